@@ -1,0 +1,141 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Targets stand in reading order: what is held, the store, what follows it, the wire, where they
+// join. Who may import whom is written a second time in Tests/TidyTests, which checks every import.
+let package = Package(
+  name: "cordial",
+  products: [
+    .executable(name: "cordial", targets: ["CordialCLI"]),
+    .library(name: "Cordial", targets: ["Cordial"]),
+    .library(name: "CordialEmbedded", targets: ["CordialEmbedded"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+    .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+  ],
+  targets: [
+    // MARK: What is held: values and models, no I/O.
+
+    .module("CordialValues"),
+    .module("JSON"),
+    .module("ObjectModel", uses: ["CordialValues", "JSON"]),
+
+    // MARK: C: what Swift cannot see.
+
+    .target(name: "CPosix"),
+    .target(
+      name: "CUnicode",
+      linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]
+    ),
+    .target(
+      name: "CSpotlight",
+      dependencies: ["CUnicode"],
+      linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("icuuc")]
+    ),
+
+    // MARK: The store: the only storey that writes rows.
+
+    .module("PersistentHistory", uses: ["CordialValues", "ObjectModel", "JSON"] + .sqlite),
+    .module(
+      "PersistentStore",
+      uses: ["ObjectModel", "CordialValues", "PersistentHistory", "JSON", "CUnicode"] + .sqlite
+    ),
+
+    // MARK: Followers of the log.
+
+    .module(
+      "Spotlight",
+      uses: ["ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight"] + .sqlite
+    ),
+    .module("Subscriptions", uses: ["ObjectModel", "CordialValues", "CUnicode"]),
+
+    // MARK: The wire.
+
+    .module("JSONRPC", uses: ["JSON"]),
+    .module("CordialProtocol", uses: ["CordialValues", "JSONRPC", "JSON"]),
+    .module(
+      "Transport",
+      uses: [
+        "CPosix",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ]
+    ),
+
+    // MARK: Where they join.
+
+    .module(
+      "CordialService",
+      uses: [
+        "CordialValues", "JSON", "ObjectModel", "PersistentHistory", "PersistentStore", "Spotlight",
+        "Subscriptions", "JSONRPC", "CordialProtocol",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "DequeModule", package: "swift-collections"),
+      ]
+    ),
+    .module(
+      "Cordial",
+      uses: ["CordialValues", "CordialProtocol", "JSONRPC", "JSON", "Transport"]
+    ),
+    .module(
+      "CordialEmbedded",
+      uses: ["Cordial", "CordialService", "JSON", "JSONRPC", "PersistentStore"]
+    ),
+    .executableTarget(
+      name: "CordialCLI",
+      dependencies: [
+        "Cordial", "CordialEmbedded", "CordialService", "CordialProtocol", "JSON", "JSONRPC",
+        "Transport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+      ],
+      swiftSettings: .strict
+    ),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+extension Target {
+  /// A library module of this package, under the settings that all of them share.
+  static func module(_ name: String, uses dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: .strict)
+  }
+
+  /// The test suite of one module.
+  static func tests(_ name: String, uses dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: .strict)
+  }
+}
+
+extension [Target.Dependency] {
+  /// GRDB for connections and statements; its C module for loops that step a statement.
+  static var sqlite: [Target.Dependency] {
+    [
+      .product(name: "GRDB", package: "GRDB.swift"),
+      .product(name: "GRDBSQLite", package: "GRDB.swift"),
+    ]
+  }
+}
+
+extension [SwiftSetting] {
+  /// The next language mode's features now, no warnings, and the word `unsafe` where C is called.
+  static var strict: [SwiftSetting] {
+    [
+      .enableUpcomingFeature("ExistentialAny"),
+      .enableUpcomingFeature("ImmutableWeakCaptures"),
+      .enableUpcomingFeature("InferIsolatedConformances"),
+      .enableUpcomingFeature("InternalImportsByDefault"),
+      .enableUpcomingFeature("MemberImportVisibility"),
+      .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+      .treatAllWarnings(as: .error),
+      .strictMemorySafety(),
+    ]
+  }
+}

@@ -1,0 +1,174 @@
+#include "CSpotlight.h"
+#include "Ranking.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char pointerName[] = "cordial_search";
+
+int spotlight_bind(sqlite3_stmt *statement, int index, struct spotlight_search *search) {
+  return sqlite3_bind_pointer(statement, index, search, pointerName, NULL);
+}
+
+// Whether the first hit stands behind the second: a lower score, then a later ID.
+static bool isWorse(
+  const struct spotlight_search *search, struct spotlight_hit a, struct spotlight_hit b
+) {
+  if (a.score != b.score) return a.score < b.score;
+  const struct spotlight_document *first = &search->documents[a.document];
+  const struct spotlight_document *second = &search->documents[b.document];
+  if (first->entity != second->entity) return first->entity > second->entity;
+  return first->object > second->object;
+}
+
+static void siftDown(struct spotlight_search *search, int32_t at, int32_t count) {
+  struct spotlight_hit *hits = search->hits;
+  for (;;) {
+    int32_t worst = at, left = 2 * at + 1;
+    if (left < count && isWorse(search, hits[left], hits[worst])) worst = left;
+    if (left + 1 < count && isWorse(search, hits[left + 1], hits[worst])) worst = left + 1;
+    if (worst == at) return;
+    struct spotlight_hit held = hits[at];
+    hits[at] = hits[worst];
+    hits[worst] = held;
+    at = worst;
+  }
+}
+
+static void offer(struct spotlight_search *search, struct spotlight_hit hit) {
+  if (search->hitMax == 0) return;
+  if (search->hitCount == search->hitMax) {
+    if (!isWorse(search, search->hits[0], hit)) return;
+    search->hits[0] = hit;
+    siftDown(search, 0, search->hitCount);
+    return;
+  }
+  int32_t at = search->hitCount++;
+  search->hits[at] = hit;
+  while (at > 0 && isWorse(search, search->hits[at], search->hits[(at - 1) / 2])) {
+    struct spotlight_hit held = search->hits[at];
+    search->hits[at] = search->hits[(at - 1) / 2];
+    search->hits[(at - 1) / 2] = held;
+    at = (at - 1) / 2;
+  }
+}
+
+void spotlight_sort(struct spotlight_search *search) {
+  for (int32_t count = search->hitCount - 1; count > 0; count--) {
+    struct spotlight_hit held = search->hits[0];
+    search->hits[0] = search->hits[count];
+    search->hits[count] = held;
+    siftDown(search, 0, count);
+  }
+}
+
+static bool isExcluded(const struct spotlight_search *search, int64_t document) {
+  int64_t low = 0, high = search->excludedCount;
+  while (low < high) {
+    int64_t middle = (low + high) / 2;
+    if (search->excluded[middle] == document) return true;
+    if (search->excluded[middle] < document) low = middle + 1;
+    else high = middle;
+  }
+  return false;
+}
+
+static bool isAlive(const struct spotlight_search *search, int64_t document) {
+  if (document <= 0 || document >= search->documentCount) return false;
+  const struct spotlight_document *found = &search->documents[document];
+  return found->born != 0 && found->born <= search->batch && found->died > search->batch
+    && found->entity < search->entityCount;
+}
+
+struct counting {
+  const struct spotlight_search *search;
+  int64_t count;
+};
+
+static int countDocument(const Fts5ExtensionApi *api, Fts5Context *context, void *data) {
+  struct counting *counting = data;
+  if (isAlive(counting->search, api->xRowid(context))) counting->count++;
+  return SQLITE_OK;
+}
+
+// BM25's inverse document frequency, kept above zero so that a word in most documents still
+// counts a little.
+static int readFrequencies(
+  const Fts5ExtensionApi *api, Fts5Context *context, struct spotlight_search *search
+) {
+  int phrases = api->xPhraseCount(context);
+  search->frequencies = calloc((size_t)phrases + 1, sizeof(double));
+  if (!search->frequencies) return SQLITE_NOMEM;
+  search->phraseCount = phrases;
+  for (int phrase = 0; phrase < phrases; phrase++) {
+    struct counting counting = {search, 0};
+    int result = api->xQueryPhrase(context, phrase, &counting, countDocument);
+    if (result != SQLITE_OK) return result;
+    double count = (double)counting.count, all = (double)search->aliveCount;
+    double frequency = log((all - count + 0.5) / (count + 0.5));
+    search->frequencies[phrase] = frequency < 0.01 ? 0.01 : frequency;
+  }
+  return SQLITE_OK;
+}
+
+static int score(
+  const Fts5ExtensionApi *api, Fts5Context *context, struct spotlight_search *search,
+  int64_t document, double *out
+) {
+  // BM25's usual constants.
+  const double k1 = 1.2, b = 0.75;
+  const struct spotlight_document *found = &search->documents[document];
+  const double *weights = search->weights + (int64_t)found->entity * search->columnCount;
+  double average = search->aliveCount > 0
+    ? (double)search->aliveTokens / (double)search->aliveCount : 1;
+  double norm = k1 * (1 - b + b * (double)found->length / (average > 0 ? average : 1));
+  double total = 0;
+  for (int phrase = 0; phrase < search->phraseCount; phrase++) {
+    Fts5PhraseIter at;
+    int column, offset;
+    double frequency = 0;
+    int result = api->xPhraseFirst(context, phrase, &at, &column, &offset);
+    if (result != SQLITE_OK) return result;
+    for (; column >= 0; api->xPhraseNext(context, &at, &column, &offset)) {
+      if (column < search->columnCount) frequency += weights[column];
+    }
+    if (frequency > 0) {
+      total += search->frequencies[phrase] * frequency * (k1 + 1) / (frequency + norm);
+    }
+  }
+  *out = total;
+  return SQLITE_OK;
+}
+
+// `cordial_hit(table, search)`: counts and keeps the document, and is always false, so that
+// SQLite goes through all of them without handing one out.
+static void hit(
+  const Fts5ExtensionApi *api, Fts5Context *context, sqlite3_context *result, int count,
+  sqlite3_value **values
+) {
+  struct spotlight_search *search =
+    count == 1 ? sqlite3_value_pointer(values[0], pointerName) : NULL;
+  if (!search) {
+    sqlite3_result_error(result, "cordial_hit wants a search", -1);
+    return;
+  }
+  sqlite3_result_int(result, 0);
+  int64_t document = api->xRowid(context);
+  if (!isAlive(search, document)) return;
+  if (!search->wanted[search->documents[document].entity]) return;
+  if (search->excludedCount > 0 && isExcluded(search, document)) return;
+  int code = SQLITE_OK;
+  if (!search->frequencies) code = readFrequencies(api, context, search);
+  struct spotlight_hit found = {0, document};
+  if (code == SQLITE_OK) code = score(api, context, search, document, &found.score);
+  if (code != SQLITE_OK) {
+    sqlite3_result_error_code(result, code);
+    return;
+  }
+  search->total++;
+  offer(search, found);
+}
+
+int spotlight_register_ranking(fts5_api *api) {
+  return api->xCreateFunction(api, "cordial_hit", NULL, hit, NULL);
+}

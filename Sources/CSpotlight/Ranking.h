@@ -1,0 +1,9 @@
+#ifndef RANKING_H
+#define RANKING_H
+
+#include <sqlite3.h>
+
+/// Registers `cordial_hit`; returns an SQLite result code.
+int spotlight_register_ranking(fts5_api *api);
+
+#endif

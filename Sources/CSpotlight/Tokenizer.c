@@ -1,0 +1,230 @@
+#include "CSpotlight.h"
+#include "Ranking.h"
+
+#include <CUnicode.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unicode/utf8.h>
+
+// A word whose folded form is longer is cut into several at successive positions; a query is cut
+// at the same places, so that it still finds it.
+enum { WORD_BYTES_MAX = 512 };
+
+// 0 for a separator, else the folded byte of an ASCII letter or digit.
+static const unsigned char asciiFolded[128] = {
+  ['0'] = '0', ['1'] = '1', ['2'] = '2', ['3'] = '3', ['4'] = '4', ['5'] = '5', ['6'] = '6',
+  ['7'] = '7', ['8'] = '8', ['9'] = '9', ['A'] = 'a', ['B'] = 'b', ['C'] = 'c', ['D'] = 'd',
+  ['E'] = 'e', ['F'] = 'f', ['G'] = 'g', ['H'] = 'h', ['I'] = 'i', ['J'] = 'j', ['K'] = 'k',
+  ['L'] = 'l', ['M'] = 'm', ['N'] = 'n', ['O'] = 'o', ['P'] = 'p', ['Q'] = 'q', ['R'] = 'r',
+  ['S'] = 's', ['T'] = 't', ['U'] = 'u', ['V'] = 'v', ['W'] = 'w', ['X'] = 'x', ['Y'] = 'y',
+  ['Z'] = 'z', ['a'] = 'a', ['b'] = 'b', ['c'] = 'c', ['d'] = 'd', ['e'] = 'e', ['f'] = 'f',
+  ['g'] = 'g', ['h'] = 'h', ['i'] = 'i', ['j'] = 'j', ['k'] = 'k', ['l'] = 'l', ['m'] = 'm',
+  ['n'] = 'n', ['o'] = 'o', ['p'] = 'p', ['q'] = 'q', ['r'] = 'r', ['s'] = 's', ['t'] = 't',
+  ['u'] = 'u', ['v'] = 'v', ['w'] = 'w', ['x'] = 'x', ['y'] = 'y', ['z'] = 'z',
+};
+
+struct cutter {
+  const char *text;
+  int32_t length;
+  int flags;
+  void *context;
+  spotlight_token take;
+  char word[WORD_BYTES_MAX + 16];
+};
+
+static bool isASCIIWord(const struct cutter *cutter, int32_t at) {
+  return at < cutter->length && (unsigned char)cutter->text[at] < 0x80
+    && asciiFolded[(unsigned char)cutter->text[at]] != 0;
+}
+
+// The length of `++` or `#` right behind a word that is not followed by more of a word: C++, C#.
+static int32_t symbolSuffix(const struct cutter *cutter, int32_t at) {
+  const char *text = cutter->text;
+  int32_t left = cutter->length - at;
+  if (left >= 2 && text[at] == '+' && text[at + 1] == '+' && !isASCIIWord(cutter, at + 2)) return 2;
+  if (left >= 1 && text[at] == '#' && !isASCIIWord(cutter, at + 1)) return 1;
+  return 0;
+}
+
+static int emitWord(struct cutter *cutter, int32_t size, int32_t start, int32_t end) {
+  int32_t suffix = size <= 16 ? symbolSuffix(cutter, end) : 0;
+  if (suffix == 0) {
+    return cutter->take(cutter->context, cutter->word, size, start, end, false);
+  }
+  if (!(cutter->flags & SPOTLIGHT_QUERY)) {
+    int result = cutter->take(cutter->context, cutter->word, size, start, end, false);
+    if (result != 0) return result;
+  }
+  memcpy(cutter->word + size, cutter->text + end, (size_t)suffix);
+  return cutter->take(cutter->context, cutter->word, size + suffix, start, end + suffix,
+                      !(cutter->flags & SPOTLIGHT_QUERY));
+}
+
+// Folds a stretch of the text as a whole, for code points that fold only with their neighbours.
+static int emitFolded(struct cutter *cutter, int flags, int32_t start, int32_t end) {
+  int32_t size = unicode_fold(cutter->text + start, end - start, flags, cutter->word,
+                              WORD_BYTES_MAX);
+  if (size < 0) return SQLITE_NOMEM;
+  if (size == 0) return 0;
+  if (size > WORD_BYTES_MAX) size = WORD_BYTES_MAX;
+  return cutter->take(cutter->context, cutter->word, size, start, end, false);
+}
+
+// A word of its own, with the voicing marks behind it.
+static int emitSingle(
+  struct cutter *cutter, const struct unicode_folded *folded, int32_t start, int32_t *at
+) {
+  int32_t end = *at;
+  while (*at < cutter->length) {
+    UChar32 c;
+    int32_t next = *at;
+    U8_NEXT(cutter->text, next, cutter->length, c);
+    if (c < 0 || unicode_look_up(c)->class != UNICODE_VOICING) break;
+    *at = next;
+  }
+  if (*at > end) return emitFolded(cutter, UNICODE_FOLD_CASE, start, *at);
+  return cutter->take(
+    cutter->context, folded->bytes, folded->length, start, end, false);
+}
+
+// Reads one word from `*at`, where a word's first code point stands.
+static int cutWord(struct cutter *cutter, int32_t *at) {
+  const char *text = cutter->text;
+  int32_t start = *at, size = 0;
+  bool needsContext = false;
+  while (*at < cutter->length && size <= WORD_BYTES_MAX) {
+    unsigned char byte = (unsigned char)text[*at];
+    if (byte < 0x80) {
+      unsigned char folded = asciiFolded[byte];
+      if (folded == 0) break;
+      cutter->word[size++] = (char)folded;
+      *at += 1;
+      continue;
+    }
+    UChar32 c;
+    int32_t next = *at;
+    U8_NEXT(text, next, cutter->length, c);
+    if (c < 0) break;
+    const struct unicode_folded *folded = unicode_look_up(c);
+    if (folded->class == UNICODE_SEPARATOR || folded->class == UNICODE_SINGLE) break;
+    if (folded->class == UNICODE_CONTEXT || folded->class == UNICODE_VOICING) needsContext = true;
+    if (folded->class == UNICODE_WORD) {
+      memcpy(cutter->word + size, folded->bytes, folded->length);
+      size += folded->length;
+    }
+    *at = next;
+  }
+  if (needsContext) {
+    return emitFolded(cutter, UNICODE_FOLD_CASE | UNICODE_FOLD_DIACRITICS, start, *at);
+  }
+  return size == 0 ? 0 : emitWord(cutter, size, start, *at);
+}
+
+int spotlight_tokenize(
+  const char *text, int32_t length, int flags, void *context, spotlight_token take
+) {
+  struct cutter cutter = {
+    .text = text, .length = length, .flags = flags, .context = context, .take = take};
+  int32_t at = 0;
+  while (at < length) {
+    unsigned char byte = (unsigned char)text[at];
+    if (byte < 0x80 && asciiFolded[byte] == 0) {
+      at++;
+      continue;
+    }
+    int result;
+    if (byte < 0x80) {
+      result = cutWord(&cutter, &at);
+    } else {
+      UChar32 c;
+      int32_t start = at, next = at;
+      U8_NEXT(text, next, length, c);
+      const struct unicode_folded *folded = c < 0 ? NULL : unicode_look_up(c);
+      if (!folded || folded->class == UNICODE_SEPARATOR || folded->class == UNICODE_SILENT) {
+        at = next;
+        continue;
+      }
+      if (folded->class == UNICODE_SINGLE) {
+        at = next;
+        result = emitSingle(&cutter, folded, start, &at);
+      } else {
+        result = cutWord(&cutter, &at);
+        // A voicing mark alone is part of no word; it must not stand still.
+        if (at == start) at = next;
+      }
+    }
+    if (result != 0) return result;
+  }
+  return 0;
+}
+
+// MARK: FTS5's view of it
+
+static _Thread_local int64_t tokenCount;
+
+int64_t spotlight_take_token_count(void) {
+  int64_t count = tokenCount;
+  tokenCount = 0;
+  return count;
+}
+
+struct sink {
+  void *context;
+  int (*take)(void *, int, const char *, int, int, int);
+  int64_t count;
+};
+
+static int toFTS5(
+  void *context, const char *token, int32_t length, int32_t start, int32_t end, bool colocated
+) {
+  struct sink *sink = context;
+  if (!colocated) sink->count++;
+  return sink->take(
+    sink->context, colocated ? FTS5_TOKEN_COLOCATED : 0, token, length, start, end);
+}
+
+static int create(void *context, const char **arguments, int count, Fts5Tokenizer **out) {
+  (void)context;
+  (void)arguments;
+  (void)count;
+  // The tokenizer has no state; FTS5 wants a pointer that is not null.
+  static char instance;
+  *out = (Fts5Tokenizer *)&instance;
+  return SQLITE_OK;
+}
+
+static void destroy(Fts5Tokenizer *tokenizer) {
+  (void)tokenizer;
+}
+
+static int tokenize(
+  Fts5Tokenizer *tokenizer, void *context, int flags, const char *text, int length,
+  int (*take)(void *, int, const char *, int, int, int)
+) {
+  (void)tokenizer;
+  struct sink sink = {context, take, 0};
+  int ours = flags & FTS5_TOKENIZE_QUERY ? SPOTLIGHT_QUERY : 0;
+  int result = spotlight_tokenize(text, length, ours, &sink, toFTS5);
+  if (flags & FTS5_TOKENIZE_DOCUMENT) tokenCount += sink.count;
+  return result;
+}
+
+static fts5_api *api(sqlite3 *connection) {
+  fts5_api *found = NULL;
+  sqlite3_stmt *statement = NULL;
+  if (sqlite3_prepare_v2(connection, "SELECT fts5(?1)", -1, &statement, NULL) == SQLITE_OK) {
+    sqlite3_bind_pointer(statement, 1, &found, "fts5_api_ptr", NULL);
+    sqlite3_step(statement);
+  }
+  sqlite3_finalize(statement);
+  return found;
+}
+
+
+int spotlight_register(sqlite3 *connection) {
+  fts5_api *found = api(connection);
+  if (!found) return SQLITE_ERROR;
+  fts5_tokenizer tokenizer = {create, destroy, tokenize};
+  int result = found->xCreateTokenizer(found, "cordial", NULL, &tokenizer, NULL);
+  return result == SQLITE_OK ? spotlight_register_ranking(found) : result;
+}

@@ -1,0 +1,219 @@
+#include "CUnicode.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unicode/uchar.h>
+#include <unicode/ucol.h>
+#include <unicode/unorm2.h>
+#include <unicode/uscript.h>
+#include <unicode/ustring.h>
+#include <unicode/utf8.h>
+
+static const UNormalizer2 *casefold, *nfd, *nfc;
+static UCollator *collator;
+static char version[64];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void start(void) {
+  UErrorCode status = U_ZERO_ERROR;
+  casefold = unorm2_getNFKCCasefoldInstance(&status);
+  nfd = unorm2_getNFDInstance(&status);
+  nfc = unorm2_getNFCInstance(&status);
+  collator = ucol_open("", &status);
+  // Without its data ICU can do nothing, and neither can we.
+  if (U_FAILURE(status)) {
+    fprintf(stderr, "ICU cannot be used: %s\n", u_errorName(status));
+    abort();
+  }
+  ucol_setAttribute(collator, UCOL_NUMERIC_COLLATION, UCOL_ON, &status);
+  UVersionInfo collation;
+  ucol_getVersion(collator, collation);
+  snprintf(version, sizeof version, "%s %s %d.%d", U_ICU_VERSION, U_UNICODE_VERSION,
+           collation[0], collation[1]);
+}
+
+const char *unicode_version(void) {
+  pthread_once(&once, start);
+  return version;
+}
+
+// Scripts whose combining marks are accents to a reader; elsewhere a mark is a vowel or more.
+static bool hasSilentMarks(UScriptCode script) {
+  switch (script) {
+  case USCRIPT_INHERITED: case USCRIPT_COMMON: case USCRIPT_LATIN: case USCRIPT_GREEK:
+  case USCRIPT_CYRILLIC: case USCRIPT_ARABIC: case USCRIPT_HEBREW:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static bool isSilentMark(UChar32 c) {
+  if (u_charType(c) != U_NON_SPACING_MARK && u_charType(c) != U_ENCLOSING_MARK) return false;
+  if (c == 0x3099 || c == 0x309A) return false;
+  UErrorCode status = U_ZERO_ERROR;
+  return hasSilentMarks(uscript_getScript(c, &status));
+}
+
+// Drops accents from NFD text in place and returns the new length.
+static int32_t dropMarks(UChar *text, int32_t length) {
+  int32_t out = 0;
+  for (int32_t in = 0; in < length;) {
+    UChar32 c;
+    U16_NEXT(text, in, length, c);
+    if (!isSilentMark(c)) U16_APPEND_UNSAFE(text, out, c);
+  }
+  return out;
+}
+
+static int32_t normalize(
+  const UNormalizer2 *form, const UChar *text, int32_t length, UChar **out
+) {
+  UErrorCode status = U_ZERO_ERROR;
+  int32_t capacity = length * 3 + 32;
+  *out = malloc((size_t)capacity * sizeof(UChar));
+  if (!*out) return -1;
+  int32_t needed = unorm2_normalize(form, text, length, *out, capacity, &status);
+  if (status == U_BUFFER_OVERFLOW_ERROR) {
+    UChar *larger = realloc(*out, (size_t)needed * sizeof(UChar));
+    if (!larger) {
+      free(*out);
+      return -1;
+    }
+    *out = larger;
+    status = U_ZERO_ERROR;
+    needed = unorm2_normalize(form, text, length, *out, needed, &status);
+  }
+  if (U_FAILURE(status)) {
+    free(*out);
+    return -1;
+  }
+  return needed;
+}
+
+// Replaces `*text` by its normal form; frees the old one; false when memory is short.
+static bool apply(const UNormalizer2 *form, UChar **text, int32_t *length) {
+  UChar *out = NULL;
+  int32_t count = normalize(form, *text, *length, &out);
+  free(*text);
+  *text = count < 0 ? NULL : out;
+  *length = count;
+  return count >= 0;
+}
+
+int32_t unicode_fold(
+  const char *text, int32_t length, int flags, char *out, int32_t capacity
+) {
+  pthread_once(&once, start);
+  int32_t ascii = 0;
+  while (ascii < length && (unsigned char)text[ascii] < 0x80) ascii++;
+  if (ascii == length) {
+    for (int32_t i = 0; i < length && i < capacity; i++) {
+      char c = text[i];
+      out[i] = (flags & UNICODE_FOLD_CASE) && c >= 'A' && c <= 'Z' ? c + 32 : c;
+    }
+    return length;
+  }
+  UErrorCode status = U_ZERO_ERROR;
+  int32_t count = 0;
+  UChar *wide = malloc(((size_t)length + 1) * sizeof(UChar));
+  if (!wide) return -1;
+  u_strFromUTF8WithSub(wide, length + 1, &count, text, length, 0xFFFD, NULL, &status);
+  if (U_FAILURE(status)) {
+    free(wide);
+    return -1;
+  }
+  if ((flags & UNICODE_FOLD_CASE) && !apply(casefold, &wide, &count)) return -1;
+  if (flags & UNICODE_FOLD_DIACRITICS) {
+    if (!apply(nfd, &wide, &count)) return -1;
+    count = dropMarks(wide, count);
+  }
+  if (!apply(nfc, &wide, &count)) return -1;
+  int32_t bytes = 0;
+  status = U_ZERO_ERROR;
+  u_strToUTF8(out, capacity, &bytes, wide, count, &status);
+  free(wide);
+  return U_SUCCESS(status) || status == U_BUFFER_OVERFLOW_ERROR ? bytes : -1;
+}
+
+int unicode_collate(const char *a, int32_t aLength, const char *b, int32_t bLength) {
+  pthread_once(&once, start);
+  UErrorCode status = U_ZERO_ERROR;
+  return (int)ucol_strcollUTF8(collator, a, aLength, b, bLength, &status);
+}
+
+// MARK: The tokenizer's table
+
+static enum unicode_class classOfScript(UChar32 c) {
+  UErrorCode status = U_ZERO_ERROR;
+  switch (uscript_getScript(c, &status)) {
+  case USCRIPT_HAN: case USCRIPT_HIRAGANA: case USCRIPT_KATAKANA: case USCRIPT_THAI:
+  case USCRIPT_LAO: case USCRIPT_KHMER: case USCRIPT_MYANMAR: case USCRIPT_BOPOMOFO:
+  case USCRIPT_YI:
+    return UNICODE_SINGLE;
+  default:
+    return UNICODE_WORD;
+  }
+}
+
+static enum unicode_class classOf(UChar32 c) {
+  if (c == 0x3099 || c == 0x309A || c == 0xFF9E || c == 0xFF9F) return UNICODE_VOICING;
+  // The prolonged sound mark and the iteration marks are letters of no single script.
+  if (c == 0x30FC || c == 0xFF70 || c == 0x3005) return UNICODE_SINGLE;
+  if (c >= 0x1100 && c <= 0x11FF) return UNICODE_CONTEXT;
+  if (c < 0x80) return u_isalnum(c) ? UNICODE_WORD : UNICODE_SEPARATOR;
+  if (u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT)) return UNICODE_SILENT;
+  if (isSilentMark(c)) return UNICODE_SILENT;
+  if (u_hasBinaryProperty(c, UCHAR_EXTENDED_PICTOGRAPHIC)) return UNICODE_SINGLE;
+  uint32_t mask = U_GET_GC_MASK(c);
+  if (mask & (U_GC_L_MASK | U_GC_N_MASK | U_GC_M_MASK)) return classOfScript(c);
+  return UNICODE_SEPARATOR;
+}
+
+static void describe(UChar32 c, struct unicode_folded *entry) {
+  memset(entry, 0, sizeof *entry);
+  enum unicode_class class = classOf(c);
+  if (class == UNICODE_WORD || class == UNICODE_SINGLE) {
+    char text[U8_MAX_LENGTH];
+    int32_t length = 0;
+    U8_APPEND_UNSAFE(text, length, c);
+    // Kana keep their voicing: it makes another letter, no accent.
+    int flags = UNICODE_FOLD_CASE | (class == UNICODE_WORD ? UNICODE_FOLD_DIACRITICS : 0);
+    int32_t folded = unicode_fold(text, length, flags, entry->bytes, sizeof entry->bytes);
+    if (folded < 0 || folded > (int32_t)sizeof entry->bytes) {
+      class = UNICODE_CONTEXT;
+    } else {
+      entry->length = (uint8_t)folded;
+      if (folded == 0) class = UNICODE_SILENT;
+    }
+  }
+  entry->class = (uint8_t)class;
+}
+
+// One page for 256 code points, made when first asked for; two threads may both make it, then one
+// of the two is kept.
+static _Atomic(struct unicode_folded *) pages[0x110000 >> 8];
+
+const struct unicode_folded *unicode_look_up(int32_t codePoint) {
+  if (codePoint < 0 || codePoint > 0x10FFFF) codePoint = 0xFFFD;
+  int32_t number = codePoint >> 8;
+  struct unicode_folded *page = atomic_load_explicit(&pages[number], memory_order_acquire);
+  if (!page) {
+    pthread_once(&once, start);
+    struct unicode_folded *made = malloc(256 * sizeof *made);
+    if (!made) abort();
+    for (int32_t i = 0; i < 256; i++) describe((number << 8) + i, &made[i]);
+    struct unicode_folded *expected = NULL;
+    if (atomic_compare_exchange_strong(&pages[number], &expected, made)) {
+      page = made;
+    } else {
+      free(made);
+      page = expected;
+    }
+  }
+  return &page[codePoint & 255];
+}

@@ -1,0 +1,2 @@
+
+@main struct M { static func main() {} }

@@ -1,0 +1,34 @@
+/// A position in a store's history: its generation, the commit, and a random mark of that commit.
+///
+/// Opaque to clients: two are equal exactly when they name one position; their text has no order.
+public struct StoreToken: Hashable, Sendable {
+  /// Changes when the store's history stops being comparable, as after a restore.
+  package let generation: UInt32
+  /// The number of the commit; 0 stands before the first.
+  package let number: Int64
+  /// Chosen at random for the commit, so that one that was lost and its number used again differ.
+  package let mark: UInt32
+
+  package init(generation: UInt32, number: Int64, mark: UInt32) {
+    self.generation = generation
+    self.number = number
+    self.mark = mark
+  }
+
+  /// Reads the text of a token; nil when it is none.
+  public init?(_ text: String) {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    guard parts.count == 3, let generation = UInt32(parts[0], radix: 16),
+      let number = Int64(parts[1]), number >= 0, let mark = UInt32(parts[2], radix: 16)
+    else { return nil }
+    self.init(generation: generation, number: number, mark: mark)
+    guard description == text else { return nil }
+  }
+}
+
+extension StoreToken: CustomStringConvertible {
+  /// The text that stands on the wire.
+  public var description: String {
+    "\(String(generation, radix: 16))-\(number)-\(String(mark, radix: 16))"
+  }
+}

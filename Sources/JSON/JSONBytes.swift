@@ -1,0 +1,44 @@
+/// Looking at and copying runs of bytes, eight at a time.
+///
+/// The only place of this module that says `unsafe`: a word load and a bulk copy, for which the
+/// standard library has no safe form.
+package enum JSONBytes {
+  /// Where a run of bytes that a JSON string holds as they are ends: at a quote, a backslash, a
+  /// control byte, or the end.
+  package static func endOfPlainRun(_ bytes: Span<UInt8>, from start: Int) -> Int {
+    var offset = start
+    while offset &+ 8 <= bytes.count {
+      // In bounds: `offset + 8` is at most `count`.
+      let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      if needsLook(word) { break }
+      offset &+= 8
+    }
+    while offset < bytes.count {
+      let byte = bytes[offset]
+      if byte == 0x22 || byte == 0x5C || byte < 0x20 { break }
+      offset &+= 1
+    }
+    return offset
+  }
+
+  /// Appends a run as it is.
+  package static func append(_ bytes: Span<UInt8>, to target: inout [UInt8]) {
+    unsafe bytes.withUnsafeBufferPointer { unsafe target.append(contentsOf: $0) }
+  }
+
+  /// Whether one of eight bytes is a quote, a backslash or a control byte.
+  ///
+  /// The classical test for a byte less than n in a word; bytes above 0x7F never count. Source:
+  /// "Bit Twiddling Hacks", Determine if a word has a byte less than n.
+  private static func needsLook(_ word: UInt64) -> Bool {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let highs: UInt64 = 0x8080_8080_8080_8080
+    let quote = word ^ (ones &* 0x22)
+    let slash = word ^ (ones &* 0x5C)
+    let found =
+      (quote &- ones) & ~quote
+      | (slash &- ones) & ~slash
+      | (word &- ones &* 0x20) & ~word
+    return found & highs != 0
+  }
+}

@@ -1,0 +1,308 @@
+/// Reads one JSON text out of bytes that it borrows.
+///
+/// Complexity: linear in the text; it looks at most byte by byte, inside strings eight at a time.
+package struct JSONParser {
+  /// The depth a text may have when the caller names none.
+  package static let depthMaxDefault = 128
+
+  private var offset: Int
+  private var depthLeft: Int
+
+  private init(depthMax: Int) {
+    offset = 0
+    depthLeft = depthMax
+  }
+
+  /// Parses a text that holds exactly one value, white space around it allowed.
+  ///
+  /// - Parameters:
+  ///   - bytes: The text, in UTF-8 without a byte order mark.
+  ///   - depthMax: How many arrays and objects may stand inside one another.
+  /// - Returns: The value.
+  /// - Throws: `JSONError` with the offset of the first wrong byte.
+  package static func parse(
+    _ bytes: Span<UInt8>,
+    depthMax: Int = depthMaxDefault
+  ) throws(JSONError) -> JSONValue {
+    var parser = JSONParser(depthMax: depthMax)
+    let value = try parser.value(bytes)
+    parser.skipSpace(bytes)
+    guard parser.offset == bytes.count else {
+      throw JSONError(.trailingBytes, at: parser.offset)
+    }
+    return value
+  }
+
+  /// Parses a text held as a string.
+  ///
+  /// - Parameters:
+  ///   - text: The text.
+  ///   - depthMax: How many arrays and objects may stand inside one another.
+  /// - Returns: The value.
+  /// - Throws: `JSONError` with the offset of the first wrong byte of its UTF-8.
+  package static func parse(
+    _ text: String,
+    depthMax: Int = depthMaxDefault
+  ) throws(JSONError) -> JSONValue {
+    let bytes = Array(text.utf8)
+    return try parse(bytes.span, depthMax: depthMax)
+  }
+
+  // MARK: Values
+
+  private mutating func value(_ bytes: Span<UInt8>) throws(JSONError) -> JSONValue {
+    skipSpace(bytes)
+    guard offset < bytes.count else { throw JSONError(.unexpectedEnd, at: offset) }
+    switch bytes[offset] {
+    case UInt8(ascii: "\""): return .string(try string(bytes))
+    case UInt8(ascii: "{"): return try object(bytes)
+    case UInt8(ascii: "["): return try array(bytes)
+    case UInt8(ascii: "t"): return try word("true", .bool(true), bytes)
+    case UInt8(ascii: "f"): return try word("false", .bool(false), bytes)
+    case UInt8(ascii: "n"): return try word("null", .null, bytes)
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number(bytes)
+    default: throw JSONError(.unexpectedByte, at: offset)
+    }
+  }
+
+  private mutating func skipSpace(_ bytes: Span<UInt8>) {
+    while offset < bytes.count {
+      switch bytes[offset] {
+      case 0x20, 0x0A, 0x0D, 0x09: offset += 1
+      default: return
+      }
+    }
+  }
+
+  private mutating func word(
+    _ word: StaticString,
+    _ value: JSONValue,
+    _ bytes: Span<UInt8>
+  ) throws(JSONError) -> JSONValue {
+    for expected in word.description.utf8 {
+      guard offset < bytes.count else { throw JSONError(.unexpectedEnd, at: offset) }
+      guard bytes[offset] == expected else { throw JSONError(.unexpectedByte, at: offset) }
+      offset += 1
+    }
+    return value
+  }
+
+  private mutating func enter() throws(JSONError) {
+    guard depthLeft > 0 else { throw JSONError(.tooDeep, at: offset) }
+    depthLeft -= 1
+    offset += 1
+  }
+
+  /// The next byte that is no space; it stays unread.
+  private mutating func next(_ bytes: Span<UInt8>) throws(JSONError) -> UInt8 {
+    skipSpace(bytes)
+    guard offset < bytes.count else { throw JSONError(.unexpectedEnd, at: offset) }
+    return bytes[offset]
+  }
+
+  private mutating func array(_ bytes: Span<UInt8>) throws(JSONError) -> JSONValue {
+    try enter()
+    var elements: [JSONValue] = []
+    if try next(bytes) == UInt8(ascii: "]") {
+      offset += 1
+      depthLeft += 1
+      return .array(elements)
+    }
+    while true {
+      elements.append(try value(bytes))
+      switch try next(bytes) {
+      case UInt8(ascii: ","): offset += 1
+      case UInt8(ascii: "]"):
+        offset += 1
+        depthLeft += 1
+        return .array(elements)
+      default: throw JSONError(.unexpectedByte, at: offset)
+      }
+    }
+  }
+
+  private mutating func object(_ bytes: Span<UInt8>) throws(JSONError) -> JSONValue {
+    try enter()
+    var members: [JSONMember] = []
+    if try next(bytes) == UInt8(ascii: "}") {
+      offset += 1
+      depthLeft += 1
+      return .object(members)
+    }
+    while true {
+      guard try next(bytes) == UInt8(ascii: "\"") else {
+        throw JSONError(.unexpectedByte, at: offset)
+      }
+      let name = try string(bytes)
+      guard try next(bytes) == UInt8(ascii: ":") else {
+        throw JSONError(.unexpectedByte, at: offset)
+      }
+      offset += 1
+      members.append(JSONMember(name, try value(bytes)))
+      switch try next(bytes) {
+      case UInt8(ascii: ","): offset += 1
+      case UInt8(ascii: "}"):
+        offset += 1
+        depthLeft += 1
+        return .object(members)
+      default: throw JSONError(.unexpectedByte, at: offset)
+      }
+    }
+  }
+
+  // MARK: Numbers
+
+  private mutating func number(_ bytes: Span<UInt8>) throws(JSONError) -> JSONValue {
+    let start = offset
+    let negative = bytes[offset] == UInt8(ascii: "-")
+    if negative { offset += 1 }
+    let integerStart = offset
+    // Negative on purpose: the range of Int64 reaches one further below zero than above.
+    var total: Int64 = 0
+    var fits = true
+    while offset < bytes.count, case let digit = bytes[offset] &- 0x30, digit < 10 {
+      let (product, overflow) = total.multipliedReportingOverflow(by: 10)
+      let (sum, carry) = product.subtractingReportingOverflow(Int64(digit))
+      fits = fits && !overflow && !carry
+      total = sum
+      offset += 1
+    }
+    let digitCount = offset - integerStart
+    guard digitCount > 0 else {
+      throw JSONError(offset < bytes.count ? .invalidNumber : .unexpectedEnd, at: offset)
+    }
+    if digitCount > 1, bytes[integerStart] == UInt8(ascii: "0") {
+      throw JSONError(.invalidNumber, at: integerStart)
+    }
+    let isInteger = try !fraction(bytes)
+    if isInteger, fits, negative ? total != 0 : total != Int64.min {
+      return .integer(negative ? total : -total)
+    }
+    let digits = try text(bytes.extracting(start..<offset), at: start)
+    guard let number = Double(digits), number.isFinite else {
+      throw JSONError(.invalidNumber, at: start)
+    }
+    return .number(number)
+  }
+
+  /// Reads a fraction and an exponent; answers whether there was one.
+  private mutating func fraction(_ bytes: Span<UInt8>) throws(JSONError) -> Bool {
+    var found = false
+    if offset < bytes.count, bytes[offset] == UInt8(ascii: ".") {
+      offset += 1
+      found = true
+      try digits(bytes)
+    }
+    if offset < bytes.count, bytes[offset] | 0x20 == UInt8(ascii: "e") {
+      offset += 1
+      found = true
+      if offset < bytes.count,
+        bytes[offset] == UInt8(ascii: "+") || bytes[offset] == UInt8(ascii: "-")
+      {
+        offset += 1
+      }
+      try digits(bytes)
+    }
+    return found
+  }
+
+  private mutating func digits(_ bytes: Span<UInt8>) throws(JSONError) {
+    let start = offset
+    while offset < bytes.count, bytes[offset] &- 0x30 < 10 { offset += 1 }
+    guard offset > start else {
+      throw JSONError(offset < bytes.count ? .invalidNumber : .unexpectedEnd, at: offset)
+    }
+  }
+
+  // MARK: Strings
+
+  private mutating func string(_ bytes: Span<UInt8>) throws(JSONError) -> String {
+    offset += 1
+    let start = offset
+    offset = JSONBytes.endOfPlainRun(bytes, from: offset)
+    guard offset < bytes.count else { throw JSONError(.unexpectedEnd, at: offset) }
+    if bytes[offset] == UInt8(ascii: "\"") {
+      let run = try text(bytes.extracting(start..<offset), at: start)
+      offset += 1
+      return run
+    }
+    offset = start
+    return try escapedString(bytes)
+  }
+
+  private mutating func escapedString(_ bytes: Span<UInt8>) throws(JSONError) -> String {
+    var unescaped = ""
+    while true {
+      let start = offset
+      offset = JSONBytes.endOfPlainRun(bytes, from: offset)
+      if offset > start {
+        unescaped += try text(bytes.extracting(start..<offset), at: start)
+      }
+      guard offset < bytes.count else { throw JSONError(.unexpectedEnd, at: offset) }
+      switch bytes[offset] {
+      case UInt8(ascii: "\""):
+        offset += 1
+        return unescaped
+      case UInt8(ascii: "\\"): unescaped.unicodeScalars.append(try escape(bytes))
+      default: throw JSONError(.invalidString, at: offset)
+      }
+    }
+  }
+
+  private mutating func escape(_ bytes: Span<UInt8>) throws(JSONError) -> Unicode.Scalar {
+    let start = offset
+    guard offset + 1 < bytes.count else { throw JSONError(.unexpectedEnd, at: bytes.count) }
+    offset += 2
+    switch bytes[offset - 1] {
+    case UInt8(ascii: "\""): return "\""
+    case UInt8(ascii: "\\"): return "\\"
+    case UInt8(ascii: "/"): return "/"
+    case UInt8(ascii: "b"): return "\u{8}"
+    case UInt8(ascii: "f"): return "\u{C}"
+    case UInt8(ascii: "n"): return "\n"
+    case UInt8(ascii: "r"): return "\r"
+    case UInt8(ascii: "t"): return "\t"
+    case UInt8(ascii: "u"): return try unicodeEscape(bytes, startedAt: start)
+    default: throw JSONError(.invalidString, at: start)
+    }
+  }
+
+  private mutating func unicodeEscape(
+    _ bytes: Span<UInt8>,
+    startedAt start: Int
+  ) throws(JSONError) -> Unicode.Scalar {
+    let first = try codeUnit(bytes)
+    if let scalar = Unicode.Scalar(first) { return scalar }
+    guard first < 0xDC00 else { throw JSONError(.loneSurrogate, at: start) }
+    guard offset + 1 < bytes.count, bytes[offset] == UInt8(ascii: "\\"),
+      bytes[offset + 1] == UInt8(ascii: "u")
+    else { throw JSONError(.loneSurrogate, at: start) }
+    offset += 2
+    let second = try codeUnit(bytes)
+    guard (0xDC00...0xDFFF).contains(second),
+      let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+    else { throw JSONError(.loneSurrogate, at: start) }
+    return scalar
+  }
+
+  private mutating func codeUnit(_ bytes: Span<UInt8>) throws(JSONError) -> UInt32 {
+    var unit: UInt32 = 0
+    for _ in 0..<4 {
+      guard offset < bytes.count else { throw JSONError(.unexpectedEnd, at: offset) }
+      guard let digit = Character(Unicode.Scalar(bytes[offset])).hexDigitValue,
+        bytes[offset] < 0x80
+      else { throw JSONError(.invalidString, at: offset) }
+      unit = unit << 4 | UInt32(digit)
+      offset += 1
+    }
+    return unit
+  }
+
+  private func text(_ bytes: Span<UInt8>, at start: Int) throws(JSONError) -> String {
+    do {
+      return String(copying: try UTF8Span(validating: bytes))
+    } catch {
+      throw JSONError(.invalidUTF8, at: start + error.byteOffsets.lowerBound)
+    }
+  }
+}

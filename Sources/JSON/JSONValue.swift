@@ -1,0 +1,136 @@
+// JSON: bytes to JSON values and back, strictly and fast (RFC 8259).
+//
+// Must not know: anything else. No I/O, no Foundation, no other module of ours.
+//
+// What always holds:
+// 1. Every text that the parser takes is valid UTF-8 and valid JSON; every other text is an error
+//    with the offset of its first wrong byte.
+// 2. An integer that fits 64 bits keeps every digit on the way in and out.
+// 3. Depth is bounded, so no input exhausts the stack.
+// 4. What the writer writes, the parser reads back as an equal value.
+
+/// A JSON value; members keep the order of the text, duplicates included.
+package enum JSONValue: Sendable, Equatable {
+  case null
+  case bool(Bool)
+  case integer(Int64)
+  /// A number with a fraction or an exponent, or an integer beyond 64 bits; always finite.
+  case number(Double)
+  case string(String)
+  case array([JSONValue])
+  case object([JSONMember])
+}
+
+/// One name and value of an object.
+package struct JSONMember: Sendable, Equatable {
+  package var name: String
+  package var value: JSONValue
+
+  /// A member of the given name and value.
+  package init(_ name: String, _ value: JSONValue) {
+    self.name = name
+    self.value = value
+  }
+}
+
+extension JSONValue {
+  /// The value of a member: the last one of that name, or nil where there is none.
+  package subscript(name: String) -> JSONValue? {
+    guard case .object(let members) = self else { return nil }
+    return members.last { $0.name == name }?.value
+  }
+
+  /// The text of a string value, nil for any other.
+  package var string: String? {
+    if case .string(let text) = self { text } else { nil }
+  }
+
+  /// The value of an integer, nil for any other.
+  package var integer: Int64? {
+    if case .integer(let number) = self { number } else { nil }
+  }
+
+  /// The value of a boolean, nil for any other.
+  package var bool: Bool? {
+    if case .bool(let flag) = self { flag } else { nil }
+  }
+
+  /// The elements of an array, nil for any other.
+  package var array: [JSONValue]? {
+    if case .array(let elements) = self { elements } else { nil }
+  }
+
+  /// The members of an object, nil for any other.
+  package var members: [JSONMember]? {
+    if case .object(let members) = self { members } else { nil }
+  }
+
+  /// Whether this is `null`.
+  package var isNull: Bool { self == .null }
+
+  /// What kind of value this is, for a sentence: "a string", "an object".
+  package var kind: String {
+    switch self {
+    case .null: "null"
+    case .bool: "a boolean"
+    case .integer, .number: "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    }
+  }
+
+  /// The compact text of this value, without a newline.
+  package var text: String {
+    var writer = JSONWriter()
+    writer.value(self)
+    return String(decoding: writer.bytes, as: UTF8.self)
+  }
+
+  /// The text of this value over several lines, two spaces to a level, for files that people read.
+  package var prettyText: String {
+    var lines = ""
+    pretty(into: &lines, indent: 0)
+    return lines
+  }
+
+  private func pretty(into text: inout String, indent: Int) {
+    let inner = String(repeating: "  ", count: indent + 1)
+    let outer = String(repeating: "  ", count: indent)
+    switch self {
+    case .array(let elements) where !elements.isEmpty:
+      text += "[\n"
+      for (index, element) in elements.enumerated() {
+        text += inner
+        element.pretty(into: &text, indent: indent + 1)
+        text += index == elements.count - 1 ? "\n" : ",\n"
+      }
+      text += outer + "]"
+    case .object(let members) where !members.isEmpty:
+      text += "{\n"
+      for (index, member) in members.enumerated() {
+        text += inner + JSONValue.string(member.name).text + ": "
+        member.value.pretty(into: &text, indent: indent + 1)
+        text += index == members.count - 1 ? "\n" : ",\n"
+      }
+      text += outer + "}"
+    default:
+      text += self.text
+    }
+  }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral,
+  ExpressibleByNilLiteral, ExpressibleByFloatLiteral
+{
+  package init(stringLiteral value: String) { self = .string(value) }
+  package init(integerLiteral value: Int64) { self = .integer(value) }
+  package init(booleanLiteral value: Bool) { self = .bool(value) }
+  package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+  package init(floatLiteral value: Double) { self = .number(value) }
+  package init(nilLiteral: ()) { self = .null }
+  package init(dictionaryLiteral elements: (String, JSONValue)...) {
+    self = .object(elements.map { JSONMember($0.0, $0.1) })
+  }
+}

@@ -1,0 +1,139 @@
+/// Writes JSON into a growing array of bytes, piece by piece.
+///
+/// The caller brings the punctuation between pieces, so that rows are written without an
+/// intermediate tree; `value(_:)` writes a tree whole.
+package struct JSONWriter: Sendable {
+  /// What was written so far.
+  package var bytes: [UInt8] = []
+
+  package init() {}
+
+  /// A writer with room for so many bytes.
+  package init(reserving count: Int) {
+    bytes.reserveCapacity(count)
+  }
+
+  /// Appends text as it is: punctuation, names that need no escape, JSON made elsewhere.
+  package mutating func raw(_ text: StaticString) {
+    // A StaticString's bytes live as long as the program.
+    JSONBytes.append(
+      unsafe Span(_unsafeStart: text.utf8Start, count: text.utf8CodeUnitCount),
+      to: &bytes
+    )
+  }
+
+  /// Appends bytes as they are.
+  package mutating func raw(_ run: [UInt8]) {
+    bytes += run
+  }
+
+  /// Appends a string's bytes as they are.
+  package mutating func raw(string text: String) {
+    bytes += text.utf8
+  }
+
+  /// Appends one byte as it is.
+  package mutating func raw(byte: UInt8) {
+    bytes.append(byte)
+  }
+
+  /// Appends a string with its quotes and escapes.
+  package mutating func string(_ text: String) {
+    var text = text
+    text.makeContiguousUTF8()
+    string(utf8: text.utf8Span.span)
+  }
+
+  /// Appends valid UTF-8 as a string with its quotes and escapes.
+  package mutating func string(utf8 text: Span<UInt8>) {
+    bytes.append(0x22)
+    var start = 0
+    while true {
+      let end = JSONBytes.endOfPlainRun(text, from: start)
+      if end > start { JSONBytes.append(text.extracting(start..<end), to: &bytes) }
+      guard end < text.count else { break }
+      escape(text[end])
+      start = end + 1
+    }
+    bytes.append(0x22)
+  }
+
+  private mutating func escape(_ byte: UInt8) {
+    bytes.append(0x5C)
+    switch byte {
+    case 0x22, 0x5C: bytes.append(byte)
+    case 0x0A: bytes.append(UInt8(ascii: "n"))
+    case 0x0D: bytes.append(UInt8(ascii: "r"))
+    case 0x09: bytes.append(UInt8(ascii: "t"))
+    default:
+      let digits = Array("0123456789abcdef".utf8)
+      bytes += [UInt8(ascii: "u"), 0x30, 0x30, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
+  }
+
+  /// Appends a decimal integer.
+  package mutating func integer(_ number: Int64) {
+    var rest = number.magnitude
+    if number < 0 { bytes.append(UInt8(ascii: "-")) }
+    if rest < 10 {
+      bytes.append(UInt8(truncatingIfNeeded: rest) &+ 0x30)
+      return
+    }
+    let start = bytes.count
+    while rest > 0 {
+      let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+      bytes.append(UInt8(truncatingIfNeeded: digit) &+ 0x30)
+      rest = quotient
+    }
+    bytes[start...].reverse()
+  }
+
+  /// Appends the shortest decimal that reads back as this number; not a number and the infinities,
+  /// which JSON has no form for, become `null`.
+  package mutating func double(_ number: Double) {
+    guard number.isFinite else { return raw("null") }
+    bytes += number.description.utf8
+  }
+
+  /// Appends `true` or `false`.
+  package mutating func bool(_ flag: Bool) {
+    raw(flag ? "true" : "false")
+  }
+
+  /// Appends `null`.
+  package mutating func null() {
+    raw("null")
+  }
+
+  /// Appends `"name":`, escaped.
+  package mutating func name(_ name: String) {
+    string(name)
+    bytes.append(UInt8(ascii: ":"))
+  }
+
+  /// Appends a whole value.
+  package mutating func value(_ value: JSONValue) {
+    switch value {
+    case .null: null()
+    case .bool(let flag): bool(flag)
+    case .integer(let number): integer(number)
+    case .number(let number): double(number)
+    case .string(let text): string(text)
+    case .array(let elements):
+      raw("[")
+      for (index, element) in elements.enumerated() {
+        if index > 0 { raw(",") }
+        self.value(element)
+      }
+      raw("]")
+    case .object(let members):
+      raw("{")
+      for (index, member) in members.enumerated() {
+        if index > 0 { raw(",") }
+        name(member.name)
+        self.value(member.value)
+      }
+      raw("}")
+    }
+  }
+}

@@ -1,0 +1,33 @@
+package import JSON
+
+/// The hash that names a version of a model.
+package enum ModelHash {
+  /// FNV-1a (64 bits) over the document with names sorted and lists of named things ordered by
+  /// name, so that neither formatting nor order matters.
+  package static func hash(of document: JSONValue) -> String {
+    var state: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in canonical(document).text.utf8 {
+      state = (state ^ UInt64(byte)) &* 0x100_0000_01B3
+    }
+    let digits = String(state, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+
+  private static func canonical(_ value: JSONValue) -> JSONValue {
+    switch value {
+    case .object(let members):
+      .object(
+        members.sorted { $0.name < $1.name }.map { JSONMember($0.name, canonical($0.value)) })
+    case .array(let elements):
+      .array(ordered(elements.map(canonical)))
+    default: value
+    }
+  }
+
+  /// Lists of things that have a name (entities, attributes) are sets; other lists keep order.
+  private static func ordered(_ elements: [JSONValue]) -> [JSONValue] {
+    let names = elements.compactMap { $0["name"]?.string }
+    guard names.count == elements.count else { return elements }
+    return zip(names, elements).sorted { $0.0 < $1.0 }.map(\.1)
+  }
+}

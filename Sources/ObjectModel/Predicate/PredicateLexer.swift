@@ -1,0 +1,141 @@
+/// Cuts the text of a predicate into tokens.
+struct PredicateLexer {
+  /// One token; its offset is in bytes.
+  struct Token: Equatable {
+    enum Form: Equatable {
+      /// A word: a keyword, or a name of a key path.
+      case word(String)
+      case string(String)
+      case integer(Int64)
+      case number(Double)
+      /// `$name`.
+      case variable(String)
+      /// `%@` or `%K`.
+      case placeholder(Character)
+      /// An operator or a bracket.
+      case sign(String)
+      case end
+    }
+
+    let form: Form
+    let offset: Int
+  }
+
+  private let bytes: [UInt8]
+  private var offset = 0
+
+  init(_ text: String) {
+    bytes = Array(text.utf8)
+  }
+
+  /// The offset of a byte in UTF-16 code units.
+  func utf16Offset(_ byteOffset: Int) -> Int {
+    String(decoding: bytes.prefix(byteOffset), as: UTF8.self).utf16.count
+  }
+
+  func error(at byteOffset: Int, expected: String) -> PredicateError {
+    PredicateError(offset: utf16Offset(byteOffset), expected: expected)
+  }
+
+  mutating func next() throws(PredicateError) -> Token {
+    while offset < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[offset]) { offset += 1 }
+    let start = offset
+    guard start < bytes.count else { return Token(form: .end, offset: start) }
+    let byte = bytes[start]
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "'"):
+      return Token(form: .string(try string(quote: byte)), offset: start)
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+      return Token(form: try number(), offset: start)
+    case UInt8(ascii: "$"):
+      offset += 1
+      let name = word()
+      guard !name.isEmpty else { throw error(at: offset, expected: "a variable's name") }
+      return Token(form: .variable(name), offset: start)
+    case UInt8(ascii: "%"): return Token(form: try placeholder(), offset: start)
+    default: break
+    }
+    let name = word()
+    if !name.isEmpty { return Token(form: .word(name), offset: start) }
+    return Token(form: try sign(), offset: start)
+  }
+
+  private mutating func word() -> String {
+    let start = offset
+    while offset < bytes.count {
+      switch bytes[offset] {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+        offset += 1
+      default: return String(decoding: bytes[start..<offset], as: UTF8.self)
+      }
+    }
+    return String(decoding: bytes[start..<offset], as: UTF8.self)
+  }
+
+  private mutating func placeholder() throws(PredicateError) -> Token.Form {
+    guard offset + 1 < bytes.count, bytes[offset + 1] == 0x40 || bytes[offset + 1] == 0x4B else {
+      throw error(at: offset, expected: "%@ or %K")
+    }
+    offset += 2
+    return .placeholder(Character(Unicode.Scalar(bytes[offset - 1])))
+  }
+
+  private mutating func number() throws(PredicateError) -> Token.Form {
+    let start = offset
+    offset += 1
+    while offset < bytes.count {
+      let byte = bytes[offset]
+      let afterExponent = bytes[offset - 1] | 0x20 == UInt8(ascii: "e")
+      guard
+        byte &- 0x30 < 10 || byte == UInt8(ascii: ".") || byte | 0x20 == UInt8(ascii: "e")
+          || afterExponent && (byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+"))
+      else { break }
+      offset += 1
+    }
+    let text = String(decoding: bytes[start..<offset], as: UTF8.self)
+    if let integer = Int64(text) { return .integer(integer) }
+    if let number = Double(text), number.isFinite { return .number(number) }
+    throw error(at: start, expected: "a number")
+  }
+
+  private mutating func string(quote: UInt8) throws(PredicateError) -> String {
+    let start = offset
+    var value: [UInt8] = []
+    offset += 1
+    while offset < bytes.count, bytes[offset] != quote {
+      if bytes[offset] == UInt8(ascii: "\\") {
+        offset += 1
+        guard offset < bytes.count else { break }
+        switch bytes[offset] {
+        case UInt8(ascii: "n"): value.append(0x0A)
+        case UInt8(ascii: "r"): value.append(0x0D)
+        case UInt8(ascii: "t"): value.append(0x09)
+        default: value.append(bytes[offset])
+        }
+      } else {
+        value.append(bytes[offset])
+      }
+      offset += 1
+    }
+    guard offset < bytes.count else {
+      throw error(at: start, expected: "a closing quote for this one")
+    }
+    offset += 1
+    return String(decoding: value, as: UTF8.self)
+  }
+
+  private mutating func sign() throws(PredicateError) -> Token.Form {
+    let pair = String(decoding: bytes[offset..<min(offset + 2, bytes.count)], as: UTF8.self)
+    if ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||"].contains(pair) {
+      offset += 2
+      return .sign(pair)
+    }
+    let single = String(pair.prefix(1))
+    if ["=", "<", ">", "!", "(", ")", "{", "}", "[", "]", ",", "."].contains(single) {
+      offset += 1
+      return .sign(single)
+    }
+    throw error(at: offset, expected: "an operator, a name or a value")
+  }
+}

@@ -1,0 +1,50 @@
+package import CordialValues
+
+extension AttributeDescription {
+  /// Why a value of the right type may not be stored here.
+  ///
+  /// - Parameter value: A value of this attribute's type, or null.
+  /// - Returns: The rule that it breaks and a sentence, nil when it is fine.
+  package func violation(by value: AttributeValue) -> (rule: String, message: String)? {
+    if value == .null {
+      return optional ? nil : ("required", "\(name) must have a value")
+    }
+    if let minimum, Self.isLess(value, minimum) {
+      return ("minimum", "\(name) is below its minimum")
+    }
+    if let maximum, Self.isLess(maximum, value) {
+      return ("maximum", "\(name) is above its maximum")
+    }
+    if let allowed, !allowed.contains(value) {
+      return ("enum", "\(name) is none of the values that the model lists")
+    }
+    guard minimumLength != nil || maximumLength != nil else { return nil }
+    let length = Self.length(of: value)
+    if let minimumLength, length < minimumLength {
+      return ("minimumLength", "\(name) is shorter than \(minimumLength)")
+    }
+    if let maximumLength, length > maximumLength {
+      return ("maximumLength", "\(name) is longer than \(maximumLength)")
+    }
+    return nil
+  }
+
+  private static func length(of value: AttributeValue) -> Int {
+    switch value {
+    case .string(let text), .uri(let text), .json(let text): text.unicodeScalars.count
+    case .binary(let bytes): bytes.count
+    default: 0
+    }
+  }
+
+  private static func isLess(_ first: AttributeValue, _ second: AttributeValue) -> Bool {
+    switch (first, second) {
+    case (.integer(let a), .integer(let b)), (.date(let a), .date(let b)): a < b
+    case (.double(let a), .double(let b)): a < b
+    case (.decimal(let a), .decimal(let b)): DecimalText.compare(a, b) < 0
+    case (.string(let a), .string(let b)):
+      a.unicodeScalars.lexicographicallyPrecedes(b.unicodeScalars)
+    default: false
+    }
+  }
+}

@@ -1,0 +1,100 @@
+// CordialBench: one client program for this project and for the peers it is measured beside.
+//
+// Must not know: the project's engine. It speaks to `cordial` over the wire, as it speaks to the
+// peers; only module JSON and the tokenizer are called in process, for the rows about them alone.
+//
+// What always holds:
+// 1. One loop measures every peer of a row; peers differ in request bytes and in where a reply ends.
+// 2. Requests are built before the clock starts, replies are checked after it stopped.
+// 3. A reply that is an error ends the measurement with its text: no figure is of errors.
+// 4. Each run is bounded by its counts, each wait by a deadline.
+import Glibc
+
+@main
+enum CordialBench {
+  private struct Subcommand: Sendable {
+    let name: String
+    let usage: String
+    let run: @Sendable (Options) throws -> Report
+  }
+
+  private static let subcommands = [
+    Subcommand(name: "wait", usage: "--socket S", run: WaitForServer.run),
+    Subcommand(name: "model", usage: "--file F", run: WriteModel.run),
+    Subcommand(name: "point", usage: "--socket S --ids F [--rounds N]", run: PointReads.cordial),
+    Subcommand(name: "redis-load", usage: "--socket S [--count N]", run: LoadPeers.redis),
+    Subcommand(
+      name: "redis-get",
+      usage: "--socket S [--count N --rounds N]",
+      run: PointReads.redis
+    ),
+    Subcommand(
+      name: "watchman-version",
+      usage: "--socket S [--rounds N]",
+      run: PointReads.watchman
+    ),
+    Subcommand(name: "pg-load", usage: "--socket S [--count N --user U]", run: LoadPeers.postgres),
+    Subcommand(
+      name: "pg-select",
+      usage: "--socket S [--count N --user U --rounds N]",
+      run: PointReads.postgres
+    ),
+    Subcommand(
+      name: "notify",
+      usage: "--socket S --ids F [--rounds N]",
+      run: Notifications.cordial
+    ),
+    Subcommand(name: "redis-notify", usage: "--socket S [--rounds N]", run: Notifications.redis),
+    Subcommand(
+      name: "pg-notify",
+      usage: "--socket S [--user U --rounds N]",
+      run: Notifications.postgres
+    ),
+    Subcommand(
+      name: "import",
+      usage: "--socket S [--count N --batch N --ids F]",
+      run: ImportThroughSave.run
+    ),
+    Subcommand(name: "raw-insert", usage: "--file F [--count N --batch N]", run: RawInsert.run),
+    Subcommand(name: "dump", usage: "--socket S [--count N]", run: Dump.cordial),
+    Subcommand(name: "sqlite-dump", usage: "--file F [--count N]", run: Dump.sqlite),
+    Subcommand(name: "json", usage: "[--passes N]", run: JSONThroughput.run),
+    Subcommand(name: "foundation-json", usage: "[--passes N]", run: FoundationThroughput.run),
+    Subcommand(
+      name: "fts",
+      usage: "--file F [--tokenizer unicode61|cordial --megabytes N]",
+      run: FullText.run
+    ),
+    Subcommand(
+      name: "start",
+      usage: "--binary P --store D --model F [--rounds N]",
+      run: StartUp.cordial
+    ),
+    Subcommand(name: "sqlite-start", usage: "--file F [--rounds N]", run: StartUp.sqlite),
+  ]
+
+  static func main() {
+    // A peer that closes early is an error to report, not the end of the process.
+    _ = signal(SIGPIPE, SIG_IGN)
+    let arguments = CommandLine.arguments
+    guard arguments.count > 1,
+      let subcommand = subcommands.first(where: { $0.name == arguments[1] })
+    else {
+      print("usage: cordial-bench SUBCOMMAND [--option value]..., one line of JSON as the answer")
+      for subcommand in subcommands { print("  \(subcommand.name) \(subcommand.usage)") }
+      exit(2)
+    }
+    do {
+      let options = try Options(Array(arguments.dropFirst(2)))
+      print(try subcommand.run(options).line(named: subcommand.name))
+    } catch {
+      Self.complain("cordial-bench \(subcommand.name): \(error)\n")
+      exit(1)
+    }
+  }
+
+  private static func complain(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = unsafe write(STDERR_FILENO, bytes, bytes.count)
+  }
+}
