@@ -192,7 +192,7 @@ extension WrappedID.Key {
       String((0..<length).map { _ in random.pick(Array(alphabet)) })
     }
     switch random.below(5) {
-    case 0: return .object(Int64(random.next() >> 1 >> UInt64(random.below(63))) | 1)
+    case 0: return .object(Int64(random.next() >> UInt64(1 + random.below(62))) | 1)
     case 1: return .integer(Int64(bitPattern: random.next()) >> Int64(random.below(64)))
     case 2:
       return .uuid([8, 4, 4, 4, 12].map { token($0, "0123456789abcdef") }.joined(separator: "-"))

@@ -37,8 +37,10 @@ import Testing
     writes(.number(0.1), "0.1")
     writes(.number(-1.5), "-1.5")
     writes(.number(-0.0), "-0.0")
-    for number in [1, 100, 1e15, 1e16, 1e21, -3e300, 5e-324, 0.1 + 0.2, .pi, 9_007_199_254_740_993]
-    {
+    for number in [
+      1, 100, 1e15, 1e16, 1e21, -3e300, .leastNonzeroMagnitude, 0.1 + 0.2, .pi,
+      9_007_199_254_740_994,
+    ] {
       #expect(try JSONParser.parse(JSONValue.number(number).text) == .number(number))
       #expect(JSONValue.number(number).text.utf8.count <= 24)
     }

@@ -44,6 +44,11 @@ package struct PredicateExpression: Sendable, Equatable {
   package let form: Form
   /// Where it stands, in UTF-16 code units.
   package let offset: Int
+
+  package init(form: Form, offset: Int) {
+    self.form = form
+    self.offset = offset
+  }
 }
 
 /// What the variables or placeholders of a predicate stand for.

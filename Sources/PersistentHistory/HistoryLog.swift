@@ -1,0 +1,253 @@
+package import CordialValues
+package import GRDB
+import JSON
+package import ObjectModel
+
+/// The newest commit of a store, and whether something stands behind it.
+package struct HistoryHead: Sendable, Equatable {
+  package let number: Int64
+  package let mark: UInt32
+  /// The number of its last change.
+  package let lastChange: Int64
+  /// The number of the last change in the log; greater than `lastChange` when a foreign client
+  /// wrote what is not sealed yet.
+  package let lastLogged: Int64
+
+  package init(number: Int64, mark: UInt32, lastChange: Int64, lastLogged: Int64) {
+    self.number = number
+    self.mark = mark
+    self.lastChange = lastChange
+    self.lastLogged = lastLogged
+  }
+
+  package var isSealed: Bool { lastLogged <= lastChange }
+}
+
+/// What a commit is told about itself.
+package struct CommitStamp: Sendable {
+  /// Milliseconds since 1970.
+  package var time: Int64
+  package var mark: UInt32
+  package var author: String?
+  package var context: String?
+  package var process: String?
+  /// The client's own name of the transaction, nil for none.
+  package var client: String?
+  /// What the client was answered, kept so that the same transaction sent again is answered alike.
+  package var answer: String?
+
+  package init(
+    time: Int64,
+    mark: UInt32,
+    author: String? = nil,
+    context: String? = nil,
+    process: String? = nil,
+    client: String? = nil,
+    answer: String? = nil
+  ) {
+    self.answer = answer
+    self.time = time
+    self.mark = mark
+    self.author = author
+    self.context = context
+    self.process = process
+    self.client = client
+  }
+}
+
+/// Reads and extends the log over one connection, on that connection's thread.
+package final class HistoryLog {
+  private let model: Model
+  private let headStatement: PreparedStatement
+  private let boundsStatement: PreparedStatement
+  private let changesStatement: PreparedStatement
+  private let transactionsStatement: PreparedStatement
+
+  /// Prepares the log of an opened store.
+  ///
+  /// - Parameters:
+  ///   - db: A connection to it.
+  ///   - model: The store's model.
+  /// - Throws: `DatabaseError` when the log's tables are not there.
+  package init(_ db: Database, model: Model) throws {
+    self.model = model
+    headStatement = try PreparedStatement(db, Self.headQuery)
+    boundsStatement = try PreparedStatement(
+      db, "SELECT number, lastChange FROM cordial_transaction WHERE number IN (?1, ?2)")
+    changesStatement = try PreparedStatement(
+      db,
+      """
+      SELECT number, entity, object, kind, before, other, version FROM cordial_change
+      WHERE number > ?1 AND number <= ?2 ORDER BY number
+      """)
+    transactionsStatement = try PreparedStatement(
+      db,
+      """
+      SELECT number, lastChange, mark, time, author, context, process FROM cordial_transaction
+      WHERE number > ?1 AND number <= ?2 ORDER BY number LIMIT ?3
+      """)
+  }
+
+  /// One row: number, mark and last change of the newest commit, and the last logged change.
+  package static let headQuery = """
+    SELECT number, mark, lastChange, coalesce((SELECT max(number) FROM cordial_change), 0)
+    FROM cordial_transaction ORDER BY number DESC LIMIT 1
+    """
+
+  /// The newest commit that the connection sees.
+  ///
+  /// - Returns: The head.
+  /// - Throws: `DatabaseError`.
+  package func head() throws -> HistoryHead {
+    defer { headStatement.reset() }
+    guard try headStatement.step() else {
+      throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "The log has no first entry")
+    }
+    return HistoryHead(
+      number: headStatement.integer(0),
+      mark: UInt32(truncatingIfNeeded: headStatement.integer(1)),
+      lastChange: headStatement.integer(2), lastLogged: headStatement.integer(3))
+  }
+
+  /// Everything that changed after one commit and up to another, taken together.
+  ///
+  /// - Parameters:
+  ///   - from: The commit after which it begins.
+  ///   - through: The last commit of it; both are sealed.
+  /// - Returns: The change set.
+  /// - Throws: `DatabaseError`.
+  /// - Complexity: Linear in the changes logged between the two.
+  package func changeSet(from: Int64, through: Int64) throws -> ChangeSet {
+    var set = ChangeSet(from: from, through: through)
+    try eachTransaction(after: from, through: through, limit: Int64.max) { transaction in
+      if !set.authors.contains(transaction.author) { set.authors.append(transaction.author) }
+      return true
+    }
+    let range = try changeRange(from: from, through: through)
+    try eachRow(after: range.lowerBound, through: range.upperBound) { row in
+      for change in row.changes(in: self.model) { set.add(change) }
+    }
+    return set
+  }
+
+  /// The number of changes logged after one commit and up to another.
+  ///
+  /// - Parameters:
+  ///   - from: The commit after which it begins.
+  ///   - through: The last commit of it.
+  /// - Returns: A count, pairs and versions included.
+  /// - Throws: `DatabaseError`.
+  package func changeCount(from: Int64, through: Int64) throws -> Int64 {
+    let range = try changeRange(from: from, through: through)
+    return range.upperBound - range.lowerBound
+  }
+
+  /// The last changes of two commits.
+  private func changeRange(from: Int64, through: Int64) throws -> Range<Int64> {
+    defer { boundsStatement.reset() }
+    boundsStatement.bind(from, at: 1)
+    boundsStatement.bind(through, at: 2)
+    var lower: Int64?
+    var upper: Int64?
+    while try boundsStatement.step() {
+      if boundsStatement.integer(0) == from { lower = boundsStatement.integer(1) }
+      if boundsStatement.integer(0) == through { upper = boundsStatement.integer(1) }
+    }
+    guard let lower, let upper, lower <= upper else { return 0..<0 }
+    return lower..<upper
+  }
+
+  func eachRow(
+    after: Int64,
+    through: Int64,
+    _ body: (HistoryRow) throws -> Void
+  ) throws {
+    defer { changesStatement.reset() }
+    changesStatement.bind(after, at: 1)
+    changesStatement.bind(through, at: 2)
+    while try changesStatement.step() {
+      guard let kind = HistorySchema.Kind(rawValue: changesStatement.integer(3)) else { continue }
+      try body(
+        HistoryRow(
+          number: changesStatement.integer(0), entity: Int(changesStatement.integer(1)),
+          object: changesStatement.integer(2), kind: kind,
+          before: changesStatement.optionalText(4), other: changesStatement.integer(5),
+          version: changesStatement.optionalInteger(6)))
+    }
+  }
+
+  /// Goes through commits, oldest first, until the body answers false.
+  func eachTransaction(
+    after: Int64,
+    through: Int64,
+    limit: Int64,
+    _ body: (HistoryTransaction) throws -> Bool
+  ) throws {
+    defer { transactionsStatement.reset() }
+    transactionsStatement.bind(after, at: 1)
+    transactionsStatement.bind(through, at: 2)
+    transactionsStatement.bind(limit, at: 3)
+    while try transactionsStatement.step() {
+      let transaction = HistoryTransaction(
+        number: transactionsStatement.integer(0), lastChange: transactionsStatement.integer(1),
+        mark: UInt32(truncatingIfNeeded: transactionsStatement.integer(2)),
+        time: transactionsStatement.integer(3), author: transactionsStatement.optionalText(4),
+        context: transactionsStatement.optionalText(5),
+        process: transactionsStatement.optionalText(6))
+      guard try body(transaction) else { return }
+    }
+  }
+
+  /// The commits after one, with their changes, oldest first.
+  ///
+  /// - Parameters:
+  ///   - after: The commit after which to begin.
+  ///   - through: The last commit to read.
+  ///   - limit: How many commits to answer at most.
+  /// - Returns: The commits.
+  /// - Throws: `DatabaseError`.
+  package func transactions(
+    after: Int64,
+    through: Int64,
+    limit: Int
+  ) throws -> [HistoryTransaction] {
+    var transactions: [HistoryTransaction] = []
+    try eachTransaction(after: after, through: through, limit: Int64(limit)) { transaction in
+      transactions.append(transaction)
+      return true
+    }
+    guard let first = transactions.first else { return [] }
+    var lower = try changeRange(from: first.number - 1, through: first.number).lowerBound
+    for index in transactions.indices {
+      let upper = transactions[index].lastChange
+      var changes = HistoryChanges(model: model)
+      try eachRow(after: lower, through: upper) { changes.add($0) }
+      transactions[index].changes = changes.list
+      lower = upper
+    }
+    return transactions
+  }
+
+  /// The last values of objects that were deleted in a stretch of the log.
+  ///
+  /// - Parameters:
+  ///   - keys: The objects.
+  ///   - from: The commit after which the stretch begins.
+  ///   - through: The last commit of it.
+  /// - Returns: Values by column name in the form of the log; objects not deleted there are absent.
+  /// - Throws: `DatabaseError`.
+  package func tombstones(
+    of keys: Set<ObjectKey>,
+    from: Int64,
+    through: Int64
+  ) throws -> [ObjectKey: [LoggedValue]] {
+    guard !keys.isEmpty else { return [:] }
+    var found: [ObjectKey: [LoggedValue]] = [:]
+    let range = try changeRange(from: from, through: through)
+    try eachRow(after: range.lowerBound, through: range.upperBound) { row in
+      guard row.kind == .delete, keys.contains(row.key) else { return }
+      found[row.key] = row.values
+    }
+    return found
+  }
+}

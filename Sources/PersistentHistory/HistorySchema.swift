@@ -1,0 +1,157 @@
+package import ObjectModel
+
+/// The log's tables and the triggers that write it.
+///
+/// Triggers use SQLite's built-in functions only, so that any SQLite client can write to the
+/// store and is logged as we are.
+package enum HistorySchema {
+  /// What a row of `cordial_change` says happened.
+  package enum Kind: Int64, Sendable {
+    case insert = 0
+    case update = 1
+    case delete = 2
+    /// A pair of a many-to-many came; `other` is the target, `before` the relationship.
+    case link = 3
+    case unlink = 4
+  }
+
+  /// `cordial_transaction` has a row for each commit, 0 standing for the making of the store;
+  /// its changes are those after its predecessor's `lastChange` up to its own.
+  package static let tables = """
+    CREATE TABLE cordial_transaction(
+      number INTEGER PRIMARY KEY, lastChange INTEGER NOT NULL, mark INTEGER NOT NULL,
+      time INTEGER NOT NULL, author TEXT, context TEXT, process TEXT, client TEXT, answer TEXT) STRICT;
+    CREATE UNIQUE INDEX cordial_transaction_client ON cordial_transaction(client)
+      WHERE client IS NOT NULL;
+    CREATE TABLE cordial_change(
+      number INTEGER PRIMARY KEY, entity INTEGER NOT NULL, object INTEGER NOT NULL,
+      kind INTEGER NOT NULL, version INTEGER, before TEXT, other INTEGER) STRICT;
+    CREATE TABLE cordial_meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    """
+
+  /// The triggers of one entity's table and of the pairs that it keeps.
+  package static func triggers(for entity: EntityDescription, in model: Model) -> [String] {
+    [insertion(entity), displacement(entity), update(entity), renumbering(entity), deletion(entity)]
+      + entity.ownedPairs.flatMap { pairs(entity, $0.name) }
+  }
+
+  private static let object = SQLNames.quoted(SQLNames.object)
+  private static let version = SQLNames.quoted(SQLNames.version)
+
+  private static func name(_ entity: EntityDescription, _ event: String) -> String {
+    SQLNames.quoted("cordial_\(entity.name)_\(event)")
+  }
+
+  private static func insertion(_ entity: EntityDescription) -> String {
+    """
+    CREATE TRIGGER \(name(entity, "insert")) AFTER INSERT ON \(SQLNames.quoted(entity.name)) BEGIN
+      INSERT INTO cordial_change(entity, object, kind, version)
+      VALUES (\(entity.number), NEW.\(object), 0, NEW.\(version));
+    END
+    """
+  }
+
+  /// `INSERT OR REPLACE` removes rows without a delete trigger; they are logged before it does.
+  /// What a statement that did not replace after all logged here, sealing takes out again.
+  private static func displacement(_ entity: EntityDescription) -> String {
+    let identity = entity.identity.map { [[$0.name]] } ?? []
+    let keys = [["\(SQLNames.object)"]] + identity + entity.unique
+    let same = keys.map { columns in
+      columns.map { "\(SQLNames.quoted($0)) = NEW.\(SQLNames.quoted($0))" }
+        .joined(separator: " AND ")
+    }
+    let condition = same.map { "(\($0))" }.joined(separator: " OR ")
+    let table = SQLNames.quoted(entity.name)
+    return """
+      CREATE TRIGGER \(name(entity, "displace")) BEFORE INSERT ON \(table)
+      WHEN EXISTS (SELECT 1 FROM \(table) WHERE \(condition)) BEGIN
+        INSERT INTO cordial_change(entity, object, kind, version, before)
+        SELECT \(entity.number), \(object), 2, \(version), \(tombstone(entity, row: ""))
+        FROM \(table) WHERE \(condition);
+      END
+      """
+  }
+
+  /// Logs the values before, of what differs only: `,"title":"Old","done":0`.
+  private static func update(_ entity: EntityDescription) -> String {
+    let pieces = entity.columns.map { column in
+      let quoted = SQLNames.quoted(column)
+      return "CASE WHEN OLD.\(quoted) IS NOT NEW.\(quoted) THEN "
+        + "\(SQLNames.literal(",\"\(column)\":")) || \(json(column, of: entity, row: "OLD."))"
+        + " ELSE '' END"
+    }
+    let before = pieces.isEmpty ? "''" : pieces.joined(separator: "\n      || ")
+    return """
+      CREATE TRIGGER \(name(entity, "update")) AFTER UPDATE ON \(SQLNames.quoted(entity.name)) BEGIN
+        INSERT INTO cordial_change(entity, object, kind, version, before)
+        VALUES (\(entity.number), NEW.\(object), 1, NEW.\(version), \(before));
+      END
+      """
+  }
+
+  /// A foreign client that gives a row another number deletes one object and makes another.
+  private static func renumbering(_ entity: EntityDescription) -> String {
+    """
+    CREATE TRIGGER \(name(entity, "renumber"))
+    BEFORE UPDATE OF \(object) ON \(SQLNames.quoted(entity.name))
+    WHEN OLD.\(object) IS NOT NEW.\(object) BEGIN
+      INSERT INTO cordial_change(entity, object, kind, version, before) VALUES
+        (\(entity.number), OLD.\(object), 2, OLD.\(version), \(tombstone(entity, row: "OLD.")));
+      INSERT INTO cordial_change(entity, object, kind, version)
+      VALUES (\(entity.number), NEW.\(object), 0, NEW.\(version));
+    END
+    """
+  }
+
+  private static func deletion(_ entity: EntityDescription) -> String {
+    """
+    CREATE TRIGGER \(name(entity, "delete")) AFTER DELETE ON \(SQLNames.quoted(entity.name)) BEGIN
+      INSERT INTO cordial_change(entity, object, kind, version, before) VALUES
+        (\(entity.number), OLD.\(object), 2, OLD.\(version), \(tombstone(entity, row: "OLD.")));
+    END
+    """
+  }
+
+  private static func pairs(_ entity: EntityDescription, _ relationship: String) -> [String] {
+    let table = SQLNames.pairs(entity, relationship)
+    func entry(_ kind: Kind, _ row: String) -> String {
+      """
+        INSERT INTO cordial_change(entity, object, kind, before, other)
+        VALUES (\(entity.number), \(row).source, \(kind.rawValue), \
+      \(SQLNames.literal(relationship)), \(row).target);
+      """
+    }
+    func trigger(_ event: String, _ body: String) -> String {
+      "CREATE TRIGGER \(SQLNames.quoted("\(table)_\(event.lowercased())")) AFTER \(event) ON "
+        + "\(SQLNames.quoted(table)) BEGIN\n\(body)\nEND"
+    }
+    return [
+      trigger("INSERT", entry(.link, "NEW")),
+      trigger("DELETE", entry(.unlink, "OLD")),
+      trigger("UPDATE", entry(.unlink, "OLD") + "\n" + entry(.link, "NEW")),
+    ]
+  }
+
+  /// Every attribute and to-one of a row, in the form that `update` logs.
+  private static func tombstone(_ entity: EntityDescription, row: String) -> String {
+    let pieces = entity.columns.map { column in
+      "\(SQLNames.literal(",\"\(column)\":")) || \(json(column, of: entity, row: row))"
+    }
+    return pieces.isEmpty ? "''" : pieces.joined(separator: "\n      || ")
+  }
+
+  /// A column's value as JSON text.
+  ///
+  /// `json_quote` writes reals with 15 digits, so they go through `quote`, which reads back as the
+  /// same number, and blobs, which it refuses, through `hex`.
+  private static func json(_ column: String, of entity: EntityDescription, row: String) -> String {
+    let value = row + SQLNames.quoted(column)
+    switch entity.attributes.first(where: { $0.name == column })?.type {
+    case .string, .uri, .json, .decimal, .uuid: return "json_quote(\(value))"
+    case .binary: return "coalesce('\"' || hex(\(value)) || '\"', 'null')"
+    case .double, .float:
+      return "CASE WHEN abs(\(value)) <= 1.7976931348623157e308 THEN quote(\(value)) ELSE 'null' END"
+    default: return "coalesce(\(value), 'null')"
+    }
+  }
+}

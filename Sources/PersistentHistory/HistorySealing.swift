@@ -1,0 +1,116 @@
+package import GRDB
+package import ObjectModel
+
+/// The writer's side of the log: it ends each transaction with its entry.
+package final class HistoryWriter {
+  /// The name under which a foreign client's changes are entered.
+  package static let externalAuthor = "external"
+
+  private let model: Model
+  private let db: Database
+  private let append: PreparedStatement
+
+  /// Prepares writing to the log.
+  ///
+  /// - Parameters:
+  ///   - db: The writer's connection.
+  ///   - model: The store's model.
+  /// - Throws: `DatabaseError` when the log's tables are not there.
+  package init(_ db: Database, model: Model) throws {
+    self.model = model
+    self.db = db
+    append = try PreparedStatement(
+      db,
+      """
+      INSERT INTO cordial_transaction
+        (number, lastChange, mark, time, author, context, process, client, answer)
+      VALUES (?1, (SELECT coalesce(max(number), 0) FROM cordial_change), ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+      """)
+  }
+
+  /// Enters everything logged since the last commit as the next one.
+  ///
+  /// - Parameters:
+  ///   - number: The number of the new commit, one more than the last.
+  ///   - stamp: What it is told about itself.
+  /// - Throws: `DatabaseError`.
+  package func enter(_ number: Int64, _ stamp: CommitStamp) throws {
+    append.bind(number, at: 1)
+    append.bind(Int64(stamp.mark), at: 2)
+    append.bind(stamp.time, at: 3)
+    append.bind(stamp.author, at: 4)
+    append.bind(stamp.context, at: 5)
+    append.bind(stamp.process, at: 6)
+    append.bind(stamp.client, at: 7)
+    append.bind(stamp.answer, at: 8)
+    try append.run()
+  }
+
+  /// Seals what a foreign client wrote: takes out what did not happen after all, counts the
+  /// versions it did not count, and enters it as one commit of the author `external`.
+  ///
+  /// - Parameters:
+  ///   - head: The newest commit, with unsealed changes behind it.
+  ///   - stamp: The time and mark of the new commit.
+  /// - Returns: Whether rows may lead to objects that are gone since: it deleted, or set to-ones.
+  /// - Throws: `DatabaseError`.
+  package func seal(_ head: HistoryHead, _ stamp: CommitStamp) throws -> Bool {
+    var mayDangle = false
+    for entity in model.entities {
+      let table = SQLNames.quoted(entity.name)
+      let range = "number > \(head.lastChange) AND entity = \(entity.number)"
+      // An INSERT OR IGNORE or an upsert made the trigger log a row as displaced that is there.
+      try db.execute(
+        sql: """
+          DELETE FROM cordial_change WHERE \(range) AND kind = 2
+            AND EXISTS (SELECT 1 FROM \(table) WHERE "_id" = cordial_change.object)
+            AND NOT EXISTS (SELECT 1 FROM cordial_change AS later WHERE later.kind = 0
+              AND later.number > cordial_change.number AND later.entity = \(entity.number)
+              AND later.object = cordial_change.object)
+          """)
+      mayDangle = try mayDangle || deletesOrLeads(entity, range)
+      // A row that replaced another goes on counting where that one had come to.
+      try db.execute(
+        sql: """
+          UPDATE \(table) SET "_version" = 1 + (SELECT max(version) FROM cordial_change
+            WHERE \(range) AND kind = 2 AND object = \(table)."_id")
+          WHERE "_id" IN (SELECT object FROM cordial_change WHERE \(range) AND kind = 2)
+          """)
+      try db.execute(
+        sql: """
+          UPDATE \(table) SET "_version" = "_version" + 1 WHERE "_id" IN (
+            SELECT object FROM cordial_change WHERE \(range) AND (kind = 1 AND before <> ''
+              OR kind IN (3, 4)))
+            AND "_id" NOT IN (SELECT object FROM cordial_change WHERE \(range) AND kind IN (0, 2))
+          """)
+    }
+    try countTargets(after: head.lastChange)
+    try enter(head.number + 1, stamp)
+    return mayDangle
+  }
+
+  private func deletesOrLeads(_ entity: EntityDescription, _ range: String) throws -> Bool {
+    let leads = entity.relationships.contains { !$0.toMany }
+    let kinds = leads ? "0, 1, 2" : "2"
+    let statement = try PreparedStatement(
+      db, "SELECT 1 FROM cordial_change WHERE \(range) AND kind IN (\(kinds)) LIMIT 1")
+    defer { statement.reset() }
+    return try statement.step()
+  }
+
+  /// A pair is a change of its target too, where the model has an inverse.
+  private func countTargets(after: Int64) throws {
+    for entity in model.entities {
+      for relationship in entity.ownedPairs where relationship.inverse != nil {
+        let target = SQLNames.quoted(model.entity(relationship.destination).name)
+        try db.execute(
+          sql: """
+            UPDATE \(target) SET "_version" = "_version" + 1 WHERE "_id" IN (
+              SELECT other FROM cordial_change WHERE number > \(after) AND kind IN (3, 4)
+                AND entity = \(entity.number)
+                AND before = \(SQLNames.literal(relationship.name)))
+            """)
+      }
+    }
+  }
+}

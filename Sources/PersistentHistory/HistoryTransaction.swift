@@ -1,0 +1,163 @@
+package import CordialValues
+package import JSON
+import ObjectModel
+
+/// A property's value as the log keeps it: JSON, blobs in hexadecimal, dates in milliseconds,
+/// to-ones as numbers.
+package struct LoggedValue: Sendable, Equatable {
+  package let property: String
+  package let value: JSONValue
+
+  package init(property: String, value: JSONValue) {
+    self.property = property
+    self.value = value
+  }
+}
+
+/// One row of the log.
+struct HistoryRow {
+  let number: Int64
+  let entity: Int
+  let object: Int64
+  let kind: HistorySchema.Kind
+  let before: String?
+  let other: Int64
+  let version: Int64?
+
+  var key: ObjectKey { ObjectKey(entity: entity, object: object) }
+
+  /// The values before, in the order of the columns.
+  var values: [LoggedValue] {
+    guard let before, before.hasPrefix(",") else { return [] }
+    do {
+      return try JSONParser.parse("{" + before.dropFirst() + "}").members?
+        .map { LoggedValue(property: $0.name, value: $0.value) } ?? []
+    } catch {
+      // Triggers write it, of valid values only; a file that was damaged tells nothing here.
+      return []
+    }
+  }
+
+  /// What it says of objects: a pair is a change of both sides.
+  func changes(in model: Model) -> [ObjectChange] {
+    guard model.entities.indices.contains(entity - 1) else { return [] }
+    switch kind {
+    case .insert: return [ObjectChange(key: key, kind: .insert)]
+    case .delete: return [ObjectChange(key: key, kind: .delete)]
+    case .update:
+      return [ObjectChange(key: key, kind: .update, properties: Set(values.map(\.property)))]
+    case .link, .unlink:
+      return sides(in: model).map { key, property in
+        ObjectChange(key: key, kind: .update, properties: [property])
+      }
+    }
+  }
+
+  /// The two objects of a pair with the relationship as each has it.
+  func sides(in model: Model) -> [(ObjectKey, String)] {
+    guard let before, case .relationship(let relationship)? = model.entity(entity)
+      .property(named: before)
+    else { return [] }
+    var sides = [(key, relationship.name)]
+    if let inverse = relationship.inverse {
+      sides.append((ObjectKey(entity: relationship.destination, object: other), inverse))
+    }
+    return sides
+  }
+}
+
+/// One commit.
+package struct HistoryTransaction: Sendable {
+  package let number: Int64
+  package let lastChange: Int64
+  package let mark: UInt32
+  /// Milliseconds since 1970.
+  package let time: Int64
+  package let author: String?
+  package let context: String?
+  package let process: String?
+  /// One for each object, in order of its first change.
+  package var changes: [HistoryChange] = []
+}
+
+/// What a commit did to one object.
+package struct HistoryChange: Sendable {
+  package let key: ObjectKey
+  package var kind: ObjectChange.Kind
+  /// The names of the properties that were written, in order of name.
+  package var properties: Set<String>
+  /// The values before of attributes and to-ones; of a delete, all of them.
+  package var before: [LoggedValue]
+  /// The pairs that came and went, by relationship; what would undo them is the reverse.
+  package var linked: [String: [ObjectKey]] = [:]
+  package var unlinked: [String: [ObjectKey]] = [:]
+}
+
+/// Takes the rows of one commit together, object by object.
+struct HistoryChanges {
+  let model: Model
+  private(set) var list: [HistoryChange] = []
+  private var places: [ObjectKey: Int] = [:]
+
+  init(model: Model) {
+    self.model = model
+  }
+
+  mutating func add(_ row: HistoryRow) {
+    guard model.entities.indices.contains(row.entity - 1) else { return }
+    switch row.kind {
+    case .insert, .delete, .update: addObject(row)
+    case .link, .unlink: addPair(row)
+    }
+  }
+
+  private mutating func addObject(_ row: HistoryRow) {
+    let values = row.values
+    let kind: ObjectChange.Kind =
+      row.kind == .insert ? .insert : row.kind == .delete ? .delete : .update
+    guard let place = places[row.key] else {
+      places[row.key] = list.count
+      list.append(
+        HistoryChange(
+          key: row.key, kind: kind, properties: Set(kind == .update ? values.map(\.property) : []),
+          before: values))
+      return
+    }
+    // The first value before is the one from before the commit.
+    let known = Set(list[place].before.map(\.property))
+    list[place].before += values.filter { !known.contains($0.property) }
+    switch (list[place].kind, kind) {
+    case (.update, .delete): list[place].kind = .delete
+    case (.delete, .insert): list[place].kind = .update
+    case (.update, .update): list[place].properties.formUnion(values.map(\.property))
+    default: break
+    }
+  }
+
+  private mutating func addPair(_ row: HistoryRow) {
+    let sides = row.sides(in: model)
+    for (index, (key, property)) in sides.enumerated() {
+      let other =
+        index == 1
+        ? row.key
+        : ObjectKey(entity: destination(of: property, key.entity), object: row.other)
+      if places[key] == nil {
+        places[key] = list.count
+        list.append(HistoryChange(key: key, kind: .update, properties: [], before: []))
+      }
+      guard let place = places[key] else { continue }
+      if list[place].kind == .update { list[place].properties.insert(property) }
+      if row.kind == .link {
+        list[place].linked[property, default: []].append(other)
+      } else {
+        list[place].unlinked[property, default: []].append(other)
+      }
+    }
+  }
+
+  private func destination(of property: String, _ entity: Int) -> Int {
+    guard case .relationship(let relationship)? = model.entity(entity).property(named: property)
+    else { return entity }
+    return relationship.destination
+  }
+}

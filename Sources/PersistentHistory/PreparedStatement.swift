@@ -1,0 +1,163 @@
+// PersistentHistory: the log. Triggers, reading after a token, sealing, followers' positions.
+//
+// Must not know: search, subscriptions, who asks.
+//
+// What always holds:
+// 1. A row's change and its entry in the log are one SQLite transaction, whoever writes: the
+//    entry is made by triggers of built-in functions, so a foreign SQLite client makes it too.
+// 2. Commits are numbered without gaps; nothing is read from the log that is not sealed.
+// 3. Numbers of changes and of commits only grow.
+
+package import GRDB
+import GRDBSQLite
+
+/// A statement of one connection that is stepped through SQLite's own interface.
+///
+/// Used on its connection's thread only. Every use ends with `reset()`, which `defer` does best: a
+/// statement that is left in the middle of its rows keeps a read transaction open.
+@safe package final class PreparedStatement {
+  /// Keeps the handle alive.
+  private let statement: Statement
+  private let handle: OpaquePointer
+  private let sql: String
+
+  /// Compiles a statement.
+  ///
+  /// - Parameters:
+  ///   - db: The connection that it belongs to.
+  ///   - sql: One SQL statement.
+  /// - Throws: `DatabaseError` when SQLite does not take it.
+  package init(_ db: Database, _ sql: String) throws {
+    statement = try db.makeStatement(sql: sql)
+    unsafe handle = statement.sqliteStatement
+    self.sql = sql
+  }
+
+  // MARK: Arguments; places count from 1.
+
+  package func bind(_ value: Int64?, at place: Int32) {
+    if let value {
+      unsafe sqlite3_bind_int64(handle, place, value)
+    } else {
+      unsafe sqlite3_bind_null(handle, place)
+    }
+  }
+
+  package func bind(_ value: Double, at place: Int32) {
+    unsafe sqlite3_bind_double(handle, place, value)
+  }
+
+  package func bind(_ value: String?, at place: Int32) {
+    guard var value else {
+      unsafe sqlite3_bind_null(handle, place)
+      return
+    }
+    guard !value.isEmpty else {
+      // The bytes of an empty string may lie nowhere, and a null pointer would bind null.
+      unsafe sqlite3_bind_text(handle, place, "", 0, nil)
+      return
+    }
+    // SQLITE_TRANSIENT: SQLite copies the text before it returns.
+    let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    value.withUTF8 { bytes in
+      unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
+        _ = unsafe sqlite3_bind_text(
+          handle, place, characters.baseAddress, Int32(characters.count), copied)
+      }
+    }
+  }
+
+  package func bind(_ value: [UInt8], at place: Int32) {
+    let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    unsafe value.withUnsafeBytes { bytes in
+      _ = unsafe bytes.isEmpty
+        ? sqlite3_bind_zeroblob(handle, place, 0)
+        : sqlite3_bind_blob(handle, place, bytes.baseAddress, Int32(bytes.count), copied)
+    }
+  }
+
+  // MARK: Rows; columns count from 0.
+
+  /// Goes to the next row; false behind the last one.
+  ///
+  /// - Returns: Whether there is a row.
+  /// - Throws: `DatabaseError` with SQLite's code.
+  package func step() throws -> Bool {
+    let code = unsafe sqlite3_step(handle)
+    switch code {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw failure(code)
+    }
+  }
+
+  /// Runs the statement to its end and makes it ready for the next time.
+  ///
+  /// - Throws: `DatabaseError` with SQLite's code.
+  package func run() throws {
+    defer { reset() }
+    while try step() {}
+  }
+
+  /// Makes the statement ready for the next time; its arguments stay.
+  package func reset() {
+    unsafe sqlite3_reset(handle)
+  }
+
+  package func isNull(_ column: Int32) -> Bool {
+    unsafe sqlite3_column_type(handle, column) == SQLITE_NULL
+  }
+
+  /// SQLite's type of the value: `SQLITE_INTEGER` and its kin.
+  package func type(_ column: Int32) -> Int32 {
+    unsafe sqlite3_column_type(handle, column)
+  }
+
+  package func integer(_ column: Int32) -> Int64 {
+    unsafe sqlite3_column_int64(handle, column)
+  }
+
+  package func optionalInteger(_ column: Int32) -> Int64? {
+    isNull(column) ? nil : integer(column)
+  }
+
+  package func double(_ column: Int32) -> Double {
+    unsafe sqlite3_column_double(handle, column)
+  }
+
+  /// The text of a column; what is not UTF-8 in it reads U+FFFD.
+  package func text(_ column: Int32) -> String {
+    withBytes(column) { bytes in
+      unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+  }
+
+  package func optionalText(_ column: Int32) -> String? {
+    isNull(column) ? nil : text(column)
+  }
+
+  package func blob(_ column: Int32) -> [UInt8] {
+    withBytes(column) { bytes in
+      unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
+    }
+  }
+
+  /// Lends the bytes of a text or blob for the time of a call.
+  package func withBytes<Result>(_ column: Int32, _ body: (Span<UInt8>) -> Result) -> Result {
+    // SQLite keeps the bytes until the next step or reset, which the closure cannot cause.
+    let start = unsafe sqlite3_column_blob(handle, column)
+    let count = unsafe Int(sqlite3_column_bytes(handle, column))
+    let bytes = unsafe UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count)
+    return unsafe body(bytes.bindMemory(to: UInt8.self).span)
+  }
+
+  /// Lends the statement to C for the time of a call.
+  package func withHandle<Result>(_ body: (OpaquePointer) -> Result) -> Result {
+    unsafe body(handle)
+  }
+
+  private func failure(_ code: Int32) -> DatabaseError {
+    let message = unsafe String(cString: sqlite3_errmsg(sqlite3_db_handle(handle)))
+    return DatabaseError(resultCode: ResultCode(rawValue: code), message: message, sql: sql)
+  }
+}

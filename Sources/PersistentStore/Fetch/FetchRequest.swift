@@ -1,0 +1,60 @@
+package import JSON
+package import ObjectModel
+
+/// Which objects a fetch wants and in which form.
+package struct FetchRequest: Sendable, Equatable {
+  /// What is answered of each object.
+  package enum Result: String, Sendable {
+    case objects, ids, count
+  }
+
+  /// One value of an answer: its name there and where it comes from.
+  package struct Selection: Sendable, Equatable {
+    package let name: String
+    /// A property, a key path over to-ones, or `tasks.@count`.
+    package let path: String
+    /// What stands for a missing value, nil for null.
+    package let fallback: JSONValue?
+
+    package init(name: String, path: String, fallback: JSONValue? = nil) {
+      self.name = name
+      self.path = path
+      self.fallback = fallback
+    }
+  }
+
+  package var entity: String
+  package var predicate: String?
+  package var arguments: PredicateArguments
+  /// `"title"`, `"-priority"`, `"title:localized"`, key paths over to-ones.
+  package var sort: [String]
+  package var limit: Int?
+  package var offset: Int
+  /// nil for every attribute and to-one.
+  package var select: [Selection]?
+  package var result: Result
+  /// Whether the number without window is wanted too.
+  package var total: Bool
+
+  package init(
+    entity: String,
+    predicate: String? = nil,
+    arguments: PredicateArguments = .none,
+    sort: [String] = [],
+    limit: Int? = nil,
+    offset: Int = 0,
+    select: [Selection]? = nil,
+    result: Result = .objects,
+    total: Bool = false
+  ) {
+    self.entity = entity
+    self.predicate = predicate
+    self.arguments = arguments
+    self.sort = sort
+    self.limit = limit
+    self.offset = offset
+    self.select = select
+    self.result = result
+    self.total = total
+  }
+}

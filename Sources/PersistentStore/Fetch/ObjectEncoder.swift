@@ -1,0 +1,171 @@
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// How the value of one column becomes JSON.
+enum ColumnForm: Sendable {
+  case integer
+  case boolean
+  case double
+  case date
+  case string
+  case binary
+  /// A JSON text, already checked when it was stored.
+  case json
+  /// A to-one to an entity of the store's numbers: `"Group/p` stands in front of it.
+  case object(prefix: [UInt8])
+  /// A to-one to an entity with an identity attribute, whose value the column holds.
+  case identity(entity: EntityDescription)
+
+  init(_ type: AttributeType) {
+    switch type {
+    case .int16, .int32, .int64: self = .integer
+    case .boolean: self = .boolean
+    case .double, .float: self = .double
+    case .date: self = .date
+    case .string, .decimal, .uuid, .uri: self = .string
+    case .binary: self = .binary
+    case .json: self = .json
+    }
+  }
+
+  /// The form of a reference to an object of that entity.
+  init(referenceTo entity: EntityDescription) {
+    self =
+      entity.identity == nil
+      ? .object(prefix: Array("\"\(entity.name)/p".utf8)) : .identity(entity: entity)
+  }
+
+  /// Writes the value of a column, or of its absence.
+  func write(_ row: PreparedStatement, _ column: Int32, to writer: inout JSONWriter) {
+    if row.isNull(column) { return writer.null() }
+    switch self {
+    case .integer: writer.integer(row.integer(column))
+    case .boolean: writer.bool(row.integer(column) != 0)
+    case .double: writer.double(row.double(column))
+    case .date: Self.write(date: row.integer(column), to: &writer)
+    case .string: row.withBytes(column) { Self.write(text: $0, to: &writer) }
+    case .binary: writer.string(Base64Text.encode(row.blob(column)))
+    case .json: Self.write(json: row.text(column), to: &writer)
+    case .object(let prefix):
+      writer.raw(prefix)
+      writer.integer(row.integer(column))
+      writer.raw("\"")
+    case .identity(let entity):
+      writer.string(Self.identityText(of: entity, row, column))
+    }
+  }
+
+  /// A moment that a foreign client stored beyond the year 9999 has no text, and reads null.
+  private static func write(date: Int64, to writer: inout JSONWriter) {
+    guard DateText.range.contains(date) else { return writer.null() }
+    writer.raw("\"")
+    DateText.append(date, to: &writer.bytes)
+    writer.raw("\"")
+  }
+
+  /// What a foreign client stored may be no UTF-8; on the wire everything is.
+  private static func write(text: Span<UInt8>, to writer: inout JSONWriter) {
+    if UTF8Check.isValid(text) {
+      writer.string(utf8: text)
+    } else {
+      let repaired = unsafe text.withUnsafeBufferPointer {
+        unsafe String(decoding: $0, as: UTF8.self)
+      }
+      writer.string(repaired)
+    }
+  }
+
+  /// A foreign client may store what is no JSON under a `json` attribute; it reads as a string.
+  private static func write(json text: String, to writer: inout JSONWriter) {
+    do {
+      writer.value(try JSONParser.parse(text))
+    } catch {
+      writer.string(text)
+    }
+  }
+
+  /// The wrapped ID of an object whose identity attribute a column holds.
+  static func identityText(
+    of entity: EntityDescription,
+    _ row: PreparedStatement,
+    _ column: Int32
+  ) -> String {
+    let key: WrappedID.Key =
+      switch entity.identity?.type {
+      case .string: .string(row.text(column))
+      case .uuid: .uuid(row.text(column))
+      default: .integer(row.integer(column))
+      }
+    return WrappedID(entity: entity.name, key: key).description
+  }
+}
+
+/// Whether bytes are UTF-8.
+enum UTF8Check {
+  static func isValid(_ bytes: Span<UInt8>) -> Bool {
+    do {
+      _ = try UTF8Span(validating: bytes)
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
+/// One value of an answered object: where it comes from in the row and under which name it goes.
+struct SelectedColumn: Sendable {
+  /// `,"title":`, the first without its comma.
+  let head: [UInt8]
+  let form: ColumnForm
+
+  init(name: String, form: ColumnForm, isFirst: Bool) {
+    head = Array(((isFirst ? "" : ",") + JSONValue.string(name).text + ":").utf8)
+    self.form = form
+  }
+}
+
+/// Writes rows as objects of the wire.
+///
+/// A row's first columns are the object's number, its version and, where the entity has an
+/// identity attribute, that; then the selected ones.
+struct ObjectEncoder: Sendable {
+  let entity: EntityDescription
+  let columns: [SelectedColumn]
+  private let prefix: [UInt8]
+  private let firstColumn: Int32
+
+  init(entity: EntityDescription, columns: [SelectedColumn]) {
+    self.entity = entity
+    self.columns = columns
+    prefix = Array("{\"id\":\"\(entity.name)/p".utf8)
+    firstColumn = entity.identity == nil ? 2 : 3
+  }
+
+  /// `{"id":…,"version":…,"values":{…}}` of the current row.
+  func write(_ row: PreparedStatement, offset: Int32 = 0, to writer: inout JSONWriter) {
+    writeID(row, offset: offset, to: &writer)
+    writer.raw(",\"version\":")
+    writer.integer(row.integer(offset + 1))
+    writer.raw(",\"values\":{")
+    var column = firstColumn + offset
+    for selected in columns {
+      writer.raw(selected.head)
+      selected.form.write(row, column, to: &writer)
+      column += 1
+    }
+    writer.raw("}}")
+  }
+
+  private func writeID(_ row: PreparedStatement, offset: Int32, to writer: inout JSONWriter) {
+    guard entity.identity == nil else {
+      writer.raw("{\"id\":")
+      writer.string(ColumnForm.identityText(of: entity, row, offset + 2))
+      return
+    }
+    writer.raw(prefix)
+    writer.integer(row.integer(offset))
+    writer.raw("\"")
+  }
+}

@@ -1,0 +1,38 @@
+import CordialValues
+import PersistentHistory
+
+/// A piece of SQL with the values to bind in it, in order.
+struct SQLFragment {
+  var sql: String
+  var values: [AttributeValue]
+
+  init(_ sql: String, _ values: [AttributeValue] = []) {
+    self.sql = sql
+    self.values = values
+  }
+
+  static func joined(_ fragments: [SQLFragment], separator: String) -> SQLFragment {
+    SQLFragment(
+      fragments.map(\.sql).joined(separator: separator), fragments.flatMap(\.values))
+  }
+}
+
+/// The to-ones that a query follows, each joined once.
+struct SQLJoins {
+  private var aliases: [[String]: String] = [:]
+  private(set) var sql = ""
+
+  /// The alias of the table at the end of a path of to-ones; the empty path is the entity itself.
+  mutating func alias(
+    for path: [String],
+    table: String,
+    from parent: String
+  ) -> String {
+    if let alias = aliases[path] { return alias }
+    let alias = "j\(aliases.count + 1)"
+    aliases[path] = alias
+    sql += " LEFT JOIN \(SQLNames.quoted(table)) \(alias) ON \(alias).\"_id\" = "
+      + "\(parent).\(SQLNames.quoted(path.last ?? ""))"
+    return alias
+  }
+}

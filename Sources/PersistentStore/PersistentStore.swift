@@ -1,0 +1,353 @@
+// PersistentStore: the only writer. Schema, save, fetch compiled to SQL, rows written as JSON.
+//
+// Must not know: who listens, how it was asked.
+//
+// What always holds:
+// 1. A save is whole or absent, and leaves one entry in the log, in the same transaction.
+// 2. An acknowledged `full` save was fsynced.
+// 3. The writer waits for nobody: readers see snapshots, followers read the log later.
+// 4. Nothing of a request stands in SQL but names that the model has; values are bound.
+
+import CordialValues
+import Dispatch
+import GRDB
+import JSON
+package import ObjectModel
+import PersistentHistory
+import Synchronization
+
+/// An opened store: one writer, some readers, each on a queue of its own.
+package final class PersistentStore: Sendable {
+  package let model: Model
+  package let container: StoreContainer
+  package let isReadOnly: Bool
+  /// Names the store for as long as it exists, also after a restore.
+  package let identifier: String
+  package let generation: UInt32
+  private let environment: StoreEnvironment
+  private let role: StoreConnection.Role
+  private let writer: WriterQueue?
+  private let readers: ReaderPool
+  private let removesFolder: Bool
+
+  /// How many connections answer fetches beside the event loop's own.
+  package static let readersMax = 2
+
+  /// Opens a store, making it when there is none and a model is given.
+  ///
+  /// - Parameters:
+  ///   - container: Its folder.
+  ///   - model: The model that it must have; nil takes the store's own.
+  ///   - mode: Whether it can be written, or lives in memory.
+  ///   - environment: The time and chance.
+  /// - Throws: `StoreError` with one sentence for a person.
+  package init(
+    container: StoreContainer,
+    model: Model?,
+    mode: StoreContainer.Mode,
+    environment: StoreEnvironment
+  ) throws(StoreError) {
+    self.container = container
+    self.environment = environment
+    isReadOnly = mode == .readOnly
+    removesFolder = mode == .inMemory
+    do {
+      if !container.hasStore {
+        guard let model, mode != .readOnly else { throw Self.missing(container) }
+        try container.prepare()
+        try StoreMaker.make(at: container.storePath, model: model, environment: environment)
+      }
+      let needsImmutable =
+        isReadOnly && !container.isWritable
+      role = needsImmutable ? .immutableReader : .reader
+      if needsImmutable { try Self.checkImmutable(container) }
+      let facts = try StoreMaker.read(at: container.storePath, role: role, asked: model)
+      self.model = facts.model
+      generation = facts.generation
+      identifier = facts.identifier
+      readers = ReaderPool(
+        path: container.storePath, role: role, model: facts.model, generation: facts.generation)
+      if isReadOnly {
+        writer = nil
+      } else {
+        try container.writeModelCopy(facts.model)
+        writer = WriterQueue(
+          try StoreWriter(
+            path: container.storePath, model: facts.model, generation: facts.generation,
+            environment: environment))
+      }
+    } catch {
+      throw Self.described(StoreError(any: error), container)
+    }
+  }
+
+  private static func missing(_ container: StoreContainer) -> StoreError {
+    StoreError(
+      .cannotOpen, "There is no store at \(container.path)",
+      hint: "Make one by giving its model: --model FILE")
+  }
+
+  /// An immutable database is read without locks, which is right only while nobody writes.
+  private static func checkImmutable(_ container: StoreContainer) throws(StoreError) {
+    guard !StoreMaker.hasLogFile(container.storePath) else {
+      throw StoreError(
+        .cannotOpen,
+        "\(container.path) cannot be written and has a write-ahead log, so it cannot be read",
+        hint: "Open it once where it can be written, or copy it")
+    }
+  }
+
+  /// Says which store an error is about.
+  private static func described(_ error: StoreError, _ container: StoreContainer) -> StoreError {
+    switch error.code {
+    case .storeCorrupt:
+      StoreError(
+        .storeCorrupt, "\(container.storePath) is no SQLite database, or it is damaged",
+        hint: error.hint)
+    default: error
+    }
+  }
+
+  /// A read connection for one thread to keep, as an event loop does.
+  ///
+  /// - Returns: The connection.
+  /// - Throws: `DatabaseError`.
+  package func makeReader() throws -> StoreReader {
+    try StoreReader(
+      path: container.storePath, role: role, model: model, generation: generation)
+  }
+
+  /// Reads on a worker.
+  ///
+  /// - Parameter body: What to do with a read connection; it runs on one of the store's threads.
+  package func read(_ body: @escaping @Sendable (Result<StoreReader, StoreError>) -> Void) {
+    readers.read(body)
+  }
+
+  /// Saves; waiting saves are committed as a group.
+  ///
+  /// - Parameters:
+  ///   - request: What to do.
+  ///   - completion: Called on the writer's thread with the outcome, after the commit.
+  package func save(
+    _ request: SaveRequest,
+    _ completion: @escaping @Sendable (Result<SaveOutcome, StoreError>) -> Void
+  ) {
+    guard let writer else { return completion(.failure(Self.readOnly)) }
+    writer.save(request, completion)
+  }
+
+  /// Seals what foreign clients wrote.
+  ///
+  /// - Parameter completion: Called on the writer's thread with the number of the newest commit.
+  package func seal(_ completion: @escaping @Sendable (Result<Int64, StoreError>) -> Void) {
+    guard let writer else { return completion(.failure(Self.unsealed)) }
+    writer.seal(completion)
+  }
+
+  /// Ends the writer after what it was given; nothing is saved afterwards.
+  package func close() {
+    writer?.close()
+    if removesFolder { container.remove() }
+  }
+
+  /// The value of the writer's `PRAGMA synchronous`, for the test that it is FULL.
+  package func writerSynchronous() throws -> Int? {
+    try writer?.synchronous()
+  }
+
+  private static let readOnly = StoreError(
+    .storeReadOnly, "The store was opened with --read-only",
+    hint: "Serve it without --read-only to write")
+  private static let unsealed = StoreError(
+    .storeReadOnly, "Another program wrote to the store, and a read-only process cannot enter it",
+    hint: "Open the store once where it can be written")
+}
+
+/// Gives the writer its work in order and in groups.
+private final class WriterQueue: Sendable {
+  /// How many saves one group has at most.
+  private static let groupMax = 64
+
+  private enum Work: Sendable {
+    case save(SaveRequest, @Sendable (Result<SaveOutcome, StoreError>) -> Void)
+    case seal(@Sendable (Result<Int64, StoreError>) -> Void)
+  }
+
+  private struct State {
+    var waiting: [Work] = []
+    var isRunning = false
+    var isClosed = false
+  }
+
+  private let queue = DispatchQueue(label: "cordial.writer")
+  private let state = Mutex(State())
+  private let writer: Confined<StoreWriter>
+
+  init(_ writer: StoreWriter) {
+    self.writer = Confined(writer)
+  }
+
+  func save(
+    _ request: SaveRequest,
+    _ completion: @escaping @Sendable (Result<SaveOutcome, StoreError>) -> Void
+  ) {
+    add(.save(request, completion))
+  }
+
+  func seal(_ completion: @escaping @Sendable (Result<Int64, StoreError>) -> Void) {
+    add(.seal(completion))
+  }
+
+  private func add(_ work: Work) {
+    let outcome = state.withLock { state in
+      guard !state.isClosed else { return (isClosed: true, starts: false) }
+      state.waiting.append(work)
+      defer { state.isRunning = true }
+      return (false, !state.isRunning)
+    }
+    if outcome.isClosed { return refuse(work) }
+    if outcome.starts { queue.async { self.run() } }
+  }
+
+  private func refuse(_ work: Work) {
+    let error = StoreError(.closed, "The service is stopping")
+    switch work {
+    case .save(_, let completion): completion(.failure(error))
+    case .seal(let completion): completion(.failure(error))
+    }
+  }
+
+  /// Works until nothing waits: everything that came during one commit is the next group.
+  private func run() {
+    while true {
+      let group = state.withLock { state in
+        let group = Array(state.waiting.prefix(Self.groupMax))
+        state.waiting.removeFirst(group.count)
+        if group.isEmpty { state.isRunning = false }
+        return group
+      }
+      guard !group.isEmpty else { return }
+      perform(group)
+    }
+  }
+
+  private func perform(_ group: [Work]) {
+    var saves: [(SaveRequest, @Sendable (Result<SaveOutcome, StoreError>) -> Void)] = []
+    var seals: [@Sendable (Result<Int64, StoreError>) -> Void] = []
+    for work in group {
+      switch work {
+      case .save(let request, let completion): saves.append((request, completion))
+      case .seal(let completion): seals.append(completion)
+      }
+    }
+    if !saves.isEmpty {
+      let result = writer.value.save(saves.map(\.0))
+      for (index, save) in saves.enumerated() { save.1(result.outcomes[index]) }
+    }
+    if !seals.isEmpty {
+      let result: Result<Int64, StoreError>
+      do {
+        result = .success(try writer.value.seal())
+      } catch {
+        result = .failure(StoreError(any: error))
+      }
+      seals.forEach { $0(result) }
+    }
+  }
+
+  func close() {
+    state.withLock { $0.isClosed = true }
+    queue.sync {}
+  }
+
+  func synchronous() throws -> Int {
+    try queue.sync { try writer.value.synchronous() }
+  }
+}
+
+/// Lends read connections to work, one at a time each.
+private final class ReaderPool: Sendable {
+  private struct State {
+    var idle: [Confined<StoreReader>] = []
+    var made = 0
+    var waiting: [@Sendable (Result<StoreReader, StoreError>) -> Void] = []
+  }
+
+  private let queue = DispatchQueue(label: "cordial.readers", attributes: .concurrent)
+  private let state = Mutex(State())
+  private let path: String
+  private let role: StoreConnection.Role
+  private let model: Model
+  private let generation: UInt32
+
+  init(path: String, role: StoreConnection.Role, model: Model, generation: UInt32) {
+    self.path = path
+    self.role = role
+    self.model = model
+    self.generation = generation
+  }
+
+  func read(_ body: @escaping @Sendable (Result<StoreReader, StoreError>) -> Void) {
+    let starts = state.withLock { state in
+      state.waiting.append(body)
+      return state.made - state.idle.count < PersistentStore.readersMax
+    }
+    if starts { queue.async { self.work() } }
+  }
+
+  /// Takes a reader, makes one while there may be more, and works until nothing waits.
+  private func work() {
+    guard let reader = take() else { return }
+    while let body = nextBody(returning: reader) { body(.success(reader.value)) }
+  }
+
+  private func take() -> Confined<StoreReader>? {
+    let (idle, mayMake) = state.withLock { state in
+      guard !state.waiting.isEmpty else { return (nil as Confined<StoreReader>?, false) }
+      if let reader = state.idle.popLast() { return (reader, false) }
+      guard state.made < PersistentStore.readersMax else { return (nil, false) }
+      state.made += 1
+      return (nil, true)
+    }
+    if let idle { return idle }
+    guard mayMake else { return nil }
+    do {
+      return Confined(
+        try StoreReader(path: path, role: role, model: model, generation: generation))
+    } catch {
+      let failure = StoreError(any: error)
+      let failed = state.withLock { state in
+        state.made -= 1
+        defer { state.waiting.removeAll() }
+        return state.waiting
+      }
+      failed.forEach { $0(.failure(failure)) }
+      return nil
+    }
+  }
+
+  private func nextBody(
+    returning reader: Confined<StoreReader>
+  ) -> (@Sendable (Result<StoreReader, StoreError>) -> Void)? {
+    state.withLock { state in
+      guard !state.waiting.isEmpty else {
+        state.idle.append(reader)
+        return nil
+      }
+      return state.waiting.removeFirst()
+    }
+  }
+}
+
+/// Carries a value that one thread at a time uses across threads that take turns.
+///
+/// Whoever holds it promises the turns: the writer's serial queue, the pool that lends a reader to
+/// one worker, the event loop that made its own.
+package struct Confined<Value>: @unchecked Sendable {
+  package let value: Value
+
+  package init(_ value: Value) {
+    self.value = value
+  }
+}

@@ -1,0 +1,128 @@
+import CordialValues
+import GRDB
+import ObjectModel
+import PersistentHistory
+
+/// The writer's statements for one entity's table.
+final class EntityTable {
+  let entity: EntityDescription
+  /// The to-ones, in the order of their columns.
+  let toOnes: [RelationshipDescription]
+  /// The place of each property's column behind `_id` and `_version`, by name.
+  let places: [String: Int]
+  private let db: Database
+  private let insertion: PreparedStatement
+  private let versionQuery: PreparedStatement
+  private let deletion: PreparedStatement
+  private let bump: PreparedStatement
+  private var updates: [[Int]: PreparedStatement] = [:]
+  private var queries: [String: PreparedStatement] = [:]
+  /// The number that the next insert is given, nil until it is read.
+  private var nextObject: Int64?
+
+  init(_ db: Database, entity: EntityDescription) throws {
+    self.db = db
+    self.entity = entity
+    toOnes = entity.relationships.filter { !$0.toMany }
+    let columns = entity.columns
+    places = Dictionary(uniqueKeysWithValues: columns.enumerated().map { ($1, $0) })
+    let table = SQLNames.quoted(entity.name)
+    let list = (["\"_id\""] + columns.map(SQLNames.quoted)).joined(separator: ", ")
+    let marks = Array(repeating: "?", count: columns.count + 1).joined(separator: ", ")
+    insertion = try PreparedStatement(db, "INSERT INTO \(table)(\(list)) VALUES (\(marks))")
+    versionQuery = try PreparedStatement(db, "SELECT \"_version\" FROM \(table) WHERE \"_id\" = ?")
+    deletion = try PreparedStatement(db, "DELETE FROM \(table) WHERE \"_id\" = ?")
+    bump = try PreparedStatement(
+      db, "UPDATE \(table) SET \"_version\" = \"_version\" + 1 WHERE \"_id\" = ?")
+  }
+
+  /// Forgets what another process may have changed.
+  func invalidate() {
+    nextObject = nil
+  }
+
+  /// A number that no object of this entity ever had.
+  func giveNumber() throws -> Int64 {
+    if let number = nextObject {
+      nextObject = number + 1
+      return number
+    }
+    let sequence = try query("SELECT seq FROM sqlite_sequence WHERE name = ?")
+    defer { sequence.reset() }
+    sequence.bind(entity.name, at: 1)
+    let last = try sequence.step() ? sequence.integer(0) : 0
+    nextObject = last + 2
+    return last + 1
+  }
+
+  func insert(_ object: Int64, _ values: [AttributeValue]) throws {
+    insertion.bind(object, at: 1)
+    for (index, value) in values.enumerated() { insertion.bind(value, at: Int32(index + 2)) }
+    try insertion.run()
+  }
+
+  /// The version of an object, nil when it is gone.
+  func version(of object: Int64) throws -> Int64? {
+    defer { versionQuery.reset() }
+    versionQuery.bind(object, at: 1)
+    return try versionQuery.step() ? versionQuery.integer(0) : nil
+  }
+
+  /// Writes some columns of an object; `counting` tells whether its version goes up.
+  func update(_ object: Int64, _ columns: [(place: Int, value: AttributeValue)], counting: Bool)
+    throws
+  {
+    guard !columns.isEmpty else {
+      guard counting else { return }
+      bump.bind(object, at: 1)
+      return try bump.run()
+    }
+    let statement = try update(of: columns.map(\.place), counting: counting)
+    for (index, column) in columns.enumerated() {
+      statement.bind(column.value, at: Int32(index + 1))
+    }
+    statement.bind(object, at: Int32(columns.count + 1))
+    try statement.run()
+  }
+
+  private func update(of places: [Int], counting: Bool) throws -> PreparedStatement {
+    let key = places + (counting ? [-1] : [])
+    if let known = updates[key] { return known }
+    if updates.count >= 64 { updates.removeAll() }
+    let names = entity.columns
+    var terms = places.map { "\(SQLNames.quoted(names[$0])) = ?" }
+    if counting { terms.append("\"_version\" = \"_version\" + 1") }
+    let made = try PreparedStatement(
+      db,
+      "UPDATE \(SQLNames.quoted(entity.name)) SET \(terms.joined(separator: ", ")) "
+        + "WHERE \"_id\" = ?")
+    updates[key] = made
+    return made
+  }
+
+  func delete(_ object: Int64) throws {
+    deletion.bind(object, at: 1)
+    try deletion.run()
+  }
+
+  /// A statement of that SQL, compiled once.
+  func query(_ sql: String) throws -> PreparedStatement {
+    if let known = queries[sql] { return known }
+    if queries.count >= 128 { queries.removeAll() }
+    let made = try PreparedStatement(db, sql)
+    queries[sql] = made
+    return made
+  }
+
+  /// The numbers that a query with one argument answers.
+  func numbers(_ sql: String, _ argument: Int64) throws -> [Int64] {
+    let rows = try query(sql)
+    defer { rows.reset() }
+    rows.bind(argument, at: 1)
+    var numbers: [Int64] = []
+    while try rows.step() {
+      if let number = rows.optionalInteger(0) { numbers.append(number) }
+    }
+    return numbers
+  }
+}

@@ -1,0 +1,190 @@
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// Removing objects and applying the model's delete rules to what they lead to.
+extension SaveOperation {
+  /// Removes the named and matched objects and what cascades from them.
+  ///
+  /// Rules look at the graph as the rest of the save left it. First the closure of the cascades,
+  /// then what denies, then what is cut loose, then the rows.
+  mutating func removeObjects() throws -> (count: Int, ids: [String]) {
+    var named: [ObjectKey] = []
+    for delete in request.deletes {
+      guard let key = try resolve(delete.id),
+        let version = try table(key).version(of: key.object)
+      else { throw StoreError.objectNotFound(delete.id) }
+      if let known = delete.version, known != version {
+        throw StoreError(
+          .saveConflict, "\(delete.id) is at version \(version), the delete is based on \(known)",
+          hint: "Fetch it again, then delete it",
+          data: [
+            JSONMember(
+              "conflicts",
+              [["id": .string(delete.id), "property": nil, "version": .integer(version)]])
+          ])
+      }
+      named.append(key)
+    }
+    named += try matched()
+    guard !named.isEmpty else { return (0, []) }
+    let doomed = try closure(of: named)
+    let doomedSet = Set(doomed)
+    for key in doomed { try deny(key, doomedSet) }
+    for key in doomed { try cutLoose(key, doomedSet) }
+    var ids: [String] = []
+    for key in doomed {
+      ids.append(name(key))
+      try table(key).delete(key.object)
+    }
+    return (Set(named).count, ids)
+  }
+
+  private func matched() throws -> [ObjectKey] {
+    guard let request = request.deleteMatching else { return [] }
+    let plan = try FetchCompiler.plan(request, model: model, mayDangle: false)
+    let rows = try PreparedStatement(db, plan.idsSQL)
+    defer { rows.reset() }
+    var place: Int32 = 1
+    for value in plan.values {
+      rows.bind(value, at: place)
+      place += 1
+    }
+    rows.bind(-1, at: place)
+    rows.bind(0, at: place + 1)
+    var keys: [ObjectKey] = []
+    while try rows.step() {
+      keys.append(ObjectKey(entity: plan.entity.number, object: rows.integer(0)))
+    }
+    return keys
+  }
+
+  /// The named objects and everything that goes with them, each once.
+  private func closure(of named: [ObjectKey]) throws -> [ObjectKey] {
+    var found: Set<ObjectKey> = []
+    var order: [ObjectKey] = []
+    for key in named where found.insert(key).inserted { order.append(key) }
+    var next = 0
+    while next < order.count {
+      let key = order[next]
+      next += 1
+      for relationship in model.entity(key.entity).relationships
+      where relationship.deleteRule == .cascade {
+        for other in try related(relationship, key) where found.insert(other).inserted {
+          order.append(other)
+        }
+      }
+    }
+    return order
+  }
+
+  /// The objects to which a relationship of an object leads, those that are there.
+  private func related(
+    _ relationship: RelationshipDescription,
+    _ key: ObjectKey
+  ) throws -> [ObjectKey] {
+    let numbers: [Int64]
+    if relationship.toMany {
+      numbers = try members(relationship, of: key)
+    } else {
+      let entity = model.entity(key.entity)
+      numbers = try table(key).numbers(
+        "SELECT \(SQLNames.quoted(relationship.name)) FROM \(SQLNames.quoted(entity.name)) "
+          + "WHERE \"_id\" = ?", key.object)
+    }
+    return try numbers.map { ObjectKey(entity: relationship.destination, object: $0) }
+      .filter { try table($0).version(of: $0.object) != nil }
+  }
+
+  private func deny(_ key: ObjectKey, _ doomed: Set<ObjectKey>) throws {
+    for relationship in model.entity(key.entity).relationships
+    where relationship.deleteRule == .deny {
+      let holders = try related(relationship, key).filter { !doomed.contains($0) }
+      guard holders.isEmpty else {
+        throw StoreError(
+          .deleteDenied,
+          "\(name(key)) cannot be deleted while \(relationship.name) leads to \(holders.count)",
+          hint: "Delete or move those first",
+          data: [
+            JSONMember("id", .string(name(key))),
+            JSONMember("relationship", .string(relationship.name)),
+            JSONMember("holders", .array(holders.prefix(100).map { .string(name($0)) })),
+          ])
+      }
+    }
+  }
+
+  /// Ends what leads from and to a doomed object, but where the rule is `noAction`.
+  private mutating func cutLoose(_ key: ObjectKey, _ doomed: Set<ObjectKey>) throws {
+    for relationship in model.entity(key.entity).relationships {
+      switch relationship.storage {
+      case .pairs:
+        for number in try members(relationship, of: key) { try part(number, relationship, key) }
+      case .inverseColumn, .column:
+        guard relationship.deleteRule != .noAction else {
+          leftDangling = true
+          continue
+        }
+        try nullify(relationship, key, doomed)
+      }
+    }
+    try nullifyOneWay(key, doomed)
+  }
+
+  /// Cuts the to-ones at the other end that lead to a doomed object.
+  private mutating func nullify(
+    _ relationship: RelationshipDescription,
+    _ key: ObjectKey,
+    _ doomed: Set<ObjectKey>
+  ) throws {
+    guard let inverse = inverse(of: relationship), !inverse.toMany else { return }
+    let destination = model.entity(relationship.destination)
+    let holders = try table(key).numbers(
+      "SELECT \"_id\" FROM \(SQLNames.quoted(destination.name)) "
+        + "WHERE \(SQLNames.quoted(inverse.name)) = ?", key.object)
+    for number in holders {
+      let holder = ObjectKey(entity: destination.number, object: number)
+      guard !doomed.contains(holder) else { continue }
+      try nullify(inverse, of: holder)
+    }
+  }
+
+  /// To-ones and to-manys without inverse that lead to a doomed object from anywhere.
+  private mutating func nullifyOneWay(_ key: ObjectKey, _ doomed: Set<ObjectKey>) throws {
+    for entity in model.entities {
+      for relationship in entity.relationships
+      where relationship.destination == key.entity && relationship.inverse == nil {
+        if case .pairs(_, let name, _) = relationship.storage {
+          let pairs = SQLNames.quoted(SQLNames.pairs(entity, name))
+          let sources = try table(key).numbers(
+            "SELECT source FROM \(pairs) WHERE target = ?", key.object)
+          for source in sources {
+            try part(key.object, relationship, ObjectKey(entity: entity.number, object: source))
+          }
+          continue
+        }
+        let holders = try table(key).numbers(
+          "SELECT \"_id\" FROM \(SQLNames.quoted(entity.name)) "
+            + "WHERE \(SQLNames.quoted(relationship.name)) = ?", key.object)
+        for number in holders {
+          let holder = ObjectKey(entity: entity.number, object: number)
+          if !doomed.contains(holder) { try nullify(relationship, of: holder) }
+        }
+      }
+    }
+  }
+
+  private mutating func nullify(
+    _ relationship: RelationshipDescription,
+    of holder: ObjectKey
+  ) throws {
+    guard relationship.optional else {
+      return problem(
+        name(holder), relationship.name, "required", "\(relationship.name) must have a value")
+    }
+    let counts = !isInserted(holder) && counted.insert(holder).inserted
+    try table(holder).update(
+      holder.object, [(table(holder).places[relationship.name] ?? 0, .null)], counting: counts)
+  }
+}

@@ -1,0 +1,211 @@
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// Keeping both ends of a relationship, from whichever end it is set.
+extension SaveOperation {
+  /// Counts a version of an object that changed through one of its relationships, once in a save.
+  mutating func count(_ key: ObjectKey) throws {
+    guard !isInserted(key), counted.insert(key).inserted else { return }
+    try table(key).update(key.object, [], counting: true)
+  }
+
+  /// Sets a to-one column of an object that is not the one being saved.
+  private mutating func set(
+    _ relationship: RelationshipDescription,
+    of key: ObjectKey,
+    to target: Int64?
+  ) throws {
+    guard let place = table(key).places[relationship.name] else { return }
+    let counts = !isInserted(key) && counted.insert(key).inserted
+    try table(key).update(
+      key.object, [(place, target.map { .integer($0) } ?? .null)], counting: counts)
+  }
+
+  /// A to-one was set: where its inverse is a to-one too, the other end follows, and whoever had
+  /// that end before loses it. The later claim wins.
+  mutating func claim(
+    _ value: JSONValue,
+    _ relationship: RelationshipDescription,
+    of key: ObjectKey,
+    _ label: String
+  ) throws {
+    let target = try target(value, relationship, label)
+    let destination = model.entity(relationship.destination)
+    guard let name = relationship.inverse,
+      case .relationship(let inverse)? = destination.property(named: name)
+    else { return }
+    guard !inverse.toMany else {
+      if let target {
+        touchedCounts.insert(CountedRelationship(object: target, relationship: name))
+      }
+      return
+    }
+    let table = tables[destination.number - 1]
+    let holders = try table.numbers(
+      "SELECT \"_id\" FROM \(SQLNames.quoted(destination.name)) WHERE \(SQLNames.quoted(name)) = ?",
+      key.object)
+    for holder in holders where holder != target?.object {
+      try set(inverse, of: ObjectKey(entity: destination.number, object: holder), to: nil)
+    }
+    guard let target else { return }
+    let own = self.table(key)
+    let rivals = try own.numbers(
+      "SELECT \"_id\" FROM \(SQLNames.quoted(own.entity.name)) "
+        + "WHERE \(SQLNames.quoted(relationship.name)) = ?", target.object)
+    for rival in rivals where rival != key.object {
+      try set(relationship, of: ObjectKey(entity: key.entity, object: rival), to: nil)
+    }
+    if !holders.contains(target.object) { try set(inverse, of: target, to: key.object) }
+  }
+
+  /// A to-many was sent: the whole list, or what to add and to remove.
+  mutating func setToMany(
+    _ value: JSONValue,
+    _ relationship: RelationshipDescription,
+    of key: ObjectKey,
+    _ label: String
+  ) throws {
+    let current = isInserted(key) ? [] : Set(try members(relationship, of: key))
+    var wanted: Set<Int64>
+    if let list = value.array {
+      wanted = try numbers(list, relationship, label)
+    } else if value.members != nil, value["@add"] != nil || value["@remove"] != nil {
+      wanted = current.union(try numbers(value["@add"]?.array ?? [], relationship, label))
+      wanted.subtract(try numbers(value["@remove"]?.array ?? [], relationship, label))
+    } else {
+      return problem(
+        label, relationship.name, "type",
+        "\(relationship.name) wants a list of wrapped IDs, or {\"@add\": […], \"@remove\": […]}")
+    }
+    touchedCounts.insert(CountedRelationship(object: key, relationship: relationship.name))
+    for number in wanted.subtracting(current).sorted() {
+      try join(number, relationship, key)
+    }
+    for number in current.subtracting(wanted).sorted() {
+      try part(number, relationship, key)
+    }
+  }
+
+  private mutating func numbers(
+    _ list: [JSONValue],
+    _ relationship: RelationshipDescription,
+    _ label: String
+  ) throws -> Set<Int64> {
+    var numbers: Set<Int64> = []
+    for element in list {
+      if element.isNull {
+        problem(label, relationship.name, "type", "\(relationship.name) has no null in its list")
+      } else if let key = try target(element, relationship, label) {
+        numbers.insert(key.object)
+      }
+    }
+    return numbers
+  }
+
+  /// The objects at the other end of a to-many.
+  func members(_ relationship: RelationshipDescription, of key: ObjectKey) throws -> [Int64] {
+    let destination = model.entity(relationship.destination)
+    switch relationship.storage {
+    case .column: return []
+    case .inverseColumn:
+      return try table(key).numbers(
+        "SELECT \"_id\" FROM \(SQLNames.quoted(destination.name)) "
+          + "WHERE \(SQLNames.quoted(relationship.inverse ?? "")) = ?", key.object)
+    case .pairs(let owner, let name, let owns):
+      let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(owner), name))
+      return try table(key).numbers(
+        owns
+          ? "SELECT target FROM \(pairs) WHERE source = ?"
+          : "SELECT source FROM \(pairs) WHERE target = ?", key.object)
+    }
+  }
+
+  /// Puts an object into a to-many.
+  private mutating func join(
+    _ number: Int64,
+    _ relationship: RelationshipDescription,
+    _ key: ObjectKey
+  ) throws {
+    let other = ObjectKey(entity: relationship.destination, object: number)
+    switch relationship.storage {
+    case .column: return
+    case .inverseColumn:
+      guard let inverse = inverse(of: relationship) else { return }
+      try set(inverse, of: other, to: key.object)
+    case .pairs:
+      try pair("INSERT OR IGNORE INTO %@(source, target) VALUES (?, ?)", relationship, key, number)
+    }
+  }
+
+  /// Takes an object out of a to-many.
+  mutating func part(
+    _ number: Int64,
+    _ relationship: RelationshipDescription,
+    _ key: ObjectKey
+  ) throws {
+    let other = ObjectKey(entity: relationship.destination, object: number)
+    switch relationship.storage {
+    case .column: return
+    case .inverseColumn:
+      guard let inverse = inverse(of: relationship) else { return }
+      if !inverse.optional {
+        problem(name(other), inverse.name, "required", "\(inverse.name) must have a value")
+      }
+      try set(inverse, of: other, to: nil)
+    case .pairs:
+      try pair("DELETE FROM %@ WHERE source = ? AND target = ?", relationship, key, number)
+    }
+  }
+
+  func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
+    guard let name = relationship.inverse,
+      case .relationship(let inverse)? = model.entity(relationship.destination)
+        .property(named: name)
+    else { return nil }
+    return inverse
+  }
+
+  /// Writes or removes a pair; it is a change of both sides where there is an inverse.
+  private mutating func pair(
+    _ template: String,
+    _ relationship: RelationshipDescription,
+    _ key: ObjectKey,
+    _ number: Int64
+  ) throws {
+    guard case .pairs(let owner, let name, let owns) = relationship.storage else { return }
+    let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(owner), name))
+    let parts = template.split(separator: "%@").map(String.init)
+    let statement = try table(key).query(parts[0] + pairs + parts[1])
+    statement.bind(owns ? key.object : number, at: 1)
+    statement.bind(owns ? number : key.object, at: 2)
+    try statement.run()
+    try count(key)
+    if relationship.inverse != nil {
+      try count(ObjectKey(entity: relationship.destination, object: number))
+    }
+  }
+
+  /// Checks the counts of the to-manys that this save touched.
+  mutating func checkCounts() throws {
+    for touched in touchedCounts.sorted(by: { ($0.object, $0.relationship) < ($1.object, $1.relationship) }) {
+      guard
+        case .relationship(let relationship)? = model.entity(touched.object.entity)
+          .property(named: touched.relationship), relationship.toMany,
+        relationship.minimumCount > 0 || relationship.maximumCount != nil,
+        try table(touched.object).version(of: touched.object.object) != nil
+      else { continue }
+      let count = try members(relationship, of: touched.object).count
+      if count < relationship.minimumCount {
+        problem(
+          name(touched.object), relationship.name, "minimumCount",
+          "\(relationship.name) has \(count), fewer than \(relationship.minimumCount)")
+      } else if let maximum = relationship.maximumCount, count > maximum {
+        problem(
+          name(touched.object), relationship.name, "maximumCount",
+          "\(relationship.name) has \(count), more than \(maximum)")
+      }
+    }
+  }
+}

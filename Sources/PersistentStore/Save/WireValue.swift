@@ -1,0 +1,106 @@
+import CordialValues
+package import JSON
+package import ObjectModel
+package import PersistentHistory
+
+/// Stored values in the form of the wire, where speed does not matter.
+package enum WireValue {
+  /// An attribute's value as JSON.
+  static func json(_ value: AttributeValue) -> JSONValue {
+    switch value {
+    case .null: .null
+    case .string(let text), .decimal(let text), .uuid(let text), .uri(let text): .string(text)
+    case .integer(let number): .integer(number)
+    case .double(let number): .number(number)
+    case .boolean(let flag): .bool(flag)
+    case .date(let milliseconds): DateText.text(milliseconds).map { .string($0) } ?? .null
+    case .binary(let bytes): .string(Base64Text.encode(bytes))
+    case .json(let text): parsed(text)
+    }
+  }
+
+  private static func parsed(_ text: String) -> JSONValue {
+    do {
+      return try JSONParser.parse(text)
+    } catch {
+      return .string(text)
+    }
+  }
+
+  /// The form of a column of an entity; a to-one here is a column of numbers.
+  static func form(of property: String, _ entity: EntityDescription, _ model: Model) -> ColumnForm {
+    switch entity.property(named: property) {
+    case .attribute(let attribute): ColumnForm(attribute.type)
+    case .relationship(let relationship):
+      .object(prefix: Array("\"\(model.entity(relationship.destination).name)/p".utf8))
+    case nil: .string
+    }
+  }
+
+  /// A value that the log kept, in the form of the wire.
+  ///
+  /// - Parameters:
+  ///   - logged: The value and its property.
+  ///   - entity: The entity that it is of.
+  ///   - model: The store's model.
+  /// - Returns: The value; null for a property that the model does not have any more.
+  package static func json(
+    _ logged: LoggedValue,
+    of entity: EntityDescription,
+    in model: Model
+  ) -> JSONValue {
+    switch (entity.property(named: logged.property), logged.value) {
+    case (nil, _), (_, .null): return .null
+    case (.relationship(let relationship), .integer(let number)):
+      return .string("\(model.entity(relationship.destination).name)/p\(number)")
+    case (.attribute(let attribute), let value):
+      switch (attribute.type, value) {
+      case (.boolean, .integer(let flag)): return .bool(flag != 0)
+      case (.date, .integer(let milliseconds)): return json(.date(milliseconds))
+      case (.binary, .string(let hex)): return json(.binary(bytes(hex: hex)))
+      case (.json, .string(let text)): return parsed(text)
+      case (.double, .integer(let number)): return .number(Double(number))
+      default: return value
+      }
+    default: return logged.value
+    }
+  }
+
+  private static func bytes(hex: String) -> [UInt8] {
+    let digits = hex.compactMap(\.hexDigitValue)
+    return stride(from: 0, to: digits.count - 1, by: 2).map {
+      UInt8(digits[$0] << 4 | digits[$0 + 1])
+    }
+  }
+}
+
+/// Asks the log what changed of an object since a version.
+struct ConflictReader {
+  let table: EntityTable
+
+  /// The properties written since, each with the value before the first of those writes.
+  func changes(
+    of key: ObjectKey,
+    since version: Int64,
+    model: Model
+  ) throws -> [(property: String, base: JSONValue)] {
+    let rows = try table.query(
+      """
+      SELECT before FROM cordial_change WHERE entity = ? AND object = ? AND kind = 1
+        AND version > ? AND before <> '' ORDER BY number
+      """)
+    defer { rows.reset() }
+    rows.bind(Int64(key.entity), at: 1)
+    rows.bind(key.object, at: 2)
+    rows.bind(version, at: 3)
+    var changes: [(property: String, base: JSONValue)] = []
+    while try rows.step() {
+      let members = try JSONParser.parse("{" + rows.text(0).dropFirst() + "}").members ?? []
+      for member in members where !changes.contains(where: { $0.property == member.name }) {
+        let logged = LoggedValue(property: member.name, value: member.value)
+        changes.append((member.name, WireValue.json(logged, of: table.entity, in: model)))
+      }
+    }
+    return changes
+  }
+}

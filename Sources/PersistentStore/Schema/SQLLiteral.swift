@@ -1,0 +1,38 @@
+import CordialValues
+import PersistentHistory
+
+/// Attribute values as SQL constants, for defaults in a schema; requests are always bound.
+enum SQLLiteral {
+  /// The constant, nil for null.
+  static func text(_ value: AttributeValue) -> String? {
+    switch value {
+    case .null: nil
+    case .string(let text), .decimal(let text), .uuid(let text), .uri(let text), .json(let text):
+      SQLNames.literal(text)
+    case .integer(let number), .date(let number): String(number)
+    case .double(let number): "\(number)"
+    case .boolean(let flag): flag ? "1" : "0"
+    case .binary(let bytes): "x'\(bytes.map(hex).joined())'"
+    }
+  }
+
+  private static func hex(_ byte: UInt8) -> String {
+    let text = String(byte, radix: 16)
+    return byte < 16 ? "0" + text : text
+  }
+}
+
+extension PreparedStatement {
+  /// Binds a value in the form in which its column stores it.
+  func bind(_ value: AttributeValue, at place: Int32) {
+    switch value {
+    case .null: bind(nil as Int64?, at: place)
+    case .string(let text), .decimal(let text), .uuid(let text), .uri(let text), .json(let text):
+      bind(text, at: place)
+    case .integer(let number), .date(let number): bind(number, at: place)
+    case .double(let number): bind(number, at: place)
+    case .boolean(let flag): bind(flag ? 1 : 0, at: place)
+    case .binary(let bytes): bind(bytes, at: place)
+    }
+  }
+}

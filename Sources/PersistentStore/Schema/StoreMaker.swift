@@ -1,0 +1,93 @@
+import FoundationEssentials
+import GRDB
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// Makes a store's file and reads what it says of itself.
+enum StoreMaker {
+  /// What a store says of itself.
+  struct Facts {
+    let model: Model
+    let generation: UInt32
+    let identifier: String
+  }
+
+  /// The version of the tables that are not the model's.
+  private static let formatVersion = "1"
+
+  /// Makes a store in one transaction, so that a crash leaves none or a whole one.
+  static func make(at path: String, model: Model, environment: StoreEnvironment) throws {
+    let queue = try StoreConnection.open(path, .writer)
+    try queue.write { db in
+      // Another process may have been faster.
+      guard try !db.tableExists("cordial_meta") else { return }
+      for statement in StoreSchema.statements(for: model) { try db.execute(sql: statement) }
+      let generation = environment.random()
+      let facts = [
+        "format": formatVersion, "model": model.document.text, "modelHash": model.hash,
+        "generation": String(generation, radix: 16),
+        "identifier": String(environment.random(), radix: 16)
+          + String(environment.random(), radix: 16),
+      ]
+      for (name, value) in facts {
+        try db.execute(
+          sql: "INSERT INTO cordial_meta(name, value) VALUES (?, ?)", arguments: [name, value])
+      }
+      try HistoryWriter(db, model: model).enter(
+        0, CommitStamp(time: environment.now(), mark: environment.random()))
+    }
+    try queue.close()
+  }
+
+  /// Reads a store's facts and compares its model with the one that was asked for.
+  static func read(at path: String, role: StoreConnection.Role, asked: Model?) throws -> Facts {
+    let queue = try StoreConnection.open(path, role)
+    let meta = try queue.unsafeRead { db in
+      guard try db.tableExists("cordial_meta") else {
+        throw StoreError(
+          .cannotOpen, "\(path) is a SQLite database, and not one of Cordial's",
+          hint: "Name another folder")
+      }
+      return Dictionary(
+        uniqueKeysWithValues: try Row.fetchAll(db, sql: "SELECT name, value FROM cordial_meta")
+          .map { ($0[0] as String, $0[1] as String) })
+    }
+    try queue.close()
+    guard meta["format"] == formatVersion else {
+      throw StoreError(
+        .modelMismatch,
+        "The store's format is \(meta["format"] ?? "unknown"), this program knows \(formatVersion)",
+        hint: "Open it with a newer Cordial")
+    }
+    let model: Model
+    do {
+      model = try ModelDocument.parse(Array((meta["model"] ?? "").utf8).span)
+    } catch {
+      throw StoreError(error, in: "in \(path)")
+    }
+    try check(asked, against: model)
+    return Facts(
+      model: model, generation: UInt32(meta["generation"] ?? "", radix: 16) ?? 0,
+      identifier: meta["identifier"] ?? "")
+  }
+
+  private static func check(_ asked: Model?, against model: Model) throws(StoreError) {
+    guard let asked, asked.hash != model.hash else { return }
+    throw StoreError(
+      .modelMismatch,
+      "The store has model \(model.name) \(model.version) (\(model.hash)), "
+        + "asked for is \(asked.name) \(asked.version) (\(asked.hash))",
+      hint: "Serve it without --model; this version of Cordial does not migrate yet",
+      data: [
+        JSONMember(
+          "problems",
+          [["path": "", "message": .string("\(asked.hash) is not \(model.hash)")]])
+      ])
+  }
+
+  /// Whether a write-ahead log with something in it lies beside a store.
+  static func hasLogFile(_ path: String) -> Bool {
+    (FileManager.default.contents(atPath: path + "-wal")?.count ?? 0) > 0
+  }
+}

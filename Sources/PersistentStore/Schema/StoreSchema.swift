@@ -1,0 +1,85 @@
+import ObjectModel
+import PersistentHistory
+
+/// The SQL that makes a store for a model.
+///
+/// Any SQLite client can read and write the result: no CHECK, index or trigger uses a function or
+/// collation of ours.
+enum StoreSchema {
+  /// Every statement, in the order in which they run.
+  static func statements(for model: Model) -> [String] {
+    [HistorySchema.tables]
+      + model.entities.map { table(for: $0) }
+      + model.entities.flatMap { indexes(for: $0) }
+      + model.entities.flatMap { pairs(for: $0) }
+      + model.entities.flatMap { HistorySchema.triggers(for: $0, in: model) }
+  }
+
+  private static func table(for entity: EntityDescription) -> String {
+    var columns = [
+      "\(SQLNames.quoted(SQLNames.object)) INTEGER PRIMARY KEY AUTOINCREMENT",
+      "\(SQLNames.quoted(SQLNames.version)) INTEGER NOT NULL DEFAULT 1",
+    ]
+    for attribute in entity.attributes { columns.append(column(for: attribute)) }
+    for relationship in entity.relationships where !relationship.toMany {
+      columns.append("\(SQLNames.quoted(relationship.name)) INTEGER")
+    }
+    return """
+      CREATE TABLE \(SQLNames.quoted(entity.name))(
+        \(columns.joined(separator: ",\n  "))
+      ) STRICT
+      """
+  }
+
+  private static func column(for attribute: AttributeDescription) -> String {
+    var text = "\(SQLNames.quoted(attribute.name)) \(attribute.type.storage)"
+    if !attribute.optional { text += " NOT NULL" }
+    if let literal = SQLLiteral.text(attribute.defaultValue) { text += " DEFAULT \(literal)" }
+    return text
+  }
+
+  private static func indexes(for entity: EntityDescription) -> [String] {
+    var sets: [(columns: [String], unique: Bool)] = []
+    if let identity = entity.identity { sets.append(([identity.name], true)) }
+    sets += entity.unique.map { ($0, true) }
+    // Delete rules and to-manys read every to-one backwards.
+    sets += entity.relationships.filter { !$0.toMany }.map { ([$0.name], false) }
+    sets += entity.indexes.map { ($0, false) }
+    var seen: Set<[String]> = []
+    return sets.filter { seen.insert($0.columns).inserted }.map { columns, unique in
+      let name = SQLNames.quoted("cordial_\(entity.name)_\(columns.joined(separator: "_"))")
+      let list = columns.map(SQLNames.quoted).joined(separator: ", ")
+      return "CREATE \(unique ? "UNIQUE " : "")INDEX \(name) "
+        + "ON \(SQLNames.quoted(entity.name))(\(list))"
+    }
+  }
+
+  private static func pairs(for entity: EntityDescription) -> [String] {
+    entity.ownedPairs.flatMap { relationship in
+      let table = SQLNames.pairs(entity, relationship.name)
+      return [
+        """
+        CREATE TABLE \(SQLNames.quoted(table))(
+          source INTEGER NOT NULL, target INTEGER NOT NULL, PRIMARY KEY (source, target)
+        ) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE INDEX \(SQLNames.quoted(table + "_target"))
+        ON \(SQLNames.quoted(table))(target, source)
+        """,
+      ]
+    }
+  }
+}
+
+extension AttributeType {
+  /// SQLite's type of the column: dates are milliseconds since 1970, booleans 0 and 1.
+  var storage: String {
+    switch self {
+    case .int16, .int32, .int64, .boolean, .date: "INTEGER"
+    case .double, .float: "REAL"
+    case .binary: "BLOB"
+    case .string, .decimal, .uuid, .uri, .json: "TEXT"
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import CUnicode
+import FoundationEssentials
+import GRDB
+import ObjectModel
+import PersistentHistory
+
+/// Opens connections to a store's file and gives them what our queries use.
+enum StoreConnection {
+  /// How long a connection waits for another process's lock before it gives up.
+  static let busySecondsMax = 5.0
+
+  /// Who a connection is for.
+  enum Role {
+    case writer
+    case reader
+    /// In a folder that cannot be written, with no log file: SQLite takes no locks.
+    case immutableReader
+  }
+
+  /// Opens a connection.
+  ///
+  /// - Parameters:
+  ///   - path: The path of `store.sqlite`.
+  ///   - role: Who it is for.
+  /// - Returns: A queue that its owner uses from one thread at a time.
+  /// - Throws: `DatabaseError`.
+  static func open(_ path: String, _ role: Role) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.readonly = role != .writer
+    configuration.busyMode = .timeout(busySecondsMax)
+    configuration.journalMode = role == .writer ? .wal : .default
+    configuration.foreignKeysEnabled = false
+    configuration.prepareDatabase { db in
+      db.add(function: fold)
+      db.add(collation: localized)
+      db.add(collation: decimal)
+      // A page cache of 16 MiB and a mapping of the file: reads copy less.
+      try db.execute(sql: "PRAGMA cache_size=-16384; PRAGMA mmap_size=268435456")
+    }
+    var target = path
+    if role == .immutableReader {
+      target = "file:\(percentEncoded(path))?immutable=1"
+    }
+    let queue = try DatabaseQueue(path: target, configuration: configuration)
+    if role == .writer {
+      // GRDB lowers a WAL writer to NORMAL after prepareDatabase ran; an acknowledged save is
+      // durable only under FULL.
+      try queue.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous=FULL") }
+    }
+    return queue
+  }
+
+  private static func percentEncoded(_ path: String) -> String {
+    path.utf8.map { byte in
+      switch byte {
+      case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"):
+        "%" + String(byte, radix: 16, uppercase: true)
+      default: String(decoding: [byte], as: UTF8.self)
+      }
+    }.joined()
+  }
+
+  private static let fold = DatabaseFunction("cordial_fold", argumentCount: 2, pure: true) {
+    values in
+    guard let text = String.fromDatabaseValue(values[0]), let flags = Int.fromDatabaseValue(values[1])
+    else { return nil }
+    return Folding.fold(text, flags: Int32(flags))
+  }
+
+  private static let localized = DatabaseCollation("cordial_localized") { first, second in
+    let order = Folding.collate(first, second)
+    return order < 0 ? .orderedAscending : order > 0 ? .orderedDescending : .orderedSame
+  }
+
+  private static let decimal = DatabaseCollation("cordial_decimal") { first, second in
+    let order = DecimalText.compare(first, second)
+    return order < 0 ? .orderedAscending : order > 0 ? .orderedDescending : .orderedSame
+  }
+}
+
+/// The Swift face of CUnicode.
+enum Folding {
+  /// Folds a text; flags are `UNICODE_FOLD_CASE` and `UNICODE_FOLD_DIACRITICS`.
+  static func fold(_ text: String, flags: Int32) -> String {
+    var text = text
+    return text.withUTF8 { bytes in
+      var capacity = bytes.count * 2 + 16
+      while true {
+        var needed = 0
+        let folded = unsafe String(unsafeUninitializedCapacity: capacity) { out in
+          unsafe out.withMemoryRebound(to: CChar.self) { characters in
+            needed = unsafe bytes.withMemoryRebound(to: CChar.self) { input in
+              unsafe Int(
+                unicode_fold(
+                  input.baseAddress, Int32(input.count), flags, characters.baseAddress,
+                  Int32(characters.count)))
+            }
+          }
+          return max(0, min(needed, capacity))
+        }
+        if needed <= capacity { return folded }
+        capacity = needed
+      }
+    }
+  }
+
+  /// Compares as a person sorts: negative, zero or positive.
+  static func collate(_ first: String, _ second: String) -> Int32 {
+    var first = first
+    var second = second
+    return first.withUTF8 { a in
+      second.withUTF8 { b in
+        unsafe a.withMemoryRebound(to: CChar.self) { left in
+          unsafe b.withMemoryRebound(to: CChar.self) { right in
+            unsafe unicode_collate(
+              left.baseAddress, Int32(left.count), right.baseAddress, Int32(right.count))
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import FoundationEssentials
+import Glibc
+import JSON
+package import ObjectModel
+
+/// The folder of a store: `store.sqlite`, `index.sqlite`, `model.json`, the daemon's lock.
+package struct StoreContainer: Sendable {
+  /// How a store is opened.
+  package enum Mode: Sendable, Equatable {
+    case readWrite
+    case readOnly
+    /// A private folder in memory, removed when the process ends.
+    case inMemory
+  }
+
+  /// The absolute path of the folder.
+  package let path: String
+
+  package init(path: String) {
+    self.path = path
+  }
+
+  package var storePath: String { path + "/store.sqlite" }
+  package var indexPath: String { path + "/index.sqlite" }
+  package var modelPath: String { path + "/model.json" }
+  package var lockPath: String { path + "/lock" }
+
+  /// Whether there is a store in the folder.
+  package var hasStore: Bool { FileManager.default.fileExists(atPath: storePath) }
+
+  /// Makes the folder, readable by its owner only, when it is not there.
+  ///
+  /// - Throws: `cannotOpen` when the path is a file, or not a store and not empty.
+  package func prepare() throws(StoreError) {
+    var isDirectory = false
+    if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) {
+      guard isDirectory else {
+        throw StoreError(
+          .cannotOpen, "\(path) is a file; a Cordial store is a folder",
+          hint: "Name the folder, or another path to make a store there")
+      }
+      guard hasStore || isEmpty else {
+        throw StoreError(
+          .cannotOpen, "\(path) is a folder with other things in it, and no Cordial store",
+          hint: "Name an empty or new folder")
+      }
+      return
+    }
+    guard unsafe mkdir(path, 0o700) == 0 else {
+      throw StoreError(.cannotOpen, "\(path) cannot be made: \(Self.reason())")
+    }
+  }
+
+  private var isEmpty: Bool {
+    do {
+      // A file that begins with a dot, as a file manager leaves it, is not in the way.
+      return try FileManager.default.contentsOfDirectory(atPath: path).allSatisfy {
+        $0.hasPrefix(".") || $0 == "lock"
+      }
+    } catch {
+      return false
+    }
+  }
+
+  /// Whether files can be made in the folder.
+  package var isWritable: Bool { unsafe access(path, W_OK) == 0 }
+
+  /// Reads a model file.
+  ///
+  /// - Parameter path: The file.
+  /// - Returns: The model.
+  /// - Throws: `cannotOpen` when it cannot be read, `modelInvalid` with every fault.
+  package static func readModel(at path: String) throws(StoreError) -> Model {
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw StoreError(.cannotOpen, "The model file \(path) cannot be read")
+    }
+    do {
+      return try ModelDocument.parse(Array(data).span)
+    } catch {
+      throw StoreError(error, in: path)
+    }
+  }
+
+  /// Writes the copy of the model that stands beside the store.
+  func writeModelCopy(_ model: Model) throws(StoreError) {
+    let text = model.document.prettyText + "\n"
+    if let data = FileManager.default.contents(atPath: modelPath), Array(data) == Array(text.utf8) {
+      return
+    }
+    do {
+      try text.write(toFile: modelPath, atomically: true, encoding: .utf8)
+    } catch {
+      throw StoreError(.cannotOpen, "\(modelPath) cannot be written: \(error)")
+    }
+  }
+
+  private static func reason() -> String {
+    unsafe String(cString: strerror(errno))
+  }
+
+  // MARK: Stores in memory
+
+  private static let memoryFolder = "/dev/shm"
+  private static let memoryPrefix = "cordial-memory-"
+
+  /// A private folder in memory, named by this process; leftovers of dead ones are swept.
+  ///
+  /// - Parameter number: Tells apart several in one process.
+  /// - Returns: The container, made and empty.
+  /// - Throws: `cannotOpen`.
+  package static func inMemory(number: UInt32) throws(StoreError) -> StoreContainer {
+    sweep()
+    let container = StoreContainer(
+      path: "\(memoryFolder)/\(memoryPrefix)\(getuid())-\(getpid())-\(number)")
+    try container.prepare()
+    return container
+  }
+
+  private static func sweep() {
+    let prefix = "\(memoryPrefix)\(getuid())-"
+    let names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: memoryFolder)
+    } catch {
+      return
+    }
+    for name in names where name.hasPrefix(prefix) {
+      guard let process = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({
+        Int32($0)
+      }), kill(process, 0) != 0, errno == ESRCH
+      else { continue }
+      StoreContainer(path: "\(memoryFolder)/\(name)").remove()
+    }
+  }
+
+  /// Removes the folder with everything in it.
+  package func remove() {
+    do {
+      try FileManager.default.removeItem(atPath: path)
+    } catch {
+      // Gone already, or somebody else's by now: there is nothing to do about either.
+    }
+  }
+}
+
+extension StoreError {
+  /// The error of a model file.
+  package init(_ error: ModelError, in path: String) {
+    self.init(
+      .modelInvalid, "The model \(path) cannot be used: \(error.message)",
+      data: [
+        JSONMember(
+          "problems",
+          .array(
+            error.problems.map { ["path": .string($0.path), "message": .string($0.message)] }))
+      ])
+  }
+}

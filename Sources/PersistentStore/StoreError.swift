@@ -1,0 +1,114 @@
+package import GRDB
+package import JSON
+import ObjectModel
+
+/// Why the store did not do what it was asked.
+package struct StoreError: Error, Sendable {
+  /// Stable names, as on the wire.
+  package enum Code: String, Sendable, CaseIterable {
+    case modelInvalid, unknownEntity, unknownProperty, predicateInvalid, modelMismatch
+    case objectNotFound, validationFailed, saveConflict, invalidIdentifier, uniquenessViolation
+    case deleteDenied, historyExpired, limitExceeded
+    case storeBusy, storeFull, storeCorrupt, storeReadOnly
+    /// A request that is well-formed and means nothing, as a sort key that is no property.
+    case invalidRequest
+    /// The store's files cannot be used at all: missing, no store, not allowed.
+    case cannotOpen
+    /// The service is stopping.
+    case closed
+    /// A fault that the store has no name for.
+    case internalError
+  }
+
+  package let code: Code
+  /// One sentence: what failed, on what.
+  package let message: String
+  /// What to do about it, nil where nothing can be said.
+  package let hint: String?
+  /// What a program reads, as the protocol has it for the code.
+  package let data: [JSONMember]
+
+  package init(
+    _ code: Code,
+    _ message: String,
+    hint: String? = nil,
+    data: [JSONMember] = []
+  ) {
+    self.code = code
+    self.message = message
+    self.hint = hint
+    self.data = data
+  }
+}
+
+extension StoreError {
+  /// The error that stands for one of SQLite's.
+  package init(_ error: DatabaseError) {
+    let message = error.message ?? "code \(error.extendedResultCode.rawValue)"
+    switch error.resultCode {
+    case .SQLITE_BUSY, .SQLITE_LOCKED:
+      self.init(
+        .storeBusy, "Another process kept the store locked for longer than we wait",
+        hint: "Try again; status names the processes that have it open")
+    case .SQLITE_FULL:
+      self.init(.storeFull, "The disk or the store is full", hint: "Make room and save again")
+    case .SQLITE_CORRUPT, .SQLITE_NOTADB:
+      self.init(
+        .storeCorrupt, "The store's file is damaged: \(message)", hint: "Restore a backup")
+    case .SQLITE_READONLY, .SQLITE_PERM:
+      self.init(.storeReadOnly, "The store cannot be written: \(message)")
+    case .SQLITE_CANTOPEN:
+      self.init(.cannotOpen, "The store's file cannot be opened: \(message)")
+    case .SQLITE_TOOBIG:
+      self.init(.limitExceeded, "A value or statement is larger than SQLite takes")
+    default:
+      self.init(.internalError, "SQLite answered: \(message)")
+    }
+  }
+
+  /// The error that stands for any other.
+  package init(any error: any Error) {
+    switch error {
+    case let error as StoreError: self = error
+    case let error as DatabaseError: self.init(error)
+    case let error as PredicateError: self.init(error)
+    default: self.init(.internalError, "\(error)")
+    }
+  }
+
+  /// The error of a predicate that cannot be read.
+  init(_ error: PredicateError) {
+    self.init(
+      .predicateInvalid, error.message,
+      data: [
+        JSONMember("offset", .integer(Int64(error.offset))),
+        JSONMember("expected", .string(error.expected)),
+      ])
+  }
+
+  static func unknownEntity(_ name: String, in model: Model) -> StoreError {
+    StoreError(
+      .unknownEntity, "The model has no entity \(name)",
+      hint: "It has \(model.entities.map(\.name).joined(separator: ", "))",
+      data: [JSONMember("entity", .string(name))])
+  }
+
+  static func unknownProperty(_ name: String, of entity: EntityDescription) -> StoreError {
+    StoreError(
+      .unknownProperty, "\(entity.name) has no property \(name)",
+      hint: "It has \(entity.propertyNames.joined(separator: ", "))",
+      data: [JSONMember("entity", .string(entity.name)), JSONMember("property", .string(name))])
+  }
+
+  static func invalidIdentifier(_ text: String, _ why: String) -> StoreError {
+    StoreError(
+      .invalidIdentifier, "\"\(text)\" is no wrapped ID here: \(why)",
+      hint: "An ID looks like Entity/p17", data: [JSONMember("id", .string(text))])
+  }
+
+  static func objectNotFound(_ id: String) -> StoreError {
+    StoreError(
+      .objectNotFound, "There is no object \(id)", hint: "It may have been deleted; fetch it again",
+      data: [JSONMember("id", .string(id))])
+  }
+}

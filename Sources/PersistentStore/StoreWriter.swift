@@ -1,0 +1,211 @@
+import CordialValues
+import GRDB
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// Where the store asks for what it must not invent: the time and chance.
+package struct StoreEnvironment: Sendable {
+  /// Milliseconds since 1970.
+  package let now: @Sendable () -> Int64
+  package let random: @Sendable () -> UInt32
+
+  package init(now: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt32) {
+    self.now = now
+    self.random = random
+  }
+}
+
+/// The only writer: it commits waiting saves as a group, each in a savepoint of its own.
+///
+/// Used on the writer's queue only.
+final class StoreWriter {
+  private let queue: DatabaseQueue
+  private let model: Model
+  private let generation: UInt32
+  private let environment: StoreEnvironment
+  private let log: HistoryLog
+  private let history: HistoryWriter
+  private let tables: [EntityTable]
+  private let statements: Statements
+  /// The head after our last commit; another means that another process wrote.
+  private var known: HistoryHead?
+  private var isDurable = true
+
+  private struct Statements {
+    let begin: PreparedStatement
+    let commit: PreparedStatement
+    let rollback: PreparedStatement
+    let savepoint: PreparedStatement
+    let release: PreparedStatement
+    let rollbackToSavepoint: PreparedStatement
+    let dangle: PreparedStatement
+    let repeated: PreparedStatement
+
+    init(_ db: Database) throws {
+      begin = try PreparedStatement(db, "BEGIN IMMEDIATE")
+      commit = try PreparedStatement(db, "COMMIT")
+      rollback = try PreparedStatement(db, "ROLLBACK")
+      savepoint = try PreparedStatement(db, "SAVEPOINT one")
+      release = try PreparedStatement(db, "RELEASE one")
+      rollbackToSavepoint = try PreparedStatement(db, "ROLLBACK TO one")
+      dangle = try PreparedStatement(
+        db, "INSERT OR REPLACE INTO cordial_meta VALUES ('mayDangle', '1')")
+      repeated = try PreparedStatement(
+        db, "SELECT number, mark, answer FROM cordial_transaction WHERE client = ?")
+    }
+  }
+
+  init(path: String, model: Model, generation: UInt32, environment: StoreEnvironment) throws {
+    self.model = model
+    self.generation = generation
+    self.environment = environment
+    let queue = try StoreConnection.open(path, .writer)
+    self.queue = queue
+    (log, history, tables, statements) = try queue.unsafeReentrantWrite { db in
+      (
+        try HistoryLog(db, model: model), try HistoryWriter(db, model: model),
+        try model.entities.map { try EntityTable(db, entity: $0) }, try Statements(db)
+      )
+    }
+  }
+
+  /// Carries out saves as one SQLite transaction.
+  ///
+  /// - Parameter requests: The saves, in the order in which they came.
+  /// - Returns: One outcome for each, in that order, and the new head.
+  func save(_ requests: [SaveRequest]) -> (outcomes: [Result<SaveOutcome, StoreError>], head: Int64?) {
+    do {
+      let group = try queue.writeWithoutTransaction { db in try commit(requests, db) }
+      return (group, known?.number)
+    } catch {
+      guard requests.count > 1, !Self.isAboutTheWhole(error) else {
+        let failure = StoreError(any: error)
+        return (requests.map { _ in .failure(failure) }, known?.number)
+      }
+      // SQLite rolled the whole group back because of one of its saves: each is tried alone.
+      let outcomes = requests.map { request in save([request]).outcomes[0] }
+      return (outcomes, known?.number)
+    }
+  }
+
+  /// Whether trying again alone cannot help.
+  private static func isAboutTheWhole(_ error: any Error) -> Bool {
+    guard let error = error as? DatabaseError else { return false }
+    return [.SQLITE_BUSY, .SQLITE_READONLY, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_CANTOPEN]
+      .contains(error.resultCode)
+  }
+
+  private func commit(
+    _ requests: [SaveRequest],
+    _ db: Database
+  ) throws -> [Result<SaveOutcome, StoreError>] {
+    try setDurability(requests.contains { $0.durability == .full }, db)
+    try statements.begin.run()
+    do {
+      var head = try sealedHead()
+      var outcomes: [Result<SaveOutcome, StoreError>] = []
+      for request in requests {
+        let outcome = try one(request, &head, db)
+        outcomes.append(outcome)
+      }
+      try statements.commit.run()
+      known = head
+      return outcomes
+    } catch {
+      known = nil
+      tables.forEach { $0.invalidate() }
+      if db.isInsideTransaction { try statements.rollback.run() }
+      throw error
+    }
+  }
+
+  /// Saves one request in a savepoint.
+  ///
+  /// - Throws: Only what makes the whole transaction fail.
+  private func one(
+    _ request: SaveRequest,
+    _ head: inout HistoryHead,
+    _ db: Database
+  ) throws -> Result<SaveOutcome, StoreError> {
+    if let repeated = try answerToRepetition(request) { return .success(repeated) }
+    try statements.savepoint.run()
+    do {
+      var operation = SaveOperation(model: model, tables: tables, db: db, request: request)
+      let result = try operation.perform()
+      let stamp = CommitStamp(
+        time: environment.now(), mark: environment.random(), author: request.author,
+        context: request.context, process: request.process, client: request.transaction,
+        answer: request.transaction == nil ? nil : String(decoding: result.body, as: UTF8.self))
+      let logged = try log.head()
+      if logged.lastLogged > head.lastChange {
+        try history.enter(head.number + 1, stamp)
+        head = try log.head()
+      }
+      if operation.leftDangling { try statements.dangle.run() }
+      try statements.release.run()
+      return .success(
+        SaveOutcome(
+          token: token(head), body: result.body, deleteCount: result.deleteCount,
+          deleted: result.deleted))
+    } catch {
+      // Without a transaction there is nothing to go on with: SQLite rolled all of it back.
+      guard db.isInsideTransaction else { throw error }
+      if let error = error as? DatabaseError, Self.isAboutTheWhole(error) { throw error }
+      try statements.rollbackToSavepoint.run()
+      try statements.release.run()
+      return .failure(StoreError(any: error))
+    }
+  }
+
+  /// The head with nothing unsealed behind it.
+  private func sealedHead() throws -> HistoryHead {
+    var head = try log.head()
+    if head != known { tables.forEach { $0.invalidate() } }
+    guard !head.isSealed else { return head }
+    let stamp = CommitStamp(
+      time: environment.now(), mark: environment.random(), author: HistoryWriter.externalAuthor)
+    if try history.seal(head, stamp) { try statements.dangle.run() }
+    head = try log.head()
+    return head
+  }
+
+  /// Seals what a foreign client wrote.
+  ///
+  /// - Returns: The number of the newest commit.
+  /// - Throws: `DatabaseError`.
+  func seal() throws -> Int64 {
+    try queue.writeWithoutTransaction { db in
+      _ = try commit([], db)
+      return known?.number ?? 0
+    }
+  }
+
+  private func answerToRepetition(_ request: SaveRequest) throws -> SaveOutcome? {
+    guard let client = request.transaction else { return nil }
+    let row = statements.repeated
+    defer { row.reset() }
+    row.bind(client, at: 1)
+    guard try row.step() else { return nil }
+    let token = StoreToken(
+      generation: generation, number: row.integer(0),
+      mark: UInt32(truncatingIfNeeded: row.integer(1)))
+    return SaveOutcome(token: token, body: Array(row.text(2).utf8), deleteCount: 0, deleted: [])
+  }
+
+  private func token(_ head: HistoryHead) -> StoreToken {
+    StoreToken(generation: generation, number: head.number, mark: head.mark)
+  }
+
+  /// `synchronous` cannot change inside a transaction, so a group is as durable as its strictest.
+  private func setDurability(_ full: Bool, _ db: Database) throws {
+    guard full != isDurable else { return }
+    try db.execute(sql: full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL")
+    isDurable = full
+  }
+
+  /// The value of `PRAGMA synchronous`: 2 is FULL, 1 is NORMAL.
+  func synchronous() throws -> Int {
+    try queue.read { db in try Int.fetchOne(db, sql: "PRAGMA synchronous") ?? -1 }
+  }
+}

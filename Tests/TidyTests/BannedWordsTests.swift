@@ -1,0 +1,154 @@
+import Testing
+
+/// A word that doesn't stand in `Sources`, and what to write instead.
+struct BannedWord: Sendable, CustomTestStringConvertible {
+  /// The word, for the list of exceptions.
+  let word: String
+  /// What finds it in code; a function, because a `Regex` can't be sent.
+  let isIn: @Sendable (String) -> Bool
+  /// What to do instead.
+  let instead: String
+
+  var testDescription: String { word }
+
+  static let all = [
+    BannedWord(
+      word: "try?",
+      isIn: { $0.contains("try?") },
+      instead: "handle the error, or say what is lost with orLog(\"…\")"
+    ),
+    BannedWord(
+      word: "try!",
+      isIn: { $0.contains("try!") },
+      instead: "throw on, or state the invariant with invariant(…)"
+    ),
+    BannedWord(
+      word: "as!",
+      isIn: { finds(/\bas!/, $0, hints: "as!") },
+      instead: "as? with invariant(…), or a type that needs no cast"
+    ),
+    BannedWord(
+      word: "Date()",
+      isIn: { finds(/\bDate(?:\(\)|\.now\b)/, $0, hints: "Date") },
+      instead: "take the time as a parameter; it is handed in at the edge"
+    ),
+    BannedWord(
+      word: "UUID()",
+      isIn: { finds(/\bUUID\(\)/, $0, hints: "UUID()") },
+      instead: "take the identifier as a parameter; it is handed in at the edge"
+    ),
+    BannedWord(
+      word: ".random",
+      isIn: {
+        finds(
+          /\.random|\bSystemRandomNumberGenerator\b|\.shuffled\(\)/,
+          $0,
+          hints: "andom",
+          "shuffled"
+        )
+      },
+      instead: "take a generator as a parameter; chance is handed in at the edge"
+    ),
+    BannedWord(
+      word: "print(",
+      isIn: { finds(/(?:^|[^.\w])(?:debugPrint|print|dump)\(/, $0, hints: "rint(", "dump(") },
+      instead: "log it, or write it through the owner of standard output: stdout is the protocol's"
+    ),
+    BannedWord(
+      word: "Task.sleep",
+      isIn: { finds(/\bTask(?:<.*>)?\.sleep\b/, $0, hints: "sleep") },
+      instead: "wait for the event, or for the clock that is handed in"
+    ),
+    BannedWord(
+      word: "usleep",
+      isIn: { finds(/(?:^|[^.\w]|Glibc\.)(?:usleep|nanosleep|sleep)\(/, $0, hints: "sleep(") },
+      instead: "wait for the event: poll with a timeout, a condition, a timer of the loop"
+    ),
+    BannedWord(
+      word: "Task {",
+      isIn: {
+        finds(/\bTask(?:\.detached|\.immediate)?\s*(?:\([^)]*\)\s*)?\{/, $0, hints: "Task")
+          && !finds(/\b(?:struct|class|enum|extension) Task\b/, $0, hints: "Task")
+      },
+      instead: "a task group, or a stored handle that is cancelled and awaited, listed here"
+    ),
+  ]
+
+  /// Where a word may stand, and why; a row that nothing uses any more is a failure.
+  ///
+  /// For example `("print(", "Sources/CordialCLI/Tables.swift", "Its output is what was asked for.")`.
+  static let exceptions: [(word: String, file: String, why: String)] = []
+}
+
+/// Whether code holds a match; `\b` is the edge of an identifier, so a dot is one as well.
+///
+/// A pattern is compiled each time, so a line is looked at for its hints first.
+private func finds(_ pattern: Regex<Substring>, _ code: String, hints: String...) -> Bool {
+  hints.contains { code.contains($0) } && code.contains(pattern.wordBoundaryKind(.simple))
+}
+
+@Suite struct `Words that don't stand in Sources` {
+  @Test(arguments: BannedWord.all)
+  func `a banned word stands where the list says why`(banned: BannedWord) {
+    for file in Repository.sources where !isExcepted(file.path, banned.word) {
+      for (index, line) in file.code.enumerated() where banned.isIn(line) {
+        Issue.record("\(file.path):\(index + 1): \(banned.word); \(banned.instead)")
+      }
+    }
+  }
+
+  @Test func `the list of exceptions is in use and gives reasons`() {
+    for exception in BannedWord.exceptions {
+      let banned = BannedWord.all.first { $0.word == exception.word }
+      let file = Repository.sources.first { $0.path == exception.file }
+      let isUsed = banned.map { word in file?.code.contains(where: word.isIn) ?? false } ?? false
+      #expect(isUsed, "\(exception.word) isn't in \(exception.file): remove the exception")
+      #expect(exception.why.hasSuffix("."), "\(exception.word) in \(exception.file): say why")
+    }
+  }
+
+  @Test func `the words are found, and their likes are not`() {
+    for (word, found, others) in [
+      ("try?", ["try? a()"], ["try a()"]),
+      ("as!", ["a as! B", "(a as! B)"], ["a as? B", "has!"]),
+      ("Date()", ["Date()", "Foundation.Date()", "Date.now"], ["Date(0)", "validDate()", "Date"]),
+      ("UUID()", ["UUID()", "UUID().text"], ["UUID(text)", "makeUUID()"]),
+      (
+        ".random", ["Int.random(in: a)", ".randomElement()", "a.shuffled()"],
+        ["random.next()", "isRandom"]
+      ),
+      (
+        "print(", ["print(a)", "  print(a)", "if a { print(b) }"], ["a.print(b)", "fingerprint(a)"]
+      ),
+      ("Task.sleep", ["try await Task.sleep(for: a)"], ["clock.sleep(until: a)"]),
+      ("usleep", ["usleep(1)", "Glibc.sleep(1)"], ["asleep(1)", "clock.sleep(until: a)"]),
+      (
+        "Task {", ["Task { a }", "Task.detached {", "Task(priority: .low) {"],
+        ["struct Task {", "withTask {"]
+      ),
+    ] {
+      guard let banned = BannedWord.all.first(where: { $0.word == word }) else {
+        Issue.record("\(word) isn't banned")
+        continue
+      }
+      for line in found { #expect(banned.isIn(line), "\(line)") }
+      for line in others { #expect(!banned.isIn(line), "\(line)") }
+    }
+  }
+
+  @Test(arguments: ["@unchecked Sendable", "nonisolated(unsafe)"])
+  func `a promise about threads has its reason on the line above`(promise: String) {
+    for file in Repository.sources {
+      for (index, line) in file.code.enumerated() where line.contains(promise) {
+        #expect(
+          file.lineAbove(index).hasPrefix("//"),
+          "\(file.path):\(index + 1): say above \(promise) who touches the value, and from where"
+        )
+      }
+    }
+  }
+
+  private func isExcepted(_ path: String, _ word: String) -> Bool {
+    BannedWord.exceptions.contains { $0.word == word && $0.file == path }
+  }
+}

@@ -1,0 +1,104 @@
+import Testing
+
+/// The numbered clauses of the protocol and the tests that are evidence for them.
+struct Clauses {
+  /// A clause, and where it stands.
+  struct Clause {
+    let tag: String
+    let line: Int
+    var text: String
+
+    var isBuilt: Bool { !text.contains("(not built yet)") }
+  }
+
+  /// In the order of the text; nil while there is no protocol.md.
+  static let defined: [Clause]? = TextFile(path: "Protocol/protocol.md").map { parse($0.lines) }
+
+  /// Evidence by tag: where it was found.
+  static let evidence: [String: [String]] = {
+    var found: [String: [String]] = [:]
+    for file in Repository.files(in: "Tests/") where !file.path.hasPrefix("Tests/TidyTests/") {
+      for (index, line) in file.lines.enumerated() {
+        for tag in tags(line) { found[tag, default: []].append("\(file.path):\(index + 1)") }
+      }
+    }
+    return found
+  }()
+
+  /// A clause reaches from its tag to the next one or to a heading.
+  static func parse(_ lines: [String]) -> [Clause] {
+    var clauses: [Clause] = []
+    var isOpen = false
+    for (index, line) in lines.enumerated() {
+      if let match = line.prefixMatch(of: /\*\*(P-\d+)\*\*/) {
+        clauses.append(Clause(tag: String(match.1), line: index + 1, text: line))
+        isOpen = true
+      } else if line.hasPrefix("#") {
+        isOpen = false
+      } else if isOpen {
+        clauses[clauses.count - 1].text += "\n" + line
+      }
+    }
+    return clauses
+  }
+
+  /// The tags that a line names as `Evidence: P-040, P-041`.
+  static func tags(_ line: String) -> [String] {
+    guard line.contains("Evidence:") else { return [] }
+    return line.matches(of: /Evidence:((?:[\s,]*(?:and\s+)?P-\d+)+)/).flatMap { match in
+      match.1.matches(of: /P-\d+/).map { String($0.0) }
+    }
+  }
+}
+
+@Suite(.enabled(if: Clauses.defined != nil, "Protocol/protocol.md isn't written yet"))
+struct `Every clause of the protocol has evidence` {
+  private let clauses = Clauses.defined ?? []
+
+  @Test func `there are clauses, each with a tag of its own`() {
+    #expect(!clauses.isEmpty, "Protocol/protocol.md has no line that begins with **P-NNN**")
+    for (tag, same) in Dictionary(grouping: clauses, by: \.tag) where same.count > 1 {
+      let lines = same.map { String($0.line) }.joined(separator: " and ")
+      Issue.record("Protocol/protocol.md: \(tag) stands on lines \(lines)")
+    }
+    for clause in clauses where clause.tag.count != "P-000".count {
+      Issue.record("Protocol/protocol.md:\(clause.line): \(clause.tag) hasn't three digits")
+    }
+  }
+
+  @Test func `each piece of evidence names a clause`() {
+    let tags = Set(clauses.map(\.tag))
+    for (tag, places) in Clauses.evidence where !tags.contains(tag) {
+      Issue.record("\(places.joined(separator: ", ")): there is no clause \(tag)")
+    }
+  }
+
+  @Test func `each clause that is built has evidence`() {
+    for clause in clauses where clause.isBuilt && Clauses.evidence[clause.tag] == nil {
+      Issue.record(
+        "Protocol/protocol.md:\(clause.line): no test says \"Evidence: \(clause.tag)\""
+      )
+    }
+  }
+}
+
+@Suite struct `The tidy tests read clauses` {
+  @Test func `a clause reaches to the next one or to a heading`() {
+    let clauses = Clauses.parse([
+      "# Title", "Before (not built yet).", "**P-001** One.", "More (not built yet).", "",
+      "**P-002** Two.", "## Heading", "Between (not built yet).",
+      "**P-003** (not built yet) Three.",
+      "See **P-001**.",
+    ])
+    #expect(clauses.map(\.tag) == ["P-001", "P-002", "P-003"])
+    #expect(clauses.map(\.line) == [3, 6, 9])
+    #expect(clauses.map(\.isBuilt) == [false, true, false])
+  }
+
+  @Test func `evidence may name several clauses`() {
+    #expect(Clauses.tags("// Evidence: P-040") == ["P-040"])
+    #expect(Clauses.tags("  // Evidence: P-040, P-041 and P-042.") == ["P-040", "P-041", "P-042"])
+    #expect(Clauses.tags("Evidence:P-040 because of P-041") == ["P-040"])
+    #expect(Clauses.tags("see P-040") == [])
+  }
+}

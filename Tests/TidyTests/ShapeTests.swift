@@ -1,0 +1,108 @@
+import Testing
+
+@Suite struct `The shape of the sources` {
+  /// Files that are one idea although they are long, and which.
+  private static let longFiles: [String: String] = [:]
+
+  private let lineCountMax = 500
+  private let columnsMax = 100
+
+  @Test func `a file is one idea, of 500 lines at most`() {
+    for file in Repository.sources where Self.longFiles[file.path] == nil {
+      // The last line's end makes an empty element.
+      let count = file.lines.last == "" ? file.lines.count - 1 : file.lines.count
+      #expect(
+        count <= lineCountMax,
+        "\(file.path): \(count) lines; look for the second idea, or list it here as one"
+      )
+    }
+    for path in Self.longFiles.keys {
+      #expect(Repository.sources.contains { $0.path == path }, "\(path) is gone: remove its row")
+    }
+  }
+
+  @Test func `a line is 100 columns at most`() {
+    for file in Repository.sources {
+      for (index, line) in file.lines.enumerated() where line.count > columnsMax {
+        Issue.record("\(file.path):\(index + 1): \(line.count) columns")
+      }
+    }
+  }
+
+  @Test(arguments: Repository.modules)
+  func `one file of a module says at its head what the module must not know`(module: String) {
+    let files = Repository.sources.filter { $0.module == module && !$0.isPlaceholder }
+    guard !files.isEmpty else { return }
+    let heads = files.filter { $0.headComment.contains("Must not know") }
+    #expect(
+      heads.count == 1,
+      """
+      Sources/\(module): one file begins with what the module is, "Must not know" and its \
+      invariants; here \(heads.isEmpty ? "none does" : heads.map(\.path).joined(separator: ", "))
+      """
+    )
+    for head in heads {
+      #expect(
+        head.headComment.hasPrefix("// \(module): "),
+        "\(head.path):1: begin with \"// \(module): \" and what the module is"
+      )
+    }
+  }
+
+  @Test func `each type that another module sees has a summary`() {
+    for file in Repository.sources {
+      for (index, line) in file.code.enumerated() {
+        guard let name = visibleType(line) else { continue }
+        #expect(
+          file.lineAbove(index).hasPrefix("///"),
+          "\(file.path):\(index + 1): \(name) has no doc comment"
+        )
+      }
+    }
+  }
+
+  @Test func `a declaration of a type is seen through attributes and modifiers`() {
+    for (line, name) in [
+      ("package struct A: B {", "A"), ("public enum A {", "A"), ("package final class A {", "A"),
+      ("@safe package final class A {", "A"), ("public indirect enum A {", "A"),
+      ("package protocol A: Sendable {", "A"), ("package nonisolated struct A {", "A"),
+      ("@available(*, deprecated) public actor A {", "A"),
+      ("package struct A<B: ~Copyable> {", "A"),
+      ("struct A {", nil), ("  package struct A {", nil), ("package extension A {", nil),
+      ("package func classA() {", nil), ("extension A: public B {", nil), ("private enum A {", nil),
+    ] {
+      #expect(visibleType(line) == name, "\(line)")
+    }
+  }
+
+  /// The type that a line declares outside of any other for other modules to see.
+  private func visibleType(_ line: String) -> String? {
+    guard ["public ", "package ", "open "].contains(where: line.contains) else { return nil }
+    return line.prefixMatch(
+      of:
+        /(?:@\w+(?:\([^)]*\))?\s+)*(?:public|package|open)\s+(?:(?:final|indirect|nonisolated|distributed)\s+)*(?:struct|enum|class|actor|protocol)\s+(\w+)/
+    ).map { String($0.1) }
+  }
+}
+
+@Suite struct `The repository stands by itself` {
+  // Put together here, so that this file doesn't mention them.
+  private let neighbour = "../" + "shared"
+  private let machine = "/wo" + "rk/"
+
+  @Test func `nothing names a folder beside the repository`() {
+    for file in Repository.files() where !file.path.hasPrefix("Tests/") {
+      for (index, line) in file.lines.enumerated() where line.contains(neighbour) {
+        Issue.record("\(file.path):\(index + 1): names \(neighbour), which others don't have")
+      }
+    }
+  }
+
+  @Test func `nothing names a folder of one machine`() {
+    for file in Repository.files() {
+      for (index, line) in file.lines.enumerated() where line.contains(machine) {
+        Issue.record("\(file.path):\(index + 1): names \(machine), which others don't have")
+      }
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import Testing
+
+/// Who may import whom: `Package.swift` a second time, so that loosening it alone loosens nothing.
+///
+/// A new word here is a change of design and is said in `Sources/ARCHITECTURE.md` in the same
+/// commit.
+enum Walls {
+  /// Our modules and packages by module, then what the system brings.
+  static let allowed: [String: Set<String>] = [
+    "CordialValues": [],
+    "JSON": [],
+    "ObjectModel": ["CordialValues", "JSON"],
+    "PersistentHistory": ["CordialValues", "ObjectModel", "JSON", "GRDB", "GRDBSQLite"],
+    "PersistentStore": [
+      "ObjectModel", "CordialValues", "PersistentHistory", "JSON", "CUnicode", "GRDB", "GRDBSQLite",
+      "Foundation", "Glibc", "Synchronization", "Dispatch",
+    ],
+    "Spotlight": [
+      "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "GRDB", "GRDBSQLite",
+      "Foundation", "Synchronization", "Dispatch",
+    ],
+    "Subscriptions": ["ObjectModel", "CordialValues", "CUnicode"],
+    "JSONRPC": ["JSON"],
+    "CordialProtocol": ["CordialValues", "JSONRPC", "JSON"],
+    "Transport": ["CPosix", "NIOCore", "NIOPosix", "Glibc", "Synchronization"],
+    "CordialService": [
+      "CordialValues", "JSON", "ObjectModel", "PersistentHistory", "PersistentStore", "Spotlight",
+      "Subscriptions", "JSONRPC", "CordialProtocol", "Logging", "DequeModule", "Synchronization",
+    ],
+    "Cordial": [
+      "CordialValues", "CordialProtocol", "JSONRPC", "JSON", "Transport", "Synchronization",
+      "Observation",
+    ],
+    "CordialEmbedded": [
+      "Cordial", "CordialService", "JSON", "JSONRPC", "PersistentStore", "Synchronization",
+    ],
+    "CordialCLI": [
+      "Cordial", "CordialEmbedded", "CordialService", "CordialProtocol", "JSON", "JSONRPC",
+      "Transport", "ArgumentParser", "Logging", "ServiceLifecycle", "UnixSignals", "Foundation",
+      "Glibc",
+    ],
+    "TodoExample": ["Cordial"],
+  ]
+
+  /// The headers that a C module may include beside its own and the C library's.
+  static let allowedHeaders: [String: Set<String>] = [
+    "CPosix": [],
+    "CUnicode": ["unicode/"],
+    "CSpotlight": ["CUnicode.h", "sqlite3.h", "unicode/"],
+  ]
+}
+
+@Suite struct `Walls between the modules` {
+  @Test func `every module has a row in the table`() {
+    for module in Repository.modules {
+      #expect(
+        Walls.allowed[module] != nil || Walls.allowedHeaders[module] != nil,
+        "Sources/\(module) has no row in WallsTests.swift"
+      )
+    }
+    #expect(!Repository.modules.isEmpty, "git lists no file of Sources")
+  }
+
+  @Test(arguments: Walls.allowed.keys.sorted())
+  func `a module imports what its row allows`(module: String) {
+    let allowed = Walls.allowed[module] ?? []
+    for (file, number, name) in imports(in: "Sources/\(module)/") where !allowed.contains(name) {
+      let list = allowed.sorted().joined(separator: ", ")
+      Issue.record(
+        "\(file):\(number): \(module) must not import \(name); it may import [\(list)]"
+      )
+    }
+  }
+
+  @Test func `SwiftNIO is imported by Transport and the program only`() {
+    for (file, number, name) in imports(in: "Sources/") where name.hasPrefix("NIO") {
+      #expect(
+        file.hasPrefix("Sources/Transport/") || file.hasPrefix("Sources/CordialCLI/"),
+        "\(file):\(number): \(name) belongs behind Transport"
+      )
+    }
+  }
+
+  /// Foundation costs a client some 60 MB when linked statically and milliseconds at its start.
+  @Test(arguments: ["Cordial", "Transport", "JSON", "JSONRPC", "CordialProtocol", "CordialValues"])
+  func `what a client links is free of Foundation`(module: String) {
+    for (file, number, name) in imports(in: "Sources/\(module)/") {
+      #expect(
+        !name.hasPrefix("Foundation"),
+        "\(file):\(number): \(module) must not import \(name); use the standard library"
+      )
+    }
+  }
+
+  @Test func `tests see what other modules see`() {
+    for file in Repository.files(kinds: ["swift"]) {
+      for (index, line) in file.code.enumerated() where line.contains("@testable") {
+        Issue.record("\(file.path):\(index + 1): @testable; make it package, or test what is")
+      }
+    }
+  }
+
+  @Test(arguments: Walls.allowedHeaders.keys.sorted())
+  func `a C module includes what its row allows`(module: String) {
+    let allowed = Walls.allowedHeaders[module] ?? []
+    let own = Set(
+      Repository.sources.filter { $0.module == module }
+        .compactMap { $0.path.split(separator: "/").last.map(String.init) }
+    )
+    for (file, number, header) in headers(in: "Sources/\(module)/") where !own.contains(header) {
+      let isOthers = ["sqlite", "unicode/", "CUnicode", "CPosix", "CSpotlight"].contains {
+        header.hasPrefix($0)
+      }
+      let isAllowed = allowed.contains(header) || allowed.contains { header.hasPrefix($0) }
+      #expect(
+        !isOthers || isAllowed,
+        "\(file):\(number): \(module) must not include \(header); it may include \(allowed.sorted())"
+      )
+    }
+  }
+
+  /// Swift's Foundation carries its own ICU as a Clang module, and the two clash in one import.
+  @Test func `no ICU header stands in a header that Swift sees`() {
+    for (file, number, header) in headers(in: "Sources/") where file.contains("/include/") {
+      #expect(!header.hasPrefix("unicode/"), "\(file):\(number): include \(header) in a .c file")
+    }
+  }
+
+  private func imports(in folder: String) -> [(file: String, number: Int, name: String)] {
+    Repository.sources.filter { $0.path.hasPrefix(folder) }.flatMap { file in
+      file.code.enumerated().flatMap { index, line in
+        SwiftText.imports(line).map { (file.path, index + 1, $0) }
+      }
+    }
+  }
+
+  private func headers(in folder: String) -> [(file: String, number: Int, name: String)] {
+    Repository.sources.filter { $0.path.hasPrefix(folder) }.flatMap { file in
+      file.lines.enumerated().compactMap { index, line in
+        guard line.contains("#") else { return nil }
+        return line.prefixMatch(of: /\s*#\s*(?:include|import)\s*[<"]([^>"]+)[>"]/)
+          .map { (file.path, index + 1, String($0.1)) }
+      }
+    }
+  }
+}
