@@ -41,10 +41,10 @@ struct BannedWord: Sendable, CustomTestStringConvertible {
       word: ".random",
       isIn: {
         finds(
-          /\.random|\bSystemRandomNumberGenerator\b|\.shuffled\(\)/,
+          /\b[A-Z]\w*\.random\(|\.random\((?:in|using):|\.randomElement\(|\.shuffled?\(|\bSystemRandomNumberGenerator\b/,
           $0,
           hints: "andom",
-          "shuffled"
+          "shuffle"
         )
       },
       instead: "take a generator as a parameter; chance is handed in at the edge"
@@ -114,8 +114,11 @@ private func finds(_ pattern: Regex<Substring>, _ code: String, hints: String...
       ("Date()", ["Date()", "Foundation.Date()", "Date.now"], ["Date(0)", "validDate()", "Date"]),
       ("UUID()", ["UUID()", "UUID().text"], ["UUID(text)", "makeUUID()"]),
       (
-        ".random", ["Int.random(in: a)", ".randomElement()", "a.shuffled()"],
-        ["random.next()", "isRandom"]
+        ".random",
+        [
+          "Int.random(in: a)", "Bool.random()", ".random(in: a)", "a.randomElement()",
+          "a.shuffled()",
+        ], ["environment.random()", "random.next()", "isRandom", "self.random = random"]
       ),
       (
         "print(", ["print(a)", "  print(a)", "if a { print(b) }"], ["a.print(b)", "fingerprint(a)"]

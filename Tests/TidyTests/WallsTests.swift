@@ -13,11 +13,11 @@ enum Walls {
     "PersistentHistory": ["CordialValues", "ObjectModel", "JSON", "GRDB", "GRDBSQLite"],
     "PersistentStore": [
       "ObjectModel", "CordialValues", "PersistentHistory", "JSON", "CUnicode", "GRDB", "GRDBSQLite",
-      "Foundation", "Glibc", "Synchronization", "Dispatch",
+      "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
     ],
     "Spotlight": [
       "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "GRDB", "GRDBSQLite",
-      "Foundation", "Synchronization", "Dispatch",
+      "FoundationEssentials", "Synchronization", "Dispatch",
     ],
     "Subscriptions": ["ObjectModel", "CordialValues", "CUnicode"],
     "JSONRPC": ["JSON"],
@@ -36,7 +36,8 @@ enum Walls {
     ],
     "CordialCLI": [
       "Cordial", "CordialEmbedded", "CordialService", "CordialProtocol", "JSON", "JSONRPC",
-      "Transport", "ArgumentParser", "Logging", "ServiceLifecycle", "UnixSignals", "Foundation",
+      "Transport", "ArgumentParser", "Logging", "ServiceLifecycle", "UnixSignals",
+      "FoundationEssentials",
       "Glibc",
     ],
     "TodoExample": ["Cordial"],

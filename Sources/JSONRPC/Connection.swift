@@ -1,0 +1,135 @@
+import JSON
+
+/// What a connection has to do next.
+package enum ConnectionEvent: Sendable, Equatable {
+  case message(Message)
+  /// The elements of a batch, in order; those that are no message have their error.
+  case batch([BatchElement])
+  /// An error to send that belongs to no request.
+  case reject(RPCError)
+  /// The end of the conversation, after everything before it was sent.
+  case close
+}
+
+/// One element of a batch.
+package enum BatchElement: Sendable, Equatable {
+  case message(Message)
+  case invalid(RPCError)
+}
+
+/// A connection from the bytes that arrive to the messages in them.
+package struct Connection {
+  /// What the connection admits.
+  package struct Limits: Sendable {
+    package let messageBytesMax: Int
+    package let depthMax: Int
+    package let batchMax: Int
+
+    package init(messageBytesMax: Int, depthMax: Int, batchMax: Int) {
+      self.messageBytesMax = messageBytesMax
+      self.depthMax = depthMax
+      self.batchMax = batchMax
+    }
+  }
+
+  private let reader: FrameReader
+  private var frames: FrameDecoder
+  private var knownFraming: Framing?
+
+  /// A connection whose first bytes are still to come.
+  ///
+  /// - Parameters:
+  ///   - framing: The framing when it is known beforehand.
+  ///   - limits: What it admits.
+  ///   - closesOnUnknownFraming: Whether bytes of no framing end it, as on a socket.
+  package init(framing: Framing? = nil, limits: Limits, closesOnUnknownFraming: Bool) {
+    reader = FrameReader(limits: limits, closesOnUnknownFraming: closesOnUnknownFraming)
+    frames = FrameDecoder(framing: framing, messageBytesMax: limits.messageBytesMax)
+    knownFraming = framing
+  }
+
+  /// The peer's framing; lines until its first bytes told.
+  package var framing: Framing { knownFraming ?? .line }
+
+  /// Takes bytes and tells what they complete.
+  ///
+  /// - Parameters:
+  ///   - bytes: The next bytes of the stream.
+  ///   - tell: Called for each event, in order.
+  package mutating func receive(_ bytes: Span<UInt8>, _ tell: (ConnectionEvent) -> Void) {
+    var found: [ConnectionEvent] = []
+    let reader = reader
+    frames.receive(bytes) { event, frame in found += reader.events(for: event, frame) }
+    knownFraming = frames.framing ?? knownFraming
+    found.forEach(tell)
+  }
+
+  /// Tells what the end of the stream completes.
+  package mutating func end(_ tell: (ConnectionEvent) -> Void) {
+    var found: [ConnectionEvent] = []
+    let reader = reader
+    frames.end { event, frame in found += reader.events(for: event, frame) }
+    found.forEach(tell)
+  }
+}
+
+/// Reads messages out of frames.
+private struct FrameReader: Sendable {
+  let limits: Connection.Limits
+  let closesOnUnknownFraming: Bool
+
+  func events(for event: FrameDecoder.Event, _ frame: Span<UInt8>) -> [ConnectionEvent] {
+    switch event {
+    case .frame(let framing): return [message(in: frame, framing)]
+    case .oversized:
+      let error = RPCError(
+        code: 1302, message: "A message is at most \(limits.messageBytesMax) bytes",
+        data: [
+          "code": "limitExceeded", "limit": "messageBytes",
+          "max": .integer(Int64(limits.messageBytesMax)),
+        ])
+      return [.reject(error)]
+    case .unknownFraming:
+      let error = RPCError(
+        .parseError,
+        "A connection begins with { or [, one JSON text per line, or with Content-Length headers")
+      return closesOnUnknownFraming ? [.reject(error), .close] : [.reject(error)]
+    case .fatal(let why): return [.reject(RPCError(.parseError, why)), .close]
+    }
+  }
+
+  private func message(in frame: Span<UInt8>, _ framing: Framing) -> ConnectionEvent {
+    let value: JSONValue
+    do {
+      value = try JSONParser.parse(frame, depthMax: limits.depthMax)
+    } catch {
+      return .reject(RPCError(.parseError, error.message))
+    }
+    do {
+      guard case .array(let elements) = value else { return .message(try Message(value)) }
+      return try batch(elements, framing)
+    } catch {
+      return .reject(error)
+    }
+  }
+
+  private func batch(_ elements: [JSONValue], _ framing: Framing) throws(RPCError) -> ConnectionEvent {
+    guard framing == .line else {
+      throw RPCError(.invalidRequest, "Batches are for line framing; LSP's base protocol has none")
+    }
+    guard !elements.isEmpty else { throw RPCError(.invalidRequest, "A batch is not empty") }
+    guard elements.count <= limits.batchMax else {
+      throw RPCError(
+        code: 1302, message: "A batch has at most \(limits.batchMax) requests",
+        data: ["code": "limitExceeded", "limit": "batch", "max": .integer(Int64(limits.batchMax))])
+    }
+    return .batch(
+      elements.map { element in
+        do throws(RPCError) {
+          return .message(try Message(element))
+        } catch {
+          return .invalid(error)
+        }
+      })
+  }
+}

@@ -1,0 +1,276 @@
+/// How messages are cut out of a stream of bytes.
+package enum Framing: String, Sendable, CaseIterable {
+  /// One JSON text on each line.
+  case line
+  /// `Content-Length` headers, as in LSP.
+  case header
+
+  /// The bytes of a message in this framing.
+  package func frame(_ body: [UInt8]) -> [UInt8] {
+    switch self {
+    case .line: return body + [0x0A]
+    case .header: return Array("Content-Length: \(body.count)\r\n\r\n".utf8) + body
+    }
+  }
+}
+
+/// Cuts a stream of bytes into frames; the first bytes choose the framing.
+///
+/// Transitions: `undecided` to `line` or `header` at the first bytes that tell, or to `line` at
+/// bytes that are neither; `line` to `discarding` at a line over the limit, and back at its end;
+/// `header` to `body` at an empty line, and back behind the body; any to `closed` at a header that
+/// cannot be read, after which no byte is looked at.
+package struct FrameDecoder {
+  /// What was cut out; the bytes are lent beside it.
+  package enum Event: Equatable, Sendable {
+    /// The lent bytes are the content of one frame of that framing.
+    case frame(Framing)
+    /// A line was longer than the limit; the rest of it is passed over.
+    case oversized
+    /// Bytes that are no frame of either kind: one error, then on at the next line.
+    case unknownFraming
+    /// The framing is lost: one error with this message, then the end.
+    case fatal(String)
+  }
+
+  private enum State: Equatable {
+    case undecided
+    case line
+    case discarding
+    case header
+    case body(Int)
+    case closed
+  }
+
+  /// The longest header block that is read.
+  package static let headerBytesMax = 8192
+  /// How many fields a header block may have.
+  package static let headerFieldsMax = 32
+  /// How many bytes may stand before the colon of the first header's name.
+  private static let nameBytesMax = 64
+
+  private var state: State
+  private var pending: [UInt8] = []
+  /// How much of `pending` was searched for the end of a line already.
+  private var searched = 0
+  private let messageBytesMax: Int
+
+  /// A decoder at the beginning of a stream.
+  ///
+  /// - Parameters:
+  ///   - framing: The framing when it is known beforehand, nil to let the first bytes tell.
+  ///   - messageBytesMax: The longest frame that is taken.
+  package init(framing: Framing? = nil, messageBytesMax: Int) {
+    self.messageBytesMax = messageBytesMax
+    switch framing {
+    case .line: state = .line
+    case .header: state = .header
+    case nil: state = .undecided
+    }
+  }
+
+  /// The framing, nil until the first bytes told it.
+  package var framing: Framing? {
+    switch state {
+    case .undecided, .closed: nil
+    case .line, .discarding: .line
+    case .header, .body: .header
+    }
+  }
+
+  /// Takes bytes and tells what they complete.
+  ///
+  /// - Parameters:
+  ///   - bytes: The next bytes of the stream.
+  ///   - tell: Called for each event, with the frame's bytes for `frame`, else none.
+  package mutating func receive(
+    _ bytes: Span<UInt8>,
+    _ tell: (Event, Span<UInt8>) -> Void
+  ) {
+    guard state != .closed else { return }
+    if pending.isEmpty {
+      let used = process(bytes, tell)
+      append(bytes.extracting(used..<bytes.count))
+      return
+    }
+    append(bytes)
+    let held = pending
+    pending = []
+    let used = process(held.span, tell)
+    pending = used == 0 ? held : Array(held[used...])
+  }
+
+  /// Tells what the end of the stream completes: in line framing a last line without its end.
+  package mutating func end(_ tell: (Event, Span<UInt8>) -> Void) {
+    let held = pending
+    pending = []
+    switch state {
+    case .line:
+      emitLine(held.span, tell)
+    case .undecided where !isBlank(held.span):
+      tell(.unknownFraming, held.span.extracting(0..<0))
+    default: break
+    }
+    state = .closed
+  }
+
+  private mutating func append(_ bytes: Span<UInt8>) {
+    guard state != .closed else { return }
+    pending.reserveCapacity(pending.count + bytes.count)
+    for index in bytes.indices { pending.append(bytes[index]) }
+  }
+
+  /// Works through bytes and answers how many of them are done with.
+  private mutating func process(
+    _ bytes: Span<UInt8>,
+    _ tell: (Event, Span<UInt8>) -> Void
+  ) -> Int {
+    var start = 0
+    while true {
+      let rest = bytes.extracting(start..<bytes.count)
+      let used: Int?
+      switch state {
+      case .undecided: used = decide(rest, tell)
+      case .line: used = line(rest, tell)
+      case .discarding: used = discard(rest)
+      case .header: used = header(rest, tell)
+      case .body(let count): used = body(rest, count, tell)
+      case .closed: return bytes.count
+      }
+      guard let used else { return start }
+      start += used
+    }
+  }
+
+  // MARK: The first bytes
+
+  private mutating func decide(
+    _ bytes: Span<UInt8>,
+    _ tell: (Event, Span<UInt8>) -> Void
+  ) -> Int? {
+    var start = 0
+    if bytes.count >= 1, bytes[0] == 0xEF {
+      guard bytes.count >= 3 else { return nil }
+      if bytes[1] == 0xBB, bytes[2] == 0xBF { start = 3 }
+    }
+    while start < bytes.count, isSpace(bytes[start]) { start += 1 }
+    guard start < bytes.count else { return start > 0 && start < 3 ? nil : usedSpace(start) }
+    if bytes[start] == UInt8(ascii: "{") || bytes[start] == UInt8(ascii: "[") {
+      state = .line
+      return start
+    }
+    var end = start
+    while end < bytes.count, isNameByte(bytes[end]), end - start <= Self.nameBytesMax { end += 1 }
+    if end == bytes.count, end - start <= Self.nameBytesMax { return nil }
+    if end > start, bytes[end] == UInt8(ascii: ":") {
+      state = .header
+      return start
+    }
+    tell(.unknownFraming, bytes.extracting(0..<0))
+    state = .discarding
+    return start
+  }
+
+  /// White space before the first message is done with, but waiting for it must not spin.
+  private func usedSpace(_ count: Int) -> Int? { count == 0 ? nil : count }
+
+  private func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
+  }
+
+  private func isNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+
+  private func isBlank(_ bytes: Span<UInt8>) -> Bool {
+    for index in bytes.indices where !isSpace(bytes[index]) { return false }
+    return true
+  }
+
+  // MARK: Lines
+
+  private mutating func line(
+    _ bytes: Span<UInt8>,
+    _ tell: (Event, Span<UInt8>) -> Void
+  ) -> Int? {
+    var end = searched
+    searched = 0
+    while end < bytes.count, bytes[end] != 0x0A { end += 1 }
+    guard end < bytes.count else {
+      if end > messageBytesMax {
+        tell(.oversized, bytes.extracting(0..<0))
+        state = .discarding
+        return end
+      }
+      searched = end
+      return nil
+    }
+    if end > messageBytesMax {
+      tell(.oversized, bytes.extracting(0..<0))
+    } else {
+      emitLine(bytes.extracting(0..<end), tell)
+    }
+    return end + 1
+  }
+
+  private func emitLine(_ line: Span<UInt8>, _ tell: (Event, Span<UInt8>) -> Void) {
+    guard !isBlank(line) else { return }
+    tell(.frame(.line), line)
+  }
+
+  private mutating func discard(_ bytes: Span<UInt8>) -> Int? {
+    var end = 0
+    while end < bytes.count, bytes[end] != 0x0A { end += 1 }
+    guard end < bytes.count else { return end == 0 ? nil : end }
+    state = .line
+    return end + 1
+  }
+
+  // MARK: Headers
+
+  private mutating func header(
+    _ bytes: Span<UInt8>,
+    _ tell: (Event, Span<UInt8>) -> Void
+  ) -> Int? {
+    var block = HeaderBlock()
+    switch block.read(bytes) {
+    case .incomplete:
+      guard bytes.count > Self.headerBytesMax else { return nil }
+      return fail("A header is at most \(Self.headerBytesMax) bytes long", bytes, tell)
+    case .broken(let why): return fail(why, bytes, tell)
+    case .complete(let used, let length):
+      guard length <= messageBytesMax else {
+        return fail("A message is at most \(messageBytesMax) bytes, not \(length)", bytes, tell)
+      }
+      state = .body(length)
+      return used
+    }
+  }
+
+  private mutating func body(
+    _ bytes: Span<UInt8>,
+    _ count: Int,
+    _ tell: (Event, Span<UInt8>) -> Void
+  ) -> Int? {
+    guard bytes.count >= count else { return nil }
+    state = .header
+    let hasMark = count >= 3 && bytes[0] == 0xEF && bytes[1] == 0xBB && bytes[2] == 0xBF
+    tell(.frame(.header), bytes.extracting((hasMark ? 3 : 0)..<count))
+    return count
+  }
+
+  private mutating func fail(
+    _ why: String,
+    _ bytes: Span<UInt8>,
+    _ tell: (Event, Span<UInt8>) -> Void
+  ) -> Int? {
+    tell(.fatal(why), bytes.extracting(0..<0))
+    state = .closed
+    return bytes.count
+  }
+}

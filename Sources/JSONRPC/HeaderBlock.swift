@@ -1,0 +1,88 @@
+/// Reads the header block of LSP's base protocol, liberally and without believing it.
+struct HeaderBlock {
+  enum Outcome: Equatable {
+    case incomplete
+    case broken(String)
+    /// How many bytes the block has, and the length of the body behind it.
+    case complete(used: Int, length: Int)
+  }
+
+  private var length: Int?
+  private var fields = 0
+
+  mutating func read(_ bytes: Span<UInt8>) -> Outcome {
+    var start = 0
+    while true {
+      var end = start
+      while end < bytes.count, bytes[end] != 0x0A { end += 1 }
+      guard end < bytes.count, end < FrameDecoder.headerBytesMax else { return .incomplete }
+      let hasReturn = end > start && bytes[end - 1] == 0x0D
+      let line = bytes.extracting(start..<(hasReturn ? end - 1 : end))
+      start = end + 1
+      if line.isEmpty {
+        // White space between messages is no header.
+        if fields == 0 { continue }
+        guard let length else { return .broken("A header has no Content-Length") }
+        return .complete(used: start, length: length)
+      }
+      if let why = field(line) { return .broken(why) }
+    }
+  }
+
+  private mutating func field(_ line: Span<UInt8>) -> String? {
+    fields += 1
+    guard fields <= FrameDecoder.headerFieldsMax else {
+      return "A header has at most \(FrameDecoder.headerFieldsMax) fields"
+    }
+    var colon = 0
+    while colon < line.count, line[colon] != UInt8(ascii: ":") { colon += 1 }
+    guard colon > 0, colon < line.count else {
+      if line[0] == UInt8(ascii: "{") || line[0] == UInt8(ascii: "[") {
+        return "This connection began with Content-Length headers and cannot go on with lines"
+      }
+      return "A header field is a name, a colon and a value"
+    }
+    let name = text(line.extracting(0..<colon)).lowercased()
+    let value = text(line.extracting((colon + 1)..<line.count))
+    switch name {
+    case "content-length": return contentLength(value)
+    case "content-type": return contentType(value)
+    default: return nil
+    }
+  }
+
+  private func text(_ bytes: Span<UInt8>) -> String {
+    var text = ""
+    for index in bytes.indices { text.unicodeScalars.append(Unicode.Scalar(bytes[index])) }
+    while text.first == " " || text.first == "\t" { text.removeFirst() }
+    while text.last == " " || text.last == "\t" { text.removeLast() }
+    return text
+  }
+
+  private mutating func contentLength(_ value: String) -> String? {
+    guard (1...10).contains(value.utf8.count), value.utf8.allSatisfy({ 0x30...0x39 ~= $0 }),
+      let number = Int(value)
+    else { return "Content-Length is 1 to 10 digits" }
+    guard length == nil || length == number else { return "Two different Content-Lengths" }
+    length = number
+    return nil
+  }
+
+  private func contentType(_ value: String) -> String? {
+    guard let rest = value.lowercased().rest(behind: "charset=") else { return nil }
+    let bare = rest.prefix { $0 != ";" }.filter { $0 != "\"" && $0 != " " }
+    return bare == "utf-8" || bare == "utf8" ? nil : "The charset of a message is utf-8"
+  }
+}
+
+extension String {
+  /// What stands behind the first occurrence of a text, nil where there is none.
+  fileprivate func rest(behind text: String) -> Substring? {
+    var rest = self[...]
+    while !rest.isEmpty {
+      if rest.hasPrefix(text) { return rest.dropFirst(text.count) }
+      rest = rest.dropFirst()
+    }
+    return nil
+  }
+}

@@ -1,0 +1,84 @@
+// JSONRPC: bytes to frames to messages and back; the connection's state machine. No I/O.
+//
+// Must not know: methods, objects, sockets, tasks, the time.
+//
+// What always holds:
+// 1. The same bytes give the same events, however they are cut into pieces.
+// 2. Memory is bounded by the limits before it is spent: no length in a header is believed.
+// 3. An ID is answered as it was sent: `1` and `"1"` are two.
+// 4. A response has a result or an error, never both and never neither.
+
+package import JSON
+
+/// What names a request among those of its connection.
+package enum RequestID: Hashable, Sendable {
+  case integer(Int64)
+  /// A number that is no 64-bit integer, by its text.
+  case number(Double)
+  case string(String)
+  case null
+
+  package init?(_ value: JSONValue) {
+    switch value {
+    case .integer(let number): self = .integer(number)
+    case .number(let number): self = .number(number)
+    case .string(let text): self = .string(text)
+    case .null: self = .null
+    default: return nil
+    }
+  }
+
+  /// The ID as it stands in a message.
+  package var json: JSONValue {
+    switch self {
+    case .integer(let number): .integer(number)
+    case .number(let number): .number(number)
+    case .string(let text): .string(text)
+    case .null: .null
+    }
+  }
+}
+
+/// One thing that a peer said.
+package enum Message: Sendable, Equatable {
+  case request(id: RequestID, method: String, params: JSONValue)
+  case notification(method: String, params: JSONValue)
+  /// An answer to what we never ask; nothing is done with it.
+  case response
+
+  /// Reads a message from its JSON value.
+  ///
+  /// - Parameter value: One JSON text, or one element of a batch.
+  /// - Throws: `RPCError` with the code `invalidRequest`.
+  package init(_ value: JSONValue) throws(RPCError) {
+    guard let members = value.members else {
+      throw RPCError(.invalidRequest, "A request is an object, this is \(value.kind)")
+    }
+    guard value["jsonrpc"]?.string == "2.0" else {
+      throw RPCError(.invalidRequest, "A request has \"jsonrpc\": \"2.0\"")
+    }
+    guard let method = value["method"] else {
+      guard members.contains(where: { $0.name == "result" || $0.name == "error" }) else {
+        throw RPCError(.invalidRequest, "A request has a method")
+      }
+      self = .response
+      return
+    }
+    guard let name = method.string else {
+      throw RPCError(.invalidRequest, "A method is a string, this is \(method.kind)")
+    }
+    let params = value["params"] ?? .null
+    switch params {
+    case .null, .object, .array: break
+    default: throw RPCError(.invalidRequest, "Params are an object or an array")
+    }
+    guard let idValue = value["id"] else {
+      self = .notification(method: name, params: params)
+      return
+    }
+    guard let id = RequestID(idValue) else {
+      throw RPCError(.invalidRequest, "An id is a string, a number or null")
+    }
+    self = .request(id: id, method: name, params: params)
+  }
+}

@@ -1,0 +1,39 @@
+package import JSON
+
+/// An error as it stands on the wire.
+package struct RPCError: Error, Sendable, Equatable {
+  /// The codes that JSON-RPC and LSP define.
+  package enum Code: Int, Sendable {
+    case parseError = -32700
+    case invalidRequest = -32600
+    case methodNotFound = -32601
+    case invalidParams = -32602
+    case internalError = -32603
+    case serverNotInitialized = -32002
+    case requestCancelled = -32800
+  }
+
+  package let code: Int
+  package let message: String
+  /// What a program reads; nil leaves the member out.
+  package let data: JSONValue?
+
+  package init(code: Int, message: String, data: JSONValue? = nil) {
+    self.code = code
+    self.message = message
+    self.data = data
+  }
+
+  package init(_ code: Code, _ message: String, data: JSONValue? = nil) {
+    self.init(code: code.rawValue, message: message, data: data)
+  }
+
+  /// The error object.
+  package var json: JSONValue {
+    var members: [JSONMember] = [
+      JSONMember("code", .integer(Int64(code))), JSONMember("message", .string(message)),
+    ]
+    if let data { members.append(JSONMember("data", data)) }
+    return .object(members)
+  }
+}
