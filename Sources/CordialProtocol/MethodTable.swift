@@ -1,0 +1,22 @@
+import JSON
+
+/// The ordered list of everything that can be said.
+package enum MethodTable {
+  /// Requests and notifications, in the order of the pages.
+  package static let all: [Method] = [
+    InitializeCall.method, InitializedNotification.method, ShutdownCall.method,
+    ExitNotification.method, CancelNotification.method, SetTraceNotification.method,
+    FetchCall.method, SaveCall.method, DeleteCall.method,
+    ObserveCall.method, UnobserveCall.method, FlushCall.method, ChangesNotification.method,
+    SearchCall.method, IndexStatusCall.method, IndexVerifyCall.method,
+    HistoryCall.method, ModelCall.method, StatusCall.method, DiscoverCall.method,
+  ]
+
+  private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+
+  /// The method of that name that a client may use, nil where there is none.
+  package static func method(named name: String) -> Method? {
+    guard let method = byName[name], method.direction == .clientToServer else { return nil }
+    return method
+  }
+}

@@ -1,0 +1,90 @@
+package import JSON
+
+/// The protocol as an OpenRPC document, made from the method table.
+package enum OpenRPC {
+  /// The version of this protocol; it goes up when something is added.
+  package static let protocolVersion = 1
+
+  /// The document.
+  package static let document: JSONValue = [
+    "openrpc": "1.4.0",
+    "info": [
+      "title": "Cordial",
+      "version": .string("\(protocolVersion).0.0"),
+      "description":
+        "A managed object graph in SQLite, with live results and search, over JSON-RPC 2.0.",
+    ],
+    "methods": .array(MethodTable.all.map(method)),
+    "x-errors": .array(
+      ErrorName.allCases.map { name in
+        ["name": .string(name.rawValue), "code": .integer(Int64(name.code))]
+      }),
+  ]
+
+  private static func method(_ method: Method) -> JSONValue {
+    var members: [JSONMember] = [
+      JSONMember("name", .string(method.name)),
+      JSONMember("summary", .string(method.summary)),
+      JSONMember("paramStructure", "by-name"),
+      JSONMember("params", .array(method.params.map(descriptor))),
+    ]
+    if let result = method.result {
+      members.append(JSONMember("result", ["name": "result", "schema": result.json]))
+    }
+    if !method.errors.isEmpty {
+      members.append(
+        JSONMember(
+          "errors",
+          .array(
+            method.errors.compactMap { name in
+              ErrorName(rawValue: name).map {
+                ["code": .integer(Int64($0.code)), "message": .string(name)]
+              }
+            })))
+    }
+    members.append(JSONMember("x-direction", .string(method.direction.rawValue)))
+    members.append(JSONMember("x-example", method.example))
+    return .object(members)
+  }
+
+  private static func descriptor(_ field: Field) -> JSONValue {
+    [
+      "name": .string(field.name), "summary": .string(field.summary),
+      "required": .bool(field.isRequired), "schema": field.schema.json,
+    ]
+  }
+}
+
+/// The names of our own errors with their codes.
+package enum ErrorName: String, Sendable, CaseIterable {
+  case modelInvalid, unknownEntity, unknownProperty, predicateInvalid, modelMismatch
+  case objectNotFound, validationFailed, saveConflict, invalidIdentifier, uniquenessViolation
+  case deleteDenied
+  case historyExpired
+  case unknownSubscription, limitExceeded
+  case storeBusy, storeFull, storeCorrupt, storeReadOnly
+
+  /// The code on the wire.
+  package var code: Int {
+    switch self {
+    case .modelInvalid: 1001
+    case .unknownEntity: 1002
+    case .unknownProperty: 1003
+    case .predicateInvalid: 1004
+    case .modelMismatch: 1005
+    case .objectNotFound: 1101
+    case .validationFailed: 1102
+    case .saveConflict: 1103
+    case .invalidIdentifier: 1104
+    case .uniquenessViolation: 1105
+    case .deleteDenied: 1106
+    case .historyExpired: 1201
+    case .unknownSubscription: 1301
+    case .limitExceeded: 1302
+    case .storeBusy: 1401
+    case .storeFull: 1402
+    case .storeCorrupt: 1403
+    case .storeReadOnly: 1404
+    }
+  }
+}

@@ -1,0 +1,52 @@
+package import JSON
+package import JSONRPC
+
+/// `delete`: objects by ID, or those that match, with what cascades from them.
+package struct DeleteCall: Call {
+  package let ids: [String]
+  /// The entity of a delete by predicate, nil for one by IDs.
+  package let entity: String?
+  package let predicate: String?
+  package let arguments: JSONValue?
+  package let author: String?
+  package let context: String?
+  package let isDurable: Bool
+  package let returnsIDs: Bool
+
+  package static let method = Method.request(
+    "delete", "Removes objects by their IDs, or those of an entity that match a predicate.",
+    order: .write,
+    params: [
+      .optional("ids", .array(.wrappedID), "the objects"),
+      .optional("entity", .string, "the entity, for a delete by predicate"),
+      .optional("predicate", .string, "which objects; TRUEPREDICATE for all"),
+      .optional("arguments", .either([.array(.any), .map(.any)]), "what the predicate names"),
+      .optional("author", .string, "who is entered in the history"),
+      .optional("context", .string, "what for, entered in the history"),
+      .optional("durability", .choice(["full", "normal"]), "full: fsynced before the answer"),
+      .optional("returning", .choice(["ids"]), "answer the IDs, cascades included"),
+    ],
+    result: .object([
+      .required("token", .token, "the position after the delete"),
+      .required("count", .count, "how many were named or matched"),
+      .optional("ids", .array(.wrappedID), "all that is gone, cascades included"),
+    ]),
+    example: ["ids": ["Package/p7"], "returning": "ids"],
+    errors: ["objectNotFound", "deleteDenied", "predicateInvalid", "invalidIdentifier"])
+
+  package init(_ params: Params) throws(RPCError) {
+    ids = params.strings("ids") ?? []
+    entity = params.string("entity")
+    predicate = params.string("predicate")
+    arguments = params["arguments"]
+    author = params.string("author")
+    context = params.string("context")
+    isDurable = params.string("durability") != "normal"
+    returnsIDs = params.string("returning") == "ids"
+    guard (params["ids"] == nil) != (entity == nil), (entity == nil) == (predicate == nil) else {
+      throw RPCError(
+        .invalidParams,
+        "delete: name either ids, or an entity and a predicate (TRUEPREDICATE for all)")
+    }
+  }
+}

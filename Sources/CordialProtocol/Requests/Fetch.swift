@@ -1,0 +1,91 @@
+package import JSON
+package import JSONRPC
+
+/// `fetch`: objects by ID, or those of an entity that match.
+package struct FetchCall: Call {
+  /// One wanted value.
+  package struct Selection: Sendable, Equatable {
+    package let name: String
+    package let path: String
+    package let fallback: JSONValue?
+  }
+
+  /// The form of the answer.
+  package enum Result: String, Sendable, Equatable {
+    case objects, ids, count
+  }
+
+  /// The wanted objects by ID, nil for a query.
+  package let ids: [String]?
+  package let entity: String
+  package let predicate: String?
+  package let arguments: JSONValue?
+  package let sort: [String]
+  package let limit: Int?
+  package let offset: Int
+  package let select: [Selection]?
+  package let result: Result
+  package let total: Bool
+  package let at: String?
+
+  package static let method = Method.request(
+    "fetch", "Reads objects by their IDs, or those of an entity that match a predicate.",
+    order: .read,
+    params: FetchFields.all,
+    result: .object([
+      .required("token", .token, "the position that the answer shows"),
+      .optional("objects", .array(.nullable(.storedObject)), "null where an ID has no object"),
+      .optional("ids", .array(.wrappedID), "with result ids"),
+      .optional("count", .count, "with result count"),
+      .optional("total", .count, "the number without window, when asked for"),
+      .optional("missing", .map(.choice(["deleted", "unknown"])), "why an object is null"),
+    ]),
+    example: ["entity": "Package", "predicate": "section.name == $s", "arguments": ["s": "web"],
+      "sort": ["name"], "limit": 3],
+    errors: [
+      "unknownEntity", "unknownProperty", "predicateInvalid", "invalidIdentifier",
+      "historyExpired", "limitExceeded",
+    ])
+
+  package init(_ params: Params) throws(RPCError) {
+    ids = params.strings("ids")
+    entity = params.string("entity") ?? ""
+    predicate = params.string("predicate")
+    arguments = params["arguments"]
+    sort = params.strings("sort") ?? []
+    limit = params.int("limit")
+    offset = params.int("offset") ?? 0
+    select = try params["select"].map { value throws(RPCError) in try Self.selections(value) }
+    result = params.string("result").flatMap(Result.init(rawValue:)) ?? .objects
+    total = params.bool("total")
+    at = params.string("at")
+    guard (ids == nil) != entity.isEmpty else {
+      throw RPCError(.invalidParams, "fetch: name either ids or an entity")
+    }
+    if ids != nil, let other = Self.queryOnly.first(where: { params[$0] != nil }) {
+      throw RPCError(.invalidParams, "fetch: \(other) does not go with ids")
+    }
+  }
+
+  private static let queryOnly = [
+    "predicate", "arguments", "sort", "limit", "offset", "result", "total",
+  ]
+
+  private static func selections(_ value: JSONValue) throws(RPCError) -> [Selection] {
+    let selections: [Selection]
+    if let paths = value.array {
+      selections = paths.compactMap(\.string)
+        .map { Selection(name: $0, path: $0, fallback: nil) }
+    } else {
+      selections = (value.members ?? []).map { member in
+        Selection(
+          name: member.name, path: member.value.string ?? member.value["path"]?.string ?? "",
+          fallback: member.value["default"])
+      }
+    }
+    guard Set(selections.map(\.name)).count == selections.count else {
+      throw RPCError(.invalidParams, "fetch: a name stands twice in select")
+    }
+    return selections
+  }
+}

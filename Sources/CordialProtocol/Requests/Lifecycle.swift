@@ -1,0 +1,87 @@
+import JSON
+package import JSONRPC
+
+/// `initialize`: the handshake; line framing does without.
+package struct InitializeCall: Call {
+  package let author: String?
+  package let context: String?
+  /// How long changes are gathered, in milliseconds.
+  package let coalesce: Int
+
+  private static let cordial = Field.optional(
+    "cordial",
+    .object([
+      .optional("author", .string, "entered in the history for each save"),
+      .optional("context", .string, "entered in the history for each save"),
+      .optional("mergePolicy", .mergePolicy, "of saves that name none"),
+      .optional("integers", .choice(["number"]), "how int64 values are sent"),
+      .optional("coalesce", .integer(0...60_000), "how long to gather changes, in ms"),
+    ]), "what holds for the connection")
+
+  package static let method = Method.request(
+    "initialize", "Opens a connection: who the client is, and what the service can do.",
+    order: .alone,
+    params: [
+      cordial,
+      .optional("processId", .nullable(.any), "as in LSP"),
+      .optional("clientInfo", .any, "as in LSP"),
+      .optional("locale", .any, "as in LSP"),
+      .optional("rootPath", .any, "as in LSP"),
+      .optional("rootUri", .any, "as in LSP"),
+      .optional("workspaceFolders", .any, "as in LSP"),
+      .optional("initializationOptions", .nullable(.any), "may carry cordial too"),
+      .optional("capabilities", .any, "as in LSP"),
+      .optional("trace", .any, "as in LSP"),
+    ],
+    result: .object([
+      .required("serverInfo", .map(.string), "name and version"),
+      .required("capabilities", .map(.any), "under cordial: protocolVersion, limits, features"),
+      .required("store", .map(.any), "id, token and model"),
+    ]),
+    example: ["processId": nil, "capabilities": [:], "cordial": ["author": "editor"]])
+
+  package init(_ params: Params) throws(RPCError) {
+    let options = params["cordial"] ?? params["initializationOptions"]?["cordial"] ?? [:]
+    if let found = Self.cordial.schema.mismatch(options, at: "cordial") {
+      throw RPCError(.invalidParams, "initialize: \(found)")
+    }
+    author = options["author"]?.string
+    context = options["context"]?.string
+    coalesce = options["coalesce"]?.integer.map(Int.init) ?? 0
+  }
+}
+
+/// `shutdown`: the conversation ends; only `exit` may follow.
+package struct ShutdownCall: Call {
+  package static let method = Method.request(
+    "shutdown", "Ends the conversation in order; only exit may follow.", order: .alone,
+    result: .nullable(.any), example: nil)
+
+  package init(_ params: Params) throws(RPCError) {}
+}
+
+/// `initialized`: the client read the answer to `initialize`.
+package enum InitializedNotification {
+  package static let method = Method.notification(
+    "initialized", "The client read the answer to initialize.")
+}
+
+/// `exit`: the connection ends now.
+package enum ExitNotification {
+  package static let method = Method.notification("exit", "The connection ends now.")
+}
+
+/// `$/setTrace`: taken and without effect; the service traces to its log.
+package enum SetTraceNotification {
+  package static let method = Method.notification(
+    "$/setTrace", "As in LSP; the service keeps its trace in its log.",
+    params: [.required("value", .choice(["off", "messages", "verbose"]), "how much")],
+    example: ["value": "off"])
+}
+
+/// `$/cancelRequest`: a request is not wanted any more; it is still answered.
+package enum CancelNotification {
+  package static let method = Method.notification(
+    "$/cancelRequest", "A request is not wanted any more; it is still answered.",
+    params: [.required("id", .any, "the request's id")], example: ["id": 7])
+}

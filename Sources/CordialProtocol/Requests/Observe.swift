@@ -1,0 +1,76 @@
+import JSON
+package import JSONRPC
+
+/// `observe`: a result, and from then on what changes in it.
+package struct ObserveCall: Call {
+  /// What is observed.
+  package enum Target: Sendable {
+    case ids([String], FetchCall)
+    case fetch(FetchCall)
+  }
+
+  /// What a subscription is told.
+  package enum Mode: String, Sendable {
+    case values, ids, signal
+  }
+
+  package let target: Target
+  package let mode: Mode
+  package let since: String?
+  /// Names the subscription within its connection; a second one of that name replaces the first.
+  package let key: String?
+
+  package static let method = Method.request(
+    "observe", "Answers a result and keeps telling, in changes, what becomes of it.",
+    order: .alone,
+    params: [
+      .optional("ids", .array(.wrappedID), "objects to observe"),
+      .optional("select", .selection, "with ids: the wanted values"),
+      .optional("fetch", .object(FetchFields.all), "a fetch to observe"),
+      .optional("mode", .choice(["values", "ids", "signal"]), "what to be told"),
+      .optional("since", .token, "resume from this position"),
+      .optional("key", .string, "a name; a second observe of it replaces the first"),
+    ],
+    result: .object([
+      .required("subscription", .string, "names it in changes and unobserve"),
+      .required("token", .token, "the position that the result shows"),
+      .required("fresh", .boolean, "whether this is a whole result"),
+      .optional("result", .any, "what the same fetch would have answered"),
+      .optional("update", .any, "what changed since the token that was sent"),
+    ]),
+    example: ["fetch": ["entity": "Package", "sort": ["name"], "limit": 50], "mode": "values"],
+    errors: [
+      "unknownEntity", "unknownProperty", "predicateInvalid", "invalidIdentifier",
+      "limitExceeded",
+    ])
+
+  package init(_ params: Params) throws(RPCError) {
+    mode = params.string("mode").flatMap(Mode.init(rawValue:)) ?? .values
+    since = params.string("since")
+    key = params.string("key")
+    switch (params["ids"], params["fetch"]) {
+    case (.some(let ids), nil):
+      var members = [JSONMember("ids", ids)]
+      if let select = params["select"] { members.append(JSONMember("select", select)) }
+      target = .ids(params.strings("ids") ?? [], try FetchCall.read(.object(members)))
+    case (nil, .some(let fetch)):
+      if params["select"] != nil {
+        throw RPCError(.invalidParams, "observe: select goes with ids, or inside fetch")
+      }
+      let call = try FetchCall.read(fetch)
+      guard call.at == nil else {
+        throw RPCError(.invalidParams, "observe: at is not for a fetch that is observed")
+      }
+      if let ids = call.ids {
+        target = .ids(ids, call)
+      } else {
+        guard call.result == .objects, !call.total else {
+          throw RPCError(
+            .invalidParams, "observe: this version observes result objects, without total")
+        }
+        target = .fetch(call)
+      }
+    default: throw RPCError(.invalidParams, "observe: name either ids or a fetch")
+    }
+  }
+}

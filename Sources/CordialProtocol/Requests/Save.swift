@@ -1,0 +1,114 @@
+package import JSON
+package import JSONRPC
+
+/// `save`: inserts, updates and deletes as one transaction.
+package struct SaveCall: Call {
+  /// A new object.
+  package struct Insert: Sendable {
+    package let id: String?
+    package let entity: String?
+    package let values: [JSONMember]
+  }
+
+  /// Changed properties of an object.
+  package struct Update: Sendable {
+    package let id: String
+    package let version: Int64?
+    package let values: [JSONMember]
+  }
+
+  /// An object to remove.
+  package struct Delete: Sendable {
+    package let id: String
+    package let version: Int64?
+  }
+
+  package let inserts: [Insert]
+  package let updates: [Update]
+  package let deletes: [Delete]
+  /// nil where the connection's own stand.
+  package let author: String?
+  package let context: String?
+  package let isDurable: Bool
+  package let transaction: String?
+
+  private static let version = Field.optional(
+    "version", .count, "the version that the change is based on")
+
+  package static let method = Method.request(
+    "save", "Inserts, updates and deletes objects: all of it or none of it.",
+    order: .write,
+    params: [
+      .optional(
+        "insert",
+        .array(
+          .object([
+            .optional("id", .wrappedID, "a temporary or identity ID"),
+            .optional("entity", .string, "the entity, when there is no id"),
+            .optional("values", .map(.any), "its values; others take their defaults"),
+          ])), "new objects"),
+      .optional(
+        "update",
+        .array(
+          .object([
+            .required("id", .wrappedID, "the object"), version,
+            .required("values", .map(.any), "the changed properties only"),
+          ])), "changes"),
+      .optional(
+        "delete",
+        .array(
+          .either([
+            .wrappedID, .object([.required("id", .wrappedID, "the object"), version]),
+          ])), "objects to remove"),
+      .optional("mergePolicy", .mergePolicy, "what to do when a version is behind"),
+      .optional("author", .string, "who is entered in the history"),
+      .optional("context", .string, "what for, entered in the history"),
+      .optional("durability", .choice(["full", "normal"]), "full: fsynced before the answer"),
+      .optional("transaction", .string, "a UUID; sent again, nothing is changed twice"),
+    ],
+    result: .object([
+      .required("token", .token, "the position after the save"),
+      .required("ids", .map(.wrappedID), "what the IDs of the inserts became"),
+      .required(
+        "objects",
+        .array(
+          .object([
+            .required("id", .wrappedID, "the object"),
+            .required("version", .count, "its version now"),
+            .optional("values", .map(.any), "what was stored other than sent"),
+          ])), "inserts, then updates"),
+    ]),
+    example: [
+      "insert": [["id": "Package/t1", "values": ["name": "hello", "version": "2.10"]]],
+      "update": [["id": "Package/p7", "version": 1, "values": ["summary": "A greeting"]]],
+    ],
+    errors: [
+      "unknownEntity", "unknownProperty", "objectNotFound", "validationFailed", "saveConflict",
+      "invalidIdentifier", "uniquenessViolation", "deleteDenied", "limitExceeded", "storeFull",
+      "storeReadOnly", "storeBusy",
+    ])
+
+  package init(_ params: Params) throws(RPCError) {
+    inserts = (params["insert"]?.array ?? []).map { insert in
+      Insert(
+        id: insert["id"]?.string, entity: insert["entity"]?.string,
+        values: insert["values"]?.members ?? [])
+    }
+    updates = (params["update"]?.array ?? []).map { update in
+      Update(
+        id: update["id"]?.string ?? "", version: update["version"]?.integer,
+        values: update["values"]?.members ?? [])
+    }
+    deletes = (params["delete"]?.array ?? []).map { delete in
+      Delete(
+        id: delete.string ?? delete["id"]?.string ?? "", version: delete["version"]?.integer)
+    }
+    author = params.string("author")
+    context = params.string("context")
+    isDurable = params.string("durability") != "normal"
+    transaction = params.string("transaction")
+  }
+
+  /// How many changes are asked for.
+  package var count: Int { inserts.count + updates.count + deletes.count }
+}

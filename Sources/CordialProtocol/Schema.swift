@@ -1,0 +1,183 @@
+// CordialProtocol: the vocabulary. One file for each method or notification, and the table from
+// which the checks, the OpenRPC document and the pages are made.
+//
+// Must not know: storage, sockets.
+//
+// What always holds:
+// 1. What a method's declaration says of its params is what is checked, and what is published.
+// 2. A param that a method does not have is refused: ignoring it would answer another question.
+// 3. Every row of the table has an example that its own schema takes.
+
+package import JSON
+
+/// What a value on the wire looks like.
+package indirect enum Schema: Sendable {
+  case any
+  case string
+  case boolean
+  case number
+  case integer(ClosedRange<Int64>)
+  /// One of these strings.
+  case choice([String])
+  case array(Schema)
+  /// An object whose members all look alike.
+  case map(Schema)
+  case object([Field])
+  case nullable(Schema)
+  case either([Schema])
+
+  /// A wrapped ID, like `Package/p17`.
+  package static let wrappedID = Schema.string
+  /// The text of a token.
+  package static let token = Schema.string
+  /// An integer from 0 to 2^53 - 1, which every client can hold.
+  package static let count = Schema.integer(0...9_007_199_254_740_991)
+}
+
+/// One named member: a param, or a member of an object.
+package struct Field: Sendable {
+  package let name: String
+  package let schema: Schema
+  package let isRequired: Bool
+  package let summary: String
+
+  package static func required(_ name: String, _ schema: Schema, _ summary: String) -> Field {
+    Field(name: name, schema: schema, isRequired: true, summary: summary)
+  }
+
+  package static func optional(_ name: String, _ schema: Schema, _ summary: String) -> Field {
+    Field(name: name, schema: schema, isRequired: false, summary: summary)
+  }
+}
+
+extension Schema {
+  /// Checks a value.
+  ///
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - path: Where it stands, for the message.
+  /// - Returns: A sentence about the first thing that does not fit, nil when all does.
+  package func mismatch(_ value: JSONValue, at path: String) -> String? {
+    switch (self, value) {
+    case (.any, _), (.string, .string), (.boolean, .bool), (.number, .number),
+      (.number, .integer), (.nullable, .null):
+      return nil
+    case (.integer(let range), .integer(let number)) where range.contains(number): return nil
+    case (.choice(let choices), .string(let text)) where choices.contains(text): return nil
+    case (.array(let element), .array(let elements)):
+      for (index, value) in elements.enumerated() {
+        if let found = element.mismatch(value, at: "\(path)[\(index)]") { return found }
+      }
+      return nil
+    case (.map(let element), .object(let members)):
+      for member in members {
+        if let found = element.mismatch(member.value, at: "\(path).\(member.name)") {
+          return found
+        }
+      }
+      return nil
+    case (.object(let fields), .object(let members)):
+      return Self.mismatch(members, fields, at: path)
+    case (.nullable(let inner), _): return inner.mismatch(value, at: path)
+    case (.either(let choices), _):
+      let found = choices.map { $0.mismatch(value, at: path) }
+      guard found.contains(nil) else {
+        let same = choices.first { $0.kindMatches(value) }
+        return same?.mismatch(value, at: path) ?? "\(path) wants \(words), found \(value.kind)"
+      }
+      return nil
+    default: return "\(path) wants \(words), found \(Self.shown(value))"
+    }
+  }
+
+  /// Checks the members of an object against its fields.
+  static func mismatch(
+    _ members: [JSONMember],
+    _ fields: [Field],
+    at path: String
+  ) -> String? {
+    let prefix = path.isEmpty ? "" : path + "."
+    for member in members {
+      guard let field = fields.first(where: { $0.name == member.name }) else {
+        let names = fields.map(\.name).joined(separator: ", ")
+        return "\(prefix)\(member.name) is unknown; known are \(names.isEmpty ? "none" : names)"
+      }
+      if let found = field.schema.mismatch(member.value, at: prefix + member.name) { return found }
+    }
+    for field in fields where field.isRequired {
+      guard members.contains(where: { $0.name == field.name }) else {
+        return "\(prefix)\(field.name) is missing: \(field.summary)"
+      }
+    }
+    return nil
+  }
+
+  private func kindMatches(_ value: JSONValue) -> Bool {
+    switch (self, value) {
+    case (.object, .object), (.map, .object), (.array, .array), (.string, .string),
+      (.choice, .string), (.integer, .integer):
+      true
+    default: false
+    }
+  }
+
+  private static func shown(_ value: JSONValue) -> String {
+    switch value {
+    case .integer(let number): "\(number)"
+    case .string(let text) where text.utf8.count <= 64: "\"\(text)\""
+    default: value.kind
+    }
+  }
+
+  /// What would be right, in words.
+  package var words: String {
+    switch self {
+    case .any: "any value"
+    case .string: "a string"
+    case .boolean: "true or false"
+    case .number: "a number"
+    case .integer(let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
+    case .choice(let choices): choices.map { "\"\($0)\"" }.joined(separator: " or ")
+    case .array(let element): "a list, each \(element.words)"
+    case .map, .object: "an object"
+    case .nullable(let inner): inner.words + " or null"
+    case .either(let choices): choices.map(\.words).joined(separator: ", or ")
+    }
+  }
+
+  /// This schema as JSON Schema (draft 7).
+  package var json: JSONValue {
+    switch self {
+    case .any: return [:]
+    case .string: return ["type": "string"]
+    case .boolean: return ["type": "boolean"]
+    case .number: return ["type": "number"]
+    case .integer(let range):
+      return [
+        "type": "integer", "minimum": .integer(range.lowerBound),
+        "maximum": .integer(range.upperBound),
+      ]
+    case .choice(let choices): return ["enum": .array(choices.map { .string($0) })]
+    case .array(let element): return ["type": "array", "items": element.json]
+    case .map(let element): return ["type": "object", "additionalProperties": element.json]
+    case .object(let fields):
+      var members: [JSONMember] = [
+        JSONMember("type", "object"),
+        JSONMember(
+          "properties",
+          .object(
+            fields.map { field in
+              var schema = field.schema.json.members ?? []
+              schema.append(JSONMember("description", .string(field.summary)))
+              return JSONMember(field.name, .object(schema))
+            })),
+      ]
+      let required = fields.filter(\.isRequired).map { JSONValue.string($0.name) }
+      if !required.isEmpty { members.append(JSONMember("required", .array(required))) }
+      members.append(JSONMember("additionalProperties", false))
+      return .object(members)
+    case .nullable(let inner): return ["anyOf": [inner.json, ["type": "null"]]]
+    case .either(let choices): return ["anyOf": .array(choices.map(\.json))]
+    }
+  }
+}

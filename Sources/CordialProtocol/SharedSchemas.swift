@@ -1,0 +1,47 @@
+import JSON
+
+/// What several methods have in common.
+extension Schema {
+  /// An object as it is answered.
+  static let storedObject = Schema.object([
+    .required("id", .wrappedID, "its wrapped ID"),
+    .required("version", .count, "counts its own changes, from 1"),
+    .required("values", .map(.any), "every attribute and to-one, or what was selected"),
+  ])
+
+  /// A merge policy by its name; this version takes `error` only.
+  static let mergePolicy = Schema.choice(["error"])
+
+  /// One selected value.
+  static let selection = Schema.either([
+    .array(.string),
+    .map(
+      .either([
+        .string,
+        .object([
+          .required("path", .string, "a property, a key path, or a to-many with .@count"),
+          .optional("default", .any, "what stands for a missing value"),
+        ]),
+      ])),
+  ])
+}
+
+/// The params of a fetch, which `observe` takes too.
+enum FetchFields {
+  static let all: [Field] = [
+    .optional("ids", .array(.wrappedID), "the wanted objects, in this order"),
+    .optional("entity", .string, "the name of the entity"),
+    .optional("predicate", .string, "a condition in the NSPredicate format language"),
+    .optional(
+      "arguments", .either([.array(.any), .map(.any)]),
+      "what %@ and %K, or $names, of the predicate stand for"),
+    .optional("sort", .array(.string), "keys: \"title\", \"-priority\", \"title:localized\""),
+    .optional("limit", .integer(0...Int64(Int32.max)), "how many objects at most"),
+    .optional("offset", .integer(0...Int64(Int32.max)), "how many objects to pass over"),
+    .optional("select", .selection, "the wanted values: a list of paths, or name to path"),
+    .optional("result", .choice(["objects", "ids", "count"]), "the form of the answer"),
+    .optional("total", .boolean, "whether to answer the number without window too"),
+    .optional("subentities", .boolean, "whether children of the entity count"),
+    .optional("at", .token, "wait until at least this commit is visible"),
+  ]
+}
