@@ -62,6 +62,11 @@ void spotlight_sort(struct spotlight_search *search) {
   }
 }
 
+void spotlight_finish(struct spotlight_search *search) {
+  free(search->frequencies);
+  search->frequencies = NULL;
+}
+
 static bool isExcluded(const struct spotlight_search *search, int64_t document) {
   int64_t low = 0, high = search->excludedCount;
   while (low < high) {
@@ -75,9 +80,8 @@ static bool isExcluded(const struct spotlight_search *search, int64_t document) 
 
 static bool isAlive(const struct spotlight_search *search, int64_t document) {
   if (document <= 0 || document >= search->documentCount) return false;
-  const struct spotlight_document *found = &search->documents[document];
-  return found->born != 0 && found->born <= search->batch && found->died > search->batch
-    && found->entity < search->entityCount;
+  int32_t entity = search->documents[document].entity;
+  return entity != 0 && entity < search->entityCount;
 }
 
 struct counting {

@@ -158,6 +158,10 @@ int spotlight_tokenize(
   return 0;
 }
 
+const char *spotlight_unicode_version(void) {
+  return unicode_version();
+}
+
 // MARK: FTS5's view of it
 
 static _Thread_local int64_t tokenCount;

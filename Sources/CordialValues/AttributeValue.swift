@@ -1,5 +1,5 @@
 /// The value of one attribute, typed, as it is stored; `null` is a value of every optional one.
-public enum AttributeValue: Hashable, Sendable {
+public enum AttributeValue: Sendable {
   case null
   case string(String)
   /// `int16`, `int32` and `int64`.
@@ -17,6 +17,35 @@ public enum AttributeValue: Hashable, Sendable {
   case binary([UInt8])
   /// A JSON text.
   case json(String)
+}
+
+extension AttributeValue: Hashable {
+  /// Compares code points: another normal form of a text is another value.
+  public static func == (first: AttributeValue, second: AttributeValue) -> Bool {
+    switch (first, second) {
+    case (.null, .null): true
+    case (.integer(let a), .integer(let b)), (.date(let a), .date(let b)): a == b
+    case (.double(let a), .double(let b)): a == b
+    case (.boolean(let a), .boolean(let b)): a == b
+    case (.binary(let a), .binary(let b)): a == b
+    case (.string(let a), .string(let b)), (.decimal(let a), .decimal(let b)),
+      (.uuid(let a), .uuid(let b)), (.uri(let a), .uri(let b)), (.json(let a), .json(let b)):
+      a.utf8.elementsEqual(b.utf8)
+    default: false
+    }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0)
+    case .integer(let number), .date(let number): hasher.combine(number)
+    case .double(let number): hasher.combine(number)
+    case .boolean(let flag): hasher.combine(flag)
+    case .binary(let bytes): hasher.combine(bytes)
+    case .string(let text), .decimal(let text), .uuid(let text), .uri(let text), .json(let text):
+      hasher.combine(ExactText(text))
+    }
+  }
 }
 
 /// An object within a store: the number of its entity and its own.

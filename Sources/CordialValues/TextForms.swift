@@ -1,3 +1,21 @@
+/// A text that equals another only when their bytes do.
+package struct ExactText: Hashable, Sendable {
+  package let text: String
+
+  package init(_ text: String) {
+    self.text = text
+  }
+
+  package static func == (first: ExactText, second: ExactText) -> Bool {
+    first.text.utf8.elementsEqual(second.text.utf8)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    var text = text
+    text.withUTF8 { bytes in unsafe hasher.combine(bytes: UnsafeRawBufferPointer(bytes)) }
+  }
+}
+
 /// RFC 3986 percent-encoding of everything but unreserved characters.
 package enum PercentText {
   /// The encoded text, with upper-case digits.

@@ -10,9 +10,9 @@
 /// The identity of an object, the same in fetch, save, history, search and notifications.
 ///
 /// Its text is `Entity/p17` and its kin (contract, section 3).
-public struct WrappedID: Hashable, Sendable {
+public struct WrappedID: Sendable {
   /// What stands behind the entity's name.
-  public enum Key: Hashable, Sendable {
+  public enum Key: Sendable {
     /// `p`: the number given by the store, permanent and never used again.
     case object(Int64)
     /// `i`: the value of the entity's integer identity attribute.
@@ -52,9 +52,32 @@ public struct WrappedID: Hashable, Sendable {
     let entity = String(rest[..<slash])
     let tail = rest[rest.utf8.index(after: slash)...]
     guard !entity.isEmpty, let form = tail.utf8.first, form < 0x80 else { return nil }
-    let value = tail.dropFirst()
+    let value = tail[tail.utf8.index(after: tail.startIndex)...]
     guard let key = Key(form: form, text: value) else { return nil }
     self.init(entity: entity, key: key)
+  }
+}
+
+extension WrappedID.Key: Hashable {
+  /// Compares code points: Swift's strings also equate what only looks alike, and the wire and
+  /// SQLite do not.
+  public static func == (first: WrappedID.Key, second: WrappedID.Key) -> Bool {
+    first.text.utf8.elementsEqual(second.text.utf8)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(ExactText(text))
+  }
+}
+
+extension WrappedID: Hashable {
+  public static func == (first: WrappedID, second: WrappedID) -> Bool {
+    first.key == second.key && first.entity.utf8.elementsEqual(second.entity.utf8)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(ExactText(entity))
+    hasher.combine(key)
   }
 }
 

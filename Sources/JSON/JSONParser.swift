@@ -220,8 +220,7 @@ package struct JSONParser {
     offset += 1
     let start = offset
     offset = JSONBytes.endOfPlainRun(bytes, from: offset)
-    guard offset < bytes.count else { throw JSONError(.unexpectedEnd, at: offset) }
-    if bytes[offset] == UInt8(ascii: "\"") {
+    if offset < bytes.count, bytes[offset] == UInt8(ascii: "\"") {
       let run = try text(bytes.extracting(start..<offset), at: start)
       offset += 1
       return run

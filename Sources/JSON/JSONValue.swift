@@ -10,7 +10,7 @@
 // 4. What the writer writes, the parser reads back as an equal value.
 
 /// A JSON value; members keep the order of the text, duplicates included.
-package enum JSONValue: Sendable, Equatable {
+package enum JSONValue: Sendable {
   case null
   case bool(Bool)
   case integer(Int64)
@@ -22,7 +22,7 @@ package enum JSONValue: Sendable, Equatable {
 }
 
 /// One name and value of an object.
-package struct JSONMember: Sendable, Equatable {
+package struct JSONMember: Sendable {
   package var name: String
   package var value: JSONValue
 
@@ -33,11 +33,34 @@ package struct JSONMember: Sendable, Equatable {
   }
 }
 
+extension JSONValue: Equatable {
+  /// Compares strings by code points, as RFC 8259 has it in section 8.3; Swift's own `==` would
+  /// equate what is only canonically equivalent.
+  package static func == (first: JSONValue, second: JSONValue) -> Bool {
+    switch (first, second) {
+    case (.null, .null): true
+    case (.bool(let a), .bool(let b)): a == b
+    case (.integer(let a), .integer(let b)): a == b
+    case (.number(let a), .number(let b)): a == b
+    case (.string(let a), .string(let b)): a.utf8.elementsEqual(b.utf8)
+    case (.array(let a), .array(let b)): a == b
+    case (.object(let a), .object(let b)): a == b
+    default: false
+    }
+  }
+}
+
+extension JSONMember: Equatable {
+  package static func == (first: JSONMember, second: JSONMember) -> Bool {
+    first.name.utf8.elementsEqual(second.name.utf8) && first.value == second.value
+  }
+}
+
 extension JSONValue {
   /// The value of a member: the last one of that name, or nil where there is none.
   package subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
-    return members.last { $0.name == name }?.value
+    return members.last { $0.name.utf8.elementsEqual(name.utf8) }?.value
   }
 
   /// The text of a string value, nil for any other.

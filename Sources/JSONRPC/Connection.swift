@@ -34,7 +34,8 @@ package struct Connection {
 
   private let reader: FrameReader
   private var frames: FrameDecoder
-  private var knownFraming: Framing?
+  /// The end was told, and nothing is told after it.
+  private var isClosed = false
 
   /// A connection whose first bytes are still to come.
   ///
@@ -45,11 +46,10 @@ package struct Connection {
   package init(framing: Framing? = nil, limits: Limits, closesOnUnknownFraming: Bool) {
     reader = FrameReader(limits: limits, closesOnUnknownFraming: closesOnUnknownFraming)
     frames = FrameDecoder(framing: framing, messageBytesMax: limits.messageBytesMax)
-    knownFraming = framing
   }
 
   /// The peer's framing; lines until its first bytes told.
-  package var framing: Framing { knownFraming ?? .line }
+  package var framing: Framing { frames.framing ?? .line }
 
   /// Takes bytes and tells what they complete.
   ///
@@ -57,19 +57,27 @@ package struct Connection {
   ///   - bytes: The next bytes of the stream.
   ///   - tell: Called for each event, in order.
   package mutating func receive(_ bytes: Span<UInt8>, _ tell: (ConnectionEvent) -> Void) {
+    guard !isClosed else { return }
     var found: [ConnectionEvent] = []
     let reader = reader
     frames.receive(bytes) { event, frame in found += reader.events(for: event, frame) }
-    knownFraming = frames.framing ?? knownFraming
-    found.forEach(tell)
+    self.tell(found, tell)
   }
 
   /// Tells what the end of the stream completes.
   package mutating func end(_ tell: (ConnectionEvent) -> Void) {
+    guard !isClosed else { return }
     var found: [ConnectionEvent] = []
     let reader = reader
     frames.end { event, frame in found += reader.events(for: event, frame) }
-    found.forEach(tell)
+    self.tell(found, tell)
+  }
+
+  private mutating func tell(_ events: [ConnectionEvent], _ tell: (ConnectionEvent) -> Void) {
+    for event in events where !isClosed {
+      isClosed = event == .close
+      tell(event)
+    }
   }
 }
 

@@ -50,6 +50,10 @@ package struct FrameDecoder {
   private static let nameBytesMax = 64
 
   private var state: State
+  /// The framing, nil until the first bytes told it.
+  package private(set) var framing: Framing?
+  /// Whether a byte order mark could not come any more.
+  private var hasBegun = false
   private var pending: [UInt8] = []
   /// How much of `pending` was searched for the end of a line already.
   private var searched = 0
@@ -62,19 +66,11 @@ package struct FrameDecoder {
   ///   - messageBytesMax: The longest frame that is taken.
   package init(framing: Framing? = nil, messageBytesMax: Int) {
     self.messageBytesMax = messageBytesMax
+    self.framing = framing
     switch framing {
     case .line: state = .line
     case .header: state = .header
     case nil: state = .undecided
-    }
-  }
-
-  /// The framing, nil until the first bytes told it.
-  package var framing: Framing? {
-    switch state {
-    case .undecided, .closed: nil
-    case .line, .discarding: .line
-    case .header, .body: .header
     }
   }
 
@@ -116,7 +112,6 @@ package struct FrameDecoder {
 
   private mutating func append(_ bytes: Span<UInt8>) {
     guard state != .closed else { return }
-    pending.reserveCapacity(pending.count + bytes.count)
     for index in bytes.indices { pending.append(bytes[index]) }
   }
 
@@ -148,31 +143,34 @@ package struct FrameDecoder {
     _ bytes: Span<UInt8>,
     _ tell: (Event, Span<UInt8>) -> Void
   ) -> Int? {
-    var start = 0
-    if bytes.count >= 1, bytes[0] == 0xEF {
+    guard !bytes.isEmpty else { return nil }
+    if !hasBegun, bytes[0] == 0xEF {
       guard bytes.count >= 3 else { return nil }
-      if bytes[1] == 0xBB, bytes[2] == 0xBF { start = 3 }
+      if bytes[1] == 0xBB, bytes[2] == 0xBF {
+        hasBegun = true
+        return 3
+      }
     }
-    while start < bytes.count, isSpace(bytes[start]) { start += 1 }
-    guard start < bytes.count else { return start > 0 && start < 3 ? nil : usedSpace(start) }
-    if bytes[start] == UInt8(ascii: "{") || bytes[start] == UInt8(ascii: "[") {
+    hasBegun = true
+    if isSpace(bytes[0]) { return 1 }
+    if bytes[0] == UInt8(ascii: "{") || bytes[0] == UInt8(ascii: "[") {
       state = .line
-      return start
+      framing = .line
+      return 0
     }
-    var end = start
-    while end < bytes.count, isNameByte(bytes[end]), end - start <= Self.nameBytesMax { end += 1 }
-    if end == bytes.count, end - start <= Self.nameBytesMax { return nil }
-    if end > start, bytes[end] == UInt8(ascii: ":") {
+    var end = 0
+    while end < bytes.count, isNameByte(bytes[end]), end <= Self.nameBytesMax { end += 1 }
+    if end == bytes.count, end <= Self.nameBytesMax { return nil }
+    if end > 0, end < bytes.count, bytes[end] == UInt8(ascii: ":") {
       state = .header
-      return start
+      framing = .header
+      return 0
     }
     tell(.unknownFraming, bytes.extracting(0..<0))
     state = .discarding
-    return start
+    framing = .line
+    return 0
   }
-
-  /// White space before the first message is done with, but waiting for it must not spin.
-  private func usedSpace(_ count: Int) -> Int? { count == 0 ? nil : count }
 
   private func isSpace(_ byte: UInt8) -> Bool {
     byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D

@@ -36,10 +36,10 @@ struct HeaderBlock {
     }
     var colon = 0
     while colon < line.count, line[colon] != UInt8(ascii: ":") { colon += 1 }
+    if line[0] == UInt8(ascii: "{") || line[0] == UInt8(ascii: "[") {
+      return "This connection began with Content-Length headers and cannot go on with lines"
+    }
     guard colon > 0, colon < line.count else {
-      if line[0] == UInt8(ascii: "{") || line[0] == UInt8(ascii: "[") {
-        return "This connection began with Content-Length headers and cannot go on with lines"
-      }
       return "A header field is a name, a colon and a value"
     }
     let name = text(line.extracting(0..<colon)).lowercased()

@@ -11,17 +11,14 @@
 package import JSON
 
 /// What names a request among those of its connection.
-package enum RequestID: Hashable, Sendable {
+package enum RequestID: Sendable {
   case integer(Int64)
-  /// A number that is no 64-bit integer, by its text.
-  case number(Double)
   case string(String)
   case null
 
   package init?(_ value: JSONValue) {
     switch value {
     case .integer(let number): self = .integer(number)
-    case .number(let number): self = .number(number)
     case .string(let text): self = .string(text)
     case .null: self = .null
     default: return nil
@@ -32,9 +29,23 @@ package enum RequestID: Hashable, Sendable {
   package var json: JSONValue {
     switch self {
     case .integer(let number): .integer(number)
-    case .number(let number): .number(number)
     case .string(let text): .string(text)
     case .null: .null
+    }
+  }
+}
+
+extension RequestID: Hashable {
+  /// Compares code points, as the peer that chose the ID does.
+  package static func == (first: RequestID, second: RequestID) -> Bool {
+    first.json == second.json
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    switch self {
+    case .integer(let number): hasher.combine(number)
+    case .string(let text): for byte in text.utf8 { hasher.combine(byte) }
+    case .null: hasher.combine(0)
     }
   }
 }
@@ -77,7 +88,7 @@ package enum Message: Sendable, Equatable {
       return
     }
     guard let id = RequestID(idValue) else {
-      throw RPCError(.invalidRequest, "An id is a string, a number or null")
+      throw RPCError(.invalidRequest, "An id is a string, a 64-bit integer or null")
     }
     self = .request(id: id, method: name, params: params)
   }

@@ -74,7 +74,7 @@ package struct ModelDocument {
     for (index, entity) in list(document, "entities", at: "", required: true).enumerated() {
       let path = "entities[\(index)]"
       let name = identifier(entity, at: path) ?? "?\(index)"
-      if raw.contains(where: { $0.name == name }) {
+      if raw.contains(where: { $0.name.lowercased() == name.lowercased() }) {
         problem(path + ".name", "Two entities are named \(name)")
       }
       raw.append((name, path, entity))
@@ -149,9 +149,10 @@ package struct ModelDocument {
       problem(path + ".type", "The type is one of \(types)")
       return nil
     }
-    let allowed = value["enum"].map { list in
-      list.array?.compactMap { constant($0, type, at: path + ".enum") } ?? []
+    let values = list(value, "enum", at: path + ".").compactMap {
+      constant($0, type, at: path + ".enum")
     }
+    let allowed = values.isEmpty ? nil : values
     return AttributeDescription(
       name: name, type: type, optional: flag(value, "optional", at: path),
       defaultValue: value["default"].flatMap { constant($0, type, at: path + ".default") } ?? .null,
@@ -193,7 +194,7 @@ package struct ModelDocument {
       problem(path + ".deleteRule", "A delete rule is nullify, cascade, deny or noAction")
       return nil
     }
-    let inverse = value["inverse"]?.string
+    let inverse = optionalText(value, "inverse", at: path)
     guard let storage = storage(name, toMany, entity, destination, inverse, at: path) else {
       return nil
     }
@@ -266,6 +267,9 @@ package struct ModelDocument {
     checkMembers(value, of: Self.spotlightMembers, at: path + ".")
     let texts = Set(attributes.filter { [.string, .uri].contains($0.type) }.map(\.name))
     var weights: [String: Double] = [:]
+    if let attributes = value["attributes"], !attributes.isNull, attributes.members == nil {
+      problem(path + ".attributes", "Expected an object of names and weights")
+    }
     for member in value["attributes"]?.members ?? [] {
       let weight: Double? =
         switch member.value {
@@ -281,7 +285,7 @@ package struct ModelDocument {
       }
       weights[member.name] = weight
     }
-    let displayName = value["displayName"]?.string
+    let displayName = optionalText(value, "displayName", at: path)
     if let displayName {
       guard texts.contains(displayName) else {
         problem(path + ".displayName", "The entity has no string attribute \(displayName)")
@@ -307,7 +311,8 @@ extension ModelDocument {
       if Self.notBuiltYet.contains(member.name) {
         problem(path + member.name, "This version of Cordial does not support \(member.name) yet")
       } else if !known.contains(member.name) {
-        problem(path + member.name, "Unknown; known here: \(known.sorted().joined(separator: ", "))")
+        let names = known.sorted().joined(separator: ", ")
+        problem(path + member.name, "Unknown; known here: \(names)")
       }
     }
   }
@@ -329,6 +334,17 @@ extension ModelDocument {
     if let text = value[member]?.string { return text }
     if value[member] == nil, let fallback { return fallback }
     problem(path + member, "Expected a string")
+    return nil
+  }
+
+  private mutating func optionalText(
+    _ value: JSONValue,
+    _ member: String,
+    at path: String
+  ) -> String? {
+    guard let found = value[member], !found.isNull else { return nil }
+    if let text = found.string { return text }
+    problem("\(path).\(member)", "Expected a string, found \(found.kind)")
     return nil
   }
 

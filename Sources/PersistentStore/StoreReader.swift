@@ -274,12 +274,14 @@ package struct StoreSnapshot {
   ///   - plan: The fetch.
   ///   - bytesMax: How long the writer's bytes may become.
   ///   - writer: Where to write.
+  ///   - each: Called with the number of each object and where it stands among the bytes.
   /// - Returns: How many there are.
   /// - Throws: `limitExceeded` when they are longer than allowed; `DatabaseError`.
   package func writeObjects(
     _ plan: FetchPlan,
     bytesMax: Int,
-    to writer: inout JSONWriter
+    to writer: inout JSONWriter,
+    each: ((Int64, Range<Int>, [UInt8]) -> Void)? = nil
   ) throws -> Int {
     let rows = try windowed(plan.rowsSQL, plan)
     defer { rows.reset() }
@@ -287,7 +289,9 @@ package struct StoreSnapshot {
     writer.raw("[")
     while try rows.step() {
       if count > 0 { writer.raw(",") }
+      let start = writer.bytes.count
       plan.encoder.write(rows, to: &writer)
+      each?(rows.integer(0), start..<writer.bytes.count, writer.bytes)
       count += 1
       guard writer.bytes.count <= bytesMax else {
         throw StoreError(

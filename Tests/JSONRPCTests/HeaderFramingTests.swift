@@ -173,7 +173,7 @@ import Testing
 
   /// 50 seeds of 60 streams, each cut in six ways.
   @Test(arguments: Seeds.first(50))
-  func `any bytes say the same, however they are cut`(seed: UInt64) {
+  func `any bytes say the same, however they are cut`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     for _ in 0..<60 {
       var bytes: [UInt8] = []
@@ -189,13 +189,21 @@ import Testing
       }
       for cut in cuts {
         let said = Conversation(bytes, cutAt: cut, isSocket: isSocket)
-        #expect(
-          said == whole,
-          "\(String(decoding: bytes, as: UTF8.self).debugDescription) cut at \(cut); \(Seeds.repeating(seed))"
-        )
+        guard said == whole else {
+          // One is enough: the others of this seed are mostly the same.
+          Issue.record(
+            """
+            \(String(decoding: bytes, as: UTF8.self).debugDescription)
+            cut at \(cut.count < 20 ? "\(cut)" : "every byte") says \(said)
+            whole it says \(whole)
+            \(Seeds.repeating(seed))
+            """
+          )
+          return
+        }
       }
       if let close = whole.lines.firstIndex(of: "close") {
-        #expect(close == whole.lines.count - 1, "\(whole); \(Seeds.repeating(seed))")
+        try #require(close == whole.lines.count - 1, "\(whole); \(Seeds.repeating(seed))")
       }
     }
   }

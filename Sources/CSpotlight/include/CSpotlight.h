@@ -25,6 +25,9 @@ int spotlight_register(sqlite3 *connection);
 /// How many tokens the tokenizer cut out of documents on this thread since the last call.
 int64_t spotlight_take_token_count(void);
 
+/// The versions of ICU, of Unicode and of the collation under which words are folded.
+const char *spotlight_unicode_version(void);
+
 enum {
   /// The text is what somebody searches: `c++` is that word and not also `c`.
   SPOTLIGHT_QUERY = 1,
@@ -40,12 +43,9 @@ typedef int (*spotlight_token)(
 int spotlight_tokenize(
   const char *text, int32_t length, int flags, void *context, spotlight_token take);
 
-/// What ranking needs to know of a document; `born` 0 marks a place that is not used.
+/// What ranking needs to know of a document; entity 0 marks a number that is not in use.
 struct spotlight_document {
   int64_t object;
-  uint32_t born;
-  /// The batch that removed it, UINT32_MAX while it lives.
-  uint32_t died;
   uint32_t length;
   uint16_t entity;
 };
@@ -61,8 +61,6 @@ struct spotlight_search {
   /// By document number.
   const struct spotlight_document *documents;
   int64_t documentCount;
-  /// The newest batch that the read transaction sees.
-  uint32_t batch;
   /// How many documents are alive, and how many tokens they have together.
   int64_t aliveCount;
   int64_t aliveTokens;
@@ -92,13 +90,7 @@ int spotlight_bind(sqlite3_stmt *statement, int index, struct spotlight_search *
 /// Puts the hits in order: best score first, then entity, then object.
 void spotlight_sort(struct spotlight_search *search);
 
-/// `sqlite3_bind_text` with SQLITE_STATIC and SQLITE_TRANSIENT, which are casts that Swift cannot
-/// import.
-static inline int spotlight_bind_transient(
-  sqlite3_stmt *statement, int index, const char *text, int64_t length
-) {
-  return sqlite3_bind_text64(
-    statement, index, text, (sqlite3_uint64)length, SQLITE_TRANSIENT, SQLITE_UTF8);
-}
+/// Gives back what a search took while it ran.
+void spotlight_finish(struct spotlight_search *search);
 
 #endif

@@ -23,14 +23,25 @@ struct PredicateLexer {
 
   private let bytes: [UInt8]
   private var offset = 0
+  /// The offset of each byte, and of the end, in UTF-16 code units.
+  private let offsets: [Int]
 
   init(_ text: String) {
     bytes = Array(text.utf8)
+    var offsets: [Int] = []
+    offsets.reserveCapacity(bytes.count + 1)
+    var units = 0
+    for byte in bytes {
+      offsets.append(units)
+      // A code unit for each lead byte, two for one of four bytes; none for those that follow.
+      if byte & 0xC0 != 0x80 { units += byte >= 0xF0 ? 2 : 1 }
+    }
+    self.offsets = offsets + [units]
   }
 
   /// The offset of a byte in UTF-16 code units.
   func utf16Offset(_ byteOffset: Int) -> Int {
-    String(decoding: bytes.prefix(byteOffset), as: UTF8.self).utf16.count
+    offsets[byteOffset]
   }
 
   func error(at byteOffset: Int, expected: String) -> PredicateError {

@@ -12,9 +12,12 @@ struct FetchCompiler {
   /// Whether a to-one may lead to an object that is gone, so that each has to be looked up.
   let mayDangle: Bool
   private var joins = SQLJoins()
-  private var membership: [Int: Set<String>] = [:]
-  private var reads: [Int: Set<String>] = [:]
-  private var readsAreMembership = true
+  private var membership: Set<String> = []
+  private var valueNames: [String: Set<String>] = [:]
+  private var related: [Int: Set<String>] = [:]
+  private var relatedNames: Set<String> = []
+  /// The answered value whose path is being read, nil while order and membership are.
+  private var selecting: String?
 
   init(model: Model, entity: EntityDescription, mayDangle: Bool) {
     self.model = model
@@ -54,11 +57,11 @@ struct FetchCompiler {
       condition = try compile(predicate, negated: false)
     }
     let order = try request.sort.map { key throws(StoreError) in try sortTerm(key) }
-    readsAreMembership = false
     let membershipJoins = joins.sql
     let selected = try selection(request)
     let table = SQLNames.quoted(entity.name)
-    let head = ["t.\"_id\"", "t.\"_version\""] + (entity.identity.map { ["t.\(quote($0.name))"] } ?? [])
+    var head = ["t.\"_id\"", "t.\"_version\""]
+    if let identity = entity.identity { head.append("t.\(quote(identity.name))") }
     let columns = (head + selected.map(\.sql)).joined(separator: ", ")
     let orderBy = (order + ["t.\"_id\""]).joined(separator: ", ")
     let tail = "WHERE \(condition.sql) ORDER BY \(orderBy) LIMIT ? OFFSET ?"
@@ -70,19 +73,27 @@ struct FetchCompiler {
       countSQL: "SELECT count(*) FROM \(table) t\(membershipJoins) WHERE \(condition.sql)",
       values: condition.values,
       encoder: ObjectEncoder(entity: entity, columns: selected.map(\.column)),
-      membershipProperties: membership, valueProperties: reads)
+      membership: membership, valueNames: valueNames, related: related,
+      relatedNames: relatedNames)
   }
 
   private func quote(_ name: String) -> String { SQLNames.quoted(name) }
 
   // MARK: Key paths
 
-  /// Remembers that the answer depends on a property.
-  private mutating func note(_ entity: EntityDescription, _ property: String) {
-    if readsAreMembership {
-      membership[entity.number, default: []].insert(property)
+  /// Remembers that the answer depends on a property of the object itself.
+  private mutating func note(own property: String) {
+    if let name = selecting {
+      valueNames[property, default: []].insert(name)
+    } else {
+      membership.insert(property)
     }
-    reads[entity.number, default: []].insert(property)
+  }
+
+  /// Remembers that the answer depends on a property of other objects.
+  private mutating func note(related entity: EntityDescription, _ property: String) {
+    related[entity.number, default: []].insert(property)
+    if let name = selecting { relatedNames.insert(name) }
   }
 
   /// The property at the end of a path over to-ones, and the alias of its table.
@@ -95,7 +106,7 @@ struct FetchCompiler {
       guard let property = current.property(named: name) else {
         throw .unknownProperty(name, of: current)
       }
-      note(current, name)
+      if index == 0 { note(own: name) } else { note(related: current, name) }
       if index == path.count - 1 { return (alias, current, property) }
       guard case .relationship(let relationship) = property else {
         throw StoreError(
@@ -152,6 +163,7 @@ struct FetchCompiler {
       + entity.relationships.filter { !$0.toMany }.map { .init(name: $0.name, path: $0.name) }
     var columns: [(sql: String, column: SelectedColumn)] = []
     for selection in wanted {
+      selecting = selection.name
       let (sql, form) = try expression(selection)
       columns.append(
         (sql, SelectedColumn(name: selection.name, form: form, isFirst: columns.isEmpty)))
@@ -215,8 +227,7 @@ struct FetchCompiler {
   /// A change of any member, or of a member's way back, changes a to-many.
   private mutating func noteMembers(_ relationship: RelationshipDescription) {
     let destination = model.entity(relationship.destination)
-    if let inverse = relationship.inverse { note(destination, inverse) }
-    note(destination, ChangeSet.everyProperty)
+    note(related: destination, relationship.inverse ?? ChangeSet.everyProperty)
   }
 
   /// The rows of a to-many's members, under the alias `d`.

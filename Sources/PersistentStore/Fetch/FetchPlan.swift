@@ -16,8 +16,13 @@ package struct FetchPlan: Sendable {
   /// To bind in front of limit and offset; the count and some rows take a part of it.
   let values: [AttributeValue]
   let encoder: ObjectEncoder
-  /// What the order and membership of the result depend on, by entity number.
-  package let membershipProperties: [Int: Set<String>]
-  /// What the answered values depend on, by entity number; of the entity itself those too.
-  package let valueProperties: [Int: Set<String>]
+  /// The properties of the entity itself that order and membership read.
+  package let membership: Set<String>
+  /// The properties of the entity itself that the answered values read, each with the names of
+  /// the values that do.
+  package let valueNames: [String: Set<String>]
+  /// What lies behind key paths, by entity number.
+  package let related: [Int: Set<String>]
+  /// The names of the answered values that read something behind a key path.
+  package let relatedNames: Set<String>
 }

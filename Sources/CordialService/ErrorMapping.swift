@@ -1,0 +1,68 @@
+import CordialProtocol
+import JSON
+import JSONRPC
+import PersistentStore
+import Spotlight
+
+extension RPCError {
+  /// The error of the store as it stands on the wire.
+  init(_ error: StoreError) {
+    var data: [JSONMember] = [JSONMember("code", .string(error.code.rawValue))]
+    if let hint = error.hint { data.append(JSONMember("hint", .string(hint))) }
+    data += error.data
+    self.init(code: error.code.wireCode, message: error.message, data: .object(data))
+  }
+
+  /// Any error as it stands on the wire.
+  init(any error: any Error) {
+    switch error {
+    case let error as RPCError: self = error
+    case let error as SpotlightError: self.init(error)
+    default: self.init(StoreError(any: error))
+    }
+  }
+
+  /// The error of the index as it stands on the wire.
+  init(_ error: SpotlightError) {
+    switch error.code {
+    case .tooLong:
+      self.init(
+        code: ErrorName.limitExceeded.code, message: error.message,
+        data: [
+          "code": "limitExceeded", "limit": "query", "max": .integer(Int64(error.limit ?? 0)),
+        ])
+    case .busy:
+      self.init(
+        code: ErrorName.storeBusy.code, message: error.message, data: ["code": "storeBusy"])
+    case .failed:
+      self.init(.internalError, error.message, data: ["code": "indexFailed"])
+    }
+  }
+}
+
+extension StoreError.Code {
+  /// The number of this error on the wire.
+  var wireCode: Int {
+    switch self {
+    case .modelInvalid: ErrorName.modelInvalid.code
+    case .unknownEntity: ErrorName.unknownEntity.code
+    case .unknownProperty: ErrorName.unknownProperty.code
+    case .predicateInvalid: ErrorName.predicateInvalid.code
+    case .modelMismatch: ErrorName.modelMismatch.code
+    case .objectNotFound: ErrorName.objectNotFound.code
+    case .validationFailed: ErrorName.validationFailed.code
+    case .saveConflict: ErrorName.saveConflict.code
+    case .invalidIdentifier: ErrorName.invalidIdentifier.code
+    case .uniquenessViolation: ErrorName.uniquenessViolation.code
+    case .deleteDenied: ErrorName.deleteDenied.code
+    case .historyExpired: ErrorName.historyExpired.code
+    case .limitExceeded: ErrorName.limitExceeded.code
+    case .storeBusy: ErrorName.storeBusy.code
+    case .storeFull: ErrorName.storeFull.code
+    case .storeCorrupt: ErrorName.storeCorrupt.code
+    case .storeReadOnly: ErrorName.storeReadOnly.code
+    case .invalidRequest: RPCError.Code.invalidParams.rawValue
+    case .cannotOpen, .closed, .internalError: RPCError.Code.internalError.rawValue
+    }
+  }
+}

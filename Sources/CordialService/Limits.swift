@@ -1,0 +1,60 @@
+import JSON
+package import JSONRPC
+
+/// Everything that can grow, with how far it may; announced in `initialize`.
+package struct Limits: Sendable {
+  /// The longest message that is read, in bytes.
+  package var messageBytesMax = 64 << 20
+  /// The longest answer that is made, in bytes.
+  package var answerBytesMax = 256 << 20
+  /// How deep JSON may nest.
+  package var depthMax = 128
+  /// How many requests one batch may have.
+  package var batchMax = 1000
+  /// How many requests of one connection may wait or run.
+  package var inFlightMax = 4096
+  /// How many connections there may be.
+  package var connectionsMax = 1024
+  /// How many subscriptions all connections together may have.
+  package var subscriptionsMax = 16_384
+  /// How many changes one save may have.
+  package var saveChangesMax = 200_000
+  /// How many changed objects an update tells one by one; beyond that it starts over.
+  package var changesMax = 20_000
+  /// How long a request waits for a commit or for the index, in milliseconds.
+  package var waitMax = 5000
+  /// The longest query text of a search, in bytes.
+  package var queryBytesMax = 4096
+  /// How many words a search looks up.
+  package var queryWordsMax = 64
+  /// How long a reader may take nothing before it is cut, in seconds.
+  package var stuckSecondsMax = 60
+
+  package init() {}
+
+  /// What a connection's decoder admits.
+  package var connection: Connection.Limits {
+    Connection.Limits(messageBytesMax: messageBytesMax, depthMax: depthMax, batchMax: batchMax)
+  }
+
+  /// The limits as they are announced.
+  package var json: JSONValue {
+    func number(_ value: Int) -> JSONValue { .integer(Int64(value)) }
+    return [
+      "messageBytesMax": number(messageBytesMax), "answerBytesMax": number(answerBytesMax),
+      "depthMax": number(depthMax), "batchMax": number(batchMax),
+      "inFlightMax": number(inFlightMax), "connectionsMax": number(connectionsMax),
+      "subscriptionsMax": number(subscriptionsMax), "saveChangesMax": number(saveChangesMax),
+      "changesMax": number(changesMax), "waitMax": number(waitMax),
+      "queryBytesMax": number(queryBytesMax), "queryWordsMax": number(queryWordsMax),
+      "stuckSecondsMax": number(stuckSecondsMax),
+    ]
+  }
+
+  /// The error of a limit that was reached.
+  static func exceeded(_ limit: String, max: Int, _ message: String) -> RPCError {
+    RPCError(
+      code: 1302, message: message,
+      data: ["code": "limitExceeded", "limit": .string(limit), "max": .integer(Int64(max))])
+  }
+}

@@ -1,0 +1,99 @@
+import CordialProtocol
+import CordialValues
+import JSON
+import JSONRPC
+import PersistentHistory
+import PersistentStore
+
+extension Service {
+  /// How many objects are looked up by key on the loop itself.
+  private static let loopObjectsMax = 16
+
+  func fetch(_ call: FetchCall, _ request: Request) throws {
+    if let ids = call.ids, ids.count <= Self.loopObjectsMax, call.select == nil, call.at == nil,
+      let message = try fetchOnLoop(call, request)
+    {
+      return finish(request, .success(message))
+    }
+    let bytesMax = limits.answerBytesMax
+    guard let at = call.at else {
+      return read(request) { snapshot, writer in
+        try FetchAnswer.write(call, snapshot, bytesMax: bytesMax, to: &writer)
+      }
+    }
+    try whenVisible(at, request) { service in
+      service.read(request) { snapshot, writer in
+        try FetchAnswer.write(call, snapshot, bytesMax: bytesMax, to: &writer)
+      }
+    }
+  }
+
+  /// The short road: parse, cached statement, row to bytes, all on the loop.
+  ///
+  /// - Returns: nil when something has to be sealed first, which is not for the loop.
+  private func fetchOnLoop(_ call: FetchCall, _ request: Request) throws -> [UInt8]? {
+    do {
+      return try loopReader.snapshot { snapshot in
+        var writer = JSONWriter(reserving: 1024)
+        MessageWriter.beginResult(request.id, &writer)
+        try FetchAnswer.write(call, snapshot, bytesMax: limits.answerBytesMax, to: &writer)
+        writer.raw("}")
+        return writer.bytes
+      }
+    } catch is UnsealedChanges {
+      return nil
+    }
+  }
+
+  /// Goes on once a commit is visible; another process may still be making it.
+  func whenVisible(
+    _ text: String,
+    _ request: Request,
+    waited: Int = 0,
+    _ next: @escaping @Sendable (isolated Service) -> Void
+  ) throws {
+    guard let token = StoreToken(text) else {
+      throw RPCError(.invalidParams, "\(request.method.name): \"\(text)\" is no token")
+    }
+    snapshot { snapshot in
+      guard token.generation != snapshot.token.generation || token.number <= snapshot.head.number
+      else { return false }
+      _ = try snapshot.position(of: token)
+      return true
+    } completion: { outcome in
+      self.onLoop { service in
+        switch outcome {
+        case .success(true): next(service)
+        case .success(false):
+          service.waitForCommit(text, request, waited: waited, next)
+        case .failure(let error): service.finish(request, .failure(error))
+        }
+        service.sessions[request.session]?.flush()
+      }
+    }
+  }
+
+  private func waitForCommit(
+    _ text: String,
+    _ request: Request,
+    waited: Int,
+    _ next: @escaping @Sendable (isolated Service) -> Void
+  ) {
+    guard waited < limits.waitMax else {
+      let error = StoreError(
+        .storeBusy, "The commit \(text) did not become visible within \(limits.waitMax) ms",
+        hint: "Try again")
+      return finish(request, .failure(RPCError(error)))
+    }
+    let pause = 10
+    loop.schedule(milliseconds: pause) {
+      self.assumeIsolated { service in
+        do {
+          try service.whenVisible(text, request, waited: waited + pause, next)
+        } catch {
+          service.finish(request, .failure(RPCError(any: error)))
+        }
+      }
+    }
+  }
+}

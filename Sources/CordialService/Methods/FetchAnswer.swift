@@ -1,0 +1,130 @@
+import CordialProtocol
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+import PersistentStore
+
+extension FetchCall {
+  /// The request as the store has it.
+  var storeRequest: FetchRequest {
+    FetchRequest(
+      entity: entity, predicate: predicate, arguments: PredicateArguments(arguments), sort: sort,
+      limit: limit, offset: offset, select: storeSelection,
+      result: FetchRequest.Result(rawValue: result.rawValue) ?? .objects, total: total)
+  }
+
+  var storeSelection: [FetchRequest.Selection]? {
+    select?.map { .init(name: $0.name, path: $0.path, fallback: $0.fallback) }
+  }
+}
+
+extension PredicateArguments {
+  /// The arguments as a client sent them.
+  init(_ json: JSONValue?) {
+    switch json {
+    case .array(let values): self = .positional(values)
+    case .object(let members): self = .named(members)
+    default: self = .none
+    }
+  }
+}
+
+/// Writes what a fetch answers.
+enum FetchAnswer {
+  /// The result of a `fetch`.
+  static func write(
+    _ call: FetchCall,
+    _ snapshot: StoreSnapshot,
+    bytesMax: Int,
+    to writer: inout JSONWriter
+  ) throws {
+    writer.raw("{\"token\":\"")
+    writer.raw(string: snapshot.token.description)
+    writer.raw("\",")
+    if let ids = call.ids {
+      try writeObjects(ids, call.storeSelection, snapshot, bytesMax: bytesMax, to: &writer)
+    } else {
+      try writeQuery(call, snapshot, bytesMax: bytesMax, to: &writer)
+    }
+    writer.raw("}")
+  }
+
+  /// `"objects":[…]`, and why some are null.
+  static func writeObjects(
+    _ ids: [String],
+    _ select: [FetchRequest.Selection]?,
+    _ snapshot: StoreSnapshot,
+    bytesMax: Int,
+    to writer: inout JSONWriter
+  ) throws {
+    var missing: [JSONMember] = []
+    var plans: [Int: FetchPlan] = [:]
+    writer.raw("\"objects\":[")
+    for (index, id) in ids.enumerated() {
+      if index > 0 { writer.raw(",") }
+      let key = try snapshot.resolve(id)
+      if let key {
+        let plan =
+          try plans[key.entity]
+          ?? snapshot.plan(of: snapshot.model.entity(key.entity), select: select)
+        plans[key.entity] = plan
+        if try snapshot.write(key.object, as: plan, to: &writer) { continue }
+      }
+      writer.null()
+      let wasThere = try key.map { try snapshot.wasEverGiven($0) } ?? false
+      missing.append(JSONMember(id, wasThere ? "deleted" : "unknown"))
+      try checkLength(writer, bytesMax)
+    }
+    writer.raw("]")
+    guard !missing.isEmpty else { return }
+    writer.raw(",\"missing\":")
+    writer.value(.object(missing))
+  }
+
+  private static func checkLength(_ writer: JSONWriter, _ bytesMax: Int) throws {
+    guard writer.bytes.count > bytesMax else { return }
+    throw Limits.exceeded(
+      "answerBytes", max: bytesMax, "The answer would be longer than \(bytesMax) bytes")
+  }
+
+  private static func writeQuery(
+    _ call: FetchCall,
+    _ snapshot: StoreSnapshot,
+    bytesMax: Int,
+    to writer: inout JSONWriter
+  ) throws {
+    let plan = try snapshot.plan(call.storeRequest)
+    switch call.result {
+    case .objects:
+      writer.raw("\"objects\":")
+      _ = try snapshot.writeObjects(plan, bytesMax: bytesMax, to: &writer)
+    case .ids:
+      writer.raw("\"ids\":")
+      try writeIDs(try snapshot.objects(plan), of: plan.entity, snapshot, to: &writer)
+    case .count:
+      writer.raw("\"count\":")
+      writer.integer(try snapshot.count(plan))
+    }
+    if call.total {
+      writer.raw(",\"total\":")
+      writer.integer(try snapshot.count(plan))
+    }
+  }
+
+  /// A JSON array of wrapped IDs.
+  static func writeIDs(
+    _ objects: [Int64],
+    of entity: EntityDescription,
+    _ snapshot: StoreSnapshot,
+    to writer: inout JSONWriter
+  ) throws {
+    writer.raw("[")
+    for (index, object) in objects.enumerated() {
+      if index > 0 { writer.raw(",") }
+      writer.string(
+        try snapshot.wrappedID(ObjectKey(entity: entity.number, object: object)).description)
+    }
+    writer.raw("]")
+  }
+}

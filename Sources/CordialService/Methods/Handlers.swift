@@ -1,0 +1,94 @@
+import CordialProtocol
+import JSON
+import JSONRPC
+import PersistentHistory
+import PersistentStore
+
+extension Service {
+  typealias Handler = @Sendable (isolated Service, Session, Request) throws -> Void
+
+  /// One handler for each request of the method table, under its name.
+  static let handlers: [String: Handler] = [
+    InitializeCall.method.name: { try $0.initialize(try InitializeCall.read($2.params), $1, $2) },
+    ShutdownCall.method.name: { service, _, request in service.finish(request, result: nil) },
+    FetchCall.method.name: { try $0.fetch(try FetchCall.read($2.params), $2) },
+    SaveCall.method.name: { try $0.save(try SaveCall.read($2.params), $1, $2) },
+    DeleteCall.method.name: { try $0.delete(try DeleteCall.read($2.params), $1, $2) },
+    ObserveCall.method.name: { try $0.observe(try ObserveCall.read($2.params), $1, $2) },
+    UnobserveCall.method.name: { try $0.unobserve(try UnobserveCall.read($2.params), $1, $2) },
+    FlushCall.method.name: { $0.flush($1, $2) },
+    SearchCall.method.name: { try $0.search(try SearchCall.read($2.params), $2) },
+    IndexStatusCall.method.name: { service, _, request in service.indexStatus(request) },
+    IndexVerifyCall.method.name: { service, _, request in service.indexVerify(request) },
+    HistoryCall.method.name: { try $0.history(try HistoryCall.read($2.params), $2) },
+    ModelCall.method.name: { $0.finish($2, result: $0.store.model.document) },
+    StatusCall.method.name: { service, _, request in service.status(request) },
+    DiscoverCall.method.name: { $0.finish($2, result: OpenRPC.document) },
+  ]
+
+  /// Reads on one of the store's threads and answers with what the body writes.
+  ///
+  /// - Parameters:
+  ///   - request: The request that is answered.
+  ///   - body: Writes the result; it runs on another thread, possibly more than once.
+  nonisolated func read(
+    _ request: Request,
+    _ body: @escaping @Sendable (StoreSnapshot, inout JSONWriter) throws -> Void
+  ) {
+    snapshot { snapshot in
+      var writer = JSONWriter(reserving: 4096)
+      MessageWriter.beginResult(request.id, &writer)
+      try body(snapshot, &writer)
+      writer.raw("}")
+      return writer.bytes
+    } completion: { outcome in
+      self.onLoop { service in
+        service.finish(request, outcome)
+        service.sessions[request.session]?.flush()
+      }
+    }
+  }
+
+  /// Reads on one of the store's threads, sealing first what foreign clients wrote.
+  nonisolated func snapshot<Answer: Sendable>(
+    attempt: Int = 0,
+    _ body: @escaping @Sendable (StoreSnapshot) throws -> Answer,
+    completion: @escaping @Sendable (Result<Answer, RPCError>) -> Void
+  ) {
+    store.read { reader in
+      do {
+        completion(.success(try reader.get().snapshot(body)))
+      } catch is UnsealedChanges where attempt < Self.sealingAttemptsMax {
+        self.sealed(completion) {
+          self.snapshot(attempt: attempt + 1, body, completion: completion)
+        }
+      } catch is UnsealedChanges {
+        completion(.failure(RPCError(Self.alwaysUnsealed)))
+      } catch {
+        completion(.failure(RPCError(any: error)))
+      }
+    }
+  }
+
+  /// A foreign client that writes without pause could keep a reader sealing for ever.
+  private static let sealingAttemptsMax = 20
+
+  private static let alwaysUnsealed = StoreError(
+    .storeBusy, "Another program writes to the store faster than its changes can be entered",
+    hint: "Try again")
+
+  /// Seals, tells followers, then goes on.
+  private nonisolated func sealed<Answer>(
+    _ completion: @escaping @Sendable (Result<Answer, RPCError>) -> Void,
+    _ next: @escaping @Sendable () -> Void
+  ) {
+    store.seal { outcome in
+      switch outcome {
+      case .success(let number):
+        self.onLoop { service in service.committed(number) }
+        next()
+      case .failure(let error): completion(.failure(RPCError(error)))
+      }
+    }
+  }
+}

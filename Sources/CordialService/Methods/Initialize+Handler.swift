@@ -1,0 +1,34 @@
+import CordialProtocol
+import JSON
+import JSONRPC
+
+extension Service {
+  func initialize(_ call: InitializeCall, _ session: Session, _ request: Request) throws {
+    session.author = call.author
+    session.context = call.context
+    session.coalesce = call.coalesce
+    let limits = limits.json
+    let facts = facts
+    let store = store
+    read(request) { snapshot, writer in
+      let features = MethodTable.all.filter { $0.direction == .clientToServer }
+        .map { JSONValue.string($0.name) }
+      writer.value([
+        "serverInfo": ["name": .string(facts.name), "version": .string(facts.version)],
+        "capabilities": [
+          "cordial": [
+            "protocolVersion": .integer(Int64(OpenRPC.protocolVersion)), "limits": limits,
+            "features": .array(features),
+          ]
+        ],
+        "store": [
+          "id": .string(store.identifier), "token": .string(snapshot.token.description),
+          "model": [
+            "name": .string(store.model.name), "version": .string(store.model.version),
+            "hash": .string(store.model.hash),
+          ],
+        ],
+      ])
+    }
+  }
+}

@@ -1,0 +1,328 @@
+// CordialService: sessions, order, one handler for each method, limits, errors to the wire, the
+// pump that moves followers.
+//
+// Must not know: SQL, file descriptors.
+//
+// What always holds:
+// 1. Each request has exactly one outcome on every path.
+// 2. A connection's requests get their place in line when their bytes come; RequestQueue says what
+//    may run together.
+// 3. All subscriptions of a connection move from one token to the next in one message.
+// 4. For each connection there is a position, never a queue of changes.
+
+package import CordialProtocol
+package import JSON
+package import JSONRPC
+package import Logging
+package import PersistentStore
+import ObjectModel
+import PersistentHistory
+package import Spotlight
+
+/// A store, its index, and everybody who talks to them; isolated to one loop.
+package actor Service {
+  package nonisolated let loop: any ServiceLoop
+  package nonisolated let store: PersistentStore
+  package nonisolated let index: SearchIndex
+  nonisolated let limits: Limits
+  nonisolated let facts: ServiceFacts
+  let log: Logger
+  /// The loop's own read connection, for what is answered without leaving it.
+  let loopReader: StoreReader
+  var sessions: [Int: Session] = [:]
+  private var nextSession = 1
+  /// The newest commit that this service knows of.
+  var newestCommit: Int64 = 0
+  var subscriptionCount = 0
+  private var stopping: (@Sendable () -> Void)?
+
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.unownedExecutor }
+
+  /// What a service is told about the program around it.
+  package struct ServiceFacts: Sendable {
+    package let name: String
+    package let version: String
+    /// Entered in the history for each commit.
+    package let process: String
+    /// Microseconds of a clock that never goes back.
+    package let clock: @Sendable () -> Int64
+
+    package init(
+      name: String,
+      version: String,
+      process: String,
+      clock: @escaping @Sendable () -> Int64
+    ) {
+      self.name = name
+      self.version = version
+      self.process = process
+      self.clock = clock
+    }
+  }
+
+  /// Serves an opened store.
+  ///
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - index: Its search index, started by whoever made it.
+  ///   - loop: The thread on which the service lives.
+  ///   - limits: How far everything may grow.
+  ///   - facts: What the program around it says of itself.
+  ///   - log: Where it logs.
+  /// - Throws: `DatabaseError` when the store cannot be read.
+  package init(
+    store: PersistentStore,
+    index: SearchIndex,
+    loop: any ServiceLoop,
+    limits: Limits,
+    facts: ServiceFacts,
+    log: Logger
+  ) throws {
+    self.store = store
+    self.index = index
+    self.loop = loop
+    self.limits = limits
+    self.facts = facts
+    self.log = log
+    loopReader = try store.makeReader()
+  }
+
+  // MARK: Connections
+
+  /// Opens a session.
+  ///
+  /// - Parameters:
+  ///   - sink: Where its bytes go.
+  ///   - framing: The framing, nil to let the first bytes tell.
+  ///   - closesOnUnknownFraming: Whether bytes of no framing end it, as on a socket.
+  /// - Returns: The number of the session; nil when there are too many, and the sink was closed.
+  package func connect(
+    _ sink: any ByteSink,
+    framing: Framing?,
+    closesOnUnknownFraming: Bool
+  ) -> Int? {
+    guard sessions.count < limits.connectionsMax, stopping == nil else {
+      let error = Limits.exceeded(
+        "connections", max: limits.connectionsMax, "There are too many connections")
+      sink.write(Framing.line.frame(MessageWriter.error(.null, error)))
+      sink.close(exitCode: 1)
+      return nil
+    }
+    let number = nextSession
+    nextSession += 1
+    sessions[number] = Session(
+      number: number, sink: sink,
+      connection: Connection(
+        framing: framing, limits: limits.connection,
+        closesOnUnknownFraming: closesOnUnknownFraming))
+    return number
+  }
+
+  /// Takes bytes that a peer sent.
+  package func receive(_ bytes: Span<UInt8>, session number: Int) {
+    guard let session = sessions[number], !session.inputEnded else { return }
+    var events: [ConnectionEvent] = []
+    session.connection.receive(bytes) { events.append($0) }
+    for event in events { handle(event, session) }
+    session.flush()
+  }
+
+  /// Nothing more comes from a peer: what was read is answered, then the connection ends.
+  package func endInput(session number: Int) {
+    guard let session = sessions[number], !session.inputEnded else { return }
+    var events: [ConnectionEvent] = []
+    session.connection.end { events.append($0) }
+    for event in events { handle(event, session) }
+    session.inputEnded = true
+    session.flush()
+    closeIfDone(session)
+  }
+
+  /// The peer takes bytes again.
+  package func becameWritable(session number: Int) {
+    guard let session = sessions[number] else { return }
+    pump(session)
+  }
+
+  /// The connection is gone; what it had running goes on and is answered to nobody.
+  package func disconnected(session number: Int) {
+    guard let session = sessions.removeValue(forKey: number) else { return }
+    session.isClosed = true
+    subscriptionCount -= session.observed.subscriptions.count
+    finishStopping()
+  }
+
+  /// How many connections there are.
+  package var connectionCount: Int { sessions.count }
+
+  private func handle(_ event: ConnectionEvent, _ session: Session) {
+    guard !session.isClosed, !session.inputEnded else { return }
+    switch event {
+    case .message(let message): handle(message, session)
+    case .batch(let elements): handle(elements, session)
+    case .reject(let error): reject(error, session)
+    case .close:
+      session.inputEnded = true
+      closeIfDone(session, exitCode: 1)
+    }
+  }
+
+  private func reject(_ error: RPCError, _ session: Session) {
+    let message = MessageWriter.error(.null, error)
+    for ready in session.answers.insert(message, inOrder: session.answersInOrder) {
+      session.send(ready)
+    }
+  }
+
+  // MARK: Messages
+
+  private func handle(_ message: Message, _ session: Session) {
+    // The mode that holds for this message: initialize itself is still answered in order.
+    let admission = session.lifecycle.admit(message, framing: session.connection.framing)
+    switch (admission, message) {
+    case (.dispatch, .request(let id, let method, let params)):
+      let serial = takeSerial(session)
+      session.answers.take(for: serial)
+      dispatch(id, method, params, serial, session)
+    case (.reject(let error), .request(let id, _, _)):
+      let serial = takeSerial(session)
+      session.answers.take(for: serial)
+      answer(MessageWriter.error(id, error), serial, session)
+    case (.dispatch, .notification(let method, let params)):
+      notified(method, params, session)
+    case (.exit(let code), _): session.close(exitCode: code)
+    default: break
+    }
+  }
+
+  private func handle(_ batch: [BatchElement], _ session: Session) {
+    var parts: [[UInt8]] = []
+    var requests: [(serial: Int, id: RequestID, method: String, params: JSONValue)] = []
+    var rest: [Message] = []
+    for element in batch {
+      switch element {
+      case .invalid(let error): parts.append(MessageWriter.error(.null, error))
+      case .message(.request(let id, let method, let params)):
+        let message = Message.request(id: id, method: method, params: params)
+        switch session.lifecycle.admit(message, framing: session.connection.framing) {
+        case .reject(let error): parts.append(MessageWriter.error(id, error))
+        default: requests.append((takeSerial(session), id, method, params))
+        }
+      case .message(let message): rest.append(message)
+      }
+    }
+    session.answers.take(for: requests.map(\.serial), parts: parts, isBatch: true)
+    for message in rest { handle(message, session) }
+    if requests.isEmpty {
+      for ready in session.answers.readyNow(inOrder: session.answersInOrder) { session.send(ready) }
+    }
+    for request in requests {
+      dispatch(request.id, request.method, request.params, request.serial, session)
+    }
+  }
+
+  private func takeSerial(_ session: Session) -> Int {
+    session.nextSerial += 1
+    return session.nextSerial
+  }
+
+  private func notified(_ method: String, _ params: JSONValue, _ session: Session) {
+    guard method == CancelNotification.method.name, let id = params["id"].flatMap(RequestID.init),
+      let request = session.queue.cancel(id)
+    else { return }
+    let error = RPCError(.requestCancelled, "The request was cancelled before it began")
+    answer(MessageWriter.error(id, error), request.serial, session)
+  }
+
+  private func dispatch(
+    _ id: RequestID,
+    _ name: String,
+    _ params: JSONValue,
+    _ serial: Int,
+    _ session: Session
+  ) {
+    guard let method = MethodTable.method(named: name), method.isRequest else {
+      let error = RPCError(
+        .methodNotFound, "There is no method \(name)", data: ["hint": "rpc.discover lists them"])
+      return answer(MessageWriter.error(id, error), serial, session)
+    }
+    guard session.queue.count < limits.inFlightMax else {
+      let error = Limits.exceeded(
+        "inFlight", max: limits.inFlightMax, "Too many requests of this connection are under way")
+      return answer(MessageWriter.error(id, error), serial, session)
+    }
+    session.queue.add(
+      Request(session: session.number, serial: serial, id: id, method: method, params: params))
+    startRequests(session)
+  }
+
+  private func startRequests(_ session: Session) {
+    while let request = session.queue.next() {
+      do {
+        guard let handler = Self.handlers[request.method.name] else {
+          throw RPCError(.methodNotFound, "There is no method \(request.method.name)")
+        }
+        try handler(self, session, request)
+      } catch {
+        finish(request, .failure(RPCError(any: error)))
+      }
+    }
+  }
+
+  // MARK: Answers
+
+  /// Ends a request with the whole message that answers it, or with an error.
+  func finish(_ request: Request, _ outcome: Result<[UInt8], RPCError>) {
+    guard let session = sessions[request.session] else { return }
+    session.queue.finish(request.serial)
+    switch outcome {
+    case .success(let message): answer(message, request.serial, session)
+    case .failure(let error): answer(MessageWriter.error(request.id, error), request.serial, session)
+    }
+    startRequests(session)
+    closeIfDone(session)
+  }
+
+  /// Ends a request with a result that is small.
+  func finish(_ request: Request, result: JSONValue) {
+    var writer = JSONWriter()
+    writer.value(result)
+    finish(request, .success(MessageWriter.result(request.id, writer.bytes)))
+  }
+
+  private func answer(_ message: [UInt8], _ serial: Int, _ session: Session) {
+    for ready in session.answers.answer(message, to: serial, inOrder: session.answersInOrder) {
+      session.send(ready)
+    }
+  }
+
+  /// Runs work on the loop and sends what it answered.
+  nonisolated func onLoop(_ work: @escaping @Sendable (isolated Service) -> Void) {
+    loop.execute { self.assumeIsolated { service in work(service) } }
+  }
+
+  private func closeIfDone(_ session: Session, exitCode: Int32? = nil) {
+    guard session.inputEnded, session.queue.isEmpty else { return }
+    let code: Int32 =
+      exitCode ?? (session.connection.framing == .header && !session.lifecycle.isShutDown ? 1 : 0)
+    session.close(exitCode: code)
+  }
+
+  // MARK: Stopping
+
+  /// Takes no more connections, answers what was read, ends every connection, then calls back.
+  package func stop(_ completion: @escaping @Sendable () -> Void) {
+    stopping = completion
+    for session in sessions.values {
+      session.inputEnded = true
+      closeIfDone(session)
+    }
+    finishStopping()
+  }
+
+  private func finishStopping() {
+    guard sessions.isEmpty, let completion = stopping else { return }
+    stopping = nil
+    completion()
+  }
+}

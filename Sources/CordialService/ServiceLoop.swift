@@ -1,0 +1,25 @@
+/// The thread on which a service lives, as whoever owns the thread provides it.
+package protocol ServiceLoop: Sendable {
+  /// The loop as an executor: the service is isolated to it.
+  var unownedExecutor: UnownedSerialExecutor { get }
+
+  /// Runs work on the loop, after what was handed to it before.
+  func execute(_ work: @escaping @Sendable () -> Void)
+
+  /// Runs work on the loop after so many milliseconds.
+  func schedule(milliseconds: Int, _ work: @escaping @Sendable () -> Void)
+}
+
+/// Where the bytes for a peer go; used on the loop only.
+package protocol ByteSink: AnyObject, Sendable {
+  /// Whether the peer takes more: when not, what can wait should.
+  var isWritable: Bool { get }
+
+  /// Sends bytes, after those that were sent before.
+  func write(_ bytes: [UInt8])
+
+  /// Ends the connection after everything was sent.
+  ///
+  /// - Parameter exitCode: What a process that serves this connection only should exit with.
+  func close(exitCode: Int32)
+}

@@ -1,0 +1,58 @@
+import CordialProtocol
+import DequeModule
+import JSON
+import JSONRPC
+
+/// A request on its way.
+struct Request: Sendable {
+  let session: Int
+  /// Counts the requests of its session.
+  let serial: Int
+  let id: RequestID
+  let method: Method
+  let params: JSONValue
+}
+
+/// Decides which of a connection's requests may start: the order in which they came, but for what
+/// may run together.
+///
+/// Reads run beside reads, writes go to the writer one behind the other; a read waits for the
+/// writes before it, a write for the reads before it, and what runs alone for everything.
+struct RequestQueue {
+  private var waiting: Deque<Request> = []
+  private var running: [Int: Method.Order] = [:]
+
+  var count: Int { waiting.count + running.count }
+  var isEmpty: Bool { count == 0 }
+
+  mutating func add(_ request: Request) {
+    waiting.append(request)
+  }
+
+  /// The next request that may start, which counts as running from now on.
+  mutating func next() -> Request? {
+    guard let first = waiting.first, mayStart(first.method.order) else { return nil }
+    waiting.removeFirst()
+    running[first.serial] = first.method.order
+    return first
+  }
+
+  mutating func finish(_ serial: Int) {
+    running[serial] = nil
+  }
+
+  /// Takes a request out that did not start.
+  mutating func cancel(_ id: RequestID) -> Request? {
+    guard let place = waiting.firstIndex(where: { $0.id == id }) else { return nil }
+    return waiting.remove(at: place)
+  }
+
+  private func mayStart(_ order: Method.Order) -> Bool {
+    switch order {
+    case .any: true
+    case .read: running.values.allSatisfy { $0 == .read || $0 == .any }
+    case .write: running.values.allSatisfy { $0 == .write || $0 == .any }
+    case .alone: running.isEmpty
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import CordialValues
+import JSONRPC
+
+/// One connection: what it sent that is not answered, and what it observes.
+///
+/// Belongs to the service and is used on its loop only.
+final class Session {
+  let number: Int
+  let sink: any ByteSink
+  var connection: Connection
+  var lifecycle = Lifecycle()
+  var queue = RequestQueue()
+  var answers = AnswerOrder()
+  var nextSerial = 0
+  /// Entered in the history for saves that name none.
+  var author: String?
+  var context: String?
+  /// How long changes are gathered, in milliseconds.
+  var coalesce = 0
+  var observed = ObservedState()
+  /// Nothing more comes: when everything is answered, the connection ends.
+  var inputEnded = false
+  var isClosed = false
+  private var outgoing: [UInt8] = []
+
+  /// Longer messages go out by themselves, to save copying them.
+  private static let gatheredMax = 1 << 16
+
+  init(number: Int, sink: any ByteSink, connection: Connection) {
+    self.number = number
+    self.sink = sink
+    self.connection = connection
+  }
+
+  /// Whether answers stand in the order of the requests: lines, before a handshake.
+  var answersInOrder: Bool { connection.framing == .line && !lifecycle.isInitialized }
+
+  /// Adds a message to what the next flush sends.
+  func send(_ message: [UInt8]) {
+    guard !isClosed else { return }
+    guard message.count > Self.gatheredMax else {
+      outgoing += connection.framing.frame(message)
+      return
+    }
+    flush()
+    switch connection.framing {
+    case .line:
+      var line = message
+      line.append(0x0A)
+      sink.write(line)
+    case .header: sink.write(connection.framing.frame(message))
+    }
+  }
+
+  /// Sends what was gathered, in one write.
+  func flush() {
+    guard !outgoing.isEmpty, !isClosed else { return }
+    sink.write(outgoing)
+    outgoing = []
+  }
+
+  /// Ends the connection after what was sent.
+  func close(exitCode: Int32) {
+    guard !isClosed else { return }
+    flush()
+    isClosed = true
+    sink.close(exitCode: exitCode)
+  }
+}

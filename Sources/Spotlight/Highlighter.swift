@@ -1,0 +1,102 @@
+/// Finds the words of a query in a text.
+package struct Highlighter: Sendable {
+  private struct Phrase: Sendable {
+    let tokens: [String]
+    let column: String?
+    let isPrefix: Bool
+  }
+
+  private let phrases: [Phrase]
+
+  init(_ query: SearchQuery) {
+    phrases = query.terms.map { term in
+      Phrase(
+        tokens: Tokens.cut(term.text, isQuery: true).map(\.text), column: term.column,
+        isPrefix: term.isPrefix)
+    }
+  }
+
+  /// Where the query's words and phrases stand in a text.
+  ///
+  /// - Parameters:
+  ///   - text: The value of a property.
+  ///   - column: The name of the property.
+  /// - Returns: Ranges in UTF-16 code units, ascending, apart from one another.
+  package func ranges(in text: String, column: String) -> [Range<Int>] {
+    let tokens = Tokens.cut(text)
+    let places = Self.places(tokens)
+    var found: [Range<Int>] = []
+    for phrase in phrases where phrase.column == nil || phrase.column == column {
+      for start in places.indices {
+        guard let end = match(phrase, at: start, places, tokens) else { continue }
+        found.append(end)
+      }
+    }
+    return Self.utf16(Self.merged(found), in: text)
+  }
+
+  /// The tokens at each position: a colocated one stands with the one before it.
+  private static func places(_ tokens: [Token]) -> [Range<Int>] {
+    var places: [Range<Int>] = []
+    for (index, token) in tokens.enumerated() {
+      if token.isColocated, let last = places.popLast() {
+        places.append(last.lowerBound..<index + 1)
+      } else {
+        places.append(index..<index + 1)
+      }
+    }
+    return places
+  }
+
+  /// The bytes that a phrase covers when it begins at a position.
+  private func match(
+    _ phrase: Phrase,
+    at start: Int,
+    _ places: [Range<Int>],
+    _ tokens: [Token]
+  ) -> Range<Int>? {
+    guard start + phrase.tokens.count <= places.count else { return nil }
+    var end = 0
+    for (offset, wanted) in phrase.tokens.enumerated() {
+      let isLast = offset == phrase.tokens.count - 1
+      guard
+        let index = places[start + offset].first(where: { index in
+          isLast && phrase.isPrefix
+            ? tokens[index].text.utf8.starts(with: wanted.utf8) : tokens[index].text == wanted
+        })
+      else { return nil }
+      end = tokens[index].end
+    }
+    return tokens[places[start].lowerBound].start..<end
+  }
+
+  private static func merged(_ ranges: [Range<Int>]) -> [Range<Int>] {
+    var merged: [Range<Int>] = []
+    for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = merged.last, range.lowerBound <= last.upperBound {
+        merged[merged.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
+      } else {
+        merged.append(range)
+      }
+    }
+    return merged
+  }
+
+  private static func utf16(_ ranges: [Range<Int>], in text: String) -> [Range<Int>] {
+    let bytes = Array(text.utf8)
+    var offset = 0
+    var units = 0
+    func advance(to byte: Int) -> Int {
+      while offset < byte, offset < bytes.count {
+        // A code unit for each lead byte, two for one of four bytes; none for those that follow.
+        if bytes[offset] & 0xC0 != 0x80 { units += bytes[offset] >= 0xF0 ? 2 : 1 }
+        offset += 1
+      }
+      return units
+    }
+    return ranges.map { range in
+      let lower = advance(to: range.lowerBound)
+      return lower..<advance(to: range.upperBound)
+    }
+  }
+}

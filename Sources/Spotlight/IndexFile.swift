@@ -1,0 +1,210 @@
+import CSpotlight
+import CordialValues
+import GRDB
+package import ObjectModel
+import PersistentHistory
+
+/// Which attributes stand in which column of the index.
+package struct IndexLayout: Sendable {
+  /// The names of all indexed attributes of the model, each once: one column each.
+  package let columns: [String]
+  /// By entity number: the columns of its indexed attributes, in the order of the model.
+  package let places: [Int: [(name: String, column: Int)]]
+  /// By entity number, then column.
+  let weights: [Double]
+  let entityCount: Int
+
+  package init(_ model: Model) {
+    let described = model.entities.compactMap { entity in entity.spotlight.map { (entity, $0) } }
+    let columns = Set(described.flatMap { $0.1.weights.map(\.name) }).sorted()
+    self.columns = columns
+    entityCount = model.entities.count + 1
+    var places: [Int: [(name: String, column: Int)]] = [:]
+    var weights = Array(repeating: 0.0, count: entityCount * max(columns.count, 1))
+    for (entity, spotlight) in described {
+      places[entity.number] = spotlight.weights.map { name, weight in
+        let column = columns.firstIndex(of: name) ?? 0
+        weights[entity.number * columns.count + column] = weight
+        return (name, column)
+      }
+    }
+    self.places = places
+    self.weights = weights
+  }
+
+  /// Whether anything is indexed at all.
+  package var isEmpty: Bool { columns.isEmpty }
+}
+
+/// The index's own SQLite file: its tables and the statements of its writer.
+final class IndexFile {
+  /// The layout of the tables; another makes the index anew.
+  private static let formatVersion = 1
+  /// Bytes of words that FTS5 gathers before it writes a segment; undocumented, and its default of
+  /// 1 MiB makes many small segments when much is indexed at once.
+  private static let hashBytes = 32 << 20
+
+  let queue: DatabaseQueue
+  private let layout: IndexLayout
+  private let insertText: PreparedStatement
+  private let insertDocument: PreparedStatement
+  private let findDocument: PreparedStatement
+  private let deleteDocument: PreparedStatement
+  private let setToken: PreparedStatement
+
+  /// Opens the index's file, making it anew when another layout, tokenizer, ICU or model made it.
+  init(path: String, layout: IndexLayout, modelHash: String) throws {
+    self.layout = layout
+    let queue = try Self.open(path, readonly: false)
+    self.queue = queue
+    let identity =
+      "\(Self.formatVersion) \(SPOTLIGHT_TOKENIZER_VERSION) \(UnicodeVersion.text) \(modelHash)"
+    (insertText, insertDocument, findDocument, deleteDocument, setToken) =
+      try queue.writeWithoutTransaction { db in
+        try Self.prepare(db, layout, identity)
+        let marks = Array(repeating: ", ?", count: layout.columns.count).joined()
+        let names = layout.columns.map { ", " + SQLNames.quoted($0) }.joined()
+        return (
+          try PreparedStatement(db, "INSERT INTO text(rowid\(names)) VALUES (?\(marks))"),
+          try PreparedStatement(
+            db, "INSERT INTO document(number, entity, object, length) VALUES (?, ?, ?, ?)"),
+          try PreparedStatement(
+            db, "SELECT number FROM document WHERE entity = ? AND object = ?"),
+          try PreparedStatement(db, "DELETE FROM document WHERE number = ?"),
+          try PreparedStatement(db, "INSERT OR REPLACE INTO state VALUES ('token', ?)")
+        )
+      }
+  }
+
+  static func open(_ path: String, readonly: Bool) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.readonly = readonly
+    configuration.busyMode = .timeout(5)
+    configuration.journalMode = readonly ? .default : .wal
+    configuration.prepareDatabase { db in
+      guard let connection = unsafe db.sqliteConnection else { return }
+      let code = unsafe spotlight_register(connection)
+      guard code == 0 else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+      try db.execute(sql: "PRAGMA cache_size=-16384; PRAGMA mmap_size=268435456")
+    }
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    if !readonly {
+      // The log repeats what a loss of power takes back, so no commit here waits for the disk.
+      try queue.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous=NORMAL") }
+    }
+    return queue
+  }
+
+  private static func prepare(_ db: Database, _ layout: IndexLayout, _ identity: String) throws {
+    let known =
+      try db.tableExists("state")
+      ? try String.fetchOne(db, sql: "SELECT value FROM state WHERE name = 'identity'") : nil
+    guard known != identity else { return }
+    let columns = layout.columns.isEmpty ? ["none"] : layout.columns
+    try db.execute(
+      sql: """
+        BEGIN IMMEDIATE;
+        DROP TABLE IF EXISTS text; DROP TABLE IF EXISTS document; DROP TABLE IF EXISTS state;
+        CREATE VIRTUAL TABLE text USING fts5(
+          \(columns.map(SQLNames.quoted).joined(separator: ", ")),
+          content='', columnsize=0, tokenize='cordial');
+        INSERT INTO text(text, rank) VALUES ('hashsize', \(hashBytes));
+        CREATE TABLE document(
+          number INTEGER PRIMARY KEY, entity INTEGER NOT NULL, object INTEGER NOT NULL,
+          length INTEGER NOT NULL, UNIQUE (entity, object)) STRICT;
+        CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+        INSERT INTO state VALUES ('identity', \(SQLNames.literal(identity)));
+        COMMIT;
+        """)
+  }
+
+  // MARK: Reading
+
+  /// Everything that the file says of itself and its documents.
+  func load() throws -> (token: StoreToken?, documents: [DocumentTable.Arrival]) {
+    try queue.unsafeRead { db in
+      let token = try String.fetchOne(db, sql: "SELECT value FROM state WHERE name = 'token'")
+      var documents: [DocumentTable.Arrival] = []
+      let statement = try PreparedStatement(
+        db, "SELECT number, entity, object, length FROM document ORDER BY number")
+      defer { statement.reset() }
+      while try statement.step() {
+        documents.append(
+          DocumentTable.Arrival(
+            number: statement.integer(0),
+            key: ObjectKey(entity: Int(statement.integer(1)), object: statement.integer(2)),
+            length: statement.integer(3)))
+      }
+      return (token.flatMap { StoreToken($0) }, documents)
+    }
+  }
+
+  // MARK: Writing, inside a transaction of the queue
+
+  func insert(_ number: Int64, _ document: IndexedDocument) throws -> DocumentTable.Arrival {
+    _ = spotlight_take_token_count()
+    insertText.bind(number, at: 1)
+    for column in layout.columns.indices { insertText.bind(nil as String?, at: Int32(column + 2)) }
+    for (place, text) in zip(layout.places[document.key.entity] ?? [], document.texts ?? []) {
+      insertText.bind(text, at: Int32(place.column + 2))
+    }
+    try insertText.run()
+    let length = spotlight_take_token_count()
+    insertDocument.bind(number, at: 1)
+    insertDocument.bind(Int64(document.key.entity), at: 2)
+    insertDocument.bind(document.key.object, at: 3)
+    insertDocument.bind(length, at: 4)
+    try insertDocument.run()
+    return DocumentTable.Arrival(number: number, key: document.key, length: length)
+  }
+
+  /// Takes an object's document out; nil when it has none.
+  func remove(_ key: ObjectKey) throws -> Int64? {
+    findDocument.bind(Int64(key.entity), at: 1)
+    findDocument.bind(key.object, at: 2)
+    defer { findDocument.reset() }
+    guard try findDocument.step() else { return nil }
+    let number = findDocument.integer(0)
+    deleteDocument.bind(number, at: 1)
+    try deleteDocument.run()
+    return number
+  }
+
+  func set(_ token: StoreToken) throws {
+    setToken.bind(token.description, at: 1)
+    try setToken.run()
+  }
+
+  /// Commits what the body wrote and makes it known, as one step for whoever searches.
+  func transaction<Result>(
+    _ documents: DocumentTable,
+    _ body: (Database) throws -> Result,
+    known: (Result) -> Void
+  ) throws -> Result {
+    try queue.writeWithoutTransaction { db in
+      try db.beginTransaction(.immediate)
+      do {
+        let result = try body(db)
+        try documents.paired {
+          try db.commit()
+          known(result)
+        }
+        return result
+      } catch {
+        if db.isInsideTransaction { try db.rollback() }
+        throw error
+      }
+    }
+  }
+
+  func removeEverything(_ db: Database) throws {
+    try db.execute(sql: "INSERT INTO text(text) VALUES ('delete-all'); DELETE FROM document")
+  }
+}
+
+/// The versions of ICU's data under which words are folded.
+enum UnicodeVersion {
+  static var text: String {
+    unsafe String(cString: spotlight_unicode_version())
+  }
+}

@@ -1,0 +1,209 @@
+package import CordialValues
+import CSpotlight
+import GRDB
+import PersistentHistory
+
+/// What is searched for.
+package struct SearchRequest: Sendable {
+  package let query: String
+  /// The numbers of the wanted entities, nil for all.
+  package let entities: Set<Int>?
+  package let isPrefix: Bool
+  package let offset: Int
+  package let limit: Int
+  /// How many words are looked up.
+  package let wordsMax: Int
+
+  package init(
+    query: String,
+    entities: Set<Int>?,
+    isPrefix: Bool,
+    offset: Int,
+    limit: Int,
+    wordsMax: Int
+  ) {
+    self.query = query
+    self.entities = entities
+    self.isPrefix = isPrefix
+    self.offset = offset
+    self.limit = limit
+    self.wordsMax = wordsMax
+  }
+}
+
+/// What was found.
+package struct SearchResult: Sendable {
+  /// An object and how well it fits.
+  package struct Hit: Sendable {
+    package let key: ObjectKey
+    package let score: Double
+  }
+
+  /// How many documents match.
+  package let total: Int64
+  /// The wanted window, best first, then by ID.
+  package let hits: [Hit]
+  /// Words that are in no document; looked for only when nothing matches.
+  package let missing: [String]
+  package let highlighter: Highlighter
+}
+
+/// One connection to the index, used by one thread at a time.
+package final class IndexSearcher {
+  private let queue: DatabaseQueue
+  private let layout: IndexLayout
+  private let documents: DocumentTable
+
+  init(path: String, layout: IndexLayout, documents: DocumentTable) throws {
+    self.layout = layout
+    self.documents = documents
+    queue = try IndexFile.open(path, readonly: true)
+  }
+
+  /// Searches inside one read transaction of the index.
+  ///
+  /// - Parameters:
+  ///   - body: Takes the position that the transaction shows; it may search and then answer.
+  /// - Returns: What the body answered.
+  /// - Throws: `DatabaseError`, and what the body throws.
+  package func snapshot<Result>(
+    _ body: (StoreToken, (SearchRequest, Set<ObjectKey>) throws -> SearchResult) throws -> Result
+  ) throws -> Result {
+    try queue.unsafeRead { db in
+      var result: Result?
+      try db.inTransaction(.deferred) {
+        let (text, view) = try documents.paired {
+          (
+            try String.fetchOne(db, sql: "SELECT value FROM state WHERE name = 'token'"),
+            documents.view
+          )
+        }
+        guard let token = text.flatMap({ StoreToken($0) }) else {
+          throw SpotlightError(.busy, "The index is being made")
+        }
+        result = try body(token) { request, gone in try self.search(request, gone, view, db) }
+        return .commit
+      }
+      guard let result else { throw SpotlightError(.failed, "The index was not read") }
+      return result
+    }
+  }
+
+  private func search(
+    _ request: SearchRequest,
+    _ gone: Set<ObjectKey>,
+    _ view: DocumentTable.View,
+    _ db: Database
+  ) throws -> SearchResult {
+    let query = SearchQuery(
+      request.query, columns: Set(layout.columns), isPrefix: request.isPrefix,
+      wordsMax: request.wordsMax)
+    let highlighter = Highlighter(query)
+    guard let match = query.match, !layout.isEmpty else {
+      return SearchResult(total: 0, hits: [], missing: [], highlighter: highlighter)
+    }
+    let excluded = try numbers(of: gone, db)
+    let (total, hits) = try rank(match, request, excluded, view, db)
+    let missing = total == 0 ? try words(query, inNoDocument: db) : []
+    return SearchResult(
+      total: total, hits: Array(hits.dropFirst(request.offset)), missing: missing,
+      highlighter: highlighter)
+  }
+
+  private func numbers(of keys: Set<ObjectKey>, _ db: Database) throws -> [Int64] {
+    guard !keys.isEmpty else { return [] }
+    let find = try PreparedStatement(
+      db, "SELECT number FROM document WHERE entity = ? AND object = ?")
+    var numbers: [Int64] = []
+    for key in keys {
+      defer { find.reset() }
+      find.bind(Int64(key.entity), at: 1)
+      find.bind(key.object, at: 2)
+      if try find.step() { numbers.append(find.integer(0)) }
+    }
+    return numbers.sorted()
+  }
+
+  /// Goes through every match inside SQLite and keeps the best.
+  private func rank(
+    _ match: String,
+    _ request: SearchRequest,
+    _ excluded: [Int64],
+    _ view: DocumentTable.View,
+    _ db: Database
+  ) throws -> (total: Int64, hits: [SearchResult.Hit]) {
+    let statement = try PreparedStatement(
+      db, "SELECT 1 FROM text WHERE text MATCH ?1 AND cordial_hit(text, ?2)")
+    let wanted = (0..<layout.entityCount).map { request.entities?.contains($0) ?? true }
+    let hitMax = request.offset + request.limit
+    var buffer = Array(repeating: spotlight_hit(), count: max(hitMax, 1))
+    return try unsafe view.withSearch { search in
+      return try unsafe buffer.withUnsafeMutableBufferPointer { hits in
+        try unsafe layout.weights.withUnsafeBufferPointer { weights in
+          try unsafe wanted.withUnsafeBufferPointer { wanted in
+            try unsafe excluded.withUnsafeBufferPointer { excluded in
+              unsafe search.weights = weights.baseAddress
+              unsafe search.columnCount = Int32(layout.columns.count)
+              unsafe search.entityCount = Int32(layout.entityCount)
+              unsafe search.wanted = wanted.baseAddress
+              unsafe search.excluded = excluded.baseAddress
+              unsafe search.excludedCount = Int64(excluded.count)
+              unsafe search.hits = hits.baseAddress
+              unsafe search.hitMax = Int32(hitMax)
+              defer { unsafe spotlight_finish(&search) }
+              try unsafe run(statement, match, &search)
+              unsafe spotlight_sort(&search)
+              let found = unsafe hits.prefix(Int(search.hitCount)).compactMap { hit in
+                view.key(hit.document).map { SearchResult.Hit(key: $0, score: hit.score) }
+              }
+              return unsafe (search.total, found)
+            }
+          }
+        }
+      }
+    }
+  }
+
+  private func run(
+    _ statement: PreparedStatement,
+    _ match: String,
+    _ search: inout spotlight_search
+  ) throws {
+    defer { statement.reset() }
+    statement.bind(match, at: 1)
+    _ = unsafe withUnsafeMutablePointer(to: &search) { pointer in
+      unsafe statement.withHandle { unsafe spotlight_bind($0, 2, pointer) }
+    }
+    while try statement.step() {}
+  }
+
+  private func words(_ query: SearchQuery, inNoDocument db: Database) throws -> [String] {
+    let statement = try PreparedStatement(db, "SELECT 1 FROM text WHERE text MATCH ? LIMIT 1")
+    return try query.terms.filter { term in
+      defer { statement.reset() }
+      statement.bind(SearchQuery.expression(term), at: 1)
+      return try !statement.step()
+    }.map(\.text)
+  }
+
+  /// Every document's object, for a comparison with the store.
+  package func allDocuments(_ body: (ObjectKey, Int64) throws -> Void) throws {
+    try queue.unsafeRead { db in
+      let statement = try PreparedStatement(
+        db, "SELECT entity, object, length FROM document ORDER BY entity, object")
+      defer { statement.reset() }
+      while try statement.step() {
+        try body(
+          ObjectKey(entity: Int(statement.integer(0)), object: statement.integer(1)),
+          statement.integer(2))
+      }
+    }
+  }
+
+  /// How many tokens texts have, as the index counts them.
+  package static func tokenCount(_ texts: [String?]) -> Int64 {
+    texts.reduce(0) { sum, text in
+      sum + Int64(text.map { Tokens.cut($0).count { !$0.isColocated } } ?? 0)
+    }
+  }
+}

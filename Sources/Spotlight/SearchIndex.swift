@@ -1,0 +1,284 @@
+// Spotlight: a follower that keeps the index, and answers what people type.
+//
+// Must not know: the store's tables, who asks.
+//
+// What always holds:
+// 1. The index's position is committed with its rows: after a crash it repeats a batch or goes on,
+//    and never skips one.
+// 2. A document that changes is a new document; the old one is dead and is filtered out, so no
+//    text of the past is needed to take it out.
+// 3. Any text is a valid query.
+
+package import CordialValues
+import CSpotlight
+import Dispatch
+import GRDB
+import Glibc
+package import ObjectModel
+import PersistentHistory
+import Synchronization
+
+/// How far the index is.
+package struct IndexStatus: Sendable, Equatable {
+  /// What the index does.
+  package enum State: String, Sendable {
+    case ready, catchingUp, failed, off
+  }
+
+  package var token: StoreToken?
+  package var documents: Int64
+  package var state: State
+  /// Why it failed, nil when it did not.
+  package var failure: String?
+}
+
+/// The full-text index of one store.
+package final class SearchIndex: Sendable {
+  package let layout: IndexLayout
+  private let path: String
+  private let modelHash: String
+  private let makeSource: @Sendable () throws -> any DocumentSource
+  private let queue = DispatchQueue(label: "cordial.index", qos: .utility)
+  private let documents = DocumentTable()
+  private let shared = Mutex(Shared())
+  private let confined: Mutex<Follower?> = Mutex(nil)
+
+  private struct Waiter {
+    let number: Int64
+    let completion: @Sendable (Bool) -> Void
+  }
+
+  private struct Shared {
+    var status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
+    var isScheduled = false
+    var isStopped = false
+    var waiters: [Int: Waiter] = [:]
+    var nextWaiter = 0
+  }
+
+  /// What the index's thread keeps.
+  private struct Follower: ~Copyable, @unchecked Sendable {
+    // Made on the index's queue and used there only; the mutex around it is never contended.
+    let file: IndexFile
+    let source: any DocumentSource
+    var token: StoreToken?
+    var nextNumber: Int64
+  }
+
+  /// An index that is not opened yet.
+  ///
+  /// - Parameters:
+  ///   - path: The path of `index.sqlite`.
+  ///   - model: The store's model.
+  ///   - makeSource: Makes what the index reads from, on the index's thread.
+  package init(
+    path: String,
+    model: Model,
+    makeSource: @escaping @Sendable () throws -> any DocumentSource
+  ) {
+    self.path = path
+    self.makeSource = makeSource
+    modelHash = model.hash
+    layout = IndexLayout(model)
+  }
+
+  package var status: IndexStatus { shared.withLock { $0.status } }
+
+  // MARK: Following
+
+  /// Has the index read on in the log; it does so until it has reached the end.
+  package func follow() {
+    let starts = shared.withLock { shared in
+      guard !shared.isScheduled, !shared.isStopped else { return false }
+      shared.isScheduled = true
+      return true
+    }
+    if starts { queue.async { self.readOn() } }
+  }
+
+  /// Ends following after the present batch.
+  package func stop() {
+    shared.withLock { $0.isStopped = true }
+    queue.sync { confined.withLock { $0 = nil } }
+    failWaiters()
+  }
+
+  private func readOn() {
+    shared.withLock { $0.isScheduled = false }
+    do {
+      while try step(), !shared.withLock({ $0.isStopped }) {}
+    } catch {
+      let message = "\(error)"
+      shared.withLock { shared in
+        shared.status.state = .failed
+        shared.status.failure = message
+      }
+      failWaiters()
+    }
+  }
+
+  /// Takes one batch in; false when there is nothing more.
+  private func step() throws -> Bool {
+    try confined.withLock { follower in
+      if follower == nil { follower = try open() }
+      guard var current = follower.take() else { return false }
+      // When this throws, what was half done is rolled back, and the next try opens the file again.
+      let more = try step(&current)
+      follower = consume current
+      return more
+    }
+  }
+
+  private func step(_ follower: inout Follower) throws -> Bool {
+    guard let token = follower.token, let batch = try follower.source.batch(after: token) else {
+      try rebuild(&follower)
+      return true
+    }
+    if batch.through != token { try apply(batch, &follower) }
+    reached(batch.through, isReady: batch.behind == 0)
+    let dead = documents.deadCount
+    if dead > Self.deadMax, dead > documents.aliveCount { try rebuild(&follower) }
+    return batch.behind > 0
+  }
+
+  /// Dead documents are swept when they are more than the living, and more than this.
+  private static let deadMax: Int64 = 50_000
+
+  private func open() throws -> Follower {
+    let source = try makeSource()
+    let file: IndexFile
+    do {
+      file = try IndexFile(path: path, layout: layout, modelHash: modelHash)
+    } catch let error as DatabaseError
+      where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+    {
+      // Everything in it can be made again from the store.
+      try IndexRemoval.remove(path)
+      file = try IndexFile(path: path, layout: layout, modelHash: modelHash)
+    }
+    let loaded = try file.load()
+    documents.replace(arrivals: loaded.documents)
+    return Follower(
+      file: file, source: source, token: loaded.token,
+      nextNumber: (loaded.documents.last?.number ?? 0) + 1)
+  }
+
+  private func apply(_ batch: IndexBatch, _ follower: inout Follower) throws {
+    let file = follower.file
+    let first = follower.nextNumber
+    let arrived = try file.transaction(documents) { _ in
+      var arrivals: [DocumentTable.Arrival] = []
+      var departures: [Int64] = []
+      for document in batch.documents {
+        if !document.isNew, let gone = try file.remove(document.key) { departures.append(gone) }
+        guard document.texts != nil else { continue }
+        arrivals.append(try file.insert(first + Int64(arrivals.count), document))
+      }
+      try file.set(batch.through)
+      return (arrivals, departures)
+    } known: { arrivals, departures in
+      documents.apply(arrivals: arrivals, departures: departures)
+    }
+    follower.nextNumber += Int64(arrived.0.count)
+    follower.token = batch.through
+  }
+
+  /// Makes the index anew from the store, in one transaction: until then searches see the old one.
+  private func rebuild(_ follower: inout Follower) throws {
+    let file = follower.file
+    let source = follower.source
+    let (arrivals, token) = try file.transaction(documents) { db in
+      try file.removeEverything(db)
+      var arrivals: [DocumentTable.Arrival] = []
+      let token = try source.everything { portion in
+        for document in portion where document.texts != nil {
+          arrivals.append(try file.insert(Int64(arrivals.count + 1), document))
+        }
+      }
+      try file.set(token)
+      return (arrivals, token)
+    } known: { arrivals, _ in
+      documents.replace(arrivals: arrivals)
+    }
+    follower.nextNumber = Int64(arrivals.count + 1)
+    follower.token = token
+    reached(token, isReady: false)
+  }
+
+  // MARK: Waiting
+
+  private func reached(_ token: StoreToken, isReady: Bool) {
+    let count = documents.aliveCount
+    let done = shared.withLock { shared in
+      shared.status = IndexStatus(
+        token: token, documents: count, state: isReady ? .ready : .catchingUp)
+      let done = shared.waiters.filter { $0.value.number <= token.number }
+      for number in done.keys { shared.waiters[number] = nil }
+      return done.values.map(\.completion)
+    }
+    done.forEach { $0(true) }
+  }
+
+  private func failWaiters() {
+    let waiting = shared.withLock { shared in
+      defer { shared.waiters = [:] }
+      return shared.waiters.values.map(\.completion)
+    }
+    waiting.forEach { $0(false) }
+  }
+
+  /// Calls back once the index has reached a commit.
+  ///
+  /// - Parameters:
+  ///   - number: The number of the commit.
+  ///   - completion: Called on any thread, at once when it is reached already; with false when the
+  ///     index failed or `giveUp` was called.
+  /// - Returns: What to give up with, nil when it was called already.
+  package func whenReached(
+    _ number: Int64,
+    _ completion: @escaping @Sendable (Bool) -> Void
+  ) -> Int? {
+    enum Outcome { case now(Bool), later(Int) }
+    let outcome = shared.withLock { shared -> Outcome in
+      if let token = shared.status.token, token.number >= number { return .now(true) }
+      if shared.isStopped || shared.status.state == .failed { return .now(false) }
+      shared.nextWaiter += 1
+      shared.waiters[shared.nextWaiter] = Waiter(number: number, completion: completion)
+      return .later(shared.nextWaiter)
+    }
+    switch outcome {
+    case .now(let reached):
+      completion(reached)
+      return nil
+    case .later(let waiter): return waiter
+    }
+  }
+
+  /// Ends waiting: what was to be called back is, with false, unless it was already.
+  package func giveUp(_ waiter: Int) {
+    let completion = shared.withLock { $0.waiters.removeValue(forKey: waiter)?.completion }
+    completion?(false)
+  }
+
+  // MARK: Searching
+
+  /// A connection for searching, for one thread to keep.
+  ///
+  /// - Returns: The connection.
+  /// - Throws: `DatabaseError`.
+  package func makeSearcher() throws -> IndexSearcher {
+    try IndexSearcher(path: path, layout: layout, documents: documents)
+  }
+}
+
+/// Removing the files of an index.
+enum IndexRemoval {
+  /// Empties the file by giving SQLite a new one in its place.
+  static func remove(_ path: String) throws {
+    for suffix in ["", "-wal", "-shm"] {
+      guard unsafe unlink(path + suffix) == 0 || errno == ENOENT else {
+        throw SpotlightError(.failed, "The damaged index \(path)\(suffix) cannot be removed")
+      }
+    }
+  }
+}

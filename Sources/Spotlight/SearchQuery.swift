@@ -1,0 +1,125 @@
+/// What somebody typed, read leniently: any text is a query.
+///
+/// Words must all match; `"a phrase"`, `-not`, `OR` between its two neighbours, `name:word` for an
+/// indexed property, `word*` for a beginning.
+package struct SearchQuery: Sendable, Equatable {
+  /// One word or phrase.
+  struct Term: Sendable, Equatable {
+    let text: String
+    /// The column it is looked for in, nil for all.
+    let column: String?
+    var isPrefix: Bool
+  }
+
+  /// All must match; of each, one of the alternatives.
+  private(set) var required: [[Term]] = []
+  /// None may match.
+  private(set) var excluded: [Term] = []
+
+  /// Reads a query.
+  ///
+  /// - Parameters:
+  ///   - text: What somebody typed.
+  ///   - columns: The names of indexed properties.
+  ///   - isPrefix: Whether the last word is unfinished.
+  ///   - wordsMax: How many words are looked up; the rest is passed over.
+  init(_ text: String, columns: Set<String>, isPrefix: Bool, wordsMax: Int) {
+    var reader = Reader(text: text, columns: columns)
+    var joinsNext = false
+    var count = 0
+    var endsInWord = false
+    while count < wordsMax, let item = reader.next() {
+      switch item {
+      case .or:
+        joinsNext = !required.isEmpty
+        continue
+      case .term(let term, let isExcluded, let isOpen):
+        guard !Tokens.cut(term.text, isQuery: true).isEmpty else { continue }
+        count += 1
+        endsInWord = isOpen && !isExcluded
+        if isExcluded {
+          excluded.append(term)
+        } else if joinsNext {
+          required[required.count - 1].append(term)
+        } else {
+          required.append([term])
+        }
+        joinsNext = false
+      }
+    }
+    guard isPrefix, endsInWord, let last = required.indices.last else { return }
+    required[last][required[last].count - 1].isPrefix = true
+  }
+
+  /// The query in FTS5's language; nil without a positive term, which finds nothing.
+  var match: String? {
+    guard !required.isEmpty else { return nil }
+    let positive = required.map { alternatives in
+      "(" + alternatives.map(Self.expression).joined(separator: " OR ") + ")"
+    }.joined(separator: " AND ")
+    guard !excluded.isEmpty else { return positive }
+    let negative = excluded.map(Self.expression).joined(separator: " OR ")
+    return "(\(positive)) NOT (\(negative))"
+  }
+
+  /// The positive terms.
+  var terms: [Term] { required.flatMap { $0 } }
+
+  static func expression(_ term: Term) -> String {
+    let quoted = term.text.filter { $0 != "\0" }
+      .split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
+    let column = term.column.map { "\"\($0)\" : " } ?? ""
+    return column + "\"" + quoted + "\"" + (term.isPrefix ? " *" : "")
+  }
+}
+
+/// Cuts what somebody typed into words and phrases.
+private struct Reader {
+  enum Item {
+    case or
+    case term(SearchQuery.Term, isExcluded: Bool, isOpen: Bool)
+  }
+
+  private var rest: Substring
+  private let columns: Set<String>
+
+  init(text: String, columns: Set<String>) {
+    rest = text[...]
+    self.columns = columns
+  }
+
+  mutating func next() -> Item? {
+    rest = rest.drop(while: \.isWhitespace)
+    guard !rest.isEmpty else { return nil }
+    let isExcluded = rest.first == "-" && rest.dropFirst().first.map { !$0.isWhitespace } == true
+    if isExcluded { rest = rest.dropFirst() }
+    let column = takeColumn()
+    if rest.first == "\"" { return phrase(column, isExcluded) }
+    let word = rest.prefix { !$0.isWhitespace }
+    rest = rest.dropFirst(word.count)
+    if word == "OR", column == nil, !isExcluded { return .or }
+    let isPrefix = word.last == "*" && word.count > 1
+    let term = SearchQuery.Term(
+      text: String(isPrefix ? word.dropLast() : word), column: column, isPrefix: isPrefix)
+    return .term(term, isExcluded: isExcluded, isOpen: rest.isEmpty)
+  }
+
+  private mutating func takeColumn() -> String? {
+    guard let colon = rest.firstIndex(of: ":") else { return nil }
+    let name = String(rest[..<colon])
+    let after = rest[rest.index(after: colon)...]
+    guard columns.contains(name), let first = after.first, !first.isWhitespace else { return nil }
+    rest = after
+    return name
+  }
+
+  private mutating func phrase(_ column: String?, _ isExcluded: Bool) -> Item {
+    rest = rest.dropFirst()
+    let text = rest.prefix { $0 != "\"" }
+    rest = rest.dropFirst(text.count)
+    let isClosed = !rest.isEmpty
+    rest = rest.dropFirst()
+    let term = SearchQuery.Term(text: String(text), column: column, isPrefix: false)
+    return .term(term, isExcluded: isExcluded, isOpen: !isClosed)
+  }
+}

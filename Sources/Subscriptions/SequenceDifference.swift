@@ -1,0 +1,88 @@
+/// How one sequence of objects becomes another, in the form of the wire.
+package struct SequenceDifference: Sendable, Equatable {
+  /// An element that leaves its place.
+  package struct Removal: Sendable, Equatable {
+    /// Its place in the old sequence.
+    package let offset: Int
+    package let element: Int64
+    /// Its place in the new sequence, nil when it is not there.
+    package let movedTo: Int?
+  }
+
+  /// An element that comes to a place.
+  package struct Insertion: Sendable, Equatable {
+    /// Its place in the new sequence.
+    package let offset: Int
+    package let element: Int64
+    /// Its place in the old sequence, nil when it was not there.
+    package let movedFrom: Int?
+  }
+
+  /// By descending old offset.
+  package let removals: [Removal]
+  /// By ascending new offset.
+  package let insertions: [Insertion]
+
+  package var isEmpty: Bool { removals.isEmpty && insertions.isEmpty }
+
+  /// Compares two sequences of distinct elements.
+  ///
+  /// As few elements move as can be: those outside a longest increasing run of old places.
+  ///
+  /// - Parameters:
+  ///   - old: The sequence before.
+  ///   - new: The sequence after.
+  /// - Complexity: O(n log n) in the part between the common beginning and end.
+  package init(from old: [Int64], to new: [Int64]) {
+    var start = 0
+    while start < old.count, start < new.count, old[start] == new[start] { start += 1 }
+    var tail = 0
+    while tail < old.count - start, tail < new.count - start,
+      old[old.count - 1 - tail] == new[new.count - 1 - tail]
+    {
+      tail += 1
+    }
+    let oldRange = start..<old.count - tail
+    let newRange = start..<new.count - tail
+    guard !oldRange.isEmpty || !newRange.isEmpty else {
+      removals = []
+      insertions = []
+      return
+    }
+    let oldPlaces = Dictionary(uniqueKeysWithValues: oldRange.map { (old[$0], $0) })
+    let newPlaces = Dictionary(uniqueKeysWithValues: newRange.map { (new[$0], $0) })
+    let common = newRange.filter { oldPlaces[new[$0]] != nil }
+    let kept = Self.longestIncreasing(common.map { oldPlaces[new[$0]] ?? 0 })
+    let stays = Set(kept.map { new[common[$0]] })
+    removals = oldRange.reversed().filter { !stays.contains(old[$0]) }.map {
+      Removal(offset: $0, element: old[$0], movedTo: newPlaces[old[$0]])
+    }
+    insertions = newRange.filter { !stays.contains(new[$0]) }.map {
+      Insertion(offset: $0, element: new[$0], movedFrom: oldPlaces[new[$0]])
+    }
+  }
+
+  /// The places of a longest increasing subsequence, ascending.
+  private static func longestIncreasing(_ values: [Int]) -> [Int] {
+    /// The place of the smallest value that ends a run of each length.
+    var ends: [Int] = []
+    var before = Array(repeating: -1, count: values.count)
+    for (place, value) in values.enumerated() {
+      var low = 0
+      var high = ends.count
+      while low < high {
+        let middle = (low + high) / 2
+        if values[ends[middle]] < value { low = middle + 1 } else { high = middle }
+      }
+      if low > 0 { before[place] = ends[low - 1] }
+      if low == ends.count { ends.append(place) } else { ends[low] = place }
+    }
+    var run: [Int] = []
+    var place = ends.last ?? -1
+    while place >= 0 {
+      run.append(place)
+      place = before[place]
+    }
+    return run.reversed()
+  }
+}

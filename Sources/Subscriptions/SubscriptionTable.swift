@@ -1,0 +1,61 @@
+package import CordialValues
+
+/// The subscriptions of one connection, found by what changed.
+package struct SubscriptionTable: Sendable {
+  private var interests: [Int: Interest] = [:]
+  private var byObject: [ObjectKey: Set<Int>] = [:]
+  private var byEntity: [Int: Set<Int>] = [:]
+
+  package init() {}
+
+  package var count: Int { interests.count }
+
+  /// Adds a subscription, or gives it another interest.
+  package mutating func set(_ interest: Interest, for number: Int) {
+    remove(number)
+    interests[number] = interest
+    switch interest {
+    case .objects(let keys, _, _):
+      for key in keys { byObject[key, default: []].insert(number) }
+    case .fetch(let entity, _, _, _): byEntity[entity, default: []].insert(number)
+    }
+    for entity in interest.related.keys { byEntity[entity, default: []].insert(number) }
+  }
+
+  /// Forgets a subscription.
+  package mutating func remove(_ number: Int) {
+    guard let interest = interests.removeValue(forKey: number) else { return }
+    var entities = Set(interest.related.keys)
+    switch interest {
+    case .objects(let keys, _, _):
+      for key in keys {
+        byObject[key]?.remove(number)
+        if byObject[key]?.isEmpty == true { byObject[key] = nil }
+      }
+    case .fetch(let entity, _, _, _): entities.insert(entity)
+    }
+    for entity in entities {
+      byEntity[entity]?.remove(number)
+      if byEntity[entity]?.isEmpty == true { byEntity[entity] = nil }
+    }
+  }
+
+  /// The subscriptions whose results a change set may have altered, with what it means for each.
+  ///
+  /// - Parameter set: What changed.
+  /// - Returns: Verdicts other than `untouched`, in the order in which the subscriptions were made.
+  /// - Complexity: Linear in the change set and in the subscriptions that it concerns.
+  package func verdicts(on set: ChangeSet) -> [(number: Int, verdict: Verdict)] {
+    var concerned: Set<Int> = []
+    for key in set.changes.keys {
+      if let numbers = byObject[key] { concerned.formUnion(numbers) }
+      if let numbers = byEntity[key.entity] { concerned.formUnion(numbers) }
+    }
+    return concerned.sorted().compactMap { number in
+      guard let verdict = interests[number]?.verdict(on: set), verdict != .untouched else {
+        return nil
+      }
+      return (number, verdict)
+    }
+  }
+}

@@ -1,0 +1,311 @@
+import CordialValues
+import Subscriptions
+import TestSeeds
+import Testing
+
+private let task = 1
+private let group = 2
+private let person = 3
+
+private func key(_ entity: Int, _ object: Int64) -> ObjectKey {
+  ObjectKey(entity: entity, object: object)
+}
+
+private func changes(_ changes: ObjectChange...) -> ChangeSet {
+  var set = ChangeSet(from: 0, through: 1)
+  for change in changes { set.add(change) }
+  return set
+}
+
+private func update(_ entity: Int, _ object: Int64, _ properties: String...) -> ObjectChange {
+  ObjectChange(key: key(entity, object), kind: .update, properties: Set(properties))
+}
+
+private func insert(_ entity: Int, _ object: Int64) -> ObjectChange {
+  ObjectChange(key: key(entity, object), kind: .insert)
+}
+
+private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
+  ObjectChange(key: key(entity, object), kind: .delete)
+}
+
+@Suite struct `What a change set means for a subscription` {
+  private func check(
+    _ interest: Interest,
+    _ set: ChangeSet,
+    _ expected: Verdict,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    #expect(interest.verdict(on: set) == expected, sourceLocation: sourceLocation)
+  }
+
+  @Test func `objects hear what happens to them, and of nothing else`() {
+    let interest = Interest.objects([key(task, 1), key(task, 2)], properties: [:])
+    check(interest, changes(), .untouched)
+    check(interest, changes(update(task, 1, "title")), .values([key(task, 1)]))
+    check(interest, changes(insert(task, 1)), .values([key(task, 1)]))
+    check(interest, changes(delete(task, 2)), .values([key(task, 2)]))
+    check(interest, changes(update(task, 3, "title"), insert(task, 4)), .untouched)
+    check(interest, changes(update(group, 1, "title")), .untouched)
+    check(
+      interest,
+      changes(update(task, 1, "a"), update(task, 2, "b"), delete(task, 3), update(group, 2, "c")),
+      .values([key(task, 1), key(task, 2)])
+    )
+  }
+
+  @Test func `objects hear of the properties that are selected`() {
+    let interest = Interest.objects([key(task, 1)], properties: [task: ["title", "due"]])
+    check(interest, changes(update(task, 1, "title")), .values([key(task, 1)]))
+    check(interest, changes(update(task, 1, "state", "due")), .values([key(task, 1)]))
+    check(interest, changes(update(task, 1, "state")), .untouched)
+    check(interest, changes(update(task, 1, ChangeSet.everyProperty)), .values([key(task, 1)]))
+    check(interest, changes(delete(task, 1)), .values([key(task, 1)]))
+    check(interest, changes(insert(task, 1)), .values([key(task, 1)]))
+  }
+
+  @Test func `objects hear of what they read behind a key path`() {
+    let interest = Interest.objects(
+      [key(task, 1)],
+      properties: [task: ["title", "group"], group: ["name"]]
+    )
+    check(interest, changes(update(group, 7, "name")), .undecided)
+    check(interest, changes(update(group, 7, ChangeSet.everyProperty)), .undecided)
+    check(interest, changes(delete(group, 7)), .undecided)
+    check(interest, changes(update(group, 7, "rank")), .untouched)
+    check(interest, changes(update(person, 7, "name")), .untouched)
+  }
+
+  private let fetch = Interest.fetch(
+    entity: task,
+    membership: [task: ["priority", "group"], group: ["rank"]],
+    values: [task: ["title", "group"], group: ["name"]]
+  )
+
+  @Test func `a fetch is read again when its sequence may differ`() {
+    check(fetch, changes(insert(task, 1)), .undecided)
+    check(fetch, changes(delete(task, 1)), .undecided)
+    check(fetch, changes(update(task, 1, "priority")), .undecided)
+    check(fetch, changes(update(task, 1, "title", "priority")), .undecided)
+    check(fetch, changes(update(task, 1, ChangeSet.everyProperty)), .undecided)
+    check(fetch, changes(update(task, 1, "title"), update(task, 2, "group")), .undecided)
+  }
+
+  @Test func `a fetch hears of values where its sequence is as it was`() {
+    check(fetch, changes(update(task, 1, "title")), .values([key(task, 1)]))
+    check(
+      fetch,
+      changes(update(task, 1, "title"), update(task, 2, "title"), update(task, 3, "state")),
+      .values([key(task, 1), key(task, 2)])
+    )
+    check(fetch, changes(update(task, 1, "state")), .untouched)
+    check(fetch, changes(update(person, 1, "title"), insert(person, 2)), .untouched)
+    check(fetch, changes(), .untouched)
+  }
+
+  /// A related object counts when the fetch reads it: for its order as well as for its values.
+  @Test func `a fetch hears of related objects that it reads`() {
+    check(fetch, changes(update(group, 7, "name")), .undecided)
+    check(fetch, changes(update(group, 7, "rank")), .undecided)
+    check(fetch, changes(update(group, 7, "colour")), .untouched)
+    check(fetch, changes(delete(group, 7)), .undecided)
+    let ordered = Interest.fetch(entity: task, membership: [group: ["rank"]], values: [:])
+    check(ordered, changes(update(group, 7, "rank")), .undecided)
+    check(ordered, changes(update(group, 7, "name")), .untouched)
+  }
+}
+
+/// Tasks in groups, read by a fetch and by ids, before and after a random commit.
+@Suite struct `No change is overlooked` {
+  private struct World {
+    var tasks: [Int64: (title: Int, priority: Int, group: Int64?)] = [:]
+    var groups: [Int64: (name: Int, rank: Int)] = [:]
+
+    /// Tasks of a priority below 3 in a group, by the group's rank, then number.
+    var fetched: [(key: ObjectKey, value: [Int])] {
+      tasks.compactMap { number, row -> (Int64, Int, [Int])? in
+        guard row.priority < 3, let group = row.group.flatMap({ groups[$0] }) else { return nil }
+        return (number, group.rank, [row.title, group.name])
+      }
+      .sorted { ($0.1, $0.0) < ($1.1, $1.0) }
+      .map { (ObjectKey(entity: task, object: $0.0), $0.2) }
+    }
+
+    /// Titles of three tasks and their groups' names.
+    var looked: [[Int]?] {
+      (1...3).map { number in
+        tasks[number].map { [$0.title, $0.group.flatMap { groups[$0]?.name } ?? -1] }
+      }
+    }
+
+    mutating func change(_ random: inout SplitMix64) -> ObjectChange {
+      let number = Int64(1 + random.below(5))
+      if random.oneIn(2) {
+        guard var row = tasks[number] else {
+          tasks[number] = (random.below(3), random.below(5), random.oneIn(4) ? nil : 1)
+          return insert(task, number)
+        }
+        switch random.below(5) {
+        case 0:
+          tasks[number] = nil
+          return delete(task, number)
+        case 1: row.title = random.below(3)
+        case 2: row.priority = random.below(5)
+        default: row.group = Int64(1 + random.below(3))
+        }
+        let changed =
+          row.title != tasks[number]?.title
+          ? "title" : row.priority != tasks[number]?.priority ? "priority" : "group"
+        tasks[number] = row
+        return update(task, number, changed)
+      }
+      guard var row = groups[number] else {
+        groups[number] = (random.below(3), random.below(3))
+        return insert(group, number)
+      }
+      switch random.below(4) {
+      case 0:
+        groups[number] = nil
+        return delete(group, number)
+      case 1:
+        row.name = random.below(3)
+        groups[number] = row
+        return update(group, number, "name")
+      default:
+        row.rank = random.below(3)
+        groups[number] = row
+        return update(group, number, "rank")
+      }
+    }
+  }
+
+  private let fetch = Interest.fetch(
+    entity: task,
+    membership: [task: ["priority", "group"], group: ["rank"]],
+    values: [task: ["title", "group"], group: ["name"]]
+  )
+  private let objects = Interest.objects(
+    [key(task, 1), key(task, 2), key(task, 3)],
+    properties: [task: ["title", "group"], group: ["name"]]
+  )
+
+  @Test(arguments: Seeds.first(50))
+  func `a change that alters a result is never judged untouched`(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    var world = World()
+    for _ in 0..<200 {
+      let before = world
+      var set = ChangeSet(from: 0, through: 1)
+      for _ in 0..<1 + random.below(3) { set.add(world.change(&random)) }
+
+      let (old, new) = (before.fetched, world.fetched)
+      switch fetch.verdict(on: set) {
+      case .undecided: break
+      case .untouched:
+        try #require(old.map(\.key) == new.map(\.key), "\(set); \(Seeds.repeating(seed))")
+        try #require(old.map(\.value) == new.map(\.value), "\(set); \(Seeds.repeating(seed))")
+      case .values(let keys):
+        try #require(old.map(\.key) == new.map(\.key), "\(set); \(Seeds.repeating(seed))")
+        for (first, second) in zip(old, new) where first.value != second.value {
+          try #require(keys.contains(first.key), "\(set); \(Seeds.repeating(seed))")
+        }
+      }
+
+      let altered = Set((0..<3).filter { before.looked[$0] != world.looked[$0] })
+      switch objects.verdict(on: set) {
+      case .undecided: break
+      case .untouched: try #require(altered.isEmpty, "\(set); \(Seeds.repeating(seed))")
+      case .values(let keys):
+        let told = Set(keys.map { Int($0.object) - 1 })
+        try #require(altered.isSubset(of: told), "\(set); \(Seeds.repeating(seed))")
+      }
+    }
+  }
+}
+
+@Suite struct `The table of subscriptions` {
+  @Test func `answers in the order in which they were made, and only those concerned`() {
+    var table = SubscriptionTable()
+    table.set(.objects([key(task, 1)], properties: [:]), for: 1)
+    table.set(.fetch(entity: task, membership: [task: ["state"]], values: [:]), for: 2)
+    table.set(.objects([key(task, 2)], properties: [:]), for: 3)
+    table.set(.objects([key(task, 1)], properties: [task: ["title"]]), for: 4)
+    let verdicts = table.verdicts(on: changes(update(task, 1, "state")))
+    #expect(verdicts.map(\.number) == [1, 2])
+    #expect(verdicts.map(\.verdict) == [.values([key(task, 1)]), .undecided])
+    #expect(table.verdicts(on: changes(update(group, 1, "state"))).isEmpty)
+    #expect(table.verdicts(on: changes()).isEmpty)
+    #expect(table.count == 4)
+  }
+
+  @Test func `what is set again or removed is forgotten`() {
+    var table = SubscriptionTable()
+    table.set(.objects([key(task, 1)], properties: [group: ["name"]]), for: 1)
+    table.set(.fetch(entity: group, membership: [:], values: [:]), for: 2)
+    table.set(.objects([key(task, 2)], properties: [:]), for: 1)
+    #expect(table.count == 2)
+    #expect(table.verdicts(on: changes(update(task, 1, "title"))).isEmpty)
+    #expect(table.verdicts(on: changes(insert(group, 1))).map(\.number) == [2])
+    #expect(table.verdicts(on: changes(update(task, 2, "title"))).map(\.number) == [1])
+    table.remove(1)
+    table.remove(1)
+    #expect(table.count == 1)
+    #expect(table.verdicts(on: changes(update(task, 2, "title"))).isEmpty)
+    table.remove(2)
+    #expect(table.count == 0)
+    #expect(table.verdicts(on: changes(insert(group, 1))).isEmpty)
+  }
+
+  /// The indexes only save work.
+  @Test(arguments: Seeds.first(50))
+  func `it says what asking each subscription would`(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    var table = SubscriptionTable()
+    var interests: [Int: Interest] = [:]
+    for _ in 0..<60 {
+      let number = random.below(12)
+      if random.oneIn(4) {
+        table.remove(number)
+        interests[number] = nil
+      } else {
+        let interest = interest(&random)
+        table.set(interest, for: number)
+        interests[number] = interest
+      }
+      var set = ChangeSet(from: 0, through: 1)
+      for _ in 0..<random.below(4) {
+        set.add(
+          ObjectChange(
+            key: key(1 + random.below(3), Int64(random.below(4))),
+            kind: random.pick([.insert, .update, .update, .delete]),
+            properties: [random.pick(["a", "b", "c"])]
+          )
+        )
+      }
+      let expected = interests.sorted { $0.key < $1.key }
+        .map { (number: $0.key, verdict: $0.value.verdict(on: set)) }
+        .filter { $0.verdict != .untouched }
+      let verdicts = table.verdicts(on: set)
+      #expect(verdicts.map(\.number) == expected.map(\.number), "\(Seeds.repeating(seed))")
+      #expect(verdicts.map(\.verdict) == expected.map(\.verdict), "\(Seeds.repeating(seed))")
+      #expect(table.count == interests.count, "\(Seeds.repeating(seed))")
+    }
+  }
+
+  private func interest(_ random: inout SplitMix64) -> Interest {
+    func properties() -> [Int: Set<String>] {
+      var read: [Int: Set<String>] = [:]
+      for _ in 0..<random.below(3) {
+        read[1 + random.below(3), default: []].insert(random.pick(["a", "b", "c"]))
+      }
+      return read
+    }
+    if random.oneIn(2) {
+      let keys = (0..<random.below(4)).map { _ in
+        key(1 + random.below(3), Int64(random.below(4)))
+      }
+      return .objects(Set(keys), properties: properties())
+    }
+    return .fetch(entity: 1 + random.below(3), membership: properties(), values: properties())
+  }
+}
