@@ -1,4 +1,4 @@
-import JSON
+package import JSON
 package import JSONRPC
 
 /// Everything that can grow, with how far it may; announced in `initialize`.

@@ -10,8 +10,8 @@
 // 3. All subscriptions of a connection move from one token to the next in one message.
 // 4. For each connection there is a position, never a queue of changes.
 
-package import CordialProtocol
-package import JSON
+import CordialProtocol
+import JSON
 package import JSONRPC
 package import Logging
 package import PersistentStore
@@ -29,6 +29,7 @@ package actor Service {
   let log: Logger
   /// The loop's own read connection, for what is answered without leaving it.
   let loopReader: StoreReader
+  let searches: SearchThread
   var sessions: [Int: Session] = [:]
   private var nextSession = 1
   /// The newest commit that this service knows of.
@@ -36,7 +37,9 @@ package actor Service {
   var subscriptionCount = 0
   private var stopping: (@Sendable () -> Void)?
 
-  package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.unownedExecutor }
+  package nonisolated var unownedExecutor: UnownedSerialExecutor {
+    unsafe loop.unownedExecutor
+  }
 
   /// What a service is told about the program around it.
   package struct ServiceFacts: Sendable {
@@ -85,6 +88,7 @@ package actor Service {
     self.facts = facts
     self.log = log
     loopReader = try store.makeReader()
+    searches = SearchThread(store: store, index: index)
   }
 
   // MARK: Connections

@@ -118,16 +118,46 @@ package final class HistoryLog {
   /// - Throws: `DatabaseError`.
   /// - Complexity: Linear in the changes logged between the two.
   package func changeSet(from: Int64, through: Int64) throws -> ChangeSet {
-    var set = ChangeSet(from: from, through: through)
-    try eachTransaction(after: from, through: through, limit: Int64.max) { transaction in
-      if !set.authors.contains(transaction.author) { set.authors.append(transaction.author) }
-      return true
-    }
+    var set = try authors(from: from, through: through)
     let range = try changeRange(from: from, through: through)
     try eachRow(after: range.lowerBound, through: range.upperBound) { row in
       for change in row.changes(in: self.model) { set.add(change) }
     }
     return set
+  }
+
+  /// A change set without its changes: the authors between two commits.
+  ///
+  /// - Parameters:
+  ///   - from: The commit after which it begins.
+  ///   - through: The last commit of it.
+  /// - Returns: The change set.
+  /// - Throws: `DatabaseError`.
+  package func authors(from: Int64, through: Int64) throws -> ChangeSet {
+    var set = ChangeSet(from: from, through: through)
+    try eachTransaction(after: from, through: through, limit: Int64.max) { transaction in
+      if !set.authors.contains(transaction.author) { set.authors.append(transaction.author) }
+      return true
+    }
+    return set
+  }
+
+  /// The last commit behind one that can be reached with so many changes, and at least the next.
+  ///
+  /// - Parameters:
+  ///   - from: The commit after which to begin.
+  ///   - changesMax: How many changes the stretch may have when it has several commits.
+  /// - Returns: The number of a commit; `from` when it is the newest.
+  /// - Throws: `DatabaseError`.
+  package func commit(after from: Int64, changesMax: Int64) throws -> Int64 {
+    var reached = from
+    let begin = try changeRange(from: from, through: from).lowerBound
+    try eachTransaction(after: from, through: Int64.max, limit: Int64.max) { transaction in
+      guard reached == from || transaction.lastChange - begin <= changesMax else { return false }
+      reached = transaction.number
+      return true
+    }
+    return reached
   }
 
   /// The number of changes logged after one commit and up to another.
@@ -153,7 +183,7 @@ package final class HistoryLog {
       if boundsStatement.integer(0) == from { lower = boundsStatement.integer(1) }
       if boundsStatement.integer(0) == through { upper = boundsStatement.integer(1) }
     }
-    guard let lower, let upper, lower <= upper else { return 0..<0 }
+    guard let lower, case let upper = upper ?? lower, lower <= upper else { return 0..<0 }
     return lower..<upper
   }
 

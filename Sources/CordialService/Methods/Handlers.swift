@@ -1,3 +1,4 @@
+import ObjectModel
 import CordialProtocol
 import JSON
 import JSONRPC

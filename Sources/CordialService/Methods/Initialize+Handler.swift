@@ -1,3 +1,6 @@
+import PersistentStore
+import CordialValues
+import ObjectModel
 import CordialProtocol
 import JSON
 import JSONRPC

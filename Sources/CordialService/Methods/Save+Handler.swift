@@ -1,3 +1,4 @@
+import CordialValues
 import CordialProtocol
 import JSON
 import JSONRPC

@@ -1,0 +1,150 @@
+import CordialProtocol
+import CordialValues
+import JSON
+import JSONRPC
+import ObjectModel
+import PersistentHistory
+import PersistentStore
+import Spotlight
+
+extension Service {
+  func indexStatus(_ request: Request) {
+    index.follow()
+    let status = index.status
+    let bytes = Int64(FileSize.of([store.container.indexPath, store.container.indexPath + "-wal"]))
+    read(request) { snapshot, writer in
+      let token = try status.token ?? snapshot.oldest()
+      let behind = max(0, snapshot.head.number - token.number)
+      let state = status.state == .ready && behind > 0 ? IndexStatus.State.catchingUp : status.state
+      writer.value([
+        "token": .string(token.description), "behind": .integer(behind),
+        "documents": .integer(status.documents), "bytes": .integer(bytes),
+        "state": .string(state.rawValue),
+      ])
+    }
+  }
+
+  /// Lets the index catch up, then compares it with the store, object by object.
+  func indexVerify(_ request: Request) {
+    index.follow()
+    whenIndexed(newestCommit, milliseconds: limits.waitMax) { service, reached in
+      guard reached else {
+        let error = SpotlightError(.busy, "The index did not catch up in time")
+        service.finish(request, .failure(RPCError(error)))
+        service.sessions[request.session]?.flush()
+        return
+      }
+      service.compare(request)
+    }
+  }
+
+  private func compare(_ request: Request) {
+    let layout = index.layout
+    searches.search(
+      { searcher, reader in
+        try searcher.snapshot { token, _ in
+          try reader.snapshot { snapshot in
+            var writer = JSONWriter()
+            MessageWriter.beginResult(request.id, &writer)
+            let verification = IndexVerification(layout: layout, snapshot: snapshot, token: token)
+            writer.value(try verification.run(searcher))
+            writer.raw("}")
+            return writer.bytes
+          }
+        }
+      },
+      completion: { outcome in
+        self.onLoop { service in
+          switch outcome {
+          case .answer(let message): service.finish(request, .success(message))
+          case .failure(let error): service.finish(request, .failure(error))
+          case .unsealed:
+            service.finish(
+              request,
+              .failure(
+                RPCError(SpotlightError(.busy, "Another program is writing; verify again"))))
+          }
+          service.sessions[request.session]?.flush()
+        }
+      })
+  }
+
+  func status(_ request: Request) {
+    let connections = Int64(sessions.count)
+    let subscriptions = Int64(subscriptionCount)
+    let status = index.status
+    let container = store.container
+    let identifier = store.identifier
+    let isReadOnly = store.isReadOnly
+    read(request) { snapshot, writer in
+      let token = try status.token ?? snapshot.oldest()
+      writer.value([
+        "token": .string(snapshot.token.description),
+        "store": [
+          "path": .string(container.path), "id": .string(identifier),
+          "readOnly": .bool(isReadOnly),
+          "bytes": .integer(
+            Int64(FileSize.of([container.storePath, container.storePath + "-wal"]))),
+        ],
+        "connections": .integer(connections), "subscriptions": .integer(subscriptions),
+        "followers": [
+          [
+            "name": "spotlight", "token": .string(token.description),
+            "behind": .integer(max(0, snapshot.head.number - token.number)),
+          ]
+        ],
+      ])
+    }
+  }
+}
+
+/// Compares the index's documents with the store's objects, both in order of their keys.
+private struct IndexVerification {
+  let layout: IndexLayout
+  let snapshot: StoreSnapshot
+  let token: StoreToken
+  private static let differencesMax = 100
+
+  func run(_ searcher: IndexSearcher) throws -> JSONValue {
+    var documents: [ObjectKey: Int64] = [:]
+    try searcher.allDocuments { key, length in documents[key] = length }
+    let later = try snapshot.log.changeSet(from: token.number, through: snapshot.head.number)
+    var differences: [JSONValue] = []
+    var checked: Int64 = 0
+    func differ(_ key: ObjectKey, _ what: String) throws {
+      guard differences.count < Self.differencesMax else { return }
+      differences.append([
+        "id": .string(try snapshot.wrappedID(key).description), "what": .string(what),
+      ])
+    }
+    for (number, places) in layout.places.sorted(by: { $0.key < $1.key }) {
+      let entity = snapshot.model.entity(number)
+      var last: Int64 = 0
+      while case let objects = try snapshot.objects(of: entity, after: last, limit: 1000),
+        let end = objects.last
+      {
+        for object in objects {
+          let key = ObjectKey(entity: number, object: object)
+          checked += 1
+          let length = documents.removeValue(forKey: key)
+          // What changed after the index's position is its business of the next moment.
+          guard later.changes[key] == nil else { continue }
+          guard let length else {
+            try differ(key, "missing")
+            continue
+          }
+          let texts = try snapshot.texts(key, places.map(\.name)) ?? []
+          if IndexSearcher.tokenCount(texts) != length { try differ(key, "different") }
+        }
+        last = end
+      }
+    }
+    for key in documents.keys.sorted() where later.changes[key] == nil {
+      try differ(key, "leftover")
+    }
+    return [
+      "token": .string(token.description), "checked": .integer(checked),
+      "differences": .array(differences),
+    ]
+  }
+}

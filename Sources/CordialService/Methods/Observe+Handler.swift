@@ -1,0 +1,184 @@
+import Spotlight
+import Subscriptions
+import CordialProtocol
+import CordialValues
+import JSON
+import JSONRPC
+import PersistentHistory
+import PersistentStore
+
+extension Service {
+  func observe(_ call: ObserveCall, _ session: Session, _ request: Request) throws {
+    let replaced = call.key.flatMap { key in
+      session.observed.subscriptions.first { $0.key == key }?.number
+    }
+    guard replaced != nil || subscriptionCount < limits.subscriptionsMax else {
+      throw Limits.exceeded(
+        "subscriptions", max: limits.subscriptionsMax, "There are too many subscriptions")
+    }
+    let number = replaced ?? session.observed.nextNumber
+    if replaced == nil { session.observed.nextNumber += 1 }
+    whenSettled(session) { service in
+      service.register(call, number: number, isReplacement: replaced != nil, request)
+    }
+  }
+
+  /// What registering found, all of one snapshot.
+  private struct Registration: Sendable {
+    let older: UpdateBuilder.Outcome?
+    let subscription: LiveSubscription
+    let message: [UInt8]
+    let token: StoreToken
+  }
+
+  /// Snapshot and registration are one step: until it is done, the connection is not moved.
+  private func register(
+    _ call: ObserveCall,
+    number: Int,
+    isReplacement: Bool,
+    _ request: Request
+  ) {
+    guard let session = sessions[request.session] else { return }
+    session.observed.isUpdating = true
+    let observed = session.observed
+    let limits = limits
+    snapshot { snapshot in
+      var older: UpdateBuilder.Outcome?
+      if let position = observed.position, !observed.subscriptions.isEmpty {
+        older = try UpdateBuilder(snapshot: snapshot, from: position.number, limits: limits)
+          .build(observed)
+      }
+      var writer = JSONWriter(reserving: 4096)
+      MessageWriter.beginResult(request.id, &writer)
+      let subscription = try Self.write(call, number, snapshot, limits, &writer)
+      writer.raw("}")
+      return Registration(
+        older: older, subscription: subscription, message: writer.bytes, token: snapshot.token)
+    } completion: { outcome in
+      self.onLoop { service in service.registered(outcome, isReplacement, request) }
+    }
+  }
+
+  /// Writes the answer to an `observe`.
+  private static func write(
+    _ call: ObserveCall,
+    _ number: Int,
+    _ snapshot: StoreSnapshot,
+    _ limits: Limits,
+    _ writer: inout JSONWriter
+  ) throws -> LiveSubscription {
+    var subscription = try SubscriptionResult.make(call, number: number, snapshot)
+    writer.raw("{\"subscription\":\"")
+    writer.raw(string: subscription.name)
+    writer.raw("\",\"token\":\"")
+    writer.raw(string: snapshot.token.description)
+    // Resuming needs what the client had; until that can be told, it starts over.
+    writer.raw("\",\"fresh\":true")
+    if call.mode == .signal {
+      var unused = JSONWriter()
+      try SubscriptionResult.write(
+        &subscription, snapshot, bytesMax: limits.answerBytesMax, to: &unused)
+    } else {
+      writer.raw(",\"result\":")
+      try SubscriptionResult.write(
+        &subscription, snapshot, bytesMax: limits.answerBytesMax, to: &writer)
+    }
+    writer.raw("}")
+    return subscription
+  }
+
+  private func registered(
+    _ outcome: Result<Registration, RPCError>,
+    _ isReplacement: Bool,
+    _ request: Request
+  ) {
+    guard let session = sessions[request.session] else { return }
+    session.observed.isUpdating = false
+    switch outcome {
+    case .success(let registration):
+      if let older = registration.older { apply(older, session) }
+      add(registration.subscription, isReplacement, session)
+      session.observed.position = registration.token
+      session.observed.wanted = max(session.observed.wanted, newestCommit)
+      finish(request, .success(registration.message))
+    case .failure(let error): finish(request, .failure(error))
+    }
+    session.flush()
+    pump(session)
+  }
+
+  private func add(_ subscription: LiveSubscription, _ isReplacement: Bool, _ session: Session) {
+    if isReplacement,
+      let place = session.observed.subscriptions.firstIndex(where: {
+        $0.number == subscription.number
+      })
+    {
+      session.observed.subscriptions[place] = subscription
+    } else {
+      session.observed.subscriptions.append(subscription)
+      subscriptionCount += 1
+    }
+    session.observed.table.set(subscription.interest, for: subscription.number)
+  }
+
+  func unobserve(_ call: UnobserveCall, _ session: Session, _ request: Request) throws {
+    guard
+      let place = session.observed.subscriptions.firstIndex(where: {
+        $0.name == call.subscription
+      })
+    else {
+      throw RPCError(
+        code: ErrorName.unknownSubscription.code,
+        message: "This connection has no subscription \(call.subscription)",
+        data: ["code": "unknownSubscription"])
+    }
+    let number = session.observed.subscriptions[place].number
+    whenSettled(session) { service in
+      guard let session = service.sessions[request.session] else { return }
+      session.observed.subscriptions.removeAll { $0.number == number }
+      session.observed.table.remove(number)
+      service.subscriptionCount -= 1
+      if session.observed.subscriptions.isEmpty { session.observed.position = nil }
+      service.finish(request, result: [:])
+      session.flush()
+    }
+  }
+
+  /// Brings a connection and the index to the newest commit, then answers.
+  func flush(_ session: Session, _ request: Request) {
+    whenSettled(session) { service in
+      guard let session = service.sessions[request.session] else { return }
+      session.observed.isUpdating = true
+      let observed = session.observed
+      let limits = service.limits
+      service.snapshot { snapshot -> (UpdateBuilder.Outcome?, StoreToken) in
+        guard let position = observed.position else { return (nil, snapshot.token) }
+        let builder = try UpdateBuilder(snapshot: snapshot, from: position.number, limits: limits)
+        return (try builder.build(observed), snapshot.token)
+      } completion: { outcome in
+        service.onLoop { service in service.flushed(outcome, request) }
+      }
+    }
+  }
+
+  private func flushed(
+    _ outcome: Result<(UpdateBuilder.Outcome?, StoreToken), RPCError>,
+    _ request: Request
+  ) {
+    guard let session = sessions[request.session] else { return }
+    session.observed.isUpdating = false
+    switch outcome {
+    case .failure(let error):
+      finish(request, .failure(error))
+      session.flush()
+    case .success((let update, let token)):
+      if let update { apply(update, session) }
+      index.follow()
+      whenIndexed(token.number, milliseconds: limits.waitMax) { service, _ in
+        service.finish(request, result: ["token": .string(token.description)])
+        service.sessions[request.session]?.flush()
+      }
+    }
+    pump(session)
+  }
+}

@@ -1,0 +1,212 @@
+import CordialProtocol
+import CordialValues
+import JSON
+import JSONRPC
+import ObjectModel
+import PersistentHistory
+import PersistentStore
+import Spotlight
+import Synchronization
+
+extension Service {
+  /// How long a search without `at` waits for the newest commit, in milliseconds.
+  private static let freshnessMilliseconds = 100
+
+  func search(_ call: SearchCall, _ request: Request) throws {
+    guard call.query.utf8.count <= limits.queryBytesMax else {
+      throw Limits.exceeded(
+        "queryBytes", max: limits.queryBytesMax,
+        "A query is at most \(limits.queryBytesMax) bytes long")
+    }
+    let entities = try call.entities.map { names in
+      Set(
+        try names.map { name in
+          guard let entity = store.model.entity(named: name) else {
+            throw RPCError(
+              code: ErrorName.unknownEntity.code, message: "The model has no entity \(name)",
+              data: ["code": "unknownEntity"])
+          }
+          return entity.number
+        })
+    }
+    let began = facts.clock()
+    let wanted = SearchRequest(
+      query: call.query, entities: entities, isPrefix: call.isPrefix, offset: call.offset,
+      limit: call.limit, wordsMax: limits.queryWordsMax)
+    index.follow()
+    guard let at = call.at else {
+      return whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
+        service.run(wanted, call, began: began, request)
+      }
+    }
+    guard let token = StoreToken(at) else {
+      throw RPCError(.invalidParams, "search: \"\(at)\" is no token")
+    }
+    try whenVisible(at, request) { service in
+      service.whenIndexed(token.number, milliseconds: service.limits.waitMax) { service, reached in
+        guard reached else {
+          let error = SpotlightError(
+            .busy, "The index did not reach \(at) within \(service.limits.waitMax) ms")
+          service.finish(request, .failure(RPCError(error)))
+          service.sessions[request.session]?.flush()
+          return
+        }
+        service.run(wanted, call, began: began, request)
+      }
+    }
+  }
+
+  /// Calls back on the loop once the index has reached a commit, or after so long with false.
+  func whenIndexed(
+    _ number: Int64,
+    milliseconds: Int,
+    _ next: @escaping @Sendable (isolated Service, Bool) -> Void
+  ) {
+    let waiter = index.whenReached(number) { reached in
+      self.onLoop { service in next(service, reached) }
+    }
+    guard let waiter else { return }
+    let index = index
+    loop.schedule(milliseconds: milliseconds) { index.giveUp(waiter) }
+  }
+
+  private func run(
+    _ wanted: SearchRequest,
+    _ call: SearchCall,
+    began: Int64,
+    _ request: Request
+  ) {
+    let facts = facts
+    searches.search(
+      // The index's snapshot comes first, so that the store's is never older.
+      { searcher, reader in
+        try searcher.snapshot { token, search in
+          try reader.snapshot { snapshot in
+            var writer = JSONWriter(reserving: 4096)
+            MessageWriter.beginResult(request.id, &writer)
+            let answer = SearchAnswer(call: call, snapshot: snapshot, token: token)
+            let result = try search(wanted, try answer.gone())
+            try answer.write(result, microseconds: { facts.clock() - began }, to: &writer)
+            writer.raw("}")
+            return writer.bytes
+          }
+        }
+      },
+      completion: { outcome in
+        self.onLoop { service in
+          service.searched(outcome, wanted, call, began: began, request)
+        }
+      })
+  }
+
+  private func searched(
+    _ outcome: SearchThread.Outcome,
+    _ wanted: SearchRequest,
+    _ call: SearchCall,
+    began: Int64,
+    _ request: Request
+  ) {
+    switch outcome {
+    case .answer(let message): finish(request, .success(message))
+    case .failure(let error): finish(request, .failure(error))
+    case .unsealed:
+      store.seal { sealed in
+        self.onLoop { service in
+          switch sealed {
+          case .success(let number):
+            service.committed(number)
+            service.run(wanted, call, began: began, request)
+          case .failure(let error):
+            service.finish(request, .failure(RPCError(error)))
+            service.sessions[request.session]?.flush()
+          }
+        }
+      }
+    }
+    sessions[request.session]?.flush()
+  }
+}
+
+/// Writes what `search` answers.
+private struct SearchAnswer {
+  let call: SearchCall
+  let snapshot: StoreSnapshot
+  let token: StoreToken
+
+  /// Objects that went after the index's position: they are left out and not counted.
+  func gone() throws -> Set<ObjectKey> {
+    guard token.generation == snapshot.token.generation, token.number < snapshot.head.number else {
+      return []
+    }
+    let set = try snapshot.log.changeSet(from: token.number, through: snapshot.head.number)
+    return Set(set.changes.values.filter { $0.kind == .delete }.map(\.key))
+  }
+
+  func write(
+    _ result: SearchResult,
+    microseconds: () -> Int64,
+    to writer: inout JSONWriter
+  ) throws {
+    writer.raw("{\"token\":\"")
+    writer.raw(string: token.description)
+    writer.raw("\",\"storeToken\":\"")
+    writer.raw(string: snapshot.token.description)
+    writer.raw("\",\"total\":")
+    writer.integer(result.total)
+    writer.raw(",\"hits\":[")
+    for (index, hit) in result.hits.enumerated() {
+      if index > 0 { writer.raw(",") }
+      try write(hit, result.highlighter, &writer)
+    }
+    writer.raw("]")
+    if !result.missing.isEmpty {
+      writer.raw(",\"missing\":")
+      writer.value(.array(result.missing.map { .string($0) }))
+    }
+    writer.raw(",\"tookMicroseconds\":")
+    writer.integer(microseconds())
+    writer.raw("}")
+  }
+
+  private func write(
+    _ hit: SearchResult.Hit,
+    _ highlighter: Highlighter,
+    _ writer: inout JSONWriter
+  ) throws {
+    let entity = snapshot.model.entity(hit.key.entity)
+    writer.raw("{\"id\":")
+    writer.string(try snapshot.wrappedID(hit.key).description)
+    writer.raw(",\"score\":")
+    // Four digits tell hits apart; more would be noise on the wire.
+    writer.double((hit.score * 10_000).rounded() / 10_000)
+    let names = entity.spotlight?.weights.map(\.name) ?? []
+    let texts = try snapshot.texts(hit.key, names) ?? []
+    let values = Dictionary(uniqueKeysWithValues: zip(names, texts))
+    writer.raw(",\"title\":")
+    writer.value(
+      entity.spotlight?.displayName.flatMap { values[$0] ?? nil }.map { .string($0) } ?? nil)
+    if call.highlights {
+      writer.raw(",\"highlights\":")
+      writer.value(highlights(values, highlighter))
+    }
+    if call.withObjects {
+      writer.raw(",\"object\":")
+      let plan = try snapshot.plan(of: entity)
+      if try !snapshot.write(hit.key.object, as: plan, to: &writer) { writer.null() }
+    }
+    writer.raw("}")
+  }
+
+  private func highlights(_ values: [String: String?], _ highlighter: Highlighter) -> JSONValue {
+    .object(
+      values.sorted { $0.key < $1.key }.compactMap { name, text in
+        guard let text else { return nil }
+        let ranges = highlighter.ranges(in: text, column: name)
+        guard !ranges.isEmpty else { return nil }
+        return JSONMember(
+          name,
+          .array(
+            ranges.map { [.integer(Int64($0.lowerBound)), .integer(Int64($0.upperBound))] }))
+      })
+  }
+}

@@ -1,0 +1,70 @@
+import ObjectModel
+import CordialProtocol
+import CordialValues
+import PersistentStore
+import Subscriptions
+
+/// What one connection observes.
+struct ObservedState {
+  /// In the order in which they were made.
+  var subscriptions: [LiveSubscription] = []
+  var table = SubscriptionTable()
+  /// The position of all of them; nil before the first.
+  var position: StoreToken?
+  /// The commits that have to be looked at go up to here.
+  var wanted: Int64 = 0
+  /// Whether an update is being made; what has to wait for it is in `afterUpdate`.
+  var isUpdating = false
+  var afterUpdate: [@Sendable (isolated Service) -> Void] = []
+  var nextNumber = 1
+  /// Whether a pause for gathering changes is running.
+  var isGathering = false
+}
+
+/// One subscription with what its client was last told.
+struct LiveSubscription: Sendable {
+  /// What is observed, compiled.
+  enum Target: Sendable {
+    /// The objects with their IDs as the client wrote them, and the form of each entity's.
+    case objects([(id: String, key: ObjectKey?)], plans: [Int: FetchPlan], call: FetchCall)
+    case fetch(FetchPlan, call: FetchCall)
+  }
+
+  let number: Int
+  let key: String?
+  let mode: ObserveCall.Mode
+  let target: Target
+  /// Of a fetch: the sequence that the client has.
+  var sequence: [Int64] = []
+  /// Of a target that reads behind key paths: what each object's row looked like.
+  var fingerprints: [ObjectKey: UInt64] = [:]
+
+  /// The name on the wire.
+  var name: String { "s\(number)" }
+
+  /// Whether values may change though none of the object's own properties did.
+  var readsRelated: Bool {
+    switch target {
+    case .objects(_, let plans, _): plans.values.contains { !$0.related.isEmpty }
+    case .fetch(let plan, _): !plan.relatedNames.isEmpty
+    }
+  }
+
+  /// What its result depends on.
+  var interest: Interest {
+    switch target {
+    case .objects(let objects, let plans, let call):
+      var values: [Int: Set<String>] = [:]
+      var related: [Int: Set<String>] = [:]
+      for (entity, plan) in plans {
+        if call.select != nil { values[entity] = Set(plan.valueNames.keys) }
+        related.merge(plan.related) { $0.union($1) }
+      }
+      return .objects(Set(objects.compactMap(\.key)), values: values, related: related)
+    case .fetch(let plan, _):
+      return .fetch(
+        entity: plan.entity.number, membership: plan.membership,
+        values: Set(plan.valueNames.keys), related: plan.related)
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import Logging
+import Spotlight
+import CordialValues
+import JSONRPC
+import PersistentHistory
+import PersistentStore
+
+/// Moving the followers: the index, and every connection's subscriptions.
+extension Service {
+  /// A commit became visible: everybody who follows the log reads on.
+  package func committed(_ number: Int64) {
+    guard number > newestCommit else { return }
+    newestCommit = number
+    index.follow()
+    for session in sessions.values where !session.observed.subscriptions.isEmpty {
+      session.observed.wanted = number
+      pump(session)
+    }
+  }
+
+  /// Moves a connection on, if it has something to hear and its peer takes it.
+  func pump(_ session: Session) {
+    let observed = session.observed
+    guard let position = observed.position, observed.wanted > position.number,
+      !observed.isUpdating, !observed.isGathering, session.sink.isWritable, !session.isClosed
+    else { return }
+    guard session.coalesce == 0 else { return gather(session) }
+    if !updateOnLoop(session, position) { updateOnWorker(session, position) }
+  }
+
+  /// Waits for the trailing edge of what is gathered.
+  private func gather(_ session: Session) {
+    session.observed.isGathering = true
+    let number = session.number
+    loop.schedule(milliseconds: session.coalesce) {
+      self.assumeIsolated { service in
+        guard let session = service.sessions[number] else { return }
+        session.observed.isGathering = false
+        guard let position = session.observed.position, !session.observed.isUpdating else { return }
+        service.updateOnWorker(session, position)
+      }
+    }
+  }
+
+  /// Makes an update at once when look-ups by key are all that it takes.
+  private func updateOnLoop(_ session: Session, _ position: StoreToken) -> Bool {
+    let observed = session.observed
+    let limits = limits
+    do {
+      let outcome = try loopReader.snapshot { snapshot -> UpdateBuilder.Outcome? in
+        guard
+          try snapshot.log.changeCount(from: position.number, through: snapshot.head.number) <= 64
+        else { return nil }
+        let builder = try UpdateBuilder(snapshot: snapshot, from: position.number, limits: limits)
+        guard let verdicts = builder.verdicts(observed),
+          UpdateBuilder.isSmall(builder.changeSet, verdicts)
+        else { return nil }
+        return try builder.build(observed)
+      }
+      guard let outcome else { return false }
+      apply(outcome, session)
+      return true
+    } catch {
+      // A worker meets the same error and knows what to do about it: seal, or start over.
+      return false
+    }
+  }
+
+  private func updateOnWorker(_ session: Session, _ position: StoreToken) {
+    session.observed.isUpdating = true
+    let observed = session.observed
+    let limits = limits
+    let number = session.number
+    snapshot { snapshot in
+      try UpdateBuilder(snapshot: snapshot, from: position.number, limits: limits).build(observed)
+    } completion: { outcome in
+      self.onLoop { service in service.updated(outcome, number) }
+    }
+  }
+
+  private func updated(_ outcome: Result<UpdateBuilder.Outcome, RPCError>, _ number: Int) {
+    guard let session = sessions[number] else { return }
+    session.observed.isUpdating = false
+    switch outcome {
+    case .success(let outcome): apply(outcome, session)
+    case .failure(let error):
+      // Without its update the connection's view would be wrong for ever: better to end it.
+      log.error("A connection is cut: its update failed", metadata: ["error": "\(error.message)"])
+      session.close(exitCode: 1)
+      return
+    }
+    let waiting = session.observed.afterUpdate
+    session.observed.afterUpdate = []
+    for work in waiting { work(self) }
+    pump(session)
+  }
+
+  /// Sends an update and moves the connection's position.
+  func apply(_ outcome: UpdateBuilder.Outcome, _ session: Session) {
+    let known = Set(session.observed.subscriptions.map(\.number))
+    session.observed.subscriptions = outcome.subscriptions.filter { known.contains($0.number) }
+    if let message = outcome.message {
+      session.send(message)
+      session.observed.position = outcome.token
+      session.flush()
+    } else {
+      // Nothing to say: the next changes spans these commits, and they are not looked at again.
+      session.observed.position = session.observed.position.map { _ in outcome.token }
+    }
+  }
+
+  /// Runs work when no update of a connection is being made.
+  func whenSettled(_ session: Session, _ work: @escaping @Sendable (isolated Service) -> Void) {
+    guard session.observed.isUpdating else { return work(self) }
+    session.observed.afterUpdate.append(work)
+  }
+}

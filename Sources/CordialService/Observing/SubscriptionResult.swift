@@ -1,0 +1,120 @@
+import ObjectModel
+import CordialProtocol
+import CordialValues
+import JSON
+import PersistentHistory
+import PersistentStore
+
+/// Makes subscriptions and writes whole results.
+enum SubscriptionResult {
+  /// Compiles what a client wants to observe.
+  static func make(
+    _ call: ObserveCall,
+    number: Int,
+    _ snapshot: StoreSnapshot
+  ) throws -> LiveSubscription {
+    let target: LiveSubscription.Target
+    switch call.target {
+    case .ids(let ids, let fetch):
+      var plans: [Int: FetchPlan] = [:]
+      let objects = try ids.map { id in
+        let key = try snapshot.resolve(id)
+        if let key, plans[key.entity] == nil {
+          plans[key.entity] = try snapshot.plan(
+            of: snapshot.model.entity(key.entity), select: fetch.storeSelection)
+        }
+        return (id: id, key: key)
+      }
+      target = .objects(objects, plans: plans, call: fetch)
+    case .fetch(let fetch):
+      target = .fetch(try snapshot.plan(fetch.storeRequest), call: fetch)
+    }
+    return LiveSubscription(number: number, key: call.key, mode: call.mode, target: target)
+  }
+
+  /// Writes the whole result and notes what the client has from now on.
+  static func write(
+    _ subscription: inout LiveSubscription,
+    _ snapshot: StoreSnapshot,
+    bytesMax: Int,
+    to writer: inout JSONWriter
+  ) throws {
+    switch subscription.target {
+    case .objects(let objects, let plans, let call):
+      writer.raw("{")
+      if subscription.mode == .ids {
+        let present = try objects.filter { try $0.key.map { try snapshot.exists($0) } ?? false }
+        writer.raw("\"ids\":")
+        writer.value(.array(present.map { .string($0.id) }))
+      } else {
+        try FetchAnswer.writeObjects(
+          objects.map(\.id), call.storeSelection, snapshot, bytesMax: bytesMax, to: &writer)
+      }
+      writer.raw(",\"count\":")
+      writer.integer(Int64(objects.count))
+      writer.raw("}")
+      subscription.fingerprints = try fingerprints(objects.compactMap(\.key), plans, snapshot)
+    case .fetch(let plan, _):
+      try write(&subscription, plan, snapshot, bytesMax, &writer)
+    }
+  }
+
+  private static func write(
+    _ subscription: inout LiveSubscription,
+    _ plan: FetchPlan,
+    _ snapshot: StoreSnapshot,
+    _ bytesMax: Int,
+    _ writer: inout JSONWriter
+  ) throws {
+    guard subscription.mode != .ids else {
+      subscription.sequence = try snapshot.objects(plan)
+      writer.raw("{\"ids\":")
+      try FetchAnswer.writeIDs(subscription.sequence, of: plan.entity, snapshot, to: &writer)
+      writer.raw(",\"count\":")
+      writer.integer(Int64(subscription.sequence.count))
+      return writer.raw("}")
+    }
+    var sequence: [Int64] = []
+    var prints: [ObjectKey: UInt64] = [:]
+    let wantsPrints = subscription.readsRelated
+    let entity = plan.entity.number
+    writer.raw("{\"objects\":")
+    _ = try snapshot.writeObjects(plan, bytesMax: bytesMax, to: &writer) { object, range, bytes in
+      sequence.append(object)
+      if wantsPrints {
+        prints[ObjectKey(entity: entity, object: object)] = Fingerprint.of(bytes[range])
+      }
+    }
+    subscription.sequence = sequence
+    subscription.fingerprints = prints
+    writer.raw(",\"count\":")
+    writer.integer(Int64(sequence.count))
+    writer.raw("}")
+  }
+
+  /// What the rows of objects look like, for those whose values read behind key paths.
+  static func fingerprints(
+    _ keys: [ObjectKey],
+    _ plans: [Int: FetchPlan],
+    _ snapshot: StoreSnapshot
+  ) throws -> [ObjectKey: UInt64] {
+    var prints: [ObjectKey: UInt64] = [:]
+    for key in keys {
+      guard let plan = plans[key.entity], !plan.related.isEmpty else { continue }
+      var row = JSONWriter()
+      guard try snapshot.write(key.object, as: plan, to: &row) else { continue }
+      prints[key] = Fingerprint.of(row.bytes[...])
+    }
+    return prints
+  }
+}
+
+/// A number that differs when bytes do, but for one case in some 10^19.
+enum Fingerprint {
+  /// FNV-1a over the bytes.
+  static func of(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+    var state: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in bytes { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    return state
+  }
+}

@@ -1,0 +1,56 @@
+import Dispatch
+import JSONRPC
+import PersistentHistory
+import PersistentStore
+import Spotlight
+import Synchronization
+
+/// The thread on which searches run, with a connection to the index and one to the store.
+final class SearchThread: Sendable {
+  enum Outcome: Sendable {
+    case answer([UInt8])
+    case failure(RPCError)
+    /// A foreign client wrote what has to be sealed first.
+    case unsealed
+  }
+
+  private struct Connections {
+    let searcher: IndexSearcher
+    let reader: StoreReader
+  }
+
+  private let queue = DispatchQueue(label: "cordial.search")
+  private let store: PersistentStore
+  private let index: SearchIndex
+  /// Made on the queue when the first search comes, and used there only.
+  private let connections: Mutex<Confined<Connections>?> = Mutex(nil)
+
+  init(store: PersistentStore, index: SearchIndex) {
+    self.store = store
+    self.index = index
+  }
+
+  func search(
+    _ body: @escaping @Sendable (IndexSearcher, StoreReader) throws -> [UInt8],
+    completion: @escaping @Sendable (Outcome) -> Void
+  ) {
+    queue.async {
+      do {
+        let connections = try self.open()
+        completion(.answer(try body(connections.searcher, connections.reader)))
+      } catch is UnsealedChanges {
+        completion(.unsealed)
+      } catch {
+        completion(.failure(RPCError(any: error)))
+      }
+    }
+  }
+
+  private func open() throws -> Connections {
+    if let known = connections.withLock({ $0 }) { return known.value }
+    let made = Connections(searcher: try index.makeSearcher(), reader: try store.makeReader())
+    let confined = Confined(made)
+    connections.withLock { $0 = confined }
+    return confined.value
+  }
+}

@@ -1,0 +1,88 @@
+package import CordialValues
+import ObjectModel
+import PersistentHistory
+package import PersistentStore
+package import Spotlight
+
+/// What the index follows: the log, and the texts of the objects in it.
+package final class StoreDocuments: DocumentSource {
+  private let store: PersistentStore
+  private let reader: StoreReader
+  private let layout: IndexLayout
+  /// How many changes one batch takes at most, the last commit apart.
+  private static let changesMax: Int64 = 20_000
+  /// How many objects are read at a time when everything is.
+  private static let portionMax = 1000
+
+  package init(store: PersistentStore, layout: IndexLayout) throws {
+    self.store = store
+    self.layout = layout
+    reader = try store.makeReader()
+  }
+
+  package func batch(after token: StoreToken) throws -> IndexBatch? {
+    do {
+      return try reader.snapshot { snapshot in try batch(after: token, snapshot) }
+    } catch is UnsealedChanges {
+      // Whoever reads next has it sealed, and then the index is woken again.
+      return IndexBatch(through: token, behind: 0, documents: [])
+    }
+  }
+
+  private func batch(after token: StoreToken, _ snapshot: StoreSnapshot) throws -> IndexBatch? {
+    let from: Int64
+    do {
+      from = try snapshot.position(of: token)
+    } catch let error as StoreError where error.code == .historyExpired {
+      return nil
+    }
+    let through = try snapshot.log.commit(after: from, changesMax: Self.changesMax)
+    let set = try snapshot.log.changeSet(from: from, through: through)
+    let documents = try set.changes.values.sorted { $0.key < $1.key }.compactMap { change in
+      try document(change, snapshot)
+    }
+    return IndexBatch(
+      through: try snapshot.token(of: through), behind: snapshot.head.number - through,
+      documents: documents)
+  }
+
+  /// nil for a change that the index does not see.
+  private func document(
+    _ change: ObjectChange,
+    _ snapshot: StoreSnapshot
+  ) throws -> IndexedDocument? {
+    guard let places = layout.places[change.key.entity] else { return nil }
+    let names = places.map(\.name)
+    if change.kind == .update, !change.properties.contains(ChangeSet.everyProperty),
+      change.properties.isDisjoint(with: names)
+    {
+      return nil
+    }
+    // The texts are the newest: an object that changes again before this batch is through is
+    // taken up again by the batch that holds that change.
+    let texts = change.kind == .delete ? nil : try snapshot.texts(change.key, names)
+    return IndexedDocument(key: change.key, texts: texts, isNew: false)
+  }
+
+  package func everything(_ take: ([IndexedDocument]) throws -> Void) throws -> StoreToken {
+    try reader.snapshot { snapshot in
+      for (number, places) in layout.places.sorted(by: { $0.key < $1.key }) {
+        let entity = snapshot.model.entity(number)
+        let names = places.map(\.name)
+        var last: Int64 = 0
+        while true {
+          let objects = try snapshot.objects(of: entity, after: last, limit: Self.portionMax)
+          guard let end = objects.last else { break }
+          try take(
+            objects.map { object in
+              let key = ObjectKey(entity: number, object: object)
+              return IndexedDocument(
+                key: key, texts: try snapshot.texts(key, names), isNew: true)
+            })
+          last = end
+        }
+      }
+      return snapshot.token
+    }
+  }
+}
