@@ -1,0 +1,173 @@
+import NIOCore
+import Synchronization
+
+/// Who is told what happens on channels, on their loop.
+package protocol ByteChannelOwner: AnyObject, Sendable {
+  /// A peer connected; bytes follow.
+  func opened(_ channel: ByteChannel)
+  /// A peer sent bytes, lent for the time of the call.
+  func received(_ bytes: Span<UInt8>, on channel: ByteChannel)
+  /// A peer sends no more; it may still read.
+  func inputEnded(on channel: ByteChannel)
+  /// A peer takes bytes again.
+  func becameWritable(_ channel: ByteChannel)
+  /// The channel is gone.
+  func closed(_ channel: ByteChannel)
+}
+
+/// A connection to one peer.
+package final class ByteChannel: Sendable {
+  /// How many bytes may wait for a peer before it is not read any more.
+  package static let waitingBytesMax = 32 << 20
+
+  /// Tells channels of a loop apart.
+  package let number: Int
+  private let channel: any Channel
+  private let counters = Mutex(Counters())
+
+  private struct Counters {
+    var waiting = 0
+    var written = 0
+    var isPaused = false
+    var exitCode: Int32?
+  }
+
+  init(_ channel: any Channel, number: Int) {
+    self.channel = channel
+    self.number = number
+  }
+
+  /// Whether the peer takes more; when not, what can wait should.
+  package var isWritable: Bool { channel.isWritable }
+
+  /// What the connection's owner said a process should exit with, nil before it was closed.
+  package var exitCode: Int32? { counters.withLock { $0.exitCode } }
+
+  /// How many bytes the peer has taken.
+  var bytesWritten: Int { counters.withLock { $0.written } }
+
+  /// Sends bytes, after those that were sent before.
+  package func write(_ bytes: [UInt8]) {
+    let count = bytes.count
+    let pauses = counters.withLock { counters in
+      counters.waiting += count
+      guard counters.waiting > Self.waitingBytesMax, !counters.isPaused else { return false }
+      counters.isPaused = true
+      return true
+    }
+    if pauses { setReading(false) }
+    let buffer = channel.allocator.buffer(bytes: bytes)
+    channel.writeAndFlush(buffer).whenComplete { _ in self.wrote(count) }
+  }
+
+  private func wrote(_ count: Int) {
+    let resumes = counters.withLock { counters in
+      counters.waiting -= count
+      counters.written += count
+      guard counters.isPaused, counters.waiting < Self.waitingBytesMax / 2 else { return false }
+      counters.isPaused = false
+      return true
+    }
+    if resumes { setReading(true) }
+  }
+
+  /// A peer that takes nothing is not read: its answers would fill the memory.
+  private func setReading(_ reads: Bool) {
+    channel.setOption(.autoRead, value: reads).whenFailure { _ in }
+    if reads { channel.read() }
+  }
+
+  /// Ends the connection after everything was sent.
+  package func close(exitCode: Int32) {
+    counters.withLock { $0.exitCode = exitCode }
+    // Closing drops what is still being written, so it waits behind an empty write.
+    channel.writeAndFlush(channel.allocator.buffer(capacity: 0)).whenComplete { _ in
+      self.cut()
+    }
+  }
+
+  /// Ends the connection at once.
+  package func cut() {
+    channel.close(promise: nil)
+  }
+}
+
+/// NIO's handler: hands what happens on a channel to its owner.
+final class OwnerHandler: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private let owner: any ByteChannelOwner
+  private let channel: ByteChannel
+  private let stuckSecondsMax: Int
+  private var watch: Scheduled<Void>?
+
+  init(_ owner: any ByteChannelOwner, _ channel: ByteChannel, stuckSecondsMax: Int) {
+    self.owner = owner
+    self.channel = channel
+    self.stuckSecondsMax = stuckSecondsMax
+  }
+
+  func channelActive(context: ChannelHandlerContext) {
+    owner.opened(channel)
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let buffer = unwrapInboundIn(data)
+    owner.received(buffer.readableBytesUInt8Span, on: channel)
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case ChannelEvent.inputClosed? = event as? ChannelEvent { owner.inputEnded(on: channel) }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    watch?.cancel()
+    watch = nil
+    if context.channel.isWritable {
+      owner.becameWritable(channel)
+    } else {
+      watchProgress(context.eventLoop, from: channel.bytesWritten)
+    }
+  }
+
+  /// Cuts a peer that takes nothing for too long.
+  private func watchProgress(_ loop: any EventLoop, from written: Int) {
+    let channel = channel
+    let handler = NIOLoopBound(self, eventLoop: loop)
+    watch = loop.scheduleTask(in: .seconds(Int64(stuckSecondsMax))) {
+      guard channel.bytesWritten == written else {
+        return handler.value.watchProgress(loop, from: channel.bytesWritten)
+      }
+      channel.cut()
+    }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    watch?.cancel()
+    owner.closed(channel)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // A peer that went away in the middle; the channel's end tells the owner.
+    context.close(promise: nil)
+  }
+}
+
+extension Channel {
+  /// Gives a channel its owner.
+  func setUp(
+    _ owner: any ByteChannelOwner,
+    number: Int,
+    stuckSecondsMax: Int
+  ) -> EventLoopFuture<Void> {
+    eventLoop.makeCompletedFuture {
+      let handler = OwnerHandler(
+        owner, ByteChannel(self, number: number), stuckSecondsMax: stuckSecondsMax)
+      try self.pipeline.syncOperations.addHandler(handler)
+    }
+  }
+}
+
+/// The marks between which a channel counts as writable, in bytes that wait.
+let writeMarks = ChannelOptions.Types.WriteBufferWaterMark(low: 256 << 10, high: 1 << 20)

@@ -1,0 +1,29 @@
+import Glibc
+
+/// The lock that keeps two daemons from serving one store; it ends with the process.
+package final class DaemonLock: Sendable {
+  private let descriptor: CInt
+
+  /// Takes the lock.
+  ///
+  /// - Parameter path: A file beside the store, made when it is not there.
+  /// - Throws: `TransportError` with the code `alreadyServed` when another process has it.
+  package init(path: String) throws(TransportError) {
+    let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw TransportError(.cannotListen, "The lock \(path) cannot be opened")
+    }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      _ = close(descriptor)
+      throw TransportError(
+        .alreadyServed, "Another process serves this store already (it holds \(path))",
+        hint: "Connect to its socket; several processes may still open the store with --stdio")
+    }
+    self.descriptor = descriptor
+  }
+
+  /// Gives the lock up.
+  package func release() {
+    _ = close(descriptor)
+  }
+}

@@ -1,0 +1,179 @@
+import CPosix
+import Glibc
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A Unix socket on which peers of our own user are served.
+package final class UnixSocketListener: Sendable {
+  /// The longest path that fits a socket's address, in bytes.
+  package static let pathBytesMax = 107
+
+  package let path: String
+  private let channel: any Channel
+  /// The file that we made; another one in its place is not ours to remove.
+  private let inode: UInt64
+
+  /// Listens at a path.
+  ///
+  /// The folder must be writable by nobody else; a leftover socket that nobody answers is
+  /// replaced. The caller holds the store's lock, so that two cannot do this at once.
+  ///
+  /// - Parameters:
+  ///   - path: Where; at most 107 bytes.
+  ///   - loop: The thread of its channels.
+  ///   - owner: Who is told what happens on them.
+  ///   - stuckSecondsMax: How long a peer may take nothing before it is cut.
+  /// - Throws: `TransportError` with one sentence for a person.
+  package init(
+    path: String,
+    loop: TransportLoop,
+    owner: any ByteChannelOwner,
+    stuckSecondsMax: Int
+  ) async throws(TransportError) {
+    try Self.check(path)
+    try Self.clear(path)
+    let numbers = Atomic<Int>(0)
+    let counter = Counter(numbers: numbers)
+    let bootstrap = ServerBootstrap(group: loop.eventLoop)
+      .serverChannelOption(.backlog, value: 256)
+      .childChannelOption(.allowRemoteHalfClosure, value: true)
+      .childChannelOption(.writeBufferWaterMark, value: writeMarks)
+      .childChannelInitializer { channel in
+        Self.admit(channel).flatMap {
+          channel.setUp(owner, number: counter.next(), stuckSecondsMax: stuckSecondsMax)
+        }
+      }
+    do {
+      // The file is never readable by others, not even for the moment until a chmod.
+      let mask = umask(0o177)
+      defer { umask(mask) }
+      channel = try await bootstrap.bind(unixDomainSocketPath: path).get()
+    } catch {
+      throw TransportError(.cannotListen, "Listening at \(path) failed: \(error)")
+    }
+    self.path = path
+    inode = Self.facts(path)?.inode ?? 0
+  }
+
+  /// Takes no more peers; those that are connected stay.
+  package func close() async throws {
+    if Self.facts(path)?.inode == inode { unsafe unlink(path) }
+    try await channel.close()
+  }
+
+  // MARK: Checks
+
+  private static func check(_ path: String) throws(TransportError) {
+    guard path.utf8.count <= pathBytesMax else {
+      throw TransportError(
+        .invalidPath, "The path \(path) is longer than a socket's address can be",
+        hint: "At most \(pathBytesMax) bytes: name a shorter one, perhaps in XDG_RUNTIME_DIR")
+    }
+    let folder = folder(of: path)
+    guard let facts = facts(folder) else {
+      throw TransportError(.invalidPath, "There is no folder \(folder) for the socket")
+    }
+    guard facts.owner == geteuid() || facts.owner == 0, facts.mode & 0o022 == 0 else {
+      throw TransportError(
+        .insecureFolder, "Others may write to \(folder), and could put their socket there",
+        hint: "Name a folder of your own, like one made by: mktemp -d")
+    }
+  }
+
+  private static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  private static func facts(_ path: String) -> (owner: uid_t, mode: mode_t, inode: UInt64)? {
+    var facts = stat()
+    guard unsafe lstat(path, &facts) == 0 else { return nil }
+    return (facts.st_uid, facts.st_mode, UInt64(facts.st_ino))
+  }
+
+  /// Removes a socket that nobody answers; refuses anything else in the way.
+  private static func clear(_ path: String) throws(TransportError) {
+    guard let facts = facts(path) else { return }
+    guard facts.mode & S_IFMT == S_IFSOCK else {
+      throw TransportError(.invalidPath, "\(path) is there, and is no socket")
+    }
+    guard !isAnswered(path) else {
+      throw TransportError(
+        .alreadyServed, "Somebody answers at \(path) already",
+        hint: "Connect to it, or name another path")
+    }
+    unsafe unlink(path)
+  }
+
+  /// Whether somebody accepts connections at a socket.
+  package static func isAnswered(_ path: String) -> Bool {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    guard descriptor >= 0 else { return false }
+    defer { _ = Glibc.close(descriptor) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { bytes in
+      unsafe bytes.copyBytes(from: path.utf8.prefix(pathBytesMax))
+    }
+    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+    let code = unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe connect(descriptor, $0, size)
+      }
+    }
+    return code == 0
+  }
+
+  /// Refuses a peer of another user.
+  private static func admit(_ channel: any Channel) -> EventLoopFuture<Void> {
+    guard let provider = channel as? any SocketOptionProvider else {
+      return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
+    }
+    // ucred as Linux has it: process, user, group.
+    typealias Credentials = (process: pid_t, user: uid_t, group: gid_t)
+    let found: EventLoopFuture<Credentials> = provider.unsafeGetSocketOption(
+      level: .socket, name: .init(rawValue: SO_PEERCRED))
+    return found.flatMapThrowing { credentials in
+      guard credentials.user == geteuid() else { throw ChannelError.operationUnsupported }
+    }
+  }
+}
+
+/// Numbers a listener's channels.
+private final class Counter: Sendable {
+  private let numbers: Atomic<Int>
+
+  init(numbers: consuming Atomic<Int>) {
+    self.numbers = numbers
+  }
+
+  func next() -> Int { numbers.add(1, ordering: .relaxed).newValue }
+}
+
+/// A client's end of a Unix socket.
+package enum UnixSocketClient {
+  /// Connects to a socket.
+  ///
+  /// - Parameters:
+  ///   - path: Where somebody listens.
+  ///   - loop: The thread of the channel.
+  ///   - owner: Who is told what happens on it.
+  /// - Throws: `TransportError`.
+  package static func connect(
+    path: String,
+    loop: TransportLoop,
+    owner: any ByteChannelOwner
+  ) async throws(TransportError) {
+    do {
+      _ = try await ClientBootstrap(group: loop.eventLoop)
+        .channelOption(.writeBufferWaterMark, value: writeMarks)
+        .channelInitializer { $0.setUp(owner, number: 0, stuckSecondsMax: 3600) }
+        .connect(unixDomainSocketPath: path).get()
+    } catch {
+      throw TransportError(
+        .cannotConnect, "Nobody answers at \(path): \(error)",
+        hint: "Start it with: cordial serve STORE --socket \(path)")
+    }
+  }
+}
