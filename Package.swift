@@ -84,13 +84,17 @@ let package = Package(
     ),
     .module(
       "CordialEmbedded",
-      uses: ["Cordial", "CordialService", "JSON", "JSONRPC", "PersistentStore"]
+      uses: [
+        "Cordial", "CordialService", "JSONRPC", "ObjectModel", "PersistentStore", "Spotlight",
+        "Transport",
+        .product(name: "Logging", package: "swift-log"),
+      ]
     ),
     .executableTarget(
       name: "CordialCLI",
       dependencies: [
         "Cordial", "CordialEmbedded", "CordialService", "CordialProtocol", "JSON", "JSONRPC",
-        "Transport",
+        "ObjectModel", "PersistentStore", "Transport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -98,6 +102,22 @@ let package = Package(
       ],
       swiftSettings: .strict
     ),
+
+    // MARK: Measuring and testing.
+
+    .executableTarget(
+      name: "cordial-bench",
+      dependencies: ["JSON", "CSpotlight", .product(name: "GRDBSQLite", package: "GRDB.swift")],
+      path: "Tools/benchmark",
+      swiftSettings: .strict
+    ),
+    .target(name: "TestSeeds", path: "Tests/TestSeeds", swiftSettings: .strict),
+    .tests("JSONTests", uses: ["JSON", "TestSeeds"]),
+    .tests("CordialValuesTests", uses: ["CordialValues", "TestSeeds"]),
+    .tests("ObjectModelTests", uses: ["ObjectModel", "CordialValues", "JSON", "TestSeeds"]),
+    .tests("SubscriptionsTests", uses: ["Subscriptions", "CordialValues", "TestSeeds"]),
+    .tests("JSONRPCTests", uses: ["JSONRPC", "JSON", "TestSeeds"]),
+    .tests("TidyTests", uses: []),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,131 @@
+// Cordial: the client's side of the wire. Calls, notifications, and the links that carry them.
+//
+// Must not know: all of storage. It links no SQLite.
+//
+// What always holds:
+// 1. A call ends once: with its answer, or with the end of the connection.
+// 2. Notifications come in the order in which they were sent, on the link's thread.
+
+package import JSON
+import JSONRPC
+import Synchronization
+
+/// What carries a client's bytes.
+package protocol ClientLink: Sendable {
+  func send(_ bytes: [UInt8])
+  func close()
+}
+
+/// One connection to a service.
+package final class Client: Sendable {
+  private struct State {
+    var link: (any ClientLink)?
+    var waiting: [RequestID: CheckedContinuation<JSONValue, any Error>] = [:]
+    var nextID: Int64 = 1
+    var frames = FrameDecoder(framing: .line, messageBytesMax: 1 << 30)
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
+  private let notified: @Sendable (String, JSONValue) -> Void
+  private let traced: (@Sendable (_ isSent: Bool, [UInt8]) -> Void)?
+
+  /// A client that is not connected yet.
+  ///
+  /// - Parameters:
+  ///   - traced: Told of every message, for showing the wire.
+  ///   - notified: Told of every notification: its method and params.
+  package init(
+    traced: (@Sendable (_ isSent: Bool, [UInt8]) -> Void)? = nil,
+    notified: @escaping @Sendable (String, JSONValue) -> Void = { _, _ in }
+  ) {
+    self.traced = traced
+    self.notified = notified
+  }
+
+  /// Gives the client its link; what it receives comes through `received` and `ended`.
+  package func connect(_ link: any ClientLink) {
+    state.withLock { $0.link = link }
+  }
+
+  /// Calls a method.
+  ///
+  /// - Parameters:
+  ///   - method: Its name.
+  ///   - params: Its params.
+  /// - Returns: The result.
+  /// - Throws: `ClientError` with the service's code, or 0 when the connection ended.
+  package func call(_ method: String, _ params: JSONValue) async throws -> JSONValue {
+    try await withCheckedThrowingContinuation { continuation in
+      let outcome = state.withLock { state -> (any ClientLink, RequestID)? in
+        guard !state.isClosed, let link = state.link else { return nil }
+        let id = RequestID.integer(state.nextID)
+        state.nextID += 1
+        state.waiting[id] = continuation
+        return (link, id)
+      }
+      guard let (link, id) = outcome else {
+        return continuation.resume(throwing: Self.ended)
+      }
+      let message = MessageWriter.request(id, method, params)
+      traced?(true, message)
+      link.send(Framing.line.frame(message))
+    }
+  }
+
+  /// Takes bytes from the service.
+  package func received(_ bytes: Span<UInt8>) {
+    var messages: [[UInt8]] = []
+    state.withLock { state in
+      state.frames.receive(bytes) { event, frame in
+        guard case .frame = event else { return }
+        var message: [UInt8] = []
+        message.reserveCapacity(frame.count)
+        JSONBytes.append(frame, to: &message)
+        messages.append(message)
+      }
+    }
+    for message in messages { handle(message) }
+  }
+
+  private func handle(_ message: [UInt8]) {
+    traced?(false, message)
+    let value: JSONValue
+    do {
+      value = try JSONParser.parse(message.span, depthMax: 256)
+    } catch {
+      return close()
+    }
+    if let method = value["method"]?.string { return notified(method, value["params"] ?? .null) }
+    guard let id = value["id"].flatMap(RequestID.init),
+      let continuation = state.withLock({ $0.waiting.removeValue(forKey: id) })
+    else { return }
+    if let error = value["error"] {
+      continuation.resume(
+        throwing: ClientError(
+          code: error["code"]?.integer.map(Int.init) ?? 0,
+          message: error["message"]?.string ?? "The service answered with an error",
+          data: error["data"] ?? .null))
+    } else {
+      continuation.resume(returning: value["result"] ?? .null)
+    }
+  }
+
+  /// The connection is gone: what waits for an answer gets none.
+  package func ended() {
+    let waiting = state.withLock { state in
+      state.isClosed = true
+      defer { state.waiting = [:] }
+      return state.waiting.values.map { $0 }
+    }
+    for continuation in waiting { continuation.resume(throwing: Self.ended) }
+  }
+
+  /// Ends the connection.
+  package func close() {
+    let link = state.withLock { $0.link }
+    link?.close()
+  }
+
+  private static let ended = ClientError(code: 0, message: "The connection to the service ended")
+}

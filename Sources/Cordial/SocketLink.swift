@@ -1,0 +1,52 @@
+package import Transport
+import Synchronization
+
+/// A client's connection over a Unix socket.
+package final class SocketLink: ClientLink, ByteChannelOwner {
+  private let client: Client
+  private let channel = Mutex<ByteChannel?>(nil)
+
+  /// Connects a client to a service.
+  ///
+  /// - Parameters:
+  ///   - client: The client.
+  ///   - path: The socket on which the service listens.
+  ///   - loop: The thread that carries its bytes.
+  /// - Throws: `TransportError`.
+  package static func connect(_ client: Client, path: String, loop: TransportLoop) async throws {
+    let link = SocketLink(client)
+    try await UnixSocketClient.connect(path: path, loop: loop, owner: link)
+    client.connect(link)
+  }
+
+  private init(_ client: Client) {
+    self.client = client
+  }
+
+  package func send(_ bytes: [UInt8]) {
+    channel.withLock { $0 }?.write(bytes)
+  }
+
+  package func close() {
+    channel.withLock { $0 }?.close(exitCode: 0)
+  }
+
+  package func opened(_ channel: ByteChannel) {
+    self.channel.withLock { $0 = channel }
+  }
+
+  package func received(_ bytes: Span<UInt8>, on channel: ByteChannel) {
+    client.received(bytes)
+  }
+
+  package func inputEnded(on channel: ByteChannel) {
+    client.ended()
+    channel.close(exitCode: 0)
+  }
+
+  package func becameWritable(_ channel: ByteChannel) {}
+
+  package func closed(_ channel: ByteChannel) {
+    client.ended()
+  }
+}

@@ -1,0 +1,242 @@
+import ArgumentParser
+import Cordial
+import Glibc
+import JSON
+
+/// `cordial import`: JSON lines become objects, with what leads from one to the other.
+struct Import: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Import objects from JSON lines, as export writes them.",
+    discussion: """
+      Each line is {"id": "Package/hello", "values": {…}}. IDs are any text behind the entity's \
+      name; objects refer to one another by them, in any order, and the store gives its own.
+      """)
+
+  @OptionGroup var place: StoreArgument
+
+  @Argument(help: "The file; - or nothing reads standard input.")
+  var file: String?
+
+  @Option(help: "How many objects one save has.")
+  var batch = 1000
+
+  @Option(help: "The model's file, to make the store when there is none.")
+  var model: String?
+
+  @Flag(help: "Do not wait until the search index has everything.")
+  var noIndex = false
+
+  func validate() throws {
+    guard (1...100_000).contains(batch) else {
+      throw ValidationError("--batch is from 1 to 100000")
+    }
+  }
+
+  func run() async throws {
+    let lines = try Input.read(file ?? "-")
+    try await place.with(model: model) { client in
+      var importer = Importer(
+        client: client, references: try await References.read(client), batch: batch)
+      let began = ContinuousClock.now
+      try await importer.run(lines)
+      if !noIndex { try await waitForIndex(client) }
+      importer.report(began.duration(to: .now))
+    }
+  }
+
+  private func waitForIndex(_ client: Client) async throws {
+    while true {
+      // The flush is answered when the index is through, or after the service's longest wait.
+      _ = try await client.call("observe/flush", [:])
+      let status = try await client.call("index/status", [:])
+      if status["behind"]?.integer == 0 { return }
+      guard status["state"]?.string != "failed" else {
+        throw InputError(message: "The search index failed; the objects are saved")
+      }
+    }
+  }
+}
+
+/// Which properties of a model lead to other objects.
+struct References {
+  /// By entity, then property: whether it is a to-many.
+  private let toMany: [String: [String: Bool]]
+
+  static func read(_ client: Client) async throws -> References {
+    let model = try await client.call("model", [:])
+    var toMany: [String: [String: Bool]] = [:]
+    for entity in model["entities"]?.array ?? [] {
+      var properties: [String: Bool] = [:]
+      for relationship in entity["relationships"]?.array ?? [] {
+        properties[relationship["name"]?.string ?? ""] = relationship["toMany"]?.bool ?? false
+      }
+      toMany[entity["name"]?.string ?? ""] = properties
+    }
+    return References(toMany: toMany)
+  }
+
+  /// Whether a property is a to-many; nil for an attribute.
+  func isToMany(_ entity: String, _ property: String) -> Bool? { toMany[entity]?[property] }
+
+  /// The names of an entity's to-manys.
+  func toManys(_ entity: String) -> [String] {
+    (toMany[entity] ?? [:]).filter(\.value).keys.sorted()
+  }
+
+  var entities: [String] { toMany.keys.sorted() }
+}
+
+/// Turns lines into saves and remembers what became of their IDs.
+private struct Importer {
+  let client: Client
+  let references: References
+  let batch: Int
+  /// What the IDs of the file became.
+  private var known: [String: String] = [:]
+  private var inserts: [JSONValue] = []
+  /// The temporary ID of each of those, by its ID in the file.
+  private var pending: [String: String] = [:]
+  /// What leads to objects that were not there yet: the object, its property, the IDs in the file.
+  private var deferred: [(object: String, property: String, toMany: Bool, targets: [String])] = []
+  private var imported = 0
+  private var lineNumber = 0
+  private let began = ContinuousClock.now
+
+  init(client: Client, references: References, batch: Int) {
+    self.client = client
+    self.references = references
+    self.batch = batch
+  }
+
+  mutating func run(_ bytes: [UInt8]) async throws {
+    var start = 0
+    while start < bytes.count {
+      var end = start
+      while end < bytes.count, bytes[end] != 0x0A { end += 1 }
+      lineNumber += 1
+      if end > start { try add(try parse(Array(bytes[start..<end]))) }
+      start = end + 1
+      if inserts.count >= batch { try await save() }
+    }
+    try await save()
+    try await link()
+  }
+
+  private func parse(_ line: [UInt8]) throws -> JSONValue {
+    do {
+      return try JSONParser.parse(line.span)
+    } catch {
+      throw InputError(
+        message: "Line \(lineNumber): \(error.message); \(imported) objects are imported")
+    }
+  }
+
+  private mutating func add(_ object: JSONValue) throws {
+    let id = object["id"]?.string
+    let named = id.flatMap { $0.split(separator: "/", maxSplits: 1).first.map(String.init) }
+    guard let entity = object["entity"]?.string ?? named else {
+      throw InputError(message: "Line \(lineNumber) has neither an id nor an entity")
+    }
+    let temporary = "\(entity)/t\(inserts.count)"
+    if let id { pending[id] = temporary }
+    var values: [JSONMember] = []
+    for member in object["values"]?.members ?? [] {
+      guard let isToMany = references.isToMany(entity, member.name) else {
+        values.append(member)
+        continue
+      }
+      if let value = resolve(member, isToMany, temporary) {
+        values.append(JSONMember(member.name, value))
+      }
+    }
+    inserts.append(["id": .string(temporary), "values": .object(values)])
+  }
+
+  /// The part of a reference that is known already; the rest is done at the end.
+  private mutating func resolve(
+    _ member: JSONMember,
+    _ isToMany: Bool,
+    _ object: String
+  ) -> JSONValue? {
+    let targets = isToMany ? member.value.array?.compactMap(\.string) ?? [] : [member.value.string].compactMap { $0 }
+    var found: [JSONValue] = []
+    var missing: [String] = []
+    for target in targets {
+      if let id = known[target] ?? pending[target] {
+        found.append(.string(id))
+      } else {
+        missing.append(target)
+      }
+    }
+    if !missing.isEmpty { deferred.append((object, member.name, isToMany, missing)) }
+    if isToMany { return found.isEmpty ? nil : .array(found) }
+    return found.first
+  }
+
+  private mutating func save() async throws {
+    guard !inserts.isEmpty else { return }
+    let answer: JSONValue
+    do {
+      answer = try await client.call("save", ["insert": .array(inserts), "context": "import"])
+    } catch let error as ClientError {
+      throw InputError(
+        message: "The save that ends at line \(lineNumber) failed, \(imported) objects are "
+          + "imported: \(error.message)")
+    }
+    let ids = Dictionary(
+      (answer["ids"]?.members ?? []).map { ($0.name, $0.value.string ?? "") },
+      uniquingKeysWith: { first, _ in first })
+    for (id, temporary) in pending { known[id] = ids[temporary] }
+    for index in deferred.indices where ids[deferred[index].object] != nil {
+      deferred[index].object = ids[deferred[index].object] ?? ""
+    }
+    imported += inserts.count
+    inserts = []
+    pending = [:]
+    progress()
+  }
+
+  /// Saves what leads to objects that came later in the file.
+  private mutating func link() async throws {
+    var updates: [JSONValue] = []
+    var byObject: [String: Int] = [:]
+    for (object, property, isToMany, targets) in deferred {
+      let found = targets.compactMap { known[$0] }.map { JSONValue.string($0) }
+      guard let first = found.first else { continue }
+      let value: JSONValue = isToMany ? ["@add": .array(found)] : first
+      if let place = byObject[object], var members = updates[place]["values"]?.members {
+        members.append(JSONMember(property, value))
+        updates[place] = ["id": .string(object), "values": .object(members)]
+        continue
+      }
+      if updates.count >= batch {
+        _ = try await client.call("save", ["update": .array(updates), "context": "import"])
+        updates = []
+        byObject = [:]
+      }
+      byObject[object] = updates.count
+      updates.append(["id": .string(object), "values": [property: value]])
+    }
+    guard !updates.isEmpty else { return }
+    _ = try await client.call("save", ["update": .array(updates), "context": "import"])
+  }
+
+  private func progress() {
+    guard Terminal.isError else { return }
+    Terminal.note("\r\(imported) objects, \(rate(began.duration(to: .now)))/s   ")
+  }
+
+  private func rate(_ duration: Duration) -> Int {
+    let seconds =
+      Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+    return seconds > 0 ? Int(Double(imported) / seconds) : 0
+  }
+
+  func report(_ duration: Duration) {
+    let milliseconds =
+      duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000
+    Terminal.note(
+      "\(Terminal.isError ? "\r" : "")\(imported) objects in \(milliseconds) ms, "
+        + "\(rate(duration)) a second\n")
+  }
+}

@@ -1,0 +1,169 @@
+import ArgumentParser
+import Cordial
+import JSON
+
+/// `cordial fetch`: objects that match, as a table or as JSON lines.
+struct Fetch: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Fetch the objects of an entity that match a predicate.",
+    discussion: """
+      For example: cordial fetch Packages.cordial Package --where 'section.name == "web"' \
+      --sort -installedSize --limit 5
+      """)
+
+  @OptionGroup var place: StoreArgument
+
+  @Argument(help: "The entity's name.")
+  var entity: String
+
+  @Option(name: [.customLong("where"), .customLong("predicate")], help: "A predicate.")
+  var predicate: String?
+
+  @Option(help: "A sort key, like name or -size; may be repeated.")
+  var sort: [String] = []
+
+  @Option(help: "How many objects at most.")
+  var limit: Int?
+
+  @Option(help: "How many objects to pass over.")
+  var offset: Int?
+
+  @Option(help: "The wanted values, separated by commas.")
+  var select: String?
+
+  @Flag(help: "Print how many there are, and nothing else.")
+  var count = false
+
+  func run() async throws {
+    var params: [JSONMember] = [JSONMember("entity", .string(entity))]
+    if let predicate { params.append(JSONMember("predicate", .string(predicate))) }
+    if !sort.isEmpty { params.append(JSONMember("sort", .array(sort.map { .string($0) }))) }
+    if let limit { params.append(JSONMember("limit", .integer(Int64(limit)))) }
+    if let offset { params.append(JSONMember("offset", .integer(Int64(offset)))) }
+    if let select {
+      params.append(
+        JSONMember("select", .array(select.split(separator: ",").map { .string(String($0)) })))
+    }
+    if count { params.append(JSONMember("result", "count")) }
+    let answer = try await place.with { try await $0.call("fetch", .object(params)) }
+    if let number = answer["count"]?.integer { return Terminal.line("\(number)") }
+    Output.objects(answer["objects"]?.array ?? [])
+  }
+}
+
+/// Objects on standard output.
+enum Output {
+  /// A table on a terminal, JSON lines elsewhere.
+  static func objects(_ objects: [JSONValue]) {
+    guard Terminal.isOutput else {
+      for object in objects { Terminal.line(object.text) }
+      return
+    }
+    if objects.isEmpty { return Terminal.note("Nothing found.\n") }
+    Terminal.line(Terminal.table(objects))
+  }
+}
+
+/// `cordial get`: objects by their IDs.
+struct Get: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Get objects by their IDs.")
+
+  @OptionGroup var place: StoreArgument
+
+  @Argument(help: "Wrapped IDs, like Package/p17.")
+  var ids: [String]
+
+  func run() async throws {
+    let answer = try await place.with { client in
+      try await client.call("fetch", ["ids": .array(ids.map { .string($0) })])
+    }
+    Output.objects((answer["objects"]?.array ?? []).filter { !$0.isNull })
+    let missing = answer["missing"]?.members ?? []
+    for member in missing {
+      let why = member.value.string == "deleted" ? "was deleted" : "is unknown"
+      Terminal.complain("\(member.name) \(why)", hint: nil)
+    }
+    if !missing.isEmpty { throw ExitCode(1) }
+  }
+}
+
+/// `cordial search`: what a person types.
+struct Search: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Search for words, \"phrases\", -not, OR, name:word and word*.")
+
+  @OptionGroup var place: StoreArgument
+
+  @Argument(help: "The query; several words need no quotes.")
+  var query: [String]
+
+  @Option(help: "How many hits at most.")
+  var limit = 20
+
+  @Flag(help: "The last word is unfinished.")
+  var prefix = false
+
+  func run() async throws {
+    let params: JSONValue = [
+      "query": .string(query.joined(separator: " ")), "limit": .integer(Int64(limit)),
+      "prefix": .bool(prefix), "highlight": true,
+    ]
+    let answer = try await place.with { client in
+      // A command that has just opened the store lets its index read up to the end first.
+      _ = try await client.call("observe/flush", [:])
+      return try await client.call("search", params)
+    }
+    let hits = answer["hits"]?.array ?? []
+    guard Terminal.isOutput else {
+      for hit in hits { Terminal.line(hit.text) }
+      return
+    }
+    for hit in hits {
+      Terminal.line("\(hit["id"]?.string ?? "")  \(hit["title"]?.string ?? "")")
+    }
+    Terminal.note("\(answer["total"]?.integer ?? 0) found\n")
+  }
+}
+
+/// `cordial watch`: a result, and then what becomes of it.
+struct Watch: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Print the objects that match, then every change, as JSON lines, until interrupted.")
+
+  @OptionGroup var place: StoreArgument
+
+  @Argument(help: "The entity's name.")
+  var entity: String
+
+  @Option(name: [.customLong("where"), .customLong("predicate")], help: "A predicate.")
+  var predicate: String?
+
+  @Option(help: "A sort key; may be repeated.")
+  var sort: [String] = []
+
+  @Option(help: "How many objects at most.")
+  var limit: Int?
+
+  func run() async throws {
+    var fetch: [JSONMember] = [JSONMember("entity", .string(entity))]
+    if let predicate { fetch.append(JSONMember("predicate", .string(predicate))) }
+    if !sort.isEmpty { fetch.append(JSONMember("sort", .array(sort.map { .string($0) }))) }
+    if let limit { fetch.append(JSONMember("limit", .integer(Int64(limit)))) }
+    let (changes, source) = AsyncStream.makeStream(of: JSONValue.self)
+    try await place.with(notified: { _, params in source.yield(params) }) { client in
+      let answer = try await client.call("observe", ["fetch": .object(fetch)])
+      Terminal.line(answer.text)
+      for await change in changes { Terminal.line(change.text) }
+    }
+  }
+}
+
+/// `cordial protocol`: the OpenRPC document.
+struct PrintProtocol: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "protocol", abstract: "Print the protocol as an OpenRPC document.")
+
+  func run() async throws {
+    Terminal.line(ProtocolDocument.text)
+  }
+}

@@ -1,0 +1,238 @@
+import ArgumentParser
+import CordialEmbedded
+import CordialService
+import Glibc
+import JSONRPC
+import Logging
+import ObjectModel
+import PersistentStore
+import ServiceLifecycle
+import Synchronization
+import Transport
+import UnixSignals
+
+/// `cordial serve`: the service itself.
+struct Serve: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Serve a store over standard input and output, or over a Unix socket.",
+    discussion: """
+      The first bytes of a connection choose the framing: one JSON text per line, or \
+      Content-Length headers as in LSP. For example:
+
+        printf '%s\\n' '{"jsonrpc":"2.0","id":1,"method":"status"}' | cordial serve Todo.cordial
+      """)
+
+  @Argument(help: "The store's folder; with --test-mode only a name.")
+  var store: String
+
+  @Option(help: "The model's file; makes the store when there is none.")
+  var model: String?
+
+  @Flag(help: "Serve standard input and output (the default).")
+  var stdio = false
+
+  @Option(help: "Listen on a Unix socket at this path instead.")
+  var socket: String?
+
+  @Flag(help: "Keep the store in memory; it is gone when the process ends.")
+  var inMemory = false
+
+  @Flag(help: "Use a store below the cache folder, wiped at the start.")
+  var testMode = false
+
+  @Flag(help: "Never write to the store.")
+  var readOnly = false
+
+  @Option(help: "Serve only the entities of this configuration of the model.")
+  var configuration: String?
+
+  @Option(help: "The framing, when the first bytes are not to choose it: line or header.")
+  var framing: FramingOption?
+
+  @Option(help: "What to log to standard error: trace, debug, info, warning or error.")
+  var logLevel: LogLevel = .warning
+
+  func validate() throws {
+    guard !(stdio && socket != nil) else {
+      throw ValidationError("--stdio and --socket exclude each other")
+    }
+    guard [inMemory, testMode, readOnly].count(where: { $0 }) <= 1 else {
+      throw ValidationError("--in-memory, --test-mode and --read-only exclude each other")
+    }
+    if let configuration {
+      throw ValidationError(
+        "This version of Cordial does not serve configurations yet, so not \(configuration)")
+    }
+  }
+
+  func run() async throws {
+    let log = Logging.service(logLevel.level)
+    let (container, mode, testLock) = try place()
+    let model = try model.map { try StoreContainer.readModel(at: $0) }
+    var lock: DaemonLock?
+    if socket != nil, mode == .readWrite, !testMode {
+      try container.prepare()
+      lock = try DaemonLock(path: container.lockPath)
+    }
+    let engine = try Engine(
+      container: container, model: model, mode: mode, version: CordialProgram.version, log: log)
+    log.info("Serving", metadata: ["store": "\(container.path)"])
+    let code: Int32
+    do {
+      code = try await serve(engine, log)
+    } catch {
+      try await engine.close()
+      throw error
+    }
+    try await engine.close()
+    lock?.release()
+    testLock?.release()
+    if code != 0 { throw ExitCode(code) }
+  }
+
+  private func place() throws -> (StoreContainer, StoreContainer.Mode, DaemonLock?) {
+    if inMemory {
+      guard model != nil else {
+        throw ValidationError("--in-memory makes a new store and needs --model FILE")
+      }
+      return (try StoreContainer.inMemory(number: UInt32.random(in: 0...UInt32.max)), .inMemory, nil)
+    }
+    if testMode {
+      let (container, lock) = try TestPlace.make(store)
+      return (container, .readWrite, lock)
+    }
+    return (StoreContainer(path: Paths.absolute(store)), readOnly ? .readOnly : .readWrite, nil)
+  }
+
+  private func serve(_ engine: Engine, _ log: Logger) async throws -> Int32 {
+    let server = Server(engine: engine, socket: socket, framing: framing?.framing)
+    let group = ServiceGroup(
+      configuration: .init(
+        services: [
+          .init(
+            service: server, successTerminationBehavior: .gracefullyShutdownGroup,
+            failureTerminationBehavior: .gracefullyShutdownGroup)
+        ],
+        gracefulShutdownSignals: [.sigterm, .sigint, .sighup], logger: log))
+    try await group.run()
+    return server.exitCode
+  }
+}
+
+/// How messages are cut out of the stream.
+enum FramingOption: String, ExpressibleByArgument {
+  case line, header
+
+  var framing: Framing {
+    switch self {
+    case .line: .line
+    case .header: .header
+    }
+  }
+}
+
+/// How much is logged.
+enum LogLevel: String, ExpressibleByArgument {
+  case trace, debug, info, warning, error
+
+  var level: Logger.Level {
+    switch self {
+    case .trace: .trace
+    case .debug: .debug
+    case .info: .info
+    case .warning: .warning
+    case .error: .error
+    }
+  }
+}
+
+/// The transport under the service, from its start to its end.
+private final class Server: ServiceLifecycle.Service {
+  private let engine: Engine
+  private let socket: String?
+  private let framing: Framing?
+  private let code = Mutex<Int32>(0)
+
+  init(engine: Engine, socket: String?, framing: Framing?) {
+    self.engine = engine
+    self.socket = socket
+    self.framing = framing
+  }
+
+  var exitCode: Int32 { code.withLock { $0 } }
+
+  func run() async throws {
+    if let socket {
+      try await listen(socket)
+    } else {
+      try await serveStandardStreams()
+    }
+  }
+
+  private func listen(_ path: String) async throws {
+    let owner = ServingOwner(
+      service: engine.service, framing: framing, isSocket: true, closed: { _ in })
+    let listener = try await UnixSocketListener(
+      path: Paths.absolute(path), loop: engine.loop, owner: owner,
+      stuckSecondsMax: Limits().stuckSecondsMax)
+    Terminal.note("cordial: serving at \(path)\n")
+    try await gracefulShutdown()
+    try await listener.close()
+  }
+
+  private func serveStandardStreams() async throws {
+    let (ended, ending) = AsyncStream.makeStream(of: Int32.self)
+    let owner = ServingOwner(
+      service: engine.service, framing: framing, isSocket: false,
+      closed: { code in
+        ending.yield(code)
+        ending.finish()
+      })
+    let streams = try await StandardStreams(
+      loop: engine.loop, owner: owner, stuckSecondsMax: Limits().stuckSecondsMax)
+    let code = await withGracefulShutdownHandler {
+      await ended.first { _ in true } ?? 0
+    } onGracefulShutdown: {
+      let service = self.engine.service
+      self.engine.loop.execute { service.assumeIsolated { $0.stop {} } }
+    }
+    streams.finish()
+    self.code.withLock { $0 = code }
+  }
+}
+
+/// Where `--test-mode` keeps its store.
+private enum TestPlace {
+  static func make(_ name: String) throws -> (StoreContainer, DaemonLock) {
+    guard !name.isEmpty, !name.contains("/"), !name.hasPrefix(".") else {
+      throw ValidationError("With --test-mode the store is a name, without slashes")
+    }
+    let folder = try folder()
+    let lock = try DaemonLock(path: "\(folder)/\(name).lock")
+    let container = StoreContainer(path: "\(folder)/\(name)")
+    if container.hasStore { container.remove() }
+    return (container, lock)
+  }
+
+  private static func folder() throws -> String {
+    let cache =
+      variable("XDG_CACHE_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
+      ?? variable("HOME").map { $0 + "/.cache" } ?? "/tmp/cordial-\(getuid())"
+    var path = cache
+    unsafe mkdir(path, 0o700)
+    for part in ["cordial", "test"] {
+      path += "/" + part
+      unsafe mkdir(path, 0o700)
+    }
+    guard unsafe access(path, W_OK) == 0 else {
+      throw InputError(message: "The cache folder \(path) cannot be written")
+    }
+    return path
+  }
+
+  private static func variable(_ name: String) -> String? {
+    guard let value = unsafe getenv(name) else { return nil }
+    let text = unsafe String(cString: value)
+    return text.isEmpty ? nil : text
+  }
+}

@@ -1,0 +1,110 @@
+import ArgumentParser
+import Cordial
+import CordialEmbedded
+import FoundationEssentials
+import Glibc
+import JSON
+import PersistentStore
+
+/// `cordial init`: makes a store.
+struct Init: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Make a store from a model's file.")
+
+  @Argument(help: "The folder to make.")
+  var store: String
+
+  @Option(help: "The model's file.")
+  var model: String
+
+  func run() async throws {
+    let container = StoreContainer(path: Paths.absolute(store))
+    guard !container.hasStore else {
+      throw InputError(message: "\(store) is a store already")
+    }
+    let engine = try Engine(
+      container: container, model: try StoreContainer.readModel(at: model), mode: .readWrite,
+      version: CordialProgram.version, log: Logging.quiet)
+    try await engine.close()
+    Terminal.note("Made \(store)\n")
+  }
+}
+
+/// `cordial save`: one transaction, as the protocol's `save` has it.
+struct Save: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Save inserts, updates and deletes as one transaction.",
+    discussion: """
+      Reads the params of the protocol's save as JSON, for example:
+
+        echo '{"insert": [{"entity": "Group", "values": {"title": "Home"}}]}' \
+      | cordial save Todo.cordial
+      """)
+
+  @OptionGroup var place: StoreArgument
+
+  @Argument(help: "A file with the params; - or nothing reads standard input.")
+  var file: String?
+
+  func run() async throws {
+    let text = try Input.read(file ?? "-")
+    let params: JSONValue
+    do {
+      params = try JSONParser.parse(text.span)
+    } catch {
+      throw InputError(message: "\(file ?? "Standard input"): \(error.message)")
+    }
+    let answer = try await place.with { try await $0.call("save", params) }
+    Terminal.line(answer.text)
+  }
+}
+
+/// Files and standard input as bytes.
+enum Input {
+  static func read(_ path: String) throws -> [UInt8] {
+    let handle = path == "-" ? dup(0) : unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard handle >= 0 else { throw InputError(message: "\(path) cannot be read") }
+    defer { _ = close(handle) }
+    var content: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while case let count = unsafe Glibc.read(handle, &buffer, buffer.count), count > 0 {
+      content += buffer[..<count]
+    }
+    return content
+  }
+}
+
+/// `cordial delete`: objects by ID or by predicate.
+struct Delete: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Delete objects by their IDs, or those of an entity that match a predicate.")
+
+  @OptionGroup var place: StoreArgument
+
+  @Argument(help: "Wrapped IDs, like Package/p17.")
+  var ids: [String] = []
+
+  @Option(help: "The entity, for a delete by predicate.")
+  var entity: String?
+
+  @Option(name: [.customLong("where"), .customLong("predicate")], help: "Which objects.")
+  var predicate: String?
+
+  func validate() throws {
+    guard ids.isEmpty != (entity == nil), (entity == nil) == (predicate == nil) else {
+      throw ValidationError("Name either IDs, or --entity and --where (TRUEPREDICATE for all)")
+    }
+  }
+
+  func run() async throws {
+    var params: [JSONMember] = [JSONMember("returning", "ids")]
+    if let entity, let predicate {
+      params += [
+        JSONMember("entity", .string(entity)), JSONMember("predicate", .string(predicate)),
+      ]
+    } else {
+      params.append(JSONMember("ids", .array(ids.map { .string($0) })))
+    }
+    let answer = try await place.with { try await $0.call("delete", .object(params)) }
+    for id in answer["ids"]?.array ?? [] { Terminal.line(id.string ?? "") }
+  }
+}

@@ -1,0 +1,69 @@
+// CordialCLI: the program `cordial`. Arguments, tables, progress, wiring.
+//
+// Must not know: logic of any kind; what it does, the service does.
+//
+// What always holds:
+// 1. Standard output carries answers only; everything else goes to standard error.
+// 2. Exit codes: 0 done, 1 an error answer or a store that cannot be opened, 64 wrong usage.
+
+import ArgumentParser
+import Cordial
+import Glibc
+import PersistentStore
+import Transport
+
+/// The program.
+@main
+struct CordialProgram: AsyncParsableCommand {
+  /// The version of the program.
+  static let version = "0.1.0"
+
+  static let configuration = CommandConfiguration(
+    commandName: "cordial",
+    abstract: "A managed object graph in SQLite, with live results and search.",
+    discussion: """
+      A STORE is a folder. Make one with `cordial init Todo.cordial --model Todo.json`, put \
+      objects into it with `cordial import`, and serve it to editors and scripts with \
+      `cordial serve`. Where a command takes a STORE, the socket of a running `cordial serve \
+      --socket` works too.
+      """,
+    version: version,
+    subcommands: [
+      Serve.self, Init.self, Fetch.self, Get.self, Save.self, Delete.self, Search.self,
+      Watch.self, Import.self, Export.self, PrintProtocol.self,
+    ])
+
+  static func main() async {
+    // A reader that goes away ends a write with an error and not the process.
+    signal(SIGPIPE, SIG_IGN)
+    do {
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch let error as ExitCode {
+      exit(withError: error)
+    } catch let error as StoreError {
+      Terminal.complain(error.message, hint: error.hint)
+      Glibc.exit(1)
+    } catch let error as TransportError {
+      Terminal.complain(error.message, hint: error.hint)
+      Glibc.exit(1)
+    } catch let error as ClientError {
+      Terminal.complain(error.message, hint: error.hint)
+      Glibc.exit(1)
+    } catch let error as InputError {
+      Terminal.complain(error.message, hint: nil)
+      Glibc.exit(1)
+    } catch {
+      exit(withError: error)
+    }
+  }
+}
+
+/// Something given to a command that it cannot use.
+struct InputError: Error {
+  let message: String
+}

@@ -1,2 +1,0 @@
-
-@main struct M { static func main() {} }

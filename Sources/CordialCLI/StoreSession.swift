@@ -1,0 +1,79 @@
+import ArgumentParser
+import Cordial
+import CordialEmbedded
+import Glibc
+import JSON
+import Logging
+import PersistentStore
+import Transport
+
+/// The store that a command works on.
+struct StoreArgument: ParsableArguments {
+  @Argument(help: "The store's folder, or the socket of a running service.")
+  var store: String
+
+  /// Whether the argument names a socket.
+  var isSocket: Bool {
+    var facts = stat()
+    return unsafe stat(store, &facts) == 0 && facts.st_mode & S_IFMT == S_IFSOCK
+  }
+
+  /// Opens the store, or connects to its service, for the time of a call.
+  func with<Result>(
+    model: String? = nil,
+    traced: (@Sendable (Bool, [UInt8]) -> Void)? = nil,
+    notified: @escaping @Sendable (String, JSONValue) -> Void = { _, _ in },
+    _ body: (Client) async throws -> Result
+  ) async throws -> Result {
+    let client = Client(traced: traced, notified: notified)
+    if isSocket {
+      let loop = TransportLoop()
+      try await SocketLink.connect(client, path: store, loop: loop)
+      let result = try await body(client)
+      client.close()
+      return result
+    }
+    let engine = try Engine(
+      container: StoreContainer(path: Paths.absolute(store)),
+      model: try model.map { try StoreContainer.readModel(at: $0) }, mode: .readWrite,
+      version: CordialProgram.version, log: Logging.quiet)
+    await engine.connect(client)
+    do {
+      let result = try await body(client)
+      try await engine.close()
+      return result
+    } catch {
+      try await engine.close()
+      throw error
+    }
+  }
+}
+
+/// Paths as the user wrote them, from the root.
+enum Paths {
+  static func absolute(_ path: String) -> String {
+    guard !path.hasPrefix("/") else { return trimmed(path) }
+    guard let folder = unsafe getcwd(nil, 0) else { return path }
+    defer { unsafe free(folder) }
+    return trimmed(unsafe String(cString: folder) + "/" + path)
+  }
+
+  private static func trimmed(_ path: String) -> String {
+    var path = path
+    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    return path
+  }
+}
+
+/// Loggers of the program.
+enum Logging {
+  /// To standard error, for a service.
+  static func service(_ level: Logger.Level) -> Logger {
+    var logger = Logger(label: "cordial") { StreamLogHandler.standardError(label: $0) }
+    logger.logLevel = level
+    return logger
+  }
+
+  /// Errors only, for a command that opens the store for itself.
+  static var quiet: Logger { service(.error) }
+}

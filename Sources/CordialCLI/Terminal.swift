@@ -1,0 +1,77 @@
+import Glibc
+import JSON
+
+/// What a person sees.
+enum Terminal {
+  /// Whether standard output is a terminal.
+  static var isOutput: Bool { isatty(1) == 1 }
+
+  /// Whether standard error is a terminal.
+  static var isError: Bool { isatty(2) == 1 }
+
+  /// Writes one line to standard output.
+  static func line(_ text: String) {
+    write(text + "\n", to: 1)
+  }
+
+  /// Writes to standard error, as it is.
+  static func note(_ text: String) {
+    write(text, to: 2)
+  }
+
+  /// One sentence about what went wrong, and what to do.
+  static func complain(_ message: String, hint: String?) {
+    note("cordial: \(message)\n")
+    if let hint { note("  \(hint)\n") }
+  }
+
+  private static func write(_ text: String, to descriptor: CInt) {
+    var text = text
+    text.withUTF8 { bytes in
+      var done = 0
+      while done < bytes.count {
+        let written = unsafe Glibc.write(
+          descriptor, bytes.baseAddress.map { unsafe $0 + done }, bytes.count - done)
+        if written < 0, errno == EINTR { continue }
+        // Nobody reads any more: there is nobody to tell, and nothing more to do.
+        guard written > 0 else { return }
+        done += written
+      }
+    }
+  }
+
+  /// Objects as an aligned table, for a terminal; columns are as wide as their content, to a limit.
+  static func table(_ objects: [JSONValue]) -> String {
+    var names = ["id"]
+    for object in objects {
+      for member in object["values"]?.members ?? [] where !names.contains(member.name) {
+        names.append(member.name)
+      }
+    }
+    var rows = [names]
+    for object in objects {
+      rows.append(
+        names.map { name in
+          name == "id" ? object["id"]?.string ?? "" : cell(object["values"]?[name] ?? .null)
+        })
+    }
+    let widths = names.indices.map { column in min(cellMax, rows.map { $0[column].count }.max() ?? 0) }
+    return rows.map { row in
+      row.indices.map { column in
+        let text = row[column].count > cellMax ? row[column].prefix(cellMax - 1) + "…" : row[column][...]
+        return column == row.count - 1
+          ? String(text) : text + String(repeating: " ", count: widths[column] - text.count)
+      }.joined(separator: "  ")
+    }.joined(separator: "\n")
+  }
+
+  private static let cellMax = 48
+
+  private static func cell(_ value: JSONValue) -> String {
+    switch value {
+    case .null: ""
+    case .string(let text): text.split(whereSeparator: \.isNewline).joined(separator: " ")
+    default: value.text
+    }
+  }
+}

@@ -1,0 +1,85 @@
+package import CordialService
+package import JSONRPC
+import Synchronization
+package import Transport
+
+/// Serves every channel that a transport opens.
+package final class ServingOwner: ByteChannelOwner {
+  private let service: Service
+  private let framing: Framing?
+  private let isSocket: Bool
+  private let closed: @Sendable (Int32) -> Void
+  private let sessions = Mutex<[Int: Int]>([:])
+
+  /// An owner of channels, all of which talk to one service.
+  ///
+  /// - Parameters:
+  ///   - service: The service.
+  ///   - framing: The framing, nil to let each peer's first bytes tell.
+  ///   - isSocket: Whether bytes of no framing end a connection.
+  ///   - closed: Called when a channel ended, with the exit code that its conversation asks for.
+  package init(
+    service: Service,
+    framing: Framing?,
+    isSocket: Bool,
+    closed: @escaping @Sendable (Int32) -> Void
+  ) {
+    self.service = service
+    self.framing = framing
+    self.isSocket = isSocket
+    self.closed = closed
+  }
+
+  package func opened(_ channel: ByteChannel) {
+    let sink = ChannelSink(channel)
+    let number = service.assumeIsolated { service in
+      service.connect(sink, framing: framing, closesOnUnknownFraming: isSocket)
+    }
+    sessions.withLock { $0[channel.number] = number }
+  }
+
+  package func received(_ bytes: Span<UInt8>, on channel: ByteChannel) {
+    guard let number = session(of: channel) else { return }
+    service.assumeIsolated { $0.receive(bytes, session: number) }
+  }
+
+  package func inputEnded(on channel: ByteChannel) {
+    guard let number = session(of: channel) else { return }
+    service.assumeIsolated { $0.endInput(session: number) }
+  }
+
+  package func becameWritable(_ channel: ByteChannel) {
+    guard let number = session(of: channel) else { return }
+    service.assumeIsolated { $0.becameWritable(session: number) }
+  }
+
+  package func closed(_ channel: ByteChannel) {
+    if let number = sessions.withLock({ $0.removeValue(forKey: channel.number) }) {
+      service.assumeIsolated { $0.disconnected(session: number) }
+    }
+    closed(channel.exitCode ?? 0)
+  }
+
+  private func session(of channel: ByteChannel) -> Int? {
+    sessions.withLock { $0[channel.number] }
+  }
+}
+
+/// A channel as the service wants one.
+private final class ChannelSink: ByteSink {
+  private let channel: ByteChannel
+
+  init(_ channel: ByteChannel) {
+    self.channel = channel
+  }
+
+  var isWritable: Bool { channel.isWritable }
+
+  func write(_ bytes: [UInt8]) {
+    channel.write(bytes)
+  }
+
+  func close(exitCode: Int32) {
+    channel.close(exitCode: exitCode)
+  }
+}

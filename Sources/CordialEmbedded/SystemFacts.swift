@@ -1,0 +1,33 @@
+import Glibc
+package import PersistentStore
+
+extension StoreEnvironment {
+  /// The system's clock and its source of chance.
+  package static let system = StoreEnvironment(
+    now: SystemFacts.milliseconds, random: { SystemFacts.random() })
+}
+
+/// What the engine asks the system for, and nobody below it does.
+enum SystemFacts {
+  /// Milliseconds since 1970.
+  @Sendable static func milliseconds() -> Int64 {
+    var now = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &now)
+    return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
+  }
+
+  /// Microseconds of a clock that never goes back.
+  @Sendable static func microseconds() -> Int64 {
+    var now = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+    return Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000
+  }
+
+  static func random() -> UInt32 {
+    var generator = SystemRandomNumberGenerator()
+    return generator.next()
+  }
+
+  /// What the history names this process.
+  static var process: String { "cordial \(getpid())" }
+}
