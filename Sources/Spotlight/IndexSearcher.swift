@@ -60,18 +60,16 @@ package final class IndexSearcher {
     queue = try IndexFile.open(path, readonly: true)
   }
 
-  /// Searches inside one read transaction of the index.
+  /// Reads inside one read transaction of the index.
   ///
-  /// - Parameters:
-  ///   - body: Takes the position that the transaction shows; it may search and then answer.
+  /// - Parameter body: Takes what the transaction shows.
   /// - Returns: What the body answered.
   /// - Throws: `DatabaseError`, and what the body throws.
-  package func snapshot<Result>(
-    _ body: (StoreToken, (SearchRequest, Set<ObjectKey>) throws -> SearchResult) throws -> Result
-  ) throws -> Result {
+  package func snapshot<Result>(_ body: (IndexSnapshot) throws -> Result) throws -> Result {
     try queue.unsafeRead { db in
-      var result: Result?
-      try db.inTransaction(.deferred) {
+      try db.beginTransaction(.deferred)
+      let result: Result
+      do {
         let (text, view) = try documents.paired {
           (
             try String.fetchOne(db, sql: "SELECT value FROM state WHERE name = 'token'"),
@@ -81,20 +79,42 @@ package final class IndexSearcher {
         guard let token = text.flatMap({ StoreToken($0) }) else {
           throw SpotlightError(.busy, "The index is being made")
         }
-        result = try body(token) { request, gone in try self.search(request, gone, view, db) }
-        return .commit
+        result = try body(IndexSnapshot(token: token, db: db, layout: layout, view: view))
+      } catch {
+        try db.rollback()
+        throw error
       }
-      guard let result else { throw SpotlightError(.failed, "The index was not read") }
+      try db.commit()
       return result
     }
   }
 
-  private func search(
-    _ request: SearchRequest,
-    _ gone: Set<ObjectKey>,
-    _ view: DocumentTable.View,
-    _ db: Database
-  ) throws -> SearchResult {
+  /// How many tokens texts have, as the index counts them.
+  package static func tokenCount(_ texts: [String?]) -> Int64 {
+    texts.reduce(0) { sum, text in
+      sum + Int64(text.map { Tokens.cut($0).count { !$0.isColocated } } ?? 0)
+    }
+  }
+}
+
+/// What one read transaction of the index sees.
+package struct IndexSnapshot {
+  /// The position that it shows.
+  package let token: StoreToken
+  let db: Database
+  let layout: IndexLayout
+  let view: DocumentTable.View
+
+  /// Searches.
+  ///
+  /// - Parameters:
+  ///   - request: What for.
+  ///   - gone: Objects that are left out and not counted.
+  /// - Returns: What was found.
+  /// - Throws: `DatabaseError`.
+  package func search(_ request: SearchRequest, without gone: Set<ObjectKey>) throws
+    -> SearchResult
+  {
     let query = SearchQuery(
       request.query, columns: Set(layout.columns), isPrefix: request.isPrefix,
       wordsMax: request.wordsMax)
@@ -102,15 +122,13 @@ package final class IndexSearcher {
     guard let match = query.match, !layout.isEmpty else {
       return SearchResult(total: 0, hits: [], missing: [], highlighter: highlighter)
     }
-    let excluded = try numbers(of: gone, db)
-    let (total, hits) = try rank(match, request, excluded, view, db)
-    let missing = total == 0 ? try words(query, inNoDocument: db) : []
+    let (total, hits) = try rank(match, request, try numbers(of: gone))
     return SearchResult(
-      total: total, hits: Array(hits.dropFirst(request.offset)), missing: missing,
-      highlighter: highlighter)
+      total: total, hits: Array(hits.dropFirst(request.offset)),
+      missing: total == 0 ? try wordsInNoDocument(query) : [], highlighter: highlighter)
   }
 
-  private func numbers(of keys: Set<ObjectKey>, _ db: Database) throws -> [Int64] {
+  private func numbers(of keys: Set<ObjectKey>) throws -> [Int64] {
     guard !keys.isEmpty else { return [] }
     let find = try PreparedStatement(
       db, "SELECT number FROM document WHERE entity = ? AND object = ?")
@@ -128,9 +146,7 @@ package final class IndexSearcher {
   private func rank(
     _ match: String,
     _ request: SearchRequest,
-    _ excluded: [Int64],
-    _ view: DocumentTable.View,
-    _ db: Database
+    _ excluded: [Int64]
   ) throws -> (total: Int64, hits: [SearchResult.Hit]) {
     let statement = try PreparedStatement(
       db, "SELECT 1 FROM text WHERE text MATCH ?1 AND cordial_hit(text, ?2)")
@@ -177,7 +193,7 @@ package final class IndexSearcher {
     while try statement.step() {}
   }
 
-  private func words(_ query: SearchQuery, inNoDocument db: Database) throws -> [String] {
+  private func wordsInNoDocument(_ query: SearchQuery) throws -> [String] {
     let statement = try PreparedStatement(db, "SELECT 1 FROM text WHERE text MATCH ? LIMIT 1")
     return try query.terms.filter { term in
       defer { statement.reset() }
@@ -186,24 +202,18 @@ package final class IndexSearcher {
     }.map(\.text)
   }
 
-  /// Every document's object, for a comparison with the store.
+  /// Every document's object and length in tokens, for a comparison with the store.
+  ///
+  /// - Parameter body: Called for each, in the order of the keys.
+  /// - Throws: `DatabaseError`, and what the body throws.
   package func allDocuments(_ body: (ObjectKey, Int64) throws -> Void) throws {
-    try queue.unsafeRead { db in
-      let statement = try PreparedStatement(
-        db, "SELECT entity, object, length FROM document ORDER BY entity, object")
-      defer { statement.reset() }
-      while try statement.step() {
-        try body(
-          ObjectKey(entity: Int(statement.integer(0)), object: statement.integer(1)),
-          statement.integer(2))
-      }
-    }
-  }
-
-  /// How many tokens texts have, as the index counts them.
-  package static func tokenCount(_ texts: [String?]) -> Int64 {
-    texts.reduce(0) { sum, text in
-      sum + Int64(text.map { Tokens.cut($0).count { !$0.isColocated } } ?? 0)
+    let statement = try PreparedStatement(
+      db, "SELECT entity, object, length FROM document ORDER BY entity, object")
+    defer { statement.reset() }
+    while try statement.step() {
+      try body(
+        ObjectKey(entity: Int(statement.integer(0)), object: statement.integer(1)),
+        statement.integer(2))
     }
   }
 }

@@ -42,12 +42,12 @@ extension Service {
     let layout = index.layout
     searches.search(
       { searcher, reader in
-        try searcher.snapshot { token, _ in
+        try searcher.snapshot { index in
           try reader.snapshot { snapshot in
             var writer = JSONWriter()
             MessageWriter.beginResult(request.id, &writer)
-            let verification = IndexVerification(layout: layout, snapshot: snapshot, token: token)
-            writer.value(try verification.run(searcher))
+            let verification = IndexVerification(layout: layout, snapshot: snapshot, index: index)
+            writer.value(try verification.run())
             writer.raw("}")
             return writer.bytes
           }
@@ -102,13 +102,13 @@ extension Service {
 private struct IndexVerification {
   let layout: IndexLayout
   let snapshot: StoreSnapshot
-  let token: StoreToken
+  let index: IndexSnapshot
   private static let differencesMax = 100
 
-  func run(_ searcher: IndexSearcher) throws -> JSONValue {
+  func run() throws -> JSONValue {
     var documents: [ObjectKey: Int64] = [:]
-    try searcher.allDocuments { key, length in documents[key] = length }
-    let later = try snapshot.log.changeSet(from: token.number, through: snapshot.head.number)
+    try index.allDocuments { key, length in documents[key] = length }
+    let later = try snapshot.log.changeSet(from: index.token.number, through: snapshot.head.number)
     var differences: [JSONValue] = []
     var checked: Int64 = 0
     func differ(_ key: ObjectKey, _ what: String) throws {
@@ -143,7 +143,7 @@ private struct IndexVerification {
       try differ(key, "leftover")
     }
     return [
-      "token": .string(token.description), "checked": .integer(checked),
+      "token": .string(index.token.description), "checked": .integer(checked),
       "differences": .array(differences),
     ]
   }

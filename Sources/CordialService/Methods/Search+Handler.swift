@@ -80,12 +80,12 @@ extension Service {
     searches.search(
       // The index's snapshot comes first, so that the store's is never older.
       { searcher, reader in
-        try searcher.snapshot { token, search in
+        try searcher.snapshot { index in
           try reader.snapshot { snapshot in
             var writer = JSONWriter(reserving: 4096)
             MessageWriter.beginResult(request.id, &writer)
-            let answer = SearchAnswer(call: call, snapshot: snapshot, token: token)
-            let result = try search(wanted, try answer.gone())
+            let answer = SearchAnswer(call: call, snapshot: snapshot, token: index.token)
+            let result = try index.search(wanted, without: try answer.gone())
             try answer.write(result, microseconds: { facts.clock() - began }, to: &writer)
             writer.raw("}")
             return writer.bytes
