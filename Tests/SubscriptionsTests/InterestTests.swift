@@ -40,7 +40,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   }
 
   @Test func `objects hear what happens to them, and of nothing else`() {
-    let interest = Interest.objects([key(task, 1), key(task, 2)], properties: [:])
+    let interest = Interest.objects([key(task, 1), key(task, 2)], values: [:], related: [:])
     check(interest, changes(), .untouched)
     check(interest, changes(update(task, 1, "title")), .values([key(task, 1)]))
     check(interest, changes(insert(task, 1)), .values([key(task, 1)]))
@@ -55,7 +55,11 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   }
 
   @Test func `objects hear of the properties that are selected`() {
-    let interest = Interest.objects([key(task, 1)], properties: [task: ["title", "due"]])
+    let interest = Interest.objects(
+      [key(task, 1)],
+      values: [task: ["title", "due"]],
+      related: [:]
+    )
     check(interest, changes(update(task, 1, "title")), .values([key(task, 1)]))
     check(interest, changes(update(task, 1, "state", "due")), .values([key(task, 1)]))
     check(interest, changes(update(task, 1, "state")), .untouched)
@@ -67,7 +71,8 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   @Test func `objects hear of what they read behind a key path`() {
     let interest = Interest.objects(
       [key(task, 1)],
-      properties: [task: ["title", "group"], group: ["name"]]
+      values: [task: ["title", "group"]],
+      related: [group: ["name"]]
     )
     check(interest, changes(update(group, 7, "name")), .undecided)
     check(interest, changes(update(group, 7, ChangeSet.everyProperty)), .undecided)
@@ -76,10 +81,43 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     check(interest, changes(update(person, 7, "name")), .untouched)
   }
 
+  /// A task shows its parent's title: any task's title may be that of a parent.
+  @Test func `a key path may lead back to the same entity`() {
+    let objects = Interest.objects(
+      [key(task, 1)],
+      values: [task: ["title", "parent"]],
+      related: [task: ["title"]]
+    )
+    check(objects, changes(update(task, 9, "title")), .undecided)
+    check(objects, changes(update(task, 9, "parent")), .untouched)
+    check(objects, changes(update(task, 1, "parent")), .values([key(task, 1)]))
+    let fetch = Interest.fetch(
+      entity: task,
+      membership: [],
+      values: ["due", "parent"],
+      related: [task: ["title"]]
+    )
+    check(fetch, changes(update(task, 9, "title")), .undecided)
+    check(fetch, changes(update(task, 9, "due")), .values([key(task, 9)]))
+  }
+
+  @Test func `every property is read where the interest says so`() {
+    let fetch = Interest.fetch(
+      entity: task,
+      membership: [],
+      values: [ChangeSet.everyProperty],
+      related: [group: [ChangeSet.everyProperty]]
+    )
+    check(fetch, changes(update(task, 1, "whatever")), .values([key(task, 1)]))
+    check(fetch, changes(update(group, 1, "whatever")), .undecided)
+    check(fetch, changes(insert(group, 1)), .undecided)
+  }
+
   private let fetch = Interest.fetch(
     entity: task,
-    membership: [task: ["priority", "group"], group: ["rank"]],
-    values: [task: ["title", "group"], group: ["name"]]
+    membership: ["priority", "group"],
+    values: ["title", "group"],
+    related: [group: ["rank", "name"]]
   )
 
   @Test func `a fetch is read again when its sequence may differ`() {
@@ -109,7 +147,12 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     check(fetch, changes(update(group, 7, "rank")), .undecided)
     check(fetch, changes(update(group, 7, "colour")), .untouched)
     check(fetch, changes(delete(group, 7)), .undecided)
-    let ordered = Interest.fetch(entity: task, membership: [group: ["rank"]], values: [:])
+    let ordered = Interest.fetch(
+      entity: task,
+      membership: [],
+      values: [],
+      related: [group: ["rank"]]
+    )
     check(ordered, changes(update(group, 7, "rank")), .undecided)
     check(ordered, changes(update(group, 7, "name")), .untouched)
   }
@@ -181,12 +224,14 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
 
   private let fetch = Interest.fetch(
     entity: task,
-    membership: [task: ["priority", "group"], group: ["rank"]],
-    values: [task: ["title", "group"], group: ["name"]]
+    membership: ["priority", "group"],
+    values: ["title", "group"],
+    related: [group: ["rank", "name"]]
   )
   private let objects = Interest.objects(
     [key(task, 1), key(task, 2), key(task, 3)],
-    properties: [task: ["title", "group"], group: ["name"]]
+    values: [task: ["title", "group"]],
+    related: [group: ["name"]]
   )
 
   @Test(arguments: Seeds.first(50))
@@ -226,10 +271,10 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
 @Suite struct `The table of subscriptions` {
   @Test func `answers in the order in which they were made, and only those concerned`() {
     var table = SubscriptionTable()
-    table.set(.objects([key(task, 1)], properties: [:]), for: 1)
-    table.set(.fetch(entity: task, membership: [task: ["state"]], values: [:]), for: 2)
-    table.set(.objects([key(task, 2)], properties: [:]), for: 3)
-    table.set(.objects([key(task, 1)], properties: [task: ["title"]]), for: 4)
+    table.set(.objects([key(task, 1)], values: [:], related: [:]), for: 1)
+    table.set(.fetch(entity: task, membership: ["state"], values: [], related: [:]), for: 2)
+    table.set(.objects([key(task, 2)], values: [:], related: [:]), for: 3)
+    table.set(.objects([key(task, 1)], values: [task: ["title"]], related: [:]), for: 4)
     let verdicts = table.verdicts(on: changes(update(task, 1, "state")))
     #expect(verdicts.map(\.number) == [1, 2])
     #expect(verdicts.map(\.verdict) == [.values([key(task, 1)]), .undecided])
@@ -240,9 +285,9 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
 
   @Test func `what is set again or removed is forgotten`() {
     var table = SubscriptionTable()
-    table.set(.objects([key(task, 1)], properties: [group: ["name"]]), for: 1)
-    table.set(.fetch(entity: group, membership: [:], values: [:]), for: 2)
-    table.set(.objects([key(task, 2)], properties: [:]), for: 1)
+    table.set(.objects([key(task, 1)], values: [:], related: [group: ["name"]]), for: 1)
+    table.set(.fetch(entity: group, membership: [], values: [], related: [:]), for: 2)
+    table.set(.objects([key(task, 2)], values: [:], related: [:]), for: 1)
     #expect(table.count == 2)
     #expect(table.verdicts(on: changes(update(task, 1, "title"))).isEmpty)
     #expect(table.verdicts(on: changes(insert(group, 1))).map(\.number) == [2])
@@ -293,19 +338,25 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   }
 
   private func interest(_ random: inout SplitMix64) -> Interest {
+    func names() -> Set<String> {
+      Set((0..<random.below(3)).map { _ in random.pick(["a", "b", "c"]) })
+    }
     func properties() -> [Int: Set<String>] {
       var read: [Int: Set<String>] = [:]
-      for _ in 0..<random.below(3) {
-        read[1 + random.below(3), default: []].insert(random.pick(["a", "b", "c"]))
-      }
+      for _ in 0..<random.below(3) { read[1 + random.below(3)] = names() }
       return read
     }
     if random.oneIn(2) {
       let keys = (0..<random.below(4)).map { _ in
         key(1 + random.below(3), Int64(random.below(4)))
       }
-      return .objects(Set(keys), properties: properties())
+      return .objects(Set(keys), values: properties(), related: properties())
     }
-    return .fetch(entity: 1 + random.below(3), membership: properties(), values: properties())
+    return .fetch(
+      entity: 1 + random.below(3),
+      membership: names(),
+      values: names(),
+      related: properties()
+    )
   }
 }

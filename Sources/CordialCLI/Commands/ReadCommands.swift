@@ -144,16 +144,22 @@ struct Watch: AsyncParsableCommand {
   @Option(help: "How many objects at most.")
   var limit: Int?
 
+  @Flag(help: "Print what went over the wire, both ways.")
+  var wire = false
+
   func run() async throws {
     var fetch: [JSONMember] = [JSONMember("entity", .string(entity))]
     if let predicate { fetch.append(JSONMember("predicate", .string(predicate))) }
     if !sort.isEmpty { fetch.append(JSONMember("sort", .array(sort.map { .string($0) }))) }
     if let limit { fetch.append(JSONMember("limit", .integer(Int64(limit)))) }
     let (changes, source) = AsyncStream.makeStream(of: JSONValue.self)
-    try await place.with(notified: { _, params in source.yield(params) }) { client in
+    let wire = wire
+    try await place.with(
+      traced: wire ? Wire.show : nil, notified: { _, params in source.yield(params) }
+    ) { client in
       let answer = try await client.call("observe", ["fetch": .object(fetch)])
-      Terminal.line(answer.text)
-      for await change in changes { Terminal.line(change.text) }
+      if !wire { Terminal.line(answer.text) }
+      for await change in changes where !wire { Terminal.line(change.text) }
     }
   }
 }

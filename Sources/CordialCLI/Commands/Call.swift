@@ -1,0 +1,46 @@
+import ArgumentParser
+import Cordial
+import JSON
+
+/// `cordial call`: any method of the protocol.
+struct Call: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Call any method of the protocol and print its result.",
+    discussion: """
+      For example: cordial call Todo.cordial fetch '{"entity": "Task", "limit": 3}'
+
+      `cordial call STORE rpc.discover` lists the methods.
+      """)
+
+  @OptionGroup var place: StoreArgument
+
+  @Argument(help: "The method's name.")
+  var method: String
+
+  @Argument(help: "Its params as JSON; none when absent.")
+  var params = "{}"
+
+  @Flag(help: "Print what went over the wire, both ways, instead of the result.")
+  var wire = false
+
+  func run() async throws {
+    let json: JSONValue
+    do {
+      json = try JSONParser.parse(params)
+    } catch {
+      throw InputError(message: "The params: \(error.message)")
+    }
+    let answer = try await place.with(traced: wire ? Wire.show : nil) { client in
+      try await client.call(method, json)
+    }
+    if !wire { Terminal.line(answer.text) }
+  }
+}
+
+/// The wire, for people.
+enum Wire {
+  /// Prints a message with an arrow that tells who sent it.
+  @Sendable static func show(isSent: Bool, _ message: [UInt8]) {
+    Terminal.line((isSent ? "--> " : "<-- ") + String(decoding: message, as: UTF8.self))
+  }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import GRDB
+import JSON
+import ObjectModel
+import PersistentStore
+import TestStores
+import Testing
+
+@Suite struct `Opening a store` {
+  private let folder: TestFolder
+
+  init() throws {
+    folder = try TestFolder()
+  }
+
+  /// The name of the error with which opening ends, nil when it does not.
+  private func failure(
+    _ path: String,
+    _ model: String? = TestModels.todo,
+    _ mode: StoreContainer.Mode = .readWrite
+  ) throws -> StoreError.Code? {
+    do throws(StoreError) {
+      let store = try PersistentStore(
+        container: StoreContainer(path: path),
+        model: try parse(model),
+        mode: mode,
+        environment: TestStore.environment()
+      )
+      store.close()
+      return nil
+    } catch {
+      #expect(!error.message.isEmpty && !error.message.contains("\n"), "one sentence")
+      return error.code
+    }
+  }
+
+  private func parse(_ text: String?) throws(StoreError) -> Model? {
+    do throws(ModelError) {
+      guard let text else { return nil }
+      return try ModelDocument.parse(Array(text.utf8).span)
+    } catch {
+      throw StoreError(error, in: "test")
+    }
+  }
+
+  private func write(_ bytes: [UInt8], _ name: String) throws -> String {
+    let path = folder.path + "/" + name
+    try Data(bytes).write(to: URL(fileURLWithPath: path))
+    return path
+  }
+
+  private func names(_ path: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+  }
+
+  @Test func `a store is made on first use, readable by its owner only`() throws {
+    let path = folder.path + "/new"
+    #expect(try failure(path) == nil)
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o700)
+    let text = try String(contentsOfFile: path + "/model.json", encoding: .utf8)
+    #expect(try JSONParser.parse(text) == JSONParser.parse(TestModels.todo))
+  }
+
+  @Test func `without a model a missing store cannot be opened, and none is left behind`() throws {
+    #expect(try failure(folder.path + "/missing", nil) == .cannotOpen)
+    #expect(try failure(folder.path + "/missing", nil, .readOnly) == .cannotOpen)
+    #expect(try failure(folder.path + "/missing", TestModels.todo, .readOnly) == .cannotOpen)
+    #expect(try failure(folder.path + "/no/such/folder") == .cannotOpen)
+    #expect(try names(folder.path) == [])
+  }
+
+  @Test func `a file is no store, and stays as it was`() throws {
+    let path = try write(Array("text".utf8), "file")
+    #expect(try failure(path) == .cannotOpen)
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "text")
+  }
+
+  @Test func `a folder with other things in it is left alone`() throws {
+    _ = try write([1], "photo.jpg")
+    #expect(try failure(folder.path) == .cannotOpen)
+    #expect(try names(folder.path) == ["photo.jpg"])
+  }
+
+  @Test func `what a file manager or the daemon left is not in the way`() throws {
+    _ = try write([1], ".DS_Store")
+    _ = try write([], "lock")
+    #expect(try failure(folder.path) == nil)
+  }
+
+  @Test func `what is no SQLite file is told apart`() throws {
+    let text = Array(String(repeating: "no database ", count: 1000).utf8)
+    let path = try write(text, "store.sqlite")
+    #expect(try failure(folder.path) == .storeCorrupt)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(text))
+  }
+
+  @Test func `another program's SQLite file stays as it was`() throws {
+    let path = folder.path + "/store.sqlite"
+    let queue = try DatabaseQueue(path: path)
+    try queue.write { db in try db.execute(sql: "CREATE TABLE song(title)") }
+    try queue.close()
+    let before = try Data(contentsOf: URL(fileURLWithPath: path))
+    #expect(try failure(folder.path) == .cannotOpen)
+    #expect(try failure(folder.path, nil) == .cannotOpen)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+    #expect(try names(folder.path) == ["store.sqlite"])
+  }
+
+  /// A crash between the making of the file and its one transaction leaves it empty.
+  @Test func `a store whose making was interrupted is made`() throws {
+    _ = try write([], "store.sqlite")
+    #expect(try failure(folder.path) == nil)
+  }
+
+  @Test func `another model is a mismatch, with what differs`() throws {
+    #expect(try failure(folder.path) == nil)
+    #expect(try failure(folder.path, TestModels.everything) == .modelMismatch)
+    #expect(throws: StoreError.self) {
+      do {
+        _ = try TestStore(TestModels.everything, in: folder)
+      } catch let error as StoreError {
+        let problems = JSONValue.object(error.data)["problems"]?.array ?? []
+        #expect(!problems.isEmpty)
+        throw error
+      }
+    }
+    #expect(try failure(folder.path) == nil)
+    #expect(try failure(folder.path, nil) == nil)
+  }
+
+  @Test func `a model file written another way is the same model`() throws {
+    #expect(try failure(folder.path) == nil)
+    let pretty = try JSONParser.parse(TestModels.todo).prettyText
+    #expect(try failure(folder.path, pretty) == nil)
+  }
+
+  @Test func `the copy of the model is written again at open`() throws {
+    #expect(try failure(folder.path) == nil)
+    _ = try write(Array("{}".utf8), "model.json")
+    #expect(try failure(folder.path, nil) == nil)
+    let text = try String(contentsOfFile: folder.path + "/model.json", encoding: .utf8)
+    #expect(try JSONParser.parse(text) == JSONParser.parse(TestModels.todo))
+  }
+
+  @Test func `opened again, a store has its objects, its identifier and its tokens`() async throws {
+    let first = try TestStore(TestModels.todo, in: folder)
+    try await first.save(#"{"insert":[{"id":"Task/t1","values":{"title":"Milk"}}]}"#)
+    let token = try first.snapshot { $0.token }
+    let identifier = first.store.identifier
+    let before = try first.fetch(#"{"entity":"Task"}"#)
+    first.store.close()
+
+    let second = try TestStore(nil, in: folder)
+    #expect(second.store.identifier == identifier)
+    #expect(!identifier.isEmpty)
+    #expect(try second.fetch(#"{"entity":"Task"}"#) == before)
+    #expect(try second.snapshot { $0.token } == token)
+    #expect(try second.snapshot { try $0.position(of: token) } == 1)
+    let answer = try await second.save(#"{"insert":[{"id":"Task/t1"}]}"#)
+    #expect(answer["ids"] == ["Task/t1": "Task/p2"])
+  }
+
+  @Test func `two stores have different identifiers`() throws {
+    let first = try TestStore(TestModels.todo)
+    let second = try TestStore(TestModels.todo)
+    #expect(first.store.identifier != second.store.identifier)
+  }
+
+  @Test func `a store opened for reading refuses to save`() async throws {
+    let writer = try TestStore(TestModels.todo, in: folder)
+    try await writer.save(#"{"insert":[{"id":"Task/t1"}]}"#)
+    let reader = try TestStore(nil, in: folder, mode: .readOnly)
+    #expect(try await reader.refusal(#"{"delete":["Task/p1"]}"#)?.code == "storeReadOnly")
+    #expect(try reader.ids(#"{"entity":"Task"}"#) == ["Task/p1"])
+  }
+
+  @Test func `after closing nothing is saved`() async throws {
+    let store = try TestStore(TestModels.todo)
+    store.store.close()
+    #expect(try await store.refusal(#"{"insert":[{"id":"Task/t1"}]}"#)?.code == "closed")
+  }
+
+  @Test func `a store in memory goes with its closing`() throws {
+    let container = try StoreContainer.inMemory(number: 4_000_000_001)
+    let store = try PersistentStore(
+      container: container,
+      model: try parse(TestModels.todo),
+      mode: .inMemory,
+      environment: TestStore.environment()
+    )
+    #expect(container.hasStore)
+    store.close()
+    #expect(!FileManager.default.fileExists(atPath: container.path))
+  }
+
+  /// 2 is FULL: under NORMAL an acknowledged save can be lost with the power.
+  @Test func `the writer waits for the disk`() async throws {
+    let store = try TestStore(TestModels.todo)
+    #expect(try store.store.writerSynchronous() == 2)
+    try await store.save(#"{"insert":[{"id":"Task/t1"}],"durability":"normal"}"#)
+    try await store.seal()
+    try await store.save(#"{"insert":[{"id":"Task/t1"}]}"#)
+    #expect(try store.store.writerSynchronous() == 2)
+  }
+}

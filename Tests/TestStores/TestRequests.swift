@@ -1,0 +1,61 @@
+import JSON
+import ObjectModel
+import PersistentStore
+
+extension SaveRequest {
+  /// A save as its parameters stand on the wire; `deleteMatching` is a fetch.
+  package init(_ json: JSONValue) {
+    func list(_ name: String) -> [JSONValue] { json[name]?.array ?? [] }
+    self.init(
+      inserts: list("insert").map {
+        Insert(
+          id: $0["id"]?.string,
+          entity: $0["entity"]?.string,
+          values: $0["values"]?.members ?? []
+        )
+      },
+      updates: list("update").map {
+        Update(
+          id: $0["id"]?.string ?? "",
+          version: $0["version"]?.integer,
+          values: $0["values"]?.members ?? []
+        )
+      },
+      deletes: list("delete").map {
+        Delete(id: $0.string ?? $0["id"]?.string ?? "", version: $0["version"]?.integer)
+      },
+      deleteMatching: json["deleteMatching"].map { FetchRequest($0) },
+      author: json["author"]?.string,
+      context: json["context"]?.string,
+      durability: json["durability"]?.string == "normal" ? .normal : .full,
+      transaction: json["transaction"]?.string
+    )
+  }
+}
+
+extension FetchRequest {
+  /// A fetch as its parameters stand on the wire.
+  package init(_ json: JSONValue) {
+    var arguments = PredicateArguments.none
+    if let members = json["arguments"]?.members { arguments = .named(members) }
+    if let values = json["arguments"]?.array { arguments = .positional(values) }
+    let select =
+      json["select"]?.array?.compactMap(\.string).map { Selection(name: $0, path: $0) }
+      ?? json["select"]?.members?.map {
+        Selection(
+          name: $0.name,
+          path: $0.value.string ?? $0.value["path"]?.string ?? "",
+          fallback: $0.value["default"]
+        )
+      }
+    self.init(
+      entity: json["entity"]?.string ?? "",
+      predicate: json["predicate"]?.string,
+      arguments: arguments,
+      sort: json["sort"]?.array?.compactMap(\.string) ?? [],
+      limit: json["limit"]?.integer.map { Int($0) },
+      offset: Int(json["offset"]?.integer ?? 0),
+      select: select
+    )
+  }
+}

@@ -1,0 +1,216 @@
+// TestStores: a store in a folder of its own, asked and answering in the JSON of the wire.
+//
+// Must not know: what is tested.
+//
+// What always holds:
+// 1. Time and chance are counters: one order of calls gives one history.
+// 2. What `foreign` writes goes through a connection that has none of our functions.
+
+package import CordialValues
+import GRDB
+package import JSON
+import ObjectModel
+package import PersistentStore
+import Synchronization
+
+/// A store of one test.
+package final class TestStore {
+  package let folder: TestFolder
+  package let store: PersistentStore
+  private var reader: StoreReader?
+
+  private static let chance = Atomic<UInt32>(0)
+
+  /// Opens a store.
+  ///
+  /// - Parameters:
+  ///   - model: The text of its model file, nil for the store's own.
+  ///   - folder: Where it is, nil for a new folder.
+  ///   - mode: How it is opened.
+  package init(
+    _ model: String?,
+    in folder: TestFolder? = nil,
+    mode: StoreContainer.Mode = .readWrite
+  ) throws {
+    let folder = try folder ?? TestFolder()
+    self.folder = folder
+    store = try PersistentStore(
+      container: StoreContainer(path: folder.path),
+      model: try model.map { try ModelDocument.parse(Array($0.utf8).span) },
+      mode: mode,
+      environment: Self.environment()
+    )
+  }
+
+  deinit {
+    store.close()
+  }
+
+  /// Time that goes on by a millisecond, and numbers that come once.
+  package static func environment() -> StoreEnvironment {
+    let time = Counter()
+    return StoreEnvironment(
+      now: { time.next() },
+      random: { chance.add(1, ordering: .relaxed).newValue &* 2_654_435_761 }
+    )
+  }
+
+  private final class Counter: Sendable {
+    private let value = Atomic<Int64>(1_700_000_000_000)
+
+    func next() -> Int64 { value.add(1, ordering: .relaxed).newValue }
+  }
+
+  // MARK: Writing
+
+  /// Saves, and answers as the writer does.
+  package func outcome(_ request: SaveRequest) async throws -> SaveOutcome {
+    try await withCheckedThrowingContinuation { continuation in
+      store.save(request) { continuation.resume(with: $0) }
+    }
+  }
+
+  /// Saves what stands in the text, and answers `{"ids":…,"objects":…}`.
+  @discardableResult
+  package func save(_ text: String) async throws -> JSONValue {
+    let outcome = try await outcome(SaveRequest(try JSONParser.parse(text)))
+    return try JSONParser.parse("{" + String(decoding: outcome.body, as: UTF8.self) + "}")
+  }
+
+  /// Why a save is refused: the name of the error and its data; nil when it is not.
+  package func refusal(_ text: String) async throws -> (code: String, data: JSONValue)? {
+    do {
+      try await save(text)
+      return nil
+    } catch let error as StoreError {
+      return (error.code.rawValue, .object(error.data))
+    }
+  }
+
+  /// Enters what foreign clients wrote, and answers the number of the newest commit.
+  @discardableResult
+  package func seal() async throws -> Int64 {
+    try await withCheckedThrowingContinuation { continuation in
+      store.seal { continuation.resume(with: $0) }
+    }
+  }
+
+  /// Runs SQL as any other SQLite client would.
+  package func foreign(_ sql: String) throws {
+    try Self.plainConnection(folder.path + "/store.sqlite").writeWithoutTransaction { db in
+      try db.execute(sql: sql)
+    }
+  }
+
+  /// The rows of a query as any other SQLite client sees them: values with `|` between them.
+  package func rows(_ sql: String) throws -> [String] {
+    try Self.plainConnection(folder.path + "/store.sqlite").read { db in
+      try Row.fetchAll(db, sql: sql).map { row in
+        row.databaseValues.map { value in
+          switch value.storage {
+          case .null: "null"
+          case .int64(let number): "\(number)"
+          case .double(let number): "\(number)"
+          case .string(let text): text
+          case .blob(let data): "\(data.count) bytes"
+          }
+        }.joined(separator: "|")
+      }
+    }
+  }
+
+  private static func plainConnection(_ path: String) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(10)
+    return try DatabaseQueue(path: path, configuration: configuration)
+  }
+
+  // MARK: Reading
+
+  /// Reads in one snapshot.
+  package func snapshot<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer {
+    let reader = try self.reader ?? store.makeReader()
+    self.reader = reader
+    return try reader.snapshot(body)
+  }
+
+  /// The objects of a fetch.
+  package func fetch(_ text: String) throws -> [JSONValue] {
+    let request = FetchRequest(try JSONParser.parse(text))
+    return try snapshot { snapshot in
+      var writer = JSONWriter()
+      let count = try snapshot.writeObjects(
+        try snapshot.plan(request),
+        bytesMax: 1 << 26,
+        to: &writer
+      )
+      let objects = try JSONParser.parse(writer.bytes.span).array ?? []
+      guard objects.count == count else { throw Disagreement("\(count), \(objects.count)") }
+      return objects
+    }
+  }
+
+  /// The IDs of a fetch, by its rows; the sequence of numbers and the count have to say the same.
+  package func ids(_ text: String) throws -> [String] {
+    let request = FetchRequest(try JSONParser.parse(text))
+    let objects = try fetch(text)
+    let (keys, count) = try snapshot { snapshot in
+      let plan = try snapshot.plan(request)
+      let entity = plan.entity.number
+      return (
+        try snapshot.objects(plan).map {
+          try snapshot.wrappedID(ObjectKey(entity: entity, object: $0)).description
+        },
+        try snapshot.count(plan)
+      )
+    }
+    let ids = objects.compactMap { $0["id"]?.string }
+    let skipped = min(Int(count), request.offset)
+    let wanted = min(request.limit ?? Int.max, Int(count) - skipped)
+    guard ids == keys, ids.count == wanted else {
+      throw Disagreement("rows \(ids), numbers \(keys), count \(count)")
+    }
+    return ids
+  }
+
+  /// Why a fetch is refused; nil when it is not.
+  package func refusal(ofFetch text: String) throws -> (code: String, data: JSONValue)? {
+    do {
+      _ = try fetch(text)
+      return nil
+    } catch let error as StoreError {
+      return (error.code.rawValue, .object(error.data))
+    }
+  }
+
+  /// Objects as lines `Task/p1 v2 title=Milk group=Group/p1`.
+  ///
+  /// - Parameter what: `"Task title group; Group tasks"`.
+  package func world(_ what: String) throws -> [String] {
+    try what.split(separator: ";").flatMap { part in
+      let words = part.split(separator: " ").map(String.init)
+      let select = JSONValue.array(words.dropFirst().map { .string($0) })
+      return try fetch(#"{"entity":"\#(words[0])","select":\#(select.text)}"#).map { object in
+        let values = (object["values"]?.members ?? []).map {
+          "\($0.name)=\($0.value.string ?? Self.list($0.value))"
+        }
+        return (["\(object["id"]?.string ?? "") v\(object["version"]?.integer ?? -1)"] + values)
+          .joined(separator: " ")
+      }
+    }
+  }
+
+  private static func list(_ value: JSONValue) -> String {
+    guard let elements = value.array else { return value.text }
+    return "[" + elements.map { $0.string ?? $0.text }.joined(separator: ",") + "]"
+  }
+
+  /// Two ways to ask the store that answered differently.
+  package struct Disagreement: Error {
+    package let what: String
+
+    init(_ what: String) {
+      self.what = what
+    }
+  }
+}
