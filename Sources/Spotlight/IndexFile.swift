@@ -32,6 +32,11 @@ package struct IndexLayout: Sendable {
     self.weights = weights
   }
 
+  /// The column of an attribute: FTS5 keeps some names, `rank` and the table's own, for itself.
+  static func quotedColumn(_ attribute: String) -> String {
+    SQLNames.quoted("p_" + attribute)
+  }
+
   /// Whether anything is indexed at all.
   package var isEmpty: Bool { columns.isEmpty }
 }
@@ -61,9 +66,12 @@ final class IndexFile {
       "\(Self.formatVersion) \(SPOTLIGHT_TOKENIZER_VERSION) \(UnicodeVersion.text) \(modelHash)"
     (insertText, insertDocument, findDocument, deleteDocument, setToken) =
       try queue.writeWithoutTransaction { db in
-        try Self.prepare(db, layout, identity)
+        try db.inTransaction(.immediate) {
+          try Self.prepare(db, layout, identity)
+          return .commit
+        }
         let marks = Array(repeating: ", ?", count: layout.columns.count).joined()
-        let names = layout.columns.map { ", " + SQLNames.quoted($0) }.joined()
+        let names = layout.columns.map { ", " + IndexLayout.quotedColumn($0) }.joined()
         return (
           try PreparedStatement(db, "INSERT INTO text(rowid\(names)) VALUES (?\(marks))"),
           try PreparedStatement(
@@ -103,10 +111,9 @@ final class IndexFile {
     let columns = layout.columns.isEmpty ? ["none"] : layout.columns
     try db.execute(
       sql: """
-        BEGIN IMMEDIATE;
         DROP TABLE IF EXISTS text; DROP TABLE IF EXISTS document; DROP TABLE IF EXISTS state;
         CREATE VIRTUAL TABLE text USING fts5(
-          \(columns.map(SQLNames.quoted).joined(separator: ", ")),
+          \(columns.map(IndexLayout.quotedColumn).joined(separator: ", ")),
           content='', columnsize=0, tokenize='cordial');
         INSERT INTO text(text, rank) VALUES ('hashsize', \(hashBytes));
         CREATE TABLE document(
@@ -114,7 +121,6 @@ final class IndexFile {
           length INTEGER NOT NULL, UNIQUE (entity, object)) STRICT;
         CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
         INSERT INTO state VALUES ('identity', \(SQLNames.literal(identity)));
-        COMMIT;
         """)
   }
 

@@ -68,7 +68,7 @@ package struct SearchQuery: Sendable, Equatable {
   static func expression(_ term: Term) -> String {
     let quoted = term.text.filter { $0 != "\0" }
       .split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
-    let column = term.column.map { "\"\($0)\" : " } ?? ""
+    let column = term.column.map { IndexLayout.quotedColumn($0) + " : " } ?? ""
     return column + "\"" + quoted + "\"" + (term.isPrefix ? " *" : "")
   }
 }

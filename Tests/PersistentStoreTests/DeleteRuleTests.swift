@@ -4,7 +4,8 @@ import Testing
 
 @Suite struct `Delete rules` {
   /// A parent with children under one rule, each child with grandchildren under another.
-  private func model(_ rule: String, _ deeper: String = "cascade", optional: Bool = true) -> String {
+  private func model(_ rule: String, _ deeper: String = "cascade", optional: Bool = true) -> String
+  {
     """
     {"name": "Rules", "version": "1", "entities": [
       {"name": "Parent", "attributes": [{"name": "name", "type": "string", "optional": true}],
@@ -23,7 +24,11 @@ import Testing
   }
 
   /// Parent p1 with children p1 and p2, parent p2 with child p3; children 1 and 3 have one each.
-  private func family(_ rule: String, _ deeper: String = "cascade", optional: Bool = true)
+  private func family(
+    _ rule: String,
+    _ deeper: String = "cascade",
+    optional: Bool = true
+  )
     async throws -> TestStore
   {
     let store = try TestStore(model(rule, deeper, optional: optional))
@@ -70,9 +75,7 @@ import Testing
 
   @Test func `cascade takes everything along, and tells`() async throws {
     let store = try await family("cascade")
-    let outcome = try await store.outcome(
-      SaveRequestText.request(#"{"delete":["Parent/p1"]}"#)
-    )
+    let outcome = try await store.outcome(#"{"delete":["Parent/p1"]}"#)
     #expect(outcome.deleteCount == 1)
     #expect(outcome.deleted.sorted() == ["Child/p1", "Child/p2", "Grandchild/p1", "Parent/p1"])
     #expect(
@@ -139,9 +142,11 @@ import Testing
        "delete":["Parent/p1"]}
       """
     )
-    #expect(try store.world("Child parent name") == [
-      "Child/p1 v2 parent=Parent/p2 name=null", "Child/p3 v1 parent=Parent/p2 name=null",
-    ])
+    #expect(
+      try store.world("Child parent name") == [
+        "Child/p1 v2 parent=Parent/p2 name=null", "Child/p3 v1 parent=Parent/p2 name=null",
+      ]
+    )
   }
 
   @Test func `a save may insert into a group that it deletes`() async throws {
@@ -157,9 +162,7 @@ import Testing
   @Test func `what is deleted by a predicate runs the rules too`() async throws {
     let store = try await family("cascade")
     let outcome = try await store.outcome(
-      SaveRequestText.request(
-        #"{"deleteMatching":{"entity":"Parent","predicate":"SELF != \"Parent/p2\""}}"#
-      )
+      #"{"deleteMatching":{"entity":"Parent","predicate":"SELF != \"Parent/p2\""}}"#
     )
     #expect(outcome.deleteCount == 1)
     #expect(try store.ids(#"{"entity":"Child"}"#) == ["Child/p3"])

@@ -33,7 +33,10 @@ import Testing
       """
     )
     try expect(
-      ["Group/p1 v1 tasks=[Task/p1,Task/p2]", "Task/p1 v1 group=Group/p1", "Task/p2 v1 group=Group/p1"],
+      [
+        "Group/p1 v1 tasks=[Task/p1,Task/p2]", "Task/p1 v1 group=Group/p1",
+        "Task/p2 v1 group=Group/p1",
+      ],
       "Group tasks; Task group"
     )
   }
@@ -46,7 +49,10 @@ import Testing
       """
     )
     try expect(
-      ["Group/p1 v1 tasks=[Task/p1,Task/p2]", "Task/p1 v1 group=Group/p1", "Task/p2 v1 group=Group/p1"],
+      [
+        "Group/p1 v1 tasks=[Task/p1,Task/p2]", "Task/p1 v1 group=Group/p1",
+        "Task/p2 v1 group=Group/p1",
+      ],
       "Group tasks; Task group"
     )
   }
@@ -88,8 +94,14 @@ import Testing
     try await make("Group", 2)
     try await make("Task", 1)
     for (sent, lines) in [
-      (#""Group/p1""#, ["Group/p1 v1 tasks=[Task/p1]", "Group/p2 v1 tasks=[]", "Task/p1 v2 group=Group/p1"]),
-      (#""Group/p2""#, ["Group/p1 v1 tasks=[]", "Group/p2 v1 tasks=[Task/p1]", "Task/p1 v3 group=Group/p2"]),
+      (
+        #""Group/p1""#,
+        ["Group/p1 v1 tasks=[Task/p1]", "Group/p2 v1 tasks=[]", "Task/p1 v2 group=Group/p1"]
+      ),
+      (
+        #""Group/p2""#,
+        ["Group/p1 v1 tasks=[]", "Group/p2 v1 tasks=[Task/p1]", "Task/p1 v3 group=Group/p2"]
+      ),
       ("null", ["Group/p1 v1 tasks=[]", "Group/p2 v1 tasks=[]", "Task/p1 v4 group=null"]),
     ] {
       try await store.save(#"{"update":[{"id":"Task/p1","values":{"group":\#(sent)}}]}"#)
@@ -122,7 +134,7 @@ import Testing
       #"{"insert":[{"id":"Group/t1"},{"id":"Group/t2"},{"id":"Task/t1","values":{"group":"Group/t1"}}]}"#
     )
     try await store.save(#"{"update":[{"id":"Task/p1","values":{"group":"Group/p2"}}]}"#)
-    try expect(["Group/p1 v1 ", "Group/p2 v1 ", "Task/p1 v2 "].map { String($0.dropLast()) }, "Group; Task")
+    try expect(["Group/p1 v1", "Group/p2 v1", "Task/p1 v2"], "Group; Task")
     try await store.save(#"{"update":[{"id":"Group/p1","values":{"tasks":["Task/p1"]}}]}"#)
     #expect(try store.world("Task; Group")[0] == "Task/p1 v3")
     #expect(try store.world("Group")[1] == "Group/p2 v1")
@@ -189,18 +201,24 @@ import Testing
     for (save, lines) in [
       (
         #"{"id":"Task/p1","values":{"labels":["Label/p1","Label/p2"]}}"#,
-        ["Task/p1 v2 labels=[Label/p1,Label/p2]", "Task/p2 v1 labels=[]",
-          "Label/p1 v2 tasks=[Task/p1]", "Label/p2 v2 tasks=[Task/p1]"]
+        [
+          "Task/p1 v2 labels=[Label/p1,Label/p2]", "Task/p2 v1 labels=[]",
+          "Label/p1 v2 tasks=[Task/p1]", "Label/p2 v2 tasks=[Task/p1]",
+        ]
       ),
       (
         #"{"id":"Label/p2","values":{"tasks":{"@add":["Task/p2"],"@remove":["Task/p1"]}}}"#,
-        ["Task/p1 v3 labels=[Label/p1]", "Task/p2 v2 labels=[Label/p2]",
-          "Label/p1 v2 tasks=[Task/p1]", "Label/p2 v3 tasks=[Task/p2]"]
+        [
+          "Task/p1 v3 labels=[Label/p1]", "Task/p2 v2 labels=[Label/p2]",
+          "Label/p1 v2 tasks=[Task/p1]", "Label/p2 v3 tasks=[Task/p2]",
+        ]
       ),
       (
         #"{"id":"Label/p1","values":{"tasks":[]}}"#,
-        ["Task/p1 v4 labels=[]", "Task/p2 v2 labels=[Label/p2]", "Label/p1 v3 tasks=[]",
-          "Label/p2 v3 tasks=[Task/p2]"]
+        [
+          "Task/p1 v4 labels=[]", "Task/p2 v2 labels=[Label/p2]", "Label/p1 v3 tasks=[]",
+          "Label/p2 v3 tasks=[Task/p2]",
+        ]
       ),
     ] {
       let answer = try await store.save(#"{"update":[\#(save)]}"#)
@@ -214,7 +232,9 @@ import Testing
 
   @Test func `a many-to-many of an entity with itself`() async throws {
     try await make("Task", 3)
-    try await store.save(#"{"update":[{"id":"Task/p1","values":{"blocks":["Task/p2","Task/p3"]}}]}"#)
+    try await store.save(
+      #"{"update":[{"id":"Task/p1","values":{"blocks":["Task/p2","Task/p3"]}}]}"#
+    )
     try await store.save(#"{"update":[{"id":"Task/p1","values":{"blockedBy":["Task/p3"]}}]}"#)
     try await store.save(
       #"{"update":[{"id":"Task/p2","values":{"blockedBy":{"@remove":["Task/p1"],"@add":["Task/p2"]}}}]}"#
@@ -279,13 +299,15 @@ import Testing
     try await store.save(#"{"update":[{"id":"Person/p1","values":{"spouse":"Person/p2"}}]}"#)
     #expect(
       try store.world("Person spouse") == [
-        "Person/p1 v2 spouse=Person/p2", "Person/p2 v2 spouse=Person/p1", "Person/p3 v1 spouse=null",
+        "Person/p1 v2 spouse=Person/p2", "Person/p2 v2 spouse=Person/p1",
+        "Person/p3 v1 spouse=null",
       ]
     )
     try await store.save(#"{"update":[{"id":"Person/p3","values":{"spouse":"Person/p2"}}]}"#)
     #expect(
       try store.world("Person spouse") == [
-        "Person/p1 v3 spouse=null", "Person/p2 v3 spouse=Person/p3", "Person/p3 v2 spouse=Person/p2",
+        "Person/p1 v3 spouse=null", "Person/p2 v3 spouse=Person/p3",
+        "Person/p3 v2 spouse=Person/p2",
       ]
     )
     try await store.save(#"{"update":[{"id":"Person/p2","values":{"spouse":null}}]}"#)

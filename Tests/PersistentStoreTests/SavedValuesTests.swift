@@ -299,9 +299,7 @@ import Testing
 
   @Test func `what a delete removed is named by identity`() async throws {
     try await store.save(#"{"insert":[{"id":"Country/sde"}]}"#)
-    let outcome = try await store.outcome(
-      SaveRequestText.request(#"{"delete":["Country/p1"]}"#))
-    )
+    let outcome = try await store.outcome(#"{"delete":["Country/p1"]}"#)
     #expect(outcome.deleted == ["Country/sde"])
   }
 
@@ -335,7 +333,8 @@ import Testing
 
   @Test func `a form that the entity has not is no identifier`() async throws {
     try await store.save(#"{"insert":[{"id":"Country/sde"},{"id":"City/i1"}]}"#)
-    for id in ["Country/i1", "City/sde", "Device/i1", "City/u0f8fad5b-d9cb-469f-a165-70867728950e"] {
+    for id in ["Country/i1", "City/sde", "Device/i1", "City/u0f8fad5b-d9cb-469f-a165-70867728950e"]
+    {
       #expect(
         try await store.refusal(#"{"delete":["\#(id)"]}"#)?.code == "invalidIdentifier",
         "\(id)"
@@ -353,7 +352,8 @@ import Testing
     )
     for (predicate, ids) in [
       (#"country == \"Country/sde\""#, ["City/i1"]), (#"country == \"Country/p1\""#, ["City/i1"]),
-      (#"SELF == \"City/i2\""#, ["City/i2"]), (#"SELF IN {\"City/p1\", \"City/i2\"}"#, ["City/i1", "City/i2"]),
+      (#"SELF == \"City/i2\""#, ["City/i2"]),
+      (#"SELF IN {\"City/p1\", \"City/i2\"}"#, ["City/i1", "City/i2"]),
       (#"country == \"Country/snone\""#, []), (#"country.code == \"de\""#, ["City/i1"]),
     ] {
       #expect(

@@ -1,6 +1,6 @@
-import JSON
+package import JSON
 import ObjectModel
-import PersistentStore
+package import PersistentStore
 
 extension SaveRequest {
   /// A save as its parameters stand on the wire; `deleteMatching` is a fetch.

@@ -6,7 +6,7 @@
 // 1. Time and chance are counters: one order of calls gives one history.
 // 2. What `foreign` writes goes through a connection that has none of our functions.
 
-package import CordialValues
+import CordialValues
 import GRDB
 package import JSON
 import ObjectModel
@@ -70,10 +70,15 @@ package final class TestStore {
     }
   }
 
+  /// Saves what stands in the text, and answers as the writer does.
+  package func outcome(_ text: String) async throws -> SaveOutcome {
+    try await outcome(SaveRequest(try JSONParser.parse(text)))
+  }
+
   /// Saves what stands in the text, and answers `{"ids":…,"objects":…}`.
   @discardableResult
   package func save(_ text: String) async throws -> JSONValue {
-    let outcome = try await outcome(SaveRequest(try JSONParser.parse(text)))
+    let outcome = try await outcome(text)
     return try JSONParser.parse("{" + String(decoding: outcome.body, as: UTF8.self) + "}")
   }
 
