@@ -99,16 +99,17 @@ package struct Params: Sendable {
     default:
       throw RPCError(.invalidParams, "\(method.name) takes its params by name, in an object")
     }
-    if let found = Schema.mismatch(
-      members.filter { !Params.taken.contains($0.name) }, method.params, at: "")
-    {
-      throw RPCError(.invalidParams, "\(method.name): \(found)")
+    // Null is as good as absent, but where null is a value.
+    members.removeAll { member in
+      member.value.isNull || Params.taken.contains { JSONBytes.areEqual($0, member.name) }
     }
-    members.removeAll { $0.value.isNull }
+    if let found = Schema.mismatch(members, method.params) {
+      throw RPCError(.invalidParams, "\(method.name): \(found.sentence)")
+    }
     json = .object(members)
   }
 
-  private static let taken: Set<String> = ["workDoneToken", "partialResultToken", "_meta"]
+  private static let taken: [String] = ["workDoneToken", "partialResultToken", "_meta"]
 
   package subscript(name: String) -> JSONValue? { json[name] }
   package func string(_ name: String) -> String? { json[name]?.string }

@@ -50,14 +50,38 @@ package struct Field: Sendable {
   }
 }
 
+/// Where a value does not fit, and why; the path is put together from the inside out, so that what
+/// fits costs no text.
+package struct Mismatch: Sendable {
+  private var path = ""
+  private let why: String
+
+  init(_ why: String) {
+    self.why = why
+  }
+
+  func inside(member name: String) -> Mismatch {
+    var outer = self
+    outer.path = path.isEmpty || path.hasPrefix("[") ? name + path : name + "." + path
+    return outer
+  }
+
+  func inside(element index: Int) -> Mismatch {
+    var outer = self
+    outer.path = path.isEmpty || path.hasPrefix("[") ? "[\(index)]\(path)" : "[\(index)].\(path)"
+    return outer
+  }
+
+  /// One sentence.
+  package var sentence: String { path.isEmpty ? why : "\(path) \(why)" }
+}
+
 extension Schema {
   /// Checks a value.
   ///
-  /// - Parameters:
-  ///   - value: The value.
-  ///   - path: Where it stands, for the message.
-  /// - Returns: A sentence about the first thing that does not fit, nil when all does.
-  package func mismatch(_ value: JSONValue, at path: String) -> String? {
+  /// - Parameter value: The value.
+  /// - Returns: The first thing that does not fit, nil when all does.
+  package func mismatch(_ value: JSONValue) -> Mismatch? {
     switch (self, value) {
     case (.any, _), (.string, .string), (.boolean, .bool), (.number, .number),
       (.number, .integer), (.nullable, .null):
@@ -65,48 +89,46 @@ extension Schema {
     case (.integer(let range), .integer(let number)) where range.contains(number): return nil
     case (.choice(let choices), .string(let text)) where choices.contains(text): return nil
     case (.array(let element), .array(let elements)):
-      for (index, value) in elements.enumerated() {
-        if let found = element.mismatch(value, at: "\(path)[\(index)]") { return found }
-      }
-      return nil
+      return Self.mismatch(elements, element)
+    case (.map(.any), .object): return nil
     case (.map(let element), .object(let members)):
       for member in members {
-        if let found = element.mismatch(member.value, at: "\(path).\(member.name)") {
-          return found
-        }
+        if let found = element.mismatch(member.value) { return found.inside(member: member.name) }
       }
       return nil
-    case (.object(let fields), .object(let members)):
-      return Self.mismatch(members, fields, at: path)
-    case (.nullable(let inner), _): return inner.mismatch(value, at: path)
-    case (.either(let choices), _):
-      let found = choices.map { $0.mismatch(value, at: path) }
-      guard found.contains(nil) else {
-        let same = choices.first { $0.kindMatches(value) }
-        return same?.mismatch(value, at: path) ?? "\(path) wants \(words), found \(value.kind)"
-      }
-      return nil
-    default: return "\(path) wants \(words), found \(Self.shown(value))"
+    case (.object(let fields), .object(let members)): return Self.mismatch(members, fields)
+    case (.nullable(let inner), _): return inner.mismatch(value)
+    case (.either(let choices), _): return mismatch(value, choices)
+    default: return Mismatch("wants \(words), found \(Self.shown(value))")
     }
   }
 
+  private static func mismatch(_ elements: [JSONValue], _ element: Schema) -> Mismatch? {
+    for (index, value) in elements.enumerated() {
+      if let found = element.mismatch(value) { return found.inside(element: index) }
+    }
+    return nil
+  }
+
+  private func mismatch(_ value: JSONValue, _ choices: [Schema]) -> Mismatch? {
+    for choice in choices where choice.mismatch(value) == nil { return nil }
+    let same = choices.first { $0.kindMatches(value) }
+    return same?.mismatch(value) ?? Mismatch("wants \(words), found \(value.kind)")
+  }
+
   /// Checks the members of an object against its fields.
-  static func mismatch(
-    _ members: [JSONMember],
-    _ fields: [Field],
-    at path: String
-  ) -> String? {
-    let prefix = path.isEmpty ? "" : path + "."
+  static func mismatch(_ members: [JSONMember], _ fields: [Field]) -> Mismatch? {
     for member in members {
-      guard let field = fields.first(where: { $0.name == member.name }) else {
+      guard let field = fields.first(where: { JSONBytes.areEqual($0.name, member.name) }) else {
         let names = fields.map(\.name).joined(separator: ", ")
-        return "\(prefix)\(member.name) is unknown; known are \(names.isEmpty ? "none" : names)"
+        return Mismatch("is unknown; known are \(names.isEmpty ? "none" : names)")
+          .inside(member: member.name)
       }
-      if let found = field.schema.mismatch(member.value, at: prefix + member.name) { return found }
+      if let found = field.schema.mismatch(member.value) { return found.inside(member: member.name) }
     }
     for field in fields where field.isRequired {
-      guard members.contains(where: { $0.name == field.name }) else {
-        return "\(prefix)\(field.name) is missing: \(field.summary)"
+      guard members.contains(where: { JSONBytes.areEqual($0.name, field.name) }) else {
+        return Mismatch("is missing: \(field.summary)").inside(member: field.name)
       }
     }
     return nil

@@ -35,6 +35,8 @@ package actor Service {
   /// The newest commit that this service knows of.
   var newestCommit: Int64 = 0
   var subscriptionCount = 0
+  /// Whether the index is going to read on anyway.
+  var indexIsWoken = false
   private var stopping: (@Sendable () -> Void)?
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {

@@ -61,7 +61,7 @@ package final class StoreDocuments: DocumentSource {
     // The texts are the newest: an object that changes again before this batch is through is
     // taken up again by the batch that holds that change.
     let texts = change.kind == .delete ? nil : try snapshot.texts(change.key, names)
-    return IndexedDocument(key: change.key, texts: texts, isNew: false)
+    return IndexedDocument(key: change.key, texts: texts, isNew: change.kind == .insert)
   }
 
   package func everything(_ take: ([IndexedDocument]) throws -> Void) throws -> StoreToken {

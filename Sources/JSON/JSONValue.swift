@@ -42,7 +42,7 @@ extension JSONValue: Equatable {
     case (.bool(let a), .bool(let b)): a == b
     case (.integer(let a), .integer(let b)): a == b
     case (.number(let a), .number(let b)): a == b
-    case (.string(let a), .string(let b)): a.utf8.elementsEqual(b.utf8)
+    case (.string(let a), .string(let b)): JSONBytes.areEqual(a, b)
     case (.array(let a), .array(let b)): a == b
     case (.object(let a), .object(let b)): a == b
     default: false
@@ -52,7 +52,7 @@ extension JSONValue: Equatable {
 
 extension JSONMember: Equatable {
   package static func == (first: JSONMember, second: JSONMember) -> Bool {
-    first.name.utf8.elementsEqual(second.name.utf8) && first.value == second.value
+    JSONBytes.areEqual(first.name, second.name) && first.value == second.value
   }
 }
 
@@ -60,7 +60,7 @@ extension JSONValue {
   /// The value of a member: the last one of that name, or nil where there is none.
   package subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
-    return members.last { $0.name.utf8.elementsEqual(name.utf8) }?.value
+    return members.last { JSONBytes.areEqual($0.name, name) }?.value
   }
 
   /// The text of a string value, nil for any other.

@@ -12,8 +12,17 @@ package struct HistoryHead: Sendable, Equatable {
   /// The number of the last change in the log; greater than `lastChange` when a foreign client
   /// wrote what is not sealed yet.
   package let lastLogged: Int64
+  /// Whether a to-one may lead to an object that is gone.
+  package let mayDangle: Bool
 
-  package init(number: Int64, mark: UInt32, lastChange: Int64, lastLogged: Int64) {
+  package init(
+    number: Int64,
+    mark: UInt32,
+    lastChange: Int64,
+    lastLogged: Int64,
+    mayDangle: Bool
+  ) {
+    self.mayDangle = mayDangle
     self.number = number
     self.mark = mark
     self.lastChange = lastChange
@@ -88,9 +97,11 @@ package final class HistoryLog {
       """)
   }
 
-  /// One row: number, mark and last change of the newest commit, and the last logged change.
+  /// One row: number, mark and last change of the newest commit, the last logged change, and
+  /// whether a to-one may lead to an object that is gone.
   package static let headQuery = """
-    SELECT number, mark, lastChange, coalesce((SELECT max(number) FROM cordial_change), 0)
+    SELECT number, mark, lastChange, coalesce((SELECT max(number) FROM cordial_change), 0),
+      EXISTS (SELECT 1 FROM cordial_meta WHERE name = 'mayDangle')
     FROM cordial_transaction ORDER BY number DESC LIMIT 1
     """
 
@@ -106,7 +117,8 @@ package final class HistoryLog {
     return HistoryHead(
       number: headStatement.integer(0),
       mark: UInt32(truncatingIfNeeded: headStatement.integer(1)),
-      lastChange: headStatement.integer(2), lastLogged: headStatement.integer(3))
+      lastChange: headStatement.integer(2), lastLogged: headStatement.integer(3),
+      mayDangle: headStatement.integer(4) != 0)
   }
 
   /// Everything that changed after one commit and up to another, taken together.

@@ -9,7 +9,7 @@ import Synchronization
 /// later; a slow look stands behind it all for what the kernel does not tell.
 package final class CommitWatcher: Sendable {
   /// How long to wait after the log changed before looking, in milliseconds.
-  private static let pauseMilliseconds = 2
+  private static let pauseMilliseconds = 5
   /// How often to look when nothing tells, in milliseconds.
   private static let slowMilliseconds = 1000
 

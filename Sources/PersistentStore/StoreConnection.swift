@@ -34,8 +34,7 @@ enum StoreConnection {
       db.add(function: fold)
       db.add(collation: localized)
       db.add(collation: decimal)
-      // A page cache of 16 MiB and a mapping of the file: reads copy less.
-      try db.execute(sql: "PRAGMA cache_size=-16384; PRAGMA mmap_size=268435456")
+      try db.execute(sql: "PRAGMA cache_size=-16384")
     }
     var target = path
     if role == .immutableReader {

@@ -22,6 +22,7 @@ package final class StoreReader {
   private let commit: PreparedStatement
   private var statements: [String: PreparedStatement] = [:]
   private var plans: [PlanKey: FetchPlan] = [:]
+  private var texts: [Int: (attributes: [String], statement: PreparedStatement)] = [:]
   private static let statementsMax = 256
 
   private struct PlanKey: Hashable {
@@ -71,6 +72,20 @@ package final class StoreReader {
     if statements.count >= Self.statementsMax { statements.removeAll() }
     let made = try PreparedStatement(db, sql)
     statements[sql] = made
+    return made
+  }
+
+  /// The statement that reads texts of an object; an entity is asked for the same ones each time.
+  fileprivate func textStatement(
+    _ db: Database,
+    _ entity: Int,
+    _ attributes: [String]
+  ) throws -> PreparedStatement {
+    if let known = texts[entity], known.attributes == attributes { return known.statement }
+    let list = (["\"_id\""] + attributes.map(SQLNames.quoted)).joined(separator: ", ")
+    let table = SQLNames.quoted(model.entity(entity).name)
+    let made = try PreparedStatement(db, "SELECT \(list) FROM \(table) WHERE \"_id\" = ?")
+    texts[entity] = (attributes, made)
     return made
   }
 
@@ -215,11 +230,7 @@ package struct StoreSnapshot {
   // MARK: Objects
 
   /// Whether a to-one may lead to an object that is gone.
-  package func mayDangle() throws -> Bool {
-    let flag = try statement("SELECT 1 FROM cordial_meta WHERE name = 'mayDangle'")
-    defer { flag.reset() }
-    return try flag.step()
-  }
+  package var mayDangle: Bool { head.mayDangle }
 
   /// The plan of a request.
   ///
@@ -227,7 +238,7 @@ package struct StoreSnapshot {
   /// - Returns: The plan, good for this store while its model stands.
   /// - Throws: `unknownEntity`, `unknownProperty`, `predicateInvalid` or `invalidRequest`.
   package func plan(_ request: FetchRequest) throws -> FetchPlan {
-    try FetchCompiler.plan(request, model: model, mayDangle: try mayDangle())
+    try FetchCompiler.plan(request, model: model, mayDangle: mayDangle)
   }
 
   /// The plan that answers whole objects of an entity, or the selected values of them.
@@ -242,7 +253,7 @@ package struct StoreSnapshot {
     select: [FetchRequest.Selection]? = nil
   ) throws -> FetchPlan {
     guard let select else {
-      return try reader.wholePlan(entity, mayDangle: try mayDangle())
+      return try reader.wholePlan(entity, mayDangle: mayDangle)
     }
     return try plan(FetchRequest(entity: entity.name, select: select))
   }
@@ -352,9 +363,7 @@ package struct StoreSnapshot {
   /// - Returns: The texts, in the order of the names; nil for a missing value.
   /// - Throws: `DatabaseError`.
   package func texts(_ key: ObjectKey, _ attributes: [String]) throws -> [String?]? {
-    let list = (["\"_id\""] + attributes.map(SQLNames.quoted)).joined(separator: ", ")
-    let table = SQLNames.quoted(model.entity(key.entity).name)
-    let row = try statement("SELECT \(list) FROM \(table) WHERE \"_id\" = ?")
+    let row = try reader.textStatement(db, key.entity, attributes)
     defer { row.reset() }
     row.bind(key.object, at: 1)
     guard try row.step() else { return nil }

@@ -93,7 +93,7 @@ final class IndexFile {
       guard let connection = unsafe db.sqliteConnection else { return }
       let code = unsafe spotlight_register(connection)
       guard code == 0 else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
-      try db.execute(sql: "PRAGMA cache_size=-16384; PRAGMA mmap_size=268435456")
+      try db.execute(sql: "PRAGMA cache_size=-16384")
     }
     let queue = try DatabaseQueue(path: path, configuration: configuration)
     if !readonly {

@@ -47,7 +47,7 @@ final class Child {
     output: String? = nil,
     environment: [String: String] = [:]
   ) throws {
-    signal(SIGPIPE, SIG_IGN)
+    Glibc.signal(SIGPIPE, SIG_IGN)
     let made = try Self.spawning.withLock { _ in
       try Self.spawn([program] + arguments, input, output, environment)
     }

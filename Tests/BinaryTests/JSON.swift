@@ -109,3 +109,8 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressibl
     self = .object(Dictionary(elements, uniquingKeysWith: { $1 }))
   }
 }
+
+extension [JSON] {
+  /// An element; null when there are fewer, which then fails the test and not its process.
+  func at(_ index: Int) -> JSON { indices.contains(index) ? self[index] : .null }
+}

@@ -1,5 +1,6 @@
 import CordialValues
 import JSON
+import ObjectModel
 import PersistentHistory
 import PersistentStore
 import TestStores
@@ -230,7 +231,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
   @Test func `what came and went again is not told`() async throws {
     try store.foreign("INSERT INTO Task(_id) VALUES (9); DELETE FROM Task WHERE _id = 9")
     try await store.seal()
-    try store.snapshot { snapshot in
+    try store.snapshot { (snapshot) throws in
       let set = try snapshot.log.changeSet(from: 1, through: snapshot.head.number)
       #expect(set.changes.isEmpty)
       #expect(set.authors == ["external"])
@@ -339,7 +340,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
   }
 
   @Test func `a snapshot that began before goes on seeing what was`() throws {
-    try store.snapshot { snapshot in
+    try store.snapshot { (snapshot) throws in
       try store.foreign("DELETE FROM Task")
       #expect(try snapshot.count(try snapshot.plan(FetchRequest(entity: "Task"))) == 2)
     }

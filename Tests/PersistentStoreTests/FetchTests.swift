@@ -1,4 +1,7 @@
+import CordialValues
 import JSON
+import ObjectModel
+import PersistentHistory
 import PersistentStore
 import TestStores
 import Testing
@@ -241,8 +244,8 @@ import Testing
   }
 
   @Test func `one object in the form of a fetch`() throws {
-    try store.snapshot { snapshot in
-      guard let task = snapshot.model.entity(named: "Task") else { return Issue.record("no Task") }
+    try store.snapshot { (snapshot) throws in
+      let task = try #require(snapshot.model.entity(named: "Task"))
       let plan = try snapshot.plan(of: task, select: [.init(name: "g", path: "group.title")])
       var writer = JSONWriter()
       #expect(try snapshot.write(1, as: plan, to: &writer))
@@ -256,7 +259,7 @@ import Testing
 
   @Test func `an answer that would be too long is refused`() throws {
     let refusal = #expect(throws: StoreError.self) {
-      try store.snapshot { snapshot in
+      try store.snapshot { (snapshot) throws in
         var writer = JSONWriter()
         _ = try snapshot.writeObjects(
           try snapshot.plan(FetchRequest(entity: "Task")),

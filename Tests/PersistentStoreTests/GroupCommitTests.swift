@@ -1,4 +1,6 @@
+import CordialValues
 import JSON
+import PersistentHistory
 import PersistentStore
 import TestStores
 import Testing
@@ -43,7 +45,7 @@ import Testing
     }
     #expect(transactions.map(\.author) == (1...300).map { "\($0)" })
     #expect(transactions.allSatisfy { $0.changes.count == 1 })
-    try store.snapshot { snapshot in
+    try store.snapshot { (snapshot) throws in
       for token in tokens { #expect(try snapshot.position(of: token) == token.number) }
     }
   }
@@ -160,16 +162,18 @@ import Testing
     let request = SaveRequest(
       try JSONParser.parse(#"{"insert":[{"id":"Task/t1"}],"transaction":"\#(name)"}"#)
     )
-    async let first = twin(store.store, request)
-    async let second = twin(store.store, request)
+    let opened = store.store
+    async let first = twin(opened, request)
+    async let second = twin(opened, request)
     let tokens = try await [first, second]
     #expect(tokens[0] == tokens[1])
     #expect(try store.ids(#"{"entity":"Task"}"#) == ["Task/p1"])
   }
+}
 
-  private func twin(_ store: PersistentStore, _ request: SaveRequest) async throws -> String {
-    try await withCheckedThrowingContinuation { continuation in
-      store.save(request) { continuation.resume(with: $0.map { "\($0.token)" }) }
-    }
+/// Saves and answers with the token's text.
+private func twin(_ store: PersistentStore, _ request: SaveRequest) async throws -> String {
+  try await withCheckedThrowingContinuation { continuation in
+    store.save(request) { continuation.resume(with: $0.map { "\($0.token)" }) }
   }
 }

@@ -1,7 +1,9 @@
+import CordialValues
 import Foundation
 import GRDB
 import JSON
 import ObjectModel
+import PersistentHistory
 import PersistentStore
 import TestStores
 import Testing

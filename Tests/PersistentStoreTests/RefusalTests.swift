@@ -1,4 +1,7 @@
+import CordialValues
 import JSON
+import PersistentHistory
+import PersistentStore
 import TestStores
 import Testing
 

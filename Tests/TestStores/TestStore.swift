@@ -133,6 +133,7 @@ package final class TestStore {
   // MARK: Reading
 
   /// Reads in one snapshot.
+  @discardableResult
   package func snapshot<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer {
     let reader = try self.reader ?? store.makeReader()
     self.reader = reader

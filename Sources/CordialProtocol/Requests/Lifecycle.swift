@@ -42,8 +42,8 @@ package struct InitializeCall: Call {
 
   package init(_ params: Params) throws(RPCError) {
     let options = params["cordial"] ?? params["initializationOptions"]?["cordial"] ?? [:]
-    if let found = Self.cordial.schema.mismatch(options, at: "cordial") {
-      throw RPCError(.invalidParams, "initialize: \(found)")
+    if let found = Self.cordial.schema.mismatch(options)?.inside(member: "cordial") {
+      throw RPCError(.invalidParams, "initialize: \(found.sentence)")
     }
     author = options["author"]?.string
     context = options["context"]?.string

@@ -11,12 +11,27 @@ extension Service {
   package func committed(_ number: Int64) {
     guard number > newestCommit else { return }
     newestCommit = number
-    index.follow()
     for session in sessions.values where !session.observed.subscriptions.isEmpty {
       session.observed.wanted = number
       pump(session)
     }
+    followLater()
   }
+
+  /// Wakes the index a little later, for all commits that come until then: one transaction of the
+  /// index costs as much for one object as for fifty. A search wakes it at once.
+  private func followLater() {
+    guard !indexIsWoken else { return }
+    indexIsWoken = true
+    loop.schedule(milliseconds: Self.indexPauseMilliseconds) {
+      self.assumeIsolated { service in
+        service.indexIsWoken = false
+        service.index.follow()
+      }
+    }
+  }
+
+  private static let indexPauseMilliseconds = 5
 
   /// Moves a connection on, if it has something to hear and its peer takes it.
   func pump(_ session: Session) {

@@ -1,5 +1,6 @@
 import CordialValues
 import GRDB
+import JSON
 import ObjectModel
 import PersistentHistory
 
@@ -17,6 +18,8 @@ final class EntityTable {
   private let bump: PreparedStatement
   private var updates: [[Int]: PreparedStatement] = [:]
   private var queries: [String: PreparedStatement] = [:]
+  /// What the members of the last object were, by their order: the next one's are mostly the same.
+  private var shape: [(name: String, property: Property)] = []
   /// The number that the next insert is given, nil until it is read.
   private var nextObject: Int64?
 
@@ -34,6 +37,32 @@ final class EntityTable {
     deletion = try PreparedStatement(db, "DELETE FROM \(table) WHERE \"_id\" = ?")
     bump = try PreparedStatement(
       db, "UPDATE \(table) SET \"_version\" = \"_version\" + 1 WHERE \"_id\" = ?")
+  }
+
+  /// A property with the place of its column; a to-many has none.
+  enum Property {
+    case attribute(AttributeDescription, place: Int)
+    case relationship(RelationshipDescription, place: Int)
+  }
+
+  /// The property of that name, which is the member of an object at that index.
+  func property(named name: String, at index: Int) -> Property? {
+    if index < shape.count, JSONBytes.areEqual(shape[index].name, name) {
+      return shape[index].property
+    }
+    let property: Property
+    switch entity.property(named: name) {
+    case .attribute(let attribute): property = .attribute(attribute, place: places[name] ?? 0)
+    case .relationship(let relationship):
+      property = .relationship(relationship, place: places[name] ?? 0)
+    case nil: return nil
+    }
+    if index < shape.count {
+      shape[index] = (name, property)
+    } else if index == shape.count {
+      shape.append((name, property))
+    }
+    return property
   }
 
   /// Forgets what another process may have changed.

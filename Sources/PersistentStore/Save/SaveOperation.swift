@@ -225,7 +225,7 @@ extension SaveOperation {
     var row = entity.attributes.map(\.defaultValue)
     row += Array(repeating: .null, count: table.toOnes.count)
     var given = Array(repeating: false, count: row.count)
-    if let id = insert.id.flatMap({ WrappedID($0) }), let identity = entity.identity,
+    if let identity = entity.identity, let id = insert.id.flatMap({ WrappedID($0) }),
       let place = table.places[identity.name]
     {
       if case .temporary = id.key {
@@ -237,8 +237,8 @@ extension SaveOperation {
     let problemsBefore = problems.count
     var later: [(RelationshipDescription, JSONValue)] = []
     let label = insert.id ?? name(key)
-    for member in insert.values {
-      switch try decode(member, of: entity, label) {
+    for (index, member) in insert.values.enumerated() {
+      switch try decode(member, at: index, table, label) {
       case .attribute(let place, let value):
         if given[place], entity.attributes[place].name == entity.identity?.name, row[place] != value
         {
@@ -405,8 +405,8 @@ extension SaveOperation {
     let table = table(key)
     var columns: [(place: Int, value: AttributeValue)] = []
     var later: [(RelationshipDescription, JSONValue)] = []
-    for member in update.values {
-      switch try decode(member, of: table.entity, update.id) {
+    for (index, member) in update.values.enumerated() {
+      switch try decode(member, at: index, table, update.id) {
       case .attribute(let place, let value):
         let attribute = table.entity.attributes[place]
         if attribute.name == table.entity.identity?.name {
@@ -532,20 +532,21 @@ extension SaveOperation {
   /// Reads one sent member; nil when it is a problem, which is noted.
   private mutating func decode(
     _ member: JSONMember,
-    of entity: EntityDescription,
+    at index: Int,
+    _ table: EntityTable,
     _ label: String
   ) throws -> Decoded? {
-    switch entity.property(named: member.name) {
-    case .attribute(let attribute):
+    switch table.property(named: member.name, at: index) {
+    case .attribute(let attribute, let place):
       switch attribute.decode(member.value) {
       case .value(let value):
-        return .attribute(place: tables[entity.number - 1].places[member.name] ?? 0, value)
+        return .attribute(place: place, value)
       case .expected(let what):
         problem(label, member.name, "type", "\(member.name) wants \(what)")
         return nil
       }
-    case .relationship(let relationship): return .relationship(relationship, member.value)
-    case nil: throw StoreError.unknownProperty(member.name, of: entity)
+    case .relationship(let relationship, _): return .relationship(relationship, member.value)
+    case nil: throw StoreError.unknownProperty(member.name, of: table.entity)
     }
   }
 

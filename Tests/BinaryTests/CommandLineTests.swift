@@ -1,0 +1,230 @@
+import Foundation
+import Testing
+
+@Suite struct `The command line` {
+  @Test func `objects go in, are found, and go out again`() throws {
+    let scene = try Scene()
+    let store = try scene.store()
+    let saved = try scene.run(
+      ["save", store],
+      input: """
+        {"insert": [{"id": "Group/t1", "values": {"title": "Home"}},
+          {"id": "Task/t2", "values": {"title": "Buy milk", "group": "Group/t1"}}]}
+        """)
+    #expect(saved.code == 0)
+    #expect(try saved.lines.at(0)["ids"] == ["Group/t1": "Group/p1", "Task/t2": "Task/p1"])
+    let fetched = try scene.run(["fetch", store, "Task", "--where", "group.title == 'Home'"])
+    #expect(try fetched.lines.map { $0["id"] } == ["Task/p1"])
+    #expect(try scene.run(["fetch", store, "Task", "--count"]).output == "1\n")
+    let got = try scene.run(["get", store, "Group/p1"])
+    #expect(try got.lines.at(0)["values"] == ["title": "Home"])
+    let hits = try scene.run(["search", store, "milk"])
+    #expect(try hits.lines.map { $0["id"] } == ["Task/p1"])
+    #expect(try hits.lines.at(0)["highlights"] == ["title": [[4, 8]]])
+    #expect(try scene.run(["delete", store, "Task/p1"]).code == 0)
+    let gone = try scene.run(["get", store, "Task/p1"])
+    #expect(gone.code == 1)
+    #expect(gone.errors.contains("Task/p1"))
+    #expect(try scene.run(["search", store, "milk"]).output == "")
+  }
+
+  @Test func `printf into serve is answered`() throws {
+    let scene = try Scene()
+    let store = try scene.store()
+    let child = try Child(
+      ["-c", "printf '%s\\n' \"$1\" | exec \"$0\" serve \"$2\"", Child.binary,
+        #"{"jsonrpc":"2.0","id":1,"method":"search","params":{"query":"json library"}}"#, store],
+      program: "sh")
+    let answer = try JSON(try child.stream.rest())
+    #expect(answer["id"] == 1)
+    #expect(answer["result"]?["total"] == 0)
+    #expect(try child.exitCode() == 0)
+  }
+
+  @Test func `what one store exports another imports as the same graph`() throws {
+    let scene = try Scene()
+    let store = try scene.store("A", model: Scene.packages)
+    var inserts: [JSON] = [["id": "Section/tweb", "values": ["name": "web"]]]
+    for number in 0..<50 {
+      // Each depends on others before and behind it: references lead both ways through the file.
+      let targets = [number * 7 % 50, number * 3 % 50, (number + 1) % 50]
+      let unique = Set(targets).sorted().map { JSON.string("Package/tp\($0)") }
+      inserts.append([
+        "id": "Package/tp\(number)",
+        "values": [
+          "name": "package \(number) “é” 漢字", "version": "\(number).0", "architecture": "all",
+          "installedSize": number % 3 == 0 ? nil : .integer(Int64(number) << 40),
+          "section": number % 2 == 0 ? "Section/tweb" : nil, "dependsOn": .array(unique),
+        ],
+      ])
+    }
+    let params: JSON = ["insert": .array(inserts)]
+    #expect(try scene.run(["save", store], input: params.text).code == 0)
+    let first = try scene.run(["export", store])
+    #expect(first.code == 0)
+    #expect(try first.lines.count == 51)
+    let file = try scene.write(first.output, to: "export.jsonl")
+    let other = try scene.store("B", model: Scene.packages)
+    #expect(try scene.run(["import", other, file, "--batch", "7"]).code == 0)
+    #expect(try graph(scene.run(["export", other])) == graph(first))
+    let piped = scene.path("C")
+    let made = try scene.run(
+      ["import", piped, "--model", Scene.packages], input: first.output)
+    #expect(made.code == 0, "\(made.errors)")
+    #expect(try graph(scene.run(["export", piped])) == graph(first))
+  }
+
+  /// The objects by name, with names in place of IDs: stores number their objects themselves.
+  private func graph(_ export: Scene.Outcome) throws -> Set<String> {
+    let objects = try export.lines
+    var names: [String: JSON] = [:]
+    for object in objects { names[object["id"]?.string ?? ""] = object["values"]?["name"] }
+    return Set(
+      objects.map { object in
+        var values = object["values"]?.object ?? [:]
+        values["section"] = values["section"].flatMap { names[$0.string ?? ""] }
+        let targets = (values["dependsOn"]?.array ?? []).map { names[$0.string ?? ""]?.text ?? "?" }
+        values["dependsOn"] = .array(targets.sorted().map { .string($0) })
+        let sources = (values["requiredBy"]?.array ?? []).map { names[$0.string ?? ""]?.text ?? "?" }
+        values["requiredBy"] = .array(sources.sorted().map { .string($0) })
+        return JSON.object(values).text
+      })
+  }
+
+  @Test func `an import that refers to nothing known says so`() throws {
+    let scene = try Scene()
+    let store = try scene.store()
+    let outcome = try scene.run(
+      ["import", store],
+      input: #"{"id":"Task/x","values":{"title":"a","group":"Group/nowhere"}}"# + "\n")
+    #expect(outcome.errors.contains("Group/nowhere"), "the reference was dropped in silence")
+  }
+
+  @Test(arguments: [["--help"], ["serve", "--help"], ["help", "fetch"], ["--version"]])
+  func `help and version are on standard output`(words: [String]) throws {
+    let outcome = try Scene().run(words)
+    #expect(outcome.code == 0)
+    #expect(!outcome.output.isEmpty)
+    #expect(outcome.errors == "")
+  }
+
+  @Test(arguments: [
+    ["bogus"], ["serve"], ["fetch"], ["fetch", "store"], ["init", "store"], ["get", "store"],
+    ["serve", "store", "--stdio", "--socket", "s"], ["serve", "store", "--framing", "x"],
+    ["serve", "store", "--in-memory", "--read-only"], ["delete", "store"],
+    ["import", "store", "--batch", "0"], ["serve", "store", "--nonsense"],
+  ])
+  func `wrong usage ends with 64 and touches nothing`(words: [String]) throws {
+    let scene = try Scene()
+    let outcome = try scene.run(words.map { $0 == "store" ? scene.path("store") : $0 })
+    #expect(outcome.code == 64)
+    #expect(outcome.errors.contains("Usage: cordial"))
+    #expect(outcome.output == "")
+    #expect(!scene.exists("store"))
+  }
+
+  @Test func `the examples that help shows work`() throws {
+    let scene = try Scene()
+    let store = try scene.store("Packages.cordial", model: Scene.packages)
+    let outcome = try scene.run([
+      "fetch", store, "Package", "--where", #"section.name == "web""#, "--sort",
+      "-installedSize", "--limit", "5",
+    ])
+    #expect(outcome.code == 0, "\(outcome.errors)")
+  }
+
+  @Test func `an error answer ends with 1`() throws {
+    let scene = try Scene()
+    let store = try scene.store()
+    for words in [
+      ["fetch", store, "Nope"], ["fetch", store, "Task", "--where", "title =="],
+      ["get", store, "Foo"], ["delete", store, "Task/p9"], ["import", store, scene.path("none")],
+    ] {
+      let outcome = try scene.run(words)
+      #expect(outcome.code == 1, "\(words)")
+      #expect(outcome.errors.hasPrefix("cordial: "), "\(words)")
+      #expect(outcome.output == "", "\(words)")
+    }
+  }
+
+  @Test func `the printed protocol is the committed one`() throws {
+    let path = URL(fileURLWithPath: Scene.models).deletingLastPathComponent()
+      .appendingPathComponent("openrpc.json").path
+    guard let data = FileManager.default.contents(atPath: path) else { return }
+    #expect(try Scene().run(["protocol"]).output == String(decoding: data, as: UTF8.self))
+  }
+}
+
+@Suite struct `A store that cannot be opened is one sentence and exit code 1` {
+  private func check(
+    _ words: [String],
+    says: String,
+    in scene: Scene,
+    location: SourceLocation = #_sourceLocation
+  ) throws {
+    let outcome = try scene.run(words)
+    #expect(outcome.code == 1, sourceLocation: location)
+    #expect(outcome.output == "", sourceLocation: location)
+    let lines = outcome.errors.split(separator: "\n")
+    #expect(
+      lines.first?.contains(says) == true && lines.first?.hasPrefix("cordial: ") == true
+        && lines.count <= 2, "\(outcome.errors)", sourceLocation: location)
+  }
+
+  @Test func `a missing one`() throws {
+    let scene = try Scene()
+    try check(["serve", scene.path("none")], says: "There is no store at", in: scene)
+    try check(["fetch", scene.path("none"), "Task"], says: "There is no store at", in: scene)
+    #expect(!scene.exists("none"))
+  }
+
+  @Test func `a folder with other things`() throws {
+    let scene = try Scene()
+    _ = try scene.write("x", to: "other.txt")
+    try check(["serve", scene.folder], says: "no store", in: scene)
+    try check(
+      ["serve", scene.folder, "--model", Scene.todo], says: "no Cordial store", in: scene)
+  }
+
+  @Test func `a file`() throws {
+    let scene = try Scene()
+    let file = try scene.write("x", to: "file")
+    try check(["serve", file, "--model", Scene.todo], says: "is a file", in: scene)
+    try check(["serve", file], says: "file", in: scene)
+  }
+
+  @Test func `a damaged one`() throws {
+    let scene = try Scene()
+    let store = try scene.store()
+    _ = try scene.write(String(repeating: "garbage ", count: 4096), to: "Test.cordial/store.sqlite")
+    try check(["serve", store], says: "store.sqlite", in: scene)
+  }
+
+  @Test func `a model that does not parse`() throws {
+    let scene = try Scene()
+    let garbage = try scene.write("garbage", to: "a.json")
+    let wrong = try scene.write(#"{"name":"x","entities":[{"name":"1"}]}"#, to: "b.json")
+    for model in [garbage, wrong, scene.path("none.json")] {
+      try check(["init", scene.path("S"), "--model", model], says: model, in: scene)
+      try check(["serve", scene.path("S"), "--model", model], says: model, in: scene)
+      #expect(!scene.exists("S"))
+    }
+  }
+
+  @Test func `another model than the store has`() throws {
+    let scene = try Scene()
+    let store = try scene.store()
+    try check(["serve", store, "--model", Scene.packages], says: "Todo", in: scene)
+  }
+
+  @Test func `a store that is read only answers what it can`() throws {
+    let scene = try Scene()
+    let store = try scene.store()
+    let child = try Child(["serve", store, "--read-only"])
+    let peer = Peer(child.stream)
+    #expect(try peer.call("fetch", ["entity": "Task"])["objects"] == [])
+    #expect(try peer.errorCode("save", ["insert": [task("a")]]) == 1404)
+    #expect(try peer.errorCode("delete", ["ids": ["Task/p1"]]) == 1404)
+    #expect(try peer.call("fetch", ["entity": "Task"])["objects"] == [])
+  }
+}

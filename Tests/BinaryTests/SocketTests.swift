@@ -1,0 +1,132 @@
+import Foundation
+import Glibc
+import Testing
+
+@Suite struct `The Unix socket` {
+  @Test func `is for its owner only and gone at the end`() throws {
+    let scene = try Scene()
+    let daemon = try scene.daemon(try scene.store())
+    let attributes = try FileManager.default.attributesOfItem(atPath: daemon.socket)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    #expect(attributes[.type] as? FileAttributeType == .typeSocket)
+    daemon.child.signal(SIGTERM)
+    #expect(try daemon.child.exitCode() == 0)
+    #expect(!scene.exists("s"))
+  }
+
+  @Test func `a leftover one is replaced`() throws {
+    let scene = try Scene()
+    let store = try scene.store()
+    try scene.daemon(store).child.end()
+    #expect(scene.exists("s"))
+    try scene.daemon(store).connect().call("status")
+  }
+
+  @Test func `a live one is refused, and goes on`() throws {
+    let scene = try Scene()
+    let daemon = try scene.daemon(try scene.store())
+    let outcome = try scene.run(["serve", try scene.store("Other"), "--socket", daemon.socket])
+    #expect(outcome.code == 1)
+    #expect(outcome.errors.contains(daemon.socket))
+    try daemon.connect().call("status")
+  }
+
+  @Test func `a second daemon on a store is refused, standard streams are not`() throws {
+    let scene = try Scene()
+    let store = try scene.store()
+    let daemon = try scene.daemon(store)
+    let outcome = try scene.run(["serve", store, "--socket", scene.path("t")])
+    #expect(outcome.code == 1)
+    #expect(outcome.errors.hasPrefix("cordial: "))
+    #expect(!scene.exists("t"))
+    #expect(try scene.run(["serve", store], input: line(1, "status")).code == 0)
+    try daemon.connect().call("status")
+  }
+
+  @Test func `a folder that others may write is refused`() throws {
+    let scene = try Scene()
+    let store = try scene.store()
+    try FileManager.default.createDirectory(
+      atPath: scene.path("open"), withIntermediateDirectories: false)
+    unsafe chmod(scene.path("open"), 0o777)
+    let outcome = try scene.run(["serve", store, "--socket", scene.path("open/s")])
+    #expect(outcome.code == 1)
+    #expect(outcome.errors.contains("open"))
+    #expect(!scene.exists("open/s"))
+  }
+
+  @Test func `a file in its place, a missing folder and a long path are refused`() throws {
+    let scene = try Scene()
+    let store = try scene.store()
+    let file = try scene.write("mine", to: "file")
+    let long = scene.path(String(repeating: "x", count: 120))
+    for path in [file, scene.path("none/s"), long] {
+      let outcome = try scene.run(["serve", store, "--socket", path])
+      #expect(outcome.code == 1)
+      #expect(outcome.errors.hasPrefix("cordial: "))
+    }
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == "mine")
+  }
+
+  @Test func `a half-closed connection is answered, then ends`() throws {
+    let scene = try Scene()
+    let peer = try scene.daemon(try scene.store()).connect()
+    for number in 1...100 { try peer.send(body: String(line(number, "status").dropLast())) }
+    peer.stream.endInput()
+    for number in 1...100 { #expect(try peer.message()?["id"]?.integer == number) }
+    #expect(try peer.message() == nil)
+  }
+
+  @Test func `bytes of no framing are -32700, and the connection ends`() throws {
+    let scene = try Scene()
+    let daemon = try scene.daemon(try scene.store())
+    let peer = try daemon.connect()
+    try peer.stream.send("GET / HTTP/1.1\r\n\r\n")
+    #expect(try peer.message()?["error"]?["code"] == -32700)
+    #expect(try peer.message() == nil)
+    try daemon.connect().call("status")
+  }
+
+  @Test func `exit ends its connection, not the process`() throws {
+    let scene = try Scene()
+    let daemon = try scene.daemon(try scene.store())
+    let peer = try daemon.connect(hasHeaders: true)
+    try peer.call("initialize", ["processId": nil, "capabilities": [:]])
+    try peer.notify("exit")
+    #expect(try peer.message() == nil)
+    try daemon.connect().call("status")
+  }
+
+  @Test func `a signal ends it with 0 after what was read is answered`() throws {
+    let scene = try Scene()
+    let daemon = try scene.daemon(try scene.store())
+    let peer = try daemon.connect()
+    let saved = try peer.request("save", ["insert": .array((0..<2000).map { task("t\($0)") })])
+    let counted = try peer.request("fetch", ["entity": "Task", "result": "count"])
+    _ = try peer.answer(saved)
+    daemon.child.signal(SIGTERM)
+    #expect(try peer.answer(counted)["result"]?["count"] == 2000)
+    #expect(try peer.message() == nil)
+    #expect(try daemon.child.exitCode() == 0)
+  }
+
+  @Test func `the commands of the program take it in place of the store`() throws {
+    let scene = try Scene()
+    let daemon = try scene.daemon(try scene.store())
+    let params: JSON = ["insert": [task("over the socket")]]
+    #expect(try scene.run(["save", daemon.socket], input: params.text).code == 0)
+    #expect(try scene.run(["fetch", daemon.socket, "Task"]).lines.count == 1)
+    #expect(try scene.run(["search", daemon.socket, "socket"]).lines.count == 1)
+  }
+
+  @Test func `a thousand connections are served at once`() throws {
+    var limit = rlimit()
+    unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    guard limit.rlim_cur > 1500 else { return }
+    let scene = try Scene()
+    let daemon = try scene.daemon(try scene.store())
+    let peers = try (0..<1000).map { _ in try daemon.connect() }
+    for peer in peers { try peer.request("status") }
+    for peer in peers { #expect(try peer.answer(1)["result"] != nil) }
+  }
+}
