@@ -221,7 +221,7 @@ import Testing
     let scene = try Scene()
     let store = try scene.store()
     let child = try Child(["serve", store, "--read-only"])
-    let peer = Peer(child.stream)
+    let peer = Peer(child)
     #expect(try peer.call("fetch", ["entity": "Task"])["objects"] == [])
     #expect(try peer.errorCode("save", ["insert": [task("a")]]) == 1404)
     #expect(try peer.errorCode("delete", ["ids": ["Task/p1"]]) == 1404)

@@ -3,7 +3,7 @@ import Testing
 @Suite struct `Framing and lifecycle` {
   /// Initialize and what follows it.
   private func begin(_ child: Child) throws -> Peer {
-    let peer = Peer(child.stream, hasHeaders: true)
+    let peer = Peer(child, hasHeaders: true)
     let result = try peer.call("initialize", ["processId": nil, "capabilities": [:]])
     #expect(result["serverInfo"]?["name"] == "cordial")
     #expect(result["capabilities"]?["cordial"]?["limits"]?["messageBytesMax"] != nil)
@@ -44,7 +44,7 @@ import Testing
   @Test func `a request before initialize is -32002, a notification nothing`() throws {
     let scene = try Scene()
     let child = try Child(["serve", try scene.store()])
-    let peer = Peer(child.stream, hasHeaders: true)
+    let peer = Peer(child, hasHeaders: true)
     try peer.notify("nonsense")
     #expect(try peer.errorCode("fetch", ["entity": "Task"]) == -32002)
     #expect(try peer.errorCode("shutdown") == -32002)
@@ -79,7 +79,7 @@ import Testing
     ] {
       try child.stream.send(Peer.frame(body, hasHeaders: true))
     }
-    let peer = Peer(child.stream, hasHeaders: true)
+    let peer = Peer(child, hasHeaders: true)
     var ids: [JSON?] = []
     while let message = try peer.message() { ids.append(message["id"]) }
     #expect(ids == [1, 2, 3], "everything read is answered, initialize first")
@@ -110,7 +110,7 @@ import Testing
     let scene = try Scene()
     let child = try Child(["serve", try scene.store()])
     do { try child.stream.send(header) } catch is Failure {}
-    let peer = Peer(child.stream, hasHeaders: true)
+    let peer = Peer(child, hasHeaders: true)
     let answer = try peer.message()
     #expect(answer?["error"]?["code"] == -32700)
     #expect(answer?["id"] == .null)
@@ -135,7 +135,7 @@ import Testing
   private func play(hasHeaders: Bool, byByte: Bool) throws -> [String] {
     let scene = try Scene()
     let child = try Child(["serve", try scene.store()])
-    let peer = Peer(child.stream, hasHeaders: hasHeaders)
+    let peer = Peer(child, hasHeaders: hasHeaders)
     var answers: [String] = []
     for body in Self.script {
       let bytes = Array(Peer.frame(body, hasHeaders: hasHeaders).utf8)
@@ -266,7 +266,7 @@ import Testing
     let scene = try Scene()
     let child = try Child(["serve", try scene.store()])
     // Chosen by the first bytes, so that a malformed first line can't choose.
-    try Peer(child.stream).call("status")
+    try Peer(child).call("status")
     for (text, code) in Self.rows {
       let shown = text.prefix(90)
       try child.stream.send(text + "\n" + line(99, "fetch", ["entity": "Task"]))
@@ -293,7 +293,7 @@ import Testing
       try child.stream.send(text)
       #expect(try JSON(try child.stream.line() ?? "null")["error"]?["code"] == -32700)
     }
-    try Peer(child.stream).call("status")
+    try Peer(child).call("status")
   }
 
   @Test func `other first bytes are -32700, then on at the next line`() throws {
@@ -320,7 +320,7 @@ import Testing
     let scene = try Scene()
     let child = try Child(["serve", try scene.store()])
     let long = String(repeating: "x", count: 1 << 20)
-    let peer = Peer(child.stream)
+    let peer = Peer(child)
     let rows: [(String, JSON)] = [
       ("fetch", ["entity": .string(long)]), ("fetch", ["ids": [.string(long)]]),
       (long, [:]), ("unobserve", ["subscription": .string(long)]),

@@ -222,6 +222,7 @@ import Testing
     var views: [String: View] = [:]
     var names: [String] = []
     var position: JSON?
+    var isBroken = false
     for fetch in fetches {
       let observed = try reader.call("observe", ["fetch": fetch])
       names.append(observed["subscription"]?.string ?? "")
@@ -245,7 +246,10 @@ import Testing
       }
       try reader.call("observe/flush")
       for changes in reader.takeNotifications().compactMap({ $0["params"] }) {
-        #expect(changes["from"] == position, "seed \(seed), step \(step)")
+        if !isBroken, changes["from"] != position {
+          isBroken = true
+          Issue.record("seed \(seed), step \(step): a gap before \(changes.text.prefix(200))")
+        }
         position = changes["token"]
         for update in changes["updates"]?.array ?? [] {
           try views[update["subscription"]?.string ?? ""]?.apply(update: update)
@@ -253,9 +257,14 @@ import Testing
       }
       for (name, fetch) in zip(names, fetches) {
         let fresh = try reader.call("fetch", fetch)["objects"]
-        #expect(
-          views[name].map { .array($0.objects) } == fresh,
-          "seed \(seed), step \(step), \(fetch.text), after \(params.text)")
+        guard let view = views[name].map({ JSON.array($0.objects) }), view != fresh else { continue }
+        Issue.record(
+          """
+          seed \(seed), step \(step), \(fetch.text), after \(params.text)
+          applied: \(view.text)
+          fetched: \(fresh?.text ?? "nothing")
+          """)
+        return
       }
     }
   }

@@ -6,9 +6,18 @@ final class Peer {
   /// Notifications that came before an answer.
   private(set) var notifications: [JSON] = []
 
-  init(_ stream: ByteStream, hasHeaders: Bool = false) {
+  /// The process, which would be killed if nobody held it.
+  private let owner: Child
+
+  init(_ stream: ByteStream, of owner: Child, hasHeaders: Bool = false) {
     self.stream = stream
+    self.owner = owner
     self.hasHeaders = hasHeaders
+  }
+
+  /// A client at the standard streams of a process.
+  convenience init(_ child: Child, hasHeaders: Bool = false) {
+    self.init(child.stream, of: child, hasHeaders: hasHeaders)
   }
 
   /// The bytes of a message.

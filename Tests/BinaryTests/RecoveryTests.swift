@@ -8,7 +8,7 @@ import Testing
     let scene = try Scene()
     let store = try scene.store()
     let child = try Child(["serve", store])
-    let peer = Peer(child.stream)
+    let peer = Peer(child)
     // Many saves are under way; how many were answered at the kill differs from round to round.
     var sent = 0
     for _ in 0..<40 {
@@ -24,7 +24,7 @@ import Testing
       // What was on its way in the pipe was acknowledged too; a cut line was not.
       do { acknowledged = max(acknowledged, try JSON(text)["id"]?.integer ?? 0) } catch {}
     }
-    let again = Peer(try Child(["serve", store]).stream)
+    let again = Peer(try Child(["serve", store]))
     let count = try again.call("fetch", ["entity": "Task", "result": "count"])["count"]?.integer ?? 0
     #expect(count >= acknowledged * 20)
     #expect(count % 20 == 0, "a save is all or nothing")
@@ -106,7 +106,7 @@ struct `A foreign SQLite client` {
     let scene = try Scene()
     let store = try scene.store()
     let child = try Child(["serve", store])
-    try check(store, Peer(child.stream))
+    try check(store, Peer(child))
   }
 
   @Test func `is heard over a socket`() throws {
@@ -120,7 +120,7 @@ struct `A foreign SQLite client` {
     let scene = try Scene()
     let store = try scene.store()
     try sql(store, "INSERT INTO Task(title, priority, completed, myDay) VALUES('alone',1,0,0)")
-    let peer = Peer(try Child(["serve", store]).stream)
+    let peer = Peer(try Child(["serve", store]))
     let fetched = try peer.call("fetch", ["entity": "Task"])
     #expect(fetched["objects"]?[0]?["values"]?["title"] == "alone")
     #expect(try peer.call("search", ["query": "alone", "at": fetched["token"] ?? .null])["total"] == 1)

@@ -86,7 +86,7 @@ struct Daemon {
   let socket: String
 
   func connect(hasHeaders: Bool = false) throws -> Peer {
-    Peer(try ByteStream.connect(socket), hasHeaders: hasHeaders)
+    Peer(try ByteStream.connect(socket), of: child, hasHeaders: hasHeaders)
   }
 }
 

@@ -115,7 +115,7 @@ import Testing
   func `a signal ends it with 0 after what was read is answered`(number: Int32) throws {
     let scene = try Scene()
     let child = try Child(["serve", try scene.store()])
-    let peer = Peer(child.stream)
+    let peer = Peer(child)
     try peer.call("status")
     let last = try peer.request("save", ["insert": .array((0..<2000).map { task("t\($0)") })])
     let seen = try peer.request("fetch", ["entity": "Task", "result": "count"])
@@ -131,7 +131,7 @@ import Testing
   @Test func `idle input and a signal end a terminal session too`() throws {
     let scene = try Scene()
     let child = try Child(["serve", try scene.store()])
-    try Peer(child.stream).call("status")
+    try Peer(child).call("status")
     child.signal(15)
     #expect(try child.exitCode() == 0)
   }
@@ -152,7 +152,7 @@ import Testing
 
   @Test func `a killed process leaves a store in memory that the next one sweeps`() throws {
     let child = try Child(["serve", "x", "--in-memory", "--model", Scene.todo])
-    try Peer(child.stream).call("status")
+    try Peer(child).call("status")
     #expect(try memoryStores().contains { $0.contains("-\(child.process)-") })
     child.end()
     _ = try Scene().run(["serve", "x", "--in-memory", "--model", Scene.todo])
@@ -187,8 +187,8 @@ import Testing
     let store = try scene.store()
     let first = try Child(["serve", store])
     let second = try Child(["serve", store])
-    let one = Peer(first.stream)
-    let two = Peer(second.stream)
+    let one = Peer(first)
+    let two = Peer(second)
     let observed = try one.call("observe", ["fetch": ["entity": "Task"]])
     try two.call("observe", ["fetch": ["entity": "Task"]])
     let saved = try two.call("save", ["insert": [task("from two")], "author": "two"])

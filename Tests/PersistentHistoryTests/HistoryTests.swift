@@ -189,7 +189,8 @@ import Testing
   /// Numbers of any bits, and those beside what is round.
   private static func doubles(_ random: inout SplitMix64) -> [Double] {
     var numbers: [Double] = [
-      0.1, 1 / 3.0, 1e300, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .leastNormalMagnitude, 2.5, -1,
+      0.1, 1 / 3.0, 1e300, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .leastNormalMagnitude,
+      2.5, -1,
       9_007_199_254_740_994, 1e15, 1e16, 123456789012345680, 0.30000000000000004, 1e-7, 1e21,
     ]
     while numbers.count < 60 {

@@ -1,0 +1,42 @@
+import CSpotlight
+
+/// One token as the tokenizer cuts it; offsets are in bytes.
+struct CutToken: Equatable {
+  let bytes: [UInt8]
+  let start: Int
+  let end: Int
+  /// Whether it stands at the place of the token before it.
+  let isColocated: Bool
+
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+/// Cuts bytes as the index does, or as it does with a query.
+func cut(_ bytes: [UInt8], isQuery: Bool = false) -> [CutToken] {
+  var tokens: [CutToken] = []
+  bytes.withUnsafeBufferPointer { buffer in
+    buffer.withMemoryRebound(to: CChar.self) { characters in
+      withUnsafeMutablePointer(to: &tokens) { list in
+        _ = spotlight_tokenize(
+          characters.baseAddress,
+          Int32(characters.count),
+          isQuery ? Int32(SPOTLIGHT_QUERY) : 0,
+          list
+        ) { context, token, length, start, end, isColocated in
+          guard let context, let token else { return 0 }
+          let bytes = Array(UnsafeRawBufferPointer(start: token, count: Int(length)))
+          context.assumingMemoryBound(to: [CutToken].self).pointee.append(
+            CutToken(bytes: bytes, start: Int(start), end: Int(end), isColocated: isColocated)
+          )
+          return 0
+        }
+      }
+    }
+  }
+  return tokens
+}
+
+/// Cuts a text as the index does, or as it does with a query.
+func cut(_ text: String, isQuery: Bool = false) -> [CutToken] {
+  cut(Array(text.utf8), isQuery: isQuery)
+}

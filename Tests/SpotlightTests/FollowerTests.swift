@@ -1,0 +1,307 @@
+import CordialService
+import CordialValues
+import Foundation
+import GRDB
+import JSON
+import ObjectModel
+import PersistentStore
+import Spotlight
+import TestStores
+import Testing
+
+@Suite struct `The index follows the log` {
+  private func commit(_ index: TestIndex, _ number: Int64, _ title: String?) {
+    index.commit([number: title.map { (body: nil, title: $0) }])
+  }
+
+  @Test func `updates replace, deletes go, in one catching up or many`() async throws {
+    for step in [1, 2, 100] {
+      let index = try TestIndex()
+      let history: [(Int64, String?)] = [
+        (1, "milk"), (2, "bread"), (1, "oat milk"), (3, "milk"), (2, nil), (3, nil), (3, "eggs"),
+        (2, "bread milk"), (9, nil),
+      ]
+      for (place, (number, title)) in history.enumerated() {
+        commit(index, number, title)
+        if place % step == 0 { #expect(await index.catchUp()) }
+      }
+      #expect(await index.catchUp())
+      #expect(try index.found("milk") == [1, 2])
+      #expect(try index.found("bread") == [2])
+      #expect(try index.found("eggs") == [3])
+      #expect(index.index.status.documents == 3)
+      #expect(index.index.status.state == .ready)
+      #expect(index.index.status.token?.number == index.library.newest)
+    }
+  }
+
+  @Test func `a large batch is taken in portions, from where the last one ended`() async throws {
+    let index = try TestIndex()
+    commit(index, 1, "first")
+    #expect(await index.catchUp())
+    index.library.state.withLock { $0.changesMax = 7 }
+    for number in 2...100 as ClosedRange<Int64> { commit(index, number, "word\(number % 10)") }
+    #expect(await index.catchUp())
+    #expect(try index.found("word3").count == 10)
+    index.library.state.withLock { state in
+      #expect(state.wholeReadings == 1)
+      #expect(state.batches >= 14)
+    }
+  }
+
+  @Test func `what is gone is no word of any document`() async throws {
+    let index = try TestIndex()
+    commit(index, 1, "milk")
+    #expect(await index.catchUp())
+    commit(index, 1, "bread")
+    #expect(await index.catchUp())
+    let result = try index.result("milk")
+    #expect(result.total == 0)
+    #expect(result.missing == ["milk"])
+  }
+
+  @Test func `a position that the store does not know means starting over`() async throws {
+    let index = try TestIndex()
+    for number in 1...5 as ClosedRange<Int64> { commit(index, number, "old") }
+    #expect(await index.catchUp())
+    // The store was put back from a copy: other commits under the same numbers.
+    index.library.state.withLock { state in
+      state.generation += 1
+      state.commits = [[]]
+      state.objects = [:]
+    }
+    commit(index, 2, "new")
+    #expect(await index.catchUp())
+    #expect(try index.found("old") == [])
+    #expect(try index.found("new") == [2])
+    #expect(index.index.status.documents == 1)
+  }
+
+  @Test func `opened again, it goes on where it was`() async throws {
+    let first = try TestIndex()
+    for number in 1...5 as ClosedRange<Int64> { commit(first, number, "milk") }
+    #expect(await first.catchUp())
+    first.index.stop()
+    commit(first, 3, nil)
+    commit(first, 6, "milk bread")
+    let second = try TestIndex(first.library, in: first.folder)
+    #expect(await second.catchUp())
+    #expect(try second.found("milk") == [1, 2, 4, 5, 6])
+    #expect(second.library.state.withLock { $0.wholeReadings } == 1)
+    #expect(second.index.status.documents == 5)
+  }
+
+  @Test func `another model makes it anew`() async throws {
+    let first = try TestIndex()
+    commit(first, 1, "milk")
+    #expect(await first.catchUp())
+    first.index.stop()
+    let library = first.library
+    let model = TestIndex.model.replacing(#""title": 2"#, with: #""title": 3"#)
+    let second = SearchIndex(
+      path: first.folder.path + "/index.sqlite",
+      model: try ModelDocument.parse(Array(model.utf8).span),
+      makeSource: { LibraryReader(library) }
+    )
+    second.follow()
+    let reached = await withCheckedContinuation { continuation in
+      _ = second.whenReached(1) { continuation.resume(returning: $0) }
+    }
+    #expect(reached)
+    #expect(library.state.withLock { $0.wholeReadings } == 2)
+    second.stop()
+  }
+
+  // MARK: Damage
+
+  @Test(arguments: ["no database", "", "half", "middle"])
+  func `a damaged file is made anew`(damage: String) async throws {
+    let first = try TestIndex()
+    for number in 1...400 as ClosedRange<Int64> { commit(first, number, "milk word\(number)") }
+    #expect(await first.catchUp())
+    first.index.stop()
+    let path = first.folder.path + "/index.sqlite"
+    // Brings everything into the one file.
+    let queue = try DatabaseQueue(path: path)
+    try queue.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+    try queue.close()
+    for suffix in ["-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
+      try FileManager.default.removeItem(atPath: path + suffix)
+    }
+    var data = try Data(contentsOf: URL(fileURLWithPath: path))
+    switch damage {
+    case "half": data = data.prefix(data.count / 2)
+    case "middle": data.replaceSubrange(4096..<data.count, with: Data(count: data.count - 4096))
+    default: data = Data(String(repeating: damage, count: 1000).utf8)
+    }
+    try data.write(to: URL(fileURLWithPath: path))
+    commit(first, 1, "bread")
+    let second = try TestIndex(first.library, in: first.folder)
+    #expect(await second.catchUp())
+    #expect(try second.found("milk").count == 399)
+    #expect(try second.found("bread") == [1])
+  }
+
+  /// What a killed process leaves is what its files held at that moment.
+  @Test func `a copy of the files at any moment catches up`() async throws {
+    let first = try TestIndex()
+    var copies: [TestFolder] = []
+    for round in 1...5 as ClosedRange<Int64> {
+      for number in 1...10 as ClosedRange<Int64> {
+        commit(first, number, (number + round) % 4 == 0 ? nil : "milk round\(round)")
+      }
+      #expect(await first.catchUp())
+      let copy = try TestFolder()
+      for name in try FileManager.default.contentsOfDirectory(atPath: first.folder.path)
+      where !name.hasSuffix("-shm") {
+        try FileManager.default.copyItem(
+          atPath: first.folder.path + "/" + name,
+          toPath: copy.path + "/" + name
+        )
+      }
+      copies.append(copy)
+    }
+    commit(first, 1, "last")
+    #expect(await first.catchUp())
+    let expected = try first.result("milk OR last").hits.map(\.key)
+    for copy in copies {
+      let other = try TestIndex(first.library, in: copy)
+      #expect(await other.catchUp())
+      #expect(try other.result("milk OR last").hits.map(\.key) == expected)
+      #expect(other.index.status.documents == first.index.status.documents)
+    }
+    #expect(first.library.state.withLock { $0.wholeReadings } == 1)
+  }
+
+  @Test func `after a failure the next try goes on`() async throws {
+    let index = try TestIndex()
+    commit(index, 1, "milk")
+    #expect(await index.catchUp())
+    index.library.state.withLock { $0.failures = 1 }
+    commit(index, 2, "milk")
+    #expect(await !index.catchUp())
+    #expect(index.index.status.state == .failed)
+    #expect(index.index.status.failure != nil)
+    // What was indexed is still found.
+    #expect(try index.found("milk") == [1])
+    let newest = index.library.newest
+    index.index.follow()
+    var reached = false
+    // A wait that begins before the next try still says that the last one failed.
+    for _ in 0..<10_000 where !reached {
+      reached = await withCheckedContinuation { continuation in
+        _ = index.index.whenReached(newest) { continuation.resume(returning: $0) }
+      }
+      await Task.yield()
+    }
+    #expect(reached)
+    #expect(try index.found("milk") == [1, 2])
+    #expect(index.index.status.state == .ready)
+  }
+
+  @Test func `who waits is told when it stops`() async throws {
+    let index = try TestIndex()
+    commit(index, 1, "milk")
+    #expect(await index.catchUp())
+    let opened = index.index
+    let reached = await withCheckedContinuation { continuation in
+      _ = opened.whenReached(99) { continuation.resume(returning: $0) }
+      opened.stop()
+    }
+    #expect(!reached)
+    let given = await withCheckedContinuation { continuation in
+      let waiter = try? #require(opened.whenReached(99) { continuation.resume(returning: $0) })
+      if let waiter { opened.giveUp(waiter) }
+    }
+    #expect(!given)
+  }
+}
+
+@Suite struct `The index of a store` {
+  private static let model = """
+    {"name": "Notes", "version": "1", "entities": [
+      {"name": "Note", "attributes": [
+        {"name": "title", "type": "string", "optional": true},
+        {"name": "body", "type": "string", "optional": true},
+        {"name": "secret", "type": "string", "optional": true},
+        {"name": "count", "type": "int64", "optional": true}],
+       "spotlight": {"displayName": "title", "attributes": {"body": 0.5}}},
+      {"name": "Hidden", "attributes": [{"name": "title", "type": "string", "optional": true}]}]}
+    """
+  private let store: TestStore
+  private let index: SearchIndex
+
+  init() throws {
+    let store = try TestStore(Self.model)
+    self.store = store
+    let opened = store.store
+    index = SearchIndex(
+      path: opened.container.indexPath,
+      model: opened.model,
+      makeSource: { try StoreDocuments(store: opened, layout: IndexLayout(opened.model)) }
+    )
+  }
+
+  /// The IDs that a query finds once the index has the newest commit.
+  private func found(_ query: String) async throws -> [String] {
+    let newest = try store.snapshot { $0.head.number }
+    index.follow()
+    let reached = await withCheckedContinuation { continuation in
+      _ = index.whenReached(newest) { continuation.resume(returning: $0) }
+    }
+    #expect(reached)
+    let result = try index.makeSearcher().snapshot { snapshot in
+      #expect(snapshot.token.number == newest)
+      return try snapshot.search(
+        SearchRequest(
+          query: query,
+          entities: nil,
+          isPrefix: false,
+          offset: 0,
+          limit: 100,
+          wordsMax: 64
+        ),
+        without: []
+      )
+    }
+    return try store.snapshot { snapshot in
+      try result.hits.map { try snapshot.wrappedID($0.key).description }
+    }
+  }
+
+  @Test func `finds what was saved, as it is now`() async throws {
+    #expect(try await found("milk") == [])
+    try await store.save(
+      """
+      {"insert":[{"id":"Note/t1","values":{"title":"Milk","body":"oat","secret":"hush"}},
+        {"id":"Note/t2","values":{"body":"milk"}},{"id":"Hidden/t1","values":{"title":"milk"}}]}
+      """
+    )
+    #expect(try await found("milk") == ["Note/p1", "Note/p2"])
+    #expect(try await found("hush") == [])
+    try await store.save(#"{"update":[{"id":"Note/p1","values":{"title":"Bread","count":1}}]}"#)
+    try await store.save(#"{"update":[{"id":"Note/p2","values":{"count":2}}]}"#)
+    #expect(try await found("milk") == ["Note/p2"])
+    #expect(try await found("bread oat") == ["Note/p1"])
+    try store.foreign("UPDATE Note SET body = 'tea' WHERE _id = 2; DELETE FROM Note WHERE _id = 1")
+    try await store.seal()
+    #expect(try await found("milk OR bread") == [])
+    #expect(try await found("tea") == ["Note/p2"])
+    try await store.save(#"{"delete":["Note/p2"]}"#)
+    #expect(try await found("tea") == [])
+    #expect(index.status.documents == 0)
+    index.stop()
+  }
+
+  @Test func `a row that replaces another is indexed anew`() async throws {
+    try await store.save(#"{"insert":[{"id":"Note/t1","values":{"title":"milk"}}]}"#)
+    #expect(try await found("milk") == ["Note/p1"])
+    try store.foreign("INSERT OR REPLACE INTO Note(_id, title) VALUES (1, 'bread')")
+    try await store.seal()
+    #expect(try await found("milk") == [])
+    #expect(try await found("bread") == ["Note/p1"])
+    index.stop()
+  }
+}

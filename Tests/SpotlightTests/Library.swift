@@ -1,0 +1,185 @@
+import CordialValues
+import Foundation
+import GRDB
+import ObjectModel
+import Spotlight
+import Synchronization
+import TestStores
+
+/// What the index follows in a test: objects by key and the commits that changed them.
+final class Library: Sendable {
+  struct State {
+    var generation: UInt32 = 1
+    /// The keys that each commit changed; commit 0 made the library.
+    var commits: [[ObjectKey]] = [[]]
+    var objects: [ObjectKey: [String?]] = [:]
+    var wholeReadings = 0
+    var batches = 0
+    /// How many of the next readings fail.
+    var failures = 0
+    var changesMax = Int.max
+  }
+
+  let state = Mutex(State())
+
+  struct Failure: Error {}
+
+  /// Commits texts of objects, nil for those that go.
+  func commit(_ changes: [(ObjectKey, [String?]?)]) {
+    state.withLock { state in
+      for (key, texts) in changes { state.objects[key] = texts }
+      state.commits.append(changes.map(\.0))
+    }
+  }
+
+  var newest: Int64 { state.withLock { Int64($0.commits.count - 1) } }
+
+  fileprivate static func token(_ number: Int, _ state: State) -> StoreToken {
+    StoreToken(
+      generation: state.generation,
+      number: Int64(number),
+      mark: UInt32(number) &* 2_654_435_761 &+ state.generation
+    )
+  }
+}
+
+/// One connection to a library.
+final class LibraryReader: DocumentSource {
+  private let library: Library
+
+  init(_ library: Library) {
+    self.library = library
+  }
+
+  func batch(after token: StoreToken) throws -> IndexBatch? {
+    try library.state.withLock { state in
+      if state.failures > 0 {
+        state.failures -= 1
+        throw Library.Failure()
+      }
+      let from = Int(token.number)
+      guard state.commits.indices.contains(from), Library.token(from, state) == token else {
+        return nil
+      }
+      state.batches += 1
+      var through = from
+      var keys: Set<ObjectKey> = []
+      while through + 1 < state.commits.count, keys.count < state.changesMax {
+        through += 1
+        keys.formUnion(state.commits[through])
+      }
+      return IndexBatch(
+        through: Library.token(through, state),
+        behind: Int64(state.commits.count - 1 - through),
+        documents: keys.sorted().map {
+          IndexedDocument(key: $0, texts: state.objects[$0], isNew: false)
+        }
+      )
+    }
+  }
+
+  func everything(_ take: ([IndexedDocument]) throws -> Void) throws -> StoreToken {
+    let (documents, token) = library.state.withLock { state in
+      state.wholeReadings += 1
+      return (
+        state.objects.sorted { $0.key < $1.key }.map {
+          IndexedDocument(key: $0.key, texts: $0.value, isNew: true)
+        }, Library.token(state.commits.count - 1, state)
+      )
+    }
+    for start in stride(from: 0, to: documents.count, by: 3) {
+      try take(Array(documents[start..<min(start + 3, documents.count)]))
+    }
+    return token
+  }
+}
+
+/// An index of a library, in a folder of its own.
+final class TestIndex {
+  /// Notes with a body and a title, and cards with a name; titles count twice.
+  static let model = """
+    {"name": "Notes", "version": "1", "entities": [
+      {"name": "Note", "attributes": [
+        {"name": "body", "type": "string", "optional": true},
+        {"name": "title", "type": "string", "optional": true}],
+       "spotlight": {"displayName": "title", "attributes": {"title": 2, "body": 1}}},
+      {"name": "Plain", "attributes": [{"name": "title", "type": "string", "optional": true}]},
+      {"name": "Card", "attributes": [{"name": "name", "type": "string", "optional": true}],
+       "spotlight": {"displayName": "name"}}]}
+    """
+
+  let folder: TestFolder
+  let library: Library
+  let index: SearchIndex
+  private var searcher: IndexSearcher?
+
+  init(_ library: Library = Library(), in folder: TestFolder? = nil) throws {
+    let folder = try folder ?? TestFolder()
+    self.folder = folder
+    self.library = library
+    index = SearchIndex(
+      path: folder.path + "/index.sqlite",
+      model: try ModelDocument.parse(Array(Self.model.utf8).span),
+      makeSource: { LibraryReader(library) }
+    )
+  }
+
+  deinit {
+    index.stop()
+  }
+
+  static func note(_ number: Int64) -> ObjectKey { ObjectKey(entity: 1, object: number) }
+
+  static func card(_ number: Int64) -> ObjectKey { ObjectKey(entity: 3, object: number) }
+
+  /// Commits notes by number: body and title.
+  func commit(_ notes: [Int64: (body: String?, title: String?)?]) {
+    library.commit(
+      notes.sorted { $0.key < $1.key }.map { number, note in
+        (Self.note(number), note.map { [$0.body, $0.title] })
+      }
+    )
+  }
+
+  /// Has the index follow, and answers whether it came up to the newest commit.
+  @discardableResult
+  func catchUp() async -> Bool {
+    let newest = library.newest
+    index.follow()
+    return await withCheckedContinuation { continuation in
+      _ = index.whenReached(newest) { continuation.resume(returning: $0) }
+    }
+  }
+
+  func result(
+    _ query: String,
+    entities: Set<Int>? = nil,
+    prefix: Bool = false,
+    offset: Int = 0,
+    limit: Int = 1000,
+    without gone: Set<ObjectKey> = []
+  ) throws -> SearchResult {
+    let searcher = try self.searcher ?? index.makeSearcher()
+    self.searcher = searcher
+    return try searcher.snapshot { snapshot in
+      try snapshot.search(
+        SearchRequest(
+          query: query,
+          entities: entities,
+          isPrefix: prefix,
+          offset: offset,
+          limit: limit,
+          wordsMax: 64
+        ),
+        without: gone
+      )
+    }
+  }
+
+  /// The numbers of the notes that a query finds, ascending; the total has to say the same.
+  func found(_ query: String, prefix: Bool = false) throws -> [Int64] {
+    let result = try result(query, prefix: prefix)
+    guard result.total == result.hits.count else { throw Library.Failure() }
+    return result.hits.filter { $0.key.entity == 1 }.map(\.key.object).sorted()
+  }
+}

@@ -1,0 +1,157 @@
+import CordialValues
+import Foundation
+import Spotlight
+import TestSeeds
+import Testing
+
+@Suite struct `Hits stand by score, then by ID` {
+  private struct Document {
+    let key: ObjectKey
+    /// Each with its weight.
+    let fields: [(words: [String], weight: Double)]
+
+    var length: Int { fields.reduce(0) { $0 + $1.words.count } }
+  }
+
+  /// BM25 as Ranking.c has it, over every document.
+  private func ranked(_ groups: [[String]], _ documents: [Document]) -> [(ObjectKey, Double)] {
+    let words = groups.flatMap { $0 }
+    let all = Double(documents.count)
+    let average = Double(documents.reduce(0) { $0 + $1.length }) / all
+    let frequencies = words.map { word in
+      let count = Double(
+        documents.count { document in document.fields.contains { $0.words.contains(word) } }
+      )
+      return max(0.01, log((all - count + 0.5) / (count + 0.5)))
+    }
+    let hits = documents.filter { document in
+      groups.allSatisfy { group in
+        group.contains { word in document.fields.contains { $0.words.contains(word) } }
+      }
+    }
+    return hits.map { document in
+      let norm = 1.2 * (1 - 0.75 + 0.75 * Double(document.length) / average)
+      var total = 0.0
+      for (word, frequency) in zip(words, frequencies) {
+        let weighted = document.fields.reduce(0) { sum, field in
+          sum + field.weight * Double(field.words.count { $0 == word })
+        }
+        if weighted > 0 { total += frequency * weighted * (1.2 + 1) / (weighted + norm) }
+      }
+      return (document.key, total)
+    }.sorted { $0.1 == $1.1 ? $0.0 < $1.0 : $0.1 > $1.1 }
+  }
+
+  @Test(arguments: Seeds.first(20))
+  func `as reckoned over all documents`(seed: UInt64) async throws {
+    var random = SplitMix64(seed: seed)
+    let vocabulary = ["a", "b", "c", "d", "e", "f", "g", "h"]
+    func words(_ count: Int) -> [String] {
+      (0..<random.below(count)).map { _ in
+        vocabulary[min(random.below(8), random.below(8))]
+      }
+    }
+    let index = try TestIndex()
+    var documents: [ObjectKey: Document] = [:]
+    for _ in 0..<6 {
+      var changes: [(ObjectKey, [String?]?)] = []
+      for _ in 0..<12 {
+        let isNote = random.oneIn(2)
+        let number = Int64(1 + random.below(25))
+        let key = isNote ? TestIndex.note(number) : TestIndex.card(number)
+        guard !changes.contains(where: { $0.0 == key }) else { continue }
+        if random.oneIn(5) {
+          documents[key] = nil
+          changes.append((key, nil))
+          continue
+        }
+        let fields =
+          isNote
+          ? [(words: words(10), weight: 1.0), (words: words(4), weight: 2.0)]
+          : [(words: words(5), weight: 1.0)]
+        documents[key] = Document(key: key, fields: fields)
+        changes.append((key, fields.map { $0.words.joined(separator: " ") }))
+      }
+      index.library.commit(changes)
+      if random.oneIn(2) { #expect(await index.catchUp()) }
+    }
+    #expect(await index.catchUp())
+    let all = documents.values.sorted { $0.key < $1.key }
+    for _ in 0..<20 {
+      let groups = (0..<1 + random.below(3)).map { _ in
+        (0..<1 + random.below(2)).map { _ in random.pick(vocabulary) }
+      }
+      let query = groups.map { $0.joined(separator: " OR ") }.joined(separator: " ")
+      let expected = ranked(groups, all)
+      let result = try index.result(query)
+      let note: Comment = "\(query); \(Seeds.repeating(seed))"
+      #expect(result.total == expected.count, note)
+      #expect(result.hits.map(\.key) == expected.map(\.0), note)
+      for (hit, (_, score)) in zip(result.hits, expected) {
+        #expect(abs(hit.score - score) < 1e-9, note)
+      }
+    }
+  }
+
+  @Test func `equal hits stand by entity and number, in every window`() async throws {
+    let index = try TestIndex()
+    var keys: [ObjectKey] = []
+    for number in [30, 4, 12, 7, 1, 25, 9] as [Int64] {
+      keys += [TestIndex.note(number), TestIndex.card(number)]
+    }
+    // Notes weigh as cards do when the word stands in the body.
+    for key in keys {
+      index.library.commit([(key, key.entity == 1 ? ["same", nil] : ["same"])])
+      #expect(await index.catchUp())
+    }
+    #expect(try index.result("same").hits.map(\.key) == keys.sorted())
+    for limit in 1...14 {
+      #expect(
+        try index.result("same", limit: limit).hits.map(\.key) == Array(keys.sorted().prefix(limit))
+      )
+    }
+  }
+
+  @Test func `a title counts more than a body, a rare word more than a common one`() async throws {
+    let index = try TestIndex()
+    index.commit([
+      1: (body: "milk bread", title: "one"), 2: (body: "one bread", title: "milk"),
+      3: (body: "eggs bread", title: "two"), 4: (body: "salt bread", title: "three"),
+      5: (body: "pepper bread", title: "four"),
+    ])
+    #expect(await index.catchUp())
+    #expect(try index.result("milk").hits.map(\.key.object) == [2, 1])
+    #expect(try index.result("eggs OR bread").hits.first?.key.object == 3)
+  }
+}
+
+@Suite struct `What was found is marked` {
+  private let index: TestIndex
+
+  init() async throws {
+    index = try TestIndex()
+    index.commit([1: (body: nil, title: "x")])
+    #expect(await index.catchUp())
+  }
+
+  static let rows: [(query: String, text: String, ranges: [Range<Int>])] = [
+    ("milk", "milk", [0..<4]), ("milk", "Buy Milk, MILK", [4..<8, 10..<14]), ("milk", "milks", []),
+    ("milk", "👍 milk", [3..<7]), ("milk", "𝄞𝄞milk 👩‍👩‍👧 milk", [4..<8, 18..<22]),
+    ("creme", "Crème brûlée", [0..<5]), ("creme", "👍Cre\u{300}me", [2..<8]),
+    ("strasse", "die Straße", [4..<10]), (#""oat milk""#, "oat milk oat", [0..<8]),
+    ("oat milk", "oat milk oat", [0..<3, 4..<8, 9..<12]), ("mi*", "milk mint tea", [0..<4, 5..<9]),
+    ("本語", "日本語 本", [1..<3]), ("日", "日日本", [0..<2]), ("👍", "a👍b", [1..<3]),
+    ("milk -oat", "oat milk", [4..<8]), ("title:milk", "milk", [0..<4]), ("body:milk", "milk", []),
+    ("c++", "C++ C c#", [0..<3]), ("c", "C++ C", [0..<1, 4..<5]), ("milk", "", []),
+    ("\u{1112}\u{1161}\u{11AB}", "👍 한 a", [3..<4]), ("デ", "𝄞 ﾃﾞ", [3..<5]),
+    ("milk OR oat", "oat milk", [0..<3, 4..<8]),
+  ]
+
+  /// In code units of UTF-16 from the start of the value.
+  @Test func `in UTF-16, also behind an emoji`() throws {
+    for (query, text, ranges) in Self.rows {
+      let highlighter = try index.result(query).highlighter
+      #expect(highlighter.ranges(in: text, column: "title") == ranges, "\(query) in \(text)")
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import TestSeeds
+import Testing
+
+@Suite struct `Text is cut into words` {
+  /// A text and its words; a word behind `=` stands at the place of the one before it.
+  static let rows: [(String, [String])] = [
+    ("Hello, World!", ["hello", "world"]), ("", []), (" \t\r\n.,;", []),
+    ("don't e-mail", ["don", "t", "e", "mail"]), ("3.14 a1b2", ["3", "14", "a1b2"]),
+    ("Crème BRÛLÉE", ["creme", "brulee"]), ("Cre\u{300}me", ["creme"]),
+    ("Straße STRASSE", ["strasse", "strasse"]), ("İstanbul", ["istanbul"]),
+    ("Æther œuvre", ["æther", "œuvre"]), ("Ｍｉｌｋ１２", ["milk12"]),
+    ("ﬁne ① Ⅷ m² ℌ", ["fine", "1", "viii", "m2", "h"]), ("co\u{AD}op", ["coop"]),
+    ("a\u{200D}b \u{FEFF}c", ["ab", "c"]),
+    ("Ёжик И Й", ["ежик", "и", "и"]), ("Київ", ["киів"]),
+    ("ΟΔΟΣ οδός", ["οδοσ", "οδοσ"]), ("Ὀδυσσεύς", ["οδυσσευσ"]),
+    ("مُحَمَّد محمد", ["محمد", "محمد"]), ("مـحـمد", ["محمد"]), ("שָׁלוֹם", ["שלום"]),
+    ("日本語", ["日", "本", "語"]), ("東京tower2号", ["東", "京", "tower2", "号"]),
+    ("がか", ["が", "か"]), ("テ\u{3099}ータ", ["デ", "ー", "タ"]), ("データ", ["デ", "ー", "タ"]),
+    ("ﾃﾞｰﾀ ﾊﾟ", ["デ", "ー", "タ", "パ"]), ("㌔", ["キ", "ロ"]), ("𠮷野家", ["𠮷", "野", "家"]),
+    ("ไทย", ["ไ", "ท", "ย"]), ("ที่", ["ท", "\u{E35}", "\u{E48}"]),
+    ("한국어 공부", ["한국어", "공부"]), ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+    ("a👍b", ["a", "👍", "b"]), ("👩‍👩‍👧", ["👩", "👩", "👧"]), ("👍🏽", ["👍"]),
+    ("C++ and C#", ["c", "=c++", "and", "c", "=c#"]), ("c++11", ["c", "11"]), ("C##", ["c"]),
+    ("#tag +1", ["tag", "1"]), ("a+b", ["a", "b"]),
+    ("snake_case", ["snake", "case"]), ("camelCase", ["camelcase"]),
+    ("user@example.org", ["user", "example", "org"]),
+    ("ab\u{0}cd", ["ab", "cd"]), ("ab\u{FFFD}cd", ["ab", "cd"]),
+  ]
+
+  @Test(arguments: rows)
+  func `in every script`(row: (String, [String])) {
+    #expect(cut(row.0).map { ($0.isColocated ? "=" : "") + $0.text } == row.1, "\(row.0)")
+  }
+
+  @Test func `composed and decomposed Korean are one`() {
+    for text in ["한국어", "값어치", "abc한def", "힣"] {
+      let composed = text.precomposedStringWithCanonicalMapping
+      let decomposed = text.decomposedStringWithCanonicalMapping
+      #expect(cut(composed).map(\.text) == cut(decomposed).map(\.text), "\(text)")
+    }
+  }
+
+  @Test func `a query for C++ is not one for C`() {
+    #expect(cut("C++", isQuery: true).map(\.text) == ["c++"])
+    #expect(cut("c#", isQuery: true).map(\.text) == ["c#"])
+    #expect(cut("c", isQuery: true).map(\.text) == ["c"])
+  }
+
+  @Test(arguments: [
+    [0x61, 0x62, 0xFF, 0x63, 0x64], [0x61, 0x62, 0xC3, 0x20, 0x63, 0x64],
+    [0x61, 0x62, 0xE2, 0x82, 0x63, 0x64], [0x61, 0x62, 0x00, 0x63, 0x64],
+    [0x61, 0x62, 0xED, 0xA0, 0x80, 0x63, 0x64], [0x61, 0x62, 0xC0, 0x80, 0x63, 0x64],
+    [0x80, 0x61, 0x62, 0xF5, 0x80, 0x63, 0x64, 0xC3],
+  ])
+  func `what is not UTF-8 separates words`(bytes: [UInt8]) {
+    #expect(cut(bytes).map(\.text) == ["ab", "cd"])
+  }
+
+  /// A word may be as long as a text; a query for it is cut at the same places.
+  @Test(arguments: ["a", "é", "ß", "한", "я", "\u{1112}\u{1161}\u{11AB}", "०"])
+  func `very long words`(letter: String) {
+    let text = String(repeating: letter, count: 3000)
+    let tokens = cut(text)
+    #expect(tokens == cut(text, isQuery: true))
+    #expect(tokens.first?.start == 0)
+    #expect(tokens.last?.end == text.utf8.count)
+    for token in tokens { #expect(String(validating: token.bytes, as: UTF8.self) != nil) }
+    // Nothing of it is lost.
+    let folded = cut(letter).first?.bytes.count ?? 0
+    let one = letter == "\u{1112}\u{1161}\u{11AB}" ? cut("한")[0].bytes.count : folded
+    #expect(tokens.reduce(0) { $0 + $1.bytes.count } == 3000 * one)
+  }
+}
+
+@Suite struct `Any bytes are cut` {
+  private static let alphabets: [[String]] = [
+    ["a", "B", "7", " ", "_", "+", "#", "++", ".", "é", "e\u{301}", "ß", "ﬁ"],
+    ["日", "本", "ー", "か", "\u{3099}", "が", "ｶ", "ﾞ", "。", "𠮷"],
+    ["ท", "ี", "่", "ไ", "ย", " "], ["한", "\u{1112}", "\u{1161}", "\u{11AB}", "국", " "],
+    ["Ж", "й", "σ", "ς", "Σ", "ά", "م", "ُ", "ש", "ָ", "\u{200D}", "\u{AD}"],
+    ["👍", "🏽", "👩", "\u{200D}", "\u{FE0F}", "1", "\u{20E3}", "🇩🇪"],
+    ["\u{0}", "\u{FFFD}", "\u{FEFF}", "\u{202E}", "\n", "\"", "'", "*"],
+  ]
+
+  private func text(_ random: inout SplitMix64) -> String {
+    var text = ""
+    var alphabet = random.pick(Self.alphabets)
+    for _ in 0..<random.below(40) {
+      if random.oneIn(8) { alphabet = random.pick(Self.alphabets) }
+      text.unicodeScalars.append(contentsOf: random.pick(alphabet).unicodeScalars)
+    }
+    return text
+  }
+
+  /// The tokens at each place.
+  private func places(_ tokens: [CutToken]) -> [[String]] {
+    var places: [[String]] = []
+    for token in tokens {
+      if token.isColocated, !places.isEmpty {
+        places[places.count - 1].append(token.text)
+      } else {
+        places.append([token.text])
+      }
+    }
+    return places
+  }
+
+  @Test(arguments: Seeds.first(50))
+  func `offsets go forward within the text, whatever the bytes`(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    for _ in 0..<100 {
+      var bytes = Array(text(&random).utf8)
+      for _ in 0..<random.below(4) where !bytes.isEmpty {
+        bytes[random.below(bytes.count)] = UInt8(random.below(256))
+      }
+      for isQuery in [false, true] {
+        var last = CutToken(bytes: [], start: 0, end: 0, isColocated: false)
+        for token in cut(bytes, isQuery: isQuery) {
+          let note: Comment = "\(bytes): \(token); \(Seeds.repeating(seed))"
+          try #require(0 <= token.start && token.start < token.end, note)
+          try #require(token.end <= bytes.count && !token.bytes.isEmpty, note)
+          try #require(String(validating: token.bytes, as: UTF8.self) != nil, note)
+          if token.isColocated {
+            try #require(token.start == last.start && !isQuery, note)
+          } else {
+            try #require(token.start >= last.end, note)
+          }
+          last = token
+        }
+      }
+    }
+  }
+
+  @Test(arguments: Seeds.first(50))
+  func `a query finds the text that it is a copy of`(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    for _ in 0..<100 {
+      let text = text(&random)
+      let document = places(cut(text))
+      let query = places(cut(text, isQuery: true))
+      let note: Comment = "\(text.debugDescription); \(Seeds.repeating(seed))"
+      try #require(document.count == query.count, note)
+      for (known, wanted) in zip(document, query) {
+        try #require(wanted.count == 1 && known.contains(wanted[0]), note)
+      }
+    }
+  }
+
+  /// Accents, width and ways to compose do not matter.
+  @Test(arguments: Seeds.first(50))
+  func `normal forms of a text are cut alike`(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    for _ in 0..<100 {
+      let text = text(&random)
+      let words = cut(text).map(\.text)
+      for form in [
+        text.precomposedStringWithCanonicalMapping, text.decomposedStringWithCanonicalMapping,
+      ] {
+        let note: Comment = "\(text.debugDescription) \(form.debugDescription)"
+        try #require(cut(form).map(\.text) == words, "\(note); \(Seeds.repeating(seed))")
+      }
+    }
+  }
+
+  @Test(arguments: Seeds.first(20))
+  func `a text behind a space is cut as it is alone`(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    for _ in 0..<100 {
+      let first = text(&random)
+      let second = "x" + text(&random)
+      let both = cut(Array(first.utf8) + [0x20] + Array(second.utf8)).map(\.text)
+      try #require(
+        both == cut(first).map(\.text) + cut(second).map(\.text),
+        "\(first.debugDescription) \(second.debugDescription); \(Seeds.repeating(seed))"
+      )
+    }
+  }
+}
