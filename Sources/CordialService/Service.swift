@@ -307,8 +307,9 @@ package actor Service {
     loop.execute { self.assumeIsolated { service in work(service) } }
   }
 
-  private func closeIfDone(_ session: Session, exitCode: Int32? = nil) {
-    guard session.inputEnded, session.queue.isEmpty else { return }
+  /// Ends a connection whose input has ended, once everything is answered and told.
+  func closeIfDone(_ session: Session, exitCode: Int32? = nil) {
+    guard session.inputEnded, session.queue.isEmpty, !session.observed.isUpdating else { return }
     let code: Int32 =
       exitCode ?? (session.connection.framing == .header && !session.lifecycle.isShutDown ? 1 : 0)
     session.close(exitCode: code)

@@ -44,9 +44,8 @@ extension Service {
     let limits = limits
     snapshot { snapshot in
       var older: UpdateBuilder.Outcome?
-      if let position = observed.position, !observed.subscriptions.isEmpty {
-        older = try UpdateBuilder(snapshot: snapshot, from: position.number, limits: limits)
-          .build(observed)
+      if observed.position != nil, !observed.subscriptions.isEmpty {
+        older = try UpdateBuilder(snapshot: snapshot, observed: observed, limits: limits).build()
       }
       var writer = JSONWriter(reserving: 4096)
       MessageWriter.beginResult(request.id, &writer)
@@ -99,12 +98,14 @@ extension Service {
       if let older = registration.older { apply(older, session) }
       add(registration.subscription, isReplacement, session)
       session.observed.position = registration.token
+      session.observed.examined = registration.token.number
       session.observed.wanted = max(session.observed.wanted, newestCommit)
       finish(request, .success(registration.message))
     case .failure(let error): finish(request, .failure(error))
     }
     session.flush()
     pump(session)
+    closeIfDone(session)
   }
 
   private func add(_ subscription: LiveSubscription, _ isReplacement: Bool, _ session: Session) {
@@ -152,9 +153,9 @@ extension Service {
       let observed = session.observed
       let limits = service.limits
       service.snapshot { snapshot -> (UpdateBuilder.Outcome?, StoreToken) in
-        guard let position = observed.position else { return (nil, snapshot.token) }
-        let builder = try UpdateBuilder(snapshot: snapshot, from: position.number, limits: limits)
-        return (try builder.build(observed), snapshot.token)
+        guard observed.position != nil else { return (nil, snapshot.token) }
+        let builder = try UpdateBuilder(snapshot: snapshot, observed: observed, limits: limits)
+        return (try builder.build(), snapshot.token)
       } completion: { outcome in
         service.onLoop { service in service.flushed(outcome, request) }
       }
@@ -180,5 +181,6 @@ extension Service {
       }
     }
     pump(session)
+    closeIfDone(session)
   }
 }

@@ -9,8 +9,10 @@ struct ObservedState {
   /// In the order in which they were made.
   var subscriptions: [LiveSubscription] = []
   var table = SubscriptionTable()
-  /// The position of all of them; nil before the first.
+  /// The position of all of them, which the client knows; nil before the first.
   var position: StoreToken?
+  /// The last commit that was looked at: those up to it and after the position said nothing.
+  var examined: Int64 = 0
   /// The commits that have to be looked at go up to here.
   var wanted: Int64 = 0
   /// Whether an update is being made; what has to wait for it is in `afterUpdate`.

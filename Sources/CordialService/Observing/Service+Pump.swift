@@ -36,11 +36,11 @@ extension Service {
   /// Moves a connection on, if it has something to hear and its peer takes it.
   func pump(_ session: Session) {
     let observed = session.observed
-    guard let position = observed.position, observed.wanted > position.number,
+    guard observed.position != nil, observed.wanted > observed.examined,
       !observed.isUpdating, !observed.isGathering, session.sink.isWritable, !session.isClosed
     else { return }
     guard session.coalesce == 0 else { return gather(session) }
-    if !updateOnLoop(session, position) { updateOnWorker(session, position) }
+    if !updateOnLoop(session) { updateOnWorker(session) }
   }
 
   /// Waits for the trailing edge of what is gathered.
@@ -51,26 +51,27 @@ extension Service {
       self.assumeIsolated { service in
         guard let session = service.sessions[number] else { return }
         session.observed.isGathering = false
-        guard let position = session.observed.position, !session.observed.isUpdating else { return }
-        service.updateOnWorker(session, position)
+        guard session.observed.position != nil, !session.observed.isUpdating else { return }
+        service.updateOnWorker(session)
       }
     }
   }
 
   /// Makes an update at once when look-ups by key are all that it takes.
-  private func updateOnLoop(_ session: Session, _ position: StoreToken) -> Bool {
+  private func updateOnLoop(_ session: Session) -> Bool {
     let observed = session.observed
     let limits = limits
     do {
       let outcome = try loopReader.snapshot { snapshot -> UpdateBuilder.Outcome? in
         guard
-          try snapshot.log.changeCount(from: position.number, through: snapshot.head.number) <= 64
+          try snapshot.log.changeCount(
+            from: observed.examined, through: snapshot.head.number) <= 64
         else { return nil }
-        let builder = try UpdateBuilder(snapshot: snapshot, from: position.number, limits: limits)
-        guard let verdicts = builder.verdicts(observed),
+        let builder = try UpdateBuilder(snapshot: snapshot, observed: observed, limits: limits)
+        guard let verdicts = builder.verdicts(),
           UpdateBuilder.isSmall(builder.changeSet, verdicts)
         else { return nil }
-        return try builder.build(observed)
+        return try builder.build()
       }
       guard let outcome else { return false }
       apply(outcome, session)
@@ -81,13 +82,13 @@ extension Service {
     }
   }
 
-  private func updateOnWorker(_ session: Session, _ position: StoreToken) {
+  private func updateOnWorker(_ session: Session) {
     session.observed.isUpdating = true
     let observed = session.observed
     let limits = limits
     let number = session.number
     snapshot { snapshot in
-      try UpdateBuilder(snapshot: snapshot, from: position.number, limits: limits).build(observed)
+      try UpdateBuilder(snapshot: snapshot, observed: observed, limits: limits).build()
     } completion: { outcome in
       self.onLoop { service in service.updated(outcome, number) }
     }
@@ -108,20 +109,19 @@ extension Service {
     session.observed.afterUpdate = []
     for work in waiting { work(self) }
     pump(session)
+    closeIfDone(session)
   }
 
   /// Sends an update and moves the connection's position.
   func apply(_ outcome: UpdateBuilder.Outcome, _ session: Session) {
     let known = Set(session.observed.subscriptions.map(\.number))
     session.observed.subscriptions = outcome.subscriptions.filter { known.contains($0.number) }
-    if let message = outcome.message {
-      session.send(message)
-      session.observed.position = outcome.token
-      session.flush()
-    } else {
-      // Nothing to say: the next changes spans these commits, and they are not looked at again.
-      session.observed.position = session.observed.position.map { _ in outcome.token }
-    }
+    session.observed.examined = outcome.token.number
+    // With nothing to say the client's position stays: the next changes spans these commits.
+    guard let message = outcome.message else { return }
+    session.observed.position = outcome.token
+    session.send(message)
+    session.flush()
   }
 
   /// Runs work when no update of a connection is being made.

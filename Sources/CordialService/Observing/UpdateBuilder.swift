@@ -10,8 +10,9 @@ import Subscriptions
 /// Makes the one `changes` of a connection between its position and a snapshot.
 struct UpdateBuilder {
   let snapshot: StoreSnapshot
-  let from: Int64
+  let observed: ObservedState
   let limits: Limits
+  private let from: Int64
   private let changes: ChangeSet
   private let startsOver: Bool
 
@@ -24,11 +25,13 @@ struct UpdateBuilder {
     let token: StoreToken
   }
 
-  init(snapshot: StoreSnapshot, from: Int64, limits: Limits) throws {
+  /// Reads what happened since a connection was last looked at.
+  init(snapshot: StoreSnapshot, observed: ObservedState, limits: Limits) throws {
     self.snapshot = snapshot
-    self.from = from
+    self.observed = observed
     self.limits = limits
     let through = snapshot.head.number
+    from = observed.examined
     startsOver =
       try snapshot.log.changeCount(from: from, through: through) > Int64(limits.changesMax)
     changes =
@@ -47,7 +50,7 @@ struct UpdateBuilder {
   }
 
   /// Makes the update.
-  func build(_ observed: ObservedState) throws -> Outcome {
+  func build() throws -> Outcome {
     var subscriptions = observed.subscriptions
     var writer = JSONWriter(reserving: 1024)
     writer.raw("{\"jsonrpc\":\"2.0\",\"method\":\"changes\",\"params\":{\"from\":\"")
@@ -55,7 +58,7 @@ struct UpdateBuilder {
     writer.raw("\",\"token\":\"")
     writer.raw(string: snapshot.token.description)
     writer.raw("\",\"authors\":")
-    writer.value(.array(changes.authors.map { $0.map { .string($0) } ?? nil }))
+    writer.value(.array(try authors().map { $0.map { .string($0) } ?? nil }))
     writer.raw(",\"updates\":[")
     let start = writer.bytes.count
     if startsOver {
@@ -78,8 +81,14 @@ struct UpdateBuilder {
       message: isEmpty ? nil : writer.bytes, subscriptions: subscriptions, token: snapshot.token)
   }
 
+  /// The authors of everything after the position that the client knows.
+  private func authors() throws -> [String?] {
+    guard let position = observed.position, position.number < from else { return changes.authors }
+    return try snapshot.log.authors(from: position.number, through: snapshot.head.number).authors
+  }
+
   /// The verdicts that an update would act on.
-  func verdicts(_ observed: ObservedState) -> [(number: Int, verdict: Verdict)]? {
+  func verdicts() -> [(number: Int, verdict: Verdict)]? {
     startsOver ? nil : observed.table.verdicts(on: changes)
   }
 
