@@ -144,6 +144,22 @@ import Testing
     #expect(updates?[0]?["subscription"] == kept["subscription"])
   }
 
+  @Test func `an update of nothing, or to the same value, leaves every view right`() throws {
+    let scene = try Scene()
+    let daemon = try scene.daemon(try scene.store())
+    let writer = try daemon.connect()
+    try writer.call("save", ["insert": [task("a", priority: 1)]])
+    for values in [[:], ["priority": 1], ["title": "a", "priority": 1]] as [JSON] {
+      let reader = try daemon.connect()
+      var view = View(try reader.call("observe", ["fetch": ["entity": "Task"]]))
+      try writer.call("save", ["update": [["id": "Task/p1", "values": values]]])
+      try reader.call("observe/flush")
+      for changes in reader.takeNotifications() { try view.apply(changes["params"] ?? .null) }
+      let fresh = try reader.call("fetch", ["entity": "Task"])["objects"]
+      #expect(JSON.array(view.objects).text == fresh?.text, "\(values.text)")
+    }
+  }
+
   @Test func `a key replaces the subscription that had it`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -353,7 +369,10 @@ private struct Chance {
     for _ in 0..<next(4) where !present.isEmpty {
       let id = present[next(present.count)]
       guard touched.insert(id).inserted else { continue }
-      updates.append(["id": .string(id), "values": values(groups)])
+      // An update of nothing has its own test.
+      guard case .object(var changed) = values(groups) else { continue }
+      if changed.isEmpty { changed["myDay"] = .bool(next(2) == 0) }
+      updates.append(["id": .string(id), "values": .object(changed)])
     }
     for _ in 0..<next(3) where present.count > 5 {
       let place = next(present.count)

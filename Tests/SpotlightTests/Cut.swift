@@ -14,18 +14,18 @@ struct CutToken: Equatable {
 /// Cuts bytes as the index does, or as it does with a query.
 func cut(_ bytes: [UInt8], isQuery: Bool = false) -> [CutToken] {
   var tokens: [CutToken] = []
-  bytes.withUnsafeBufferPointer { buffer in
-    buffer.withMemoryRebound(to: CChar.self) { characters in
-      withUnsafeMutablePointer(to: &tokens) { list in
-        _ = spotlight_tokenize(
+  unsafe bytes.withUnsafeBufferPointer { buffer in
+    unsafe buffer.withMemoryRebound(to: CChar.self) { characters in
+      unsafe withUnsafeMutablePointer(to: &tokens) { list in
+        _ = unsafe spotlight_tokenize(
           characters.baseAddress,
           Int32(characters.count),
           isQuery ? Int32(SPOTLIGHT_QUERY) : 0,
           list
         ) { context, token, length, start, end, isColocated in
-          guard let context, let token else { return 0 }
-          let bytes = Array(UnsafeRawBufferPointer(start: token, count: Int(length)))
-          context.assumingMemoryBound(to: [CutToken].self).pointee.append(
+          guard let context = unsafe context, let token = unsafe token else { return 0 }
+          let bytes = unsafe Array(UnsafeRawBufferPointer(start: token, count: Int(length)))
+          unsafe context.assumingMemoryBound(to: [CutToken].self).pointee.append(
             CutToken(bytes: bytes, start: Int(start), end: Int(end), isColocated: isColocated)
           )
           return 0

@@ -20,8 +20,14 @@ final class EntityTable {
   private var queries: [String: PreparedStatement] = [:]
   /// What the members of the last object were, by their order: the next one's are mostly the same.
   private var shape: [(name: String, property: Property)] = []
+  private var pairs: [PairKey: PreparedStatement] = [:]
   /// The number that the next insert is given, nil until it is read.
   private var nextObject: Int64?
+
+  private struct PairKey: Hashable {
+    let relationship: String
+    let change: PairChange
+  }
 
   init(_ db: Database, entity: EntityDescription) throws {
     self.db = db
@@ -140,6 +146,32 @@ final class EntityTable {
     if queries.count >= 128 { queries.removeAll() }
     let made = try PreparedStatement(db, sql)
     queries[sql] = made
+    return made
+  }
+
+  /// What can happen to a pair of a many-to-many.
+  enum PairChange {
+    case insert, delete
+  }
+
+  /// The statement that writes or removes a pair: source, then target.
+  func pairStatement(
+    _ change: PairChange,
+    _ relationship: RelationshipDescription,
+    in model: Model
+  ) throws -> PreparedStatement {
+    let key = PairKey(relationship: relationship.name, change: change)
+    if let known = pairs[key] { return known }
+    guard case .pairs(let owner, let name, _) = relationship.storage else {
+      throw StoreError(.internalError, "\(relationship.name) keeps no pairs")
+    }
+    let table = SQLNames.quoted(SQLNames.pairs(model.entity(owner), name))
+    let made = try PreparedStatement(
+      db,
+      change == .insert
+        ? "INSERT OR IGNORE INTO \(table)(source, target) VALUES (?, ?)"
+        : "DELETE FROM \(table) WHERE source = ? AND target = ?")
+    pairs[key] = made
     return made
   }
 

@@ -135,7 +135,7 @@ extension SaveOperation {
       guard let inverse = inverse(of: relationship) else { return }
       try set(inverse, of: other, to: key.object)
     case .pairs:
-      try pair("INSERT OR IGNORE INTO %@(source, target) VALUES (?, ?)", relationship, key, number)
+      try pair(.insert, relationship, key, number)
     }
   }
 
@@ -155,7 +155,7 @@ extension SaveOperation {
       }
       try set(inverse, of: other, to: nil)
     case .pairs:
-      try pair("DELETE FROM %@ WHERE source = ? AND target = ?", relationship, key, number)
+      try pair(.delete, relationship, key, number)
     }
   }
 
@@ -169,15 +169,13 @@ extension SaveOperation {
 
   /// Writes or removes a pair; it is a change of both sides where there is an inverse.
   private mutating func pair(
-    _ template: String,
+    _ change: EntityTable.PairChange,
     _ relationship: RelationshipDescription,
     _ key: ObjectKey,
     _ number: Int64
   ) throws {
-    guard case .pairs(let owner, let name, let owns) = relationship.storage else { return }
-    let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(owner), name))
-    let parts = template.split(separator: "%@").map(String.init)
-    let statement = try table(key).query(parts[0] + pairs + parts[1])
+    guard case .pairs(_, _, let owns) = relationship.storage else { return }
+    let statement = try table(key).pairStatement(change, relationship, in: model)
     statement.bind(owns ? key.object : number, at: 1)
     statement.bind(owns ? number : key.object, at: 2)
     try statement.run()
