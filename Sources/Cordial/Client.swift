@@ -105,7 +105,9 @@ package final class Client: Sendable {
         throwing: ClientError(
           code: error["code"]?.integer.map(Int.init) ?? 0,
           message: error["message"]?.string ?? "The service answered with an error",
-          data: error["data"] ?? .null))
+          data: error["data"] ?? .null
+        )
+      )
     } else {
       continuation.resume(returning: value["result"] ?? .null)
     }

@@ -1,5 +1,5 @@
-package import Transport
 import Synchronization
+package import Transport
 
 /// A client's connection over a Unix socket.
 package final class SocketLink: ClientLink, ByteChannelOwner {

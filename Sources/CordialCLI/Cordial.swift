@@ -31,7 +31,8 @@ struct CordialProgram: AsyncParsableCommand {
     subcommands: [
       Serve.self, Init.self, Fetch.self, Get.self, Save.self, Delete.self, Search.self,
       Watch.self, Import.self, Export.self, Call.self, PrintProtocol.self,
-    ])
+    ]
+  )
 
   static func main() async {
     // A reader that goes away ends a write with an error and not the process.

@@ -35,8 +35,11 @@ struct StoreArgument: ParsableArguments {
     }
     let engine = try Engine(
       container: StoreContainer(path: Paths.absolute(store)),
-      model: try model.map { try StoreContainer.readModel(at: $0) }, mode: .readWrite,
-      version: CordialProgram.version, log: Logging.quiet)
+      model: try model.map { try StoreContainer.readModel(at: $0) },
+      mode: .readWrite,
+      version: CordialProgram.version,
+      log: Logging.quiet
+    )
     await engine.connect(client)
     do {
       let result = try await body(client)

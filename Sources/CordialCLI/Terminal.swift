@@ -31,7 +31,10 @@ enum Terminal {
       var done = 0
       while done < bytes.count {
         let written = unsafe Glibc.write(
-          descriptor, bytes.baseAddress.map { unsafe $0 + done }, bytes.count - done)
+          descriptor,
+          bytes.baseAddress.map { unsafe $0 + done },
+          bytes.count - done
+        )
         if written < 0, errno == EINTR { continue }
         // Nobody reads any more: there is nobody to tell, and nothing more to do.
         guard written > 0 else { return }
@@ -53,12 +56,16 @@ enum Terminal {
       rows.append(
         names.map { name in
           name == "id" ? object["id"]?.string ?? "" : cell(object["values"]?[name] ?? .null)
-        })
+        }
+      )
     }
-    let widths = names.indices.map { column in min(cellMax, rows.map { $0[column].count }.max() ?? 0) }
+    let widths = names.indices.map { column in
+      min(cellMax, rows.map { $0[column].count }.max() ?? 0)
+    }
     return rows.map { row in
       row.indices.map { column in
-        let text = row[column].count > cellMax ? row[column].prefix(cellMax - 1) + "…" : row[column][...]
+        let text =
+          row[column].count > cellMax ? row[column].prefix(cellMax - 1) + "…" : row[column][...]
         return column == row.count - 1
           ? String(text) : text + String(repeating: " ", count: widths[column] - text.count)
       }.joined(separator: "  ")

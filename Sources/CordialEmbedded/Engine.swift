@@ -43,10 +43,14 @@ package final class Engine: Sendable {
     log: Logger
   ) throws(StoreError) {
     let store = try PersistentStore(
-      container: container, model: model, mode: mode, environment: .system)
+      container: container,
+      model: model,
+      mode: mode,
+      environment: .system
+    )
     let path =
       mode == .readOnly
-      ? try StoreContainer.inMemory(number: StoreEnvironment.system.random()).indexPath
+      ? try StoreContainer.inMemory(number: SystemFacts.chance()).indexPath
       : container.indexPath
     let index = SearchIndex(path: path, model: store.model) {
       try StoreDocuments(store: store, layout: IndexLayout(store.model))
@@ -54,10 +58,18 @@ package final class Engine: Sendable {
     let loop = TransportLoop()
     do {
       service = try Service(
-        store: store, index: index, loop: LoopOfTransport(loop: loop), limits: limits,
+        store: store,
+        index: index,
+        loop: LoopOfTransport(loop: loop),
+        limits: limits,
         facts: .init(
-          name: "cordial", version: version, process: SystemFacts.process,
-          clock: SystemFacts.microseconds), log: log)
+          name: "cordial",
+          version: version,
+          process: SystemFacts.process,
+          clock: SystemFacts.microseconds
+        ),
+        log: log
+      )
     } catch {
       throw StoreError(any: error)
     }
@@ -156,10 +168,12 @@ private final class InProcessLink: ClientLink, ByteSink {
     client.ended()
     // The service is in the middle of its own work when it closes a session.
     loop.execute {
-      guard let number = self.session.withLock({ number in
-        defer { number = nil }
-        return number
-      }) else { return }
+      guard
+        let number = self.session.withLock({ number in
+          defer { number = nil }
+          return number
+        })
+      else { return }
       self.service.assumeIsolated { $0.disconnected(session: number) }
     }
   }

@@ -4,7 +4,9 @@ package import PersistentStore
 extension StoreEnvironment {
   /// The system's clock and its source of chance.
   package static let system = StoreEnvironment(
-    now: SystemFacts.milliseconds, random: { SystemFacts.random() })
+    now: SystemFacts.milliseconds,
+    random: { SystemFacts.chance() }
+  )
 }
 
 /// What the engine asks the system for, and nobody below it does.
@@ -23,7 +25,8 @@ enum SystemFacts {
     return Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000
   }
 
-  static func random() -> UInt32 {
+  /// A number that nobody can foretell.
+  static func chance() -> UInt32 {
     var generator = SystemRandomNumberGenerator()
     return generator.next()
   }

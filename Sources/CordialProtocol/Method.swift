@@ -45,8 +45,16 @@ package struct Method: Sendable {
     errors: [String] = []
   ) -> Method {
     Method(
-      name: name, summary: summary, direction: .clientToServer, isRequest: true, order: order,
-      params: params, result: result, example: example, errors: errors)
+      name: name,
+      summary: summary,
+      direction: .clientToServer,
+      isRequest: true,
+      order: order,
+      params: params,
+      result: result,
+      example: example,
+      errors: errors
+    )
   }
 
   package static func notification(
@@ -57,8 +65,16 @@ package struct Method: Sendable {
     example: JSONValue = [:]
   ) -> Method {
     Method(
-      name: name, summary: summary, direction: direction, isRequest: false, order: .any,
-      params: params, result: nil, example: example, errors: [])
+      name: name,
+      summary: summary,
+      direction: direction,
+      isRequest: false,
+      order: .any,
+      params: params,
+      result: nil,
+      example: example,
+      errors: []
+    )
   }
 }
 

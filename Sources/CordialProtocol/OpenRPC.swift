@@ -18,7 +18,8 @@ package enum OpenRPC {
     "x-errors": .array(
       ErrorName.allCases.map { name in
         ["name": .string(name.rawValue), "code": .integer(Int64(name.code))]
-      }),
+      }
+    ),
   ]
 
   private static func method(_ method: Method) -> JSONValue {
@@ -40,7 +41,10 @@ package enum OpenRPC {
               ErrorName(rawValue: name).map {
                 ["code": .integer(Int64($0.code)), "message": .string(name)]
               }
-            })))
+            }
+          )
+        )
+      )
     }
     members.append(JSONMember("x-direction", .string(method.direction.rawValue)))
     members.append(JSONMember("x-example", method.example))

@@ -124,7 +124,9 @@ extension Schema {
         return Mismatch("is unknown; known are \(names.isEmpty ? "none" : names)")
           .inside(member: member.name)
       }
-      if let found = field.schema.mismatch(member.value) { return found.inside(member: member.name) }
+      if let found = field.schema.mismatch(member.value) {
+        return found.inside(member: member.name)
+      }
     }
     for field in fields where field.isRequired {
       guard members.contains(where: { JSONBytes.areEqual($0.name, field.name) }) else {
@@ -192,7 +194,9 @@ extension Schema {
               var schema = field.schema.json.members ?? []
               schema.append(JSONMember("description", .string(field.summary)))
               return JSONMember(field.name, .object(schema))
-            })),
+            }
+          )
+        ),
       ]
       let required = fields.filter(\.isRequired).map { JSONValue.string($0.name) }
       if !required.isEmpty { members.append(JSONMember("required", .array(required))) }

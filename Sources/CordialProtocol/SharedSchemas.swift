@@ -22,7 +22,8 @@ extension Schema {
           .required("path", .string, "a property, a key path, or a to-many with .@count"),
           .optional("default", .any, "what stands for a missing value"),
         ]),
-      ])),
+      ])
+    ),
   ])
 }
 
@@ -33,8 +34,10 @@ enum FetchFields {
     .optional("entity", .string, "the name of the entity"),
     .optional("predicate", .string, "a condition in the NSPredicate format language"),
     .optional(
-      "arguments", .either([.array(.any), .map(.any)]),
-      "what %@ and %K, or $names, of the predicate stand for"),
+      "arguments",
+      .either([.array(.any), .map(.any)]),
+      "what %@ and %K, or $names, of the predicate stand for"
+    ),
     .optional("sort", .array(.string), "keys: \"title\", \"-priority\", \"title:localized\""),
     .optional("limit", .integer(0...Int64(Int32.max)), "how many objects at most"),
     .optional("offset", .integer(0...Int64(Int32.max)), "how many objects to pass over"),

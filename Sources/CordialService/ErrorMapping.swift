@@ -27,13 +27,18 @@ extension RPCError {
     switch error.code {
     case .tooLong:
       self.init(
-        code: ErrorName.limitExceeded.code, message: error.message,
+        code: ErrorName.limitExceeded.code,
+        message: error.message,
         data: [
           "code": "limitExceeded", "limit": "query", "max": .integer(Int64(error.limit ?? 0)),
-        ])
+        ]
+      )
     case .busy:
       self.init(
-        code: ErrorName.storeBusy.code, message: error.message, data: ["code": "storeBusy"])
+        code: ErrorName.storeBusy.code,
+        message: error.message,
+        data: ["code": "storeBusy"]
+      )
     case .failed:
       self.init(.internalError, error.message, data: ["code": "indexFailed"])
     }

@@ -54,7 +54,9 @@ package struct Limits: Sendable {
   /// The error of a limit that was reached.
   static func exceeded(_ limit: String, max: Int, _ message: String) -> RPCError {
     RPCError(
-      code: 1302, message: message,
-      data: ["code": "limitExceeded", "limit": .string(limit), "max": .integer(Int64(max))])
+      code: 1302,
+      message: message,
+      data: ["code": "limitExceeded", "limit": .string(limit), "max": .integer(Int64(max))]
+    )
   }
 }

@@ -14,9 +14,9 @@ import CordialProtocol
 import JSON
 package import JSONRPC
 package import Logging
-package import PersistentStore
 import ObjectModel
 import PersistentHistory
+package import PersistentStore
 package import Spotlight
 
 /// A store, its index, and everybody who talks to them; isolated to one loop.
@@ -109,7 +109,10 @@ package actor Service {
   ) -> Int? {
     guard sessions.count < limits.connectionsMax, stopping == nil else {
       let error = Limits.exceeded(
-        "connections", max: limits.connectionsMax, "There are too many connections")
+        "connections",
+        max: limits.connectionsMax,
+        "There are too many connections"
+      )
       sink.write(Framing.line.frame(MessageWriter.error(.null, error)))
       sink.close(exitCode: 1)
       return nil
@@ -117,10 +120,14 @@ package actor Service {
     let number = nextSession
     nextSession += 1
     sessions[number] = Session(
-      number: number, sink: sink,
+      number: number,
+      sink: sink,
       connection: Connection(
-        framing: framing, limits: limits.connection,
-        closesOnUnknownFraming: closesOnUnknownFraming))
+        framing: framing,
+        limits: limits.connection,
+        closesOnUnknownFraming: closesOnUnknownFraming
+      )
+    )
     return number
   }
 
@@ -249,16 +256,23 @@ package actor Service {
   ) {
     guard let method = MethodTable.method(named: name), method.isRequest else {
       let error = RPCError(
-        .methodNotFound, "There is no method \(name)", data: ["hint": "rpc.discover lists them"])
+        .methodNotFound,
+        "There is no method \(name)",
+        data: ["hint": "rpc.discover lists them"]
+      )
       return answer(MessageWriter.error(id, error), serial, session)
     }
     guard session.queue.count < limits.inFlightMax else {
       let error = Limits.exceeded(
-        "inFlight", max: limits.inFlightMax, "Too many requests of this connection are under way")
+        "inFlight",
+        max: limits.inFlightMax,
+        "Too many requests of this connection are under way"
+      )
       return answer(MessageWriter.error(id, error), serial, session)
     }
     session.queue.add(
-      Request(session: session.number, serial: serial, id: id, method: method, params: params))
+      Request(session: session.number, serial: serial, id: id, method: method, params: params)
+    )
     startRequests(session)
   }
 
@@ -283,7 +297,8 @@ package actor Service {
     session.queue.finish(request.serial)
     switch outcome {
     case .success(let message): answer(message, request.serial, session)
-    case .failure(let error): answer(MessageWriter.error(request.id, error), request.serial, session)
+    case .failure(let error):
+      answer(MessageWriter.error(request.id, error), request.serial, session)
     }
     startRequests(session)
     closeIfDone(session)

@@ -42,8 +42,10 @@ package final class StoreDocuments: DocumentSource {
       try document(change, snapshot)
     }
     return IndexBatch(
-      through: try snapshot.token(of: through), behind: snapshot.head.number - through,
-      documents: documents)
+      through: try snapshot.token(of: through),
+      behind: snapshot.head.number - through,
+      documents: documents
+    )
   }
 
   /// nil for a change that the index does not see.
@@ -77,8 +79,12 @@ package final class StoreDocuments: DocumentSource {
             objects.map { object in
               let key = ObjectKey(entity: number, object: object)
               return IndexedDocument(
-                key: key, texts: try snapshot.texts(key, names), isNew: true)
-            })
+                key: key,
+                texts: try snapshot.texts(key, names),
+                isNew: true
+              )
+            }
+          )
           last = end
         }
       }

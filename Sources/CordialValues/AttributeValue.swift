@@ -35,6 +35,7 @@ extension AttributeValue: Hashable {
     }
   }
 
+  /// Hashes the value, texts by their bytes.
   public func hash(into hasher: inout Hasher) {
     switch self {
     case .null: hasher.combine(0)

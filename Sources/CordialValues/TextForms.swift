@@ -104,7 +104,8 @@ package enum UUIDText {
 /// Base64 (RFC 4648, section 4) with padding.
 package enum Base64Text {
   private static let alphabet = Array(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
+  )
 
   /// The text of these bytes.
   package static func encode(_ bytes: [UInt8]) -> String {
@@ -117,7 +118,8 @@ package enum Base64Text {
       text.append(alphabet[Int((bytes[start] & 3) << 4 | second >> 4)])
       text.append(
         start + 1 < bytes.count
-          ? alphabet[Int((second & 15) << 2 | third >> 6)] : UInt8(ascii: "="))
+          ? alphabet[Int((second & 15) << 2 | third >> 6)] : UInt8(ascii: "=")
+      )
       text.append(start + 2 < bytes.count ? alphabet[Int(third & 63)] : UInt8(ascii: "="))
     }
     return String(decoding: text, as: UTF8.self)

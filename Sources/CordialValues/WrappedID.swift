@@ -41,7 +41,8 @@ public struct WrappedID: Sendable {
   /// - Parameters:
   ///   - text: `Entity/p17`, or `cordial://<store>/Entity/p17`.
   ///   - store: The identifier of the store whose URIs are taken, nil for none.
-  /// - Returns: nil when the text is malformed or names another store.
+  ///
+  /// It is nil when the text is malformed or names another store.
   public init?(_ text: String, store: String? = nil) {
     var rest = Substring(text)
     if text.hasPrefix("cordial://") {
@@ -65,16 +66,19 @@ extension WrappedID.Key: Hashable {
     first.text.utf8.elementsEqual(second.text.utf8)
   }
 
+  /// Hashes the bytes of its text.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(ExactText(text))
   }
 }
 
 extension WrappedID: Hashable {
+  /// Compares code points.
   public static func == (first: WrappedID, second: WrappedID) -> Bool {
     first.key == second.key && first.entity.utf8.elementsEqual(second.entity.utf8)
   }
 
+  /// Hashes the bytes of its text.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(ExactText(entity))
     hasher.combine(key)

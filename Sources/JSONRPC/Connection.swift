@@ -91,16 +91,19 @@ private struct FrameReader: Sendable {
     case .frame(let framing): return [message(in: frame, framing)]
     case .oversized:
       let error = RPCError(
-        code: 1302, message: "A message is at most \(limits.messageBytesMax) bytes",
+        code: 1302,
+        message: "A message is at most \(limits.messageBytesMax) bytes",
         data: [
           "code": "limitExceeded", "limit": "messageBytes",
           "max": .integer(Int64(limits.messageBytesMax)),
-        ])
+        ]
+      )
       return [.reject(error)]
     case .unknownFraming:
       let error = RPCError(
         .parseError,
-        "A connection begins with { or [, one JSON text per line, or with Content-Length headers")
+        "A connection begins with { or [, one JSON text per line, or with Content-Length headers"
+      )
       return closesOnUnknownFraming ? [.reject(error), .close] : [.reject(error)]
     case .fatal(let why): return [.reject(RPCError(.parseError, why)), .close]
     }
@@ -121,15 +124,20 @@ private struct FrameReader: Sendable {
     }
   }
 
-  private func batch(_ elements: [JSONValue], _ framing: Framing) throws(RPCError) -> ConnectionEvent {
+  private func batch(
+    _ elements: [JSONValue],
+    _ framing: Framing
+  ) throws(RPCError) -> ConnectionEvent {
     guard framing == .line else {
       throw RPCError(.invalidRequest, "Batches are for line framing; LSP's base protocol has none")
     }
     guard !elements.isEmpty else { throw RPCError(.invalidRequest, "A batch is not empty") }
     guard elements.count <= limits.batchMax else {
       throw RPCError(
-        code: 1302, message: "A batch has at most \(limits.batchMax) requests",
-        data: ["code": "limitExceeded", "limit": "batch", "max": .integer(Int64(limits.batchMax))])
+        code: 1302,
+        message: "A batch has at most \(limits.batchMax) requests",
+        data: ["code": "limitExceeded", "limit": "batch", "max": .integer(Int64(limits.batchMax))]
+      )
     }
     return .batch(
       elements.map { element in
@@ -138,6 +146,7 @@ private struct FrameReader: Sendable {
         } catch {
           return .invalid(error)
         }
-      })
+      }
+    )
   }
 }

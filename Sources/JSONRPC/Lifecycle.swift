@@ -55,7 +55,9 @@ package struct Lifecycle: Sendable {
   private mutating func admit(request method: String, _ framing: Framing) -> Admission {
     switch state {
     case .shutDown, .exited:
-      return .reject(RPCError(.invalidRequest, "The connection was shut down; only exit may follow"))
+      return .reject(
+        RPCError(.invalidRequest, "The connection was shut down; only exit may follow")
+      )
     case .ready:
       if method == "initialize" {
         return .reject(RPCError(.invalidRequest, "initialize was sent already"))

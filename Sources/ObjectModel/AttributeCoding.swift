@@ -132,7 +132,8 @@ package enum DecimalText {
     guard firstNegative == secondNegative else { return firstNegative ? -1 : 1 }
     let order = compareMagnitudes(
       firstNegative ? first.dropFirst() : first[...],
-      secondNegative ? second.dropFirst() : second[...])
+      secondNegative ? second.dropFirst() : second[...]
+    )
     return firstNegative ? -order : order
   }
 

@@ -106,11 +106,15 @@ package struct ModelDocument {
     }
     let identity = identity(value, attributes, at: path)
     return EntityDescription(
-      number: index + 1, name: name, identity: identity, attributes: attributes,
+      number: index + 1,
+      name: name,
+      identity: identity,
+      attributes: attributes,
       relationships: relationships,
       unique: propertySets(value, "unique", attributes, relationships, at: path),
       indexes: propertySets(value, "indexes", attributes, relationships, at: path),
-      spotlight: spotlight(value["spotlight"], attributes, at: path + ".spotlight"))
+      spotlight: spotlight(value["spotlight"], attributes, at: path + ".spotlight")
+    )
   }
 
   private mutating func claim(_ name: String, _ names: inout Set<String>, _ path: String) -> Bool {
@@ -154,12 +158,16 @@ package struct ModelDocument {
     }
     let allowed = values.isEmpty ? nil : values
     return AttributeDescription(
-      name: name, type: type, optional: flag(value, "optional", at: path),
+      name: name,
+      type: type,
+      optional: flag(value, "optional", at: path),
       defaultValue: value["default"].flatMap { constant($0, type, at: path + ".default") } ?? .null,
       minimum: value["minimum"].flatMap { constant($0, type, at: path + ".minimum") },
       maximum: value["maximum"].flatMap { constant($0, type, at: path + ".maximum") },
       minimumLength: count(value, "minimumLength", at: path),
-      maximumLength: count(value, "maximumLength", at: path), allowed: allowed)
+      maximumLength: count(value, "maximumLength", at: path),
+      allowed: allowed
+    )
   }
 
   private mutating func constant(
@@ -199,10 +207,16 @@ package struct ModelDocument {
       return nil
     }
     return RelationshipDescription(
-      name: name, destination: destination + 1, toMany: toMany, inverse: inverse,
-      deleteRule: deleteRule, optional: flag(value, "optional", at: path),
+      name: name,
+      destination: destination + 1,
+      toMany: toMany,
+      inverse: inverse,
+      deleteRule: deleteRule,
+      optional: flag(value, "optional", at: path),
       minimumCount: count(value, "minimumCount", at: path) ?? 0,
-      maximumCount: count(value, "maximumCount", at: path), storage: storage)
+      maximumCount: count(value, "maximumCount", at: path),
+      storage: storage
+    )
   }
 
   private mutating func storage(
@@ -226,7 +240,8 @@ package struct ModelDocument {
     guard other["inverse"]?.string == name, other["destination"]?.string == raw[entity].name else {
       problem(
         path + ".inverse",
-        "\(raw[destination].name).\(inverse) does not lead back to \(raw[entity].name).\(name)")
+        "\(raw[destination].name).\(inverse) does not lead back to \(raw[entity].name).\(name)"
+      )
       return nil
     }
     guard toMany else { return .column }
@@ -234,7 +249,10 @@ package struct ModelDocument {
     // The side whose entity comes first, then the smaller name, keeps the pairs.
     let owns = (entity, name) <= (destination, inverse)
     return .pairs(
-      entity: owns ? entity + 1 : destination + 1, relationship: owns ? name : inverse, owns: owns)
+      entity: owns ? entity + 1 : destination + 1,
+      relationship: owns ? name : inverse,
+      owns: owns
+    )
   }
 
   private mutating func propertySets(
@@ -251,7 +269,9 @@ package struct ModelDocument {
         names.allSatisfy(columns.contains)
       else {
         problem(
-          "\(path).\(member)[\(index)]", "Expected a list of names of attributes and to-ones")
+          "\(path).\(member)[\(index)]",
+          "Expected a list of names of attributes and to-ones"
+        )
         return nil
       }
       return names
@@ -280,7 +300,8 @@ package struct ModelDocument {
       guard texts.contains(member.name), let weight, weight > 0 else {
         problem(
           "\(path).attributes.\(member.name)",
-          "Expected a string or uri attribute of the entity with a weight above zero")
+          "Expected a string or uri attribute of the entity with a weight above zero"
+        )
         continue
       }
       weights[member.name] = weight
@@ -295,7 +316,8 @@ package struct ModelDocument {
     }
     return SpotlightDescription(
       displayName: displayName,
-      weights: weights.sorted { $0.key < $1.key }.map { (name: $0.key, weight: $0.value) })
+      weights: weights.sorted { $0.key < $1.key }.map { (name: $0.key, weight: $0.value) }
+    )
   }
 }
 
@@ -360,7 +382,8 @@ extension ModelDocument {
       problem(
         path + ".name",
         "\"\(name)\" is no name: a letter, then letters, digits and _, 64 at most; cordial_ and "
-          + "sqlite_ are taken")
+          + "sqlite_ are taken"
+      )
       return nil
     }
     return name

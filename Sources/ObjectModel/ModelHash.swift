@@ -17,7 +17,8 @@ package enum ModelHash {
     switch value {
     case .object(let members):
       .object(
-        members.sorted { $0.name < $1.name }.map { JSONMember($0.name, canonical($0.value)) })
+        members.sorted { $0.name < $1.name }.map { JSONMember($0.name, canonical($0.value)) }
+      )
     case .array(let elements):
       .array(ordered(elements.map(canonical)))
     default: value

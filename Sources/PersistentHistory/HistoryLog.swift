@@ -82,19 +82,23 @@ package final class HistoryLog {
     self.model = model
     headStatement = try PreparedStatement(db, Self.headQuery)
     boundsStatement = try PreparedStatement(
-      db, "SELECT number, lastChange FROM cordial_transaction WHERE number IN (?1, ?2)")
+      db,
+      "SELECT number, lastChange FROM cordial_transaction WHERE number IN (?1, ?2)"
+    )
     changesStatement = try PreparedStatement(
       db,
       """
       SELECT number, entity, object, kind, before, other, version FROM cordial_change
       WHERE number > ?1 AND number <= ?2 ORDER BY number
-      """)
+      """
+    )
     transactionsStatement = try PreparedStatement(
       db,
       """
       SELECT number, lastChange, mark, time, author, context, process FROM cordial_transaction
       WHERE number > ?1 AND number <= ?2 ORDER BY number LIMIT ?3
-      """)
+      """
+    )
   }
 
   /// One row: number, mark and last change of the newest commit, the last logged change, and
@@ -117,8 +121,10 @@ package final class HistoryLog {
     return HistoryHead(
       number: headStatement.integer(0),
       mark: UInt32(truncatingIfNeeded: headStatement.integer(1)),
-      lastChange: headStatement.integer(2), lastLogged: headStatement.integer(3),
-      mayDangle: headStatement.integer(4) != 0)
+      lastChange: headStatement.integer(2),
+      lastLogged: headStatement.integer(3),
+      mayDangle: headStatement.integer(4) != 0
+    )
   }
 
   /// Everything that changed after one commit and up to another, taken together.
@@ -211,10 +217,15 @@ package final class HistoryLog {
       guard let kind = HistorySchema.Kind(rawValue: changesStatement.integer(3)) else { continue }
       try body(
         HistoryRow(
-          number: changesStatement.integer(0), entity: Int(changesStatement.integer(1)),
-          object: changesStatement.integer(2), kind: kind,
-          before: changesStatement.optionalText(4), other: changesStatement.integer(5),
-          version: changesStatement.optionalInteger(6)))
+          number: changesStatement.integer(0),
+          entity: Int(changesStatement.integer(1)),
+          object: changesStatement.integer(2),
+          kind: kind,
+          before: changesStatement.optionalText(4),
+          other: changesStatement.integer(5),
+          version: changesStatement.optionalInteger(6)
+        )
+      )
     }
   }
 
@@ -231,11 +242,14 @@ package final class HistoryLog {
     transactionsStatement.bind(limit, at: 3)
     while try transactionsStatement.step() {
       let transaction = HistoryTransaction(
-        number: transactionsStatement.integer(0), lastChange: transactionsStatement.integer(1),
+        number: transactionsStatement.integer(0),
+        lastChange: transactionsStatement.integer(1),
         mark: UInt32(truncatingIfNeeded: transactionsStatement.integer(2)),
-        time: transactionsStatement.integer(3), author: transactionsStatement.optionalText(4),
+        time: transactionsStatement.integer(3),
+        author: transactionsStatement.optionalText(4),
         context: transactionsStatement.optionalText(5),
-        process: transactionsStatement.optionalText(6))
+        process: transactionsStatement.optionalText(6)
+      )
       guard try body(transaction) else { return }
     }
   }

@@ -20,7 +20,8 @@ package enum HistorySchema {
   package static let tables = """
     CREATE TABLE cordial_transaction(
       number INTEGER PRIMARY KEY, lastChange INTEGER NOT NULL, mark INTEGER NOT NULL,
-      time INTEGER NOT NULL, author TEXT, context TEXT, process TEXT, client TEXT, answer TEXT) STRICT;
+      time INTEGER NOT NULL, author TEXT, context TEXT, process TEXT, client TEXT,
+      answer TEXT) STRICT;
     CREATE UNIQUE INDEX cordial_transaction_client ON cordial_transaction(client)
       WHERE client IS NOT NULL;
     CREATE TABLE cordial_change(
@@ -31,7 +32,10 @@ package enum HistorySchema {
 
   /// The triggers of one entity's table and of the pairs that it keeps.
   package static func triggers(for entity: EntityDescription, in model: Model) -> [String] {
-    [insertion(entity), displacement(entity), update(entity), renumbering(entity), deletion(entity)]
+    [
+      insertion(entity), displacement(entity), update(entity), renumbering(entity),
+      deletion(entity),
+    ]
       + entity.ownedPairs.flatMap { pairs(entity, $0.name) }
   }
 
@@ -51,7 +55,8 @@ package enum HistorySchema {
     """
   }
 
-  /// `INSERT OR REPLACE` removes rows without a delete trigger; they are logged before it does.
+  /// Logs the rows that an `INSERT OR REPLACE` removes, which fires no delete trigger.
+  ///
   /// What a statement that did not replace after all logged here, sealing takes out again.
   private static func displacement(_ entity: EntityDescription) -> String {
     let identity = entity.identity.map { [[$0.name]] } ?? []
@@ -150,7 +155,8 @@ package enum HistorySchema {
     case .string, .uri, .json, .decimal, .uuid: return "json_quote(\(value))"
     case .binary: return "coalesce('\"' || hex(\(value)) || '\"', 'null')"
     case .double, .float:
-      return "CASE WHEN abs(\(value)) <= 1.7976931348623157e308 THEN quote(\(value)) ELSE 'null' END"
+      return
+        "CASE WHEN abs(\(value)) <= 1.7976931348623157e308 THEN quote(\(value)) ELSE 'null' END"
     default: return "coalesce(\(value), 'null')"
     }
   }

@@ -25,7 +25,8 @@ package final class HistoryWriter {
       INSERT INTO cordial_transaction
         (number, lastChange, mark, time, author, context, process, client, answer)
       VALUES (?1, (SELECT coalesce(max(number), 0) FROM cordial_change), ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-      """)
+      """
+    )
   }
 
   /// Enters everything logged since the last commit as the next one.
@@ -67,7 +68,8 @@ package final class HistoryWriter {
             AND NOT EXISTS (SELECT 1 FROM cordial_change AS later WHERE later.kind = 0
               AND later.number > cordial_change.number AND later.entity = \(entity.number)
               AND later.object = cordial_change.object)
-          """)
+          """
+      )
       mayDangle = try mayDangle || deletesOrLeads(entity, range)
       // A row that replaced another goes on counting where that one had come to.
       try db.execute(
@@ -75,14 +77,16 @@ package final class HistoryWriter {
           UPDATE \(table) SET "_version" = 1 + (SELECT max(version) FROM cordial_change
             WHERE \(range) AND kind = 2 AND object = \(table)."_id")
           WHERE "_id" IN (SELECT object FROM cordial_change WHERE \(range) AND kind = 2)
-          """)
+          """
+      )
       try db.execute(
         sql: """
           UPDATE \(table) SET "_version" = "_version" + 1 WHERE "_id" IN (
             SELECT object FROM cordial_change WHERE \(range) AND (kind = 1 AND before <> ''
               OR kind IN (3, 4)))
             AND "_id" NOT IN (SELECT object FROM cordial_change WHERE \(range) AND kind IN (0, 2))
-          """)
+          """
+      )
     }
     try countTargets(after: head.lastChange)
     try enter(head.number + 1, stamp)
@@ -93,7 +97,9 @@ package final class HistoryWriter {
     let leads = entity.relationships.contains { !$0.toMany }
     let kinds = leads ? "0, 1, 2" : "2"
     let statement = try PreparedStatement(
-      db, "SELECT 1 FROM cordial_change WHERE \(range) AND kind IN (\(kinds)) LIMIT 1")
+      db,
+      "SELECT 1 FROM cordial_change WHERE \(range) AND kind IN (\(kinds)) LIMIT 1"
+    )
     defer { statement.reset() }
     return try statement.step()
   }
@@ -109,7 +115,8 @@ package final class HistoryWriter {
               SELECT other FROM cordial_change WHERE number > \(after) AND kind IN (3, 4)
                 AND entity = \(entity.number)
                 AND before = \(SQLNames.literal(relationship.name)))
-            """)
+            """
+        )
       }
     }
   }

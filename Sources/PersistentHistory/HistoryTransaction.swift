@@ -55,8 +55,9 @@ struct HistoryRow {
 
   /// The two objects of a pair with the relationship as each has it.
   func sides(in model: Model) -> [(ObjectKey, String)] {
-    guard let before, case .relationship(let relationship)? = model.entity(entity)
-      .property(named: before)
+    guard let before,
+      case .relationship(let relationship)? = model.entity(entity)
+        .property(named: before)
     else { return [] }
     var sides = [(key, relationship.name)]
     if let inverse = relationship.inverse {
@@ -119,8 +120,12 @@ struct HistoryChanges {
       places[row.key] = list.count
       list.append(
         HistoryChange(
-          key: row.key, kind: kind, properties: Set(kind == .update ? values.map(\.property) : []),
-          before: values))
+          key: row.key,
+          kind: kind,
+          properties: Set(kind == .update ? values.map(\.property) : []),
+          before: values
+        )
+      )
       return
     }
     // The first value before is the one from before the commit.

@@ -62,7 +62,12 @@ import GRDBSQLite
     value.withUTF8 { bytes in
       unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
         _ = unsafe sqlite3_bind_text(
-          handle, place, characters.baseAddress, Int32(characters.count), copied)
+          handle,
+          place,
+          characters.baseAddress,
+          Int32(characters.count),
+          copied
+        )
       }
     }
   }
@@ -70,7 +75,8 @@ import GRDBSQLite
   package func bind(_ value: [UInt8], at place: Int32) {
     let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     unsafe value.withUnsafeBytes { bytes in
-      _ = unsafe bytes.isEmpty
+      _ =
+        unsafe bytes.isEmpty
         ? sqlite3_bind_zeroblob(handle, place, 0)
         : sqlite3_bind_blob(handle, place, bytes.baseAddress, Int32(bytes.count), copied)
     }

@@ -53,7 +53,9 @@ package final class CommitWatcher: Sendable {
     let timer = DispatchSource.makeTimerSource(queue: queue)
     timer.schedule(
       deadline: .now() + .milliseconds(Self.slowMilliseconds),
-      repeating: .milliseconds(Self.slowMilliseconds), leeway: .milliseconds(100))
+      repeating: .milliseconds(Self.slowMilliseconds),
+      leeway: .milliseconds(100)
+    )
     timer.setEventHandler { [look] in look() }
     state.withLock { $0.timer = Confined(timer) }
     timer.resume()

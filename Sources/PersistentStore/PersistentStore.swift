@@ -66,15 +66,23 @@ package final class PersistentStore: Sendable {
       generation = facts.generation
       identifier = facts.identifier
       readers = ReaderPool(
-        path: container.storePath, role: role, model: facts.model, generation: facts.generation)
+        path: container.storePath,
+        role: role,
+        model: facts.model,
+        generation: facts.generation
+      )
       if isReadOnly {
         writer = nil
       } else {
         try container.writeModelCopy(facts.model)
         writer = WriterQueue(
           try StoreWriter(
-            path: container.storePath, model: facts.model, generation: facts.generation,
-            environment: environment))
+            path: container.storePath,
+            model: facts.model,
+            generation: facts.generation,
+            environment: environment
+          )
+        )
       }
     } catch {
       throw Self.described(StoreError(any: error), container)
@@ -83,8 +91,10 @@ package final class PersistentStore: Sendable {
 
   private static func missing(_ container: StoreContainer) -> StoreError {
     StoreError(
-      .cannotOpen, "There is no store at \(container.path)",
-      hint: "Make one by giving its model: --model FILE")
+      .cannotOpen,
+      "There is no store at \(container.path)",
+      hint: "Make one by giving its model: --model FILE"
+    )
   }
 
   /// An immutable database is read without locks, which is right only while nobody writes.
@@ -93,7 +103,8 @@ package final class PersistentStore: Sendable {
       throw StoreError(
         .cannotOpen,
         "\(container.path) cannot be written and has a write-ahead log, so it cannot be read",
-        hint: "Open it once where it can be written, or copy it")
+        hint: "Open it once where it can be written, or copy it"
+      )
     }
   }
 
@@ -102,8 +113,10 @@ package final class PersistentStore: Sendable {
     switch error.code {
     case .storeCorrupt:
       StoreError(
-        .storeCorrupt, "\(container.storePath) is no SQLite database, or it is damaged",
-        hint: error.hint)
+        .storeCorrupt,
+        "\(container.storePath) is no SQLite database, or it is damaged",
+        hint: error.hint
+      )
     default: error
     }
   }
@@ -114,7 +127,11 @@ package final class PersistentStore: Sendable {
   /// - Throws: `DatabaseError`.
   package func makeReader() throws -> StoreReader {
     try StoreReader(
-      path: container.storePath, role: role, model: model, generation: generation)
+      path: container.storePath,
+      role: role,
+      model: model,
+      generation: generation
+    )
   }
 
   /// Reads on a worker.
@@ -157,11 +174,15 @@ package final class PersistentStore: Sendable {
   }
 
   private static let readOnly = StoreError(
-    .storeReadOnly, "The store was opened with --read-only",
-    hint: "Serve it without --read-only to write")
+    .storeReadOnly,
+    "The store was opened with --read-only",
+    hint: "Serve it without --read-only to write"
+  )
   private static let unsealed = StoreError(
-    .storeReadOnly, "Another program wrote to the store, and a read-only process cannot enter it",
-    hint: "Open the store once where it can be written")
+    .storeReadOnly,
+    "Another program wrote to the store, and a read-only process cannot enter it",
+    hint: "Open the store once where it can be written"
+  )
 }
 
 /// Gives the writer its work in order and in groups.
@@ -314,7 +335,8 @@ private final class ReaderPool: Sendable {
     guard mayMake else { return nil }
     do {
       return Confined(
-        try StoreReader(path: path, role: role, model: model, generation: generation))
+        try StoreReader(path: path, role: role, model: model, generation: generation)
+      )
     } catch {
       let failure = StoreError(any: error)
       let failed = state.withLock { state in

@@ -61,7 +61,8 @@ enum StoreConnection {
 
   private static let fold = DatabaseFunction("cordial_fold", argumentCount: 2, pure: true) {
     values in
-    guard let text = String.fromDatabaseValue(values[0]), let flags = Int.fromDatabaseValue(values[1])
+    guard let text = String.fromDatabaseValue(values[0]),
+      let flags = Int.fromDatabaseValue(values[1])
     else { return nil }
     return Folding.fold(text, flags: Int32(flags))
   }
@@ -91,8 +92,13 @@ enum Folding {
             needed = unsafe bytes.withMemoryRebound(to: CChar.self) { input in
               unsafe Int(
                 unicode_fold(
-                  input.baseAddress, Int32(input.count), flags, characters.baseAddress,
-                  Int32(characters.count)))
+                  input.baseAddress,
+                  Int32(input.count),
+                  flags,
+                  characters.baseAddress,
+                  Int32(characters.count)
+                )
+              )
             }
           }
           return max(0, min(needed, capacity))
@@ -112,7 +118,11 @@ enum Folding {
         unsafe a.withMemoryRebound(to: CChar.self) { left in
           unsafe b.withMemoryRebound(to: CChar.self) { right in
             unsafe unicode_collate(
-              left.baseAddress, Int32(left.count), right.baseAddress, Int32(right.count))
+              left.baseAddress,
+              Int32(left.count),
+              right.baseAddress,
+              Int32(right.count)
+            )
           }
         }
       }

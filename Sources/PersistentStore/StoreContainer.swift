@@ -36,13 +36,17 @@ package struct StoreContainer: Sendable {
     if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) {
       guard isDirectory else {
         throw StoreError(
-          .cannotOpen, "\(path) is a file; a Cordial store is a folder",
-          hint: "Name the folder, or another path to make a store there")
+          .cannotOpen,
+          "\(path) is a file; a Cordial store is a folder",
+          hint: "Name the folder, or another path to make a store there"
+        )
       }
       guard hasStore || isEmpty else {
         throw StoreError(
-          .cannotOpen, "\(path) is a folder with other things in it, and no Cordial store",
-          hint: "Name an empty or new folder")
+          .cannotOpen,
+          "\(path) is a folder with other things in it, and no Cordial store",
+          hint: "Name an empty or new folder"
+        )
       }
       return
     }
@@ -111,7 +115,8 @@ package struct StoreContainer: Sendable {
   package static func inMemory(number: UInt32) throws(StoreError) -> StoreContainer {
     sweep()
     let container = StoreContainer(
-      path: "\(memoryFolder)/\(memoryPrefix)\(getuid())-\(getpid())-\(number)")
+      path: "\(memoryFolder)/\(memoryPrefix)\(getuid())-\(getpid())-\(number)"
+    )
     try container.prepare()
     return container
   }
@@ -125,9 +130,10 @@ package struct StoreContainer: Sendable {
       return
     }
     for name in names where name.hasPrefix(prefix) {
-      guard let process = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({
-        Int32($0)
-      }), kill(process, 0) != 0, errno == ESRCH
+      guard
+        let process = name.dropFirst(prefix.count).split(separator: "-").first.flatMap({
+          Int32($0)
+        }), kill(process, 0) != 0, errno == ESRCH
       else { continue }
       StoreContainer(path: "\(memoryFolder)/\(name)").remove()
     }
@@ -147,12 +153,16 @@ extension StoreError {
   /// The error of a model file.
   package init(_ error: ModelError, in path: String) {
     self.init(
-      .modelInvalid, "The model \(path) cannot be used: \(error.message)",
+      .modelInvalid,
+      "The model \(path) cannot be used: \(error.message)",
       data: [
         JSONMember(
           "problems",
           .array(
-            error.problems.map { ["path": .string($0.path), "message": .string($0.message)] }))
-      ])
+            error.problems.map { ["path": .string($0.path), "message": .string($0.message)] }
+          )
+        )
+      ]
+    )
   }
 }

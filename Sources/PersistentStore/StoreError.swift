@@ -48,13 +48,18 @@ extension StoreError {
     switch error.resultCode {
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       self.init(
-        .storeBusy, "Another process kept the store locked for longer than we wait",
-        hint: "Try again; status names the processes that have it open")
+        .storeBusy,
+        "Another process kept the store locked for longer than we wait",
+        hint: "Try again; status names the processes that have it open"
+      )
     case .SQLITE_FULL:
       self.init(.storeFull, "The disk or the store is full", hint: "Make room and save again")
     case .SQLITE_CORRUPT, .SQLITE_NOTADB:
       self.init(
-        .storeCorrupt, "The store's file is damaged: \(message)", hint: "Restore a backup")
+        .storeCorrupt,
+        "The store's file is damaged: \(message)",
+        hint: "Restore a backup"
+      )
     case .SQLITE_READONLY, .SQLITE_PERM:
       self.init(.storeReadOnly, "The store cannot be written: \(message)")
     case .SQLITE_CANTOPEN:
@@ -79,36 +84,48 @@ extension StoreError {
   /// The error of a predicate that cannot be read.
   init(_ error: PredicateError) {
     self.init(
-      .predicateInvalid, error.message,
+      .predicateInvalid,
+      error.message,
       data: [
         JSONMember("offset", .integer(Int64(error.offset))),
         JSONMember("expected", .string(error.expected)),
-      ])
+      ]
+    )
   }
 
   static func unknownEntity(_ name: String, in model: Model) -> StoreError {
     StoreError(
-      .unknownEntity, "The model has no entity \(name)",
+      .unknownEntity,
+      "The model has no entity \(name)",
       hint: "It has \(model.entities.map(\.name).joined(separator: ", "))",
-      data: [JSONMember("entity", .string(name))])
+      data: [JSONMember("entity", .string(name))]
+    )
   }
 
   static func unknownProperty(_ name: String, of entity: EntityDescription) -> StoreError {
     StoreError(
-      .unknownProperty, "\(entity.name) has no property \(name)",
+      .unknownProperty,
+      "\(entity.name) has no property \(name)",
       hint: "It has \(entity.propertyNames.joined(separator: ", "))",
-      data: [JSONMember("entity", .string(entity.name)), JSONMember("property", .string(name))])
+      data: [JSONMember("entity", .string(entity.name)), JSONMember("property", .string(name))]
+    )
   }
 
   static func invalidIdentifier(_ text: String, _ why: String) -> StoreError {
     StoreError(
-      .invalidIdentifier, "\"\(text)\" is no wrapped ID here: \(why)",
-      hint: "An ID looks like Entity/p17", data: [JSONMember("id", .string(text))])
+      .invalidIdentifier,
+      "\"\(text)\" is no wrapped ID here: \(why)",
+      hint: "An ID looks like Entity/p17",
+      data: [JSONMember("id", .string(text))]
+    )
   }
 
   static func objectNotFound(_ id: String) -> StoreError {
     StoreError(
-      .objectNotFound, "There is no object \(id)", hint: "It may have been deleted; fetch it again",
-      data: [JSONMember("id", .string(id))])
+      .objectNotFound,
+      "There is no object \(id)",
+      hint: "It may have been deleted; fetch it again",
+      data: [JSONMember("id", .string(id))]
+    )
   }
 }

@@ -94,7 +94,10 @@ package final class StoreReader {
     let key = PlanKey(entity: entity.name, mayDangle: mayDangle)
     if let known = plans[key] { return known }
     let plan = try FetchCompiler.plan(
-      FetchRequest(entity: entity.name), model: model, mayDangle: mayDangle)
+      FetchRequest(entity: entity.name),
+      model: model,
+      mayDangle: mayDangle
+    )
     plans[key] = plan
     return plan
   }
@@ -133,9 +136,11 @@ package struct StoreSnapshot {
       UInt32(truncatingIfNeeded: known.integer(0)) == token.mark
     else {
       throw StoreError(
-        .historyExpired, "The store has no commit \(token)",
+        .historyExpired,
+        "The store has no commit \(token)",
         hint: "Start over from a fresh fetch or observe",
-        data: [JSONMember("oldest", .string(try oldest().description))])
+        data: [JSONMember("oldest", .string(try oldest().description))]
+      )
     }
     return token.number
   }
@@ -160,12 +165,15 @@ package struct StoreSnapshot {
   /// The oldest position from which history can be read.
   package func oldest() throws -> StoreToken {
     let first = try statement(
-      "SELECT number, mark FROM cordial_transaction ORDER BY number LIMIT 1")
+      "SELECT number, mark FROM cordial_transaction ORDER BY number LIMIT 1"
+    )
     defer { first.reset() }
     guard try first.step() else { return token }
     return StoreToken(
-      generation: reader.generation, number: first.integer(0),
-      mark: UInt32(truncatingIfNeeded: first.integer(1)))
+      generation: reader.generation,
+      number: first.integer(0),
+      mark: UInt32(truncatingIfNeeded: first.integer(1))
+    )
   }
 
   // MARK: Identities
@@ -191,7 +199,8 @@ package struct StoreSnapshot {
     }
     let row = try statement(
       "SELECT \(SQLNames.quoted(identity.name)) FROM \(SQLNames.quoted(entity.name)) "
-        + "WHERE \"_id\" = ?")
+        + "WHERE \"_id\" = ?"
+    )
     defer { row.reset() }
     row.bind(key.object, at: 1)
     guard try row.step() else { return WrappedID(entity: entity.name, key: .object(key.object)) }
@@ -306,9 +315,11 @@ package struct StoreSnapshot {
       count += 1
       guard writer.bytes.count <= bytesMax else {
         throw StoreError(
-          .limitExceeded, "The answer would be longer than \(bytesMax) bytes",
+          .limitExceeded,
+          "The answer would be longer than \(bytesMax) bytes",
           hint: "Fetch with limit, or select fewer values",
-          data: [JSONMember("limit", "answerBytes"), JSONMember("max", .integer(Int64(bytesMax)))])
+          data: [JSONMember("limit", "answerBytes"), JSONMember("max", .integer(Int64(bytesMax)))]
+        )
       }
     }
     writer.raw("]")
@@ -385,7 +396,8 @@ package struct StoreSnapshot {
   ) throws -> [Int64] {
     let table = SQLNames.quoted(entity.name)
     let rows = try statement(
-      "SELECT \"_id\" FROM \(table) WHERE \"_id\" > ? ORDER BY \"_id\" LIMIT ?")
+      "SELECT \"_id\" FROM \(table) WHERE \"_id\" > ? ORDER BY \"_id\" LIMIT ?"
+    )
     defer { rows.reset() }
     rows.bind(object, at: 1)
     rows.bind(Int64(limit), at: 2)
@@ -449,7 +461,8 @@ enum IdentityResolver {
     let value = try identityValue(id, entity)
     let column = SQLNames.quoted(entity.identity?.name ?? "")
     let row = try statement(
-      "SELECT \"_id\" FROM \(SQLNames.quoted(entity.name)) WHERE \(column) = ?")
+      "SELECT \"_id\" FROM \(SQLNames.quoted(entity.name)) WHERE \(column) = ?"
+    )
     defer { row.reset() }
     row.bind(value, at: 1)
     guard try row.step() else { return nil }

@@ -50,9 +50,13 @@ final class StoreWriter {
       release = try PreparedStatement(db, "RELEASE one")
       rollbackToSavepoint = try PreparedStatement(db, "ROLLBACK TO one")
       dangle = try PreparedStatement(
-        db, "INSERT OR REPLACE INTO cordial_meta VALUES ('mayDangle', '1')")
+        db,
+        "INSERT OR REPLACE INTO cordial_meta VALUES ('mayDangle', '1')"
+      )
       repeated = try PreparedStatement(
-        db, "SELECT number, mark, answer FROM cordial_transaction WHERE client = ?")
+        db,
+        "SELECT number, mark, answer FROM cordial_transaction WHERE client = ?"
+      )
     }
   }
 
@@ -74,7 +78,9 @@ final class StoreWriter {
   ///
   /// - Parameter requests: The saves, in the order in which they came.
   /// - Returns: One outcome for each, in that order, and the new head.
-  func save(_ requests: [SaveRequest]) -> (outcomes: [Result<SaveOutcome, StoreError>], head: Int64?) {
+  func save(
+    _ requests: [SaveRequest]
+  ) -> (outcomes: [Result<SaveOutcome, StoreError>], head: Int64?) {
     do {
       let group = try queue.writeWithoutTransaction { db in try commit(requests, db) }
       return (group, known?.number)
@@ -134,9 +140,14 @@ final class StoreWriter {
       var operation = SaveOperation(model: model, tables: tables, db: db, request: request)
       let result = try operation.perform()
       let stamp = CommitStamp(
-        time: environment.now(), mark: environment.random(), author: request.author,
-        context: request.context, process: request.process, client: request.transaction,
-        answer: request.transaction == nil ? nil : String(decoding: result.body, as: UTF8.self))
+        time: environment.now(),
+        mark: environment.random(),
+        author: request.author,
+        context: request.context,
+        process: request.process,
+        client: request.transaction,
+        answer: request.transaction == nil ? nil : String(decoding: result.body, as: UTF8.self)
+      )
       let logged = try log.head()
       if logged.lastLogged > head.lastChange {
         try history.enter(head.number + 1, stamp)
@@ -146,8 +157,12 @@ final class StoreWriter {
       try statements.release.run()
       return .success(
         SaveOutcome(
-          token: token(head), body: result.body, deleteCount: result.deleteCount,
-          deleted: result.deleted))
+          token: token(head),
+          body: result.body,
+          deleteCount: result.deleteCount,
+          deleted: result.deleted
+        )
+      )
     } catch {
       // Without a transaction there is nothing to go on with: SQLite rolled all of it back.
       guard db.isInsideTransaction else { throw error }
@@ -164,7 +179,10 @@ final class StoreWriter {
     if head != known { tables.forEach { $0.invalidate() } }
     guard !head.isSealed else { return head }
     let stamp = CommitStamp(
-      time: environment.now(), mark: environment.random(), author: HistoryWriter.externalAuthor)
+      time: environment.now(),
+      mark: environment.random(),
+      author: HistoryWriter.externalAuthor
+    )
     if try history.seal(head, stamp) { try statements.dangle.run() }
     head = try log.head()
     return head
@@ -188,8 +206,10 @@ final class StoreWriter {
     row.bind(client, at: 1)
     guard try row.step() else { return nil }
     let token = StoreToken(
-      generation: generation, number: row.integer(0),
-      mark: UInt32(truncatingIfNeeded: row.integer(1)))
+      generation: generation,
+      number: row.integer(0),
+      mark: UInt32(truncatingIfNeeded: row.integer(1))
+    )
     return SaveOutcome(token: token, body: Array(row.text(2).utf8), deleteCount: 0, deleted: [])
   }
 

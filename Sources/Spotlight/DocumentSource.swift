@@ -37,11 +37,13 @@ package protocol DocumentSource: AnyObject {
   ///
   /// - Parameter token: The position that the index has.
   /// - Returns: nil when the store does not know the position, and the index starts over.
+  /// - Throws: `DatabaseError`.
   func batch(after token: StoreToken) throws -> IndexBatch?
 
   /// Every object there is, in one snapshot, a portion at a time.
   ///
   /// - Parameter take: Takes a portion.
   /// - Returns: The position that the snapshot shows.
+  /// - Throws: `DatabaseError`, and what `take` throws.
   func everything(_ take: ([IndexedDocument]) throws -> Void) throws -> StoreToken
 }

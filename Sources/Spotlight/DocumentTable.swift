@@ -57,8 +57,10 @@ final class DocumentTable: Sendable {
     let number = Int(arrival.number)
     while view.documents.count <= number { view.documents.append(spotlight_document()) }
     view.documents[number] = spotlight_document(
-      object: arrival.key.object, length: UInt32(clamping: arrival.length),
-      entity: UInt16(clamping: arrival.key.entity))
+      object: arrival.key.object,
+      length: UInt32(clamping: arrival.length),
+      entity: UInt16(clamping: arrival.key.entity)
+    )
     view.aliveCount += 1
     view.aliveTokens += arrival.length
   }
@@ -73,6 +75,7 @@ extension DocumentTable.View {
   /// Lends the documents to a search.
   ///
   /// - Parameter body: Takes the table's part of a search; it fills in the rest and runs it.
+  /// - Returns: What the body answered.
   func withSearch<Result>(_ body: (inout spotlight_search) throws -> Result) rethrows -> Result {
     try unsafe documents.withUnsafeBufferPointer { buffer in
       var search = unsafe spotlight_search()

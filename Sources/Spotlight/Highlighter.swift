@@ -11,8 +11,10 @@ package struct Highlighter: Sendable {
   init(_ query: SearchQuery) {
     phrases = query.terms.map { term in
       Phrase(
-        tokens: Tokens.cut(term.text, isQuery: true).map(\.text), column: term.column,
-        isPrefix: term.isPrefix)
+        tokens: Tokens.cut(term.text, isQuery: true).map(\.text),
+        column: term.column,
+        isPrefix: term.isPrefix
+      )
     }
   }
 

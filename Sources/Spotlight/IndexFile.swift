@@ -75,9 +75,13 @@ final class IndexFile {
         return (
           try PreparedStatement(db, "INSERT INTO text(rowid\(names)) VALUES (?\(marks))"),
           try PreparedStatement(
-            db, "INSERT INTO document(number, entity, object, length) VALUES (?, ?, ?, ?)"),
+            db,
+            "INSERT INTO document(number, entity, object, length) VALUES (?, ?, ?, ?)"
+          ),
           try PreparedStatement(
-            db, "SELECT number FROM document WHERE entity = ? AND object = ?"),
+            db,
+            "SELECT number FROM document WHERE entity = ? AND object = ?"
+          ),
           try PreparedStatement(db, "DELETE FROM document WHERE number = ?"),
           try PreparedStatement(db, "INSERT OR REPLACE INTO state VALUES ('token', ?)")
         )
@@ -121,7 +125,8 @@ final class IndexFile {
           length INTEGER NOT NULL, UNIQUE (entity, object)) STRICT;
         CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
         INSERT INTO state VALUES ('identity', \(SQLNames.literal(identity)));
-        """)
+        """
+    )
   }
 
   // MARK: Reading
@@ -132,14 +137,18 @@ final class IndexFile {
       let token = try String.fetchOne(db, sql: "SELECT value FROM state WHERE name = 'token'")
       var documents: [DocumentTable.Arrival] = []
       let statement = try PreparedStatement(
-        db, "SELECT number, entity, object, length FROM document ORDER BY number")
+        db,
+        "SELECT number, entity, object, length FROM document ORDER BY number"
+      )
       defer { statement.reset() }
       while try statement.step() {
         documents.append(
           DocumentTable.Arrival(
             number: statement.integer(0),
             key: ObjectKey(entity: Int(statement.integer(1)), object: statement.integer(2)),
-            length: statement.integer(3)))
+            length: statement.integer(3)
+          )
+        )
       }
       return (token.flatMap { StoreToken($0) }, documents)
     }

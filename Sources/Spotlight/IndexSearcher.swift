@@ -1,5 +1,5 @@
-package import CordialValues
 import CSpotlight
+package import CordialValues
 import GRDB
 import PersistentHistory
 
@@ -112,26 +112,37 @@ package struct IndexSnapshot {
   ///   - gone: Objects that are left out and not counted.
   /// - Returns: What was found.
   /// - Throws: `DatabaseError`.
-  package func search(_ request: SearchRequest, without gone: Set<ObjectKey>) throws
+  package func search(
+    _ request: SearchRequest,
+    without gone: Set<ObjectKey>
+  ) throws
     -> SearchResult
   {
     let query = SearchQuery(
-      request.query, columns: Set(layout.columns), isPrefix: request.isPrefix,
-      wordsMax: request.wordsMax)
+      request.query,
+      columns: Set(layout.columns),
+      isPrefix: request.isPrefix,
+      wordsMax: request.wordsMax
+    )
     let highlighter = Highlighter(query)
     guard let match = query.match, !layout.isEmpty else {
       return SearchResult(total: 0, hits: [], missing: [], highlighter: highlighter)
     }
     let (total, hits) = try rank(match, request, try numbers(of: gone))
     return SearchResult(
-      total: total, hits: Array(hits.dropFirst(request.offset)),
-      missing: total == 0 ? try wordsInNoDocument(query) : [], highlighter: highlighter)
+      total: total,
+      hits: Array(hits.dropFirst(request.offset)),
+      missing: total == 0 ? try wordsInNoDocument(query) : [],
+      highlighter: highlighter
+    )
   }
 
   private func numbers(of keys: Set<ObjectKey>) throws -> [Int64] {
     guard !keys.isEmpty else { return [] }
     let find = try PreparedStatement(
-      db, "SELECT number FROM document WHERE entity = ? AND object = ?")
+      db,
+      "SELECT number FROM document WHERE entity = ? AND object = ?"
+    )
     var numbers: [Int64] = []
     for key in keys {
       defer { find.reset() }
@@ -149,12 +160,14 @@ package struct IndexSnapshot {
     _ excluded: [Int64]
   ) throws -> (total: Int64, hits: [SearchResult.Hit]) {
     let statement = try PreparedStatement(
-      db, "SELECT 1 FROM text WHERE text MATCH ?1 AND cordial_hit(text, ?2)")
+      db,
+      "SELECT 1 FROM text WHERE text MATCH ?1 AND cordial_hit(text, ?2)"
+    )
     let wanted = (0..<layout.entityCount).map { request.entities?.contains($0) ?? true }
     let hitMax = request.offset + request.limit
     var buffer = Array(repeating: spotlight_hit(), count: max(hitMax, 1))
     return try unsafe view.withSearch { search in
-      return try unsafe buffer.withUnsafeMutableBufferPointer { hits in
+      try unsafe buffer.withUnsafeMutableBufferPointer { hits in
         try unsafe layout.weights.withUnsafeBufferPointer { weights in
           try unsafe wanted.withUnsafeBufferPointer { wanted in
             try unsafe excluded.withUnsafeBufferPointer { excluded in
@@ -208,12 +221,15 @@ package struct IndexSnapshot {
   /// - Throws: `DatabaseError`, and what the body throws.
   package func allDocuments(_ body: (ObjectKey, Int64) throws -> Void) throws {
     let statement = try PreparedStatement(
-      db, "SELECT entity, object, length FROM document ORDER BY entity, object")
+      db,
+      "SELECT entity, object, length FROM document ORDER BY entity, object"
+    )
     defer { statement.reset() }
     while try statement.step() {
       try body(
         ObjectKey(entity: Int(statement.integer(0)), object: statement.integer(1)),
-        statement.integer(2))
+        statement.integer(2)
+      )
     }
   }
 }

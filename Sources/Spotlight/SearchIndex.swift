@@ -9,11 +9,11 @@
 //    text of the past is needed to take it out.
 // 3. Any text is a valid query.
 
-package import CordialValues
 import CSpotlight
+package import CordialValues
 import Dispatch
+import FoundationEssentials
 import GRDB
-import Glibc
 package import ObjectModel
 import PersistentHistory
 import Synchronization
@@ -159,8 +159,11 @@ package final class SearchIndex: Sendable {
     let loaded = try file.load()
     documents.replace(arrivals: loaded.documents)
     return Follower(
-      file: file, source: source, token: loaded.token,
-      nextNumber: (loaded.documents.last?.number ?? 0) + 1)
+      file: file,
+      source: source,
+      token: loaded.token,
+      nextNumber: (loaded.documents.last?.number ?? 0) + 1
+    )
   }
 
   private func apply(_ batch: IndexBatch, _ follower: inout Follower) throws {
@@ -211,7 +214,10 @@ package final class SearchIndex: Sendable {
     let count = documents.aliveCount
     let done = shared.withLock { shared in
       shared.status = IndexStatus(
-        token: token, documents: count, state: isReady ? .ready : .catchingUp)
+        token: token,
+        documents: count,
+        state: isReady ? .ready : .catchingUp
+      )
       let done = shared.waiters.filter { $0.value.number <= token.number }
       for number in done.keys { shared.waiters[number] = nil }
       return done.values.map(\.completion)
@@ -273,12 +279,11 @@ package final class SearchIndex: Sendable {
 
 /// Removing the files of an index.
 enum IndexRemoval {
-  /// Empties the file by giving SQLite a new one in its place.
+  /// Removes what is there, so that SQLite makes a new file in its place.
   static func remove(_ path: String) throws {
-    for suffix in ["", "-wal", "-shm"] {
-      guard unsafe unlink(path + suffix) == 0 || errno == ENOENT else {
-        throw SpotlightError(.failed, "The damaged index \(path)\(suffix) cannot be removed")
-      }
+    for file in [path, path + "-wal", path + "-shm"]
+    where FileManager.default.fileExists(atPath: file) {
+      try FileManager.default.removeItem(atPath: file)
     }
   }
 }

@@ -19,16 +19,22 @@ enum Tokens {
       unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
         unsafe withUnsafeMutablePointer(to: &tokens) { list in
           _ = unsafe spotlight_tokenize(
-            characters.baseAddress, Int32(characters.count),
-            isQuery ? Int32(SPOTLIGHT_QUERY) : 0, list
+            characters.baseAddress,
+            Int32(characters.count),
+            isQuery ? Int32(SPOTLIGHT_QUERY) : 0,
+            list
           ) { context, token, length, start, end, isColocated in
             guard let context = unsafe context, let token = unsafe token else { return 0 }
             let bytes = unsafe UnsafeRawBufferPointer(start: token, count: Int(length))
             let list = unsafe context.assumingMemoryBound(to: [Token].self)
             unsafe list.pointee.append(
               Token(
-                text: String(decoding: bytes, as: UTF8.self), start: Int(start), end: Int(end),
-                isColocated: isColocated))
+                text: String(decoding: bytes, as: UTF8.self),
+                start: Int(start),
+                end: Int(end),
+                isColocated: isColocated
+              )
+            )
             return 0
           }
         }

@@ -19,7 +19,11 @@ package enum Interest: Sendable {
   /// The objects of an entity that match: the properties that their order and membership read,
   /// those that their values read, and what lies behind key paths.
   case fetch(
-    entity: Int, membership: Set<String>, values: Set<String>, related: [Int: Set<String>])
+    entity: Int,
+    membership: Set<String>,
+    values: Set<String>,
+    related: [Int: Set<String>]
+  )
 
   /// What lies behind key paths: properties of objects that are not those of the result, by the
   /// number of their entity.

@@ -163,7 +163,10 @@ extension Channel {
   ) -> EventLoopFuture<Void> {
     eventLoop.makeCompletedFuture {
       let handler = OwnerHandler(
-        owner, ByteChannel(self, number: number), stuckSecondsMax: stuckSecondsMax)
+        owner,
+        ByteChannel(self, number: number),
+        stuckSecondsMax: stuckSecondsMax
+      )
       try self.pipeline.syncOperations.addHandler(handler)
     }
   }

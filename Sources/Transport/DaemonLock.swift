@@ -16,8 +16,10 @@ package final class DaemonLock: Sendable {
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       _ = close(descriptor)
       throw TransportError(
-        .alreadyServed, "Another process serves this store already (it holds \(path))",
-        hint: "Connect to its socket; several processes may still open the store with --stdio")
+        .alreadyServed,
+        "Another process serves this store already (it holds \(path))",
+        hint: "Connect to its socket; several processes may still open the store with --stdio"
+      )
     }
     self.descriptor = descriptor
   }

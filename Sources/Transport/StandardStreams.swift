@@ -121,12 +121,17 @@ private final class Pump: Sendable {
     unsafe ends[0] = source
     unsafe ends[1] = target
     var thread = pthread_t()
-    let code = unsafe pthread_create(&thread, nil, { ends in
-      guard let ends = unsafe ends?.assumingMemoryBound(to: CInt.self) else { return nil }
-      unsafe Pump.copy(from: ends[0], to: ends[1])
-      unsafe ends.deallocate()
-      return nil
-    }, ends)
+    let code = unsafe pthread_create(
+      &thread,
+      nil,
+      { ends in
+        guard let ends = unsafe ends?.assumingMemoryBound(to: CInt.self) else { return nil }
+        unsafe Pump.copy(from: ends[0], to: ends[1])
+        unsafe ends.deallocate()
+        return nil
+      },
+      ends
+    )
     guard code == 0 else { throw Descriptors.failure("a thread cannot be started") }
     self.thread = thread
   }

@@ -67,8 +67,10 @@ package final class UnixSocketListener: Sendable {
   private static func check(_ path: String) throws(TransportError) {
     guard path.utf8.count <= pathBytesMax else {
       throw TransportError(
-        .invalidPath, "The path \(path) is longer than a socket's address can be",
-        hint: "At most \(pathBytesMax) bytes: name a shorter one, perhaps in XDG_RUNTIME_DIR")
+        .invalidPath,
+        "The path \(path) is longer than a socket's address can be",
+        hint: "At most \(pathBytesMax) bytes: name a shorter one, perhaps in XDG_RUNTIME_DIR"
+      )
     }
     let folder = folder(of: path)
     guard let facts = facts(folder) else {
@@ -76,8 +78,10 @@ package final class UnixSocketListener: Sendable {
     }
     guard facts.owner == geteuid() || facts.owner == 0, facts.mode & 0o022 == 0 else {
       throw TransportError(
-        .insecureFolder, "Others may write to \(folder), and could put their socket there",
-        hint: "Name a folder of your own, like one made by: mktemp -d")
+        .insecureFolder,
+        "Others may write to \(folder), and could put their socket there",
+        hint: "Name a folder of your own, like one made by: mktemp -d"
+      )
     }
   }
 
@@ -100,8 +104,10 @@ package final class UnixSocketListener: Sendable {
     }
     guard !isAnswered(path) else {
       throw TransportError(
-        .alreadyServed, "Somebody answers at \(path) already",
-        hint: "Connect to it, or name another path")
+        .alreadyServed,
+        "Somebody answers at \(path) already",
+        hint: "Connect to it, or name another path"
+      )
     }
     unsafe unlink(path)
   }
@@ -133,7 +139,9 @@ package final class UnixSocketListener: Sendable {
     // ucred as Linux has it: process, user, group.
     typealias Credentials = (process: pid_t, user: uid_t, group: gid_t)
     let found: EventLoopFuture<Credentials> = provider.unsafeGetSocketOption(
-      level: .socket, name: .init(rawValue: SO_PEERCRED))
+      level: .socket,
+      name: .init(rawValue: SO_PEERCRED)
+    )
     return found.flatMapThrowing { credentials in
       guard credentials.user == geteuid() else { throw ChannelError.operationUnsupported }
     }
@@ -172,8 +180,10 @@ package enum UnixSocketClient {
         .connect(unixDomainSocketPath: path).get()
     } catch {
       throw TransportError(
-        .cannotConnect, "Nobody answers at \(path): \(error)",
-        hint: "Start it with: cordial serve STORE --socket \(path)")
+        .cannotConnect,
+        "Nobody answers at \(path): \(error)",
+        hint: "Start it with: cordial serve STORE --socket \(path)"
+      )
     }
   }
 }

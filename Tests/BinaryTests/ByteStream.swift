@@ -30,7 +30,10 @@ final class ByteStream {
   /// The end of a Unix socket.
   static func connect(_ path: String) throws -> ByteStream {
     let descriptor = socket(
-      AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+      AF_UNIX,
+      Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue),
+      0
+    )
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     unsafe withUnsafeMutableBytes(of: &address.sun_path) { bytes in

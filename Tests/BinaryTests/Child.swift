@@ -40,6 +40,7 @@ final class Child {
   ///   - input: Its standard input.
   ///   - output: A file for its standard output; a pipe when nil.
   ///   - environment: What is added to the environment.
+  /// - Throws: `Failure` when it cannot be started.
   init(
     _ arguments: [String],
     program: String = Child.binary,
@@ -125,7 +126,12 @@ final class Child {
     }
     if let output {
       unsafe posix_spawn_file_actions_addopen(
-        &actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        &actions,
+        1,
+        output,
+        O_WRONLY | O_CREAT | O_TRUNC,
+        0o600
+      )
     } else {
       unsafe posix_spawn_file_actions_adddup2(&actions, outWrite, 1)
     }
@@ -137,8 +143,8 @@ final class Child {
     var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
     var variables = unsafe all.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
     defer {
-      for unsafe text in unsafe arguments { unsafe free(text) }
-      for unsafe text in unsafe variables { unsafe free(text) }
+      for unsafetext in unsafe arguments { unsafe free(text) }
+      for unsafetext in unsafe variables { unsafe free(text) }
     }
     var process = pid_t()
     let code = unsafe posix_spawnp(&process, words[0], &actions, nil, &arguments, &variables)

@@ -10,7 +10,8 @@ import Testing
       input: """
         {"insert": [{"id": "Group/t1", "values": {"title": "Home"}},
           {"id": "Task/t2", "values": {"title": "Buy milk", "group": "Group/t1"}}]}
-        """)
+        """
+    )
     #expect(saved.code == 0)
     #expect(try saved.lines.at(0)["ids"] == ["Group/t1": "Group/p1", "Task/t2": "Task/p1"])
     let fetched = try scene.run(["fetch", store, "Task", "--where", "group.title == 'Home'"])
@@ -32,9 +33,12 @@ import Testing
     let scene = try Scene()
     let store = try scene.store()
     let child = try Child(
-      ["-c", "printf '%s\\n' \"$1\" | exec \"$0\" serve \"$2\"", Child.binary,
-        #"{"jsonrpc":"2.0","id":1,"method":"search","params":{"query":"json library"}}"#, store],
-      program: "sh")
+      [
+        "-c", "printf '%s\\n' \"$1\" | exec \"$0\" serve \"$2\"", Child.binary,
+        #"{"jsonrpc":"2.0","id":1,"method":"search","params":{"query":"json library"}}"#, store,
+      ],
+      program: "sh"
+    )
     let answer = try JSON(try child.stream.rest())
     #expect(answer["id"] == 1)
     #expect(answer["result"]?["total"] == 0)
@@ -69,7 +73,9 @@ import Testing
     #expect(try graph(scene.run(["export", other])) == graph(first))
     let piped = scene.path("C")
     let made = try scene.run(
-      ["import", piped, "--model", Scene.packages], input: first.output)
+      ["import", piped, "--model", Scene.packages],
+      input: first.output
+    )
     #expect(made.code == 0, "\(made.errors)")
     #expect(try graph(scene.run(["export", piped])) == graph(first))
   }
@@ -85,10 +91,13 @@ import Testing
         values["section"] = values["section"].flatMap { names[$0.string ?? ""] }
         let targets = (values["dependsOn"]?.array ?? []).map { names[$0.string ?? ""]?.text ?? "?" }
         values["dependsOn"] = .array(targets.sorted().map { .string($0) })
-        let sources = (values["requiredBy"]?.array ?? []).map { names[$0.string ?? ""]?.text ?? "?" }
+        let sources = (values["requiredBy"]?.array ?? []).map {
+          names[$0.string ?? ""]?.text ?? "?"
+        }
         values["requiredBy"] = .array(sources.sorted().map { .string($0) })
         return JSON.object(values).text
-      })
+      }
+    )
   }
 
   @Test func `an import that refers to nothing known says so`() throws {
@@ -96,7 +105,8 @@ import Testing
     let store = try scene.store()
     let outcome = try scene.run(
       ["import", store],
-      input: #"{"id":"Task/x","values":{"title":"a","group":"Group/nowhere"}}"# + "\n")
+      input: #"{"id":"Task/x","values":{"title":"a","group":"Group/nowhere"}}"# + "\n"
+    )
     #expect(outcome.errors.contains("Group/nowhere"), "the reference was dropped in silence")
   }
 
@@ -168,7 +178,10 @@ import Testing
     let lines = outcome.errors.split(separator: "\n")
     #expect(
       lines.first?.contains(says) == true && lines.first?.hasPrefix("cordial: ") == true
-        && lines.count <= 2, "\(outcome.errors)", sourceLocation: location)
+        && lines.count <= 2,
+      "\(outcome.errors)",
+      sourceLocation: location
+    )
   }
 
   @Test func `a missing one`() throws {
@@ -183,7 +196,10 @@ import Testing
     _ = try scene.write("x", to: "other.txt")
     try check(["serve", scene.folder], says: "no store", in: scene)
     try check(
-      ["serve", scene.folder, "--model", Scene.todo], says: "no Cordial store", in: scene)
+      ["serve", scene.folder, "--model", Scene.todo],
+      says: "no Cordial store",
+      in: scene
+    )
   }
 
   @Test func `a file`() throws {

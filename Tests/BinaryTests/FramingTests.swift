@@ -179,7 +179,8 @@ import Testing
         []
         [{"jsonrpc":"2.0","id":3,"method":"status"}]
 
-        """)
+        """
+    )
     let lines = try outcome.lines
     #expect(lines.count == 3)
     let first = lines.at(0).array ?? []
@@ -273,8 +274,12 @@ import Testing
       if let code {
         let answer = try JSON(try child.stream.line() ?? "null")
         #expect(answer["error"]?["code"]?.integer == code, "\(shown) \(answer.text.prefix(300))")
-        #expect(answer["id"] == (text.contains(#"2.0","id":1,"#) && code != -32700
-          && code != -32600 ? 1 : .null), "\(shown)")
+        #expect(
+          answer["id"]
+            == (text.contains(#"2.0","id":1,"#) && code != -32700
+              && code != -32600 ? 1 : .null),
+          "\(shown)"
+        )
         if code > 0 { #expect(answer["error"]?["data"]?["code"]?.string != nil, "\(shown)") }
       }
       let after = try JSON(try child.stream.line() ?? "null")
@@ -299,7 +304,9 @@ import Testing
   @Test func `other first bytes are -32700, then on at the next line`() throws {
     let scene = try Scene()
     let outcome = try scene.run(
-      ["serve", try scene.store()], input: "GET / HTTP/1.1\n" + line(1, "status"))
+      ["serve", try scene.store()],
+      input: "GET / HTTP/1.1\n" + line(1, "status")
+    )
     let lines = try outcome.lines
     #expect(lines.map { $0["error"]?["code"]?.integer } == [-32700, nil])
     #expect(outcome.code == 0)

@@ -25,12 +25,15 @@ import Testing
       do { acknowledged = max(acknowledged, try JSON(text)["id"]?.integer ?? 0) } catch {}
     }
     let again = Peer(try Child(["serve", store]))
-    let count = try again.call("fetch", ["entity": "Task", "result": "count"])["count"]?.integer ?? 0
+    let count =
+      try again.call("fetch", ["entity": "Task", "result": "count"])["count"]?.integer ?? 0
     #expect(count >= acknowledged * 20)
     #expect(count % 20 == 0, "a save is all or nothing")
     for id in 1...acknowledged {
       let found = try again.call(
-        "fetch", ["entity": "Task", "predicate": "priority == \(id)", "result": "count"])
+        "fetch",
+        ["entity": "Task", "predicate": "priority == \(id)", "result": "count"]
+      )
       #expect(found["count"] == 20, "save \(id) of \(acknowledged)")
     }
     let verified = try again.call("index/verify")
@@ -52,7 +55,8 @@ import Testing
       let peer = try daemon.connect()
       try peer.call("save", ["insert": [task("t\(number)")]])
       #expect(
-        try peer.call("fetch", ["entity": "Task", "result": "count"])["count"]?.integer == number)
+        try peer.call("fetch", ["entity": "Task", "result": "count"])["count"]?.integer == number
+      )
       daemon.child.end()
     }
   }
@@ -93,7 +97,9 @@ struct `A foreign SQLite client` {
       #expect(view.objects.count == count, "\(text)")
       #expect(.array(view.objects) == (try peer.call("fetch", fetch)["objects"]), "\(text)")
       let found = try peer.call(
-        "search", ["query": .string(word), "at": position ?? .null])
+        "search",
+        ["query": .string(word), "at": position ?? .null]
+      )
       #expect(found["total"] == 1, "\(text)")
     }
     #expect(try peer.call("index/verify")["differences"] == [])
@@ -123,7 +129,9 @@ struct `A foreign SQLite client` {
     let peer = Peer(try Child(["serve", store]))
     let fetched = try peer.call("fetch", ["entity": "Task"])
     #expect(fetched["objects"]?[0]?["values"]?["title"] == "alone")
-    #expect(try peer.call("search", ["query": "alone", "at": fetched["token"] ?? .null])["total"] == 1)
+    #expect(
+      try peer.call("search", ["query": "alone", "at": fetched["token"] ?? .null])["total"] == 1
+    )
     #expect(try peer.call("history")["transactions"]?[0]?["author"] == "external")
   }
 }

@@ -16,8 +16,10 @@ final class Scene {
     let name = "cordial-test-\(UUID().uuidString.prefix(8))"
     folder = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
     try FileManager.default.createDirectory(
-      atPath: folder, withIntermediateDirectories: false,
-      attributes: [.posixPermissions: 0o700])
+      atPath: folder,
+      withIntermediateDirectories: false,
+      attributes: [.posixPermissions: 0o700]
+    )
   }
 
   deinit {
@@ -57,7 +59,10 @@ final class Scene {
     environment: [String: String] = [:]
   ) throws -> Outcome {
     let child = try Child(
-      arguments, input: input == nil ? .nothing : .pipe, environment: environment)
+      arguments,
+      input: input == nil ? .nothing : .pipe,
+      environment: environment
+    )
     if let input {
       // A command that fails early doesn't read its input.
       do { try child.stream.send(input) } catch is Failure {}
@@ -70,7 +75,9 @@ final class Scene {
   /// A service on a socket, ready for connections.
   func daemon(_ store: String, _ more: [String] = [], socket: String = "s") throws -> Daemon {
     let child = try Child(
-      ["serve", store, "--socket", path(socket)] + more, input: .nothing)
+      ["serve", store, "--socket", path(socket)] + more,
+      input: .nothing
+    )
     var said = ""
     while let line = try child.errorLine() {
       said += line

@@ -47,7 +47,9 @@ import Testing
     let scene = try Scene()
     let store = try scene.store()
     try FileManager.default.createDirectory(
-      atPath: scene.path("open"), withIntermediateDirectories: false)
+      atPath: scene.path("open"),
+      withIntermediateDirectories: false
+    )
     unsafe chmod(scene.path("open"), 0o777)
     let outcome = try scene.run(["serve", store, "--socket", scene.path("open/s")])
     #expect(outcome.code == 1)

@@ -23,7 +23,9 @@ import Testing
   @Test func `a pipe whose last line has no end`() throws {
     let scene = try Scene()
     let outcome = try scene.run(
-      ["serve", try scene.store()], input: String(Self.script.dropLast()))
+      ["serve", try scene.store()],
+      input: String(Self.script.dropLast())
+    )
     try check(outcome.output)
     #expect(outcome.code == 0)
   }
@@ -42,7 +44,9 @@ import Testing
     let store = try scene.store()
     let inserts = (0..<3000).map { task("task \($0) " + String(repeating: "x", count: 1000)) }
     let file = try scene.write(
-      line(1, "save", ["insert": .array(inserts)]) + line(2, "fetch", ["entity": "Task"]), to: "in")
+      line(1, "save", ["insert": .array(inserts)]) + line(2, "fetch", ["entity": "Task"]),
+      to: "in"
+    )
     let child = try Child(["serve", store], input: .file(file), output: scene.path("out"))
     #expect(try child.exitCode() == 0)
     let lines = try String(contentsOfFile: scene.path("out"), encoding: .utf8)
@@ -68,7 +72,8 @@ import Testing
     let scene = try Scene()
     let child = try Child(
       ["-c", "exec \"$0\" serve \"$1\" <&- >&- 2>&-", Child.binary, try scene.store()],
-      program: "sh")
+      program: "sh"
+    )
     #expect(try child.exitCode() == 0)
   }
 
@@ -76,7 +81,9 @@ import Testing
     let scene = try Scene()
     let store = try scene.store()
     let child = try Child(
-      ["-qec", "'\(Child.binary)' serve '\(store)'", "/dev/null"], program: "script")
+      ["-qec", "'\(Child.binary)' serve '\(store)'", "/dev/null"],
+      program: "script"
+    )
     try child.stream.send(Self.script)
     var answers: [JSON] = []
     // The terminal echoes what was typed.
@@ -92,7 +99,9 @@ import Testing
   @Test func `standard output carries answers only, whatever is logged`() throws {
     let scene = try Scene()
     let outcome = try scene.run(
-      ["serve", try scene.store(), "--log-level", "trace"], input: Self.script + "garbage\n")
+      ["serve", try scene.store(), "--log-level", "trace"],
+      input: Self.script + "garbage\n"
+    )
     let lines = try outcome.lines
     #expect(lines.count == 3)
     #expect(lines.allSatisfy { $0["jsonrpc"] == "2.0" })
@@ -143,7 +152,8 @@ import Testing
     for _ in 0..<10 {
       let outcome = try Scene().run(
         ["serve", "x", "--in-memory", "--model", Scene.todo],
-        input: line(1, "save", ["insert": [task("a")]]))
+        input: line(1, "save", ["insert": [task("a")]])
+      )
       #expect(outcome.code == 0)
       #expect(try outcome.lines.at(0)["result"] != nil)
     }
@@ -162,7 +172,8 @@ import Testing
   private func memoryStores() throws -> Set<String> {
     Set(
       try FileManager.default.contentsOfDirectory(atPath: "/dev/shm")
-        .filter { $0.hasPrefix("cordial-") })
+        .filter { $0.hasPrefix("cordial-") }
+    )
   }
 
   @Test func `test mode begins empty and leaves the store itself alone`() throws {
@@ -173,7 +184,8 @@ import Testing
         ["serve", "mine", "--test-mode", "--model", Scene.todo],
         input: line(1, "fetch", ["entity": "Task", "result": "count"])
           + line(2, "save", ["insert": [task("a")]]),
-        environment: environment)
+        environment: environment
+      )
       #expect(outcome.code == 0, "\(outcome.errors)")
       #expect(try outcome.lines.at(0)["result"]?["count"] == 0)
       #expect(try outcome.lines.at(1)["result"] != nil)

@@ -72,7 +72,7 @@ import Testing
       state.commits = [[]]
       state.objects = [:]
     }
-    commit(index, 2, "new")
+    for _ in 1...6 { commit(index, 2, "new") }
     #expect(await index.catchUp())
     #expect(try index.found("old") == [])
     #expect(try index.found("new") == [2])

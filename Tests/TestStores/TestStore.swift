@@ -27,6 +27,7 @@ package final class TestStore {
   ///   - model: The text of its model file, nil for the store's own.
   ///   - folder: Where it is, nil for a new folder.
   ///   - mode: How it is opened.
+  /// - Throws: `ModelError` or `StoreError`.
   package init(
     _ model: String?,
     in folder: TestFolder? = nil,
@@ -192,6 +193,8 @@ package final class TestStore {
   /// Objects as lines `Task/p1 v2 title=Milk group=Group/p1`.
   ///
   /// - Parameter what: `"Task title group; Group tasks"`.
+  /// - Returns: A line for each object, by entity and number.
+  /// - Throws: `StoreError`, or `UnsealedChanges`.
   package func world(_ what: String) throws -> [String] {
     try what.split(separator: ";").flatMap { part in
       let words = part.split(separator: " ").map(String.init)

@@ -26,17 +26,20 @@ enum Walls {
     "CordialService": [
       "CordialValues", "JSON", "ObjectModel", "PersistentHistory", "PersistentStore", "Spotlight",
       "Subscriptions", "JSONRPC", "CordialProtocol", "Logging", "DequeModule", "Synchronization",
+      "Dispatch",
     ],
     "Cordial": [
       "CordialValues", "CordialProtocol", "JSONRPC", "JSON", "Transport", "Synchronization",
       "Observation",
     ],
     "CordialEmbedded": [
-      "Cordial", "CordialService", "JSON", "JSONRPC", "PersistentStore", "Synchronization",
+      "Cordial", "CordialService", "JSON", "JSONRPC", "ObjectModel", "PersistentStore", "Spotlight",
+      "Transport", "Logging", "Synchronization", "Glibc",
     ],
     "CordialCLI": [
       "Cordial", "CordialEmbedded", "CordialService", "CordialProtocol", "JSON", "JSONRPC",
-      "Transport", "ArgumentParser", "Logging", "ServiceLifecycle", "UnixSignals",
+      "ObjectModel", "PersistentStore", "Synchronization", "Transport", "ArgumentParser", "Logging",
+      "ServiceLifecycle", "UnixSignals",
       "FoundationEssentials",
       "Glibc",
     ],

@@ -10,7 +10,8 @@ struct Call: AsyncParsableCommand {
       For example: cordial call Todo.cordial fetch '{"entity": "Task", "limit": 3}'
 
       `cordial call STORE rpc.discover` lists the methods.
-      """)
+      """
+  )
 
   @OptionGroup var place: StoreArgument
 

@@ -5,7 +5,8 @@ import JSON
 /// `cordial export`: every object as a JSON line that import reads back.
 struct Export: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Export objects as JSON lines, with what leads from one to the other.")
+    abstract: "Export objects as JSON lines, with what leads from one to the other."
+  )
 
   @OptionGroup var place: StoreArgument
 
@@ -20,7 +21,9 @@ struct Export: AsyncParsableCommand {
       let model = try await client.call("model", [:])
       for entity in model["entities"]?.array ?? [] {
         let name = entity["name"]?.string ?? ""
-        if entities.isEmpty || entities.contains(name) { try await export(name, entity, model, client) }
+        if entities.isEmpty || entities.contains(name) {
+          try await export(name, entity, model, client)
+        }
       }
       for name in entities
       where !(model["entities"]?.array ?? []).contains(where: { $0["name"]?.string == name }) {
@@ -29,7 +32,12 @@ struct Export: AsyncParsableCommand {
     }
   }
 
-  private func export(_ name: String, _ entity: JSONValue, _ model: JSONValue, _ client: Client)
+  private func export(
+    _ name: String,
+    _ entity: JSONValue,
+    _ model: JSONValue,
+    _ client: Client
+  )
     async throws
   {
     let properties =
@@ -53,7 +61,8 @@ struct Export: AsyncParsableCommand {
         Terminal.line(
           JSONValue.object([
             JSONMember("id", object["id"] ?? .null), JSONMember("values", object["values"] ?? [:]),
-          ]).text)
+          ]).text
+        )
       }
       guard objects.count == Self.portion, let id = objects.last?["id"]?.string else { return }
       last = id

@@ -10,7 +10,8 @@ struct Import: AsyncParsableCommand {
     discussion: """
       Each line is {"id": "Package/hello", "values": {…}}. IDs are any text behind the entity's \
       name; objects refer to one another by them, in any order, and the store gives its own.
-      """)
+      """
+  )
 
   @OptionGroup var place: StoreArgument
 
@@ -36,7 +37,10 @@ struct Import: AsyncParsableCommand {
     let lines = try Input.read(file ?? "-")
     try await place.with(model: model) { client in
       var importer = Importer(
-        client: client, references: try await References.read(client), batch: batch)
+        client: client,
+        references: try await References.read(client),
+        batch: batch
+      )
       let began = ContinuousClock.now
       try await importer.run(lines)
       if !noIndex { try await waitForIndex(client) }
@@ -127,7 +131,8 @@ private struct Importer {
       return try JSONParser.parse(line.span)
     } catch {
       throw InputError(
-        message: "Line \(lineNumber): \(error.message); \(imported) objects are imported")
+        message: "Line \(lineNumber): \(error.message); \(imported) objects are imported"
+      )
     }
   }
 
@@ -158,7 +163,9 @@ private struct Importer {
     _ isToMany: Bool,
     _ object: String
   ) -> JSONValue? {
-    let targets = isToMany ? member.value.array?.compactMap(\.string) ?? [] : [member.value.string].compactMap { $0 }
+    let targets =
+      isToMany
+      ? member.value.array?.compactMap(\.string) ?? [] : [member.value.string].compactMap { $0 }
     var found: [JSONValue] = []
     var missing: [String] = []
     for target in targets {
@@ -181,11 +188,13 @@ private struct Importer {
     } catch let error as ClientError {
       throw InputError(
         message: "The save that ends at line \(lineNumber) failed, \(imported) objects are "
-          + "imported: \(error.message)")
+          + "imported: \(error.message)"
+      )
     }
     let ids = Dictionary(
       (answer["ids"]?.members ?? []).map { ($0.name, $0.value.string ?? "") },
-      uniquingKeysWith: { first, _ in first })
+      uniquingKeysWith: { first, _ in first }
+    )
     for (id, temporary) in pending { known[id] = ids[temporary] }
     for index in deferred.indices where ids[deferred[index].object] != nil {
       deferred[index].object = ids[deferred[index].object] ?? ""
@@ -237,6 +246,7 @@ private struct Importer {
       duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000
     Terminal.note(
       "\(Terminal.isError ? "\r" : "")\(imported) objects in \(milliseconds) ms, "
-        + "\(rate(duration)) a second\n")
+        + "\(rate(duration)) a second\n"
+    )
   }
 }

@@ -9,7 +9,8 @@ struct Fetch: AsyncParsableCommand {
     discussion: """
       For example: cordial fetch Packages.cordial Package --where 'section.name == "web"' \
       --sort -installedSize --limit 5
-      """)
+      """
+  )
 
   @OptionGroup var place: StoreArgument
 
@@ -42,7 +43,8 @@ struct Fetch: AsyncParsableCommand {
     if let offset { params.append(JSONMember("offset", .integer(Int64(offset)))) }
     if let select {
       params.append(
-        JSONMember("select", .array(select.split(separator: ",").map { .string(String($0)) })))
+        JSONMember("select", .array(select.split(separator: ",").map { .string(String($0)) }))
+      )
     }
     if count { params.append(JSONMember("result", "count")) }
     let answer = try await place.with { try await $0.call("fetch", .object(params)) }
@@ -90,7 +92,8 @@ struct Get: AsyncParsableCommand {
 /// `cordial search`: what a person types.
 struct Search: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Search for words, \"phrases\", -not, OR, name:word and word*.")
+    abstract: "Search for words, \"phrases\", -not, OR, name:word and word*."
+  )
 
   @OptionGroup var place: StoreArgument
 
@@ -128,7 +131,8 @@ struct Search: AsyncParsableCommand {
 /// `cordial watch`: a result, and then what becomes of it.
 struct Watch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print the objects that match, then every change, as JSON lines, until interrupted.")
+    abstract: "Print the objects that match, then every change, as JSON lines, until interrupted."
+  )
 
   @OptionGroup var place: StoreArgument
 
@@ -155,7 +159,8 @@ struct Watch: AsyncParsableCommand {
     let (changes, source) = AsyncStream.makeStream(of: JSONValue.self)
     let wire = wire
     try await place.with(
-      traced: wire ? Wire.show : nil, notified: { _, params in source.yield(params) }
+      traced: wire ? Wire.show : nil,
+      notified: { _, params in source.yield(params) }
     ) { client in
       let answer = try await client.call("observe", ["fetch": .object(fetch)])
       if !wire { Terminal.line(answer.text) }
@@ -167,7 +172,9 @@ struct Watch: AsyncParsableCommand {
 /// `cordial protocol`: the OpenRPC document.
 struct PrintProtocol: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "protocol", abstract: "Print the protocol as an OpenRPC document.")
+    commandName: "protocol",
+    abstract: "Print the protocol as an OpenRPC document."
+  )
 
   func run() async throws {
     Terminal.line(ProtocolDocument.text)

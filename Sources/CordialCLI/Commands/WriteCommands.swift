@@ -22,8 +22,12 @@ struct Init: AsyncParsableCommand {
       throw InputError(message: "\(store) is a store already")
     }
     let engine = try Engine(
-      container: container, model: try StoreContainer.readModel(at: model), mode: .readWrite,
-      version: CordialProgram.version, log: Logging.quiet)
+      container: container,
+      model: try StoreContainer.readModel(at: model),
+      mode: .readWrite,
+      version: CordialProgram.version,
+      log: Logging.quiet
+    )
     try await engine.close()
     Terminal.note("Made \(store)\n")
   }
@@ -38,7 +42,8 @@ struct Save: AsyncParsableCommand {
 
         echo '{"insert": [{"entity": "Group", "values": {"title": "Home"}}]}' \
       | cordial save Todo.cordial
-      """)
+      """
+  )
 
   @OptionGroup var place: StoreArgument
 
@@ -76,7 +81,8 @@ enum Input {
 /// `cordial delete`: objects by ID or by predicate.
 struct Delete: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Delete objects by their IDs, or those of an entity that match a predicate.")
+    abstract: "Delete objects by their IDs, or those of an entity that match a predicate."
+  )
 
   @OptionGroup var place: StoreArgument
 

@@ -15,7 +15,8 @@ package enum ChangesNotification {
   ])
 
   package static let method = Method.notification(
-    "changes", "What became of the connection's subscriptions between two positions.",
+    "changes",
+    "What became of the connection's subscriptions between two positions.",
     direction: .serverToClient,
     params: [
       .required("from", .token, "the position that the connection had"),
@@ -36,5 +37,6 @@ package enum ChangesNotification {
           ],
         ]
       ],
-    ])
+    ]
+  )
 }

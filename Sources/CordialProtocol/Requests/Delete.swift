@@ -14,7 +14,8 @@ package struct DeleteCall: Call {
   package let returnsIDs: Bool
 
   package static let method = Method.request(
-    "delete", "Removes objects by their IDs, or those of an entity that match a predicate.",
+    "delete",
+    "Removes objects by their IDs, or those of an entity that match a predicate.",
     order: .write,
     params: [
       .optional("ids", .array(.wrappedID), "the objects"),
@@ -32,7 +33,8 @@ package struct DeleteCall: Call {
       .optional("ids", .array(.wrappedID), "all that is gone, cascades included"),
     ]),
     example: ["ids": ["Package/p7"], "returning": "ids"],
-    errors: ["objectNotFound", "deleteDenied", "predicateInvalid", "invalidIdentifier"])
+    errors: ["objectNotFound", "deleteDenied", "predicateInvalid", "invalidIdentifier"]
+  )
 
   package init(_ params: Params) throws(RPCError) {
     ids = params.strings("ids") ?? []
@@ -46,7 +48,8 @@ package struct DeleteCall: Call {
     guard (params["ids"] == nil) != (entity == nil), (entity == nil) == (predicate == nil) else {
       throw RPCError(
         .invalidParams,
-        "delete: name either ids, or an entity and a predicate (TRUEPREDICATE for all)")
+        "delete: name either ids, or an entity and a predicate (TRUEPREDICATE for all)"
+      )
     }
   }
 }

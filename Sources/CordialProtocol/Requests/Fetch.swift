@@ -29,7 +29,8 @@ package struct FetchCall: Call {
   package let at: String?
 
   package static let method = Method.request(
-    "fetch", "Reads objects by their IDs, or those of an entity that match a predicate.",
+    "fetch",
+    "Reads objects by their IDs, or those of an entity that match a predicate.",
     order: .read,
     params: FetchFields.all,
     result: .object([
@@ -40,12 +41,15 @@ package struct FetchCall: Call {
       .optional("total", .count, "the number without window, when asked for"),
       .optional("missing", .map(.choice(["deleted", "unknown"])), "why an object is null"),
     ]),
-    example: ["entity": "Package", "predicate": "section.name == $s", "arguments": ["s": "web"],
-      "sort": ["name"], "limit": 3],
+    example: [
+      "entity": "Package", "predicate": "section.name == $s", "arguments": ["s": "web"],
+      "sort": ["name"], "limit": 3,
+    ],
     errors: [
       "unknownEntity", "unknownProperty", "predicateInvalid", "invalidIdentifier",
       "historyExpired", "limitExceeded",
-    ])
+    ]
+  )
 
   package init(_ params: Params) throws(RPCError) {
     ids = params.strings("ids")
@@ -79,8 +83,10 @@ package struct FetchCall: Call {
     } else {
       selections = (value.members ?? []).map { member in
         Selection(
-          name: member.name, path: member.value.string ?? member.value["path"]?.string ?? "",
-          fallback: member.value["default"])
+          name: member.name,
+          path: member.value.string ?? member.value["path"]?.string ?? "",
+          fallback: member.value["default"]
+        )
       }
     }
     guard Set(selections.map(\.name)).count == selections.count else {

@@ -4,9 +4,11 @@ package import JSONRPC
 /// `observe/flush`: answered when every change up to now was sent.
 package struct FlushCall: Call {
   package static let method = Method.request(
-    "observe/flush", "Is answered after every change up to now was sent, the index included.",
+    "observe/flush",
+    "Is answered after every change up to now was sent, the index included.",
     order: .alone,
-    result: .object([.required("token", .token, "the position up to which all was sent")]))
+    result: .object([.required("token", .token, "the position up to which all was sent")])
+  )
 
   package init(_ params: Params) throws(RPCError) {}
 }

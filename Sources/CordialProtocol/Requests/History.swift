@@ -9,7 +9,8 @@ package struct HistoryCall: Call {
   package let authors: [String?]?
 
   package static let method = Method.request(
-    "history", "Reads the log: commits after a position, oldest first, with their changes.",
+    "history",
+    "Reads the log: commits after a position, oldest first, with their changes.",
     order: .read,
     params: [
       .optional("since", .token, "exclusive; absent means from the oldest kept"),
@@ -35,13 +36,20 @@ package struct HistoryCall: Call {
                   .required("change", .choice(["insert", "update", "delete"]), "what happened"),
                   .required("properties", .array(.string), "which were written"),
                   .required("before", .map(.any), "their values before"),
-                ])), "one for each object"),
-          ])), "oldest first"),
+                ])
+              ),
+              "one for each object"
+            ),
+          ])
+        ),
+        "oldest first"
+      ),
       .required("token", .token, "where to go on"),
       .required("more", .boolean, "whether commits follow"),
     ]),
     example: ["limit": 2],
-    errors: ["historyExpired", "unknownEntity"])
+    errors: ["historyExpired", "unknownEntity"]
+  )
 
   package init(_ params: Params) throws(RPCError) {
     since = params.string("since")

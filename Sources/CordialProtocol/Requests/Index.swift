@@ -4,7 +4,8 @@ package import JSONRPC
 /// `index/status`: how far the search index is.
 package struct IndexStatusCall: Call {
   package static let method = Method.request(
-    "index/status", "Tells how far the search index is.",
+    "index/status",
+    "Tells how far the search index is.",
     order: .read,
     result: .object([
       .required("token", .token, "up to where it goes"),
@@ -12,7 +13,8 @@ package struct IndexStatusCall: Call {
       .required("documents", .count, "how many objects it holds"),
       .required("bytes", .count, "its size on disk"),
       .required("state", .choice(["ready", "catchingUp", "failed", "off"]), "what it does"),
-    ]))
+    ])
+  )
 
   package init(_ params: Params) throws(RPCError) {}
 }
@@ -20,7 +22,8 @@ package struct IndexStatusCall: Call {
 /// `index/verify`: compares the index with the store.
 package struct IndexVerifyCall: Call {
   package static let method = Method.request(
-    "index/verify", "Lets the index catch up, then compares it with the store.",
+    "index/verify",
+    "Lets the index catch up, then compares it with the store.",
     order: .read,
     result: .object([
       .required("token", .token, "the position that was compared"),
@@ -31,8 +34,12 @@ package struct IndexVerifyCall: Call {
           .object([
             .required("id", .wrappedID, "the object"),
             .required("what", .string, "missing, leftover or different"),
-          ])), "at most a hundred"),
-    ]))
+          ])
+        ),
+        "at most a hundred"
+      ),
+    ])
+  )
 
   package init(_ params: Params) throws(RPCError) {}
 }

@@ -4,8 +4,11 @@ package import JSONRPC
 /// `model`: the store's model, as its file has it.
 package struct ModelCall: Call {
   package static let method = Method.request(
-    "model", "Answers the store's model.", order: .any,
-    result: .map(.any))
+    "model",
+    "Answers the store's model.",
+    order: .any,
+    result: .map(.any)
+  )
 
   package init(_ params: Params) throws(RPCError) {}
 }
@@ -13,7 +16,9 @@ package struct ModelCall: Call {
 /// `status`: what the service is doing.
 package struct StatusCall: Call {
   package static let method = Method.request(
-    "status", "Tells what the service is doing.", order: .read,
+    "status",
+    "Tells what the service is doing.",
+    order: .read,
     result: .object([
       .required("token", .token, "the newest commit"),
       .required("store", .map(.any), "its folder, identifier and sizes"),
@@ -25,8 +30,12 @@ package struct StatusCall: Call {
           .object([
             .required("name", .string, "who"), .required("token", .token, "up to where"),
             .required("behind", .count, "how many commits it has before it"),
-          ])), "who follows the log"),
-    ]))
+          ])
+        ),
+        "who follows the log"
+      ),
+    ])
+  )
 
   package init(_ params: Params) throws(RPCError) {}
 }
@@ -34,8 +43,11 @@ package struct StatusCall: Call {
 /// `rpc.discover`: this protocol as an OpenRPC document.
 package struct DiscoverCall: Call {
   package static let method = Method.request(
-    "rpc.discover", "Answers this protocol as an OpenRPC document.", order: .any,
-    result: .map(.any))
+    "rpc.discover",
+    "Answers this protocol as an OpenRPC document.",
+    order: .any,
+    result: .map(.any)
+  )
 
   package init(_ params: Params) throws(RPCError) {}
 }

@@ -16,10 +16,13 @@ package struct InitializeCall: Call {
       .optional("mergePolicy", .mergePolicy, "of saves that name none"),
       .optional("integers", .choice(["number"]), "how int64 values are sent"),
       .optional("coalesce", .integer(0...60_000), "how long to gather changes, in ms"),
-    ]), "what holds for the connection")
+    ]),
+    "what holds for the connection"
+  )
 
   package static let method = Method.request(
-    "initialize", "Opens a connection: who the client is, and what the service can do.",
+    "initialize",
+    "Opens a connection: who the client is, and what the service can do.",
     order: .alone,
     params: [
       cordial,
@@ -38,7 +41,8 @@ package struct InitializeCall: Call {
       .required("capabilities", .map(.any), "under cordial: protocolVersion, limits, features"),
       .required("store", .map(.any), "id, token and model"),
     ]),
-    example: ["processId": nil, "capabilities": [:], "cordial": ["author": "editor"]])
+    example: ["processId": nil, "capabilities": [:], "cordial": ["author": "editor"]]
+  )
 
   package init(_ params: Params) throws(RPCError) {
     let options = params["cordial"] ?? params["initializationOptions"]?["cordial"] ?? [:]
@@ -54,8 +58,12 @@ package struct InitializeCall: Call {
 /// `shutdown`: the conversation ends; only `exit` may follow.
 package struct ShutdownCall: Call {
   package static let method = Method.request(
-    "shutdown", "Ends the conversation in order; only exit may follow.", order: .alone,
-    result: .nullable(.any), example: nil)
+    "shutdown",
+    "Ends the conversation in order; only exit may follow.",
+    order: .alone,
+    result: .nullable(.any),
+    example: nil
+  )
 
   package init(_ params: Params) throws(RPCError) {}
 }
@@ -63,7 +71,9 @@ package struct ShutdownCall: Call {
 /// `initialized`: the client read the answer to `initialize`.
 package enum InitializedNotification {
   package static let method = Method.notification(
-    "initialized", "The client read the answer to initialize.")
+    "initialized",
+    "The client read the answer to initialize."
+  )
 }
 
 /// `exit`: the connection ends now.
@@ -74,14 +84,19 @@ package enum ExitNotification {
 /// `$/setTrace`: taken and without effect; the service traces to its log.
 package enum SetTraceNotification {
   package static let method = Method.notification(
-    "$/setTrace", "As in LSP; the service keeps its trace in its log.",
+    "$/setTrace",
+    "As in LSP; the service keeps its trace in its log.",
     params: [.required("value", .choice(["off", "messages", "verbose"]), "how much")],
-    example: ["value": "off"])
+    example: ["value": "off"]
+  )
 }
 
 /// `$/cancelRequest`: a request is not wanted any more; it is still answered.
 package enum CancelNotification {
   package static let method = Method.notification(
-    "$/cancelRequest", "A request is not wanted any more; it is still answered.",
-    params: [.required("id", .any, "the request's id")], example: ["id": 7])
+    "$/cancelRequest",
+    "A request is not wanted any more; it is still answered.",
+    params: [.required("id", .any, "the request's id")],
+    example: ["id": 7]
+  )
 }

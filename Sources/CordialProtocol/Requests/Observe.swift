@@ -21,7 +21,8 @@ package struct ObserveCall: Call {
   package let key: String?
 
   package static let method = Method.request(
-    "observe", "Answers a result and keeps telling, in changes, what becomes of it.",
+    "observe",
+    "Answers a result and keeps telling, in changes, what becomes of it.",
     order: .alone,
     params: [
       .optional("ids", .array(.wrappedID), "objects to observe"),
@@ -42,7 +43,8 @@ package struct ObserveCall: Call {
     errors: [
       "unknownEntity", "unknownProperty", "predicateInvalid", "invalidIdentifier",
       "limitExceeded",
-    ])
+    ]
+  )
 
   package init(_ params: Params) throws(RPCError) {
     mode = params.string("mode").flatMap(Mode.init(rawValue:)) ?? .values
@@ -66,7 +68,9 @@ package struct ObserveCall: Call {
       } else {
         guard call.result == .objects, !call.total else {
           throw RPCError(
-            .invalidParams, "observe: this version observes result objects, without total")
+            .invalidParams,
+            "observe: this version observes result objects, without total"
+          )
         }
         target = .fetch(call)
       }

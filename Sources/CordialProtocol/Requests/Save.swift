@@ -33,10 +33,14 @@ package struct SaveCall: Call {
   package let transaction: String?
 
   private static let version = Field.optional(
-    "version", .count, "the version that the change is based on")
+    "version",
+    .count,
+    "the version that the change is based on"
+  )
 
   package static let method = Method.request(
-    "save", "Inserts, updates and deletes objects: all of it or none of it.",
+    "save",
+    "Inserts, updates and deletes objects: all of it or none of it.",
     order: .write,
     params: [
       .optional(
@@ -46,20 +50,29 @@ package struct SaveCall: Call {
             .optional("id", .wrappedID, "a temporary or identity ID"),
             .optional("entity", .string, "the entity, when there is no id"),
             .optional("values", .map(.any), "its values; others take their defaults"),
-          ])), "new objects"),
+          ])
+        ),
+        "new objects"
+      ),
       .optional(
         "update",
         .array(
           .object([
             .required("id", .wrappedID, "the object"), version,
             .required("values", .map(.any), "the changed properties only"),
-          ])), "changes"),
+          ])
+        ),
+        "changes"
+      ),
       .optional(
         "delete",
         .array(
           .either([
             .wrappedID, .object([.required("id", .wrappedID, "the object"), version]),
-          ])), "objects to remove"),
+          ])
+        ),
+        "objects to remove"
+      ),
       .optional("mergePolicy", .mergePolicy, "what to do when a version is behind"),
       .optional("author", .string, "who is entered in the history"),
       .optional("context", .string, "what for, entered in the history"),
@@ -76,7 +89,10 @@ package struct SaveCall: Call {
             .required("id", .wrappedID, "the object"),
             .required("version", .count, "its version now"),
             .optional("values", .map(.any), "what was stored other than sent"),
-          ])), "inserts, then updates"),
+          ])
+        ),
+        "inserts, then updates"
+      ),
     ]),
     example: [
       "insert": [["id": "Package/t1", "values": ["name": "hello", "version": "2.10"]]],
@@ -86,22 +102,29 @@ package struct SaveCall: Call {
       "unknownEntity", "unknownProperty", "objectNotFound", "validationFailed", "saveConflict",
       "invalidIdentifier", "uniquenessViolation", "deleteDenied", "limitExceeded", "storeFull",
       "storeReadOnly", "storeBusy",
-    ])
+    ]
+  )
 
   package init(_ params: Params) throws(RPCError) {
     inserts = (params["insert"]?.array ?? []).map { insert in
       Insert(
-        id: insert["id"]?.string, entity: insert["entity"]?.string,
-        values: insert["values"]?.members ?? [])
+        id: insert["id"]?.string,
+        entity: insert["entity"]?.string,
+        values: insert["values"]?.members ?? []
+      )
     }
     updates = (params["update"]?.array ?? []).map { update in
       Update(
-        id: update["id"]?.string ?? "", version: update["version"]?.integer,
-        values: update["values"]?.members ?? [])
+        id: update["id"]?.string ?? "",
+        version: update["version"]?.integer,
+        values: update["values"]?.members ?? []
+      )
     }
     deletes = (params["delete"]?.array ?? []).map { delete in
       Delete(
-        id: delete.string ?? delete["id"]?.string ?? "", version: delete["version"]?.integer)
+        id: delete.string ?? delete["id"]?.string ?? "",
+        version: delete["version"]?.integer
+      )
     }
     author = params.string("author")
     context = params.string("context")

@@ -13,7 +13,8 @@ package struct SearchCall: Call {
   package let at: String?
 
   package static let method = Method.request(
-    "search", "Finds objects by their text: words, \"phrases\", -not, OR, name:word, word*.",
+    "search",
+    "Finds objects by their text: words, \"phrases\", -not, OR, name:word, word*.",
     order: .read,
     params: [
       .required("query", .string, "what a person types; any text is valid"),
@@ -37,14 +38,21 @@ package struct SearchCall: Call {
             .required("score", .number, "higher is better"),
             .required("title", .nullable(.string), "its display name"),
             .optional(
-              "highlights", .map(.array(.array(.count))), "by property: [start, end) pairs"),
+              "highlights",
+              .map(.array(.array(.count))),
+              "by property: [start, end) pairs"
+            ),
             .optional("object", .storedObject, "when asked for"),
-          ])), "best first, then by ID"),
+          ])
+        ),
+        "best first, then by ID"
+      ),
       .optional("missing", .array(.string), "words that are in no document"),
       .required("tookMicroseconds", .count, "the time in the service"),
     ]),
     example: ["query": "json library", "highlight": true, "limit": 3],
-    errors: ["unknownEntity", "limitExceeded", "storeBusy", "historyExpired"])
+    errors: ["unknownEntity", "limitExceeded", "storeBusy", "historyExpired"]
+  )
 
   package init(_ params: Params) throws(RPCError) {
     query = params.string("query") ?? ""

@@ -81,8 +81,10 @@ extension Service {
   ) {
     guard waited < limits.waitMax else {
       let error = StoreError(
-        .storeBusy, "The commit \(text) did not become visible within \(limits.waitMax) ms",
-        hint: "Try again")
+        .storeBusy,
+        "The commit \(text) did not become visible within \(limits.waitMax) ms",
+        hint: "Try again"
+      )
       return finish(request, .failure(RPCError(error)))
     }
     let pause = 10

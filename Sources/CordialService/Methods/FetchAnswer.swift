@@ -9,9 +9,16 @@ extension FetchCall {
   /// The request as the store has it.
   var storeRequest: FetchRequest {
     FetchRequest(
-      entity: entity, predicate: predicate, arguments: PredicateArguments(arguments), sort: sort,
-      limit: limit, offset: offset, select: storeSelection,
-      result: FetchRequest.Result(rawValue: result.rawValue) ?? .objects, total: total)
+      entity: entity,
+      predicate: predicate,
+      arguments: PredicateArguments(arguments),
+      sort: sort,
+      limit: limit,
+      offset: offset,
+      select: storeSelection,
+      result: FetchRequest.Result(rawValue: result.rawValue) ?? .objects,
+      total: total
+    )
   }
 
   var storeSelection: [FetchRequest.Selection]? {
@@ -85,7 +92,10 @@ enum FetchAnswer {
   private static func checkLength(_ writer: JSONWriter, _ bytesMax: Int) throws {
     guard writer.bytes.count > bytesMax else { return }
     throw Limits.exceeded(
-      "answerBytes", max: bytesMax, "The answer would be longer than \(bytesMax) bytes")
+      "answerBytes",
+      max: bytesMax,
+      "The answer would be longer than \(bytesMax) bytes"
+    )
   }
 
   private static func writeQuery(
@@ -123,7 +133,8 @@ enum FetchAnswer {
     for (index, object) in objects.enumerated() {
       if index > 0 { writer.raw(",") }
       writer.string(
-        try snapshot.wrappedID(ObjectKey(entity: entity.number, object: object)).description)
+        try snapshot.wrappedID(ObjectKey(entity: entity.number, object: object)).description
+      )
     }
     writer.raw("]")
   }

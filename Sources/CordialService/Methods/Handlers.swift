@@ -1,7 +1,7 @@
-import ObjectModel
 import CordialProtocol
 import JSON
 import JSONRPC
+import ObjectModel
 import PersistentHistory
 import PersistentStore
 
@@ -75,8 +75,10 @@ extension Service {
   private static let sealingAttemptsMax = 20
 
   private static let alwaysUnsealed = StoreError(
-    .storeBusy, "Another program writes to the store faster than its changes can be entered",
-    hint: "Try again")
+    .storeBusy,
+    "Another program writes to the store faster than its changes can be entered",
+    hint: "Try again"
+  )
 
   /// Seals, tells followers, then goes on.
   private nonisolated func sealed<Answer>(

@@ -32,15 +32,21 @@ private struct HistoryAnswer {
         try names.map { name in
           guard let entity = snapshot.model.entity(named: name) else {
             throw RPCError(
-              code: ErrorName.unknownEntity.code, message: "The model has no entity \(name)",
-              data: ["code": "unknownEntity"])
+              code: ErrorName.unknownEntity.code,
+              message: "The model has no entity \(name)",
+              data: ["code": "unknownEntity"]
+            )
           }
           return entity.number
-        })
+        }
+      )
     }
     let start = try since.map { try snapshot.position(of: $0) } ?? snapshot.oldest().number
     let transactions = try snapshot.log.transactions(
-      after: start, through: snapshot.head.number, limit: call.limit)
+      after: start,
+      through: snapshot.head.number,
+      limit: call.limit
+    )
     let last = transactions.last?.number ?? start
     writer.raw("{\"transactions\":")
     writer.value(.array(try transactions.compactMap { try json($0, entities) }))
@@ -59,9 +65,11 @@ private struct HistoryAnswer {
     return [
       "token": .string(
         StoreToken(
-          generation: snapshot.token.generation, number: transaction.number,
+          generation: snapshot.token.generation,
+          number: transaction.number,
           mark: transaction.mark
-        ).description),
+        ).description
+      ),
       "time": .string(DateText.text(transaction.time) ?? ""),
       "author": transaction.author.map { .string($0) } ?? nil,
       "context": transaction.context.map { .string($0) } ?? nil,
@@ -82,13 +90,16 @@ private struct HistoryAnswer {
           property,
           [
             "@add": try ids(change.unlinked[property]), "@remove": try ids(change.linked[property]),
-          ]))
+          ]
+        )
+      )
     }
     return [
       "id": .string(try snapshot.wrappedID(change.key).description),
       "change": .string(change.kind.rawValue),
       "properties": .array(
-        change.kind == .update ? change.properties.sorted().map { .string($0) } : []),
+        change.kind == .update ? change.properties.sorted().map { .string($0) } : []
+      ),
       "before": .object(change.kind == .insert ? [] : before),
     ]
   }

@@ -62,11 +62,14 @@ extension Service {
             service.finish(
               request,
               .failure(
-                RPCError(SpotlightError(.busy, "Another program is writing; verify again"))))
+                RPCError(SpotlightError(.busy, "Another program is writing; verify again"))
+              )
+            )
           }
           service.sessions[request.session]?.flush()
         }
-      })
+      }
+    )
   }
 
   func status(_ request: Request) {
@@ -84,7 +87,8 @@ extension Service {
           "path": .string(container.path), "id": .string(identifier),
           "readOnly": .bool(isReadOnly),
           "bytes": .integer(
-            Int64(FileSize.of([container.storePath, container.storePath + "-wal"]))),
+            Int64(FileSize.of([container.storePath, container.storePath + "-wal"]))
+          ),
         ],
         "connections": .integer(connections), "subscriptions": .integer(subscriptions),
         "followers": [

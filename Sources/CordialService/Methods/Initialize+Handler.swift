@@ -1,9 +1,9 @@
-import PersistentStore
-import CordialValues
-import ObjectModel
 import CordialProtocol
+import CordialValues
 import JSON
 import JSONRPC
+import ObjectModel
+import PersistentStore
 
 extension Service {
   func initialize(_ call: InitializeCall, _ session: Session, _ request: Request) throws {

@@ -1,11 +1,11 @@
-import Spotlight
-import Subscriptions
 import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
 import PersistentHistory
 import PersistentStore
+import Spotlight
+import Subscriptions
 
 extension Service {
   func observe(_ call: ObserveCall, _ session: Session, _ request: Request) throws {
@@ -14,7 +14,10 @@ extension Service {
     }
     guard replaced != nil || subscriptionCount < limits.subscriptionsMax else {
       throw Limits.exceeded(
-        "subscriptions", max: limits.subscriptionsMax, "There are too many subscriptions")
+        "subscriptions",
+        max: limits.subscriptionsMax,
+        "There are too many subscriptions"
+      )
     }
     let number = replaced ?? session.observed.nextNumber
     if replaced == nil { session.observed.nextNumber += 1 }
@@ -52,7 +55,11 @@ extension Service {
       let subscription = try Self.write(call, number, snapshot, limits, &writer)
       writer.raw("}")
       return Registration(
-        older: older, subscription: subscription, message: writer.bytes, token: snapshot.token)
+        older: older,
+        subscription: subscription,
+        message: writer.bytes,
+        token: snapshot.token
+      )
     } completion: { outcome in
       self.onLoop { service in service.registered(outcome, isReplacement, request) }
     }
@@ -76,11 +83,19 @@ extension Service {
     if call.mode == .signal {
       var unused = JSONWriter()
       try SubscriptionResult.write(
-        &subscription, snapshot, bytesMax: limits.answerBytesMax, to: &unused)
+        &subscription,
+        snapshot,
+        bytesMax: limits.answerBytesMax,
+        to: &unused
+      )
     } else {
       writer.raw(",\"result\":")
       try SubscriptionResult.write(
-        &subscription, snapshot, bytesMax: limits.answerBytesMax, to: &writer)
+        &subscription,
+        snapshot,
+        bytesMax: limits.answerBytesMax,
+        to: &writer
+      )
     }
     writer.raw("}")
     return subscription
@@ -131,7 +146,8 @@ extension Service {
       throw RPCError(
         code: ErrorName.unknownSubscription.code,
         message: "This connection has no subscription \(call.subscription)",
-        data: ["code": "unknownSubscription"])
+        data: ["code": "unknownSubscription"]
+      )
     }
     let number = session.observed.subscriptions[place].number
     whenSettled(session) { service in

@@ -1,5 +1,5 @@
-import CordialValues
 import CordialProtocol
+import CordialValues
 import JSON
 import JSONRPC
 import ObjectModel
@@ -9,16 +9,21 @@ extension Service {
   func save(_ call: SaveCall, _ session: Session, _ request: Request) throws {
     guard call.count <= limits.saveChangesMax else {
       throw Limits.exceeded(
-        "saveChanges", max: limits.saveChangesMax,
-        "A save has at most \(limits.saveChangesMax) changes, this one has \(call.count)")
+        "saveChanges",
+        max: limits.saveChangesMax,
+        "A save has at most \(limits.saveChangesMax) changes, this one has \(call.count)"
+      )
     }
     let changes = SaveRequest(
       inserts: call.inserts.map { .init(id: $0.id, entity: $0.entity, values: $0.values) },
       updates: call.updates.map { .init(id: $0.id, version: $0.version, values: $0.values) },
       deletes: call.deletes.map { .init(id: $0.id, version: $0.version) },
-      author: call.author ?? session.author, context: call.context ?? session.context,
-      process: facts.process, durability: call.isDurable ? .full : .normal,
-      transaction: call.transaction)
+      author: call.author ?? session.author,
+      context: call.context ?? session.context,
+      process: facts.process,
+      durability: call.isDurable ? .full : .normal,
+      transaction: call.transaction
+    )
     write(changes, request) { outcome, writer in
       writer.raw("{\"token\":\"")
       writer.raw(string: outcome.token.description)
@@ -31,17 +36,26 @@ extension Service {
   func delete(_ call: DeleteCall, _ session: Session, _ request: Request) throws {
     guard call.ids.count <= limits.saveChangesMax else {
       throw Limits.exceeded(
-        "saveChanges", max: limits.saveChangesMax,
-        "A delete names at most \(limits.saveChangesMax) objects")
+        "saveChanges",
+        max: limits.saveChangesMax,
+        "A delete names at most \(limits.saveChangesMax) objects"
+      )
     }
     let matching = call.entity.map { entity in
       FetchRequest(
-        entity: entity, predicate: call.predicate, arguments: PredicateArguments(call.arguments))
+        entity: entity,
+        predicate: call.predicate,
+        arguments: PredicateArguments(call.arguments)
+      )
     }
     let changes = SaveRequest(
-      deletes: call.ids.map { .init(id: $0, version: nil) }, deleteMatching: matching,
-      author: call.author ?? session.author, context: call.context ?? session.context,
-      process: facts.process, durability: call.isDurable ? .full : .normal)
+      deletes: call.ids.map { .init(id: $0, version: nil) },
+      deleteMatching: matching,
+      author: call.author ?? session.author,
+      context: call.context ?? session.context,
+      process: facts.process,
+      durability: call.isDurable ? .full : .normal
+    )
     write(changes, request) { outcome, writer in
       writer.raw("{\"token\":\"")
       writer.raw(string: outcome.token.description)

@@ -15,24 +15,34 @@ extension Service {
   func search(_ call: SearchCall, _ request: Request) throws {
     guard call.query.utf8.count <= limits.queryBytesMax else {
       throw Limits.exceeded(
-        "queryBytes", max: limits.queryBytesMax,
-        "A query is at most \(limits.queryBytesMax) bytes long")
+        "queryBytes",
+        max: limits.queryBytesMax,
+        "A query is at most \(limits.queryBytesMax) bytes long"
+      )
     }
     let entities = try call.entities.map { names in
       Set(
         try names.map { name in
           guard let entity = store.model.entity(named: name) else {
             throw RPCError(
-              code: ErrorName.unknownEntity.code, message: "The model has no entity \(name)",
-              data: ["code": "unknownEntity"])
+              code: ErrorName.unknownEntity.code,
+              message: "The model has no entity \(name)",
+              data: ["code": "unknownEntity"]
+            )
           }
           return entity.number
-        })
+        }
+      )
     }
     let began = facts.clock()
     let wanted = SearchRequest(
-      query: call.query, entities: entities, isPrefix: call.isPrefix, offset: call.offset,
-      limit: call.limit, wordsMax: limits.queryWordsMax)
+      query: call.query,
+      entities: entities,
+      isPrefix: call.isPrefix,
+      offset: call.offset,
+      limit: call.limit,
+      wordsMax: limits.queryWordsMax
+    )
     index.follow()
     guard let at = call.at else {
       return whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
@@ -46,7 +56,9 @@ extension Service {
       service.whenIndexed(token.number, milliseconds: service.limits.waitMax) { service, reached in
         guard reached else {
           let error = SpotlightError(
-            .busy, "The index did not reach \(at) within \(service.limits.waitMax) ms")
+            .busy,
+            "The index did not reach \(at) within \(service.limits.waitMax) ms"
+          )
           service.finish(request, .failure(RPCError(error)))
           service.sessions[request.session]?.flush()
           return
@@ -96,7 +108,8 @@ extension Service {
         self.onLoop { service in
           service.searched(outcome, wanted, call, began: began, request)
         }
-      })
+      }
+    )
   }
 
   private func searched(
@@ -184,7 +197,8 @@ private struct SearchAnswer {
     let values = Dictionary(uniqueKeysWithValues: zip(names, texts))
     writer.raw(",\"title\":")
     writer.value(
-      entity.spotlight?.displayName.flatMap { values[$0] ?? nil }.map { .string($0) } ?? nil)
+      entity.spotlight?.displayName.flatMap { values[$0] ?? nil }.map { .string($0) } ?? nil
+    )
     if call.highlights {
       writer.raw(",\"highlights\":")
       writer.value(highlights(values, highlighter))
@@ -206,7 +220,10 @@ private struct SearchAnswer {
         return JSONMember(
           name,
           .array(
-            ranges.map { [.integer(Int64($0.lowerBound)), .integer(Int64($0.upperBound))] }))
-      })
+            ranges.map { [.integer(Int64($0.lowerBound)), .integer(Int64($0.upperBound))] }
+          )
+        )
+      }
+    )
   }
 }

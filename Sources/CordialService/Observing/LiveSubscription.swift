@@ -1,6 +1,6 @@
-import ObjectModel
 import CordialProtocol
 import CordialValues
+import ObjectModel
 import PersistentStore
 import Subscriptions
 
@@ -65,8 +65,11 @@ struct LiveSubscription: Sendable {
       return .objects(Set(objects.compactMap(\.key)), values: values, related: related)
     case .fetch(let plan, _):
       return .fetch(
-        entity: plan.entity.number, membership: plan.membership,
-        values: Set(plan.valueNames.keys), related: plan.related)
+        entity: plan.entity.number,
+        membership: plan.membership,
+        values: Set(plan.valueNames.keys),
+        related: plan.related
+      )
     }
   }
 }

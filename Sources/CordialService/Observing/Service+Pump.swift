@@ -1,9 +1,9 @@
-import Logging
-import Spotlight
 import CordialValues
 import JSONRPC
+import Logging
 import PersistentHistory
 import PersistentStore
+import Spotlight
 
 /// Moving the followers: the index, and every connection's subscriptions.
 extension Service {
@@ -18,8 +18,10 @@ extension Service {
     followLater()
   }
 
-  /// Wakes the index a little later, for all commits that come until then: one transaction of the
-  /// index costs as much for one object as for fifty. A search wakes it at once.
+  /// Wakes the index a little later, for all commits that come until then.
+  ///
+  /// One transaction of the index costs as much for one object as for fifty. A search wakes it at
+  /// once.
   private func followLater() {
     guard !indexIsWoken else { return }
     indexIsWoken = true
@@ -65,7 +67,9 @@ extension Service {
       let outcome = try loopReader.snapshot { snapshot -> UpdateBuilder.Outcome? in
         guard
           try snapshot.log.changeCount(
-            from: observed.examined, through: snapshot.head.number) <= 64
+            from: observed.examined,
+            through: snapshot.head.number
+          ) <= 64
         else { return nil }
         let builder = try UpdateBuilder(snapshot: snapshot, observed: observed, limits: limits)
         guard let verdicts = builder.verdicts(),

@@ -1,7 +1,7 @@
-import ObjectModel
 import CordialProtocol
 import CordialValues
 import JSON
+import ObjectModel
 import PersistentHistory
 import PersistentStore
 
@@ -21,7 +21,9 @@ enum SubscriptionResult {
         let key = try snapshot.resolve(id)
         if let key, plans[key.entity] == nil {
           plans[key.entity] = try snapshot.plan(
-            of: snapshot.model.entity(key.entity), select: fetch.storeSelection)
+            of: snapshot.model.entity(key.entity),
+            select: fetch.storeSelection
+          )
         }
         return (id: id, key: key)
       }
@@ -48,7 +50,12 @@ enum SubscriptionResult {
         writer.value(.array(present.map { .string($0.id) }))
       } else {
         try FetchAnswer.writeObjects(
-          objects.map(\.id), call.storeSelection, snapshot, bytesMax: bytesMax, to: &writer)
+          objects.map(\.id),
+          call.storeSelection,
+          snapshot,
+          bytesMax: bytesMax,
+          to: &writer
+        )
       }
       writer.raw(",\"count\":")
       writer.integer(Int64(objects.count))

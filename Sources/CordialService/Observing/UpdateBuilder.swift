@@ -78,7 +78,10 @@ struct UpdateBuilder {
     let isEmpty = writer.bytes.count == start
     writer.raw("]}}")
     return Outcome(
-      message: isEmpty ? nil : writer.bytes, subscriptions: subscriptions, token: snapshot.token)
+      message: isEmpty ? nil : writer.bytes,
+      subscriptions: subscriptions,
+      token: snapshot.token
+    )
   }
 
   /// The authors of everything after the position that the client knows.
@@ -103,7 +106,11 @@ struct UpdateBuilder {
     guard subscription.mode != .signal else { return writer.raw("\",\"signal\":true}") }
     writer.raw("\",\"fresh\":true,\"result\":")
     try SubscriptionResult.write(
-      &subscription, snapshot, bytesMax: limits.answerBytesMax, to: &writer)
+      &subscription,
+      snapshot,
+      bytesMax: limits.answerBytesMax,
+      to: &writer
+    )
     writer.raw("}")
   }
 
@@ -219,7 +226,8 @@ struct UpdateBuilder {
         result[entry.key] = .object(
           entry.value.map {
             JSONMember($0.property, WireValue.json($0, of: entity, in: snapshot.model))
-          })
+          }
+        )
       }
   }
 
@@ -259,11 +267,18 @@ struct UpdateBuilder {
   /// The objects of the entity whose answered values were written.
   private func ownChanges(_ plan: FetchPlan) -> Set<ObjectKey> {
     let own = Interest.fetch(
-      entity: plan.entity.number, membership: [], values: Set(plan.valueNames.keys), related: [:])
+      entity: plan.entity.number,
+      membership: [],
+      values: Set(plan.valueNames.keys),
+      related: [:]
+    )
     var keys: Set<ObjectKey> = []
     for change in changes.changes.values where change.kind == .update {
       let single = ChangeSet(
-        from: changes.from, through: changes.through, changes: [change.key: change])
+        from: changes.from,
+        through: changes.through,
+        changes: [change.key: change]
+      )
       if case .values(let found) = own.verdict(on: single) { keys.formUnion(found) }
     }
     return keys
@@ -281,7 +296,9 @@ struct UpdateBuilder {
     let before = subscription.fingerprints
     var rows = JSONWriter()
     _ = try snapshot.writeObjects(plan, bytesMax: limits.answerBytesMax, to: &rows) {
-      object, range, bytes in
+      object,
+      range,
+      bytes in
       let key = ObjectKey(entity: entity, object: object)
       let print = Fingerprint.of(bytes[range])
       now[key] = print

@@ -132,8 +132,14 @@ package struct PredicateParser {
     }
     return .comparison(
       PredicateComparison(
-        left: left, comparison: comparison, right: right, ignoresCase: ignoresCase,
-        ignoresDiacritics: ignoresDiacritics, offset: offset))
+        left: left,
+        comparison: comparison,
+        right: right,
+        ignoresCase: ignoresCase,
+        ignoresDiacritics: ignoresDiacritics,
+        offset: offset
+      )
+    )
   }
 
   private mutating func comparisonOperator() throws(PredicateError)
@@ -151,10 +157,13 @@ package struct PredicateParser {
     if try take("BEGINSWITH") { return .beginsWith }
     if try take("ENDSWITH") { return .endsWith }
     throw unexpected(
-      "a comparison: ==, !=, <, <=, >, >=, IN, BETWEEN, CONTAINS, BEGINSWITH or ENDSWITH")
+      "a comparison: ==, !=, <, <=, >, >=, IN, BETWEEN, CONTAINS, BEGINSWITH or ENDSWITH"
+    )
   }
 
-  private mutating func options(of comparison: PredicateComparison.Operator) throws(PredicateError)
+  private mutating func options(
+    of comparison: PredicateComparison.Operator
+  ) throws(PredicateError)
     -> (ignoresCase: Bool, ignoresDiacritics: Bool)
   {
     guard try take("[") else { return (false, false) }
@@ -202,7 +211,9 @@ package struct PredicateParser {
       }
       let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
       return PredicateExpression(
-        form: names == ["SELF"] ? .object : .keyPath(names), offset: offset)
+        form: names == ["SELF"] ? .object : .keyPath(names),
+        offset: offset
+      )
     case .sign("{"):
       return PredicateExpression(form: .list(try list()), offset: offset)
     case .word(let word):

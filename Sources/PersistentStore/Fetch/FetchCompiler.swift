@@ -66,15 +66,19 @@ struct FetchCompiler {
     let orderBy = (order + ["t.\"_id\""]).joined(separator: ", ")
     let tail = "WHERE \(condition.sql) ORDER BY \(orderBy) LIMIT ? OFFSET ?"
     return FetchPlan(
-      request: request, entity: entity,
+      request: request,
+      entity: entity,
       idsSQL: "SELECT t.\"_id\" FROM \(table) t\(membershipJoins) \(tail)",
       rowsSQL: "SELECT \(columns) FROM \(table) t\(joins.sql) \(tail)",
       rowSQL: "SELECT \(columns) FROM \(table) t\(joins.sql) WHERE t.\"_id\" = ?",
       countSQL: "SELECT count(*) FROM \(table) t\(membershipJoins) WHERE \(condition.sql)",
       values: condition.values,
       encoder: ObjectEncoder(entity: entity, columns: selected.map(\.column)),
-      membership: membership, valueNames: valueNames, related: related,
-      relatedNames: relatedNames)
+      membership: membership,
+      valueNames: valueNames,
+      related: related,
+      relatedNames: relatedNames
+    )
   }
 
   private func quote(_ name: String) -> String { SQLNames.quoted(name) }
@@ -97,7 +101,9 @@ struct FetchCompiler {
   }
 
   /// The property at the end of a path over to-ones, and the alias of its table.
-  private mutating func resolve(_ path: [String]) throws(StoreError)
+  private mutating func resolve(
+    _ path: [String]
+  ) throws(StoreError)
     -> (alias: String, entity: EntityDescription, property: PropertyDescription)
   {
     var current = entity
@@ -110,18 +116,24 @@ struct FetchCompiler {
       if index == path.count - 1 { return (alias, current, property) }
       guard case .relationship(let relationship) = property else {
         throw StoreError(
-          .unknownProperty, "\(current.name).\(name) is an attribute; nothing lies behind it",
-          data: [JSONMember("property", .string(path.joined(separator: ".")))])
+          .unknownProperty,
+          "\(current.name).\(name) is an attribute; nothing lies behind it",
+          data: [JSONMember("property", .string(path.joined(separator: ".")))]
+        )
       }
       guard !relationship.toMany else {
         throw StoreError(
           .unknownProperty,
           "\(current.name).\(name) is a to-many; a key path leads over to-ones only",
-          data: [JSONMember("property", .string(path.joined(separator: ".")))])
+          data: [JSONMember("property", .string(path.joined(separator: ".")))]
+        )
       }
       current = model.entity(relationship.destination)
       alias = joins.alias(
-        for: Array(path[...index]), table: current.name, from: alias)
+        for: Array(path[...index]),
+        table: current.name,
+        from: alias
+      )
     }
     throw StoreError(.invalidRequest, "A key path has at least one name")
   }
@@ -138,7 +150,9 @@ struct FetchCompiler {
     let (alias, owner, property) = try resolve(names)
     guard case .attribute(let attribute) = property else {
       throw StoreError(
-        .invalidRequest, "\(owner.name).\(property.name) is a relationship; sort by an attribute")
+        .invalidRequest,
+        "\(owner.name).\(property.name) is a relationship; sort by an attribute"
+      )
     }
     var term = "\(alias).\(quote(attribute.name))"
     if localized {
@@ -154,7 +168,9 @@ struct FetchCompiler {
 
   // MARK: Selection
 
-  private mutating func selection(_ request: FetchRequest) throws(StoreError)
+  private mutating func selection(
+    _ request: FetchRequest
+  ) throws(StoreError)
     -> [(sql: String, column: SelectedColumn)]
   {
     let wanted =
@@ -166,12 +182,15 @@ struct FetchCompiler {
       selecting = selection.name
       let (sql, form) = try expression(selection)
       columns.append(
-        (sql, SelectedColumn(name: selection.name, form: form, isFirst: columns.isEmpty)))
+        (sql, SelectedColumn(name: selection.name, form: form, isFirst: columns.isEmpty))
+      )
     }
     return columns
   }
 
-  private mutating func expression(_ selection: FetchRequest.Selection) throws(StoreError)
+  private mutating func expression(
+    _ selection: FetchRequest.Selection
+  ) throws(StoreError)
     -> (sql: String, form: ColumnForm)
   {
     var names = selection.path.split(separator: ".", omittingEmptySubsequences: false)
@@ -204,7 +223,9 @@ struct FetchCompiler {
     guard case .value(let value) = attribute.decode(fallback), let literal = SQLLiteral.text(value)
     else {
       throw StoreError(
-        .invalidRequest, "The default of \(attribute.name) must be \(attribute.type.expectation)")
+        .invalidRequest,
+        "The default of \(attribute.name) must be \(attribute.type.expectation)"
+      )
     }
     return ("coalesce(\(column), \(literal))", ColumnForm(attribute.type))
   }
@@ -255,7 +276,8 @@ struct FetchCompiler {
       throw StoreError(
         .invalidRequest,
         "\(relationship.name) leads to \(destination.name), which has an identity attribute: "
-          + "this version of Cordial cannot list it yet")
+          + "this version of Cordial cannot list it yet"
+      )
     }
     let id = SQLNames.literal("\(destination.name)/p")
     return (
@@ -271,6 +293,8 @@ struct FetchCompiler {
 // MARK: Predicates
 
 extension FetchCompiler {
+  /// Compiles a condition; `negated` tells whether it stands below a NOT.
+  ///
   /// Predicates are two-valued and SQL is not: below a NOT, a comparison with a missing value has
   /// to be false and not unknown. Elsewhere unknown is as good as false, and an index serves.
   private mutating func compile(
@@ -304,7 +328,9 @@ extension FetchCompiler {
     return .joined(fragments, separator: separator)
   }
 
-  private mutating func compile(_ comparison: PredicateComparison) throws(StoreError)
+  private mutating func compile(
+    _ comparison: PredicateComparison
+  ) throws(StoreError)
     -> SQLFragment
   {
     let left = try operand(comparison.left, comparedWith: comparison.right)
@@ -343,7 +369,8 @@ extension FetchCompiler {
     if comparison.comparison == .between {
       return SQLFragment(
         "\(left.sql) BETWEEN \(operands[0].sql) AND \(operands[1].sql)",
-        left.values + operands.flatMap(\.values))
+        left.values + operands.flatMap(\.values)
+      )
     }
     let list = SQLFragment.joined(operands, separator: ", ")
     return SQLFragment("\(left.sql) IN (\(list.sql))", left.values + list.values)
@@ -371,13 +398,15 @@ extension FetchCompiler {
       // substr with a start before the text would answer a part of it.
       return SQLFragment(
         "(length(\(b)) = 0 OR substr(\(a), -length(\(b))) = \(b)) AND \(a) IS NOT NULL",
-        right.values + left.values + right.values + right.values + left.values)
+        right.values + left.values + right.values + right.values + left.values
+      )
     case .equal where flags != 0: return SQLFragment("\(a) IS \(b)", values)
     case .notEqual where flags != 0: return SQLFragment("\(a) IS NOT \(b)", values)
     default:
       guard flags == 0 else {
         throw StoreError(
-          PredicateError(offset: comparison.offset, expected: "no options behind this comparison"))
+          PredicateError(offset: comparison.offset, expected: "no options behind this comparison")
+        )
       }
       return nil
     }
@@ -401,7 +430,9 @@ extension FetchCompiler {
           throw StoreError(
             PredicateError(
               offset: expression.offset,
-              expected: "an attribute or to-one; \(owner.name).\(relationship.name) is a to-many"))
+              expected: "an attribute or to-one; \(owner.name).\(relationship.name) is a to-many"
+            )
+          )
         }
         return SQLFragment("\(alias).\(quote(relationship.name))")
       }
@@ -445,7 +476,8 @@ extension FetchCompiler {
     case .value(let typed): return SQLFragment("?", [typed])
     case .expected(let what):
       throw StoreError(
-        PredicateError(offset: expression.offset, expected: "\(what), as \(attribute.name) is"))
+        PredicateError(offset: expression.offset, expected: "\(what), as \(attribute.name) is")
+      )
     }
   }
 
@@ -473,7 +505,10 @@ extension FetchCompiler {
     guard let text = value.string, let id = WrappedID(text), id.entity == entity.name else {
       throw StoreError(
         PredicateError(
-          offset: expression.offset, expected: "the ID of a \(entity.name) as a string, or nil"))
+          offset: expression.offset,
+          expected: "the ID of a \(entity.name) as a string, or nil"
+        )
+      )
     }
     switch id.key {
     case .object(let number): return SQLFragment("?", [.integer(number)])
@@ -493,6 +528,8 @@ extension FetchCompiler {
       throw .invalidIdentifier(text, "\(entity.name) has no identity attribute")
     }
     return SQLFragment(
-      "(SELECT \"_id\" FROM \(quote(entity.name)) WHERE \(quote(identity.name)) = ?)", [value])
+      "(SELECT \"_id\" FROM \(quote(entity.name)) WHERE \(quote(identity.name)) = ?)",
+      [value]
+    )
   }
 }

@@ -13,7 +13,9 @@ struct SQLFragment {
 
   static func joined(_ fragments: [SQLFragment], separator: String) -> SQLFragment {
     SQLFragment(
-      fragments.map(\.sql).joined(separator: separator), fragments.flatMap(\.values))
+      fragments.map(\.sql).joined(separator: separator),
+      fragments.flatMap(\.values)
+    )
   }
 }
 
@@ -31,7 +33,8 @@ struct SQLJoins {
     if let alias = aliases[path] { return alias }
     let alias = "j\(aliases.count + 1)"
     aliases[path] = alias
-    sql += " LEFT JOIN \(SQLNames.quoted(table)) \(alias) ON \(alias).\"_id\" = "
+    sql +=
+      " LEFT JOIN \(SQLNames.quoted(table)) \(alias) ON \(alias).\"_id\" = "
       + "\(parent).\(SQLNames.quoted(path.last ?? ""))"
     return alias
   }

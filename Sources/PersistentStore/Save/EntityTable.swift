@@ -42,7 +42,9 @@ final class EntityTable {
     versionQuery = try PreparedStatement(db, "SELECT \"_version\" FROM \(table) WHERE \"_id\" = ?")
     deletion = try PreparedStatement(db, "DELETE FROM \(table) WHERE \"_id\" = ?")
     bump = try PreparedStatement(
-      db, "UPDATE \(table) SET \"_version\" = \"_version\" + 1 WHERE \"_id\" = ?")
+      db,
+      "UPDATE \(table) SET \"_version\" = \"_version\" + 1 WHERE \"_id\" = ?"
+    )
   }
 
   /// A property with the place of its column; a to-many has none.
@@ -104,7 +106,11 @@ final class EntityTable {
   }
 
   /// Writes some columns of an object; `counting` tells whether its version goes up.
-  func update(_ object: Int64, _ columns: [(place: Int, value: AttributeValue)], counting: Bool)
+  func update(
+    _ object: Int64,
+    _ columns: [(place: Int, value: AttributeValue)],
+    counting: Bool
+  )
     throws
   {
     guard !columns.isEmpty else {
@@ -130,7 +136,8 @@ final class EntityTable {
     let made = try PreparedStatement(
       db,
       "UPDATE \(SQLNames.quoted(entity.name)) SET \(terms.joined(separator: ", ")) "
-        + "WHERE \"_id\" = ?")
+        + "WHERE \"_id\" = ?"
+    )
     updates[key] = made
     return made
   }
@@ -170,7 +177,8 @@ final class EntityTable {
       db,
       change == .insert
         ? "INSERT OR IGNORE INTO \(table)(source, target) VALUES (?, ?)"
-        : "DELETE FROM \(table) WHERE source = ? AND target = ?")
+        : "DELETE FROM \(table) WHERE source = ? AND target = ?"
+    )
     pairs[key] = made
     return made
   }

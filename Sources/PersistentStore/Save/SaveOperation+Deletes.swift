@@ -17,13 +17,16 @@ extension SaveOperation {
       else { throw StoreError.objectNotFound(delete.id) }
       if let known = delete.version, known != version {
         throw StoreError(
-          .saveConflict, "\(delete.id) is at version \(version), the delete is based on \(known)",
+          .saveConflict,
+          "\(delete.id) is at version \(version), the delete is based on \(known)",
           hint: "Fetch it again, then delete it",
           data: [
             JSONMember(
               "conflicts",
-              [["id": .string(delete.id), "property": nil, "version": .integer(version)]])
-          ])
+              [["id": .string(delete.id), "property": nil, "version": .integer(version)]]
+            )
+          ]
+        )
       }
       named.append(key)
     }
@@ -91,7 +94,9 @@ extension SaveOperation {
       let entity = model.entity(key.entity)
       numbers = try table(key).numbers(
         "SELECT \(SQLNames.quoted(relationship.name)) FROM \(SQLNames.quoted(entity.name)) "
-          + "WHERE \"_id\" = ?", key.object)
+          + "WHERE \"_id\" = ?",
+        key.object
+      )
     }
     return try numbers.map { ObjectKey(entity: relationship.destination, object: $0) }
       .filter { try table($0).version(of: $0.object) != nil }
@@ -110,7 +115,8 @@ extension SaveOperation {
             JSONMember("id", .string(name(key))),
             JSONMember("relationship", .string(relationship.name)),
             JSONMember("holders", .array(holders.prefix(100).map { .string(name($0)) })),
-          ])
+          ]
+        )
       }
     }
   }
@@ -142,7 +148,9 @@ extension SaveOperation {
     let destination = model.entity(relationship.destination)
     let holders = try table(key).numbers(
       "SELECT \"_id\" FROM \(SQLNames.quoted(destination.name)) "
-        + "WHERE \(SQLNames.quoted(inverse.name)) = ?", key.object)
+        + "WHERE \(SQLNames.quoted(inverse.name)) = ?",
+      key.object
+    )
     for number in holders {
       let holder = ObjectKey(entity: destination.number, object: number)
       guard !doomed.contains(holder) else { continue }
@@ -158,7 +166,9 @@ extension SaveOperation {
         if case .pairs(_, let name, _) = relationship.storage {
           let pairs = SQLNames.quoted(SQLNames.pairs(entity, name))
           let sources = try table(key).numbers(
-            "SELECT source FROM \(pairs) WHERE target = ?", key.object)
+            "SELECT source FROM \(pairs) WHERE target = ?",
+            key.object
+          )
           for source in sources {
             try part(key.object, relationship, ObjectKey(entity: entity.number, object: source))
           }
@@ -166,7 +176,9 @@ extension SaveOperation {
         }
         let holders = try table(key).numbers(
           "SELECT \"_id\" FROM \(SQLNames.quoted(entity.name)) "
-            + "WHERE \(SQLNames.quoted(relationship.name)) = ?", key.object)
+            + "WHERE \(SQLNames.quoted(relationship.name)) = ?",
+          key.object
+        )
         for number in holders {
           let holder = ObjectKey(entity: entity.number, object: number)
           if !doomed.contains(holder) { try nullify(relationship, of: holder) }
@@ -181,10 +193,17 @@ extension SaveOperation {
   ) throws {
     guard relationship.optional else {
       return problem(
-        name(holder), relationship.name, "required", "\(relationship.name) must have a value")
+        name(holder),
+        relationship.name,
+        "required",
+        "\(relationship.name) must have a value"
+      )
     }
     let counts = !isInserted(holder) && counted.insert(holder).inserted
     try table(holder).update(
-      holder.object, [(table(holder).places[relationship.name] ?? 0, .null)], counting: counts)
+      holder.object,
+      [(table(holder).places[relationship.name] ?? 0, .null)],
+      counting: counts
+    )
   }
 }

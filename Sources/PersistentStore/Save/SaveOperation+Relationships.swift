@@ -20,11 +20,15 @@ extension SaveOperation {
     guard let place = table(key).places[relationship.name] else { return }
     let counts = !isInserted(key) && counted.insert(key).inserted
     try table(key).update(
-      key.object, [(place, target.map { .integer($0) } ?? .null)], counting: counts)
+      key.object,
+      [(place, target.map { .integer($0) } ?? .null)],
+      counting: counts
+    )
   }
 
-  /// A to-one was set: where its inverse is a to-one too, the other end follows, and whoever had
-  /// that end before loses it. The later claim wins.
+  /// Has the other end follow a to-one that was set, where its inverse is a to-one too.
+  ///
+  /// Whoever had that end before loses it: the later claim wins.
   mutating func claim(
     _ value: JSONValue,
     _ relationship: RelationshipDescription,
@@ -45,7 +49,8 @@ extension SaveOperation {
     let table = tables[destination.number - 1]
     let holders = try table.numbers(
       "SELECT \"_id\" FROM \(SQLNames.quoted(destination.name)) WHERE \(SQLNames.quoted(name)) = ?",
-      key.object)
+      key.object
+    )
     for holder in holders where holder != target?.object {
       try set(inverse, of: ObjectKey(entity: destination.number, object: holder), to: nil)
     }
@@ -53,7 +58,9 @@ extension SaveOperation {
     let own = self.table(key)
     let rivals = try own.numbers(
       "SELECT \"_id\" FROM \(SQLNames.quoted(own.entity.name)) "
-        + "WHERE \(SQLNames.quoted(relationship.name)) = ?", target.object)
+        + "WHERE \(SQLNames.quoted(relationship.name)) = ?",
+      target.object
+    )
     for rival in rivals where rival != key.object {
       try set(relationship, of: ObjectKey(entity: key.entity, object: rival), to: nil)
     }
@@ -76,8 +83,11 @@ extension SaveOperation {
       wanted.subtract(try numbers(value["@remove"]?.array ?? [], relationship, label))
     } else {
       return problem(
-        label, relationship.name, "type",
-        "\(relationship.name) wants a list of wrapped IDs, or {\"@add\": […], \"@remove\": […]}")
+        label,
+        relationship.name,
+        "type",
+        "\(relationship.name) wants a list of wrapped IDs, or {\"@add\": […], \"@remove\": […]}"
+      )
     }
     touchedCounts.insert(CountedRelationship(object: key, relationship: relationship.name))
     for number in wanted.subtracting(current).sorted() {
@@ -112,13 +122,17 @@ extension SaveOperation {
     case .inverseColumn:
       return try table(key).numbers(
         "SELECT \"_id\" FROM \(SQLNames.quoted(destination.name)) "
-          + "WHERE \(SQLNames.quoted(relationship.inverse ?? "")) = ?", key.object)
+          + "WHERE \(SQLNames.quoted(relationship.inverse ?? "")) = ?",
+        key.object
+      )
     case .pairs(let owner, let name, let owns):
       let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(owner), name))
       return try table(key).numbers(
         owns
           ? "SELECT target FROM \(pairs) WHERE source = ?"
-          : "SELECT source FROM \(pairs) WHERE target = ?", key.object)
+          : "SELECT source FROM \(pairs) WHERE target = ?",
+        key.object
+      )
     }
   }
 
@@ -187,7 +201,9 @@ extension SaveOperation {
 
   /// Checks the counts of the to-manys that this save touched.
   mutating func checkCounts() throws {
-    for touched in touchedCounts.sorted(by: { ($0.object, $0.relationship) < ($1.object, $1.relationship) }) {
+    for touched in touchedCounts.sorted(by: {
+      ($0.object, $0.relationship) < ($1.object, $1.relationship)
+    }) {
       guard
         case .relationship(let relationship)? = model.entity(touched.object.entity)
           .property(named: touched.relationship), relationship.toMany,
@@ -197,12 +213,18 @@ extension SaveOperation {
       let count = try members(relationship, of: touched.object).count
       if count < relationship.minimumCount {
         problem(
-          name(touched.object), relationship.name, "minimumCount",
-          "\(relationship.name) has \(count), fewer than \(relationship.minimumCount)")
+          name(touched.object),
+          relationship.name,
+          "minimumCount",
+          "\(relationship.name) has \(count), fewer than \(relationship.minimumCount)"
+        )
       } else if let maximum = relationship.maximumCount, count > maximum {
         problem(
-          name(touched.object), relationship.name, "maximumCount",
-          "\(relationship.name) has \(count), more than \(maximum)")
+          name(touched.object),
+          relationship.name,
+          "maximumCount",
+          "\(relationship.name) has \(count), more than \(maximum)"
+        )
       }
     }
   }

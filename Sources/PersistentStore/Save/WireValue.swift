@@ -88,7 +88,8 @@ struct ConflictReader {
       """
       SELECT before FROM cordial_change WHERE entity = ? AND object = ? AND kind = 1
         AND version > ? AND before <> '' ORDER BY number
-      """)
+      """
+    )
     defer { rows.reset() }
     rows.bind(Int64(key.entity), at: 1)
     rows.bind(key.object, at: 2)

@@ -32,10 +32,14 @@ enum StoreMaker {
       ]
       for (name, value) in facts {
         try db.execute(
-          sql: "INSERT INTO cordial_meta(name, value) VALUES (?, ?)", arguments: [name, value])
+          sql: "INSERT INTO cordial_meta(name, value) VALUES (?, ?)",
+          arguments: [name, value]
+        )
       }
       try HistoryWriter(db, model: model).enter(
-        0, CommitStamp(time: environment.now(), mark: environment.random()))
+        0,
+        CommitStamp(time: environment.now(), mark: environment.random())
+      )
     }
     try queue.close()
   }
@@ -46,19 +50,23 @@ enum StoreMaker {
     let meta = try queue.unsafeRead { db in
       guard try db.tableExists("cordial_meta") else {
         throw StoreError(
-          .cannotOpen, "\(path) is a SQLite database, and not one of Cordial's",
-          hint: "Name another folder")
+          .cannotOpen,
+          "\(path) is a SQLite database, and not one of Cordial's",
+          hint: "Name another folder"
+        )
       }
       return Dictionary(
         uniqueKeysWithValues: try Row.fetchAll(db, sql: "SELECT name, value FROM cordial_meta")
-          .map { ($0[0] as String, $0[1] as String) })
+          .map { ($0[0] as String, $0[1] as String) }
+      )
     }
     try queue.close()
     guard meta["format"] == formatVersion else {
       throw StoreError(
         .modelMismatch,
         "The store's format is \(meta["format"] ?? "unknown"), this program knows \(formatVersion)",
-        hint: "Open it with a newer Cordial")
+        hint: "Open it with a newer Cordial"
+      )
     }
     let model: Model
     do {
@@ -68,8 +76,10 @@ enum StoreMaker {
     }
     try check(asked, against: model)
     return Facts(
-      model: model, generation: UInt32(meta["generation"] ?? "", radix: 16) ?? 0,
-      identifier: meta["identifier"] ?? "")
+      model: model,
+      generation: UInt32(meta["generation"] ?? "", radix: 16) ?? 0,
+      identifier: meta["identifier"] ?? ""
+    )
   }
 
   private static func check(_ asked: Model?, against model: Model) throws(StoreError) {
@@ -82,8 +92,10 @@ enum StoreMaker {
       data: [
         JSONMember(
           "problems",
-          [["path": "", "message": .string("\(asked.hash) is not \(model.hash)")]])
-      ])
+          [["path": "", "message": .string("\(asked.hash) is not \(model.hash)")]]
+        )
+      ]
+    )
   }
 
   /// Whether a write-ahead log with something in it lies beside a store.

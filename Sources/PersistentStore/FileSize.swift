@@ -1,9 +1,9 @@
 import Glibc
 
 /// The sizes of files.
-enum FileSize {
+package enum FileSize {
   /// The bytes of files together; one that is not there counts none.
-  static func of(_ paths: [String]) -> Int {
+  package static func of(_ paths: [String]) -> Int {
     paths.reduce(0) { sum, path in
       var facts = stat()
       guard unsafe stat(path, &facts) == 0 else { return sum }

@@ -1,0 +1,168 @@
+import CordialValues
+import GRDB
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// New objects.
+extension SaveOperation {
+  mutating func insert(
+    _ insert: SaveRequest.Insert,
+    _ key: ObjectKey,
+    _ writer: inout JSONWriter
+  ) throws {
+    let table = table(key)
+    let entity = table.entity
+    var row = entity.attributes.map(\.defaultValue)
+    row += Array(repeating: .null, count: table.toOnes.count)
+    var given = Array(repeating: false, count: row.count)
+    if let identity = entity.identity, let id = insert.id.flatMap({ WrappedID($0) }),
+      let place = table.places[identity.name]
+    {
+      if case .temporary = id.key {
+      } else {
+        row[place] = try IdentityResolver.identityValue(id, entity)
+        given[place] = true
+      }
+    }
+    let problemsBefore = problems.count
+    var later: [(RelationshipDescription, JSONValue)] = []
+    let label = insert.id ?? name(key)
+    for (index, member) in insert.values.enumerated() {
+      switch try decode(member, at: index, table, label) {
+      case .attribute(let place, let value):
+        if given[place], entity.attributes[place].name == entity.identity?.name, row[place] != value
+        {
+          problem(label, member.name, "identity", "The value differs from the one in the ID")
+        }
+        row[place] = value
+        given[place] = true
+      case .relationship(let relationship, let value):
+        if relationship.toMany || relationship.inverse != nil {
+          later.append((relationship, value))
+        }
+        guard !relationship.toMany else { continue }
+        let place = table.places[relationship.name] ?? 0
+        given[place] = true
+        if let target = try target(value, relationship, label) {
+          row[place] = .integer(target.object)
+        }
+      case nil: continue
+      }
+    }
+    try validate(row, table, label, given)
+    if problems.count == problemsBefore {
+      try constrained(key, label, row) { try table.insert(key.object, row) }
+    }
+    try link(later, of: key, label)
+    try writeInserted(insert, key, row, given, &writer)
+  }
+
+  private mutating func validate(
+    _ row: [AttributeValue],
+    _ table: EntityTable,
+    _ label: String,
+    _ given: [Bool]
+  ) throws {
+    for (index, attribute) in table.entity.attributes.enumerated() {
+      if let violation = attribute.violation(by: row[index]) {
+        problem(label, attribute.name, violation.rule, violation.message)
+      }
+    }
+    for (index, relationship) in table.toOnes.enumerated() where !relationship.optional {
+      if row[table.entity.attributes.count + index] == .null {
+        problem(label, relationship.name, "required", "\(relationship.name) must have a value")
+      }
+    }
+  }
+
+  mutating func link(
+    _ later: [(RelationshipDescription, JSONValue)],
+    of key: ObjectKey,
+    _ label: String
+  ) throws {
+    for relationship in table(key).entity.relationships
+    where relationship.toMany && relationship.minimumCount > 0 {
+      touchedCounts.insert(CountedRelationship(object: key, relationship: relationship.name))
+    }
+    for (relationship, value) in later {
+      if relationship.toMany {
+        try setToMany(value, relationship, of: key, label)
+      } else {
+        try claim(value, relationship, of: key, label)
+      }
+    }
+  }
+
+  private func writeInserted(
+    _ insert: SaveRequest.Insert,
+    _ key: ObjectKey,
+    _ row: [AttributeValue],
+    _ given: [Bool],
+    _ writer: inout JSONWriter
+  ) throws {
+    writer.raw("{\"id\":")
+    try writeID(of: key, insert, &writer)
+    writer.raw(",\"version\":1")
+    let entity = model.entity(key.entity)
+    let stored = entity.attributes.indices.filter { !given[$0] && row[$0] != .null }
+    if !stored.isEmpty {
+      writer.raw(",\"values\":")
+      writer.value(
+        .object(
+          stored.map { JSONMember(entity.attributes[$0].name, WireValue.json(row[$0])) }
+        )
+      )
+    }
+    writer.raw("}")
+  }
+
+  /// Runs a statement that a uniqueness constraint may refuse.
+  private func constrained(
+    _ key: ObjectKey,
+    _ label: String,
+    _ row: [AttributeValue],
+    _ body: () throws -> Void
+  ) throws {
+    do {
+      try body()
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      throw try uniqueness(key, label, row) ?? error
+    }
+  }
+
+  /// Which unique set of properties a row breaks, and who has its values.
+  func uniqueness(
+    _ key: ObjectKey,
+    _ label: String,
+    _ row: [AttributeValue]
+  ) throws -> StoreError? {
+    let table = table(key)
+    let sets = (table.entity.identity.map { [[$0.name]] } ?? []) + table.entity.unique
+    for set in sets {
+      let condition = set.map { "\(SQLNames.quoted($0)) = ?" }.joined(separator: " AND ")
+      let found = try table.query(
+        "SELECT \"_id\" FROM \(SQLNames.quoted(table.entity.name)) "
+          + "WHERE \(condition) AND \"_id\" <> ?"
+      )
+      defer { found.reset() }
+      for (index, name) in set.enumerated() {
+        found.bind(row[table.places[name] ?? 0], at: Int32(index + 1))
+      }
+      found.bind(key.object, at: Int32(set.count + 1))
+      guard try found.step() else { continue }
+      let existing = name(ObjectKey(entity: key.entity, object: found.integer(0)))
+      return StoreError(
+        .uniquenessViolation,
+        "\(existing) has the same \(set.joined(separator: ", ")) as \(label)",
+        hint: "Update \(existing), or choose other values",
+        data: [
+          JSONMember("id", .string(label)),
+          JSONMember("properties", .array(set.map { .string($0) })),
+          JSONMember("existing", .string(existing)),
+        ]
+      )
+    }
+    return nil
+  }
+}

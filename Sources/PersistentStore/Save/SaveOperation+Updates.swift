@@ -1,0 +1,171 @@
+import CordialValues
+import GRDB
+import GRDBSQLite
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// Changes of objects that are there.
+extension SaveOperation {
+  mutating func update(_ update: SaveRequest.Update, _ writer: inout JSONWriter) throws {
+    guard let key = try resolve(update.id) else { throw StoreError.objectNotFound(update.id) }
+    guard !isInserted(key) else {
+      return problem(update.id, nil, "once", "An object is inserted or updated, not both in a save")
+    }
+    let table = table(key)
+    guard let version = try table.version(of: key.object) else {
+      throw StoreError.objectNotFound(update.id)
+    }
+    if let known = update.version, known < version {
+      conflicts += try conflict(update, key, version)
+    } else if let known = update.version, known > version {
+      problem(update.id, nil, "version", "Version \(known) is ahead of the store's \(version)")
+    }
+    let columns = try columns(of: update, key)
+    let isCounted = !counted.insert(key).inserted
+    if problems.isEmpty, conflicts.isEmpty {
+      try write(columns, to: key, update.id, counting: !isCounted)
+    }
+    writer.raw("{\"id\":")
+    writer.string(update.id)
+    writer.raw(",\"version\":")
+    writer.integer(isCounted ? version : version + 1)
+    writer.raw("}")
+  }
+
+  /// Reads the members of an update: its columns, with to-manys and inverses carried out.
+  private mutating func columns(
+    of update: SaveRequest.Update,
+    _ key: ObjectKey
+  ) throws -> [(place: Int, value: AttributeValue)] {
+    let table = table(key)
+    var columns: [(place: Int, value: AttributeValue)] = []
+    var later: [(RelationshipDescription, JSONValue)] = []
+    for (index, member) in update.values.enumerated() {
+      switch try decode(member, at: index, table, update.id) {
+      case .attribute(let place, let value):
+        let attribute = table.entity.attributes[place]
+        if attribute.name == table.entity.identity?.name {
+          try checkIdentity(value, attribute, key, update.id)
+        }
+        if let violation = attribute.violation(by: value) {
+          problem(update.id, attribute.name, violation.rule, violation.message)
+        }
+        columns.append((place, value))
+      case .relationship(let relationship, let value):
+        if relationship.toMany || relationship.inverse != nil {
+          later.append((relationship, value))
+        }
+        guard !relationship.toMany else { continue }
+        let target = try target(value, relationship, update.id)
+        if target == nil, !relationship.optional {
+          problem(
+            update.id,
+            relationship.name,
+            "required",
+            "\(relationship.name) must have a value"
+          )
+        }
+        columns.append(
+          (table.places[relationship.name] ?? 0, target.map { .integer($0.object) } ?? .null)
+        )
+      case nil: continue
+      }
+    }
+    if problems.isEmpty, conflicts.isEmpty { try link(later, of: key, update.id) }
+    return columns
+  }
+
+  private mutating func checkIdentity(
+    _ value: AttributeValue,
+    _ attribute: AttributeDescription,
+    _ key: ObjectKey,
+    _ label: String
+  ) throws {
+    let table = table(key)
+    let row = try table.query(
+      "SELECT 1 FROM \(SQLNames.quoted(table.entity.name)) "
+        + "WHERE \"_id\" = ? AND \(SQLNames.quoted(attribute.name)) IS ?"
+    )
+    defer { row.reset() }
+    row.bind(key.object, at: 1)
+    row.bind(value, at: 2)
+    if try !row.step() {
+      problem(label, attribute.name, "identity", "An identity cannot be changed")
+    }
+  }
+
+  private func write(
+    _ columns: [(place: Int, value: AttributeValue)],
+    to key: ObjectKey,
+    _ label: String,
+    counting: Bool
+  ) throws {
+    let table = table(key)
+    do {
+      try table.update(key.object, columns, counting: counting)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      var row = try wholeRow(key)
+      for column in columns { row[column.place] = column.value }
+      throw try uniqueness(key, label, row) ?? error
+    }
+  }
+
+  /// The stored values of an object, for finding whom a uniqueness constraint means.
+  private func wholeRow(_ key: ObjectKey) throws -> [AttributeValue] {
+    let table = table(key)
+    let names = table.entity.columns
+    let list = names.map(SQLNames.quoted).joined(separator: ", ")
+    let row = try table.query(
+      "SELECT \(list) FROM \(SQLNames.quoted(table.entity.name)) WHERE \"_id\" = ?"
+    )
+    defer { row.reset() }
+    row.bind(key.object, at: 1)
+    guard try row.step() else { return [] }
+    return names.indices.map { index in
+      switch row.type(Int32(index)) {
+      case SQLITE_INTEGER: .integer(row.integer(Int32(index)))
+      case SQLITE_FLOAT: .double(row.double(Int32(index)))
+      case SQLITE_TEXT: .string(row.text(Int32(index)))
+      case SQLITE_BLOB: .binary(row.blob(Int32(index)))
+      default: .null
+      }
+    }
+  }
+
+  /// What changed since the version that a client knew, property by property, from the log.
+  private func conflict(
+    _ update: SaveRequest.Update,
+    _ key: ObjectKey,
+    _ version: Int64
+  ) throws -> [JSONValue] {
+    let changed = try ConflictReader(table: table(key)).changes(
+      of: key,
+      since: update.version ?? 0,
+      model: model
+    )
+    return try changed.map { property, base in
+      let stored = try storedValue(property, key)
+      let client = update.values.last { $0.name == property }?.value ?? .null
+      return [
+        "id": .string(update.id), "property": .string(property), "base": base, "store": stored,
+        "client": client, "version": .integer(version),
+      ]
+    }
+  }
+
+  private func storedValue(_ property: String, _ key: ObjectKey) throws -> JSONValue {
+    let table = table(key)
+    guard table.places[property] != nil else { return .null }
+    let row = try table.query(
+      "SELECT \(SQLNames.quoted(property)) FROM \(SQLNames.quoted(table.entity.name)) "
+        + "WHERE \"_id\" = ?"
+    )
+    defer { row.reset() }
+    row.bind(key.object, at: 1)
+    guard try row.step() else { return .null }
+    var writer = JSONWriter()
+    WireValue.form(of: property, table.entity, model).write(row, 0, to: &writer)
+    return try JSONParser.parse(writer.bytes.span)
+  }
+}
