@@ -143,8 +143,8 @@ final class Child {
     var arguments = unsafe words.map { unsafe strdup($0) } + [nil]
     var variables = unsafe all.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
     defer {
-      for unsafetext in unsafe arguments { unsafe free(text) }
-      for unsafetext in unsafe variables { unsafe free(text) }
+      unsafe arguments.forEach { unsafe free($0) }
+      unsafe variables.forEach { unsafe free($0) }
     }
     var process = pid_t()
     let code = unsafe posix_spawnp(&process, words[0], &actions, nil, &arguments, &variables)

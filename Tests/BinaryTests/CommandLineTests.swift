@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @Suite struct `The command line` {
+  // Evidence: P-001
   @Test func `objects go in, are found, and go out again`() throws {
     let scene = try Scene()
     let store = try scene.store()
@@ -143,6 +144,7 @@ import Testing
     #expect(outcome.code == 0, "\(outcome.errors)")
   }
 
+  // Evidence: P-101
   @Test func `an error answer ends with 1`() throws {
     let scene = try Scene()
     let store = try scene.store()
@@ -157,6 +159,7 @@ import Testing
     }
   }
 
+  // Evidence: P-100
   @Test func `the printed protocol is the committed one`() throws {
     let path = URL(fileURLWithPath: Scene.models).deletingLastPathComponent()
       .appendingPathComponent("openrpc.json").path
@@ -184,6 +187,7 @@ import Testing
     )
   }
 
+  // Evidence: P-005
   @Test func `a missing one`() throws {
     let scene = try Scene()
     try check(["serve", scene.path("none")], says: "There is no store at", in: scene)
@@ -191,6 +195,7 @@ import Testing
     #expect(!scene.exists("none"))
   }
 
+  // Evidence: P-005
   @Test func `a folder with other things`() throws {
     let scene = try Scene()
     _ = try scene.write("x", to: "other.txt")

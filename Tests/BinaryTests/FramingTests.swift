@@ -12,6 +12,7 @@ import Testing
     return peer
   }
 
+  // Evidence: P-011
   @Test func `after shutdown and exit the code is 0`() throws {
     let scene = try Scene()
     let child = try Child(["serve", try scene.store()])
@@ -29,6 +30,7 @@ import Testing
     #expect(try child.exitCode() == 1)
   }
 
+  // Evidence: P-013
   @Test func `the end of input without shutdown is 1, with it 0`() throws {
     let scene = try Scene()
     let store = try scene.store()
@@ -168,6 +170,7 @@ import Testing
     #expect(try play(hasHeaders: true, byByte: true) == expected)
   }
 
+  // Evidence: P-012
   @Test func `a batch is answered in one array, and one of notifications not at all`() throws {
     let scene = try Scene()
     let outcome = try scene.run(
@@ -192,6 +195,7 @@ import Testing
     #expect(lines.at(2).array?.count == 1)
   }
 
+  // Evidence: P-012
   @Test func `answers in line framing come in the order of the requests`() throws {
     let scene = try Scene()
     var script = line(1, "save", ["insert": .array((0..<500).map { task("t\($0)") })])
@@ -312,6 +316,7 @@ import Testing
     #expect(outcome.code == 0)
   }
 
+  // Evidence: P-015
   @Test func `a line of 65 MiB is 1302, then on`() throws {
     let scene = try Scene()
     let child = try Child(["serve", try scene.store()])

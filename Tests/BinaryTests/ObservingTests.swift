@@ -1,6 +1,7 @@
 import Testing
 
 @Suite struct `Observing over a socket` {
+  // Evidence: P-081
   @Test func `a save by another connection is one changes, from the own position`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -43,6 +44,7 @@ import Testing
     }
   }
 
+  // Evidence: P-083
   @Test func `ids mode by IDs hears inserts and deletes only`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -65,6 +67,7 @@ import Testing
     )
   }
 
+  // Evidence: P-082
   @Test func `a deleted object comes with what it was`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -86,6 +89,7 @@ import Testing
     #expect(updates?[1]?["count"] == 0)
   }
 
+  // Evidence: P-018
   @Test func `own saves are heard after their answer`() throws {
     let scene = try Scene()
     let peer = try scene.daemon(try scene.store()).connect()
@@ -116,6 +120,7 @@ import Testing
     #expect(try reader.changes()["updates"]?.array?.map { $0["subscription"] } == names)
   }
 
+  // Evidence: P-081
   @Test func `a commit that concerns nobody is spanned by the next changes`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -138,6 +143,7 @@ import Testing
     )
   }
 
+  // Evidence: P-086
   @Test func `after unobserve nothing names the subscription`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -170,6 +176,7 @@ import Testing
     }
   }
 
+  // Evidence: P-086
   @Test func `a key replaces the subscription that had it`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -185,6 +192,7 @@ import Testing
     #expect(try reader.changes()["updates"]?.array?.count == 1)
   }
 
+  // Evidence: P-084
   @Test func `a change behind a key path wakes a fetch that reads it`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -214,6 +222,7 @@ import Testing
     #expect(updates?[1]?["remove"]?[0]?["deleted"] == nil)
   }
 
+  // Evidence: P-085
   @Test func `a reader that stops reading gets one coalesced view when it reads again`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())

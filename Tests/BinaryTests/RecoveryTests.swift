@@ -3,6 +3,7 @@ import Glibc
 import Testing
 
 @Suite struct `A process killed at any moment` {
+  // Evidence: P-095
   @Test(arguments: 1...10)
   func `loses no acknowledged save, from the store nor from the index`(round: Int) throws {
     let scene = try Scene()

@@ -3,6 +3,7 @@ import Glibc
 import Testing
 
 @Suite struct `The Unix socket` {
+  // Evidence: P-003
   @Test func `is for its owner only and gone at the end`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -22,6 +23,7 @@ import Testing
     try scene.daemon(store).connect().call("status")
   }
 
+  // Evidence: P-003
   @Test func `a live one is refused, and goes on`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -99,6 +101,7 @@ import Testing
     try daemon.connect().call("status")
   }
 
+  // Evidence: P-007
   @Test func `a signal ends it with 0 after what was read is answered`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())

@@ -12,6 +12,7 @@ import Testing
     #expect(objects?.count == 1, sourceLocation: location)
   }
 
+  // Evidence: P-002
   @Test func `a pipe`() throws {
     let scene = try Scene()
     let outcome = try scene.run(["serve", try scene.store()], input: Self.script)
@@ -96,6 +97,7 @@ import Testing
     #expect(try child.exitCode() == 0)
   }
 
+  // Evidence: P-002
   @Test func `standard output carries answers only, whatever is logged`() throws {
     let scene = try Scene()
     let outcome = try scene.run(
@@ -108,6 +110,7 @@ import Testing
     #expect(outcome.code == 0)
   }
 
+  // Evidence: P-013
   @Test func `everything that was read is answered at the end of input`() throws {
     let scene = try Scene()
     var script = ""
@@ -147,6 +150,7 @@ import Testing
 }
 
 @Suite struct `Where stores may be` {
+  // Evidence: P-004
   @Test func `a store in memory is gone with the process`() throws {
     let before = try memoryStores()
     for _ in 0..<10 {
@@ -176,6 +180,7 @@ import Testing
     )
   }
 
+  // Evidence: P-004
   @Test func `test mode begins empty and leaves the store itself alone`() throws {
     let scene = try Scene()
     let environment = ["XDG_CACHE_HOME": scene.path("cache")]
@@ -194,6 +199,7 @@ import Testing
     #expect(scene.exists("cache/cordial/test/mine/store.sqlite"))
   }
 
+  // Evidence: P-073
   @Test func `two processes on one store hear each other`() throws {
     let scene = try Scene()
     let store = try scene.store()

@@ -34,6 +34,7 @@ import Testing
 
   private let uuid = "0b3c1f9e-5c7e-4a53-9e57-1f2f3a4b5c6d"
 
+  // Evidence: P-030
   @Test func `p stands before a number that the store gave`() {
     reads("Task/p1", "Task", .object(1))
     reads("Task/p17", "Task", .object(17))

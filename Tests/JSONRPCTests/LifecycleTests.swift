@@ -28,6 +28,7 @@ import Testing
     #expect(said.joined(separator: ", ") == expected, "\(methods)", sourceLocation: sourceLocation)
   }
 
+  // Evidence: P-011
   @Test func `with headers initialize comes first`() {
     check(.header, "initialize initialized! fetch", "ok, ok, ok")
     check(.header, "fetch initialize fetch", "-32002, ok, ok")

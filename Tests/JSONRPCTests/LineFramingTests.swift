@@ -30,6 +30,7 @@ import Testing
     check("\u{FEFF} \n\(request(1))\n", ["#1 a null"], .line)
   }
 
+  // Evidence: P-014
   @Test func `a malformed line is -32700 and the next is read`() {
     for bad in [
       "{", "[", "{}}", "{\"a\":1,}", "[1", "{'a':1}", "{\"a\":01}", "{\"a\":\"\\ud800\"}",
@@ -79,6 +80,7 @@ import Testing
     check(line(200), ["#1 a null"], .line)
   }
 
+  // Evidence: P-019
   @Test func `1302 says which limit and how much it is`() {
     var connection = Connection(limits: Conversation.limits, closesOnUnknownFraming: false)
     let bytes = Array(("{" + String(repeating: " ", count: 300)).utf8)
@@ -148,6 +150,7 @@ import Testing
 }
 
 @Suite struct `The first bytes choose the framing` {
+  // Evidence: P-010
   @Test func `a brace or bracket is lines, a header's name is headers`() {
     check("{}", ["-32600"], .line)
     check("[]", ["-32600"], .line)

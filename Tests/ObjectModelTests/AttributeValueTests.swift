@@ -25,6 +25,7 @@ import Testing
     check(type, nil, .null)
   }
 
+  // Evidence: P-040
   @Test func `integers are exact and within their range`() {
     check(.int16, 32767, .integer(32767))
     check(.int16, -32768, .integer(-32768))

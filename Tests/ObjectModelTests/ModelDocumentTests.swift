@@ -131,6 +131,7 @@ private let todo = """
     #expect(task.propertyNames.count == 8)
   }
 
+  // Evidence: P-110
   @Test func `absence and null say the same`() throws {
     let short = try model(
       #"{"name":"M","entities":[{"name":"A","attributes":[{"name":"x","type":"string"}]}]}"#
@@ -402,6 +403,7 @@ private let todo = """
     check(entity: attributes + #","spotlight":true"#, ["spotlight"])
   }
 
+  // Evidence: P-110
   @Test func `all at once`() {
     check(
       """
@@ -421,6 +423,7 @@ private let todo = """
   }
 
   /// The contract has these; until they are built they are refused by name, never read over.
+  // Evidence: P-111
   @Test func `of what isn't built yet`() {
     check(#"{"name":"M","entities":[],"values":[{"name":"V"}]}"#, ["values"])
     check(#"{"name":"M","entities":[],"templates":[{"name":"t"}]}"#, ["templates"])
@@ -487,6 +490,7 @@ private let todo = """
     #expect(hash.allSatisfy { $0.isHexDigit && !$0.isUppercase })
   }
 
+  // Evidence: P-111
   @Test func `formatting and order don't change it`() throws {
     let expected = try hash(todo)
     let document = try JSONParser.parse(todo)

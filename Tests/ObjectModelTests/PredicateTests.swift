@@ -183,6 +183,7 @@ import Testing
     refuses("a == 1 -- b", at: 7)
   }
 
+  // Evidence: P-054
   @Test func `offsets count UTF-16 code units`() {
     refuses("a == 'é' ~", at: 9)
     refuses("a == '🥛' ~", at: 10)

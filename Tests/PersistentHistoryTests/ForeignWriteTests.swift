@@ -73,6 +73,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
     try store.world("Task; Group; Label")
   }
 
+  // Evidence: P-042
   @Test func `an insert`() async throws {
     try await check(
       #"INSERT INTO "Task"(title, "group") VALUES ('Eggs', 1)"#,
@@ -120,6 +121,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
     #expect(try versions().prefix(2) == ["Task/p1 v2", "Task/p3 v1"])
   }
 
+  // Evidence: P-070
   @Test func `several commits of it are sealed into one`() async throws {
     try store.foreign("UPDATE Task SET title = 'a' WHERE _id = 1")
     try store.foreign("UPDATE Task SET title = 'b', done = 1 WHERE _id = 1")
@@ -144,6 +146,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
 
   // MARK: REPLACE, IGNORE and their kin
 
+  // Evidence: P-070
   @Test func `a row that replaces another is a change of it`() async throws {
     let before = try store.snapshot { $0.head.number }
     try store.foreign("INSERT OR REPLACE INTO Task(_id, title) VALUES (1, 'Oat milk')")
@@ -389,6 +392,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
 
   // MARK: Dangling
 
+  // Evidence: P-073
   @Test func `a to-one that a foreign delete left reads null`() async throws {
     try store.foreign("DELETE FROM \"Group\"")
     try await store.seal()

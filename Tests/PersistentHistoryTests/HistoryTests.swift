@@ -14,6 +14,7 @@ import Testing
     store = try TestStore(TestModels.todo)
   }
 
+  // Evidence: P-060
   @Test func `has a transaction for each save, with what it did and what was before`()
     async throws
   {
@@ -41,6 +42,7 @@ import Testing
     )
   }
 
+  // Evidence: P-071
   @Test func `has pairs as what came and went on both sides`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Task/t1","values":{"labels":["Label/t1"]}},{"id":"Label/t1"},{"id":"Label/t2"}]}"#
@@ -80,6 +82,7 @@ import Testing
     }
   }
 
+  // Evidence: P-072, P-057
   @Test func `a token is known by number, generation and mark`() async throws {
     try await store.save(#"{"insert":[{"id":"Task/t1"}]}"#)
     try store.snapshot { (snapshot) throws in

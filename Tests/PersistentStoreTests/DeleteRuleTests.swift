@@ -76,6 +76,7 @@ import Testing
     #expect(try store.ids(#"{"entity":"Parent"}"#) == ["Parent/p2"])
   }
 
+  // Evidence: P-064
   @Test func `cascade takes everything along, and tells`() async throws {
     let store = try await family("cascade")
     let outcome = try await store.outcome(#"{"delete":["Parent/p1"]}"#)
@@ -136,6 +137,7 @@ import Testing
     }
   }
 
+  // Evidence: P-061
   @Test func `rules look at the graph as the rest of the save left it`() async throws {
     let store = try await family("cascade")
     try await store.save(

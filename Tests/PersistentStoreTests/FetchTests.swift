@@ -108,6 +108,7 @@ import Testing
     try check(#"["-priority"]"#, [4, 5], #","offset":1,"limit":2,"predicate":"priority < 8""#)
   }
 
+  // Evidence: P-055
   @Test func `decimals stand by value`() async throws {
     let store = try TestStore(TestModels.everything)
     let numbers = ["10", "9", "-1", "-10", "0.5", "0.25", "0", "9.99", "100000000000000000000.1"]
@@ -163,6 +164,7 @@ import Testing
     )
   }
 
+  // Evidence: P-041
   @Test func `without select every attribute and to-one, null included`() throws {
     #expect(
       try store.fetch(#"{"entity":"Task","limit":1,"offset":2}"#).map(\.text) == [
@@ -218,6 +220,7 @@ import Testing
     )
   }
 
+  // Evidence: P-056
   @Test func `counts and lists of to-manys`() throws {
     try check(
       "Group",
@@ -243,6 +246,7 @@ import Testing
     )
   }
 
+  // Evidence: P-050
   @Test func `one object in the form of a fetch`() throws {
     try store.snapshot { (snapshot) throws in
       let task = try #require(snapshot.model.entity(named: "Task"))

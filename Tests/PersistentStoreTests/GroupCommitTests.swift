@@ -123,6 +123,7 @@ import Testing
     store = try TestStore(TestModels.todo)
   }
 
+  // Evidence: P-067
   @Test func `changes nothing and is answered as the first time`() async throws {
     let save = """
       {"insert":[{"id":"Task/t1","values":{"title":"Milk"}},{"id":"Task/t2"}],

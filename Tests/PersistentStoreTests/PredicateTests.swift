@@ -85,6 +85,7 @@ import Testing
     try check("title != title", [])
   }
 
+  // Evidence: P-053
   @Test func `AND, OR and NOT are two-valued`() throws {
     try check("priority > 1 AND priority < 3", [2])
     try check("priority > 1 && NOT done == true", [2, 3, 4])

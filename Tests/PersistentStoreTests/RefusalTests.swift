@@ -85,6 +85,7 @@ import Testing
     )
   }
 
+  // Evidence: P-063
   @Test func `every problem of a save is listed at once`() async throws {
     let found = try await problems(
       """
@@ -328,6 +329,7 @@ import Testing
     #expect(try store.world("Task title priority") == ["Task/p1 v2 title=a priority=1"])
   }
 
+  // Evidence: P-031
   @Test func `to-ones to entities with an identity stand in a conflict by it`() async throws {
     let store = try TestStore(TestModels.identities)
     try await store.save(

@@ -116,6 +116,7 @@ import Testing
 
   // MARK: Damage
 
+  // Evidence: P-095
   @Test(arguments: ["no database", "", "half", "middle"])
   func `a damaged file is made anew`(damage: String) async throws {
     let first = try TestIndex()
@@ -281,6 +282,7 @@ import Testing
     }
   }
 
+  // Evidence: P-094
   @Test func `finds what was saved, as it is now`() async throws {
     #expect(try await found("milk") == [])
     try await store.save(

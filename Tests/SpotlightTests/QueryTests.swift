@@ -56,6 +56,7 @@ import Testing
     ("+milk", [1, 2]), ("milk;--", [1, 2]),
   ]
 
+  // Evidence: P-091
   @Test func `finds what it says`() throws {
     for (query, expected) in Self.rows {
       #expect(try index.found(query) == expected, "\(query)")
@@ -81,6 +82,7 @@ import Testing
     }
   }
 
+  // Evidence: P-094
   @Test func `a window, the wanted entities, and what is gone`() async throws {
     index.library.commit([
       (TestIndex.card(1), ["milk"]), (TestIndex.card(2), ["milk card"]),
@@ -103,6 +105,7 @@ import Testing
   }
 
   /// Any text is a valid query: 50 seeds of 100.
+  // Evidence: P-091
   @Test(arguments: Seeds.first(50))
   func `no text is an error`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
@@ -130,6 +133,7 @@ import Testing
 
 @Suite struct `Scripts without spaces` {
   /// Every piece of up to four characters of every text finds exactly the texts that have it.
+  // Evidence: P-092
   @Test(
     arguments: [
       Array("日本語学東京都大人口"), ["ก", "ั", "ง", "า", "ไ", "ท", "ย", "่"], Array("あいうアイ漢字ー"),

@@ -85,6 +85,7 @@ import Testing
     }
   }
 
+  // Evidence: P-082
   @Test(arguments: Seeds.first(50))
   func `of random sequences makes the new one out of the old`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
