@@ -117,6 +117,37 @@ let package = Package(
     .tests("ObjectModelTests", uses: ["ObjectModel", "CordialValues", "JSON", "TestSeeds"]),
     .tests("SubscriptionsTests", uses: ["Subscriptions", "CordialValues", "TestSeeds"]),
     .tests("JSONRPCTests", uses: ["JSONRPC", "JSON", "TestSeeds"]),
+    .target(
+      name: "TestStores",
+      dependencies: [
+        "PersistentStore", "ObjectModel", "CordialValues", "JSON",
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      path: "Tests/TestStores",
+      swiftSettings: .strict
+    ),
+    .tests(
+      "PersistentHistoryTests",
+      uses: [
+        "PersistentHistory", "PersistentStore", "ObjectModel", "CordialValues", "JSON", "TestSeeds",
+        "TestStores",
+      ] + .sqlite
+    ),
+    .tests(
+      "PersistentStoreTests",
+      uses: [
+        "PersistentStore", "PersistentHistory", "ObjectModel", "CordialValues", "JSON", "TestSeeds",
+        "TestStores",
+      ] + .sqlite
+    ),
+    .tests(
+      "SpotlightTests",
+      uses: [
+        "Spotlight", "CSpotlight", "CordialService", "PersistentStore", "PersistentHistory",
+        "ObjectModel", "CordialValues", "JSON", "TestSeeds", "TestStores",
+      ] + .sqlite
+    ),
+    .tests("BinaryTests", uses: []),
     .tests("TidyTests", uses: []),
   ],
   swiftLanguageModes: [.v6]

@@ -32,17 +32,22 @@ struct cutter {
   char word[WORD_BYTES_MAX + 16];
 };
 
-static bool isASCIIWord(const struct cutter *cutter, int32_t at) {
-  return at < cutter->length && (unsigned char)cutter->text[at] < 0x80
-    && asciiFolded[(unsigned char)cutter->text[at]] != 0;
+// Whether a word goes on, or begins, at an offset.
+static bool isWord(const struct cutter *cutter, int32_t at) {
+  if (at >= cutter->length) return false;
+  unsigned char byte = (unsigned char)cutter->text[at];
+  if (byte < 0x80) return asciiFolded[byte] != 0;
+  UChar32 c;
+  U8_NEXT(cutter->text, at, cutter->length, c);
+  return c >= 0 && unicode_look_up(c)->class != UNICODE_SEPARATOR;
 }
 
 // The length of `++` or `#` right behind a word that is not followed by more of a word: C++, C#.
 static int32_t symbolSuffix(const struct cutter *cutter, int32_t at) {
   const char *text = cutter->text;
   int32_t left = cutter->length - at;
-  if (left >= 2 && text[at] == '+' && text[at + 1] == '+' && !isASCIIWord(cutter, at + 2)) return 2;
-  if (left >= 1 && text[at] == '#' && !isASCIIWord(cutter, at + 1)) return 1;
+  if (left >= 2 && text[at] == '+' && text[at + 1] == '+' && !isWord(cutter, at + 2)) return 2;
+  if (left >= 1 && text[at] == '#' && !isWord(cutter, at + 1)) return 1;
   return 0;
 }
 
@@ -92,7 +97,8 @@ static int cutWord(struct cutter *cutter, int32_t *at) {
   const char *text = cutter->text;
   int32_t start = *at, size = 0;
   bool needsContext = false;
-  while (*at < cutter->length && size <= WORD_BYTES_MAX) {
+  while (*at < cutter->length && size <= WORD_BYTES_MAX
+         && (!needsContext || *at - start < WORD_BYTES_MAX)) {
     unsigned char byte = (unsigned char)text[*at];
     if (byte < 0x80) {
       unsigned char folded = asciiFolded[byte];

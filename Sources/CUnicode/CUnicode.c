@@ -127,6 +127,12 @@ int32_t unicode_fold(
     free(wide);
     return -1;
   }
+  // Marks go before and after case is folded: folding makes a letter of the Greek iota below, and
+  // taking compatibility forms apart sets other marks free.
+  if (flags & UNICODE_FOLD_DIACRITICS) {
+    if (!apply(nfd, &wide, &count)) return -1;
+    count = dropMarks(wide, count);
+  }
   if ((flags & UNICODE_FOLD_CASE) && !apply(casefold, &wide, &count)) return -1;
   if (flags & UNICODE_FOLD_DIACRITICS) {
     if (!apply(nfd, &wide, &count)) return -1;

@@ -35,6 +35,7 @@ struct CordialProgram: AsyncParsableCommand {
   )
 
   static func main() async {
+    StandardStreams.ensureOpen()
     // A reader that goes away ends a write with an error and not the process.
     signal(SIGPIPE, SIG_IGN)
     do {

@@ -36,11 +36,18 @@ enum Terminal {
           bytes.count - done
         )
         if written < 0, errno == EINTR { continue }
-        // Nobody reads any more: there is nobody to tell, and nothing more to do.
-        guard written > 0 else { return }
+        guard written > 0 else { return lost(descriptor) }
         done += written
       }
     }
+  }
+
+  /// What was to be said cannot be: a lost answer is no success.
+  private static func lost(_ descriptor: CInt) {
+    guard descriptor == 1 else { return }
+    // A reader that has seen enough, as head does, is no fault.
+    if errno != EPIPE { note("cordial: Standard output cannot be written\n") }
+    exit(1)
   }
 
   /// Objects as an aligned table, for a terminal; columns are as wide as their content, to a limit.

@@ -154,7 +154,10 @@ package actor Service {
   /// The peer takes bytes again.
   package func becameWritable(session number: Int) {
     guard let session = sessions[number] else { return }
+    startRequests(session)
+    session.flush()
     pump(session)
+    closeIfDone(session)
   }
 
   /// The connection is gone; what it had running goes on and is answered to nobody.
@@ -203,7 +206,11 @@ package actor Service {
       answer(MessageWriter.error(id, error), serial, session)
     case (.dispatch, .notification(let method, let params)):
       notified(method, params, session)
-    case (.exit(let code), _): session.close(exitCode: code)
+    case (.exit(let code), _):
+      // What was asked before is answered first.
+      session.inputEnded = true
+      session.exitCode = code
+      closeIfDone(session)
     default: break
     }
   }
@@ -257,7 +264,7 @@ package actor Service {
     guard let method = MethodTable.method(named: name), method.isRequest else {
       let error = RPCError(
         .methodNotFound,
-        "There is no method \(name)",
+        "There is no method \(name.prefix(100))",
         data: ["hint": "rpc.discover lists them"]
       )
       return answer(MessageWriter.error(id, error), serial, session)
@@ -276,8 +283,9 @@ package actor Service {
     startRequests(session)
   }
 
-  private func startRequests(_ session: Session) {
-    while let request = session.queue.next() {
+  func startRequests(_ session: Session) {
+    // A peer that does not read what it asked for waits with the rest of it.
+    while session.sink.isWritable, let request = session.queue.next() {
       do {
         guard let handler = Self.handlers[request.method.name] else {
           throw RPCError(.methodNotFound, "There is no method \(request.method.name)")
@@ -326,7 +334,8 @@ package actor Service {
   func closeIfDone(_ session: Session, exitCode: Int32? = nil) {
     guard session.inputEnded, session.queue.isEmpty, !session.observed.isUpdating else { return }
     let code: Int32 =
-      exitCode ?? (session.connection.framing == .header && !session.lifecycle.isShutDown ? 1 : 0)
+      exitCode ?? session.exitCode
+      ?? (session.connection.framing == .header && !session.lifecycle.isShutDown ? 1 : 0)
     session.close(exitCode: code)
   }
 

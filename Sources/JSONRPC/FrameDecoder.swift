@@ -1,3 +1,5 @@
+import JSON
+
 /// How messages are cut out of a stream of bytes.
 package enum Framing: String, Sendable, CaseIterable {
   /// One JSON text on each line.
@@ -112,7 +114,7 @@ package struct FrameDecoder {
 
   private mutating func append(_ bytes: Span<UInt8>) {
     guard state != .closed else { return }
-    for index in bytes.indices { pending.append(bytes[index]) }
+    JSONBytes.append(bytes, to: &pending)
   }
 
   /// Works through bytes and answers how many of them are done with.

@@ -166,6 +166,13 @@ package struct RelationshipDescription: Sendable, Equatable {
   package let storage: RelationshipStorage
 }
 
+extension RelationshipDescription {
+  /// Whether it is its own inverse, as friendship is: a pair holds for both whoever said it.
+  package var isSymmetric: Bool {
+    if case .pairs(_, let owner, _) = storage { inverse == name && owner == name } else { false }
+  }
+}
+
 /// Where the links of a relationship are kept.
 package enum RelationshipStorage: Sendable, Equatable {
   /// A to-one: a column of its own entity.

@@ -27,6 +27,7 @@ package enum HistorySchema {
     CREATE TABLE cordial_change(
       number INTEGER PRIMARY KEY, entity INTEGER NOT NULL, object INTEGER NOT NULL,
       kind INTEGER NOT NULL, version INTEGER, before TEXT, other INTEGER) STRICT;
+    CREATE INDEX cordial_change_deleted ON cordial_change(entity, object) WHERE kind = 2;
     CREATE TABLE cordial_meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
     """
 
@@ -36,7 +37,7 @@ package enum HistorySchema {
       insertion(entity), displacement(entity), update(entity), renumbering(entity),
       deletion(entity),
     ]
-      + entity.ownedPairs.flatMap { pairs(entity, $0.name) }
+      + updateDisplacement(entity) + entity.ownedPairs.flatMap { pairs(entity, $0.name) }
   }
 
   private static let object = SQLNames.quoted(SQLNames.object)
@@ -75,6 +76,30 @@ package enum HistorySchema {
         FROM \(table) WHERE \(condition);
       END
       """
+  }
+
+  /// Logs the rows that an `UPDATE OR REPLACE` removes, as `displacement` does.
+  private static func updateDisplacement(_ entity: EntityDescription) -> [String] {
+    let keys = (entity.identity.map { [[$0.name]] } ?? []) + entity.unique
+    guard !keys.isEmpty else { return [] }
+    let same = keys.map { columns in
+      columns.map { "\(SQLNames.quoted($0)) = NEW.\(SQLNames.quoted($0))" }
+        .joined(separator: " AND ")
+    }
+    let condition =
+      "\(object) <> OLD.\(object) AND (" + same.map { "(\($0))" }.joined(separator: " OR ") + ")"
+    let table = SQLNames.quoted(entity.name)
+    let columns = Set(keys.flatMap { $0 }).sorted().map(SQLNames.quoted).joined(separator: ", ")
+    return [
+      """
+      CREATE TRIGGER \(name(entity, "displace_update")) BEFORE UPDATE OF \(columns) ON \(table)
+      WHEN EXISTS (SELECT 1 FROM \(table) WHERE \(condition)) BEGIN
+        INSERT INTO cordial_change(entity, object, kind, version, before)
+        SELECT \(entity.number), \(object), 2, \(version), \(tombstone(entity, row: ""))
+        FROM \(table) WHERE \(condition);
+      END
+      """
+    ]
   }
 
   /// Logs the values before, of what differs only: `,"title":"Old","done":0`.
@@ -153,7 +178,8 @@ package enum HistorySchema {
     let value = row + SQLNames.quoted(column)
     switch entity.attributes.first(where: { $0.name == column })?.type {
     case .string, .uri, .json, .decimal, .uuid: return "json_quote(\(value))"
-    case .binary: return "coalesce('\"' || hex(\(value)) || '\"', 'null')"
+    case .binary:
+      return "CASE WHEN \(value) IS NULL THEN 'null' ELSE '\"' || hex(\(value)) || '\"' END"
     case .double, .float:
       return
         "CASE WHEN abs(\(value)) <= 1.7976931348623157e308 THEN quote(\(value)) ELSE 'null' END"

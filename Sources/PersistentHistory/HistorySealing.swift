@@ -71,12 +71,14 @@ package final class HistoryWriter {
           """
       )
       mayDangle = try mayDangle || deletesOrLeads(entity, range)
-      // A row that replaced another goes on counting where that one had come to.
+      // A row under the number of one that is gone goes on counting where that one had come to.
       try db.execute(
         sql: """
           UPDATE \(table) SET "_version" = 1 + (SELECT max(version) FROM cordial_change
-            WHERE \(range) AND kind = 2 AND object = \(table)."_id")
-          WHERE "_id" IN (SELECT object FROM cordial_change WHERE \(range) AND kind = 2)
+            WHERE entity = \(entity.number) AND kind = 2 AND object = \(table)."_id")
+          WHERE "_id" IN (SELECT object FROM cordial_change WHERE \(range) AND kind = 0)
+            AND EXISTS (SELECT 1 FROM cordial_change
+              WHERE entity = \(entity.number) AND kind = 2 AND object = \(table)."_id")
           """
       )
       try db.execute(
@@ -85,6 +87,14 @@ package final class HistoryWriter {
             SELECT object FROM cordial_change WHERE \(range) AND (kind = 1 AND before <> ''
               OR kind IN (3, 4)))
             AND "_id" NOT IN (SELECT object FROM cordial_change WHERE \(range) AND kind IN (0, 2))
+          """
+      )
+      // What it wrote belongs to the version that it makes: a client with an older one conflicts.
+      try db.execute(
+        sql: """
+          UPDATE cordial_change SET version = coalesce(
+            (SELECT "_version" FROM \(table) WHERE "_id" = cordial_change.object), version)
+          WHERE \(range) AND kind = 1
           """
       )
     }

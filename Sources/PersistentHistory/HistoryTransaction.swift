@@ -133,7 +133,9 @@ struct HistoryChanges {
     list[place].before += values.filter { !known.contains($0.property) }
     switch (list[place].kind, kind) {
     case (.update, .delete): list[place].kind = .delete
-    case (.delete, .insert): list[place].kind = .update
+    case (.delete, .insert):
+      list[place].kind = .update
+      list[place].properties.formUnion(list[place].before.map(\.property))
     case (.update, .update): list[place].properties.formUnion(values.map(\.property))
     default: break
     }

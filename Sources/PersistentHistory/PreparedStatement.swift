@@ -105,6 +105,11 @@ import GRDBSQLite
     while try step() {}
   }
 
+  /// How many rows the last statement of the connection to write wrote.
+  package var changes: Int {
+    unsafe Int(sqlite3_changes(sqlite3_db_handle(handle)))
+  }
+
   /// Makes the statement ready for the next time; its arguments stay.
   package func reset() {
     unsafe sqlite3_reset(handle)

@@ -52,8 +52,8 @@ package final class PersistentStore: Sendable {
     isReadOnly = mode == .readOnly
     removesFolder = mode == .inMemory
     do {
-      if !container.hasStore {
-        guard let model, mode != .readOnly else { throw Self.missing(container) }
+      if !container.hasStore, model == nil || mode == .readOnly { throw Self.missing(container) }
+      if let model, mode != .readOnly {
         try container.prepare()
         try StoreMaker.make(at: container.storePath, model: model, environment: environment)
       }

@@ -93,8 +93,14 @@ extension StoreError {
     )
   }
 
-  static func unknownEntity(_ name: String, in model: Model) -> StoreError {
-    StoreError(
+  /// A text that a client sent, short enough to be sent back.
+  static func short(_ text: String) -> String {
+    text.utf8.count <= 200 ? text : String(text.prefix(100)) + "…"
+  }
+
+  static func unknownEntity(_ sent: String, in model: Model) -> StoreError {
+    let name = short(sent)
+    return StoreError(
       .unknownEntity,
       "The model has no entity \(name)",
       hint: "It has \(model.entities.map(\.name).joined(separator: ", "))",
@@ -102,8 +108,9 @@ extension StoreError {
     )
   }
 
-  static func unknownProperty(_ name: String, of entity: EntityDescription) -> StoreError {
-    StoreError(
+  static func unknownProperty(_ sent: String, of entity: EntityDescription) -> StoreError {
+    let name = short(sent)
+    return StoreError(
       .unknownProperty,
       "\(entity.name) has no property \(name)",
       hint: "It has \(entity.propertyNames.joined(separator: ", "))",
@@ -111,8 +118,9 @@ extension StoreError {
     )
   }
 
-  static func invalidIdentifier(_ text: String, _ why: String) -> StoreError {
-    StoreError(
+  static func invalidIdentifier(_ sent: String, _ why: String) -> StoreError {
+    let text = short(sent)
+    return StoreError(
       .invalidIdentifier,
       "\"\(text)\" is no wrapped ID here: \(why)",
       hint: "An ID looks like Entity/p17",
@@ -120,8 +128,9 @@ extension StoreError {
     )
   }
 
-  static func objectNotFound(_ id: String) -> StoreError {
-    StoreError(
+  static func objectNotFound(_ sent: String) -> StoreError {
+    let id = short(sent)
+    return StoreError(
       .objectNotFound,
       "There is no object \(id)",
       hint: "It may have been deleted; fetch it again",

@@ -16,6 +16,8 @@ final class DocumentTable: Sendable {
 
   /// What a search sees: the documents of one commit of the index.
   struct View: Sendable {
+    /// The position of that commit; nil before the first.
+    fileprivate(set) var token: StoreToken?
     fileprivate(set) var documents: [spotlight_document] = []
     fileprivate(set) var aliveCount: Int64 = 0
     fileprivate(set) var aliveTokens: Int64 = 0
@@ -34,8 +36,9 @@ final class DocumentTable: Sendable {
   var view: View { state.withLock { $0 } }
 
   /// Makes a batch known: what came and what went with it.
-  func apply(arrivals: [Arrival], departures: [Int64]) {
+  func apply(_ token: StoreToken, arrivals: [Arrival], departures: [Int64]) {
     state.withLock { view in
+      view.token = token
       for number in departures {
         view.aliveCount -= 1
         view.aliveTokens -= Int64(view.documents[Int(number)].length)
@@ -46,14 +49,12 @@ final class DocumentTable: Sendable {
   }
 
   /// Forgets everything else, for an index that was made anew.
-  func replace(arrivals: [Arrival]) {
-    state.withLock { view in
-      view = View()
-      for arrival in arrivals { Self.add(arrival, to: &view) }
-    }
+  func replace(_ token: StoreToken?, arrivals: [Arrival]) {
+    let view = View(token, arrivals)
+    state.withLock { $0 = view }
   }
 
-  private static func add(_ arrival: Arrival, to view: inout View) {
+  fileprivate static func add(_ arrival: Arrival, to view: inout View) {
     let number = Int(arrival.number)
     while view.documents.count <= number { view.documents.append(spotlight_document()) }
     view.documents[number] = spotlight_document(
@@ -72,6 +73,13 @@ final class DocumentTable: Sendable {
 }
 
 extension DocumentTable.View {
+  /// The documents of one commit, all at once.
+  init(_ token: StoreToken?, _ arrivals: [DocumentTable.Arrival]) {
+    self.init()
+    self.token = token
+    for arrival in arrivals { DocumentTable.add(arrival, to: &self) }
+  }
+
   /// Lends the documents to a search.
   ///
   /// - Parameter body: Takes the table's part of a search; it fills in the rest and runs it.

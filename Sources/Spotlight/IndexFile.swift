@@ -134,24 +134,39 @@ final class IndexFile {
   /// Everything that the file says of itself and its documents.
   func load() throws -> (token: StoreToken?, documents: [DocumentTable.Arrival]) {
     try queue.unsafeRead { db in
-      let token = try String.fetchOne(db, sql: "SELECT value FROM state WHERE name = 'token'")
-      var documents: [DocumentTable.Arrival] = []
-      let statement = try PreparedStatement(
-        db,
-        "SELECT number, entity, object, length FROM document ORDER BY number"
-      )
-      defer { statement.reset() }
-      while try statement.step() {
-        documents.append(
-          DocumentTable.Arrival(
-            number: statement.integer(0),
-            key: ObjectKey(entity: Int(statement.integer(1)), object: statement.integer(2)),
-            length: statement.integer(3)
-          )
-        )
+      var loaded: (StoreToken?, [DocumentTable.Arrival]) = (nil, [])
+      try db.inTransaction(.deferred) {
+        loaded = (try token(db), try Self.documents(db))
+        return .commit
       }
-      return (token.flatMap { StoreToken($0) }, documents)
+      return loaded
     }
+  }
+
+  /// The position that the file has.
+  func token(_ db: Database) throws -> StoreToken? {
+    try String.fetchOne(db, sql: "SELECT value FROM state WHERE name = 'token'")
+      .flatMap { StoreToken($0) }
+  }
+
+  /// Every document, in the order of the numbers.
+  static func documents(_ db: Database) throws -> [DocumentTable.Arrival] {
+    var documents: [DocumentTable.Arrival] = []
+    let statement = try PreparedStatement(
+      db,
+      "SELECT number, entity, object, length FROM document ORDER BY number"
+    )
+    defer { statement.reset() }
+    while try statement.step() {
+      documents.append(
+        DocumentTable.Arrival(
+          number: statement.integer(0),
+          key: ObjectKey(entity: Int(statement.integer(1)), object: statement.integer(2)),
+          length: statement.integer(3)
+        )
+      )
+    }
+    return documents
   }
 
   // MARK: Writing, inside a transaction of the queue

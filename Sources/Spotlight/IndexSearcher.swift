@@ -43,7 +43,7 @@ package struct SearchResult: Sendable {
   package let total: Int64
   /// The wanted window, best first, then by ID.
   package let hits: [Hit]
-  /// Words that are in no document; looked for only when nothing matches.
+  /// Words that are in no document.
   package let missing: [String]
   package let highlighter: Highlighter
 }
@@ -79,7 +79,11 @@ package final class IndexSearcher {
         guard let token = text.flatMap({ StoreToken($0) }) else {
           throw SpotlightError(.busy, "The index is being made")
         }
-        result = try body(IndexSnapshot(token: token, db: db, layout: layout, view: view))
+        // Another process may have written to the file; then this transaction's documents are read.
+        let seen =
+          view.token == token
+          ? view : DocumentTable.View(token, try IndexFile.documents(db))
+        result = try body(IndexSnapshot(token: token, db: db, layout: layout, view: seen))
       } catch {
         try db.rollback()
         throw error
@@ -132,7 +136,7 @@ package struct IndexSnapshot {
     return SearchResult(
       total: total,
       hits: Array(hits.dropFirst(request.offset)),
-      missing: total == 0 ? try wordsInNoDocument(query) : [],
+      missing: try wordsInNoDocument(query),
       highlighter: highlighter
     )
   }
@@ -206,12 +210,16 @@ package struct IndexSnapshot {
     while try statement.step() {}
   }
 
+  /// The words that no document has; documents that are gone do not count.
   private func wordsInNoDocument(_ query: SearchQuery) throws -> [String] {
-    let statement = try PreparedStatement(db, "SELECT 1 FROM text WHERE text MATCH ? LIMIT 1")
+    let statement = try PreparedStatement(db, "SELECT rowid FROM text WHERE text MATCH ?")
     return try query.terms.filter { term in
       defer { statement.reset() }
       statement.bind(SearchQuery.expression(term), at: 1)
-      return try !statement.step()
+      while try statement.step() {
+        if view.key(statement.integer(0)) != nil { return false }
+      }
+      return true
     }.map(\.text)
   }
 

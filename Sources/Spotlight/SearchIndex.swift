@@ -134,7 +134,12 @@ package final class SearchIndex: Sendable {
       try rebuild(&follower)
       return true
     }
-    if batch.through != token { try apply(batch, &follower) }
+    do {
+      if batch.through != token { try apply(batch, &follower) }
+    } catch is IndexMoved {
+      try reload(&follower)
+      return true
+    }
     reached(batch.through, isReady: batch.behind == 0)
     let dead = documents.deadCount
     if dead > Self.deadMax, dead > documents.aliveCount { try rebuild(&follower) }
@@ -157,7 +162,7 @@ package final class SearchIndex: Sendable {
       file = try IndexFile(path: path, layout: layout, modelHash: modelHash)
     }
     let loaded = try file.load()
-    documents.replace(arrivals: loaded.documents)
+    documents.replace(loaded.token, arrivals: loaded.documents)
     return Follower(
       file: file,
       source: source,
@@ -169,7 +174,9 @@ package final class SearchIndex: Sendable {
   private func apply(_ batch: IndexBatch, _ follower: inout Follower) throws {
     let file = follower.file
     let first = follower.nextNumber
-    let arrived = try file.transaction(documents) { _ in
+    let known = follower.token
+    let arrived = try file.transaction(documents) { db in
+      guard try file.token(db) == known else { throw IndexMoved() }
       var arrivals: [DocumentTable.Arrival] = []
       var departures: [Int64] = []
       for document in batch.documents {
@@ -180,17 +187,26 @@ package final class SearchIndex: Sendable {
       try file.set(batch.through)
       return (arrivals, departures)
     } known: { arrivals, departures in
-      documents.apply(arrivals: arrivals, departures: departures)
+      documents.apply(batch.through, arrivals: arrivals, departures: departures)
     }
     follower.nextNumber += Int64(arrived.0.count)
     follower.token = batch.through
+  }
+
+  /// Takes up what another process that follows into the same file has done.
+  private func reload(_ follower: inout Follower) throws {
+    let loaded = try follower.file.load()
+    documents.replace(loaded.token, arrivals: loaded.documents)
+    follower.token = loaded.token
+    follower.nextNumber = (loaded.documents.last?.number ?? 0) + 1
   }
 
   /// Makes the index anew from the store, in one transaction: until then searches see the old one.
   private func rebuild(_ follower: inout Follower) throws {
     let file = follower.file
     let source = follower.source
-    let (arrivals, token) = try file.transaction(documents) { db in
+    let (arrivals, token) = try file.transaction(documents) {
+      db -> ([DocumentTable.Arrival], StoreToken) in
       try file.removeEverything(db)
       var arrivals: [DocumentTable.Arrival] = []
       let token = try source.everything { portion in
@@ -200,8 +216,8 @@ package final class SearchIndex: Sendable {
       }
       try file.set(token)
       return (arrivals, token)
-    } known: { arrivals, _ in
-      documents.replace(arrivals: arrivals)
+    } known: { arrivals, token in
+      documents.replace(token, arrivals: arrivals)
     }
     follower.nextNumber = Int64(arrivals.count + 1)
     follower.token = token
@@ -276,6 +292,9 @@ package final class SearchIndex: Sendable {
     try IndexSearcher(path: path, layout: layout, documents: documents)
   }
 }
+
+/// Another process has written to the index since this one looked.
+private struct IndexMoved: Error {}
 
 /// Removing the files of an index.
 enum IndexRemoval {

@@ -65,53 +65,64 @@ package struct SearchQuery: Sendable, Equatable {
   /// The positive terms.
   var terms: [Term] { required.flatMap { $0 } }
 
+  /// A term as FTS5 reads it.
+  ///
+  /// By code points: to Swift a quote with an accent behind it is one character and no quote, and
+  /// FTS5 would end the string there.
   static func expression(_ term: Term) -> String {
-    let quoted = term.text.filter { $0 != "\0" }
-      .split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
+    var quoted = ""
+    for scalar in term.text.unicodeScalars {
+      switch scalar {
+      case "\"": quoted += "\"\""
+      case "\0": quoted += " "
+      default: quoted.unicodeScalars.append(scalar)
+      }
+    }
     let column = term.column.map { IndexLayout.quotedColumn($0) + " : " } ?? ""
     return column + "\"" + quoted + "\"" + (term.isPrefix ? " *" : "")
   }
 }
 
-/// Cuts what somebody typed into words and phrases.
+/// Cuts what somebody typed into words and phrases, by code points.
 private struct Reader {
   enum Item {
     case or
     case term(SearchQuery.Term, isExcluded: Bool, isOpen: Bool)
   }
 
-  private var rest: Substring
+  private var rest: Substring.UnicodeScalarView
   private let columns: Set<String>
 
   init(text: String, columns: Set<String>) {
-    rest = text[...]
+    rest = text[...].unicodeScalars
     self.columns = columns
   }
 
   mutating func next() -> Item? {
-    rest = rest.drop(while: \.isWhitespace)
+    rest = rest.drop { Self.isSpace($0) }
     guard !rest.isEmpty else { return nil }
-    let isExcluded = rest.first == "-" && rest.dropFirst().first.map { !$0.isWhitespace } == true
+    let isExcluded = rest.first == "-" && rest.dropFirst().first.map { !Self.isSpace($0) } == true
     if isExcluded { rest = rest.dropFirst() }
     let column = takeColumn()
     if rest.first == "\"" { return phrase(column, isExcluded) }
-    let word = rest.prefix { !$0.isWhitespace }
+    let word = rest.prefix { !Self.isSpace($0) }
     rest = rest.dropFirst(word.count)
-    if word == "OR", column == nil, !isExcluded { return .or }
+    if word.elementsEqual("OR".unicodeScalars), column == nil, !isExcluded { return .or }
     let isPrefix = word.last == "*" && word.count > 1
     let term = SearchQuery.Term(
-      text: String(isPrefix ? word.dropLast() : word),
-      column: column,
-      isPrefix: isPrefix
-    )
+      text: String(isPrefix ? word.dropLast() : word), column: column, isPrefix: isPrefix)
     return .term(term, isExcluded: isExcluded, isOpen: rest.isEmpty)
+  }
+
+  private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.properties.isWhitespace
   }
 
   private mutating func takeColumn() -> String? {
     guard let colon = rest.firstIndex(of: ":") else { return nil }
     let name = String(rest[..<colon])
     let after = rest[rest.index(after: colon)...]
-    guard columns.contains(name), let first = after.first, !first.isWhitespace else { return nil }
+    guard columns.contains(name), let first = after.first, !Self.isSpace(first) else { return nil }
     rest = after
     return name
   }

@@ -38,6 +38,15 @@ package final class StandardStreams: Sendable {
     }
   }
 
+  /// Opens standard descriptors that are closed, so that no other file gets their numbers.
+  ///
+  /// To be called before anything else in the process opens a file.
+  package static func ensureOpen() {
+    var descriptor = unsafe open("/dev/null", O_RDWR)
+    while descriptor >= 0, descriptor <= 2 { descriptor = unsafe open("/dev/null", O_RDWR) }
+    if descriptor > 2 { _ = close(descriptor) }
+  }
+
   /// Waits until everything that was written has arrived.
   package func finish() {
     outputPump?.join()
@@ -51,9 +60,7 @@ private struct Descriptors {
   var outputPump: Pump?
 
   init() throws(TransportError) {
-    // Closed descriptors would be given to the next file that is opened.
-    var null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
-    while null >= 0, null <= 2 { null = dup(null) }
+    let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
     guard null > 2 else { throw Self.failure("/dev/null cannot be opened") }
     defer { _ = close(null) }
     if posix_is_pollable(0) {

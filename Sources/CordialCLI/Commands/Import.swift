@@ -102,6 +102,8 @@ private struct Importer {
   private var pending: [String: String] = [:]
   /// What leads to objects that were not there yet: the object, its property, the IDs in the file.
   private var deferred: [(object: String, property: String, toMany: Bool, targets: [String])] = []
+  /// What is referred to and was nowhere in the file.
+  private var unknown: Set<String> = []
   private var imported = 0
   private var lineNumber = 0
   private let began = ContinuousClock.now
@@ -211,6 +213,7 @@ private struct Importer {
     var byObject: [String: Int] = [:]
     for (object, property, isToMany, targets) in deferred {
       let found = targets.compactMap { known[$0] }.map { JSONValue.string($0) }
+      for target in targets where known[target] == nil { unknown.insert(target) }
       guard let first = found.first else { continue }
       let value: JSONValue = isToMany ? ["@add": .array(found)] : first
       if let place = byObject[object], var members = updates[place]["values"]?.members {
@@ -242,6 +245,12 @@ private struct Importer {
   }
 
   func report(_ duration: Duration) {
+    if let first = unknown.min() {
+      Terminal.note(
+        "\(Terminal.isError ? "\r" : "")\(unknown.count) objects that are referred to are not in the "
+          + "file, \(first) among them; nothing leads to them now\n"
+      )
+    }
     let milliseconds =
       duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000
     Terminal.note(

@@ -20,7 +20,10 @@ struct Fetch: AsyncParsableCommand {
   @Option(name: [.customLong("where"), .customLong("predicate")], help: "A predicate.")
   var predicate: String?
 
-  @Option(help: "A sort key, like name or -size; may be repeated.")
+  @Option(
+    parsing: .unconditionalSingleValue,
+    help: "A sort key, like name or -size; may be repeated."
+  )
   var sort: [String] = []
 
   @Option(help: "How many objects at most.")
@@ -142,7 +145,7 @@ struct Watch: AsyncParsableCommand {
   @Option(name: [.customLong("where"), .customLong("predicate")], help: "A predicate.")
   var predicate: String?
 
-  @Option(help: "A sort key; may be repeated.")
+  @Option(parsing: .unconditionalSingleValue, help: "A sort key; may be repeated.")
   var sort: [String] = []
 
   @Option(help: "How many objects at most.")

@@ -145,7 +145,7 @@ extension Service {
     else {
       throw RPCError(
         code: ErrorName.unknownSubscription.code,
-        message: "This connection has no subscription \(call.subscription)",
+        message: "This connection has no subscription \(call.subscription.prefix(100))",
         data: ["code": "unknownSubscription"]
       )
     }

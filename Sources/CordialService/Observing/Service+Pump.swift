@@ -39,7 +39,9 @@ extension Service {
   func pump(_ session: Session) {
     let observed = session.observed
     guard observed.position != nil, observed.wanted > observed.examined,
-      !observed.isUpdating, !observed.isGathering, session.sink.isWritable, !session.isClosed
+      !observed.isUpdating, !observed.isGathering, session.sink.isWritable, !session.isClosed,
+      // Own saves are heard after their answers, and each answer comes back here.
+      !session.queue.isWriting
     else { return }
     guard session.coalesce == 0 else { return gather(session) }
     if !updateOnLoop(session) { updateOnWorker(session) }
@@ -118,8 +120,7 @@ extension Service {
 
   /// Sends an update and moves the connection's position.
   func apply(_ outcome: UpdateBuilder.Outcome, _ session: Session) {
-    let known = Set(session.observed.subscriptions.map(\.number))
-    session.observed.subscriptions = outcome.subscriptions.filter { known.contains($0.number) }
+    if let subscriptions = outcome.subscriptions { session.observed.subscriptions = subscriptions }
     session.observed.examined = outcome.token.number
     // With nothing to say the client's position stays: the next changes spans these commits.
     guard let message = outcome.message else { return }

@@ -43,11 +43,13 @@ enum SubscriptionResult {
   ) throws {
     switch subscription.target {
     case .objects(let objects, let plans, let call):
+      var count = objects.count
       writer.raw("{")
       if subscription.mode == .ids {
         let present = try objects.filter { try $0.key.map { try snapshot.exists($0) } ?? false }
         writer.raw("\"ids\":")
         writer.value(.array(present.map { .string($0.id) }))
+        count = present.count
       } else {
         try FetchAnswer.writeObjects(
           objects.map(\.id),
@@ -58,7 +60,7 @@ enum SubscriptionResult {
         )
       }
       writer.raw(",\"count\":")
-      writer.integer(Int64(objects.count))
+      writer.integer(Int64(count))
       writer.raw("}")
       subscription.fingerprints = try fingerprints(objects.compactMap(\.key), plans, snapshot)
     case .fetch(let plan, _):

@@ -20,8 +20,8 @@ struct UpdateBuilder {
   struct Outcome: Sendable {
     /// The whole message; nil when nothing is to be told.
     let message: [UInt8]?
-    /// The subscriptions as they are after it.
-    let subscriptions: [LiveSubscription]
+    /// The subscriptions as they are after it; nil when they are as they were.
+    let subscriptions: [LiveSubscription]?
     let token: StoreToken
   }
 
@@ -51,6 +51,8 @@ struct UpdateBuilder {
 
   /// Makes the update.
   func build() throws -> Outcome {
+    let isQuiet = changes.changes.isEmpty && !startsOver
+    guard !isQuiet else { return Outcome(message: nil, subscriptions: nil, token: snapshot.token) }
     var subscriptions = observed.subscriptions
     var writer = JSONWriter(reserving: 1024)
     writer.raw("{\"jsonrpc\":\"2.0\",\"method\":\"changes\",\"params\":{\"from\":\"")
@@ -68,7 +70,7 @@ struct UpdateBuilder {
       }
     } else {
       for (number, verdict) in observed.table.verdicts(on: changes) {
-        guard let index = subscriptions.firstIndex(where: { $0.number == number }) else { continue }
+        guard let index = Self.place(of: number, in: subscriptions) else { continue }
         var piece = JSONWriter()
         guard try write(&subscriptions[index], verdict, &piece) else { continue }
         if writer.bytes.count > start { writer.raw(",") }
@@ -82,6 +84,17 @@ struct UpdateBuilder {
       subscriptions: subscriptions,
       token: snapshot.token
     )
+  }
+
+  /// The place of a subscription: they stand in the order of their numbers.
+  private static func place(of number: Int, in subscriptions: [LiveSubscription]) -> Int? {
+    var low = 0
+    var high = subscriptions.count
+    while low < high {
+      let middle = (low + high) / 2
+      if subscriptions[middle].number < number { low = middle + 1 } else { high = middle }
+    }
+    return low < subscriptions.count && subscriptions[low].number == number ? low : nil
   }
 
   /// The authors of everything after the position that the client knows.

@@ -22,6 +22,12 @@ struct RequestQueue {
   private var waiting: Deque<Request> = []
   private var running: [Int: Method.Order] = [:]
 
+  /// How many reads of one connection run at a time: others wait their turn among the readers.
+  private static let readsMax = 4
+
+  /// Whether a write is under way.
+  var isWriting: Bool { running.values.contains(.write) }
+
   var count: Int { waiting.count + running.count }
   var isEmpty: Bool { count == 0 }
 
@@ -50,7 +56,9 @@ struct RequestQueue {
   private func mayStart(_ order: Method.Order) -> Bool {
     switch order {
     case .any: true
-    case .read: running.values.allSatisfy { $0 == .read || $0 == .any }
+    case .read:
+      running.values.allSatisfy { $0 == .read || $0 == .any }
+        && running.values.count { $0 == .read } < Self.readsMax
     case .write: running.values.allSatisfy { $0 == .write || $0 == .any }
     case .alone: running.isEmpty
     }

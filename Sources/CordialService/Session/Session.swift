@@ -21,6 +21,8 @@ final class Session {
   /// Nothing more comes: when everything is answered, the connection ends.
   var inputEnded = false
   var isClosed = false
+  /// What `exit` asked a process to exit with, nil before it came.
+  var exitCode: Int32?
   private var outgoing: [UInt8] = []
 
   /// Longer messages go out by themselves, to save copying them.

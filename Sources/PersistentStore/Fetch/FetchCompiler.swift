@@ -56,6 +56,9 @@ struct FetchCompiler {
       }
       condition = try compile(predicate, negated: false)
     }
+    guard request.sort.count <= Self.sortKeysMax else {
+      throw Self.tooMany("sortKeys", Self.sortKeysMax, "sort keys")
+    }
     let order = try request.sort.map { key throws(StoreError) in try sortTerm(key) }
     let membershipJoins = joins.sql
     let selected = try selection(request)
@@ -81,7 +84,20 @@ struct FetchCompiler {
     )
   }
 
-  private func quote(_ name: String) -> String { SQLNames.quoted(name) }
+  /// How many sort keys a fetch may have.
+  private static let sortKeysMax = 64
+  /// How many to-ones all key paths of a fetch may follow; SQLite joins 64 tables at most.
+  private static let joinsMax = 60
+
+  private static func tooMany(_ limit: String, _ max: Int, _ what: String) -> StoreError {
+    StoreError(
+      .limitExceeded,
+      "A fetch has at most \(max) \(what)",
+      data: [JSONMember("limit", .string(limit)), JSONMember("max", .integer(Int64(max)))]
+    )
+  }
+
+  func quote(_ name: String) -> String { SQLNames.quoted(name) }
 
   // MARK: Key paths
 
@@ -101,7 +117,7 @@ struct FetchCompiler {
   }
 
   /// The property at the end of a path over to-ones, and the alias of its table.
-  private mutating func resolve(
+  mutating func resolve(
     _ path: [String]
   ) throws(StoreError)
     -> (alias: String, entity: EntityDescription, property: PropertyDescription)
@@ -129,6 +145,9 @@ struct FetchCompiler {
         )
       }
       current = model.entity(relationship.destination)
+      guard joins.count < Self.joinsMax else {
+        throw Self.tooMany("joins", Self.joinsMax, "to-ones in its key paths")
+      }
       alias = joins.alias(
         for: Array(path[...index]),
         table: current.name,
@@ -241,6 +260,13 @@ struct FetchCompiler {
       return "(SELECT d.\(quote(identity.name)) FROM \(quote(destination.name)) d "
         + "WHERE d.\"_id\" = \(column))"
     }
+    return toOneNumber(relationship, alias)
+  }
+
+  /// The number of the object that a to-one leads to, null when it is gone.
+  func toOneNumber(_ relationship: RelationshipDescription, _ alias: String) -> String {
+    let destination = model.entity(relationship.destination)
+    let column = "\(alias).\(quote(relationship.name))"
     guard mayDangle else { return column }
     return "(SELECT d.\"_id\" FROM \(quote(destination.name)) d WHERE d.\"_id\" = \(column))"
   }
@@ -259,6 +285,10 @@ struct FetchCompiler {
     case .inverseColumn, .column:
       let inverse = quote(relationship.inverse ?? "")
       return "\(table) d WHERE d.\(inverse) = \(alias).\"_id\""
+    case .pairs(let owner, let name, _) where relationship.isSymmetric:
+      let pairs = quote(SQLNames.pairs(model.entity(owner), name))
+      return "\(table) d WHERE d.\"_id\" IN (SELECT target FROM \(pairs) WHERE source = "
+        + "\(alias).\"_id\" UNION SELECT source FROM \(pairs) WHERE target = \(alias).\"_id\")"
     case .pairs(let owner, let name, let owns):
       let pairs = quote(SQLNames.pairs(model.entity(owner), name))
       let (own, other) = owns ? ("source", "target") : ("target", "source")
@@ -286,250 +316,6 @@ struct FetchCompiler {
       (SELECT d."_id" AS number FROM \(objects) ORDER BY d."_id"))
       """,
       .json
-    )
-  }
-}
-
-// MARK: Predicates
-
-extension FetchCompiler {
-  /// Compiles a condition; `negated` tells whether it stands below a NOT.
-  ///
-  /// Predicates are two-valued and SQL is not: below a NOT, a comparison with a missing value has
-  /// to be false and not unknown. Elsewhere unknown is as good as false, and an index serves.
-  private mutating func compile(
-    _ predicate: Predicate,
-    negated: Bool
-  ) throws(StoreError) -> SQLFragment {
-    switch predicate {
-    case .constant(let flag): return SQLFragment(flag ? "1" : "0")
-    case .not(let inner):
-      let fragment = try compile(inner, negated: true)
-      return SQLFragment("NOT (\(fragment.sql))", fragment.values)
-    case .and(let terms):
-      return try combine(terms, " AND ", negated)
-    case .or(let terms):
-      return try combine(terms, " OR ", negated)
-    case .comparison(let comparison):
-      let fragment = try compile(comparison)
-      return negated ? SQLFragment("(\(fragment.sql)) IS TRUE", fragment.values) : fragment
-    }
-  }
-
-  private mutating func combine(
-    _ terms: [Predicate],
-    _ separator: String,
-    _ negated: Bool
-  ) throws(StoreError) -> SQLFragment {
-    let fragments = try terms.map { term throws(StoreError) in
-      let fragment = try compile(term, negated: negated)
-      return SQLFragment("(\(fragment.sql))", fragment.values)
-    }
-    return .joined(fragments, separator: separator)
-  }
-
-  private mutating func compile(
-    _ comparison: PredicateComparison
-  ) throws(StoreError)
-    -> SQLFragment
-  {
-    let left = try operand(comparison.left, comparedWith: comparison.right)
-    switch comparison.comparison {
-    case .in, .between: return try compileList(comparison, left)
-    default: break
-    }
-    let right = try operand(comparison.right, comparedWith: comparison.left)
-    if let text = try textComparison(comparison, left, right) { return text }
-    let sql: String =
-      switch comparison.comparison {
-      case .equal: "\(left.sql) IS \(right.sql)"
-      case .notEqual: "\(left.sql) IS NOT \(right.sql)"
-      case .less: "\(left.sql) < \(right.sql)"
-      case .lessOrEqual: "\(left.sql) <= \(right.sql)"
-      case .greater: "\(left.sql) > \(right.sql)"
-      default: "\(left.sql) >= \(right.sql)"
-      }
-    return SQLFragment(sql, left.values + right.values)
-  }
-
-  private mutating func compileList(
-    _ comparison: PredicateComparison,
-    _ left: SQLFragment
-  ) throws(StoreError) -> SQLFragment {
-    let elements: [PredicateExpression] =
-      switch comparison.right.form {
-      case .list(let elements): elements
-      case .constant(.array(let values)):
-        values.map { PredicateExpression(form: .constant($0), offset: comparison.right.offset) }
-      default: []
-      }
-    let operands = try elements.map { element throws(StoreError) in
-      try operand(element, comparedWith: comparison.left)
-    }
-    if comparison.comparison == .between {
-      return SQLFragment(
-        "\(left.sql) BETWEEN \(operands[0].sql) AND \(operands[1].sql)",
-        left.values + operands.flatMap(\.values)
-      )
-    }
-    let list = SQLFragment.joined(operands, separator: ", ")
-    return SQLFragment("\(left.sql) IN (\(list.sql))", left.values + list.values)
-  }
-
-  /// The comparisons that only text has, or that fold it.
-  private func textComparison(
-    _ comparison: PredicateComparison,
-    _ left: SQLFragment,
-    _ right: SQLFragment
-  ) throws(StoreError) -> SQLFragment? {
-    var flags = 0
-    if comparison.ignoresCase { flags |= 1 }
-    if comparison.ignoresDiacritics { flags |= 2 }
-    let (a, b) =
-      flags == 0
-      ? (left.sql, right.sql)
-      : ("cordial_fold(\(left.sql), \(flags))", "cordial_fold(\(right.sql), \(flags))")
-    let values = left.values + right.values
-    switch comparison.comparison {
-    case .contains: return SQLFragment("instr(\(a), \(b)) > 0", values)
-    case .beginsWith:
-      return SQLFragment("substr(\(a), 1, length(\(b))) = \(b)", values + right.values)
-    case .endsWith:
-      // substr with a start before the text would answer a part of it.
-      return SQLFragment(
-        "(length(\(b)) = 0 OR substr(\(a), -length(\(b))) = \(b)) AND \(a) IS NOT NULL",
-        right.values + left.values + right.values + right.values + left.values
-      )
-    case .equal where flags != 0: return SQLFragment("\(a) IS \(b)", values)
-    case .notEqual where flags != 0: return SQLFragment("\(a) IS NOT \(b)", values)
-    default:
-      guard flags == 0 else {
-        throw StoreError(
-          PredicateError(offset: comparison.offset, expected: "no options behind this comparison")
-        )
-      }
-      return nil
-    }
-  }
-
-  /// One side of a comparison; a constant is read as the type of what it is compared with.
-  private mutating func operand(
-    _ expression: PredicateExpression,
-    comparedWith other: PredicateExpression
-  ) throws(StoreError) -> SQLFragment {
-    switch expression.form {
-    case .object: return SQLFragment("t.\"_id\"")
-    case .keyPath(let path):
-      let (alias, owner, property) = try resolve(path)
-      switch property {
-      case .attribute(let attribute):
-        let collation = attribute.type == .decimal ? " COLLATE cordial_decimal" : ""
-        return SQLFragment("\(alias).\(quote(attribute.name))\(collation)")
-      case .relationship(let relationship):
-        guard !relationship.toMany else {
-          throw StoreError(
-            PredicateError(
-              offset: expression.offset,
-              expected: "an attribute or to-one; \(owner.name).\(relationship.name) is a to-many"
-            )
-          )
-        }
-        return SQLFragment("\(alias).\(quote(relationship.name))")
-      }
-    case .constant(let value): return try constant(value, expression, comparedWith: other)
-    case .list:
-      throw StoreError(PredicateError(offset: expression.offset, expected: "a single value"))
-    }
-  }
-
-  private mutating func constant(
-    _ value: JSONValue,
-    _ expression: PredicateExpression,
-    comparedWith other: PredicateExpression
-  ) throws(StoreError) -> SQLFragment {
-    if value.isNull { return SQLFragment("NULL") }
-    switch other.form {
-    case .object: return try identifier(value, of: entity, expression)
-    case .keyPath(let path):
-      switch try resolve(path).property {
-      case .relationship(let relationship):
-        return try identifier(value, of: model.entity(relationship.destination), expression)
-      case .attribute(let attribute): return try constant(value, attribute, expression)
-      }
-    default: return try plainConstant(value, expression)
-    }
-  }
-
-  private func constant(
-    _ value: JSONValue,
-    _ attribute: AttributeDescription,
-    _ expression: PredicateExpression
-  ) throws(StoreError) -> SQLFragment {
-    // Numbers compare with numbers whatever their size: 2.5 lies between two integers.
-    switch (attribute.type, value) {
-    case (.int16, .number), (.int32, .number), (.int64, .number), (.int16, .integer),
-      (.int32, .integer), (.float, .number), (.float, .integer):
-      return try plainConstant(value, expression)
-    default: break
-    }
-    switch attribute.decode(value) {
-    case .value(let typed): return SQLFragment("?", [typed])
-    case .expected(let what):
-      throw StoreError(
-        PredicateError(offset: expression.offset, expected: "\(what), as \(attribute.name) is")
-      )
-    }
-  }
-
-  private func plainConstant(
-    _ value: JSONValue,
-    _ expression: PredicateExpression
-  ) throws(StoreError) -> SQLFragment {
-    switch value {
-    case .null: return SQLFragment("NULL")
-    case .bool(let flag): return SQLFragment("?", [.boolean(flag)])
-    case .integer(let number): return SQLFragment("?", [.integer(number)])
-    case .number(let number): return SQLFragment("?", [.double(number)])
-    case .string(let text): return SQLFragment("?", [.string(text)])
-    case .array, .object:
-      throw StoreError(PredicateError(offset: expression.offset, expected: "a single value"))
-    }
-  }
-
-  /// A wrapped ID as the number of its object.
-  private func identifier(
-    _ value: JSONValue,
-    of entity: EntityDescription,
-    _ expression: PredicateExpression
-  ) throws(StoreError) -> SQLFragment {
-    guard let text = value.string, let id = WrappedID(text), id.entity == entity.name else {
-      throw StoreError(
-        PredicateError(
-          offset: expression.offset,
-          expected: "the ID of a \(entity.name) as a string, or nil"
-        )
-      )
-    }
-    switch id.key {
-    case .object(let number): return SQLFragment("?", [.integer(number)])
-    case .temporary: throw .invalidIdentifier(text, "temporary IDs are valid inside a save only")
-    case .integer(let number): return try identity(.integer(number), text, entity)
-    case .uuid(let uuid): return try identity(.uuid(uuid), text, entity)
-    case .string(let string): return try identity(.string(string), text, entity)
-    }
-  }
-
-  private func identity(
-    _ value: AttributeValue,
-    _ text: String,
-    _ entity: EntityDescription
-  ) throws(StoreError) -> SQLFragment {
-    guard let identity = entity.identity else {
-      throw .invalidIdentifier(text, "\(entity.name) has no identity attribute")
-    }
-    return SQLFragment(
-      "(SELECT \"_id\" FROM \(quote(entity.name)) WHERE \(quote(identity.name)) = ?)",
-      [value]
     )
   }
 }

@@ -23,6 +23,7 @@ struct SQLFragment {
 struct SQLJoins {
   private var aliases: [[String]: String] = [:]
   private(set) var sql = ""
+  var count: Int { aliases.count }
 
   /// The alias of the table at the end of a path of to-ones; the empty path is the entity itself.
   mutating func alias(

@@ -105,38 +105,47 @@ final class EntityTable {
     return try versionQuery.step() ? versionQuery.integer(0) : nil
   }
 
-  /// Writes some columns of an object; `counting` tells whether its version goes up.
+  /// Counts a version of an object without writing anything else.
+  func count(_ object: Int64) throws {
+    bump.bind(object, at: 1)
+    try bump.run()
+  }
+
+  /// Writes some columns of an object, where one of them differs from what is stored.
+  ///
+  /// - Parameters:
+  ///   - object: The number of the object.
+  ///   - columns: The columns and their values.
+  ///   - counting: Whether its version goes up.
+  /// - Returns: Whether anything differed.
+  /// - Throws: `DatabaseError`.
   func update(
     _ object: Int64,
     _ columns: [(place: Int, value: AttributeValue)],
     counting: Bool
-  )
-    throws
-  {
-    guard !columns.isEmpty else {
-      guard counting else { return }
-      bump.bind(object, at: 1)
-      return try bump.run()
-    }
+  ) throws -> Bool {
+    guard !columns.isEmpty else { return false }
     let statement = try update(of: columns.map(\.place), counting: counting)
     for (index, column) in columns.enumerated() {
       statement.bind(column.value, at: Int32(index + 1))
     }
     statement.bind(object, at: Int32(columns.count + 1))
     try statement.run()
+    return statement.changes > 0
   }
 
   private func update(of places: [Int], counting: Bool) throws -> PreparedStatement {
     let key = places + (counting ? [-1] : [])
     if let known = updates[key] { return known }
     if updates.count >= 64 { updates.removeAll() }
-    let names = entity.columns
-    var terms = places.map { "\(SQLNames.quoted(names[$0])) = ?" }
+    let names = entity.columns.map(SQLNames.quoted)
+    var terms = places.enumerated().map { "\(names[$1]) = ?\($0 + 1)" }
+    let differs = places.enumerated().map { "\(names[$1]) IS NOT ?\($0 + 1)" }
     if counting { terms.append("\"_version\" = \"_version\" + 1") }
     let made = try PreparedStatement(
       db,
       "UPDATE \(SQLNames.quoted(entity.name)) SET \(terms.joined(separator: ", ")) "
-        + "WHERE \"_id\" = ?"
+        + "WHERE \"_id\" = ?\(places.count + 1) AND (\(differs.joined(separator: " OR ")))"
     )
     updates[key] = made
     return made

@@ -46,7 +46,7 @@ extension SaveOperation {
 
   private func matched() throws -> [ObjectKey] {
     guard let request = request.deleteMatching else { return [] }
-    let plan = try FetchCompiler.plan(request, model: model, mayDangle: false)
+    let plan = try FetchCompiler.plan(request, model: model, mayDangle: true)
     let rows = try PreparedStatement(db, plan.idsSQL)
     defer { rows.reset() }
     var place: Int32 = 1
@@ -128,6 +128,7 @@ extension SaveOperation {
       case .pairs:
         for number in try members(relationship, of: key) { try part(number, relationship, key) }
       case .inverseColumn, .column:
+        if !relationship.toMany { try touchOwner(relationship, of: key) }
         guard relationship.deleteRule != .noAction else {
           leftDangling = true
           continue
@@ -199,11 +200,6 @@ extension SaveOperation {
         "\(relationship.name) must have a value"
       )
     }
-    let counts = !isInserted(holder) && counted.insert(holder).inserted
-    try table(holder).update(
-      holder.object,
-      [(table(holder).places[relationship.name] ?? 0, .null)],
-      counting: counts
-    )
+    try set(relationship, of: holder, to: nil)
   }
 }

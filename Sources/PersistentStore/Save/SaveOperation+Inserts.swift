@@ -10,7 +10,7 @@ extension SaveOperation {
     _ insert: SaveRequest.Insert,
     _ key: ObjectKey,
     _ writer: inout JSONWriter
-  ) throws {
+  ) throws -> [Link] {
     let table = table(key)
     let entity = table.entity
     var row = entity.attributes.map(\.defaultValue)
@@ -26,7 +26,7 @@ extension SaveOperation {
       }
     }
     let problemsBefore = problems.count
-    var later: [(RelationshipDescription, JSONValue)] = []
+    var later: [Link] = []
     let label = insert.id ?? name(key)
     for (index, member) in insert.values.enumerated() {
       switch try decode(member, at: index, table, label) {
@@ -54,8 +54,12 @@ extension SaveOperation {
     if problems.count == problemsBefore {
       try constrained(key, label, row) { try table.insert(key.object, row) }
     }
-    try link(later, of: key, label)
     try writeInserted(insert, key, row, given, &writer)
+    for relationship in entity.relationships
+    where relationship.toMany && relationship.minimumCount > 0 {
+      touchedCounts.insert(CountedRelationship(object: key, relationship: relationship.name))
+    }
+    return later
   }
 
   private mutating func validate(
@@ -77,14 +81,10 @@ extension SaveOperation {
   }
 
   mutating func link(
-    _ later: [(RelationshipDescription, JSONValue)],
+    _ later: [Link],
     of key: ObjectKey,
     _ label: String
   ) throws {
-    for relationship in table(key).entity.relationships
-    where relationship.toMany && relationship.minimumCount > 0 {
-      touchedCounts.insert(CountedRelationship(object: key, relationship: relationship.name))
-    }
     for (relationship, value) in later {
       if relationship.toMany {
         try setToMany(value, relationship, of: key, label)
@@ -105,7 +105,11 @@ extension SaveOperation {
     try writeID(of: key, insert, &writer)
     writer.raw(",\"version\":1")
     let entity = model.entity(key.entity)
-    let stored = entity.attributes.indices.filter { !given[$0] && row[$0] != .null }
+    let stored = entity.attributes.indices.filter { index in
+      given[index]
+        ? Self.differs(row[index], from: insert.values, entity.attributes[index])
+        : row[index] != .null
+    }
     if !stored.isEmpty {
       writer.raw(",\"values\":")
       writer.value(
@@ -115,6 +119,19 @@ extension SaveOperation {
       )
     }
     writer.raw("}")
+  }
+
+  /// Whether a value is stored other than it was sent: in its canonical form, or rounded.
+  static func differs(
+    _ stored: AttributeValue,
+    from sent: [JSONMember],
+    _ attribute: AttributeDescription
+  ) -> Bool {
+    switch attribute.type {
+    case .decimal, .uuid, .date, .float:
+      sent.last { $0.name == attribute.name }.map { $0.value != WireValue.json(stored) } ?? false
+    default: false
+    }
   }
 
   /// Runs a statement that a uniqueness constraint may refuse.

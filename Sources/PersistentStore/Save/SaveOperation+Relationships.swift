@@ -8,22 +8,39 @@ extension SaveOperation {
   /// Counts a version of an object that changed through one of its relationships, once in a save.
   mutating func count(_ key: ObjectKey) throws {
     guard !isInserted(key), counted.insert(key).inserted else { return }
-    try table(key).update(key.object, [], counting: true)
+    try table(key).count(key.object)
+  }
+
+  /// Has the count of a to-many checked in the end that an object may be about to leave, seen from
+  /// its to-one.
+  mutating func touchOwner(_ relationship: RelationshipDescription, of key: ObjectKey) throws {
+    guard let inverse = inverse(of: relationship), inverse.toMany, inverse.minimumCount > 0,
+      !isInserted(key)
+    else { return }
+    let entity = model.entity(key.entity)
+    let owners = try table(key).numbers(
+      "SELECT \(SQLNames.quoted(relationship.name)) FROM \(SQLNames.quoted(entity.name)) "
+        + "WHERE \"_id\" = ?", key.object)
+    for owner in owners {
+      touchedCounts.insert(
+        CountedRelationship(
+          object: ObjectKey(entity: relationship.destination, object: owner),
+          relationship: inverse.name))
+    }
   }
 
   /// Sets a to-one column of an object that is not the one being saved.
-  private mutating func set(
+  mutating func set(
     _ relationship: RelationshipDescription,
     of key: ObjectKey,
     to target: Int64?
   ) throws {
     guard let place = table(key).places[relationship.name] else { return }
-    let counts = !isInserted(key) && counted.insert(key).inserted
-    try table(key).update(
-      key.object,
-      [(place, target.map { .integer($0) } ?? .null)],
-      counting: counts
-    )
+    let value: AttributeValue = target.map { .integer($0) } ?? .null
+    let counts = !isInserted(key) && !counted.contains(key)
+    if try table(key).update(key.object, [(place, value)], counting: counts) {
+      counted.insert(key)
+    }
   }
 
   /// Has the other end follow a to-one that was set, where its inverse is a to-one too.
@@ -78,7 +95,9 @@ extension SaveOperation {
     var wanted: Set<Int64>
     if let list = value.array {
       wanted = try numbers(list, relationship, label)
-    } else if value.members != nil, value["@add"] != nil || value["@remove"] != nil {
+    } else if value["@add"] != nil || value["@remove"] != nil,
+      (value["@add"] ?? []).array != nil, (value["@remove"] ?? []).array != nil
+    {
       wanted = current.union(try numbers(value["@add"]?.array ?? [], relationship, label))
       wanted.subtract(try numbers(value["@remove"]?.array ?? [], relationship, label))
     } else {
@@ -125,6 +144,11 @@ extension SaveOperation {
           + "WHERE \(SQLNames.quoted(relationship.inverse ?? "")) = ?",
         key.object
       )
+    case .pairs(let owner, let name, _) where relationship.isSymmetric:
+      let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(owner), name))
+      return try table(key).numbers(
+        "SELECT target FROM \(pairs) WHERE source = ?1 "
+          + "UNION SELECT source FROM \(pairs) WHERE target = ?1", key.object)
     case .pairs(let owner, let name, let owns):
       let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(owner), name))
       return try table(key).numbers(
@@ -147,6 +171,7 @@ extension SaveOperation {
     case .column: return
     case .inverseColumn:
       guard let inverse = inverse(of: relationship) else { return }
+      try touchOwner(inverse, of: other)
       try set(inverse, of: other, to: key.object)
     case .pairs:
       try pair(.insert, relationship, key, number)
@@ -160,6 +185,10 @@ extension SaveOperation {
     _ key: ObjectKey
   ) throws {
     let other = ObjectKey(entity: relationship.destination, object: number)
+    touchedCounts.insert(CountedRelationship(object: key, relationship: relationship.name))
+    if let inverse = inverse(of: relationship), inverse.toMany {
+      touchedCounts.insert(CountedRelationship(object: other, relationship: inverse.name))
+    }
     switch relationship.storage {
     case .column: return
     case .inverseColumn:
@@ -193,6 +222,11 @@ extension SaveOperation {
     statement.bind(owns ? key.object : number, at: 1)
     statement.bind(owns ? number : key.object, at: 2)
     try statement.run()
+    if relationship.isSymmetric, change == .delete {
+      statement.bind(number, at: 1)
+      statement.bind(key.object, at: 2)
+      try statement.run()
+    }
     try count(key)
     if relationship.inverse != nil {
       try count(ObjectKey(entity: relationship.destination, object: number))

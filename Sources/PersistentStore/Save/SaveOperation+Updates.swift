@@ -22,14 +22,28 @@ extension SaveOperation {
       problem(update.id, nil, "version", "Version \(known) is ahead of the store's \(version)")
     }
     let columns = try columns(of: update, key)
-    let isCounted = !counted.insert(key).inserted
-    if problems.isEmpty, conflicts.isEmpty {
-      try write(columns, to: key, update.id, counting: !isCounted)
+    if problems.isEmpty, conflicts.isEmpty,
+      try write(columns, to: key, update.id, counting: !counted.contains(key))
+    {
+      counted.insert(key)
     }
     writer.raw("{\"id\":")
     writer.string(update.id)
     writer.raw(",\"version\":")
-    writer.integer(isCounted ? version : version + 1)
+    // Its links may have counted it as well, or nothing did when every value was there already.
+    writer.integer(try table.version(of: key.object) ?? version)
+    let stored = columns.filter { column in
+      column.place < table.entity.attributes.count
+        && Self.differs(column.value, from: update.values, table.entity.attributes[column.place])
+    }
+    if !stored.isEmpty {
+      writer.raw(",\"values\":")
+      writer.value(
+        .object(
+          stored.map {
+            JSONMember(table.entity.attributes[$0.place].name, WireValue.json($0.value))
+          }))
+    }
     writer.raw("}")
   }
 
@@ -40,7 +54,7 @@ extension SaveOperation {
   ) throws -> [(place: Int, value: AttributeValue)] {
     let table = table(key)
     var columns: [(place: Int, value: AttributeValue)] = []
-    var later: [(RelationshipDescription, JSONValue)] = []
+    var later: [Link] = []
     for (index, member) in update.values.enumerated() {
       switch try decode(member, at: index, table, update.id) {
       case .attribute(let place, let value):
@@ -58,7 +72,7 @@ extension SaveOperation {
         }
         guard !relationship.toMany else { continue }
         let target = try target(value, relationship, update.id)
-        if target == nil, !relationship.optional {
+        if value.isNull, !relationship.optional {
           problem(
             update.id,
             relationship.name,
@@ -66,13 +80,14 @@ extension SaveOperation {
             "\(relationship.name) must have a value"
           )
         }
+        try touchOwner(relationship, of: key)
         columns.append(
           (table.places[relationship.name] ?? 0, target.map { .integer($0.object) } ?? .null)
         )
       case nil: continue
       }
     }
-    if problems.isEmpty, conflicts.isEmpty { try link(later, of: key, update.id) }
+    if conflicts.isEmpty { try link(later, of: key, update.id) }
     return columns
   }
 
@@ -100,10 +115,10 @@ extension SaveOperation {
     to key: ObjectKey,
     _ label: String,
     counting: Bool
-  ) throws {
+  ) throws -> Bool {
     let table = table(key)
     do {
-      try table.update(key.object, columns, counting: counting)
+      return try table.update(key.object, columns, counting: counting)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
       var row = try wholeRow(key)
       for column in columns { row[column.place] = column.value }
@@ -148,10 +163,19 @@ extension SaveOperation {
       let stored = try storedValue(property, key)
       let client = update.values.last { $0.name == property }?.value ?? .null
       return [
-        "id": .string(update.id), "property": .string(property), "base": base, "store": stored,
+        "id": .string(update.id), "property": .string(property),
+        "base": identityForm(base, property, key), "store": identityForm(stored, property, key),
         "client": client, "version": .integer(version),
       ]
     }
+  }
+
+  /// The ID of a to-one's object in the form in which it is answered.
+  private func identityForm(_ value: JSONValue, _ property: String, _ key: ObjectKey) -> JSONValue {
+    guard case .relationship(let relationship)? = table(key).entity.property(named: property),
+      let text = value.string, case .object(let number)? = WrappedID(text)?.key
+    else { return value }
+    return .string(name(ObjectKey(entity: relationship.destination, object: number)))
   }
 
   private func storedValue(_ property: String, _ key: ObjectKey) throws -> JSONValue {

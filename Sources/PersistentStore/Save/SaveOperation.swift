@@ -27,6 +27,9 @@ struct SaveOperation {
   /// Whether a rule left a to-one that leads to nothing.
   var leftDangling = false
 
+  /// A relationship whose other end has to follow, with what was sent for it.
+  typealias Link = (relationship: RelationshipDescription, value: JSONValue)
+
   struct CountedRelationship: Hashable {
     let object: ObjectKey
     let relationship: String
@@ -51,9 +54,15 @@ struct SaveOperation {
     var writer = JSONWriter(reserving: 64 * (request.inserts.count + request.updates.count) + 64)
     try writeIDs(&writer)
     writer.raw(",\"objects\":[")
+    var later: [(index: Int, links: [Link])] = []
     for (index, insert) in request.inserts.enumerated() {
       if index > 0 { writer.raw(",") }
-      try self.insert(insert, inserted[index], &writer)
+      let links = try self.insert(insert, inserted[index], &writer)
+      if !links.isEmpty { later.append((index, links)) }
+    }
+    // What leads from one new object to another is written when all of them are there.
+    for (index, links) in later {
+      try link(links, of: inserted[index], request.inserts[index].id ?? name(inserted[index]))
     }
     try checkRepetitions()
     for (index, update) in request.updates.enumerated() {
@@ -120,8 +129,11 @@ struct SaveOperation {
       inserted.append(key)
       insertedSet.insert(key)
       guard let id, let text = insert.id else { continue }
-      if case .object = id.key {
+      switch id.key {
+      case .temporary: break
+      case .object:
         throw StoreError.invalidIdentifier(text, "the store gives these; insert with a t form")
+      default: _ = try IdentityResolver.identityValue(id, entity)
       }
       guard temporary.updateValue(key, forKey: text) == nil else {
         problem(text, nil, "unique", "The ID stands twice among the inserts")
@@ -208,7 +220,20 @@ struct SaveOperation {
 
   /// The text under which a problem names an object.
   func name(_ key: ObjectKey) -> String {
-    "\(model.entity(key.entity).name)/p\(key.object)"
+    let entity = model.entity(key.entity)
+    let plain = "\(entity.name)/p\(key.object)"
+    guard let identity = entity.identity else { return plain }
+    do {
+      let row = try table(key).query(
+        "SELECT \(SQLNames.quoted(identity.name)) FROM \(SQLNames.quoted(entity.name)) "
+          + "WHERE \"_id\" = ?")
+      defer { row.reset() }
+      row.bind(key.object, at: 1)
+      return try row.step() ? ColumnForm.identityText(of: entity, row, 0) : plain
+    } catch {
+      // The object's number names it as well, and the save ends with an error of its own.
+      return plain
+    }
   }
 
   private mutating func checkRepetitions() throws {

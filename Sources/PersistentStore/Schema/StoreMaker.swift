@@ -16,12 +16,12 @@ enum StoreMaker {
   /// The version of the tables that are not the model's.
   private static let formatVersion = "1"
 
-  /// Makes a store in one transaction, so that a crash leaves none or a whole one.
+  /// Makes a store where there is none, in one transaction: a crash leaves none or a whole one.
   static func make(at path: String, model: Model, environment: StoreEnvironment) throws {
     let queue = try StoreConnection.open(path, .writer)
     try queue.write { db in
-      // Another process may have been faster.
-      guard try !db.tableExists("cordial_meta") else { return }
+      // It is there already, or is somebody else's; one whose making was cut short has no tables.
+      guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0 else { return }
       for statement in StoreSchema.statements(for: model) { try db.execute(sql: statement) }
       let generation = environment.random()
       let facts = [
