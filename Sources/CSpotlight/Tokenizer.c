@@ -92,6 +92,32 @@ static int emitSingle(
     cutter->context, folded->bytes, folded->length, start, end, false);
 }
 
+struct expansion {
+  struct cutter *cutter;
+  int32_t start, end;
+};
+
+static int takeExpanded(
+  void *context, const char *token, int32_t length, int32_t start, int32_t end, bool colocated
+) {
+  (void)start;
+  (void)end;
+  struct expansion *expansion = context;
+  struct cutter *cutter = expansion->cutter;
+  return cutter->take(
+    cutter->context, token, length, expansion->start, expansion->end, colocated);
+}
+
+// The words that a sign stands for; all of them stand where it does. What it folds to has no such
+// signs any more, so this goes one level down and no further.
+static int emitExpanded(
+  struct cutter *cutter, const struct unicode_folded *folded, int32_t start, int32_t end
+) {
+  struct expansion expansion = {cutter, start, end};
+  return spotlight_tokenize(
+    folded->bytes, folded->length, cutter->flags, &expansion, takeExpanded);
+}
+
 // Reads one word from `*at`, where a word's first code point stands.
 static int cutWord(struct cutter *cutter, int32_t *at) {
   const char *text = cutter->text;
@@ -112,7 +138,8 @@ static int cutWord(struct cutter *cutter, int32_t *at) {
     U8_NEXT(text, next, cutter->length, c);
     if (c < 0) break;
     const struct unicode_folded *folded = unicode_look_up(c);
-    if (folded->class == UNICODE_SEPARATOR || folded->class == UNICODE_SINGLE) break;
+    if (folded->class == UNICODE_SEPARATOR || folded->class == UNICODE_SINGLE
+        || folded->class == UNICODE_EXPANDED) break;
     if (folded->class == UNICODE_CONTEXT || folded->class == UNICODE_VOICING) needsContext = true;
     if (folded->class == UNICODE_WORD) {
       memcpy(cutter->word + size, folded->bytes, folded->length);
@@ -150,7 +177,10 @@ int spotlight_tokenize(
         at = next;
         continue;
       }
-      if (folded->class == UNICODE_SINGLE) {
+      if (folded->class == UNICODE_EXPANDED) {
+        at = next;
+        result = emitExpanded(&cutter, folded, start, next);
+      } else if (folded->class == UNICODE_SINGLE) {
         at = next;
         result = emitSingle(&cutter, folded, start, &at);
       } else {

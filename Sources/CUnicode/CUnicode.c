@@ -183,6 +183,22 @@ static enum unicode_class classOf(UChar32 c) {
 static void describe(UChar32 c, struct unicode_folded *entry) {
   memset(entry, 0, sizeof *entry);
   enum unicode_class class = classOf(c);
+  if (class == UNICODE_SEPARATOR && c >= 0x80) {
+    char text[U8_MAX_LENGTH];
+    int32_t length = 0;
+    U8_APPEND_UNSAFE(text, length, c);
+    int32_t folded = unicode_fold(
+      text, length, UNICODE_FOLD_CASE, entry->bytes, sizeof entry->bytes);
+    if (folded > 0 && folded <= (int32_t)sizeof entry->bytes) {
+      UChar32 first;
+      int32_t at = 0;
+      U8_NEXT(entry->bytes, at, folded, first);
+      if (first != c && u_isalnum(first)) {
+        entry->length = (uint8_t)folded;
+        class = UNICODE_EXPANDED;
+      }
+    }
+  }
   if (class == UNICODE_WORD || class == UNICODE_SINGLE) {
     char text[U8_MAX_LENGTH];
     int32_t length = 0;

@@ -309,6 +309,8 @@ package actor Service {
       answer(MessageWriter.error(request.id, error), request.serial, session)
     }
     startRequests(session)
+    // What had to wait for this answer, as the news of its own save, may go out now.
+    pump(session)
     closeIfDone(session)
   }
 

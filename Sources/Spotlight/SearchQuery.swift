@@ -110,7 +110,10 @@ private struct Reader {
     if word.elementsEqual("OR".unicodeScalars), column == nil, !isExcluded { return .or }
     let isPrefix = word.last == "*" && word.count > 1
     let term = SearchQuery.Term(
-      text: String(isPrefix ? word.dropLast() : word), column: column, isPrefix: isPrefix)
+      text: String(isPrefix ? word.dropLast() : word),
+      column: column,
+      isPrefix: isPrefix
+    )
     return .term(term, isExcluded: isExcluded, isOpen: rest.isEmpty)
   }
 

@@ -33,7 +33,6 @@ import Testing
       try log(store).map { [$0[0]] + $0.dropFirst().sorted() } == [
         ["ann", "insert Group/p1", "insert Task/p1"],
         ["bob", #"update Task/p1 done,group,title before done=0 group=null title="Milk""#],
-        ["nobody", "update Task/p1 "],
         [
           "nobody", "delete Group/p1 before rank=null title=null",
           #"delete Task/p1 before done=1 due=null group=1 memo=null priority=null title="Oat milk""#,

@@ -77,7 +77,12 @@ struct BannedWord: Sendable, CustomTestStringConvertible {
   /// Where a word may stand, and why; a row that nothing uses any more is a failure.
   ///
   /// For example `("print(", "Sources/CordialCLI/Tables.swift", "Its output is what was asked for.")`.
-  static let exceptions: [(word: String, file: String, why: String)] = []
+  static let exceptions: [(word: String, file: String, why: String)] = [
+    (
+      ".random", "Sources/CordialEmbedded/SystemFacts.swift",
+      "Here chance comes in; everybody below is handed it."
+    )
+  ]
 }
 
 /// Whether code holds a match; `\b` is the edge of an identifier, so a dot is one as well.

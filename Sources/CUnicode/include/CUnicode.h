@@ -45,6 +45,8 @@ enum unicode_class {
   UNICODE_VOICING = 4,
   /// Part of a word that folds only together with its neighbours, as conjoining jamo do.
   UNICODE_CONTEXT = 5,
+  /// A sign that stands for words, as the square of kiro does: cut as what it folds to.
+  UNICODE_EXPANDED = 6,
 };
 
 /// A code point's class and what it folds to by itself.

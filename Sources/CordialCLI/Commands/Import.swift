@@ -247,8 +247,8 @@ private struct Importer {
   func report(_ duration: Duration) {
     if let first = unknown.min() {
       Terminal.note(
-        "\(Terminal.isError ? "\r" : "")\(unknown.count) objects that are referred to are not in the "
-          + "file, \(first) among them; nothing leads to them now\n"
+        "\(Terminal.isError ? "\r" : "")\(unknown.count) objects that are referred to are not in "
+          + "the file, \(first) among them; nothing leads to them now\n"
       )
     }
     let milliseconds =

@@ -38,15 +38,21 @@ extension SaveOperation {
         row[place] = value
         given[place] = true
       case .relationship(let relationship, let value):
-        if relationship.toMany || relationship.inverse != nil {
+        guard !relationship.toMany else {
           later.append((relationship, value))
+          continue
         }
-        guard !relationship.toMany else { continue }
         let place = table.places[relationship.name] ?? 0
         given[place] = true
-        if let target = try target(value, relationship, label) {
-          row[place] = .integer(target.object)
+        let problemsBefore = problems.count
+        let target = try target(value, relationship, label)
+        guard problems.count == problemsBefore else {
+          // It is told already; nobody's number keeps it from being told as missing too.
+          row[place] = .integer(-1)
+          continue
         }
+        if let target { row[place] = .integer(target.object) }
+        if relationship.inverse != nil { later.append((relationship, value)) }
       case nil: continue
       }
     }

@@ -20,12 +20,16 @@ extension SaveOperation {
     let entity = model.entity(key.entity)
     let owners = try table(key).numbers(
       "SELECT \(SQLNames.quoted(relationship.name)) FROM \(SQLNames.quoted(entity.name)) "
-        + "WHERE \"_id\" = ?", key.object)
+        + "WHERE \"_id\" = ?",
+      key.object
+    )
     for owner in owners {
       touchedCounts.insert(
         CountedRelationship(
           object: ObjectKey(entity: relationship.destination, object: owner),
-          relationship: inverse.name))
+          relationship: inverse.name
+        )
+      )
     }
   }
 
@@ -148,7 +152,9 @@ extension SaveOperation {
       let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(owner), name))
       return try table(key).numbers(
         "SELECT target FROM \(pairs) WHERE source = ?1 "
-          + "UNION SELECT source FROM \(pairs) WHERE target = ?1", key.object)
+          + "UNION SELECT source FROM \(pairs) WHERE target = ?1",
+        key.object
+      )
     case .pairs(let owner, let name, let owns):
       let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(owner), name))
       return try table(key).numbers(

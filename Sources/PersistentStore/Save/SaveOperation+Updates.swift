@@ -42,7 +42,9 @@ extension SaveOperation {
         .object(
           stored.map {
             JSONMember(table.entity.attributes[$0.place].name, WireValue.json($0.value))
-          }))
+          }
+        )
+      )
     }
     writer.raw("}")
   }
@@ -67,11 +69,15 @@ extension SaveOperation {
         }
         columns.append((place, value))
       case .relationship(let relationship, let value):
-        if relationship.toMany || relationship.inverse != nil {
+        guard !relationship.toMany else {
           later.append((relationship, value))
+          continue
         }
-        guard !relationship.toMany else { continue }
+        let problemsBefore = problems.count
         let target = try target(value, relationship, update.id)
+        // What was no ID is a problem already, and leads nowhere.
+        guard problems.count == problemsBefore else { continue }
+        if relationship.inverse != nil { later.append((relationship, value)) }
         if value.isNull, !relationship.optional {
           problem(
             update.id,

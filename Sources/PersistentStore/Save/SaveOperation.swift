@@ -226,7 +226,8 @@ struct SaveOperation {
     do {
       let row = try table(key).query(
         "SELECT \(SQLNames.quoted(identity.name)) FROM \(SQLNames.quoted(entity.name)) "
-          + "WHERE \"_id\" = ?")
+          + "WHERE \"_id\" = ?"
+      )
       defer { row.reset() }
       row.bind(key.object, at: 1)
       return try row.step() ? ColumnForm.identityText(of: entity, row, 0) : plain

@@ -18,6 +18,7 @@ enum StoreMaker {
 
   /// Makes a store where there is none, in one transaction: a crash leaves none or a whole one.
   static func make(at path: String, model: Model, environment: StoreEnvironment) throws {
+    guard try !hasTables(path) else { return }
     let queue = try StoreConnection.open(path, .writer)
     try queue.write { db in
       // It is there already, or is somebody else's; one whose making was cut short has no tables.
@@ -42,6 +43,17 @@ enum StoreMaker {
       )
     }
     try queue.close()
+  }
+
+  /// Whether there is a database with something in it, which is looked at and left as it is.
+  private static func hasTables(_ path: String) throws -> Bool {
+    guard FileSize.of([path]) > 0 else { return false }
+    let queue = try StoreConnection.open(path, .reader)
+    let count = try queue.unsafeRead { db in
+      try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+    }
+    try queue.close()
+    return count > 0
   }
 
   /// Reads a store's facts and compares its model with the one that was asked for.
