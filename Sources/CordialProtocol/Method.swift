@@ -2,7 +2,7 @@ package import JSON
 package import JSONRPC
 
 /// One thing that can be said on the wire.
-package struct Method: Sendable {
+package final class Method: Sendable {
   /// Who says it.
   package enum Direction: String, Sendable {
     case clientToServer
@@ -35,6 +35,29 @@ package struct Method: Sendable {
   /// The names of the errors that are its own, beside those of every method.
   package let errors: [String]
 
+  private init(
+    name: String,
+    summary: String,
+    direction: Direction,
+    isRequest: Bool,
+    order: Order,
+    params: [Field],
+    result: Schema?,
+    example: JSONValue,
+    errors: [String]
+  ) {
+    self.name = name
+    self.summary = summary
+    self.direction = direction
+    self.isRequest = isRequest
+    self.order = order
+    self.params = params
+    self.result = result
+    self.example = example
+    self.errors = errors
+  }
+
+  /// A method that is answered.
   package static func request(
     _ name: String,
     _ summary: String,
@@ -57,6 +80,7 @@ package struct Method: Sendable {
     )
   }
 
+  /// A method that is not answered.
   package static func notification(
     _ name: String,
     _ summary: String,

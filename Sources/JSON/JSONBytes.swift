@@ -5,6 +5,7 @@
 package enum JSONBytes {
   /// Where a run of bytes that a JSON string holds as they are ends: at a quote, a backslash, a
   /// control byte, or the end.
+  @inlinable
   package static func endOfPlainRun(_ bytes: Span<UInt8>, from start: Int) -> Int {
     var offset = start
     while offset &+ 8 <= bytes.count {
@@ -25,6 +26,7 @@ package enum JSONBytes {
   ///
   /// Swift's `==` equates what is canonically equivalent, and its generic comparison of UTF-8 views
   /// is several times slower than this loop.
+  @inlinable
   package static func areEqual(_ first: String, _ second: String) -> Bool {
     let first = first.utf8Span.span
     let second = second.utf8Span.span
@@ -34,6 +36,7 @@ package enum JSONBytes {
   }
 
   /// Appends a run as it is.
+  @inlinable
   package static func append(_ bytes: Span<UInt8>, to target: inout [UInt8]) {
     unsafe bytes.withUnsafeBufferPointer { unsafe target.append(contentsOf: $0) }
   }
@@ -42,7 +45,8 @@ package enum JSONBytes {
   ///
   /// The classical test for a byte less than n in a word; bytes above 0x7F never count. Source:
   /// "Bit Twiddling Hacks", Determine if a word has a byte less than n.
-  private static func needsLook(_ word: UInt64) -> Bool {
+  @inlinable
+  static func needsLook(_ word: UInt64) -> Bool {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let highs: UInt64 = 0x8080_8080_8080_8080
     let quote = word ^ (ones &* 0x22)

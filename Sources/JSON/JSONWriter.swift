@@ -1,5 +1,8 @@
 /// Writes JSON into a growing array of bytes, piece by piece.
 ///
+/// What rows are written with may be inlined into other modules: called there it cost more than
+/// what it did.
+///
 /// The caller brings the punctuation between pieces, so that rows are written without an
 /// intermediate tree; `value(_:)` writes a tree whole.
 package struct JSONWriter: Sendable {
@@ -14,6 +17,7 @@ package struct JSONWriter: Sendable {
   }
 
   /// Appends text as it is: punctuation, names that need no escape, JSON made elsewhere.
+  @inlinable
   package mutating func raw(_ text: StaticString) {
     // A StaticString's bytes live as long as the program.
     JSONBytes.append(
@@ -23,6 +27,7 @@ package struct JSONWriter: Sendable {
   }
 
   /// Appends bytes as they are.
+  @inlinable
   package mutating func raw(_ run: [UInt8]) {
     bytes += run
   }
@@ -33,6 +38,7 @@ package struct JSONWriter: Sendable {
   }
 
   /// Appends one byte as it is.
+  @inlinable
   package mutating func raw(byte: UInt8) {
     bytes.append(byte)
   }
@@ -45,6 +51,7 @@ package struct JSONWriter: Sendable {
   }
 
   /// Appends valid UTF-8 as a string with its quotes and escapes.
+  @inlinable
   package mutating func string(utf8 text: Span<UInt8>) {
     bytes.append(0x22)
     var start = 0
@@ -58,7 +65,8 @@ package struct JSONWriter: Sendable {
     bytes.append(0x22)
   }
 
-  private mutating func escape(_ byte: UInt8) {
+  @usableFromInline
+  mutating func escape(_ byte: UInt8) {
     bytes.append(0x5C)
     switch byte {
     case 0x22, 0x5C: bytes.append(byte)
@@ -72,6 +80,7 @@ package struct JSONWriter: Sendable {
   }
 
   /// Appends a decimal integer.
+  @inlinable
   package mutating func integer(_ number: Int64) {
     var rest = number.magnitude
     if number < 0 { bytes.append(UInt8(ascii: "-")) }
@@ -96,11 +105,13 @@ package struct JSONWriter: Sendable {
   }
 
   /// Appends `true` or `false`.
+  @inlinable
   package mutating func bool(_ flag: Bool) {
     raw(flag ? "true" : "false")
   }
 
   /// Appends `null`.
+  @inlinable
   package mutating func null() {
     raw("null")
   }

@@ -12,7 +12,10 @@ package import CordialValues
 package import JSON
 
 /// A whole model, checked.
-package struct Model: Sendable {
+///
+/// A class, as its entities are: they are handed to everything and never change, and a copy of a
+/// structure with so many parts would count references on every way.
+package final class Model: Sendable {
   package let name: String
   package let version: String
   /// In the order of the file; an entity's `number` is its place here, from 1.
@@ -50,7 +53,7 @@ package struct Model: Sendable {
 }
 
 /// One kind of object.
-package struct EntityDescription: Sendable {
+package final class EntityDescription: Sendable {
   /// Its place in the model, from 1.
   package let number: Int
   package let name: String

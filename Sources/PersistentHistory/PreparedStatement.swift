@@ -18,7 +18,7 @@ import GRDBSQLite
 @safe package final class PreparedStatement {
   /// Keeps the handle alive.
   private let statement: Statement
-  private let handle: OpaquePointer
+  @usableFromInline let handle: OpaquePointer
   private let sql: String
 
   /// Compiles a statement.
@@ -88,6 +88,7 @@ import GRDBSQLite
   ///
   /// - Returns: Whether there is a row.
   /// - Throws: `DatabaseError` with SQLite's code.
+  @inlinable
   package func step() throws -> Bool {
     let code = unsafe sqlite3_step(handle)
     switch code {
@@ -111,10 +112,12 @@ import GRDBSQLite
   }
 
   /// Makes the statement ready for the next time; its arguments stay.
+  @inlinable
   package func reset() {
     unsafe sqlite3_reset(handle)
   }
 
+  @inlinable
   package func isNull(_ column: Int32) -> Bool {
     unsafe sqlite3_column_type(handle, column) == SQLITE_NULL
   }
@@ -124,6 +127,7 @@ import GRDBSQLite
     unsafe sqlite3_column_type(handle, column)
   }
 
+  @inlinable
   package func integer(_ column: Int32) -> Int64 {
     unsafe sqlite3_column_int64(handle, column)
   }
@@ -132,6 +136,7 @@ import GRDBSQLite
     isNull(column) ? nil : integer(column)
   }
 
+  @inlinable
   package func double(_ column: Int32) -> Double {
     unsafe sqlite3_column_double(handle, column)
   }
@@ -154,6 +159,7 @@ import GRDBSQLite
   }
 
   /// Lends the bytes of a text or blob for the time of a call.
+  @inlinable
   package func withBytes<Result>(_ column: Int32, _ body: (Span<UInt8>) -> Result) -> Result {
     // SQLite keeps the bytes until the next step or reset, which the closure cannot cause.
     let start = unsafe sqlite3_column_blob(handle, column)
@@ -167,7 +173,8 @@ import GRDBSQLite
     unsafe body(handle)
   }
 
-  private func failure(_ code: Int32) -> DatabaseError {
+  @usableFromInline
+  func failure(_ code: Int32) -> DatabaseError {
     let message = unsafe String(cString: sqlite3_errmsg(sqlite3_db_handle(handle)))
     return DatabaseError(resultCode: ResultCode(rawValue: code), message: message, sql: sql)
   }

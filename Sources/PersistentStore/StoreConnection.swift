@@ -30,6 +30,8 @@ enum StoreConnection {
     configuration.busyMode = .timeout(busySecondsMax)
     configuration.journalMode = role == .writer ? .wal : .default
     configuration.foreignKeysEnabled = false
+    // A reader compiles statements in the middle of its own read transaction.
+    configuration.allowsUnsafeTransactions = true
     configuration.prepareDatabase { db in
       db.add(function: fold)
       db.add(collation: localized)

@@ -2,7 +2,9 @@ import CordialValues
 package import ObjectModel
 
 /// A compiled fetch: its SQL, and which changes can alter what it answers.
-package struct FetchPlan: Sendable {
+///
+/// A class, since it is cached and handed around while rows are written.
+package final class FetchPlan: Sendable {
   package let request: FetchRequest
   package let entity: EntityDescription
   /// The IDs in order, windowed: one column.
@@ -25,4 +27,32 @@ package struct FetchPlan: Sendable {
   package let related: [Int: Set<String>]
   /// The names of the answered values that read something behind a key path.
   package let relatedNames: Set<String>
+
+  init(
+    request: FetchRequest,
+    entity: EntityDescription,
+    idsSQL: String,
+    rowsSQL: String,
+    rowSQL: String,
+    countSQL: String,
+    values: [AttributeValue],
+    encoder: ObjectEncoder,
+    membership: Set<String>,
+    valueNames: [String: Set<String>],
+    related: [Int: Set<String>],
+    relatedNames: Set<String>
+  ) {
+    self.request = request
+    self.entity = entity
+    self.idsSQL = idsSQL
+    self.rowsSQL = rowsSQL
+    self.rowSQL = rowSQL
+    self.countSQL = countSQL
+    self.values = values
+    self.encoder = encoder
+    self.membership = membership
+    self.valueNames = valueNames
+    self.related = related
+    self.relatedNames = relatedNames
+  }
 }

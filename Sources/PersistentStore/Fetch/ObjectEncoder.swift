@@ -150,9 +150,9 @@ struct ObjectEncoder: Sendable {
     writer.integer(row.integer(offset + 1))
     writer.raw(",\"values\":{")
     var column = firstColumn + offset
-    for selected in columns {
-      writer.raw(selected.head)
-      selected.form.write(row, column, to: &writer)
+    for index in columns.indices {
+      writer.raw(columns[index].head)
+      columns[index].form.write(row, column, to: &writer)
       column += 1
     }
     writer.raw("}}")
