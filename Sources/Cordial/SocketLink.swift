@@ -24,7 +24,7 @@ package final class SocketLink: ClientLink, ByteChannelOwner {
   }
 
   package func send(_ bytes: [UInt8]) {
-    channel.withLock { $0 }?.write(bytes)
+    channel.withLock { $0 }?.write([bytes])
   }
 
   package func close() {

@@ -160,8 +160,8 @@ private final class InProcessLink: ClientLink, ByteSink {
 
   var isWritable: Bool { true }
 
-  func write(_ bytes: [UInt8]) {
-    client.received(bytes.span)
+  func write(_ pieces: [[UInt8]]) {
+    for piece in pieces { client.received(piece.span) }
   }
 
   func close(exitCode: Int32) {

@@ -75,8 +75,8 @@ private final class ChannelSink: ByteSink {
 
   var isWritable: Bool { channel.isWritable }
 
-  func write(_ bytes: [UInt8]) {
-    channel.write(bytes)
+  func write(_ pieces: [[UInt8]]) {
+    channel.write(pieces)
   }
 
   func close(exitCode: Int32) {

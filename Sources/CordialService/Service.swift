@@ -113,7 +113,7 @@ package actor Service {
         max: limits.connectionsMax,
         "There are too many connections"
       )
-      sink.write(Framing.line.frame(MessageWriter.error(.null, error)))
+      sink.write([Framing.line.frame(MessageWriter.error(.null, error))])
       sink.close(exitCode: 1)
       return nil
     }

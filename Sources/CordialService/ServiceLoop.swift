@@ -15,8 +15,8 @@ package protocol ByteSink: AnyObject, Sendable {
   /// Whether the peer takes more: when not, what can wait should.
   var isWritable: Bool { get }
 
-  /// Sends bytes, after those that were sent before.
-  func write(_ bytes: [UInt8])
+  /// Sends pieces of bytes as one, after those that were sent before.
+  func write(_ pieces: [[UInt8]])
 
   /// Ends the connection after everything was sent.
   ///

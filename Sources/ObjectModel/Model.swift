@@ -67,6 +67,9 @@ package final class EntityDescription: Sendable {
   /// What is indexed for search, nil for nothing.
   package let spotlight: SpotlightDescription?
 
+  /// What stands in front of the number in a reference to one of its objects: `"Group/p`.
+  package let referencePrefix: [UInt8]
+
   private let properties: [String: PropertyDescription]
 
   package init(
@@ -81,6 +84,7 @@ package final class EntityDescription: Sendable {
   ) {
     self.number = number
     self.name = name
+    referencePrefix = Array("\"\(name)/p".utf8)
     self.identity = identity.flatMap { name in attributes.first { $0.name == name } }
     self.attributes = attributes
     self.relationships = relationships

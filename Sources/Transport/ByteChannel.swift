@@ -46,9 +46,9 @@ package final class ByteChannel: Sendable {
   /// How many bytes the peer has taken.
   var bytesWritten: Int { counters.withLock { $0.written } }
 
-  /// Sends bytes, after those that were sent before.
-  package func write(_ bytes: [UInt8]) {
-    let count = bytes.count
+  /// Sends pieces of bytes as one, after those that were sent before.
+  package func write(_ pieces: [[UInt8]]) {
+    let count = pieces.reduce(0) { $0 + $1.count }
     let pauses = counters.withLock { counters in
       counters.waiting += count
       guard counters.waiting > Self.waitingBytesMax, !counters.isPaused else { return false }
@@ -56,8 +56,11 @@ package final class ByteChannel: Sendable {
       return true
     }
     if pauses { setReading(false) }
-    let buffer = channel.allocator.buffer(bytes: bytes)
-    channel.writeAndFlush(buffer).whenComplete { _ in self.wrote(count) }
+    for piece in pieces.dropLast() {
+      channel.write(channel.allocator.buffer(bytes: piece), promise: nil)
+    }
+    channel.writeAndFlush(channel.allocator.buffer(bytes: pieces.last ?? []))
+      .whenComplete { _ in self.wrote(count) }
   }
 
   private func wrote(_ count: Int) {

@@ -76,7 +76,7 @@ struct FetchCompiler {
       rowSQL: "SELECT \(columns) FROM \(table) t\(joins.sql) WHERE t.\"_id\" = ?",
       countSQL: "SELECT count(*) FROM \(table) t\(membershipJoins) WHERE \(condition.sql)",
       values: condition.values,
-      encoder: ObjectEncoder(entity: entity, columns: selected.map(\.column)),
+      encoder: ObjectEncoder(entity: entity, columns: selected.map(\.column), model: model),
       membership: membership,
       valueNames: valueNames,
       related: related,
@@ -201,7 +201,7 @@ struct FetchCompiler {
       selecting = selection.name
       let (sql, form) = try expression(selection)
       columns.append(
-        (sql, SelectedColumn(name: selection.name, form: form, isFirst: columns.isEmpty))
+        (sql, SelectedColumn(name: selection.name, form: form))
       )
     }
     return columns

@@ -4,6 +4,9 @@ import ObjectModel
 import PersistentHistory
 
 /// How the value of one column becomes JSON.
+///
+/// It holds no reference: one is looked at for each value of each row, and counting references
+/// would cost more than the look.
 enum ColumnForm: Sendable {
   case integer
   case boolean
@@ -13,10 +16,10 @@ enum ColumnForm: Sendable {
   case binary
   /// A JSON text, already checked when it was stored.
   case json
-  /// A to-one to an entity of the store's numbers: `"Group/p` stands in front of it.
-  case object(prefix: [UInt8])
+  /// A to-one to an entity of the store's numbers, by the number of that entity.
+  case object(entity: Int)
   /// A to-one to an entity with an identity attribute, whose value the column holds.
-  case identity(entity: EntityDescription)
+  case identity(entity: Int)
 
   init(_ type: AttributeType) {
     switch type {
@@ -33,12 +36,16 @@ enum ColumnForm: Sendable {
   /// The form of a reference to an object of that entity.
   init(referenceTo entity: EntityDescription) {
     self =
-      entity.identity == nil
-      ? .object(prefix: Array("\"\(entity.name)/p".utf8)) : .identity(entity: entity)
+      entity.identity == nil ? .object(entity: entity.number) : .identity(entity: entity.number)
   }
 
   /// Writes the value of a column, or of its absence.
-  func write(_ row: PreparedStatement, _ column: Int32, to writer: inout JSONWriter) {
+  func write(
+    _ row: PreparedStatement,
+    _ column: Int32,
+    in model: Model,
+    to writer: inout JSONWriter
+  ) {
     if row.isNull(column) { return writer.null() }
     switch self {
     case .integer: writer.integer(row.integer(column))
@@ -48,12 +55,12 @@ enum ColumnForm: Sendable {
     case .string: row.withBytes(column) { Self.write(text: $0, to: &writer) }
     case .binary: writer.string(Base64Text.encode(row.blob(column)))
     case .json: Self.write(json: row.text(column), to: &writer)
-    case .object(let prefix):
-      writer.raw(prefix)
+    case .object(let entity):
+      writer.raw(model.entity(entity).referencePrefix)
       writer.integer(row.integer(column))
       writer.raw("\"")
     case .identity(let entity):
-      writer.string(Self.identityText(of: entity, row, column))
+      writer.string(Self.identityText(of: model.entity(entity), row, column))
     }
   }
 
@@ -114,16 +121,10 @@ enum UTF8Check {
   }
 }
 
-/// One value of an answered object: where it comes from in the row and under which name it goes.
+/// One value of an answered object: the name under which it goes, and where it comes from.
 struct SelectedColumn: Sendable {
-  /// `,"title":`, the first without its comma.
-  let head: [UInt8]
+  let name: String
   let form: ColumnForm
-
-  init(name: String, form: ColumnForm, isFirst: Bool) {
-    head = Array(((isFirst ? "" : ",") + JSONValue.string(name).text + ":").utf8)
-    self.form = form
-  }
 }
 
 /// Writes rows as objects of the wire.
@@ -132,40 +133,56 @@ struct SelectedColumn: Sendable {
 /// identity attribute, that; then the selected ones.
 struct ObjectEncoder: Sendable {
   let entity: EntityDescription
-  let columns: [SelectedColumn]
+  private let model: Model
+  private let forms: [ColumnForm]
+  /// `"title":`, `,"done":` and so on, one behind the other.
+  private let heads: [UInt8]
+  /// Where each head ends.
+  private let headEnds: [Int]
   private let prefix: [UInt8]
   private let firstColumn: Int32
 
-  init(entity: EntityDescription, columns: [SelectedColumn]) {
+  init(entity: EntityDescription, columns: [SelectedColumn], model: Model) {
     self.entity = entity
-    self.columns = columns
+    self.model = model
+    forms = columns.map(\.form)
+    var heads: [UInt8] = []
+    var ends: [Int] = []
+    for column in columns {
+      heads += ((heads.isEmpty ? "" : ",") + JSONValue.string(column.name).text + ":").utf8
+      ends.append(heads.count)
+    }
+    self.heads = heads
+    headEnds = ends
     prefix = Array("{\"id\":\"\(entity.name)/p".utf8)
     firstColumn = entity.identity == nil ? 2 : 3
   }
 
   /// `{"id":…,"version":…,"values":{…}}` of the current row.
-  func write(_ row: PreparedStatement, offset: Int32 = 0, to writer: inout JSONWriter) {
-    writeID(row, offset: offset, to: &writer)
+  func write(_ row: PreparedStatement, to writer: inout JSONWriter) {
+    writeID(row, to: &writer)
     writer.raw(",\"version\":")
-    writer.integer(row.integer(offset + 1))
+    writer.integer(row.integer(1))
     writer.raw(",\"values\":{")
-    var column = firstColumn + offset
-    for index in columns.indices {
-      writer.raw(columns[index].head)
-      columns[index].form.write(row, column, to: &writer)
-      column += 1
+    let heads = heads.span
+    var start = 0
+    for index in forms.indices {
+      let end = headEnds[index]
+      JSONBytes.append(heads.extracting(start..<end), to: &writer.bytes)
+      forms[index].write(row, firstColumn + Int32(index), in: model, to: &writer)
+      start = end
     }
     writer.raw("}}")
   }
 
-  private func writeID(_ row: PreparedStatement, offset: Int32, to writer: inout JSONWriter) {
+  private func writeID(_ row: PreparedStatement, to writer: inout JSONWriter) {
     guard entity.identity == nil else {
       writer.raw("{\"id\":")
-      writer.string(ColumnForm.identityText(of: entity, row, offset + 2))
+      writer.string(ColumnForm.identityText(of: entity, row, 2))
       return
     }
     writer.raw(prefix)
-    writer.integer(row.integer(offset))
+    writer.integer(row.integer(0))
     writer.raw("\"")
   }
 }

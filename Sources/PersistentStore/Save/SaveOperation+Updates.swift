@@ -195,7 +195,7 @@ extension SaveOperation {
     row.bind(key.object, at: 1)
     guard try row.step() else { return .null }
     var writer = JSONWriter()
-    WireValue.form(of: property, table.entity, model).write(row, 0, to: &writer)
+    WireValue.form(of: property, table.entity, model).write(row, 0, in: model, to: &writer)
     return try JSONParser.parse(writer.bytes.span)
   }
 }

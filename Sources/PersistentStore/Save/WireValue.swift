@@ -32,7 +32,7 @@ package enum WireValue {
     switch entity.property(named: property) {
     case .attribute(let attribute): ColumnForm(attribute.type)
     case .relationship(let relationship):
-      .object(prefix: Array("\"\(model.entity(relationship.destination).name)/p".utf8))
+      ColumnForm.object(entity: relationship.destination)
     case nil: .string
     }
   }
