@@ -18,12 +18,9 @@ import Synchronization
 
 /// An opened store: one writer, some readers, each on a queue of its own.
 package final class PersistentStore: Sendable {
-  package let model: Model
   package let container: StoreContainer
   package let isReadOnly: Bool
-  /// Names the store for as long as it exists, also after a restore.
-  package let identifier: String
-  package let generation: UInt32
+  private let facts: StoreMaker.Facts
   private let environment: StoreEnvironment
   private let role: StoreConnection.Role
   private let writer: WriterQueue?
@@ -62,14 +59,11 @@ package final class PersistentStore: Sendable {
       role = needsImmutable ? .immutableReader : .reader
       if needsImmutable { try Self.checkImmutable(container) }
       let facts = try StoreMaker.read(at: container.storePath, role: role, asked: model)
-      self.model = facts.model
-      generation = facts.generation
-      identifier = facts.identifier
+      self.facts = facts
       readers = ReaderPool(
         path: container.storePath,
         role: role,
-        model: facts.model,
-        generation: facts.generation
+        facts: facts
       )
       if isReadOnly {
         writer = nil
@@ -78,8 +72,7 @@ package final class PersistentStore: Sendable {
         writer = WriterQueue(
           try StoreWriter(
             path: container.storePath,
-            model: facts.model,
-            generation: facts.generation,
+            facts: facts,
             environment: environment
           )
         )
@@ -89,11 +82,16 @@ package final class PersistentStore: Sendable {
     }
   }
 
+  package var model: Model { facts.model }
+  /// Names the store for as long as it exists, also after a restore.
+  package var identifier: String { facts.identifier }
+  package var generation: UInt32 { facts.generation }
+
   private static func missing(_ container: StoreContainer) -> StoreError {
     StoreError(
       .cannotOpen,
       "There is no store at \(container.path)",
-      hint: "Make one by giving its model: --model FILE"
+      hint: "Make one from a model: cordial init \(container.path) --model FILE"
     )
   }
 
@@ -129,8 +127,7 @@ package final class PersistentStore: Sendable {
     try StoreReader(
       path: container.storePath,
       role: role,
-      model: model,
-      generation: generation
+      facts: facts
     )
   }
 
@@ -299,14 +296,12 @@ private final class ReaderPool: Sendable {
   private let state = Mutex(State())
   private let path: String
   private let role: StoreConnection.Role
-  private let model: Model
-  private let generation: UInt32
+  private let facts: StoreMaker.Facts
 
-  init(path: String, role: StoreConnection.Role, model: Model, generation: UInt32) {
+  init(path: String, role: StoreConnection.Role, facts: StoreMaker.Facts) {
     self.path = path
     self.role = role
-    self.model = model
-    self.generation = generation
+    self.facts = facts
   }
 
   func read(_ body: @escaping @Sendable (Result<StoreReader, StoreError>) -> Void) {
@@ -335,7 +330,7 @@ private final class ReaderPool: Sendable {
     guard mayMake else { return nil }
     do {
       return Confined(
-        try StoreReader(path: path, role: role, model: model, generation: generation)
+        try StoreReader(path: path, role: role, facts: facts)
       )
     } catch {
       let failure = StoreError(any: error)

@@ -14,8 +14,7 @@ package struct UnsealedChanges: Error {
 /// Used by one thread at a time: the event loop that owns it, or the worker to which the pool
 /// lends it.
 package final class StoreReader {
-  package let model: Model
-  package let generation: UInt32
+  let facts: StoreMaker.Facts
   private let queue: DatabaseQueue
   private let log: HistoryLog
   private let begin: PreparedStatement
@@ -30,9 +29,9 @@ package final class StoreReader {
     let mayDangle: Bool
   }
 
-  init(path: String, role: StoreConnection.Role, model: Model, generation: UInt32) throws {
-    self.model = model
-    self.generation = generation
+  init(path: String, role: StoreConnection.Role, facts: StoreMaker.Facts) throws {
+    self.facts = facts
+    let model = facts.model
     let queue = try StoreConnection.open(path, role)
     self.queue = queue
     (log, begin, commit) = try queue.unsafeRead { db in
@@ -42,6 +41,9 @@ package final class StoreReader {
       )
     }
   }
+
+  package var model: Model { facts.model }
+  package var generation: UInt32 { facts.generation }
 
   /// Reads in one read transaction, so that everything in it is of one commit.
   ///
@@ -184,7 +186,7 @@ package struct StoreSnapshot {
   /// - Returns: Its key; nil for an identity value that no object has.
   /// - Throws: `invalidIdentifier` or `unknownEntity`.
   package func resolve(_ text: String) throws -> ObjectKey? {
-    try IdentityResolver.resolve(text, model: model, statement: statement)
+    try IdentityResolver.resolve(text, facts: reader.facts, statement: statement)
   }
 
   /// The wrapped ID of an object; of one that is gone, with an identity attribute, its number form.
@@ -412,13 +414,13 @@ enum IdentityResolver {
   /// The object that a wrapped ID names; nil for an identity value that no object has.
   static func resolve(
     _ text: String,
-    model: Model,
+    facts: StoreMaker.Facts,
     statement: (String) throws -> PreparedStatement
   ) throws -> ObjectKey? {
-    guard let id = WrappedID(text) else {
-      throw StoreError.invalidIdentifier(text, "it is malformed")
+    guard let id = WrappedID(text, store: facts.identifier) else {
+      throw StoreError.invalidIdentifier(text, "it is malformed, or of another store")
     }
-    return try resolve(id, model: model, statement: statement)
+    return try resolve(id, model: facts.model, statement: statement)
   }
 
   static func resolve(

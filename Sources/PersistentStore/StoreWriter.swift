@@ -21,8 +21,7 @@ package struct StoreEnvironment: Sendable {
 /// Used on the writer's queue only.
 final class StoreWriter {
   private let queue: DatabaseQueue
-  private let model: Model
-  private let generation: UInt32
+  private let facts: StoreMaker.Facts
   private let environment: StoreEnvironment
   private let log: HistoryLog
   private let history: HistoryWriter
@@ -60,9 +59,9 @@ final class StoreWriter {
     }
   }
 
-  init(path: String, model: Model, generation: UInt32, environment: StoreEnvironment) throws {
-    self.model = model
-    self.generation = generation
+  init(path: String, facts: StoreMaker.Facts, environment: StoreEnvironment) throws {
+    self.facts = facts
+    let model = facts.model
     self.environment = environment
     let queue = try StoreConnection.open(path, .writer)
     self.queue = queue
@@ -137,7 +136,7 @@ final class StoreWriter {
     if let repeated = try answerToRepetition(request) { return .success(repeated) }
     try statements.savepoint.run()
     do {
-      var operation = SaveOperation(model: model, tables: tables, db: db, request: request)
+      var operation = SaveOperation(facts: facts, tables: tables, db: db, request: request)
       let result = try operation.perform()
       let stamp = CommitStamp(
         time: environment.now(),
@@ -206,7 +205,7 @@ final class StoreWriter {
     row.bind(client, at: 1)
     guard try row.step() else { return nil }
     let token = StoreToken(
-      generation: generation,
+      generation: facts.generation,
       number: row.integer(0),
       mark: UInt32(truncatingIfNeeded: row.integer(1))
     )
@@ -214,7 +213,7 @@ final class StoreWriter {
   }
 
   private func token(_ head: HistoryHead) -> StoreToken {
-    StoreToken(generation: generation, number: head.number, mark: head.mark)
+    StoreToken(generation: facts.generation, number: head.number, mark: head.mark)
   }
 
   /// `synchronous` cannot change inside a transaction, so a group is as durable as its strictest.

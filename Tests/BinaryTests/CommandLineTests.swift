@@ -144,6 +144,20 @@ import Testing
     #expect(outcome.code == 0, "\(outcome.errors)")
   }
 
+  // Evidence: P-030
+  @Test func `an ID may be a URI of this store, and of no other`() throws {
+    let scene = try Scene()
+    let store = try scene.store()
+    _ = try scene.run(["save", store], input: #"{"insert":[{"entity":"Group"}]}"#)
+    let status = try scene.run(["call", store, "status"]).lines.at(0)
+    let id = try #require(status["store"]?["id"]?.string)
+    let got = try scene.run(["get", store, "cordial://\(id)/Group/p1"])
+    #expect(try got.lines.map { $0["id"] } == ["Group/p1"])
+    let other = try scene.run(["get", store, "cordial://1\(id)/Group/p1"])
+    #expect(other.code == 1)
+    #expect(other.errors.contains("another store"))
+  }
+
   // Evidence: P-101
   @Test func `an error answer ends with 1`() throws {
     let scene = try Scene()

@@ -9,7 +9,7 @@ import PersistentHistory
 /// The order is the protocol's: inserts, updates, deletes, each in the order given; then delete
 /// rules, then validation. Every problem is collected; any makes the caller roll back.
 struct SaveOperation {
-  let model: Model
+  let facts: StoreMaker.Facts
   let tables: [EntityTable]
   let db: Database
   let request: SaveRequest
@@ -38,8 +38,8 @@ struct SaveOperation {
   /// How many problems are told at most; more say nothing new.
   private static let problemsMax = 1000
 
-  init(model: Model, tables: [EntityTable], db: Database, request: SaveRequest) {
-    self.model = model
+  init(facts: StoreMaker.Facts, tables: [EntityTable], db: Database, request: SaveRequest) {
+    self.facts = facts
     self.tables = tables
     self.db = db
     self.request = request
@@ -75,6 +75,8 @@ struct SaveOperation {
     try throwProblems()
     return (writer.bytes, removed.count, removed.ids)
   }
+
+  var model: Model { facts.model }
 
   func table(_ key: ObjectKey) -> EntityTable { tables[key.entity - 1] }
 
@@ -200,8 +202,8 @@ struct SaveOperation {
   /// The object that an ID in this save names: an insert of it, or one of the store.
   func resolve(_ text: String) throws -> ObjectKey? {
     if let key = temporary[text] { return key }
-    guard let id = WrappedID(text) else {
-      throw StoreError.invalidIdentifier(text, "it is malformed")
+    guard let id = WrappedID(text, store: facts.identifier) else {
+      throw StoreError.invalidIdentifier(text, "it is malformed, or of another store")
     }
     if case .temporary = id.key {
       throw StoreError.invalidIdentifier(text, "no insert of this save has it")

@@ -7,7 +7,7 @@ import PersistentHistory
 /// Makes a store's file and reads what it says of itself.
 enum StoreMaker {
   /// What a store says of itself.
-  struct Facts {
+  struct Facts: Sendable {
     let model: Model
     let generation: UInt32
     let identifier: String
