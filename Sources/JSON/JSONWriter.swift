@@ -83,18 +83,20 @@ package struct JSONWriter: Sendable {
   @inlinable
   package mutating func integer(_ number: Int64) {
     var rest = number.magnitude
-    if number < 0 { bytes.append(UInt8(ascii: "-")) }
-    if rest < 10 {
-      bytes.append(UInt8(truncatingIfNeeded: rest) &+ 0x30)
-      return
-    }
-    let start = bytes.count
-    while rest > 0 {
+    // The longest has a sign and 19 digits; they are made from the last to the first.
+    var digits = InlineArray<20, UInt8>(repeating: 0)
+    var start = 20
+    repeat {
       let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-      bytes.append(UInt8(truncatingIfNeeded: digit) &+ 0x30)
+      start &-= 1
+      digits[start] = UInt8(truncatingIfNeeded: digit) &+ 0x30
       rest = quotient
+    } while rest > 0
+    if number < 0 {
+      start &-= 1
+      digits[start] = UInt8(ascii: "-")
     }
-    bytes[start...].reverse()
+    JSONBytes.append(digits.span.extracting(start..<20), to: &bytes)
   }
 
   /// Appends the shortest decimal that reads back as this number; not a number and the infinities,

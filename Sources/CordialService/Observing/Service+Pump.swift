@@ -33,7 +33,7 @@ extension Service {
     }
   }
 
-  private static let indexPauseMilliseconds = 5
+  private static let indexPauseMilliseconds = 20
 
   /// Moves a connection on, if it has something to hear and its peer takes it.
   func pump(_ session: Session) {
