@@ -1,6 +1,6 @@
 package import GRDB
 package import JSON
-import ObjectModel
+package import ObjectModel
 
 /// Why the store did not do what it was asked.
 package struct StoreError: Error, Sendable {
@@ -98,7 +98,8 @@ extension StoreError {
     text.utf8.count <= 200 ? text : String(text.prefix(100)) + "…"
   }
 
-  static func unknownEntity(_ sent: String, in model: Model) -> StoreError {
+  /// The error of a name that no entity of a model has.
+  package static func unknownEntity(_ sent: String, in model: Model) -> StoreError {
     let name = short(sent)
     return StoreError(
       .unknownEntity,

@@ -26,21 +26,7 @@ private struct HistoryAnswer {
   let snapshot: StoreSnapshot
 
   func write(since: StoreToken?, to writer: inout JSONWriter) throws {
-    var entities: Set<Int>?
-    if let names = call.entities {
-      entities = Set(
-        try names.map { name in
-          guard let entity = snapshot.model.entity(named: name) else {
-            throw RPCError(
-              code: ErrorName.unknownEntity.code,
-              message: "The model has no entity \(name)",
-              data: ["code": "unknownEntity"]
-            )
-          }
-          return entity.number
-        }
-      )
-    }
+    let entities = try call.entities.map { try EntityNames.numbers($0, in: snapshot.model) }
     let start = try since.map { try snapshot.position(of: $0) } ?? snapshot.oldest().number
     let transactions = try snapshot.log.transactions(
       after: start,

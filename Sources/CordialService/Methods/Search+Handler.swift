@@ -20,20 +20,7 @@ extension Service {
         "A query is at most \(limits.queryBytesMax) bytes long"
       )
     }
-    let entities = try call.entities.map { names in
-      Set(
-        try names.map { name in
-          guard let entity = store.model.entity(named: name) else {
-            throw RPCError(
-              code: ErrorName.unknownEntity.code,
-              message: "The model has no entity \(name)",
-              data: ["code": "unknownEntity"]
-            )
-          }
-          return entity.number
-        }
-      )
-    }
+    let entities = try call.entities.map { try EntityNames.numbers($0, in: store.model) }
     let began = facts.clock()
     let wanted = SearchRequest(
       query: call.query,
