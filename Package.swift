@@ -64,6 +64,7 @@ let package = Package(
         "CPosix",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "DequeModule", package: "swift-collections"),
       ]
     ),
 

@@ -151,6 +151,9 @@ package struct Params: Sendable {
 
   private static let taken: [String] = ["workDoneToken", "partialResultToken", "_meta"]
 
+  /// How many there are.
+  package var count: Int { json.members?.count ?? 0 }
+
   package subscript(name: String) -> JSONValue? { json[name] }
   package func string(_ name: String) -> String? { json[name]?.string }
   package func bool(_ name: String) -> Bool { json[name]?.bool ?? false }

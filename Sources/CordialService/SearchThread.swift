@@ -8,7 +8,7 @@ import Synchronization
 /// The thread on which searches run, with a connection to the index and one to the store.
 final class SearchThread: Sendable {
   enum Outcome: Sendable {
-    case answer([UInt8])
+    case answer(MessageBytes)
     case failure(RPCError)
     /// A foreign client wrote what has to be sealed first.
     case unsealed
@@ -31,7 +31,7 @@ final class SearchThread: Sendable {
   }
 
   func search(
-    _ body: @escaping @Sendable (IndexSearcher, StoreReader) throws -> [UInt8],
+    _ body: @escaping @Sendable (IndexSearcher, StoreReader) throws -> MessageBytes,
     completion: @escaping @Sendable (Outcome) -> Void
   ) {
     queue.async {

@@ -184,10 +184,8 @@ package actor Service {
   }
 
   private func reject(_ error: RPCError, _ session: Session) {
-    let message = MessageWriter.error(.null, error)
-    for ready in session.answers.insert(message, inOrder: session.answersInOrder) {
-      session.send(ready)
-    }
+    let message = MessageBytes(MessageWriter.error(.null, error))
+    session.answers.insert(message, inOrder: session.answersInOrder) { session.send($0) }
   }
 
   // MARK: Messages
@@ -197,13 +195,9 @@ package actor Service {
     let admission = session.lifecycle.admit(message, framing: session.connection.framing)
     switch (admission, message) {
     case (.dispatch, .request(let id, let method, let params)):
-      let serial = takeSerial(session)
-      session.answers.take(for: serial)
-      dispatch(id, method, params, serial, session)
+      dispatch(id, method, params, at: session.answers.take(), session)
     case (.reject(let error), .request(let id, _, _)):
-      let serial = takeSerial(session)
-      session.answers.take(for: serial)
-      answer(MessageWriter.error(id, error), serial, session)
+      answer(MessageWriter.error(id, error), at: session.answers.take(), session)
     case (.dispatch, .notification(let method, let params)):
       notified(method, params, session)
     case (.exit(let code), _):
@@ -216,34 +210,27 @@ package actor Service {
   }
 
   private func handle(_ batch: [BatchElement], _ session: Session) {
-    var parts: [[UInt8]] = []
-    var requests: [(serial: Int, id: RequestID, method: String, params: JSONValue)] = []
+    var parts: [MessageBytes] = []
+    var requests: [(id: RequestID, method: String, params: JSONValue)] = []
     var rest: [Message] = []
     for element in batch {
       switch element {
-      case .invalid(let error): parts.append(MessageWriter.error(.null, error))
+      case .invalid(let error): parts.append(MessageBytes(MessageWriter.error(.null, error)))
       case .message(.request(let id, let method, let params)):
         let message = Message.request(id: id, method: method, params: params)
         switch session.lifecycle.admit(message, framing: session.connection.framing) {
-        case .reject(let error): parts.append(MessageWriter.error(id, error))
-        default: requests.append((takeSerial(session), id, method, params))
+        case .reject(let error): parts.append(MessageBytes(MessageWriter.error(id, error)))
+        default: requests.append((id, method, params))
         }
       case .message(let message): rest.append(message)
       }
     }
-    session.answers.take(for: requests.map(\.serial), parts: parts, isBatch: true)
+    let place = session.answers.take(for: requests.count, parts: parts, isBatch: true)
     for message in rest { handle(message, session) }
-    if requests.isEmpty {
-      for ready in session.answers.readyNow(inOrder: session.answersInOrder) { session.send(ready) }
-    }
+    session.answers.sendReady(place, inOrder: session.answersInOrder) { session.send($0) }
     for request in requests {
-      dispatch(request.id, request.method, request.params, request.serial, session)
+      dispatch(request.id, request.method, request.params, at: place, session)
     }
-  }
-
-  private func takeSerial(_ session: Session) -> Int {
-    session.nextSerial += 1
-    return session.nextSerial
   }
 
   private func notified(_ method: String, _ params: JSONValue, _ session: Session) {
@@ -251,14 +238,14 @@ package actor Service {
       let request = session.queue.cancel(id)
     else { return }
     let error = RPCError(.requestCancelled, "The request was cancelled before it began")
-    answer(MessageWriter.error(id, error), request.serial, session)
+    answer(MessageWriter.error(id, error), at: request.place, session)
   }
 
   private func dispatch(
     _ id: RequestID,
     _ name: String,
     _ params: JSONValue,
-    _ serial: Int,
+    at place: Int,
     _ session: Session
   ) {
     guard let method = MethodTable.method(named: name), method.isRequest else {
@@ -267,7 +254,7 @@ package actor Service {
         "There is no method \(name.prefix(100))",
         data: ["hint": "rpc.discover lists them"]
       )
-      return answer(MessageWriter.error(id, error), serial, session)
+      return answer(MessageWriter.error(id, error), at: place, session)
     }
     guard session.queue.count < limits.inFlightMax else {
       let error = Limits.exceeded(
@@ -275,10 +262,18 @@ package actor Service {
         max: limits.inFlightMax,
         "Too many requests of this connection are under way"
       )
-      return answer(MessageWriter.error(id, error), serial, session)
+      return answer(MessageWriter.error(id, error), at: place, session)
     }
+    session.nextSerial += 1
     session.queue.add(
-      Request(session: session.number, serial: serial, id: id, method: method, params: params)
+      Request(
+        session: session.number,
+        serial: session.nextSerial,
+        place: place,
+        id: id,
+        method: method,
+        params: params
+      )
     )
     startRequests(session)
   }
@@ -287,7 +282,7 @@ package actor Service {
     // A peer that does not read what it asked for waits with the rest of it.
     while session.sink.isWritable, let request = session.queue.next() {
       do {
-        guard let handler = Self.handlers[request.method.name] else {
+        guard let handler = Self.handlers[ObjectIdentifier(request.method)] else {
           throw RPCError(.methodNotFound, "There is no method \(request.method.name)")
         }
         try handler(self, session, request)
@@ -300,13 +295,13 @@ package actor Service {
   // MARK: Answers
 
   /// Ends a request with the whole message that answers it, or with an error.
-  func finish(_ request: Request, _ outcome: Result<[UInt8], RPCError>) {
+  func finish(_ request: Request, _ outcome: Result<MessageBytes, RPCError>) {
     guard let session = sessions[request.session] else { return }
     session.queue.finish(request.serial)
     switch outcome {
-    case .success(let message): answer(message, request.serial, session)
+    case .success(let message): answer(message, at: request.place, session)
     case .failure(let error):
-      answer(MessageWriter.error(request.id, error), request.serial, session)
+      answer(MessageWriter.error(request.id, error), at: request.place, session)
     }
     startRequests(session)
     // What had to wait for this answer, as the news of its own save, may go out now.
@@ -318,12 +313,16 @@ package actor Service {
   func finish(_ request: Request, result: JSONValue) {
     var writer = JSONWriter()
     writer.value(result)
-    finish(request, .success(MessageWriter.result(request.id, writer.bytes)))
+    finish(request, .success(MessageBytes(MessageWriter.result(request.id, writer.bytes))))
   }
 
-  private func answer(_ message: [UInt8], _ serial: Int, _ session: Session) {
-    for ready in session.answers.answer(message, to: serial, inOrder: session.answersInOrder) {
-      session.send(ready)
+  private func answer(_ error: [UInt8], at place: Int, _ session: Session) {
+    answer(MessageBytes(error), at: place, session)
+  }
+
+  private func answer(_ message: MessageBytes, at place: Int, _ session: Session) {
+    session.answers.answer(message, at: place, inOrder: session.answersInOrder) {
+      session.send($0)
     }
   }
 

@@ -60,7 +60,12 @@ extension JSONValue {
   /// The value of a member: the last one of that name, or nil where there is none.
   package subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
-    return members.last { JSONBytes.areEqual($0.name, name) }?.value
+    let count = name.utf8.count
+    for index in members.indices.reversed()
+    where members[index].name.utf8.count == count && JSONBytes.areEqual(members[index].name, name) {
+      return members[index].value
+    }
+    return nil
   }
 
   /// The text of a string value, nil for any other.

@@ -6,14 +6,52 @@
 /// The caller brings the punctuation between pieces, so that rows are written without an
 /// intermediate tree; `value(_:)` writes a tree whole.
 package struct JSONWriter: Sendable {
-  /// What was written so far.
+  /// What was written so far, or since the last cut.
   package var bytes: [UInt8] = []
+  /// What was written before the last cut.
+  private var earlier: [[UInt8]] = []
+  private var earlierCount = 0
+  /// How long a piece may become before it is cut; nil never cuts.
+  private let pieceBytes: Int?
 
-  package init() {}
+  package init() {
+    pieceBytes = nil
+  }
 
   /// A writer with room for so many bytes.
-  package init(reserving count: Int) {
+  ///
+  /// - Parameters:
+  ///   - count: The number of bytes.
+  ///   - pieceBytes: How long a piece may become before `cutIfLong()` begins another; nil keeps
+  ///     everything in `bytes`.
+  package init(reserving count: Int, pieceBytes: Int? = nil) {
+    self.pieceBytes = pieceBytes
     bytes.reserveCapacity(count)
+  }
+
+  /// The number of bytes written.
+  package var count: Int { earlierCount + bytes.count }
+
+  /// Everything that was written, in order.
+  package var pieces: [[UInt8]] { earlier + [bytes] }
+
+  /// Begins another piece when this one is long enough: growing one array by the megabyte would
+  /// copy all of it each time.
+  @inlinable
+  package mutating func cutIfLong() {
+    if bytes.count >= pieceLimit { cut() }
+  }
+
+  @usableFromInline var pieceLimit: Int { pieceBytes ?? .max }
+
+  @usableFromInline
+  mutating func cut() {
+    earlierCount += bytes.count
+    // A row that goes over the limit still fits mostly.
+    let room = bytes.count + bytes.count / 8
+    earlier.append(bytes)
+    bytes = []
+    bytes.reserveCapacity(room)
   }
 
   /// Appends text as it is: punctuation, names that need no escape, JSON made elsewhere.

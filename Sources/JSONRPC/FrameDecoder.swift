@@ -9,9 +9,22 @@ package enum Framing: String, Sendable, CaseIterable {
 
   /// The bytes of a message in this framing.
   package func frame(_ body: [UInt8]) -> [UInt8] {
+    head(of: body.count) + body + tail
+  }
+
+  /// What stands before a message of so many bytes.
+  package func head(of count: Int) -> [UInt8] {
     switch self {
-    case .line: return body + [0x0A]
-    case .header: return Array("Content-Length: \(body.count)\r\n\r\n".utf8) + body
+    case .line: []
+    case .header: Array("Content-Length: \(count)\r\n\r\n".utf8)
+    }
+  }
+
+  /// What stands behind a message.
+  package var tail: [UInt8] {
+    switch self {
+    case .line: [0x0A]
+    case .header: []
     }
   }
 }

@@ -30,6 +30,20 @@ package struct HistoryHead: Sendable, Equatable {
   }
 
   package var isSealed: Bool { lastLogged <= lastChange }
+
+  /// Where it stands in the log.
+  package var position: LogPosition { LogPosition(commit: number, lastChange: lastChange) }
+}
+
+/// A place in the log: behind a commit, and so behind its last change.
+package struct LogPosition: Sendable, Equatable {
+  package let commit: Int64
+  package let lastChange: Int64
+
+  package init(commit: Int64, lastChange: Int64) {
+    self.commit = commit
+    self.lastChange = lastChange
+  }
 }
 
 /// What a commit is told about itself.
@@ -127,6 +141,28 @@ package final class HistoryLog {
     )
   }
 
+  /// Everything that changed between two heads, taken together, if that is little enough.
+  ///
+  /// - Parameters:
+  ///   - from: The commit after which it begins, and its last change.
+  ///   - head: The newest commit, with which it ends.
+  ///   - changesMax: How many changes may be logged between the two.
+  /// - Returns: The change set; nil when there are more changes.
+  /// - Throws: `DatabaseError`.
+  /// - Complexity: Linear in the changes logged between the two.
+  package func changeSet(
+    from: LogPosition,
+    to head: HistoryHead,
+    changesMax: Int
+  ) throws -> ChangeSet? {
+    guard head.lastChange - from.lastChange <= Int64(changesMax) else { return nil }
+    var set = try authors(from: from.commit, through: head.number)
+    try eachRow(after: from.lastChange, through: head.lastChange) { row in
+      for change in row.changes(in: self.model) { set.add(change) }
+    }
+    return set
+  }
+
   /// Everything that changed after one commit and up to another, taken together.
   ///
   /// - Parameters:
@@ -176,18 +212,6 @@ package final class HistoryLog {
       return true
     }
     return reached
-  }
-
-  /// The number of changes logged after one commit and up to another.
-  ///
-  /// - Parameters:
-  ///   - from: The commit after which it begins.
-  ///   - through: The last commit of it.
-  /// - Returns: A count, pairs and versions included.
-  /// - Throws: `DatabaseError`.
-  package func changeCount(from: Int64, through: Int64) throws -> Int64 {
-    let range = try changeRange(from: from, through: through)
-    return range.upperBound - range.lowerBound
   }
 
   /// The last changes of two commits.
@@ -284,23 +308,22 @@ package final class HistoryLog {
     return transactions
   }
 
-  /// The last values of objects that were deleted in a stretch of the log.
+  /// The last values of objects that were deleted between two heads.
   ///
   /// - Parameters:
   ///   - keys: The objects.
   ///   - from: The commit after which the stretch begins.
-  ///   - through: The last commit of it.
+  ///   - head: The newest commit, with which it ends.
   /// - Returns: Values by column name in the form of the log; objects not deleted there are absent.
   /// - Throws: `DatabaseError`.
   package func tombstones(
     of keys: Set<ObjectKey>,
-    from: Int64,
-    through: Int64
+    from: LogPosition,
+    to head: HistoryHead
   ) throws -> [ObjectKey: [LoggedValue]] {
     guard !keys.isEmpty else { return [:] }
     var found: [ObjectKey: [LoggedValue]] = [:]
-    let range = try changeRange(from: from, through: through)
-    try eachRow(after: range.lowerBound, through: range.upperBound) { row in
+    try eachRow(after: from.lastChange, through: head.lastChange) { row in
       guard row.kind == .delete, keys.contains(row.key) else { return }
       found[row.key] = row.values
     }

@@ -111,6 +111,19 @@ import GRDBSQLite
     unsafe Int(sqlite3_changes(sqlite3_db_handle(handle)))
   }
 
+  /// A number that grows when the statement's connection sees that another one committed; it is up
+  /// to date after a step that read.
+  package var dataVersion: UInt32 {
+    var version: UInt32 = 0
+    unsafe sqlite3_file_control(
+      sqlite3_db_handle(handle),
+      "main",
+      SQLITE_FCNTL_DATA_VERSION,
+      &version
+    )
+    return version
+  }
+
   /// Makes the statement ready for the next time; its arguments stay.
   @inlinable
   package func reset() {

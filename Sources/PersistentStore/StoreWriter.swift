@@ -108,11 +108,12 @@ final class StoreWriter {
     try setDurability(requests.contains { $0.durability == .full }, db)
     try statements.begin.run()
     do {
-      var head = try sealedHead()
+      var (head, sealed) = try sealedHead()
+      // What was sealed stays, whatever becomes of the save behind it.
+      let isAlone = requests.count == 1 && !sealed
       var outcomes: [Result<SaveOutcome, StoreError>] = []
       for request in requests {
-        let outcome = try one(request, &head, db)
-        outcomes.append(outcome)
+        outcomes.append(try one(request, &head, db, isAlone: isAlone))
       }
       try statements.commit.run()
       known = head
@@ -125,16 +126,17 @@ final class StoreWriter {
     }
   }
 
-  /// Saves one request in a savepoint.
+  /// Saves one request, in a savepoint where its neighbours must not fail with it.
   ///
   /// - Throws: Only what makes the whole transaction fail.
   private func one(
     _ request: SaveRequest,
     _ head: inout HistoryHead,
-    _ db: Database
+    _ db: Database,
+    isAlone: Bool
   ) throws -> Result<SaveOutcome, StoreError> {
     if let repeated = try answerToRepetition(request) { return .success(repeated) }
-    try statements.savepoint.run()
+    if !isAlone { try statements.savepoint.run() }
     do {
       var operation = SaveOperation(facts: facts, tables: tables, db: db, request: request)
       let result = try operation.perform()
@@ -150,10 +152,16 @@ final class StoreWriter {
       let logged = try log.head()
       if logged.lastLogged > head.lastChange {
         try history.enter(head.number + 1, stamp)
-        head = try log.head()
+        head = HistoryHead(
+          number: head.number + 1,
+          mark: stamp.mark,
+          lastChange: logged.lastLogged,
+          lastLogged: logged.lastLogged,
+          mayDangle: logged.mayDangle || operation.leftDangling
+        )
       }
       if operation.leftDangling { try statements.dangle.run() }
-      try statements.release.run()
+      if !isAlone { try statements.release.run() }
       return .success(
         SaveOutcome(
           token: token(head),
@@ -164,7 +172,7 @@ final class StoreWriter {
       )
     } catch {
       // Without a transaction there is nothing to go on with: SQLite rolled all of it back.
-      guard db.isInsideTransaction else { throw error }
+      guard db.isInsideTransaction, !isAlone else { throw error }
       if let error = error as? DatabaseError, Self.isAboutTheWhole(error) { throw error }
       try statements.rollbackToSavepoint.run()
       try statements.release.run()
@@ -172,19 +180,18 @@ final class StoreWriter {
     }
   }
 
-  /// The head with nothing unsealed behind it.
-  private func sealedHead() throws -> HistoryHead {
-    var head = try log.head()
+  /// The head with nothing unsealed behind it, and whether something had to be sealed.
+  private func sealedHead() throws -> (HistoryHead, sealed: Bool) {
+    let head = try log.head()
     if head != known { tables.forEach { $0.invalidate() } }
-    guard !head.isSealed else { return head }
+    guard !head.isSealed else { return (head, false) }
     let stamp = CommitStamp(
       time: environment.now(),
       mark: environment.random(),
       author: HistoryWriter.externalAuthor
     )
     if try history.seal(head, stamp) { try statements.dangle.run() }
-    head = try log.head()
-    return head
+    return (try log.head(), true)
   }
 
   /// Seals what a foreign client wrote.

@@ -1,3 +1,4 @@
+import DequeModule
 import NIOCore
 import Synchronization
 
@@ -15,7 +16,7 @@ package protocol ByteChannelOwner: AnyObject, Sendable {
   func closed(_ channel: ByteChannel)
 }
 
-/// A connection to one peer.
+/// A connection to one peer; used on its loop only, but for what it tells of itself.
 package final class ByteChannel: Sendable {
   /// How many bytes may wait for a peer before it is not read any more.
   package static let waitingBytesMax = 32 << 20
@@ -23,12 +24,15 @@ package final class ByteChannel: Sendable {
   /// Tells channels of a loop apart.
   package let number: Int
   private let channel: any Channel
-  private let counters = Mutex(Counters())
+  private let state = Mutex(State())
 
-  private struct Counters {
+  private struct State {
+    /// Pieces that NIO was not given yet: it copies what it holds.
+    var backlog: Deque<[UInt8]> = []
     var waiting = 0
     var written = 0
     var isPaused = false
+    var isClosing = false
     var exitCode: Int32?
   }
 
@@ -38,37 +42,63 @@ package final class ByteChannel: Sendable {
   }
 
   /// Whether the peer takes more; when not, what can wait should.
-  package var isWritable: Bool { channel.isWritable }
+  package var isWritable: Bool {
+    channel.isWritable && state.withLock { $0.backlog.isEmpty }
+  }
 
   /// What the connection's owner said a process should exit with, nil before it was closed.
-  package var exitCode: Int32? { counters.withLock { $0.exitCode } }
+  package var exitCode: Int32? { state.withLock { $0.exitCode } }
 
   /// How many bytes the peer has taken.
-  var bytesWritten: Int { counters.withLock { $0.written } }
+  var bytesWritten: Int { state.withLock { $0.written } }
 
   /// Sends pieces of bytes as one, after those that were sent before.
   package func write(_ pieces: [[UInt8]]) {
     let count = pieces.reduce(0) { $0 + $1.count }
-    let pauses = counters.withLock { counters in
-      counters.waiting += count
-      guard counters.waiting > Self.waitingBytesMax, !counters.isPaused else { return false }
-      counters.isPaused = true
-      return true
+    let (pauses, feeds) = state.withLock { state in
+      state.waiting += count
+      let pauses = state.waiting > Self.waitingBytesMax && !state.isPaused
+      if pauses { state.isPaused = true }
+      let isAlone = pieces.count == 1 && state.backlog.isEmpty
+      if !isAlone { state.backlog.append(contentsOf: pieces.lazy.filter { !$0.isEmpty }) }
+      return (pauses, !isAlone)
     }
     if pauses { setReading(false) }
-    for piece in pieces.dropLast() {
-      channel.write(channel.allocator.buffer(bytes: piece), promise: nil)
+    if feeds {
+      feed()
+    } else if let piece = pieces.first {
+      give(piece)
+      channel.flush()
     }
-    channel.writeAndFlush(channel.allocator.buffer(bytes: pieces.last ?? []))
-      .whenComplete { _ in self.wrote(count) }
+  }
+
+  /// Gives NIO what waits, as far as the peer takes it.
+  func feed() {
+    var gave = false
+    while channel.isWritable, let piece = state.withLock({ $0.backlog.popFirst() }) {
+      give(piece)
+      gave = true
+    }
+    if gave { channel.flush() }
+    let closes = state.withLock { state in
+      guard state.isClosing, state.backlog.isEmpty else { return false }
+      state.isClosing = false
+      return true
+    }
+    if closes { closeBehindWrites() }
+  }
+
+  private func give(_ piece: [UInt8]) {
+    let count = piece.count
+    channel.write(channel.allocator.buffer(bytes: piece)).whenComplete { _ in self.wrote(count) }
   }
 
   private func wrote(_ count: Int) {
-    let resumes = counters.withLock { counters in
-      counters.waiting -= count
-      counters.written += count
-      guard counters.isPaused, counters.waiting < Self.waitingBytesMax / 2 else { return false }
-      counters.isPaused = false
+    let resumes = state.withLock { state in
+      state.waiting -= count
+      state.written += count
+      guard state.isPaused, state.waiting < Self.waitingBytesMax / 2 else { return false }
+      state.isPaused = false
       return true
     }
     if resumes { setReading(true) }
@@ -82,8 +112,16 @@ package final class ByteChannel: Sendable {
 
   /// Ends the connection after everything was sent.
   package func close(exitCode: Int32) {
-    counters.withLock { $0.exitCode = exitCode }
-    // Closing drops what is still being written, so it waits behind an empty write.
+    let isReady = state.withLock { state in
+      state.exitCode = exitCode
+      state.isClosing = !state.backlog.isEmpty
+      return !state.isClosing
+    }
+    if isReady { closeBehindWrites() }
+  }
+
+  /// Closing drops what is still being written, so it waits behind an empty write.
+  private func closeBehindWrites() {
     channel.writeAndFlush(channel.allocator.buffer(capacity: 0)).whenComplete { _ in
       self.cut()
     }
@@ -128,7 +166,8 @@ final class OwnerHandler: ChannelInboundHandler {
     watch?.cancel()
     watch = nil
     if context.channel.isWritable {
-      owner.becameWritable(channel)
+      channel.feed()
+      if channel.isWritable { owner.becameWritable(channel) }
     } else {
       watchProgress(context.eventLoop, from: channel.bytesWritten)
     }

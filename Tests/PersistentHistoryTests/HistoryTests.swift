@@ -77,7 +77,19 @@ import Testing
       #expect(try log.commit(after: 5, changesMax: 13) == 7)
       #expect(try log.commit(after: 0, changesMax: 1000) == 10)
       #expect(try log.commit(after: 10, changesMax: 1) == 10)
-      #expect(try log.changeCount(from: 2, through: 5) == 12)
+    }
+  }
+
+  @Test func `is read at once where it is short enough`() async throws {
+    try await store.save(#"{"insert":[{"entity":"Task"},{"entity":"Task"}]}"#)
+    let first = try store.snapshot { (snapshot) throws in snapshot.head.position }
+    try await store.save(#"{"insert":[{"entity":"Task"},{"entity":"Task"},{"entity":"Task"}]}"#)
+    try store.snapshot { (snapshot) throws in
+      let log = snapshot.log
+      let set = try log.changeSet(from: first, to: snapshot.head, changesMax: 3)
+      #expect(set?.changes.keys.map(\.object).sorted() == [3, 4, 5])
+      #expect(set == (try log.changeSet(from: 1, through: 2)))
+      #expect(try log.changeSet(from: first, to: snapshot.head, changesMax: 2) == nil)
     }
   }
 
@@ -162,12 +174,13 @@ import Testing
   }
 
   @Test func `tombstones are the last values`() async throws {
+    let before = try store.snapshot { (snapshot) throws in snapshot.head.position }
     try await store.save(#"{"update":[{"id":"Task/p1","values":{"title":"last"}}]}"#)
     try await store.save(#"{"delete":["Task/p1"]}"#)
     try store.snapshot { (snapshot) throws in
       let key = try #require(try snapshot.resolve("Task/p1"))
       let other = try #require(try snapshot.resolve("Task/p2"))
-      let found = try snapshot.log.tombstones(of: [key, other], from: 1, through: 3)
+      let found = try snapshot.log.tombstones(of: [key, other], from: before, to: snapshot.head)
       #expect(found.keys.map { $0 } == [key])
       #expect(found[key]?.first { $0.property == "title" }?.value == "last")
     }

@@ -22,7 +22,7 @@ enum Walls {
     "Subscriptions": ["ObjectModel", "CordialValues", "CUnicode"],
     "JSONRPC": ["JSON"],
     "CordialProtocol": ["CordialValues", "JSONRPC", "JSON"],
-    "Transport": ["CPosix", "NIOCore", "NIOPosix", "Glibc", "Synchronization"],
+    "Transport": ["CPosix", "NIOCore", "NIOPosix", "DequeModule", "Glibc", "Synchronization"],
     "CordialService": [
       "CordialValues", "JSON", "ObjectModel", "PersistentHistory", "PersistentStore", "Spotlight",
       "Subscriptions", "JSONRPC", "CordialProtocol", "Logging", "DequeModule", "Synchronization",

@@ -66,7 +66,8 @@ package struct FetchCall: Call {
     guard (ids == nil) != entity.isEmpty else {
       throw RPCError(.invalidParams, "fetch: name either ids or an entity")
     }
-    if ids != nil, let other = Self.queryOnly.first(where: { params[$0] != nil }) {
+    if ids != nil, params.count > 1, let other = Self.queryOnly.first(where: { params[$0] != nil })
+    {
       throw RPCError(.invalidParams, "fetch: \(other) does not go with ids")
     }
   }

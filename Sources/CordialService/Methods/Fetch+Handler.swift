@@ -31,14 +31,22 @@ extension Service {
   /// The short road: parse, cached statement, row to bytes, all on the loop.
   ///
   /// - Returns: nil when something has to be sealed first, which is not for the loop.
-  private func fetchOnLoop(_ call: FetchCall, _ request: Request) throws -> [UInt8]? {
+  private func fetchOnLoop(_ call: FetchCall, _ request: Request) throws -> MessageBytes? {
+    if let id = call.ids?.first, call.ids?.count == 1 {
+      var writer = JSONWriter(reserving: 1024)
+      MessageWriter.beginResult(request.id, &writer)
+      if try FetchAnswer.write(id, loopReader, to: &writer) {
+        writer.raw("}")
+        return MessageBytes(writer)
+      }
+    }
     do {
       return try loopReader.snapshot { snapshot in
         var writer = JSONWriter(reserving: 1024)
         MessageWriter.beginResult(request.id, &writer)
         try FetchAnswer.write(call, snapshot, bytesMax: limits.answerBytesMax, to: &writer)
         writer.raw("}")
-        return writer.bytes
+        return MessageBytes(writer)
       }
     } catch is UnsealedChanges {
       return nil

@@ -57,6 +57,23 @@ enum FetchAnswer {
     writer.raw("}")
   }
 
+  /// The result of a `fetch` of one object that is there.
+  ///
+  /// - Returns: Whether it was written; otherwise it takes a snapshot.
+  static func write(
+    _ id: String,
+    _ reader: StoreReader,
+    to writer: inout JSONWriter
+  ) throws -> Bool {
+    let isThere = try reader.write(id, to: &writer) { token, writer in
+      writer.raw("{\"token\":\"")
+      writer.raw(string: token)
+      writer.raw("\",\"objects\":[")
+    }
+    if isThere { writer.raw("]}") }
+    return isThere
+  }
+
   /// `"objects":[…]`, and why some are null.
   static func writeObjects(
     _ ids: [String],
@@ -90,7 +107,7 @@ enum FetchAnswer {
   }
 
   private static func checkLength(_ writer: JSONWriter, _ bytesMax: Int) throws {
-    guard writer.bytes.count > bytesMax else { return }
+    guard writer.count > bytesMax else { return }
     throw Limits.exceeded(
       "answerBytes",
       max: bytesMax,

@@ -8,24 +8,38 @@ import PersistentStore
 extension Service {
   typealias Handler = @Sendable (isolated Service, Session, Request) throws -> Void
 
-  /// One handler for each request of the method table, under its name.
-  static let handlers: [String: Handler] = [
-    InitializeCall.method.name: { try $0.initialize(try InitializeCall.read($2.params), $1, $2) },
-    ShutdownCall.method.name: { service, _, request in service.finish(request, result: nil) },
-    FetchCall.method.name: { try $0.fetch(try FetchCall.read($2.params), $2) },
-    SaveCall.method.name: { try $0.save(try SaveCall.read($2.params), $1, $2) },
-    DeleteCall.method.name: { try $0.delete(try DeleteCall.read($2.params), $1, $2) },
-    ObserveCall.method.name: { try $0.observe(try ObserveCall.read($2.params), $1, $2) },
-    UnobserveCall.method.name: { try $0.unobserve(try UnobserveCall.read($2.params), $1, $2) },
-    FlushCall.method.name: { $0.flush($1, $2) },
-    SearchCall.method.name: { try $0.search(try SearchCall.read($2.params), $2) },
-    IndexStatusCall.method.name: { service, _, request in service.indexStatus(request) },
-    IndexVerifyCall.method.name: { service, _, request in service.indexVerify(request) },
-    HistoryCall.method.name: { try $0.history(try HistoryCall.read($2.params), $2) },
-    ModelCall.method.name: { $0.finish($2, result: $0.store.model.document) },
-    StatusCall.method.name: { service, _, request in service.status(request) },
-    DiscoverCall.method.name: { $0.finish($2, result: OpenRPC.document) },
+  /// One handler for each request of the method table, under its row.
+  static let handlers: [ObjectIdentifier: Handler] = [
+    ObjectIdentifier(InitializeCall.method): {
+      try $0.initialize(try InitializeCall.read($2.params), $1, $2)
+    },
+    ObjectIdentifier(ShutdownCall.method): { service, _, request in
+      service.finish(request, result: nil)
+    },
+    ObjectIdentifier(FetchCall.method): { try $0.fetch(try FetchCall.read($2.params), $2) },
+    ObjectIdentifier(SaveCall.method): { try $0.save(try SaveCall.read($2.params), $1, $2) },
+    ObjectIdentifier(DeleteCall.method): { try $0.delete(try DeleteCall.read($2.params), $1, $2) },
+    ObjectIdentifier(ObserveCall.method): {
+      try $0.observe(try ObserveCall.read($2.params), $1, $2)
+    },
+    ObjectIdentifier(UnobserveCall.method): {
+      try $0.unobserve(try UnobserveCall.read($2.params), $1, $2)
+    },
+    ObjectIdentifier(FlushCall.method): { $0.flush($1, $2) },
+    ObjectIdentifier(SearchCall.method): { try $0.search(try SearchCall.read($2.params), $2) },
+    ObjectIdentifier(IndexStatusCall.method): { service, _, request in service.indexStatus(request)
+    },
+    ObjectIdentifier(IndexVerifyCall.method): { service, _, request in service.indexVerify(request)
+    },
+    ObjectIdentifier(HistoryCall.method): { try $0.history(try HistoryCall.read($2.params), $2) },
+    ObjectIdentifier(ModelCall.method): { $0.finish($2, result: $0.store.model.document) },
+    ObjectIdentifier(StatusCall.method): { service, _, request in service.status(request) },
+    ObjectIdentifier(DiscoverCall.method): { $0.finish($2, result: OpenRPC.document) },
   ]
+
+  /// How long a piece of a long answer is: enough for few system calls, little enough that memory
+  /// which was used before can be used again.
+  private static let pieceBytes = 1 << 18
 
   /// Reads on one of the store's threads and answers with what the body writes.
   ///
@@ -37,11 +51,11 @@ extension Service {
     _ body: @escaping @Sendable (StoreSnapshot, inout JSONWriter) throws -> Void
   ) {
     snapshot { snapshot in
-      var writer = JSONWriter(reserving: 4096)
+      var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
       MessageWriter.beginResult(request.id, &writer)
       try body(snapshot, &writer)
       writer.raw("}")
-      return writer.bytes
+      return MessageBytes(writer)
     } completion: { outcome in
       self.onLoop { service in
         service.finish(request, outcome)

@@ -49,7 +49,7 @@ extension Service {
             let verification = IndexVerification(layout: layout, snapshot: snapshot, index: index)
             writer.value(try verification.run())
             writer.raw("}")
-            return writer.bytes
+            return MessageBytes(writer)
           }
         }
       },

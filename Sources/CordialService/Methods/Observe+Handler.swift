@@ -30,8 +30,9 @@ extension Service {
   private struct Registration: Sendable {
     let older: UpdateBuilder.Outcome?
     let subscription: LiveSubscription
-    let message: [UInt8]
+    let message: MessageBytes
     let token: StoreToken
+    let position: LogPosition
   }
 
   /// Snapshot and registration are one step: until it is done, the connection is not moved.
@@ -57,8 +58,9 @@ extension Service {
       return Registration(
         older: older,
         subscription: subscription,
-        message: writer.bytes,
-        token: snapshot.token
+        message: MessageBytes(writer),
+        token: snapshot.token,
+        position: snapshot.head.position
       )
     } completion: { outcome in
       self.onLoop { service in service.registered(outcome, isReplacement, request) }
@@ -113,7 +115,7 @@ extension Service {
       if let older = registration.older { apply(older, session) }
       add(registration.subscription, isReplacement, session)
       session.observed.position = registration.token
-      session.observed.examined = registration.token.number
+      session.observed.examined = registration.position
       session.observed.wanted = max(session.observed.wanted, newestCommit)
       finish(request, .success(registration.message))
     case .failure(let error): finish(request, .failure(error))

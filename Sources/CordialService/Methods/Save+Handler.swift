@@ -76,14 +76,14 @@ extension Service {
     _ body: @escaping @Sendable (SaveOutcome, inout JSONWriter) -> Void
   ) {
     store.save(changes) { outcome in
-      let answer: Result<[UInt8], RPCError>
+      let answer: Result<MessageBytes, RPCError>
       switch outcome {
       case .success(let saved):
         var writer = JSONWriter(reserving: saved.body.count + 128)
         MessageWriter.beginResult(request.id, &writer)
         body(saved, &writer)
         writer.raw("}")
-        answer = .success(writer.bytes)
+        answer = .success(MessageBytes(writer))
       case .failure(let error): answer = .failure(RPCError(error))
       }
       self.onLoop { service in

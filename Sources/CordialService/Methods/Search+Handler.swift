@@ -87,7 +87,7 @@ extension Service {
             let result = try index.search(wanted, without: try answer.gone())
             try answer.write(result, microseconds: { facts.clock() - began }, to: &writer)
             writer.raw("}")
-            return writer.bytes
+            return MessageBytes(writer)
           }
         }
       },

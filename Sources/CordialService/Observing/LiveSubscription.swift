@@ -1,6 +1,7 @@
 import CordialProtocol
 import CordialValues
 import ObjectModel
+import PersistentHistory
 import PersistentStore
 import Subscriptions
 
@@ -11,8 +12,8 @@ struct ObservedState {
   var table = SubscriptionTable()
   /// The position of all of them, which the client knows; nil before the first.
   var position: StoreToken?
-  /// The last commit that was looked at: those up to it and after the position said nothing.
-  var examined: Int64 = 0
+  /// How far the log was looked at: what is before it and after the position said nothing.
+  var examined = LogPosition(commit: 0, lastChange: 0)
   /// The commits that have to be looked at go up to here.
   var wanted: Int64 = 0
   /// Whether an update is being made; what has to wait for it is in `afterUpdate`.
@@ -21,6 +22,17 @@ struct ObservedState {
   var nextNumber = 1
   /// Whether a pause for gathering changes is running.
   var isGathering = false
+
+  /// The place of a subscription: they stand in the order of their numbers.
+  func place(of number: Int) -> Int? {
+    var low = 0
+    var high = subscriptions.count
+    while low < high {
+      let middle = (low + high) / 2
+      if subscriptions[middle].number < number { low = middle + 1 } else { high = middle }
+    }
+    return low < subscriptions.count && subscriptions[low].number == number ? low : nil
+  }
 }
 
 /// One subscription with what its client was last told.

@@ -38,7 +38,7 @@ extension Service {
   /// Moves a connection on, if it has something to hear and its peer takes it.
   func pump(_ session: Session) {
     let observed = session.observed
-    guard observed.position != nil, observed.wanted > observed.examined,
+    guard observed.position != nil, observed.wanted > observed.examined.commit,
       !observed.isUpdating, !observed.isGathering, session.sink.isWritable, !session.isClosed,
       // Own saves are heard after their answers, and each answer comes back here.
       !session.queue.isWriting
@@ -66,18 +66,8 @@ extension Service {
     let observed = session.observed
     let limits = limits
     do {
-      let outcome = try loopReader.snapshot { snapshot -> UpdateBuilder.Outcome? in
-        guard
-          try snapshot.log.changeCount(
-            from: observed.examined,
-            through: snapshot.head.number
-          ) <= 64
-        else { return nil }
-        let builder = try UpdateBuilder(snapshot: snapshot, observed: observed, limits: limits)
-        guard let verdicts = builder.verdicts(),
-          UpdateBuilder.isSmall(builder.changeSet, verdicts)
-        else { return nil }
-        return try builder.build()
+      let outcome = try loopReader.snapshot { snapshot in
+        try UpdateBuilder(smallOf: snapshot, observed: observed, limits: limits)?.build()
       }
       guard let outcome else { return false }
       apply(outcome, session)
@@ -120,8 +110,11 @@ extension Service {
 
   /// Sends an update and moves the connection's position.
   func apply(_ outcome: UpdateBuilder.Outcome, _ session: Session) {
-    if let subscriptions = outcome.subscriptions { session.observed.subscriptions = subscriptions }
-    session.observed.examined = outcome.token.number
+    for subscription in outcome.subscriptions {
+      guard let place = session.observed.place(of: subscription.number) else { continue }
+      session.observed.subscriptions[place] = subscription
+    }
+    session.observed.examined = outcome.examined
     // With nothing to say the client's position stays: the next changes spans these commits.
     guard let message = outcome.message else { return }
     session.observed.position = outcome.token

@@ -12,17 +12,18 @@ struct UpdateBuilder {
   let snapshot: StoreSnapshot
   let observed: ObservedState
   let limits: Limits
-  private let from: Int64
   private let changes: ChangeSet
-  private let startsOver: Bool
+  /// What the changes mean for each subscription; nil when there are too many to look at.
+  private let verdicts: [(number: Int, verdict: Verdict)]?
 
   /// What an update leads to.
   struct Outcome: Sendable {
     /// The whole message; nil when nothing is to be told.
-    let message: [UInt8]?
-    /// The subscriptions as they are after it; nil when they are as they were.
-    let subscriptions: [LiveSubscription]?
+    let message: MessageBytes?
+    /// Those subscriptions that may differ from what they were, as they are after it.
+    let subscriptions: [LiveSubscription]
     let token: StoreToken
+    let examined: LogPosition
   }
 
   /// Reads what happened since a connection was last looked at.
@@ -30,30 +31,51 @@ struct UpdateBuilder {
     self.snapshot = snapshot
     self.observed = observed
     self.limits = limits
-    let through = snapshot.head.number
-    from = observed.examined
-    startsOver =
-      try snapshot.log.changeCount(from: from, through: through) > Int64(limits.changesMax)
+    let known = try snapshot.log.changeSet(
+      from: observed.examined,
+      to: snapshot.head,
+      changesMax: limits.changesMax
+    )
     changes =
-      startsOver
-      ? try snapshot.log.authors(from: from, through: through)
-      : try snapshot.log.changeSet(from: from, through: through)
+      try known
+      ?? snapshot.log.authors(from: observed.examined.commit, through: snapshot.head.number)
+    verdicts = known.map { observed.table.verdicts(on: $0) }
   }
 
-  /// Whether a connection's update needs nothing but look-ups by key.
-  static func isSmall(
-    _ changes: ChangeSet,
-    _ verdicts: [(number: Int, verdict: Verdict)]
-  ) -> Bool {
-    changes.changes.count <= 64 && verdicts.count <= 64
-      && verdicts.allSatisfy { $0.verdict != .undecided }
+  /// Reads what happened, if an update about it needs nothing but a few look-ups by key.
+  init?(smallOf snapshot: StoreSnapshot, observed: ObservedState, limits: Limits) throws {
+    self.snapshot = snapshot
+    self.observed = observed
+    self.limits = limits
+    let changes = try snapshot.log.changeSet(
+      from: observed.examined,
+      to: snapshot.head,
+      changesMax: Self.lookUpsMax
+    )
+    guard let changes else { return nil }
+    let verdicts = observed.table.verdicts(on: changes)
+    guard verdicts.count <= Self.lookUpsMax,
+      verdicts.allSatisfy({ $0.verdict != .undecided })
+    else { return nil }
+    self.changes = changes
+    self.verdicts = verdicts
   }
+
+  private static let lookUpsMax = 64
 
   /// Makes the update.
   func build() throws -> Outcome {
-    let isQuiet = changes.changes.isEmpty && !startsOver
-    guard !isQuiet else { return Outcome(message: nil, subscriptions: nil, token: snapshot.token) }
-    var subscriptions = observed.subscriptions
+    var subscriptions: [LiveSubscription] = []
+    return Outcome(
+      message: verdicts?.isEmpty == true ? nil : try message(&subscriptions),
+      subscriptions: subscriptions,
+      token: snapshot.token,
+      examined: snapshot.head.position
+    )
+  }
+
+  /// Writes the whole message; nil when none of the subscriptions has anything to say.
+  private func message(_ subscriptions: inout [LiveSubscription]) throws -> MessageBytes? {
     var writer = JSONWriter(reserving: 1024)
     writer.raw("{\"jsonrpc\":\"2.0\",\"method\":\"changes\",\"params\":{\"from\":\"")
     writer.raw(string: (observed.position ?? snapshot.token).description)
@@ -62,53 +84,45 @@ struct UpdateBuilder {
     writer.raw("\",\"authors\":")
     writer.value(.array(try authors().map { $0.map { .string($0) } ?? nil }))
     writer.raw(",\"updates\":[")
-    let start = writer.bytes.count
-    if startsOver {
-      for index in subscriptions.indices {
-        if writer.bytes.count > start { writer.raw(",") }
-        try writeFresh(&subscriptions[index], &writer)
-      }
-    } else {
-      for (number, verdict) in observed.table.verdicts(on: changes) {
-        guard let index = Self.place(of: number, in: subscriptions) else { continue }
-        var piece = JSONWriter()
-        guard try write(&subscriptions[index], verdict, &piece) else { continue }
-        if writer.bytes.count > start { writer.raw(",") }
-        writer.raw(piece.bytes)
-      }
-    }
-    let isEmpty = writer.bytes.count == start
+    guard try writeUpdates(&subscriptions, &writer) else { return nil }
     writer.raw("]}}")
-    return Outcome(
-      message: isEmpty ? nil : writer.bytes,
-      subscriptions: subscriptions,
-      token: snapshot.token
-    )
+    return MessageBytes(writer)
   }
 
-  /// The place of a subscription: they stand in the order of their numbers.
-  private static func place(of number: Int, in subscriptions: [LiveSubscription]) -> Int? {
-    var low = 0
-    var high = subscriptions.count
-    while low < high {
-      let middle = (low + high) / 2
-      if subscriptions[middle].number < number { low = middle + 1 } else { high = middle }
+  /// Writes what each subscription has to say; answers whether anything was.
+  private func writeUpdates(
+    _ subscriptions: inout [LiveSubscription],
+    _ writer: inout JSONWriter
+  ) throws -> Bool {
+    let start = writer.count
+    guard let verdicts else {
+      for var subscription in observed.subscriptions {
+        if writer.count > start { writer.raw(",") }
+        try writeFresh(&subscription, &writer)
+        subscriptions.append(subscription)
+      }
+      return writer.count > start
     }
-    return low < subscriptions.count && subscriptions[low].number == number ? low : nil
+    for (number, verdict) in verdicts {
+      guard let place = observed.place(of: number) else { continue }
+      var subscription = observed.subscriptions[place]
+      var piece = JSONWriter()
+      let says = try write(&subscription, verdict, &piece)
+      subscriptions.append(subscription)
+      guard says else { continue }
+      if writer.count > start { writer.raw(",") }
+      writer.raw(piece.bytes)
+    }
+    return writer.count > start
   }
 
   /// The authors of everything after the position that the client knows.
   private func authors() throws -> [String?] {
-    guard let position = observed.position, position.number < from else { return changes.authors }
+    guard let position = observed.position, position.number < observed.examined.commit else {
+      return changes.authors
+    }
     return try snapshot.log.authors(from: position.number, through: snapshot.head.number).authors
   }
-
-  /// The verdicts that an update would act on.
-  func verdicts() -> [(number: Int, verdict: Verdict)]? {
-    startsOver ? nil : observed.table.verdicts(on: changes)
-  }
-
-  var changeSet: ChangeSet { changes }
 
   private func writeFresh(
     _ subscription: inout LiveSubscription,
@@ -233,7 +247,7 @@ struct UpdateBuilder {
   }
 
   private func tombstones(_ keys: Set<ObjectKey>) throws -> [ObjectKey: JSONValue] {
-    try snapshot.log.tombstones(of: keys, from: from, through: snapshot.head.number)
+    try snapshot.log.tombstones(of: keys, from: observed.examined, to: snapshot.head)
       .reduce(into: [:]) { result, entry in
         let entity = snapshot.model.entity(entry.key.entity)
         result[entry.key] = .object(

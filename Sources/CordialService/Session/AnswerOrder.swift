@@ -1,4 +1,5 @@
 import DequeModule
+import JSONRPC
 
 /// Puts answers in the order of their requests, and those of a batch into one.
 ///
@@ -6,88 +7,92 @@ import DequeModule
 /// `inOrder`, an answer waits for those before it.
 struct AnswerOrder {
   private struct Place {
-    /// The answers that came; nil until all of them have.
-    var message: [UInt8]?
-    var parts: [[UInt8]] = []
+    /// The answers that came.
+    var parts: [MessageBytes]
     var missing: Int
     let isBatch: Bool
+    /// Its message went out, and it only keeps the count of those behind it.
+    var isSent = false
   }
 
-  private var places: [Int: Place] = [:]
-  private var order: Deque<Int> = []
-  private var nextPlace = 0
-  /// Which place a request's answer belongs to, by the request's serial.
-  private var placeOfRequest: [Int: Int] = [:]
+  /// Those that were not given up, in order.
+  private var places: Deque<Place> = []
+  /// The number of the first of them.
+  private var first = 0
 
-  /// Takes a place for one request.
-  mutating func take(for serial: Int) {
-    take(for: [serial], parts: [], isBatch: false)
-  }
-
-  /// Takes a place for a batch, some of whose answers may be known already.
-  mutating func take(for serials: [Int], parts: [[UInt8]], isBatch: Bool) {
-    let place = nextPlace
-    nextPlace += 1
-    for serial in serials { placeOfRequest[serial] = place }
-    places[place] = Place(parts: parts, missing: serials.count, isBatch: isBatch)
-    order.append(place)
+  /// Takes a place for one request, or for a batch some of whose answers may be known already.
+  ///
+  /// - Parameters:
+  ///   - count: How many requests are answered in this place.
+  ///   - parts: The known answers of a batch.
+  ///   - isBatch: Whether the answers stand in an array.
+  /// - Returns: The number of the place.
+  mutating func take(
+    for count: Int = 1,
+    parts: [MessageBytes] = [],
+    isBatch: Bool = false
+  ) -> Int {
+    places.append(Place(parts: parts, missing: count, isBatch: isBatch))
+    return first + places.count - 1
   }
 
   /// Notes an answer.
   ///
   /// - Parameters:
   ///   - message: The whole message.
-  ///   - serial: The request that it answers.
+  ///   - number: The place that its request has.
   ///   - inOrder: Whether answers wait for those before them.
-  /// - Returns: The messages that can go out now, in order.
-  mutating func answer(_ message: [UInt8], to serial: Int, inOrder: Bool) -> [[UInt8]] {
-    guard let number = placeOfRequest.removeValue(forKey: serial), var place = places[number] else {
-      return []
-    }
-    place.parts.append(message)
-    place.missing -= 1
-    if place.missing == 0 { place.message = Self.joined(place.parts, isBatch: place.isBatch) }
-    places[number] = place
-    return ready(inOrder: inOrder, touched: number)
+  ///   - send: Called for each message that can go out now, in order.
+  mutating func answer(
+    _ message: MessageBytes,
+    at number: Int,
+    inOrder: Bool,
+    _ send: (MessageBytes) -> Void
+  ) {
+    let index = number - first
+    guard places.indices.contains(index), places[index].missing > 0 else { return }
+    places[index].parts.append(message)
+    places[index].missing -= 1
+    sendReady(number, inOrder: inOrder, send)
   }
 
   /// A message of ours that belongs to no request, in its place.
-  mutating func insert(_ message: [UInt8], inOrder: Bool) -> [[UInt8]] {
-    guard inOrder, !order.isEmpty else { return [message] }
-    let number = nextPlace
-    nextPlace += 1
-    places[number] = Place(message: message, missing: 0, isBatch: false)
-    order.append(number)
-    return ready(inOrder: true, touched: number)
+  mutating func insert(
+    _ message: MessageBytes,
+    inOrder: Bool,
+    _ send: (MessageBytes) -> Void
+  ) {
+    let number = take(for: 0, parts: [message])
+    sendReady(number, inOrder: inOrder, send)
   }
 
-  /// Completes a batch that has nothing to wait for.
-  mutating func readyNow(inOrder: Bool) -> [[UInt8]] {
-    guard let last = order.last, let place = places[last], place.missing == 0 else { return [] }
-    places[last]?.message = Self.joined(place.parts, isBatch: place.isBatch)
-    return ready(inOrder: inOrder, touched: last)
-  }
-
-  private mutating func ready(inOrder: Bool, touched: Int) -> [[UInt8]] {
-    guard inOrder else {
-      guard let message = places[touched]?.message else { return [] }
-      places[touched] = nil
-      order.removeAll { $0 == touched }
-      return message.isEmpty ? [] : [message]
+  /// Sends what a place has when nothing is missing there, and with `inOrder` nothing before it.
+  mutating func sendReady(_ number: Int, inOrder: Bool, _ send: (MessageBytes) -> Void) {
+    let index = number - first
+    guard places.indices.contains(index), places[index].missing == 0 else { return }
+    if !inOrder, !places[index].isSent {
+      Self.message(of: places[index]).map(send)
+      places[index].isSent = true
+      places[index].parts = []
     }
-    var messages: [[UInt8]] = []
-    while let first = order.first, let message = places[first]?.message {
-      order.removeFirst()
-      places[first] = nil
-      if !message.isEmpty { messages.append(message) }
+    while let place = places.first, place.missing == 0 {
+      if !place.isSent { Self.message(of: place).map(send) }
+      places.removeFirst()
+      first += 1
     }
-    return messages
   }
 
-  private static func joined(_ parts: [[UInt8]], isBatch: Bool) -> [UInt8] {
-    guard isBatch else { return parts.first ?? [] }
-    guard !parts.isEmpty else { return [] }
-    return [UInt8(ascii: "[")] + Array(parts.joined(separator: [UInt8(ascii: ",")]))
-      + [UInt8(ascii: "]")]
+  /// What a full place says; nil for a batch of notifications, which is answered nothing.
+  private static func message(of place: Place) -> MessageBytes? {
+    guard place.isBatch else { return place.parts.first }
+    guard let first = place.parts.first else { return nil }
+    var message = MessageBytes([UInt8(ascii: "[")])
+    message.append(first)
+    for part in place.parts.dropFirst() {
+      message.append([UInt8(ascii: ",")])
+      message.append(part)
+    }
+    message.append([UInt8(ascii: "]")])
+    return message
   }
 }

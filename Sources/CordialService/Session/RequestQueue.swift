@@ -8,6 +8,8 @@ struct Request: Sendable {
   let session: Int
   /// Counts the requests of its session.
   let serial: Int
+  /// Where its answer stands among those of its session.
+  let place: Int
   let id: RequestID
   let method: Method
   let params: JSONValue
@@ -20,13 +22,14 @@ struct Request: Sendable {
 /// writes before it, a write for the reads before it, and what runs alone for everything.
 struct RequestQueue {
   private var waiting: Deque<Request> = []
-  private var running: [Int: Method.Order] = [:]
+  /// A few at the most, but for those that run beside anything.
+  private var running: [(serial: Int, order: Method.Order)] = []
 
   /// How many reads of one connection run at a time: others wait their turn among the readers.
   private static let readsMax = 4
 
   /// Whether a write is under way.
-  var isWriting: Bool { running.values.contains(.write) }
+  var isWriting: Bool { running.contains { $0.order == .write } }
 
   var count: Int { waiting.count + running.count }
   var isEmpty: Bool { count == 0 }
@@ -39,12 +42,15 @@ struct RequestQueue {
   mutating func next() -> Request? {
     guard let first = waiting.first, mayStart(first.method.order) else { return nil }
     waiting.removeFirst()
-    running[first.serial] = first.method.order
+    running.append((first.serial, first.method.order))
     return first
   }
 
   mutating func finish(_ serial: Int) {
-    running[serial] = nil
+    if let index = running.firstIndex(where: { $0.serial == serial }) {
+      running.swapAt(index, running.count - 1)
+      running.removeLast()
+    }
   }
 
   /// Takes a request out that did not start.
@@ -57,9 +63,9 @@ struct RequestQueue {
     switch order {
     case .any: true
     case .read:
-      running.values.allSatisfy { $0 == .read || $0 == .any }
-        && running.values.count { $0 == .read } < Self.readsMax
-    case .write: running.values.allSatisfy { $0 == .write || $0 == .any }
+      running.allSatisfy { $0.order == .read || $0.order == .any }
+        && running.count { $0.order == .read } < Self.readsMax
+    case .write: running.allSatisfy { $0.order == .write || $0.order == .any }
     case .alone: running.isEmpty
     }
   }

@@ -38,18 +38,18 @@ final class Session {
   var answersInOrder: Bool { connection.framing == .line && !lifecycle.isInitialized }
 
   /// Adds a message to what the next flush sends.
-  func send(_ message: [UInt8]) {
+  func send(_ message: MessageBytes) {
     guard !isClosed else { return }
     guard message.count > Self.gatheredMax else {
-      outgoing += connection.framing.frame(message)
+      outgoing += connection.framing.head(of: message.count)
+      for piece in message.pieces { outgoing += piece }
+      outgoing += connection.framing.tail
       return
     }
     flush()
     // The message itself goes as it is: copying some ten megabytes takes longer than reading them.
-    switch connection.framing {
-    case .line: sink.write([message, [0x0A]])
-    case .header: sink.write([Array("Content-Length: \(message.count)\r\n\r\n".utf8), message])
-    }
+    let framing = connection.framing
+    sink.write([framing.head(of: message.count)] + message.pieces + [framing.tail])
   }
 
   /// Sends what was gathered, in one write.

@@ -135,7 +135,7 @@ struct ObjectEncoder: Sendable {
   let entity: EntityDescription
   private let model: Model
   private let forms: [ColumnForm]
-  /// `"title":`, `,"done":` and so on, one behind the other.
+  /// `,"values":{"title":`, `,"done":` and so on, one behind the other.
   private let heads: [UInt8]
   /// Where each head ends.
   private let headEnds: [Int]
@@ -146,10 +146,10 @@ struct ObjectEncoder: Sendable {
     self.entity = entity
     self.model = model
     forms = columns.map(\.form)
-    var heads: [UInt8] = []
+    var heads = Array(",\"values\":{".utf8)
     var ends: [Int] = []
     for column in columns {
-      heads += ((heads.isEmpty ? "" : ",") + JSONValue.string(column.name).text + ":").utf8
+      heads += ((ends.isEmpty ? "" : ",") + JSONValue.string(column.name).text + ":").utf8
       ends.append(heads.count)
     }
     self.heads = heads
@@ -161,9 +161,7 @@ struct ObjectEncoder: Sendable {
   /// `{"id":…,"version":…,"values":{…}}` of the current row.
   func write(_ row: PreparedStatement, to writer: inout JSONWriter) {
     writeID(row, to: &writer)
-    writer.raw(",\"version\":")
     writer.integer(row.integer(1))
-    writer.raw(",\"values\":{")
     let heads = heads.span
     var start = 0
     for index in forms.indices {
@@ -172,17 +170,20 @@ struct ObjectEncoder: Sendable {
       forms[index].write(row, firstColumn + Int32(index), in: model, to: &writer)
       start = end
     }
+    if forms.isEmpty { JSONBytes.append(heads, to: &writer.bytes) }
     writer.raw("}}")
   }
 
+  /// `{"id":…,"version":`.
   private func writeID(_ row: PreparedStatement, to writer: inout JSONWriter) {
     guard entity.identity == nil else {
       writer.raw("{\"id\":")
       writer.string(ColumnForm.identityText(of: entity, row, 2))
+      writer.raw(",\"version\":")
       return
     }
     writer.raw(prefix)
     writer.integer(row.integer(0))
-    writer.raw("\"")
+    writer.raw("\",\"version\":")
   }
 }

@@ -240,6 +240,7 @@ struct SaveOperation {
   }
 
   private mutating func checkRepetitions() throws {
+    guard request.updates.count + request.deletes.count > 1 else { return }
     var seen: Set<ObjectKey> = []
     for id in request.updates.map(\.id) + request.deletes.map(\.id) {
       guard let key = try resolve(id) else { continue }

@@ -1,0 +1,66 @@
+import CordialValues
+import ObjectModel
+import PersistentHistory
+
+/// Reads wrapped IDs against a store.
+enum IdentityResolver {
+  /// The object that a wrapped ID names; nil for an identity value that no object has.
+  static func resolve(
+    _ text: String,
+    facts: StoreMaker.Facts,
+    statement: (String) throws -> PreparedStatement
+  ) throws -> ObjectKey? {
+    guard let id = WrappedID(text, store: facts.identifier) else {
+      throw StoreError.invalidIdentifier(text, "it is malformed, or of another store")
+    }
+    return try resolve(id, model: facts.model, statement: statement)
+  }
+
+  static func resolve(
+    _ id: WrappedID,
+    model: Model,
+    statement: (String) throws -> PreparedStatement
+  ) throws -> ObjectKey? {
+    guard let entity = model.entity(named: id.entity) else {
+      throw StoreError.unknownEntity(id.entity, in: model)
+    }
+    switch id.key {
+    case .object(let number): return ObjectKey(entity: entity.number, object: number)
+    case .temporary:
+      throw StoreError.invalidIdentifier("\(id)", "temporary IDs are valid inside one save only")
+    case .integer(let number): return try look(.integer(number), id, entity, statement)
+    case .uuid(let uuid): return try look(.uuid(uuid), id, entity, statement)
+    case .string(let text): return try look(.string(text), id, entity, statement)
+    }
+  }
+
+  /// The value of the identity attribute that an ID of that form stands for.
+  static func identityValue(_ id: WrappedID, _ entity: EntityDescription) throws -> AttributeValue {
+    switch (id.key, entity.identity?.type) {
+    case (.integer(let number), .int16), (.integer(let number), .int32),
+      (.integer(let number), .int64):
+      return .integer(number)
+    case (.uuid(let uuid), .uuid): return .uuid(uuid)
+    case (.string(let text), .string): return .string(text)
+    default:
+      throw StoreError.invalidIdentifier("\(id)", "\(entity.name) has no identity of that form")
+    }
+  }
+
+  private static func look(
+    _ value: AttributeValue,
+    _ id: WrappedID,
+    _ entity: EntityDescription,
+    _ statement: (String) throws -> PreparedStatement
+  ) throws -> ObjectKey? {
+    let value = try identityValue(id, entity)
+    let column = SQLNames.quoted(entity.identity?.name ?? "")
+    let row = try statement(
+      "SELECT \"_id\" FROM \(SQLNames.quoted(entity.name)) WHERE \(column) = ?"
+    )
+    defer { row.reset() }
+    row.bind(value, at: 1)
+    guard try row.step() else { return nil }
+    return ObjectKey(entity: entity.number, object: row.integer(0))
+  }
+}

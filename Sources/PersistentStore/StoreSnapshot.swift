@@ -1,0 +1,306 @@
+package import CordialValues
+package import JSON
+package import ObjectModel
+package import PersistentHistory
+
+/// What one read transaction sees.
+package struct StoreSnapshot {
+  let reader: StoreReader
+  package let log: HistoryLog
+  package let head: HistoryHead
+
+  package var model: Model { reader.model }
+
+  /// The position that this snapshot shows.
+  package var token: StoreToken { reader.token(head) }
+
+  func statement(_ sql: String) throws -> PreparedStatement {
+    try reader.statement(sql)
+  }
+
+  // MARK: Positions
+
+  /// The commit that a token names.
+  ///
+  /// - Parameter token: A position that a client holds.
+  /// - Returns: Its number.
+  /// - Throws: `historyExpired` when this store has no such commit, or not any more.
+  package func position(of token: StoreToken) throws -> Int64 {
+    let known = try statement("SELECT mark FROM cordial_transaction WHERE number = ?")
+    defer { known.reset() }
+    known.bind(token.number, at: 1)
+    guard token.generation == reader.generation, try known.step(),
+      UInt32(truncatingIfNeeded: known.integer(0)) == token.mark
+    else {
+      throw StoreError(
+        .historyExpired,
+        "The store has no commit \(token)",
+        hint: "Start over from a fresh fetch or observe",
+        data: [JSONMember("oldest", .string(try oldest().description))]
+      )
+    }
+    return token.number
+  }
+
+  /// The token of a commit of this store.
+  ///
+  /// - Parameter number: The number of the commit.
+  /// - Returns: Its token.
+  /// - Throws: `historyExpired` when there is no such commit any more.
+  package func token(of number: Int64) throws -> StoreToken {
+    if number == head.number { return token }
+    let known = try statement("SELECT mark FROM cordial_transaction WHERE number = ?")
+    defer { known.reset() }
+    known.bind(number, at: 1)
+    guard try known.step() else {
+      throw StoreError(.historyExpired, "The store's history does not reach back so far")
+    }
+    let mark = UInt32(truncatingIfNeeded: known.integer(0))
+    return StoreToken(generation: reader.generation, number: number, mark: mark)
+  }
+
+  /// The oldest position from which history can be read.
+  package func oldest() throws -> StoreToken {
+    let first = try statement(
+      "SELECT number, mark FROM cordial_transaction ORDER BY number LIMIT 1"
+    )
+    defer { first.reset() }
+    guard try first.step() else { return token }
+    return StoreToken(
+      generation: reader.generation,
+      number: first.integer(0),
+      mark: UInt32(truncatingIfNeeded: first.integer(1))
+    )
+  }
+
+  // MARK: Identities
+
+  /// The object that a wrapped ID names, whether or not it is there.
+  ///
+  /// - Parameter text: The wrapped ID.
+  /// - Returns: Its key; nil for an identity value that no object has.
+  /// - Throws: `invalidIdentifier` or `unknownEntity`.
+  package func resolve(_ text: String) throws -> ObjectKey? {
+    try IdentityResolver.resolve(text, facts: reader.facts, statement: statement)
+  }
+
+  /// The wrapped ID of an object; of one that is gone, with an identity attribute, its number form.
+  ///
+  /// - Parameter key: The object.
+  /// - Returns: The ID.
+  /// - Throws: `DatabaseError`.
+  package func wrappedID(_ key: ObjectKey) throws -> WrappedID {
+    let entity = model.entity(key.entity)
+    guard let identity = entity.identity else {
+      return WrappedID(entity: entity.name, key: .object(key.object))
+    }
+    let row = try statement(
+      "SELECT \(SQLNames.quoted(identity.name)) FROM \(SQLNames.quoted(entity.name)) "
+        + "WHERE \"_id\" = ?"
+    )
+    defer { row.reset() }
+    row.bind(key.object, at: 1)
+    guard try row.step() else { return WrappedID(entity: entity.name, key: .object(key.object)) }
+    switch identity.type {
+    case .string: return WrappedID(entity: entity.name, key: .string(row.text(0)))
+    case .uuid: return WrappedID(entity: entity.name, key: .uuid(row.text(0)))
+    default: return WrappedID(entity: entity.name, key: .integer(row.integer(0)))
+    }
+  }
+
+  /// Whether a number was ever given to an object of an entity.
+  ///
+  /// - Parameter key: The object.
+  /// - Returns: Whether it was.
+  /// - Throws: `DatabaseError`.
+  package func wasEverGiven(_ key: ObjectKey) throws -> Bool {
+    let sequence = try statement("SELECT seq FROM sqlite_sequence WHERE name = ?")
+    defer { sequence.reset() }
+    sequence.bind(model.entity(key.entity).name, at: 1)
+    return try sequence.step() && key.object <= sequence.integer(0)
+  }
+
+  /// Whether an object is there.
+  ///
+  /// - Parameter key: The object.
+  /// - Returns: Whether it is.
+  /// - Throws: `DatabaseError`.
+  package func exists(_ key: ObjectKey) throws -> Bool {
+    let table = SQLNames.quoted(model.entity(key.entity).name)
+    let row = try statement("SELECT 1 FROM \(table) WHERE \"_id\" = ?")
+    defer { row.reset() }
+    row.bind(key.object, at: 1)
+    return try row.step()
+  }
+
+  // MARK: Objects
+
+  /// Whether a to-one may lead to an object that is gone.
+  package var mayDangle: Bool { head.mayDangle }
+
+  /// The plan of a request.
+  ///
+  /// - Parameter request: The request.
+  /// - Returns: The plan, good for this store while its model stands.
+  /// - Throws: `unknownEntity`, `unknownProperty`, `predicateInvalid` or `invalidRequest`.
+  package func plan(_ request: FetchRequest) throws -> FetchPlan {
+    try FetchCompiler.plan(request, model: model, mayDangle: mayDangle)
+  }
+
+  /// The plan that answers whole objects of an entity, or the selected values of them.
+  ///
+  /// - Parameters:
+  ///   - entity: The entity.
+  ///   - select: The wanted values, nil for every attribute and to-one.
+  /// - Returns: The plan.
+  /// - Throws: `unknownProperty` or `invalidRequest`.
+  package func plan(
+    of entity: EntityDescription,
+    select: [FetchRequest.Selection]? = nil
+  ) throws -> FetchPlan {
+    guard let select else {
+      return try reader.wholePlan(entity, mayDangle: mayDangle)
+    }
+    return try plan(FetchRequest(entity: entity.name, select: select))
+  }
+
+  /// Writes one object in the form of a plan.
+  ///
+  /// - Parameters:
+  ///   - object: Its number.
+  ///   - plan: A plan of its entity.
+  ///   - writer: Where to write; nothing is written when there is no such object.
+  /// - Returns: Whether it is there.
+  /// - Throws: `DatabaseError`.
+  package func write(
+    _ object: Int64,
+    as plan: FetchPlan,
+    to writer: inout JSONWriter
+  ) throws -> Bool {
+    let row = try statement(plan.rowSQL)
+    defer { row.reset() }
+    row.bind(object, at: 1)
+    guard try row.step() else { return false }
+    plan.encoder.write(row, to: &writer)
+    return true
+  }
+
+  /// Writes the objects of a fetch as a JSON array.
+  ///
+  /// - Parameters:
+  ///   - plan: The fetch.
+  ///   - bytesMax: How long the writer's bytes may become.
+  ///   - writer: Where to write.
+  ///   - each: Called with the number of each object and where it stands among the bytes.
+  /// - Returns: How many there are.
+  /// - Throws: `limitExceeded` when they are longer than allowed; `DatabaseError`.
+  package func writeObjects(
+    _ plan: FetchPlan,
+    bytesMax: Int,
+    to writer: inout JSONWriter,
+    each: ((Int64, Range<Int>, [UInt8]) -> Void)? = nil
+  ) throws -> Int {
+    let rows = try windowed(plan.rowsSQL, plan)
+    defer { rows.reset() }
+    var count = 0
+    writer.raw("[")
+    while try rows.step() {
+      if count > 0 { writer.raw(",") }
+      writer.cutIfLong()
+      let start = writer.bytes.count
+      plan.encoder.write(rows, to: &writer)
+      each?(rows.integer(0), start..<writer.bytes.count, writer.bytes)
+      count += 1
+      guard writer.count <= bytesMax else {
+        throw StoreError(
+          .limitExceeded,
+          "The answer would be longer than \(bytesMax) bytes",
+          hint: "Fetch with limit, or select fewer values",
+          data: [JSONMember("limit", "answerBytes"), JSONMember("max", .integer(Int64(bytesMax)))]
+        )
+      }
+    }
+    writer.raw("]")
+    return count
+  }
+
+  /// The numbers of the objects of a fetch, in its order and window.
+  ///
+  /// - Parameter plan: The fetch.
+  /// - Returns: The numbers.
+  /// - Throws: `DatabaseError`.
+  package func objects(_ plan: FetchPlan) throws -> [Int64] {
+    let rows = try windowed(plan.idsSQL, plan)
+    defer { rows.reset() }
+    var objects: [Int64] = []
+    while try rows.step() { objects.append(rows.integer(0)) }
+    return objects
+  }
+
+  /// How many objects a fetch has without its window.
+  ///
+  /// - Parameter plan: The fetch.
+  /// - Returns: The number.
+  /// - Throws: `DatabaseError`.
+  package func count(_ plan: FetchPlan) throws -> Int64 {
+    let row = try statement(plan.countSQL)
+    defer { row.reset() }
+    for (index, value) in plan.values.enumerated() { row.bind(value, at: Int32(index + 1)) }
+    guard try row.step() else { return 0 }
+    return row.integer(0)
+  }
+
+  private func windowed(_ sql: String, _ plan: FetchPlan) throws -> PreparedStatement {
+    let rows = try statement(sql)
+    var place: Int32 = 1
+    for value in plan.values {
+      rows.bind(value, at: place)
+      place += 1
+    }
+    rows.bind(plan.request.limit.map(Int64.init) ?? -1, at: place)
+    rows.bind(Int64(plan.request.offset), at: place + 1)
+    return rows
+  }
+
+  // MARK: For followers
+
+  /// The texts of attributes of an object, by name; nil when it is gone.
+  ///
+  /// - Parameters:
+  ///   - key: The object.
+  ///   - attributes: The names of string attributes.
+  /// - Returns: The texts, in the order of the names; nil for a missing value.
+  /// - Throws: `DatabaseError`.
+  package func texts(_ key: ObjectKey, _ attributes: [String]) throws -> [String?]? {
+    let row = try reader.textStatement(key.entity, attributes)
+    defer { row.reset() }
+    row.bind(key.object, at: 1)
+    guard try row.step() else { return nil }
+    return attributes.indices.map { row.optionalText(Int32($0 + 1)) }
+  }
+
+  /// The numbers of an entity's objects after one, ascending.
+  ///
+  /// - Parameters:
+  ///   - entity: The entity.
+  ///   - object: The number after which to begin.
+  ///   - limit: How many to answer at most.
+  /// - Returns: The numbers.
+  /// - Throws: `DatabaseError`.
+  package func objects(
+    of entity: EntityDescription,
+    after object: Int64,
+    limit: Int
+  ) throws -> [Int64] {
+    let table = SQLNames.quoted(entity.name)
+    let rows = try statement(
+      "SELECT \"_id\" FROM \(table) WHERE \"_id\" > ? ORDER BY \"_id\" LIMIT ?"
+    )
+    defer { rows.reset() }
+    rows.bind(object, at: 1)
+    rows.bind(Int64(limit), at: 2)
+    var objects: [Int64] = []
+    while try rows.step() { objects.append(rows.integer(0)) }
+    return objects
+  }
+}
