@@ -121,7 +121,7 @@ let package = Package(
     .target(
       name: "TestStores",
       dependencies: [
-        "PersistentStore", "ObjectModel", "CordialValues", "JSON",
+        "PersistentStore", "PersistentHistory", "ObjectModel", "CordialValues", "JSON",
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       path: "Tests/TestStores",

@@ -29,18 +29,22 @@ package final class Client: Sendable {
   private let state = Mutex(State())
   private let notified: @Sendable (String, JSONValue) -> Void
   private let traced: (@Sendable (_ isSent: Bool, [UInt8]) -> Void)?
+  private let whenEnded: @Sendable () -> Void
 
   /// A client that is not connected yet.
   ///
   /// - Parameters:
   ///   - traced: Told of every message, for showing the wire.
   ///   - notified: Told of every notification: its method and params.
+  ///   - whenEnded: Told that the connection is gone; it may be told more than once.
   package init(
     traced: (@Sendable (_ isSent: Bool, [UInt8]) -> Void)? = nil,
-    notified: @escaping @Sendable (String, JSONValue) -> Void = { _, _ in }
+    notified: @escaping @Sendable (String, JSONValue) -> Void = { _, _ in },
+    whenEnded: @escaping @Sendable () -> Void = {}
   ) {
     self.traced = traced
     self.notified = notified
+    self.whenEnded = whenEnded
   }
 
   /// Gives the client its link; what it receives comes through `received` and `ended`.
@@ -97,17 +101,22 @@ package final class Client: Sendable {
       return close()
     }
     if let method = value["method"]?.string { return notified(method, value["params"] ?? .null) }
+    let error = value["error"].map { error in
+      ClientError(
+        code: error["code"]?.integer.map(Int.init) ?? 0,
+        message: error["message"]?.string ?? "The service answered with an error",
+        data: error["data"] ?? .null
+      )
+    }
+    if let error, value["id"]?.isNull != false {
+      // It could not tell which request it refuses, so none that waits can count on an answer.
+      return fail(with: error)
+    }
     guard let id = value["id"].flatMap(RequestID.init),
       let continuation = state.withLock({ $0.waiting.removeValue(forKey: id) })
     else { return }
-    if let error = value["error"] {
-      continuation.resume(
-        throwing: ClientError(
-          code: error["code"]?.integer.map(Int.init) ?? 0,
-          message: error["message"]?.string ?? "The service answered with an error",
-          data: error["data"] ?? .null
-        )
-      )
+    if let error {
+      continuation.resume(throwing: error)
     } else {
       continuation.resume(returning: value["result"] ?? .null)
     }
@@ -115,12 +124,17 @@ package final class Client: Sendable {
 
   /// The connection is gone: what waits for an answer gets none.
   package func ended() {
+    state.withLock { $0.isClosed = true }
+    fail(with: Self.ended)
+    whenEnded()
+  }
+
+  private func fail(with error: ClientError) {
     let waiting = state.withLock { state in
-      state.isClosed = true
       defer { state.waiting = [:] }
       return state.waiting.values.map { $0 }
     }
-    for continuation in waiting { continuation.resume(throwing: Self.ended) }
+    for continuation in waiting { continuation.resume(throwing: error) }
   }
 
   /// Ends the connection.

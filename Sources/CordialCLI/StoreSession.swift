@@ -23,9 +23,10 @@ struct StoreArgument: ParsableArguments {
     model: String? = nil,
     traced: (@Sendable (Bool, [UInt8]) -> Void)? = nil,
     notified: @escaping @Sendable (String, JSONValue) -> Void = { _, _ in },
+    whenEnded: @escaping @Sendable () -> Void = {},
     _ body: (Client) async throws -> Result
   ) async throws -> Result {
-    let client = Client(traced: traced, notified: notified)
+    let client = Client(traced: traced, notified: notified, whenEnded: whenEnded)
     if isSocket {
       let loop = TransportLoop()
       try await SocketLink.connect(client, path: store, loop: loop)

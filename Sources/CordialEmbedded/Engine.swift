@@ -23,6 +23,8 @@ package final class Engine: Sendable {
   package let store: PersistentStore
   private let index: SearchIndex
   private let watcher: CommitWatcher?
+  /// Where the index of a store is that must not be written; nil when it is in the store.
+  private let indexFolder: StoreContainer?
 
   /// Opens a store and starts everything that follows it.
   ///
@@ -48,10 +50,9 @@ package final class Engine: Sendable {
       mode: mode,
       environment: .system
     )
-    let path =
-      mode == .readOnly
-      ? try StoreContainer.inMemory(number: SystemFacts.chance()).indexPath
-      : container.indexPath
+    indexFolder =
+      mode == .readOnly ? try StoreContainer.inMemory(number: SystemFacts.chance()) : nil
+    let path = (indexFolder ?? container).indexPath
     let index = SearchIndex(path: path, model: store.model) {
       try StoreDocuments(store: store, layout: IndexLayout(store.model))
     }
@@ -107,6 +108,7 @@ package final class Engine: Sendable {
     watcher?.stop()
     index.stop()
     store.close()
+    indexFolder?.remove()
     try await loop.shutdown()
   }
 }
@@ -160,8 +162,15 @@ private final class InProcessLink: ClientLink, ByteSink {
 
   var isWritable: Bool { true }
 
+  /// A client of this process waits for its answers by itself.
+  func setReading(_ reads: Bool) {}
+
   func write(_ pieces: [[UInt8]]) {
     for piece in pieces { client.received(piece.span) }
+  }
+
+  func cut() {
+    close(exitCode: 0)
   }
 
   func close(exitCode: Int32) {

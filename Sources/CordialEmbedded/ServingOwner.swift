@@ -75,8 +75,16 @@ private final class ChannelSink: ByteSink {
 
   var isWritable: Bool { channel.isWritable }
 
+  func setReading(_ reads: Bool) {
+    channel.setWanted(reads)
+  }
+
   func write(_ pieces: [[UInt8]]) {
     channel.write(pieces)
+  }
+
+  func cut() {
+    channel.cut()
   }
 
   func close(exitCode: Int32) {

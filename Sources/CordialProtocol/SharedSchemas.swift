@@ -44,7 +44,6 @@ enum FetchFields {
     .optional("select", .selection, "the wanted values: a list of paths, or name to path"),
     .optional("result", .choice(["objects", "ids", "count"]), "the form of the answer"),
     .optional("total", .boolean, "whether to answer the number without window too"),
-    .optional("subentities", .boolean, "whether children of the entity count"),
     .optional("at", .token, "wait until at least this commit is visible"),
   ]
 }

@@ -13,6 +13,8 @@ package struct Limits: Sendable {
   package var batchMax = 1000
   /// How many requests of one connection may wait or run.
   package var inFlightMax = 4096
+  /// How many bytes of one connection's requests may wait or run before it is not read any more.
+  package var inFlightBytesMax = 128 << 20
   /// How many connections there may be.
   package var connectionsMax = 1024
   /// How many subscriptions all connections together may have.
@@ -29,6 +31,8 @@ package struct Limits: Sendable {
   package var queryWordsMax = 64
   /// How long a reader may take nothing before it is cut, in seconds.
   package var stuckSecondsMax = 60
+  /// How long the end of the process waits for peers to take what they asked for, in seconds.
+  package var stopSecondsMax = 5
 
   package init() {}
 
@@ -43,11 +47,12 @@ package struct Limits: Sendable {
     return [
       "messageBytesMax": number(messageBytesMax), "answerBytesMax": number(answerBytesMax),
       "depthMax": number(depthMax), "batchMax": number(batchMax),
-      "inFlightMax": number(inFlightMax), "connectionsMax": number(connectionsMax),
+      "inFlightMax": number(inFlightMax), "inFlightBytesMax": number(inFlightBytesMax),
+      "connectionsMax": number(connectionsMax),
       "subscriptionsMax": number(subscriptionsMax), "saveChangesMax": number(saveChangesMax),
       "changesMax": number(changesMax), "waitMax": number(waitMax),
       "queryBytesMax": number(queryBytesMax), "queryWordsMax": number(queryWordsMax),
-      "stuckSecondsMax": number(stuckSecondsMax),
+      "stuckSecondsMax": number(stuckSecondsMax), "stopSecondsMax": number(stopSecondsMax),
     ]
   }
 

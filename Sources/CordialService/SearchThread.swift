@@ -22,7 +22,8 @@ final class SearchThread: Sendable {
   private let queue = DispatchQueue(label: "cordial.search")
   private let store: PersistentStore
   private let index: SearchIndex
-  /// Made on the queue when the first search comes, and used there only.
+  /// Made on the queue when the first search comes, or the index was made anew, and used there
+  /// only.
   private let connections: Mutex<Confined<Connections>?> = Mutex(nil)
 
   init(store: PersistentStore, index: SearchIndex) {
@@ -47,7 +48,9 @@ final class SearchThread: Sendable {
   }
 
   private func open() throws -> Connections {
-    if let known = connections.withLock({ $0 }) { return known.value }
+    if let known = connections.withLock({ $0 }), known.value.searcher.isCurrent {
+      return known.value
+    }
     let made = Connections(searcher: try index.makeSearcher(), reader: try store.makeReader())
     let confined = Confined(made)
     connections.withLock { $0 = confined }

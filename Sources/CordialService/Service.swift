@@ -34,6 +34,8 @@ package actor Service {
   private var nextSession = 1
   /// The newest commit that this service knows of.
   var newestCommit: Int64 = 0
+  /// The newest commit of ours that was answered to whoever asked for it.
+  var answeredCommit: Int64 = 0
   var subscriptionCount = 0
   /// Whether the index is going to read on anyway.
   var indexIsWoken = false
@@ -134,10 +136,25 @@ package actor Service {
   /// Takes bytes that a peer sent.
   package func receive(_ bytes: Span<UInt8>, session number: Int) {
     guard let session = sessions[number], !session.inputEnded else { return }
+    session.bytesInFlight += bytes.count
     var events: [ConnectionEvent] = []
     session.connection.receive(bytes) { events.append($0) }
     for event in events { handle(event, session) }
     session.flush()
+    hold(session)
+  }
+
+  /// Stops reading a peer that sends faster than it can be answered, until it is.
+  private func hold(_ session: Session) {
+    if session.queue.isEmpty { session.bytesInFlight = 0 }
+    let isTooMuch =
+      session.bytesInFlight > limits.inFlightBytesMax
+      || session.answers.count > 2 * limits.inFlightMax
+    // Once held, a peer is read again when all of it is answered.
+    let holds = isTooMuch || session.isHeld && !session.queue.isEmpty
+    guard holds != session.isHeld else { return }
+    session.isHeld = holds
+    session.sink.setReading(!holds)
   }
 
   /// Nothing more comes from a peer: what was read is answered, then the connection ends.
@@ -211,8 +228,8 @@ package actor Service {
 
   private func handle(_ batch: [BatchElement], _ session: Session) {
     var parts: [MessageBytes] = []
-    var requests: [(id: RequestID, method: String, params: JSONValue)] = []
-    var rest: [Message] = []
+    var admitted: [Message] = []
+    var requestCount = 0
     for element in batch {
       switch element {
       case .invalid(let error): parts.append(MessageBytes(MessageWriter.error(.null, error)))
@@ -220,16 +237,21 @@ package actor Service {
         let message = Message.request(id: id, method: method, params: params)
         switch session.lifecycle.admit(message, framing: session.connection.framing) {
         case .reject(let error): parts.append(MessageBytes(MessageWriter.error(id, error)))
-        default: requests.append((id, method, params))
+        default:
+          admitted.append(message)
+          requestCount += 1
         }
-      case .message(let message): rest.append(message)
+      case .message(let message): admitted.append(message)
       }
     }
-    let place = session.answers.take(for: requests.count, parts: parts, isBatch: true)
-    for message in rest { handle(message, session) }
+    let place = session.answers.take(for: requestCount, parts: parts, isBatch: true)
     session.answers.sendReady(place, inOrder: session.answersInOrder) { session.send($0) }
-    for request in requests {
-      dispatch(request.id, request.method, request.params, at: place, session)
+    for message in admitted {
+      if case .request(let id, let method, let params) = message {
+        dispatch(id, method, params, at: place, session)
+      } else {
+        handle(message, session)
+      }
     }
   }
 
@@ -279,6 +301,10 @@ package actor Service {
   }
 
   func startRequests(_ session: Session) {
+    // What is answered at once comes back here; the loop below goes on with the next.
+    guard !session.isStarting else { return }
+    session.isStarting = true
+    defer { session.isStarting = false }
     // A peer that does not read what it asked for waits with the rest of it.
     while session.sink.isWritable, let request = session.queue.next() {
       do {
@@ -298,15 +324,34 @@ package actor Service {
   func finish(_ request: Request, _ outcome: Result<MessageBytes, RPCError>) {
     guard let session = sessions[request.session] else { return }
     session.queue.finish(request.serial)
+    if request.method === InitializeCall.method {
+      if case .success = outcome {
+        initializeEnded(session, succeeded: true)
+      } else {
+        initializeEnded(session, succeeded: false)
+      }
+    }
     switch outcome {
     case .success(let message): answer(message, at: request.place, session)
     case .failure(let error):
       answer(MessageWriter.error(request.id, error), at: request.place, session)
     }
     startRequests(session)
+    if session.isHeld { hold(session) }
     // What had to wait for this answer, as the news of its own save, may go out now.
     pump(session)
     closeIfDone(session)
+  }
+
+  /// Opens the connection, or in header framing refuses what was sent behind a handshake that
+  /// failed.
+  private func initializeEnded(_ session: Session, succeeded: Bool) {
+    session.lifecycle.initializeEnded(succeeded: succeeded)
+    guard !succeeded, session.connection.framing == .header else { return }
+    let error = RPCError(.serverNotInitialized, "initialize comes first, and failed")
+    for waiting in session.queue.cancelAll() {
+      answer(MessageWriter.error(waiting.id, error), at: waiting.place, session)
+    }
   }
 
   /// Ends a request with a result that is small.
@@ -345,8 +390,15 @@ package actor Service {
   /// Takes no more connections, answers what was read, ends every connection, then calls back.
   package func stop(_ completion: @escaping @Sendable () -> Void) {
     stopping = completion
+    // A peer that takes nothing must not keep the process: its rest is dropped.
+    loop.schedule(milliseconds: 1000 * limits.stopSecondsMax) {
+      self.assumeIsolated { service in
+        for session in service.sessions.values { session.sink.cut() }
+      }
+    }
     for session in sessions.values {
       session.inputEnded = true
+      session.exitCode = 0
       closeIfDone(session)
     }
     finishStopping()

@@ -15,8 +15,14 @@ package protocol ByteSink: AnyObject, Sendable {
   /// Whether the peer takes more: when not, what can wait should.
   var isWritable: Bool { get }
 
+  /// Whether bytes of the peer are wanted; those that came already may follow.
+  func setReading(_ reads: Bool)
+
   /// Sends pieces of bytes as one, after those that were sent before.
   func write(_ pieces: [[UInt8]])
+
+  /// Ends the connection at once.
+  func cut()
 
   /// Ends the connection after everything was sent.
   ///

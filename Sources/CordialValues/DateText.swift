@@ -6,7 +6,7 @@ package enum DateText {
   /// The first and last millisecond that has a text: 0000-01-01 to 9999-12-31.
   package static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
-  /// Reads a date; an offset other than UTC is converted, digits beyond milliseconds are refused.
+  /// Reads a date; an offset other than UTC is converted, digits beyond milliseconds are cut.
   ///
   /// - Parameter text: For example `2026-11-21T08:30:00.000Z` or `2026-11-21T09:30:00+01:00`.
   /// - Returns: Milliseconds since 1970, nil when the text is no such date or does not exist.
@@ -122,7 +122,6 @@ private struct DigitReader {
     var total = 0
     var digits = 0
     while offset < bytes.count, bytes[offset] &- 0x30 < 10 {
-      guard digits < 3 || bytes[offset] == 0x30 else { return nil }
       if digits < 3 { total = total * 10 + Int(bytes[offset] - 0x30) }
       digits += 1
       offset += 1

@@ -108,6 +108,28 @@ extension JSONValue {
     }
   }
 
+  /// The same value with each name once in an object: the last of a name counts, in the place of
+  /// the first.
+  package var deduplicated: JSONValue {
+    switch self {
+    case .array(let elements): return .array(elements.map(\.deduplicated))
+    case .object(let members):
+      var places: [[UInt8]: Int] = [:]
+      var kept: [JSONMember] = []
+      for member in members {
+        let name = Array(member.name.utf8)
+        if let place = places[name] {
+          kept[place].value = member.value.deduplicated
+        } else {
+          places[name] = kept.count
+          kept.append(JSONMember(member.name, member.value.deduplicated))
+        }
+      }
+      return .object(kept)
+    default: return self
+    }
+  }
+
   /// The compact text of this value, without a newline.
   package var text: String {
     var writer = JSONWriter()

@@ -1,7 +1,8 @@
 /// Where a connection stands between its first message and its end, as LSP's base protocol has it.
 ///
-/// Transitions: `new` to `ready` when `initialize` is admitted; `ready` (or `new`, in line framing)
-/// to `shutDown` when `shutdown` is admitted; any to `exited` at `exit`.
+/// Transitions: `new` to `initializing` when `initialize` is admitted, and on to `ready` when it
+/// was answered, or back when it failed; these (`new` in line framing only) to `shutDown` when
+/// `shutdown` is admitted; any to `exited` at `exit`.
 package struct Lifecycle: Sendable {
   /// What is to be done with a message.
   package enum Admission: Sendable, Equatable {
@@ -13,18 +14,24 @@ package struct Lifecycle: Sendable {
   }
 
   private enum State: Sendable {
-    case new, ready, shutDown, exited
+    case new, initializing, ready, shutDown, exited
   }
 
   private var state = State.new
 
   package init() {}
 
-  /// Whether `initialize` was admitted.
-  package var isInitialized: Bool { state == .ready || state == .shutDown }
+  /// Whether `initialize` was answered.
+  package private(set) var isInitialized = false
 
   /// Whether `shutdown` was admitted.
   package var isShutDown: Bool { state == .shutDown }
+
+  /// Notes what became of `initialize`; one that failed may be sent again.
+  package mutating func initializeEnded(succeeded: Bool) {
+    if succeeded { isInitialized = true }
+    if state == .initializing { state = succeeded ? .ready : .new }
+  }
 
   /// Decides what becomes of a message, in the order in which messages come.
   ///
@@ -47,7 +54,7 @@ package struct Lifecycle: Sendable {
     }
     switch state {
     case .new: return framing == .line ? .dispatch : .drop
-    case .ready: return .dispatch
+    case .initializing, .ready: return .dispatch
     case .shutDown, .exited: return .drop
     }
   }
@@ -58,13 +65,13 @@ package struct Lifecycle: Sendable {
       return .reject(
         RPCError(.invalidRequest, "The connection was shut down; only exit may follow")
       )
-    case .ready:
+    case .initializing, .ready:
       if method == "initialize" {
         return .reject(RPCError(.invalidRequest, "initialize was sent already"))
       }
     case .new:
       if method == "initialize" {
-        state = .ready
+        state = .initializing
         return .dispatch
       }
       guard framing == .line else {

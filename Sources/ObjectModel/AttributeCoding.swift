@@ -23,13 +23,17 @@ package enum AttributeDecoding: Sendable, Equatable {
 extension AttributeType {
   /// The typed value of a JSON value; see `AttributeDescription.decode(_:)`.
   package func decode(_ value: JSONValue) -> AttributeDecoding {
-    if case .json = self { return .value(value.isNull ? .null : .json(value.text)) }
+    if case .json = self { return .value(value.isNull ? .null : .json(value.deduplicated.text)) }
     switch (value, self) {
     case (.null, _): return .value(.null)
     case (.string(let text), .string): return .value(.string(text))
     case (.integer(let number), .int16), (.integer(let number), .int32),
       (.integer(let number), .int64):
       return integer(number)
+    case (.number(let number), .int16), (.number(let number), .int32),
+      (.number(let number), .int64):
+      // JSON's -0 is an integer, and no other number with a fraction or exponent is one.
+      return number == 0 && number.sign == .minus ? .value(.integer(0)) : expected
     case (.string(let text), .int64):
       // A client that cannot hold 64 bits sends them as it is sent them.
       guard let number = Int64(text), String(number) == text else { return expected }

@@ -121,6 +121,10 @@ package enum PropertyDescription: Sendable {
     case .relationship(let relationship): relationship.name
     }
   }
+
+  package var isAttribute: Bool {
+    if case .attribute = self { true } else { false }
+  }
 }
 
 /// One attribute of an entity.

@@ -63,6 +63,11 @@ package struct ModelDocument {
     "derived", "transient", "ordered", "keywords", "domain", "exclude",
   ]
 
+  /// SQLite reads the whole schema at each opening, a dozen statements for each entity.
+  private static let entitiesMax = 1000
+  /// The log's triggers name every column in one expression, whose depth SQLite limits.
+  private static let columnsMax = 400
+
   private mutating func read(_ document: JSONValue) -> Model? {
     guard document.members != nil else {
       problem("", "A model is an object, this is \(document.kind)")
@@ -79,9 +84,31 @@ package struct ModelDocument {
       }
       raw.append((name, path, entity))
     }
+    if raw.count > Self.entitiesMax {
+      problem("entities", "A model has at most \(Self.entitiesMax) entities, not \(raw.count)")
+    }
     let entities = raw.indices.map { entity($0) }
+    checkPairs(entities)
     return problems.isEmpty
       ? Model(name: name, version: version, entities: entities, document: document) : nil
+  }
+
+  /// The table of a many-to-many is named by its entity and itself with a `_` between, which two of
+  /// them could share.
+  private mutating func checkPairs(_ entities: [EntityDescription]) {
+    var names: Set<String> = []
+    for entity in entities {
+      for relationship in entity.relationships {
+        guard case .pairs(_, _, owns: true) = relationship.storage,
+          !names.insert("\(entity.name)_\(relationship.name)".lowercased()).inserted
+        else { continue }
+        problem(
+          raw[entity.number - 1].path + ".relationships",
+          "The pairs of \(entity.name).\(relationship.name) would share a table with those of "
+            + "another relationship whose names are put together the same; name one otherwise"
+        )
+      }
+    }
   }
 
   private mutating func entity(_ index: Int) -> EntityDescription {
@@ -103,6 +130,13 @@ package struct ModelDocument {
       {
         relationships.append(relationship)
       }
+    }
+    let columns = attributes.count + relationships.count { !$0.toMany }
+    if columns > Self.columnsMax {
+      problem(
+        path,
+        "An entity has at most \(Self.columnsMax) attributes and to-ones, not \(columns)"
+      )
     }
     let identity = identity(value, attributes, at: path)
     return EntityDescription(
@@ -155,6 +189,9 @@ package struct ModelDocument {
     }
     let values = list(value, "enum", at: path + ".").compactMap {
       constant($0, type, at: path + ".enum")
+    }
+    if value["enum"]?.array?.isEmpty == true {
+      problem(path + ".enum", "An empty list leaves no value; leave it out to allow all")
     }
     let allowed = values.isEmpty ? nil : values
     return AttributeDescription(

@@ -85,6 +85,7 @@ package final class HistoryLog {
   private let boundsStatement: PreparedStatement
   private let changesStatement: PreparedStatement
   private let transactionsStatement: PreparedStatement
+  private let tombstoneStatement: PreparedStatement
 
   /// Prepares the log of an opened store.
   ///
@@ -111,6 +112,13 @@ package final class HistoryLog {
       """
       SELECT number, lastChange, mark, time, author, context, process FROM cordial_transaction
       WHERE number > ?1 AND number <= ?2 ORDER BY number LIMIT ?3
+      """
+    )
+    tombstoneStatement = try PreparedStatement(
+      db,
+      """
+      SELECT before FROM cordial_change WHERE kind = 2 AND entity = ?1 AND object = ?2
+      ORDER BY number DESC LIMIT 1
       """
     )
   }
@@ -278,34 +286,43 @@ package final class HistoryLog {
     }
   }
 
-  /// The commits after one, with their changes, oldest first.
+  /// Goes through the commits after one, with their changes, oldest first.
   ///
   /// - Parameters:
   ///   - after: The commit after which to begin.
   ///   - through: The last commit to read.
-  ///   - limit: How many commits to answer at most.
-  /// - Returns: The commits.
-  /// - Throws: `DatabaseError`.
-  package func transactions(
+  ///   - limit: How many commits to read at most.
+  ///   - body: Called with each.
+  /// - Throws: `DatabaseError`; what the body throws.
+  package func eachCommit(
     after: Int64,
     through: Int64,
-    limit: Int
-  ) throws -> [HistoryTransaction] {
-    var transactions: [HistoryTransaction] = []
+    limit: Int,
+    _ body: (HistoryTransaction) throws -> Void
+  ) throws {
+    var lower = try changeRange(from: after, through: after).lowerBound
     try eachTransaction(after: after, through: through, limit: Int64(limit)) { transaction in
-      transactions.append(transaction)
+      var transaction = transaction
+      var changes = HistoryChanges(model: model)
+      try eachRow(after: lower, through: transaction.lastChange) { changes.add($0) }
+      transaction.changes = changes.list
+      lower = transaction.lastChange
+      try body(transaction)
       return true
     }
-    guard let first = transactions.first else { return [] }
-    var lower = try changeRange(from: first.number - 1, through: first.number).lowerBound
-    for index in transactions.indices {
-      let upper = transactions[index].lastChange
-      var changes = HistoryChanges(model: model)
-      try eachRow(after: lower, through: upper) { changes.add($0) }
-      transactions[index].changes = changes.list
-      lower = upper
-    }
-    return transactions
+  }
+
+  /// The last values of an object that is gone.
+  ///
+  /// - Parameter key: The object.
+  /// - Returns: Values by column name in the form of the log; nil when no deletion of it is logged.
+  /// - Throws: `DatabaseError`.
+  package func tombstone(of key: ObjectKey) throws -> [LoggedValue]? {
+    defer { tombstoneStatement.reset() }
+    tombstoneStatement.bind(Int64(key.entity), at: 1)
+    tombstoneStatement.bind(key.object, at: 2)
+    guard try tombstoneStatement.step() else { return nil }
+    return HistoryRow.values(before: tombstoneStatement.optionalText(0))
   }
 
   /// The last values of objects that were deleted between two heads.

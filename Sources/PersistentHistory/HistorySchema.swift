@@ -44,7 +44,7 @@ package enum HistorySchema {
   private static let version = SQLNames.quoted(SQLNames.version)
 
   private static func name(_ entity: EntityDescription, _ event: String) -> String {
-    SQLNames.quoted("cordial_\(entity.name)_\(event)")
+    SQLNames.quoted("cordial_\(entity.name).\(event)")
   }
 
   private static func insertion(_ entity: EntityDescription) -> String {
@@ -80,8 +80,7 @@ package enum HistorySchema {
 
   /// Logs the rows that an `UPDATE OR REPLACE` removes, as `displacement` does.
   private static func updateDisplacement(_ entity: EntityDescription) -> [String] {
-    let keys = (entity.identity.map { [[$0.name]] } ?? []) + entity.unique
-    guard !keys.isEmpty else { return [] }
+    let keys = [[SQLNames.object]] + (entity.identity.map { [[$0.name]] } ?? []) + entity.unique
     let same = keys.map { columns in
       columns.map { "\(SQLNames.quoted($0)) = NEW.\(SQLNames.quoted($0))" }
         .joined(separator: " AND ")
@@ -152,7 +151,7 @@ package enum HistorySchema {
       """
     }
     func trigger(_ event: String, _ body: String) -> String {
-      "CREATE TRIGGER \(SQLNames.quoted("\(table)_\(event.lowercased())")) AFTER \(event) ON "
+      "CREATE TRIGGER \(SQLNames.quoted("\(table).\(event.lowercased())")) AFTER \(event) ON "
         + "\(SQLNames.quoted(table)) BEGIN\n\(body)\nEND"
     }
     return [

@@ -27,7 +27,9 @@ struct HistoryRow {
   var key: ObjectKey { ObjectKey(entity: entity, object: object) }
 
   /// The values before, in the order of the columns.
-  var values: [LoggedValue] {
+  var values: [LoggedValue] { Self.values(before: before) }
+
+  static func values(before: String?) -> [LoggedValue] {
     guard let before, before.hasPrefix(",") else { return [] }
     do {
       return try JSONParser.parse("{" + before.dropFirst() + "}").members?
@@ -97,11 +99,18 @@ package struct HistoryChange: Sendable {
 /// Takes the rows of one commit together, object by object.
 struct HistoryChanges {
   let model: Model
-  private(set) var list: [HistoryChange] = []
+  private var all: [HistoryChange] = []
+  /// Objects that came and went again.
+  private var passed: Set<ObjectKey> = []
   private var places: [ObjectKey: Int] = [:]
 
   init(model: Model) {
     self.model = model
+  }
+
+  /// One for each object that is not as it was, in order of its first change.
+  var list: [HistoryChange] {
+    passed.isEmpty ? all : all.filter { !passed.contains($0.key) }
   }
 
   mutating func add(_ row: HistoryRow) {
@@ -117,8 +126,8 @@ struct HistoryChanges {
     let kind: ObjectChange.Kind =
       row.kind == .insert ? .insert : row.kind == .delete ? .delete : .update
     guard let place = places[row.key] else {
-      places[row.key] = list.count
-      list.append(
+      places[row.key] = all.count
+      all.append(
         HistoryChange(
           key: row.key,
           kind: kind,
@@ -129,14 +138,16 @@ struct HistoryChanges {
       return
     }
     // The first value before is the one from before the commit.
-    let known = Set(list[place].before.map(\.property))
-    list[place].before += values.filter { !known.contains($0.property) }
-    switch (list[place].kind, kind) {
-    case (.update, .delete): list[place].kind = .delete
+    let known = Set(all[place].before.map(\.property))
+    all[place].before += values.filter { !known.contains($0.property) }
+    switch (all[place].kind, kind) {
+    case (.update, .delete): all[place].kind = .delete
+    case (.insert, .delete): passed.insert(row.key)
+    case (.insert, .insert): passed.remove(row.key)
     case (.delete, .insert):
-      list[place].kind = .update
-      list[place].properties.formUnion(list[place].before.map(\.property))
-    case (.update, .update): list[place].properties.formUnion(values.map(\.property))
+      all[place].kind = .update
+      all[place].properties.formUnion(all[place].before.map(\.property))
+    case (.update, .update): all[place].properties.formUnion(values.map(\.property))
     default: break
     }
   }
@@ -149,15 +160,15 @@ struct HistoryChanges {
         ? row.key
         : ObjectKey(entity: destination(of: property, key.entity), object: row.other)
       if places[key] == nil {
-        places[key] = list.count
-        list.append(HistoryChange(key: key, kind: .update, properties: [], before: []))
+        places[key] = all.count
+        all.append(HistoryChange(key: key, kind: .update, properties: [], before: []))
       }
       guard let place = places[key] else { continue }
-      if list[place].kind == .update { list[place].properties.insert(property) }
+      if all[place].kind == .update { all[place].properties.insert(property) }
       if row.kind == .link {
-        list[place].linked[property, default: []].append(other)
+        all[place].linked[property, default: []].append(other)
       } else {
-        list[place].unlinked[property, default: []].append(other)
+        all[place].unlinked[property, default: []].append(other)
       }
     }
   }

@@ -78,12 +78,13 @@ package final class CommitWatcher: Sendable {
   }
 
   private func lookAgain() {
-    state.withLock { state in
-      guard state.isScheduled else { return }
+    let looks = state.withLock { state in
+      guard state.isScheduled, !state.isStopped else { return false }
       state.isScheduled = false
       state.source?.value.resume()
+      return true
     }
-    look()
+    if looks { look() }
   }
 
   /// Ends watching; `look` is not called after this returns.

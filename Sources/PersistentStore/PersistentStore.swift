@@ -49,6 +49,7 @@ package final class PersistentStore: Sendable {
     isReadOnly = mode == .readOnly
     removesFolder = mode == .inMemory
     do {
+      if let obstacle = container.obstacle { throw obstacle }
       if !container.hasStore, model == nil || mode == .readOnly { throw Self.missing(container) }
       if let model, mode != .readOnly {
         try container.prepare()
@@ -276,7 +277,13 @@ private final class WriterQueue: Sendable {
 
   func close() {
     state.withLock { $0.isClosed = true }
-    queue.sync {}
+    queue.sync {
+      do {
+        try writer.value.close()
+      } catch {
+        // Somebody else uses the store, or the disk is full: the log is good where it is.
+      }
+    }
   }
 
   func synchronous() throws -> Int {

@@ -52,13 +52,15 @@ enum StoreConnection {
   }
 
   private static func percentEncoded(_ path: String) -> String {
-    path.utf8.map { byte in
+    let digits = Array("0123456789ABCDEF".utf8)
+    let encoded = path.utf8.flatMap { byte -> [UInt8] in
       switch byte {
       case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"):
-        "%" + String(byte, radix: 16, uppercase: true)
-      default: String(decoding: [byte], as: UTF8.self)
+        [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      default: [byte]
       }
-    }.joined()
+    }
+    return String(decoding: encoded, as: UTF8.self)
   }
 
   private static let fold = DatabaseFunction("cordial_fold", argumentCount: 2, pure: true) {

@@ -41,6 +41,13 @@ package struct StoreContainer: Sendable {
           hint: "Name the folder, or another path to make a store there"
         )
       }
+      for file in [storePath, modelPath] where Self.isFolder(file) {
+        throw StoreError(
+          .cannotOpen,
+          "\(file) is a folder, where a file of the store belongs",
+          hint: "Move it away"
+        )
+      }
       guard hasStore || isEmpty else {
         throw StoreError(
           .cannotOpen,
@@ -53,6 +60,31 @@ package struct StoreContainer: Sendable {
     guard unsafe mkdir(path, 0o700) == 0 else {
       throw StoreError(.cannotOpen, "\(path) cannot be made: \(Self.reason())")
     }
+  }
+
+  private static func isFolder(_ path: String) -> Bool {
+    var isDirectory = false
+    return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory
+  }
+
+  /// Why the folder cannot be used, where that is not for want of a store; nil when it can.
+  var obstacle: StoreError? {
+    var facts = stat()
+    if unsafe stat(path, &facts) != 0 {
+      guard errno != ENOENT else { return nil }
+      return StoreError(.cannotOpen, "\(path) cannot be opened: \(Self.reason())")
+    }
+    guard facts.st_mode & S_IFMT == S_IFDIR else {
+      return StoreError(
+        .cannotOpen,
+        "\(path) is a file; a Cordial store is a folder",
+        hint: "Name the folder, or another path to make a store there"
+      )
+    }
+    if unsafe access(path, R_OK | X_OK) != 0 {
+      return StoreError(.cannotOpen, "\(path) cannot be entered: \(Self.reason())")
+    }
+    return nil
   }
 
   private var isEmpty: Bool {
@@ -94,7 +126,11 @@ package struct StoreContainer: Sendable {
     do {
       try text.write(toFile: modelPath, atomically: true, encoding: .utf8)
     } catch {
-      throw StoreError(.cannotOpen, "\(modelPath) cannot be written: \(error)")
+      throw StoreError(
+        .cannotOpen,
+        "\(modelPath) cannot be written",
+        hint: "The folder must be yours, with room on its disk"
+      )
     }
   }
 

@@ -50,10 +50,16 @@ extension StoreError {
       self.init(
         .storeBusy,
         "Another process kept the store locked for longer than we wait",
-        hint: "Try again; status names the processes that have it open"
+        hint: "Try again"
       )
     case .SQLITE_FULL:
       self.init(.storeFull, "The disk or the store is full", hint: "Make room and save again")
+    case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_WRITE:
+      self.init(
+        .storeFull,
+        "The store's file cannot grow: \(message)",
+        hint: "A quota or a limit of file sizes may be reached; make room and save again"
+      )
     case .SQLITE_CORRUPT, .SQLITE_NOTADB:
       self.init(
         .storeCorrupt,
@@ -96,6 +102,15 @@ extension StoreError {
   /// A text that a client sent, short enough to be sent back.
   static func short(_ text: String) -> String {
     text.utf8.count <= 200 ? text : String(text.prefix(100)) + "…"
+  }
+
+  /// The error of a store whose file was removed or replaced while it was open.
+  static func storeGone(_ path: String) -> StoreError {
+    StoreError(
+      .storeCorrupt,
+      "\(path) is not the file any more that this service opened: it was removed or replaced",
+      hint: "Nothing can be saved; end the service, see what became of the store, start it again"
+    )
   }
 
   /// The error of a name that no entity of a model has.

@@ -84,7 +84,22 @@ package struct StoreSnapshot {
     try IdentityResolver.resolve(text, facts: reader.facts, statement: statement)
   }
 
-  /// The wrapped ID of an object; of one that is gone, with an identity attribute, its number form.
+  /// The entity of which a wrapped ID is.
+  ///
+  /// - Parameter text: The wrapped ID.
+  /// - Returns: The entity.
+  /// - Throws: `invalidIdentifier` or `unknownEntity`.
+  package func entity(of text: String) throws -> EntityDescription {
+    guard let id = WrappedID(text, store: reader.facts.identifier) else {
+      throw StoreError.invalidIdentifier(text, "it is malformed, or of another store")
+    }
+    guard let entity = model.entity(named: id.entity) else {
+      throw StoreError.unknownEntity(id.entity, in: model)
+    }
+    return entity
+  }
+
+  /// The wrapped ID of an object, whether or not it is still there.
   ///
   /// - Parameter key: The object.
   /// - Returns: The ID.
@@ -100,11 +115,30 @@ package struct StoreSnapshot {
     )
     defer { row.reset() }
     row.bind(key.object, at: 1)
-    guard try row.step() else { return WrappedID(entity: entity.name, key: .object(key.object)) }
+    guard try row.step() else {
+      let last = try log.tombstone(of: key)?.first { $0.property == identity.name }?.value
+      return WrappedID(
+        entity: entity.name,
+        key: last.flatMap { WrappedID.Key(identity: $0, identity.type) } ?? .object(key.object)
+      )
+    }
     switch identity.type {
     case .string: return WrappedID(entity: entity.name, key: .string(row.text(0)))
     case .uuid: return WrappedID(entity: entity.name, key: .uuid(row.text(0)))
     default: return WrappedID(entity: entity.name, key: .integer(row.integer(0)))
+    }
+  }
+
+  /// A value that the log kept, in the form of the wire.
+  ///
+  /// - Parameters:
+  ///   - logged: The value and its property.
+  ///   - entity: The entity that it is of.
+  /// - Returns: The value; null for a property that the model does not have any more.
+  /// - Throws: `DatabaseError`.
+  package func json(_ logged: LoggedValue, of entity: EntityDescription) throws -> JSONValue {
+    try WireValue.json(logged, of: entity) { relationship, object in
+      try wrappedID(ObjectKey(entity: relationship.destination, object: object)).description
     }
   }
 
@@ -302,5 +336,17 @@ package struct StoreSnapshot {
     var objects: [Int64] = []
     while try rows.step() { objects.append(rows.integer(0)) }
     return objects
+  }
+}
+
+extension WrappedID.Key {
+  /// The key of an identity value in the form of the log; nil for a value that is none.
+  fileprivate init?(identity value: JSONValue, _ type: AttributeType) {
+    switch (value, type) {
+    case (.integer(let number), _): self = .integer(number)
+    case (.string(let text), .uuid): self = .uuid(text)
+    case (.string(let text), _): self = .string(text)
+    default: return nil
+    }
   }
 }

@@ -22,6 +22,9 @@ package struct StoreEnvironment: Sendable {
 final class StoreWriter {
   private let queue: DatabaseQueue
   private let facts: StoreMaker.Facts
+  private let path: String
+  /// Which file was opened.
+  private let opened: FileIdentity?
   private let environment: StoreEnvironment
   private let log: HistoryLog
   private let history: HistoryWriter
@@ -61,9 +64,11 @@ final class StoreWriter {
 
   init(path: String, facts: StoreMaker.Facts, environment: StoreEnvironment) throws {
     self.facts = facts
+    self.path = path
     let model = facts.model
     self.environment = environment
     let queue = try StoreConnection.open(path, .writer)
+    opened = FileIdentity(path)
     self.queue = queue
     (log, history, tables, statements) = try queue.unsafeReentrantWrite { db in
       (
@@ -96,6 +101,7 @@ final class StoreWriter {
 
   /// Whether trying again alone cannot help.
   private static func isAboutTheWhole(_ error: any Error) -> Bool {
+    if (error as? StoreError)?.code == .storeCorrupt { return true }
     guard let error = error as? DatabaseError else { return false }
     return [.SQLITE_BUSY, .SQLITE_READONLY, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_CANTOPEN]
       .contains(error.resultCode)
@@ -105,6 +111,8 @@ final class StoreWriter {
     _ requests: [SaveRequest],
     _ db: Database
   ) throws -> [Result<SaveOutcome, StoreError>] {
+    // What is written to a file that nobody can open any more would be lost.
+    guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
     try setDurability(requests.contains { $0.durability == .full }, db)
     try statements.begin.run()
     do {
@@ -150,7 +158,8 @@ final class StoreWriter {
         answer: request.transaction == nil ? nil : String(decoding: result.body, as: UTF8.self)
       )
       let logged = try log.head()
-      if logged.lastLogged > head.lastChange {
+      // What changes nothing is entered only where it has to be known when it comes again.
+      if logged.lastLogged > head.lastChange || request.transaction != nil {
         try history.enter(head.number + 1, stamp)
         head = HistoryHead(
           number: head.number + 1,
@@ -228,6 +237,14 @@ final class StoreWriter {
     guard full != isDurable else { return }
     try db.execute(sql: full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL")
     isDurable = full
+  }
+
+  /// Moves what the write-ahead log holds into the store's file, as far as nobody reads it, and
+  /// ends the connection.
+  func close() throws {
+    try queue.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+    }
   }
 
   /// The value of `PRAGMA synchronous`: 2 is FULL, 1 is NORMAL.

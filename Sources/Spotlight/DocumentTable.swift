@@ -17,7 +17,7 @@ final class DocumentTable: Sendable {
   /// What a search sees: the documents of one commit of the index.
   struct View: Sendable {
     /// The position of that commit; nil before the first.
-    fileprivate(set) var token: StoreToken?
+    fileprivate(set) var position: IndexPosition?
     fileprivate(set) var documents: [spotlight_document] = []
     fileprivate(set) var aliveCount: Int64 = 0
     fileprivate(set) var aliveTokens: Int64 = 0
@@ -36,9 +36,9 @@ final class DocumentTable: Sendable {
   var view: View { state.withLock { $0 } }
 
   /// Makes a batch known: what came and what went with it.
-  func apply(_ token: StoreToken, arrivals: [Arrival], departures: [Int64]) {
+  func apply(_ position: IndexPosition, arrivals: [Arrival], departures: [Int64]) {
     state.withLock { view in
-      view.token = token
+      view.position = position
       for number in departures {
         view.aliveCount -= 1
         view.aliveTokens -= Int64(view.documents[Int(number)].length)
@@ -49,8 +49,8 @@ final class DocumentTable: Sendable {
   }
 
   /// Forgets everything else, for an index that was made anew.
-  func replace(_ token: StoreToken?, arrivals: [Arrival]) {
-    let view = View(token, arrivals)
+  func replace(_ position: IndexPosition?, arrivals: [Arrival]) {
+    let view = View(position, arrivals)
     state.withLock { $0 = view }
   }
 
@@ -74,9 +74,9 @@ final class DocumentTable: Sendable {
 
 extension DocumentTable.View {
   /// The documents of one commit, all at once.
-  init(_ token: StoreToken?, _ arrivals: [DocumentTable.Arrival]) {
+  init(_ position: IndexPosition?, _ arrivals: [DocumentTable.Arrival]) {
     self.init()
-    self.token = token
+    self.position = position
     for arrival in arrivals { DocumentTable.add(arrival, to: &self) }
   }
 

@@ -44,7 +44,7 @@ package struct IndexLayout: Sendable {
 /// The index's own SQLite file: its tables and the statements of its writer.
 final class IndexFile {
   /// The layout of the tables; another makes the index anew.
-  private static let formatVersion = 1
+  private static let formatVersion = 2
   /// Bytes of words that FTS5 gathers before it writes a segment; undocumented, and its default of
   /// 1 MiB makes many small segments when much is indexed at once.
   private static let hashBytes = 32 << 20
@@ -55,16 +55,21 @@ final class IndexFile {
   private let insertDocument: PreparedStatement
   private let findDocument: PreparedStatement
   private let deleteDocument: PreparedStatement
-  private let setToken: PreparedStatement
+  private let setPosition: PreparedStatement
+  private let path: String
+  /// Which file was opened.
+  private let opened: FileIdentity?
 
   /// Opens the index's file, making it anew when another layout, tokenizer, ICU or model made it.
   init(path: String, layout: IndexLayout, modelHash: String) throws {
     self.layout = layout
+    self.path = path
     let queue = try Self.open(path, readonly: false)
+    opened = FileIdentity(path)
     self.queue = queue
     let identity =
       "\(Self.formatVersion) \(SPOTLIGHT_TOKENIZER_VERSION) \(UnicodeVersion.text) \(modelHash)"
-    (insertText, insertDocument, findDocument, deleteDocument, setToken) =
+    (insertText, insertDocument, findDocument, deleteDocument, setPosition) =
       try queue.writeWithoutTransaction { db in
         try db.inTransaction(.immediate) {
           try Self.prepare(db, layout, identity)
@@ -83,7 +88,7 @@ final class IndexFile {
             "SELECT number FROM document WHERE entity = ? AND object = ?"
           ),
           try PreparedStatement(db, "DELETE FROM document WHERE number = ?"),
-          try PreparedStatement(db, "INSERT OR REPLACE INTO state VALUES ('token', ?)")
+          try PreparedStatement(db, "INSERT OR REPLACE INTO state VALUES ('position', ?)")
         )
       }
   }
@@ -129,14 +134,17 @@ final class IndexFile {
     )
   }
 
+  /// Whether the file under the path is still the one that was opened.
+  var isCurrent: Bool { FileIdentity(path) == opened }
+
   // MARK: Reading
 
   /// Everything that the file says of itself and its documents.
-  func load() throws -> (token: StoreToken?, documents: [DocumentTable.Arrival]) {
+  func load() throws -> (position: IndexPosition?, documents: [DocumentTable.Arrival]) {
     try queue.unsafeRead { db in
-      var loaded: (StoreToken?, [DocumentTable.Arrival]) = (nil, [])
+      var loaded: (IndexPosition?, [DocumentTable.Arrival]) = (nil, [])
       try db.inTransaction(.deferred) {
-        loaded = (try token(db), try Self.documents(db))
+        loaded = (try Self.position(db), try Self.documents(db))
         return .commit
       }
       return loaded
@@ -144,9 +152,9 @@ final class IndexFile {
   }
 
   /// The position that the file has.
-  func token(_ db: Database) throws -> StoreToken? {
-    try String.fetchOne(db, sql: "SELECT value FROM state WHERE name = 'token'")
-      .flatMap { StoreToken($0) }
+  static func position(_ db: Database) throws -> IndexPosition? {
+    try String.fetchOne(db, sql: "SELECT value FROM state WHERE name = 'position'")
+      .flatMap { IndexPosition($0) }
   }
 
   /// Every document, in the order of the numbers.
@@ -171,6 +179,7 @@ final class IndexFile {
 
   // MARK: Writing, inside a transaction of the queue
 
+  /// Puts a document in, under a number that none ever had.
   func insert(_ number: Int64, _ document: IndexedDocument) throws -> DocumentTable.Arrival {
     _ = spotlight_take_token_count()
     insertText.bind(number, at: 1)
@@ -200,9 +209,9 @@ final class IndexFile {
     return number
   }
 
-  func set(_ token: StoreToken) throws {
-    setToken.bind(token.description, at: 1)
-    try setToken.run()
+  func set(_ position: IndexPosition) throws {
+    setPosition.bind(position.text, at: 1)
+    try setPosition.run()
   }
 
   /// Commits what the body wrote and makes it known, as one step for whoever searches.

@@ -53,12 +53,21 @@ package final class IndexSearcher {
   private let queue: DatabaseQueue
   private let layout: IndexLayout
   private let documents: DocumentTable
+  private let path: String
+  /// Which file was opened.
+  private let opened: FileIdentity?
 
   init(path: String, layout: IndexLayout, documents: DocumentTable) throws {
     self.layout = layout
     self.documents = documents
+    self.path = path
     queue = try IndexFile.open(path, readonly: true)
+    opened = FileIdentity(path)
   }
+
+  /// Whether the file under the path is still the one that was opened: an index that is damaged or
+  /// was removed is made anew.
+  package var isCurrent: Bool { FileIdentity(path) == opened }
 
   /// Reads inside one read transaction of the index.
   ///
@@ -70,20 +79,15 @@ package final class IndexSearcher {
       try db.beginTransaction(.deferred)
       let result: Result
       do {
-        let (text, view) = try documents.paired {
-          (
-            try String.fetchOne(db, sql: "SELECT value FROM state WHERE name = 'token'"),
-            documents.view
-          )
+        let (position, view) = try documents.paired {
+          (try IndexFile.position(db), documents.view)
         }
-        guard let token = text.flatMap({ StoreToken($0) }) else {
-          throw SpotlightError(.busy, "The index is being made")
-        }
+        guard let position else { throw SpotlightError(.busy, "The index is being made") }
         // Another process may have written to the file; then this transaction's documents are read.
         let seen =
-          view.token == token
-          ? view : DocumentTable.View(token, try IndexFile.documents(db))
-        result = try body(IndexSnapshot(token: token, db: db, layout: layout, view: seen))
+          view.position == position
+          ? view : DocumentTable.View(position, try IndexFile.documents(db))
+        result = try body(IndexSnapshot(token: position.token, db: db, layout: layout, view: seen))
       } catch {
         try db.rollback()
         throw error

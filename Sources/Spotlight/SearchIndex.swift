@@ -61,8 +61,7 @@ package final class SearchIndex: Sendable {
     // Made on the index's queue and used there only; the mutex around it is never contended.
     let file: IndexFile
     let source: any DocumentSource
-    var token: StoreToken?
-    var nextNumber: Int64
+    var position: IndexPosition?
   }
 
   /// An index that is not opened yet.
@@ -106,7 +105,7 @@ package final class SearchIndex: Sendable {
   private func readOn() {
     shared.withLock { $0.isScheduled = false }
     do {
-      while try step(), !shared.withLock({ $0.isStopped }) {}
+      try readToEnd()
     } catch {
       let message = "\(error)"
       shared.withLock { shared in
@@ -117,10 +116,24 @@ package final class SearchIndex: Sendable {
     }
   }
 
+  private func readToEnd() throws {
+    func read() throws { while try step(), !shared.withLock({ $0.isStopped }) {} }
+    do {
+      try read()
+    } catch let error as DatabaseError
+      where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+    {
+      // Everything in it can be made again from the store.
+      try IndexRemoval.remove(path)
+      try read()
+    }
+  }
+
   /// Takes one batch in; false when there is nothing more.
   private func step() throws -> Bool {
     try confined.withLock { follower in
-      if follower == nil { follower = try open() }
+      // Somebody may have removed the file, or put another in its place.
+      if follower?.file.isCurrent != true { follower = try open() }
       guard var current = follower.take() else { return false }
       // When this throws, what was half done is rolled back, and the next try opens the file again.
       let more = try step(&current)
@@ -130,7 +143,9 @@ package final class SearchIndex: Sendable {
   }
 
   private func step(_ follower: inout Follower) throws -> Bool {
-    guard let token = follower.token, let batch = try follower.source.batch(after: token) else {
+    guard let token = follower.position?.token,
+      let batch = try follower.source.batch(after: token)
+    else {
       try rebuild(&follower)
       return true
     }
@@ -138,6 +153,10 @@ package final class SearchIndex: Sendable {
       if batch.through != token { try apply(batch, &follower) }
     } catch is IndexMoved {
       try reload(&follower)
+      return true
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      // It has what the log says is new: only the store knows what is right.
+      try rebuild(&follower)
       return true
     }
     reached(batch.through, isReady: batch.behind == 0)
@@ -151,62 +170,52 @@ package final class SearchIndex: Sendable {
 
   private func open() throws -> Follower {
     let source = try makeSource()
-    let file: IndexFile
-    do {
-      file = try IndexFile(path: path, layout: layout, modelHash: modelHash)
-    } catch let error as DatabaseError
-      where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
-    {
-      // Everything in it can be made again from the store.
-      try IndexRemoval.remove(path)
-      file = try IndexFile(path: path, layout: layout, modelHash: modelHash)
-    }
+    let file = try IndexFile(path: path, layout: layout, modelHash: modelHash)
     let loaded = try file.load()
-    documents.replace(loaded.token, arrivals: loaded.documents)
-    return Follower(
-      file: file,
-      source: source,
-      token: loaded.token,
-      nextNumber: (loaded.documents.last?.number ?? 0) + 1
-    )
+    documents.replace(loaded.position, arrivals: loaded.documents)
+    return Follower(file: file, source: source, position: loaded.position)
   }
 
   private func apply(_ batch: IndexBatch, _ follower: inout Follower) throws {
     let file = follower.file
-    let first = follower.nextNumber
-    let known = follower.token
-    let arrived = try file.transaction(documents) { db in
-      guard try file.token(db) == known else { throw IndexMoved() }
+    guard let known = follower.position else { throw IndexMoved() }
+    let (_, _, reached) = try file.transaction(documents) {
+      db -> ([DocumentTable.Arrival], [Int64], IndexPosition) in
+      guard try IndexFile.position(db) == known else { throw IndexMoved() }
+      var position = known
+      position.token = batch.through
       var arrivals: [DocumentTable.Arrival] = []
       var departures: [Int64] = []
       for document in batch.documents {
-        if !document.isNew, let gone = try file.remove(document.key) { departures.append(gone) }
+        if !document.isNew, let gone = try file.remove(document.key) {
+          departures.append(gone)
+        }
         guard document.texts != nil else { continue }
-        arrivals.append(try file.insert(first + Int64(arrivals.count), document))
+        arrivals.append(try file.insert(position.next, document))
+        position.next += 1
       }
-      try file.set(batch.through)
-      return (arrivals, departures)
-    } known: { arrivals, departures in
-      documents.apply(batch.through, arrivals: arrivals, departures: departures)
+      try file.set(position)
+      return (arrivals, departures, position)
+    } known: { arrivals, departures, position in
+      documents.apply(position, arrivals: arrivals, departures: departures)
     }
-    follower.nextNumber += Int64(arrived.0.count)
-    follower.token = batch.through
+    follower.position = reached
   }
 
   /// Takes up what another process that follows into the same file has done.
   private func reload(_ follower: inout Follower) throws {
     let loaded = try follower.file.load()
-    documents.replace(loaded.token, arrivals: loaded.documents)
-    follower.token = loaded.token
-    follower.nextNumber = (loaded.documents.last?.number ?? 0) + 1
+    documents.replace(loaded.position, arrivals: loaded.documents)
+    follower.position = loaded.position
   }
 
   /// Makes the index anew from the store, in one transaction: until then searches see the old one.
   private func rebuild(_ follower: inout Follower) throws {
     let file = follower.file
     let source = follower.source
-    let (arrivals, token) = try file.transaction(documents) {
-      db -> ([DocumentTable.Arrival], StoreToken) in
+    let (_, position) = try file.transaction(documents) {
+      db -> ([DocumentTable.Arrival], IndexPosition) in
+      let build = try IndexFile.position(db)?.build ?? 0
       try file.removeEverything(db)
       var arrivals: [DocumentTable.Arrival] = []
       let token = try source.everything { portion in
@@ -214,14 +223,18 @@ package final class SearchIndex: Sendable {
           arrivals.append(try file.insert(Int64(arrivals.count + 1), document))
         }
       }
-      try file.set(token)
-      return (arrivals, token)
-    } known: { arrivals, token in
-      documents.replace(token, arrivals: arrivals)
+      let position = IndexPosition(
+        token: token,
+        build: build + 1,
+        next: Int64(arrivals.count + 1)
+      )
+      try file.set(position)
+      return (arrivals, position)
+    } known: { arrivals, position in
+      documents.replace(position, arrivals: arrivals)
     }
-    follower.nextNumber = Int64(arrivals.count + 1)
-    follower.token = token
-    reached(token, isReady: false)
+    follower.position = position
+    reached(position.token, isReady: false)
   }
 
   // MARK: Waiting

@@ -13,23 +13,26 @@ package import CordialValues
 
 /// What the result of a subscription depends on.
 package enum Interest: Sendable {
-  /// These objects, with the named properties of each entity (an entity that is absent counts with
-  /// all of them), and what lies behind key paths.
-  case objects(Set<ObjectKey>, values: [Int: Set<String>], related: [Int: Set<String>])
-  /// The objects of an entity that match: the properties that their order and membership read,
-  /// those that their values read, and what lies behind key paths.
-  case fetch(
-    entity: Int,
-    membership: Set<String>,
-    values: Set<String>,
-    related: [Int: Set<String>]
-  )
+  /// These objects, what lies behind key paths, and the entities of which an object is awaited that
+  /// is named by its identity and not there.
+  case objects(Set<ObjectKey>, related: [Int: Set<String>] = [:], awaited: Set<Int> = [])
+  /// The objects of an entity that match: the properties that their order and membership read, and
+  /// what lies behind key paths.
+  case fetch(entity: Int, membership: Set<String>, related: [Int: Set<String>] = [:])
 
   /// What lies behind key paths: properties of objects that are not those of the result, by the
   /// number of their entity.
   package var related: [Int: Set<String>] {
     switch self {
-    case .objects(_, _, let related), .fetch(_, _, _, let related): related
+    case .objects(_, let related, _), .fetch(_, _, let related): related
+    }
+  }
+
+  /// The entities a change of which concerns it whatever the object.
+  var wholeEntities: Set<Int> {
+    switch self {
+    case .objects(_, let related, let awaited): awaited.union(related.keys)
+    case .fetch(let entity, _, let related): Set(related.keys).union([entity])
     }
   }
 }
@@ -38,7 +41,8 @@ package enum Interest: Sendable {
 package enum Verdict: Sendable, Equatable {
   /// The result is as it was.
   case untouched
-  /// The sequence is as it was; these of its objects may have other values.
+  /// The sequence is as it was; these of its objects have other versions at least, which count
+  /// their changes.
   case values(Set<ObjectKey>)
   /// Only reading the result again can tell.
   case undecided
@@ -53,38 +57,38 @@ extension Interest {
   package func verdict(on set: ChangeSet) -> Verdict {
     if set.changes.values.contains(where: reachesRelated) { return .undecided }
     switch self {
-    case .objects(let keys, let values, _):
+    case .objects(let keys, _, let awaited):
+      let mayCome =
+        !awaited.isEmpty
+        && set.changes.values.contains { change in
+          change.kind == .insert && awaited.contains(change.key.entity)
+        }
+      if mayCome { return .undecided }
       let touched =
         keys.count < set.changes.count
         ? keys.filter { set.changes[$0] != nil } : keys.intersection(set.changes.keys)
-      let concerned = touched.filter { key in
-        set.changes[key].map { Self.concerns($0, values[key.entity]) } ?? false
-      }
-      return concerned.isEmpty ? .untouched : .values(concerned)
-    case .fetch(let entity, let membership, let values, _):
-      return verdict(on: set, entity, membership, values)
+      return touched.isEmpty ? .untouched : .values(touched)
+    case .fetch(let entity, let membership, _): return verdict(on: set, entity, membership)
     }
   }
 
   private func verdict(
     on set: ChangeSet,
     _ entity: Int,
-    _ membership: Set<String>,
-    _ values: Set<String>
+    _ membership: Set<String>
   ) -> Verdict {
     var touched: Set<ObjectKey> = []
     for change in set.changes.values where change.key.entity == entity {
-      guard change.kind == .update, !Self.concerns(change, membership) else { return .undecided }
-      if Self.concerns(change, values) { touched.insert(change.key) }
+      guard !Self.concerns(change, membership) else { return .undecided }
+      touched.insert(change.key)
     }
     return touched.isEmpty ? .untouched : .values(touched)
   }
 
-  /// Whether an object came or went, or one of the properties that are read was written; nil reads
-  /// all of them.
-  private static func concerns(_ change: ObjectChange, _ properties: Set<String>?) -> Bool {
-    guard change.kind == .update, let properties else { return true }
-    return change.properties.contains(ChangeSet.everyProperty)
+  /// Whether an object came or went, or one of the properties that are read was written.
+  private static func concerns(_ change: ObjectChange, _ properties: Set<String>) -> Bool {
+    change.kind != .update
+      || change.properties.contains(ChangeSet.everyProperty)
       || properties.contains(ChangeSet.everyProperty)
       || !change.properties.isDisjoint(with: properties)
   }

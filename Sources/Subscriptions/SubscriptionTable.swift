@@ -14,27 +14,22 @@ package struct SubscriptionTable: Sendable {
   package mutating func set(_ interest: Interest, for number: Int) {
     remove(number)
     interests[number] = interest
-    switch interest {
-    case .objects(let keys, _, _):
+    if case .objects(let keys, _, _) = interest {
       for key in keys { byObject[key, default: []].insert(number) }
-    case .fetch(let entity, _, _, _): byEntity[entity, default: []].insert(number)
     }
-    for entity in interest.related.keys { byEntity[entity, default: []].insert(number) }
+    for entity in interest.wholeEntities { byEntity[entity, default: []].insert(number) }
   }
 
   /// Forgets a subscription.
   package mutating func remove(_ number: Int) {
     guard let interest = interests.removeValue(forKey: number) else { return }
-    var entities = Set(interest.related.keys)
-    switch interest {
-    case .objects(let keys, _, _):
+    if case .objects(let keys, _, _) = interest {
       for key in keys {
         byObject[key]?.remove(number)
         if byObject[key]?.isEmpty == true { byObject[key] = nil }
       }
-    case .fetch(let entity, _, _, _): entities.insert(entity)
     }
-    for entity in entities {
+    for entity in interest.wholeEntities {
       byEntity[entity]?.remove(number)
       if byEntity[entity]?.isEmpty == true { byEntity[entity] = nil }
     }

@@ -31,7 +31,10 @@ package final class ByteChannel: Sendable {
     var backlog: Deque<[UInt8]> = []
     var waiting = 0
     var written = 0
+    /// The peer takes too little to be read.
     var isPaused = false
+    /// The owner wants what the peer sends.
+    var isWanted = true
     var isClosing = false
     var exitCode: Int32?
   }
@@ -63,7 +66,7 @@ package final class ByteChannel: Sendable {
       if !isAlone { state.backlog.append(contentsOf: pieces.lazy.filter { !$0.isEmpty }) }
       return (pauses, !isAlone)
     }
-    if pauses { setReading(false) }
+    if pauses { updateReading() }
     if feeds {
       feed()
     } else if let piece = pieces.first {
@@ -101,11 +104,18 @@ package final class ByteChannel: Sendable {
       state.isPaused = false
       return true
     }
-    if resumes { setReading(true) }
+    if resumes { updateReading() }
+  }
+
+  /// Says whether the peer's bytes are wanted; those that came already may follow.
+  package func setWanted(_ isWanted: Bool) {
+    state.withLock { $0.isWanted = isWanted }
+    updateReading()
   }
 
   /// A peer that takes nothing is not read: its answers would fill the memory.
-  private func setReading(_ reads: Bool) {
+  private func updateReading() {
+    let reads = state.withLock { !$0.isPaused && $0.isWanted }
     channel.setOption(.autoRead, value: reads).whenFailure { _ in }
     if reads { channel.read() }
   }

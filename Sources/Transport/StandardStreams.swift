@@ -91,7 +91,11 @@ private struct Descriptors {
     guard unsafe fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG else {
       return fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
     }
-    let opened = unsafe open("/proc/self/fd/\(descriptor)", mode | O_CLOEXEC | O_NOCTTY)
+    // Opening a named pipe waits for its other end, which may have come and gone.
+    let opened = unsafe open(
+      "/proc/self/fd/\(descriptor)",
+      mode | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
+    )
     return opened >= 0 ? opened : fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
   }
 }

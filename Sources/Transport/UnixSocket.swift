@@ -33,6 +33,7 @@ package final class UnixSocketListener: Sendable {
   ) async throws(TransportError) {
     try Self.check(path)
     try Self.clear(path)
+    Self.raiseFileLimit()
     let numbers = Atomic<Int>(0)
     let counter = Counter(numbers: numbers)
     let bootstrap = ServerBootstrap(group: loop.eventLoop)
@@ -62,6 +63,14 @@ package final class UnixSocketListener: Sendable {
     try await channel.close()
   }
 
+  /// Each peer takes a descriptor, and shells begin with 1,024 where far more are allowed.
+  private static func raiseFileLimit() {
+    var limit = rlimit()
+    guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    _ = unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  }
+
   // MARK: Checks
 
   private static func check(_ path: String) throws(TransportError) {
@@ -73,7 +82,7 @@ package final class UnixSocketListener: Sendable {
       )
     }
     let folder = folder(of: path)
-    guard let facts = facts(folder) else {
+    guard let facts = facts(folder, followsLink: true) else {
       throw TransportError(.invalidPath, "There is no folder \(folder) for the socket")
     }
     guard facts.owner == geteuid() || facts.owner == 0, facts.mode & 0o022 == 0 else {
@@ -90,9 +99,12 @@ package final class UnixSocketListener: Sendable {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  private static func facts(_ path: String) -> (owner: uid_t, mode: mode_t, inode: UInt64)? {
+  private static func facts(
+    _ path: String,
+    followsLink: Bool = false
+  ) -> (owner: uid_t, mode: mode_t, inode: UInt64)? {
     var facts = stat()
-    guard unsafe lstat(path, &facts) == 0 else { return nil }
+    guard unsafe (followsLink ? stat(path, &facts) : lstat(path, &facts)) == 0 else { return nil }
     return (facts.st_uid, facts.st_mode, UInt64(facts.st_ino))
   }
 

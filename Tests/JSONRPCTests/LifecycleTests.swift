@@ -81,11 +81,30 @@ import Testing
       .request(id: .integer(1), method: "initialize", params: .null),
       framing: .header
     )
+    #expect(!lifecycle.isInitialized)
+    lifecycle.initializeEnded(succeeded: true)
     #expect(lifecycle.isInitialized)
     _ = lifecycle.admit(
       .request(id: .integer(2), method: "shutdown", params: .null),
       framing: .header
     )
     #expect(lifecycle.isShutDown)
+  }
+
+  @Test(arguments: Framing.allCases)
+  func `a handshake that failed may be tried again`(framing: Framing) {
+    var lifecycle = Lifecycle()
+    let initialize = Message.request(id: .integer(1), method: "initialize", params: .null)
+    #expect(lifecycle.admit(initialize, framing: framing) == .dispatch)
+    lifecycle.initializeEnded(succeeded: false)
+    #expect(!lifecycle.isInitialized)
+    #expect(lifecycle.admit(initialize, framing: framing) == .dispatch)
+    lifecycle.initializeEnded(succeeded: true)
+    #expect(lifecycle.isInitialized)
+    guard case .reject(let error) = lifecycle.admit(initialize, framing: framing) else {
+      Issue.record("A second handshake was admitted")
+      return
+    }
+    #expect(error.code == -32600)
   }
 }

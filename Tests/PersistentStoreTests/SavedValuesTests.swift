@@ -365,10 +365,22 @@ import Testing
     }
   }
 
-  /// The contract lists a to-many as wrapped IDs; this version refuses those to entities with an
-  /// identity attribute.
-  @Test func `listing a to-many of them is refused for now`() async throws {
-    let refusal = try store.refusal(ofFetch: #"{"entity":"Country","select":["cities"]}"#)
-    #expect(refusal?.code == "invalidRequest")
+  @Test func `a to-many lists them as they are named`() async throws {
+    try await store.save(
+      #"""
+      {"insert":[{"id":"Country/sde"},{"id":"City/i7","values":{"country":"Country/sde"}},
+                 {"id":"City/i8","values":{"country":"Country/sde"}}]}
+      """#
+    )
+    let countries = try store.fetch(
+      #"{"entity":"Country","select":["cities"],"predicate":"code == \"de\""}"#
+    )
+    let cities = countries.first?["values"]?["cities"]?.array?.compactMap(\.string)
+    #expect(cities == ["City/i7", "City/i8"])
+  }
+
+  @Test func `a default is for an attribute`() async throws {
+    let fetch = #"{"entity":"City","select":{"c":{"path":"country","default":"x"}}}"#
+    #expect(try store.refusal(ofFetch: fetch)?.code == "invalidRequest")
   }
 }

@@ -40,7 +40,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   }
 
   @Test func `objects hear what happens to them, and of nothing else`() {
-    let interest = Interest.objects([key(task, 1), key(task, 2)], values: [:], related: [:])
+    let interest = Interest.objects([key(task, 1), key(task, 2)])
     check(interest, changes(), .untouched)
     check(interest, changes(update(task, 1, "title")), .values([key(task, 1)]))
     check(interest, changes(insert(task, 1)), .values([key(task, 1)]))
@@ -54,24 +54,28 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     )
   }
 
-  @Test func `objects hear of the properties that are selected`() {
-    let interest = Interest.objects(
-      [key(task, 1)],
-      values: [task: ["title", "due"]],
-      related: [:]
-    )
+  /// Whatever was written of an object counts its version, which every result has.
+  @Test func `objects hear of each of their versions`() {
+    let interest = Interest.objects([key(task, 1)])
     check(interest, changes(update(task, 1, "title")), .values([key(task, 1)]))
-    check(interest, changes(update(task, 1, "state", "due")), .values([key(task, 1)]))
-    check(interest, changes(update(task, 1, "state")), .untouched)
+    check(interest, changes(update(task, 1)), .values([key(task, 1)]))
     check(interest, changes(update(task, 1, ChangeSet.everyProperty)), .values([key(task, 1)]))
     check(interest, changes(delete(task, 1)), .values([key(task, 1)]))
     check(interest, changes(insert(task, 1)), .values([key(task, 1)]))
   }
 
+  @Test func `an object that is awaited may come with any insert of its entity`() {
+    let interest = Interest.objects([key(task, 1)], awaited: [group])
+    check(interest, changes(insert(group, 3)), .undecided)
+    check(interest, changes(update(group, 3, "name")), .untouched)
+    check(interest, changes(delete(group, 3)), .untouched)
+    check(interest, changes(insert(task, 3)), .untouched)
+    check(interest, changes(update(task, 1, "title")), .values([key(task, 1)]))
+  }
+
   @Test func `objects hear of what they read behind a key path`() {
     let interest = Interest.objects(
       [key(task, 1)],
-      values: [task: ["title", "group"]],
       related: [group: ["name"]]
     )
     check(interest, changes(update(group, 7, "name")), .undecided)
@@ -85,7 +89,6 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   @Test func `a key path may lead back to the same entity`() {
     let objects = Interest.objects(
       [key(task, 1)],
-      values: [task: ["title", "parent"]],
       related: [task: ["title"]]
     )
     check(objects, changes(update(task, 9, "title")), .undecided)
@@ -94,7 +97,6 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     let fetch = Interest.fetch(
       entity: task,
       membership: [],
-      values: ["due", "parent"],
       related: [task: ["title"]]
     )
     check(fetch, changes(update(task, 9, "title")), .undecided)
@@ -105,7 +107,6 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     let fetch = Interest.fetch(
       entity: task,
       membership: [],
-      values: [ChangeSet.everyProperty],
       related: [group: [ChangeSet.everyProperty]]
     )
     check(fetch, changes(update(task, 1, "whatever")), .values([key(task, 1)]))
@@ -116,7 +117,6 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   private let fetch = Interest.fetch(
     entity: task,
     membership: ["priority", "group"],
-    values: ["title", "group"],
     related: [group: ["rank", "name"]]
   )
 
@@ -134,9 +134,9 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     check(
       fetch,
       changes(update(task, 1, "title"), update(task, 2, "title"), update(task, 3, "state")),
-      .values([key(task, 1), key(task, 2)])
+      .values([key(task, 1), key(task, 2), key(task, 3)])
     )
-    check(fetch, changes(update(task, 1, "state")), .untouched)
+    check(fetch, changes(update(task, 1, "state")), .values([key(task, 1)]))
     check(fetch, changes(update(person, 1, "title"), insert(person, 2)), .untouched)
     check(fetch, changes(), .untouched)
   }
@@ -150,7 +150,6 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     let ordered = Interest.fetch(
       entity: task,
       membership: [],
-      values: [],
       related: [group: ["rank"]]
     )
     check(ordered, changes(update(group, 7, "rank")), .undecided)
@@ -225,12 +224,10 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   private let fetch = Interest.fetch(
     entity: task,
     membership: ["priority", "group"],
-    values: ["title", "group"],
     related: [group: ["rank", "name"]]
   )
   private let objects = Interest.objects(
     [key(task, 1), key(task, 2), key(task, 3)],
-    values: [task: ["title", "group"]],
     related: [group: ["name"]]
   )
 
@@ -271,23 +268,24 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
 @Suite struct `The table of subscriptions` {
   @Test func `answers in the order in which they were made, and only those concerned`() {
     var table = SubscriptionTable()
-    table.set(.objects([key(task, 1)], values: [:], related: [:]), for: 1)
-    table.set(.fetch(entity: task, membership: ["state"], values: [], related: [:]), for: 2)
-    table.set(.objects([key(task, 2)], values: [:], related: [:]), for: 3)
-    table.set(.objects([key(task, 1)], values: [task: ["title"]], related: [:]), for: 4)
+    table.set(.objects([key(task, 1)]), for: 1)
+    table.set(.fetch(entity: task, membership: ["state"]), for: 2)
+    table.set(.objects([key(task, 2)]), for: 3)
+    table.set(.objects([key(group, 1)], awaited: [task]), for: 4)
     let verdicts = table.verdicts(on: changes(update(task, 1, "state")))
     #expect(verdicts.map(\.number) == [1, 2])
     #expect(verdicts.map(\.verdict) == [.values([key(task, 1)]), .undecided])
-    #expect(table.verdicts(on: changes(update(group, 1, "state"))).isEmpty)
+    #expect(table.verdicts(on: changes(insert(task, 9))).map(\.number) == [2, 4])
+    #expect(table.verdicts(on: changes(update(person, 1, "state"))).isEmpty)
     #expect(table.verdicts(on: changes()).isEmpty)
     #expect(table.count == 4)
   }
 
   @Test func `what is set again or removed is forgotten`() {
     var table = SubscriptionTable()
-    table.set(.objects([key(task, 1)], values: [:], related: [group: ["name"]]), for: 1)
-    table.set(.fetch(entity: group, membership: [], values: [], related: [:]), for: 2)
-    table.set(.objects([key(task, 2)], values: [:], related: [:]), for: 1)
+    table.set(.objects([key(task, 1)], related: [group: ["name"]]), for: 1)
+    table.set(.fetch(entity: group, membership: []), for: 2)
+    table.set(.objects([key(task, 2)]), for: 1)
     #expect(table.count == 2)
     #expect(table.verdicts(on: changes(update(task, 1, "title"))).isEmpty)
     #expect(table.verdicts(on: changes(insert(group, 1))).map(\.number) == [2])
@@ -350,12 +348,12 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
       let keys = (0..<random.below(4)).map { _ in
         key(1 + random.below(3), Int64(random.below(4)))
       }
-      return .objects(Set(keys), values: properties(), related: properties())
+      let awaited = Set((0..<random.below(2)).map { _ in 1 + random.below(3) })
+      return .objects(Set(keys), related: properties(), awaited: awaited)
     }
     return .fetch(
       entity: 1 + random.below(3),
       membership: names(),
-      values: names(),
       related: properties()
     )
   }

@@ -10,7 +10,7 @@ enum Walls {
     "CordialValues": [],
     "JSON": [],
     "ObjectModel": ["CordialValues", "JSON"],
-    "PersistentHistory": ["CordialValues", "ObjectModel", "JSON", "GRDB", "GRDBSQLite"],
+    "PersistentHistory": ["CordialValues", "ObjectModel", "JSON", "GRDB", "GRDBSQLite", "Glibc"],
     "PersistentStore": [
       "ObjectModel", "CordialValues", "PersistentHistory", "JSON", "CUnicode", "GRDB", "GRDBSQLite",
       "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",

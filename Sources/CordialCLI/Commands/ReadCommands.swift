@@ -163,11 +163,13 @@ struct Watch: AsyncParsableCommand {
     let wire = wire
     try await place.with(
       traced: wire ? Wire.show : nil,
-      notified: { _, params in source.yield(params) }
+      notified: { _, params in source.yield(params) },
+      whenEnded: { source.finish() }
     ) { client in
       let answer = try await client.call("observe", ["fetch": .object(fetch)])
       if !wire { Terminal.line(answer.text) }
       for await change in changes where !wire { Terminal.line(change.text) }
+      throw InputError(message: "The service ended the connection")
     }
   }
 }

@@ -71,10 +71,16 @@ enum Input {
     defer { _ = close(handle) }
     var content: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    while case let count = unsafe Glibc.read(handle, &buffer, buffer.count), count > 0 {
+    while true {
+      let count = unsafe Glibc.read(handle, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else {
+        let why = unsafe String(cString: strerror(errno))
+        throw InputError(message: "\(path == "-" ? "Standard input" : path) cannot be read: \(why)")
+      }
+      guard count > 0 else { return content }
       content += buffer[..<count]
     }
-    return content
   }
 }
 

@@ -87,6 +87,8 @@ enum FetchAnswer {
     writer.raw("\"objects\":[")
     for (index, id) in ids.enumerated() {
       if index > 0 { writer.raw(",") }
+      writer.cutIfLong()
+      try checkLength(writer, bytesMax)
       let key = try snapshot.resolve(id)
       if let key {
         let plan =
@@ -98,7 +100,6 @@ enum FetchAnswer {
       writer.null()
       let wasThere = try key.map { try snapshot.wasEverGiven($0) } ?? false
       missing.append(JSONMember(id, wasThere ? "deleted" : "unknown"))
-      try checkLength(writer, bytesMax)
     }
     writer.raw("]")
     guard !missing.isEmpty else { return }
@@ -106,7 +107,8 @@ enum FetchAnswer {
     writer.value(.object(missing))
   }
 
-  private static func checkLength(_ writer: JSONWriter, _ bytesMax: Int) throws {
+  /// Refuses an answer that became too long.
+  static func checkLength(_ writer: JSONWriter, _ bytesMax: Int) throws {
     guard writer.count > bytesMax else { return }
     throw Limits.exceeded(
       "answerBytes",
@@ -128,7 +130,13 @@ enum FetchAnswer {
       _ = try snapshot.writeObjects(plan, bytesMax: bytesMax, to: &writer)
     case .ids:
       writer.raw("\"ids\":")
-      try writeIDs(try snapshot.objects(plan), of: plan.entity, snapshot, to: &writer)
+      try writeIDs(
+        try snapshot.objects(plan),
+        of: plan.entity,
+        snapshot,
+        bytesMax: bytesMax,
+        to: &writer
+      )
     case .count:
       writer.raw("\"count\":")
       writer.integer(try snapshot.count(plan))
@@ -144,11 +152,14 @@ enum FetchAnswer {
     _ objects: [Int64],
     of entity: EntityDescription,
     _ snapshot: StoreSnapshot,
+    bytesMax: Int,
     to writer: inout JSONWriter
   ) throws {
     writer.raw("[")
     for (index, object) in objects.enumerated() {
       if index > 0 { writer.raw(",") }
+      writer.cutIfLong()
+      try checkLength(writer, bytesMax)
       writer.string(
         try snapshot.wrappedID(ObjectKey(entity: entity.number, object: object)).description
       )

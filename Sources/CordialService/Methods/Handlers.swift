@@ -25,21 +25,37 @@ extension Service {
     ObjectIdentifier(UnobserveCall.method): {
       try $0.unobserve(try UnobserveCall.read($2.params), $1, $2)
     },
-    ObjectIdentifier(FlushCall.method): { $0.flush($1, $2) },
-    ObjectIdentifier(SearchCall.method): { try $0.search(try SearchCall.read($2.params), $2) },
-    ObjectIdentifier(IndexStatusCall.method): { service, _, request in service.indexStatus(request)
+    ObjectIdentifier(FlushCall.method): {
+      _ = try FlushCall.read($2.params)
+      $0.flush($1, $2)
     },
-    ObjectIdentifier(IndexVerifyCall.method): { service, _, request in service.indexVerify(request)
+    ObjectIdentifier(SearchCall.method): { try $0.search(try SearchCall.read($2.params), $2) },
+    ObjectIdentifier(IndexStatusCall.method): { service, _, request in
+      _ = try IndexStatusCall.read(request.params)
+      service.indexStatus(request)
+    },
+    ObjectIdentifier(IndexVerifyCall.method): { service, _, request in
+      _ = try IndexVerifyCall.read(request.params)
+      service.indexVerify(request)
     },
     ObjectIdentifier(HistoryCall.method): { try $0.history(try HistoryCall.read($2.params), $2) },
-    ObjectIdentifier(ModelCall.method): { $0.finish($2, result: $0.store.model.document) },
-    ObjectIdentifier(StatusCall.method): { service, _, request in service.status(request) },
-    ObjectIdentifier(DiscoverCall.method): { $0.finish($2, result: OpenRPC.document) },
+    ObjectIdentifier(ModelCall.method): {
+      _ = try ModelCall.read($2.params)
+      $0.finish($2, result: $0.store.model.document)
+    },
+    ObjectIdentifier(StatusCall.method): { service, _, request in
+      _ = try StatusCall.read(request.params)
+      service.status(request)
+    },
+    ObjectIdentifier(DiscoverCall.method): {
+      _ = try DiscoverCall.read($2.params)
+      $0.finish($2, result: OpenRPC.document)
+    },
   ]
 
   /// How long a piece of a long answer is: enough for few system calls, little enough that memory
   /// which was used before can be used again.
-  private static let pieceBytes = 1 << 18
+  static let pieceBytes = 1 << 18
 
   /// Reads on one of the store's threads and answers with what the body writes.
   ///

@@ -14,8 +14,10 @@ extension Service {
       }
       return token
     }
+    let bytesMax = limits.answerBytesMax
     read(request) { snapshot, writer in
-      try HistoryAnswer(call: call, snapshot: snapshot).write(since: since, to: &writer)
+      try HistoryAnswer(call: call, snapshot: snapshot)
+        .write(since: since, bytesMax: bytesMax, to: &writer)
     }
   }
 }
@@ -25,17 +27,26 @@ private struct HistoryAnswer {
   let call: HistoryCall
   let snapshot: StoreSnapshot
 
-  func write(since: StoreToken?, to writer: inout JSONWriter) throws {
+  func write(since: StoreToken?, bytesMax: Int, to writer: inout JSONWriter) throws {
     let entities = try call.entities.map { try EntityNames.numbers($0, in: snapshot.model) }
     let start = try since.map { try snapshot.position(of: $0) } ?? snapshot.oldest().number
-    let transactions = try snapshot.log.transactions(
+    var last = start
+    var isFirst = true
+    writer.raw("{\"transactions\":[")
+    try snapshot.log.eachCommit(
       after: start,
       through: snapshot.head.number,
       limit: call.limit
-    )
-    let last = transactions.last?.number ?? start
-    writer.raw("{\"transactions\":")
-    writer.value(.array(try transactions.compactMap { try json($0, entities) }))
+    ) { transaction in
+      last = transaction.number
+      guard let json = try json(transaction, entities) else { return }
+      if !isFirst { writer.raw(",") }
+      isFirst = false
+      writer.value(json)
+      writer.cutIfLong()
+      try FetchAnswer.checkLength(writer, bytesMax)
+    }
+    writer.raw("]")
     writer.raw(",\"token\":\"")
     writer.raw(string: try snapshot.token(of: last).description)
     writer.raw("\",\"more\":")
@@ -66,8 +77,8 @@ private struct HistoryAnswer {
 
   private func json(_ change: HistoryChange) throws -> JSONValue {
     let entity = snapshot.model.entity(change.key.entity)
-    var before = change.before.map {
-      JSONMember($0.property, WireValue.json($0, of: entity, in: snapshot.model))
+    var before = try change.before.map {
+      JSONMember($0.property, try snapshot.json($0, of: entity))
     }
     for property in Set(change.linked.keys).union(change.unlinked.keys).sorted() {
       // What would undo the change: pairs that went come back, those that came go.

@@ -51,7 +51,7 @@ extension Service {
       if observed.position != nil, !observed.subscriptions.isEmpty {
         older = try UpdateBuilder(snapshot: snapshot, observed: observed, limits: limits).build()
       }
-      var writer = JSONWriter(reserving: 4096)
+      var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
       MessageWriter.beginResult(request.id, &writer)
       let subscription = try Self.write(call, number, snapshot, limits, &writer)
       writer.raw("}")
@@ -83,13 +83,7 @@ extension Service {
     // Resuming needs what the client had; until that can be told, it starts over.
     writer.raw("\",\"fresh\":true")
     if call.mode == .signal {
-      var unused = JSONWriter()
-      try SubscriptionResult.write(
-        &subscription,
-        snapshot,
-        bytesMax: limits.answerBytesMax,
-        to: &unused
-      )
+      try SubscriptionResult.renew(&subscription, snapshot, bytesMax: limits.answerBytesMax)
     } else {
       writer.raw(",\"result\":")
       try SubscriptionResult.write(
@@ -193,8 +187,13 @@ extension Service {
     case .success((let update, let token)):
       if let update { apply(update, session) }
       index.follow()
-      whenIndexed(token.number, milliseconds: limits.waitMax) { service, _ in
-        service.finish(request, result: ["token": .string(token.description)])
+      whenIndexed(token.number, milliseconds: limits.waitMax) { service, reached in
+        if reached {
+          service.finish(request, result: ["token": .string(token.description)])
+        } else {
+          let error = SpotlightError(.busy, "The index did not reach \(token) in time")
+          service.finish(request, .failure(RPCError(error)))
+        }
         service.sessions[request.session]?.flush()
       }
     }

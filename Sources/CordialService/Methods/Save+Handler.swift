@@ -87,6 +87,9 @@ extension Service {
       case .failure(let error): answer = .failure(RPCError(error))
       }
       self.onLoop { service in
+        if case .success(let saved) = outcome {
+          service.answeredCommit = max(service.answeredCommit, saved.token.number)
+        }
         service.finish(request, answer)
         service.sessions[request.session]?.flush()
         if case .success(let saved) = outcome { service.committed(saved.token.number) }

@@ -76,16 +76,22 @@ extension Service {
     _ request: Request
   ) {
     let facts = facts
+    let bytesMax = limits.answerBytesMax
     searches.search(
       // The index's snapshot comes first, so that the store's is never older.
       { searcher, reader in
         try searcher.snapshot { index in
           try reader.snapshot { snapshot in
-            var writer = JSONWriter(reserving: 4096)
+            var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
             MessageWriter.beginResult(request.id, &writer)
             let answer = SearchAnswer(call: call, snapshot: snapshot, token: index.token)
             let result = try index.search(wanted, without: try answer.gone())
-            try answer.write(result, microseconds: { facts.clock() - began }, to: &writer)
+            try answer.write(
+              result,
+              microseconds: { facts.clock() - began },
+              bytesMax: bytesMax,
+              to: &writer
+            )
             writer.raw("}")
             return MessageBytes(writer)
           }
@@ -145,6 +151,7 @@ private struct SearchAnswer {
   func write(
     _ result: SearchResult,
     microseconds: () -> Int64,
+    bytesMax: Int,
     to writer: inout JSONWriter
   ) throws {
     writer.raw("{\"token\":\"")
@@ -156,6 +163,8 @@ private struct SearchAnswer {
     writer.raw(",\"hits\":[")
     for (index, hit) in result.hits.enumerated() {
       if index > 0 { writer.raw(",") }
+      writer.cutIfLong()
+      try FetchAnswer.checkLength(writer, bytesMax)
       try write(hit, result.highlighter, &writer)
     }
     writer.raw("]")

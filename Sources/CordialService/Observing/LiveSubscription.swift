@@ -47,7 +47,13 @@ struct LiveSubscription: Sendable {
   let number: Int
   let key: String?
   let mode: ObserveCall.Mode
-  let target: Target
+  var target: Target
+  /// The entities of observed IDs that hold an identity value which no object has.
+  var awaited: Set<Int> = []
+  /// Whether it was compiled for a store in which a to-one may lead to an object that is gone.
+  var mayDangle: Bool
+  /// Counts the times that its interest became another.
+  var revision = 0
   /// Of a fetch: the sequence that the client has.
   var sequence: [Int64] = []
   /// Of a target that reads behind key paths: what each object's row looked like.
@@ -67,19 +73,18 @@ struct LiveSubscription: Sendable {
   /// What its result depends on.
   var interest: Interest {
     switch target {
-    case .objects(let objects, let plans, let call):
-      var values: [Int: Set<String>] = [:]
-      var related: [Int: Set<String>] = [:]
-      for (entity, plan) in plans {
-        if call.select != nil { values[entity] = Set(plan.valueNames.keys) }
-        related.merge(plan.related) { $0.union($1) }
-      }
-      return .objects(Set(objects.compactMap(\.key)), values: values, related: related)
+    case .objects(let objects, let plans, _):
+      return .objects(
+        Set(objects.compactMap(\.key)),
+        related: plans.values.reduce(into: [:]) { related, plan in
+          related.merge(plan.related) { $0.union($1) }
+        },
+        awaited: awaited
+      )
     case .fetch(let plan, _):
       return .fetch(
         entity: plan.entity.number,
         membership: plan.membership,
-        values: Set(plan.valueNames.keys),
         related: plan.related
       )
     }

@@ -4,6 +4,7 @@ import Logging
 import PersistentHistory
 import PersistentStore
 import Spotlight
+import Subscriptions
 
 /// Moving the followers: the index, and every connection's subscriptions.
 extension Service {
@@ -36,14 +37,16 @@ extension Service {
   private static let indexPauseMilliseconds = 20
 
   /// Moves a connection on, if it has something to hear and its peer takes it.
-  func pump(_ session: Session) {
+  ///
+  /// - Parameters:
+  ///   - session: The connection.
+  ///   - hasGathered: Whether changes were gathered for as long as the client wants.
+  func pump(_ session: Session, hasGathered: Bool = false) {
     let observed = session.observed
     guard observed.position != nil, observed.wanted > observed.examined.commit,
-      !observed.isUpdating, !observed.isGathering, session.sink.isWritable, !session.isClosed,
-      // Own saves are heard after their answers, and each answer comes back here.
-      !session.queue.isWriting
+      !observed.isUpdating, !observed.isGathering, session.sink.isWritable, !session.isClosed
     else { return }
-    guard session.coalesce == 0 else { return gather(session) }
+    guard session.coalesce == 0 || hasGathered else { return gather(session) }
     if !updateOnLoop(session) { updateOnWorker(session) }
   }
 
@@ -55,19 +58,27 @@ extension Service {
       self.assumeIsolated { service in
         guard let session = service.sessions[number] else { return }
         session.observed.isGathering = false
-        guard session.observed.position != nil, !session.observed.isUpdating else { return }
-        service.updateOnWorker(session)
+        service.pump(session, hasGathered: true)
       }
     }
   }
 
+  /// Whether a connection may hear of everything up to a commit: its own saves are heard after
+  /// their answers, and each answer has the connection pumped again.
+  private func mayTell(_ session: Session, through commit: Int64) -> Bool {
+    !session.queue.isWriting || commit <= answeredCommit
+  }
+
   /// Makes an update at once when look-ups by key are all that it takes.
+  ///
+  /// - Returns: Whether nothing remains to be done now.
   private func updateOnLoop(_ session: Session) -> Bool {
     let observed = session.observed
     let limits = limits
     do {
-      let outcome = try loopReader.snapshot { snapshot in
-        try UpdateBuilder(smallOf: snapshot, observed: observed, limits: limits)?.build()
+      let outcome = try loopReader.snapshot { snapshot -> UpdateBuilder.Outcome? in
+        guard mayTell(session, through: snapshot.head.number) else { return .nothing(observed) }
+        return try UpdateBuilder(smallOf: snapshot, observed: observed, limits: limits)?.build()
       }
       guard let outcome else { return false }
       apply(outcome, session)
@@ -94,7 +105,8 @@ extension Service {
     guard let session = sessions[number] else { return }
     session.observed.isUpdating = false
     switch outcome {
-    case .success(let outcome): apply(outcome, session)
+    case .success(let outcome):
+      if mayTell(session, through: outcome.examined.commit) { apply(outcome, session) }
     case .failure(let error):
       // Without its update the connection's view would be wrong for ever: better to end it.
       log.error("A connection is cut: its update failed", metadata: ["error": "\(error.message)"])
@@ -104,7 +116,8 @@ extension Service {
     let waiting = session.observed.afterUpdate
     session.observed.afterUpdate = []
     for work in waiting { work(self) }
-    pump(session)
+    // An update that had to be put aside is made again after the answer that it waits for.
+    if !session.queue.isWriting { pump(session) }
     closeIfDone(session)
   }
 
@@ -112,6 +125,9 @@ extension Service {
   func apply(_ outcome: UpdateBuilder.Outcome, _ session: Session) {
     for subscription in outcome.subscriptions {
       guard let place = session.observed.place(of: subscription.number) else { continue }
+      if session.observed.subscriptions[place].revision != subscription.revision {
+        session.observed.table.set(subscription.interest, for: subscription.number)
+      }
       session.observed.subscriptions[place] = subscription
     }
     session.observed.examined = outcome.examined

@@ -13,25 +13,77 @@ enum SubscriptionResult {
     number: Int,
     _ snapshot: StoreSnapshot
   ) throws -> LiveSubscription {
+    var awaited: Set<Int> = []
     let target: LiveSubscription.Target
     switch call.target {
     case .ids(let ids, let fetch):
-      var plans: [Int: FetchPlan] = [:]
-      let objects = try ids.map { id in
-        let key = try snapshot.resolve(id)
-        if let key, plans[key.entity] == nil {
-          plans[key.entity] = try snapshot.plan(
-            of: snapshot.model.entity(key.entity),
-            select: fetch.storeSelection
-          )
-        }
-        return (id: id, key: key)
-      }
-      target = .objects(objects, plans: plans, call: fetch)
+      let objects = try resolve(ids, &awaited, snapshot)
+      target = .objects(objects, plans: try plans(ids, fetch, snapshot), call: fetch)
     case .fetch(let fetch):
       target = .fetch(try snapshot.plan(fetch.storeRequest), call: fetch)
     }
-    return LiveSubscription(number: number, key: call.key, mode: call.mode, target: target)
+    return LiveSubscription(
+      number: number,
+      key: call.key,
+      mode: call.mode,
+      target: target,
+      awaited: awaited,
+      mayDangle: snapshot.mayDangle
+    )
+  }
+
+  /// The objects that IDs name, and the entities of those that name none.
+  private static func resolve(
+    _ ids: [String],
+    _ awaited: inout Set<Int>,
+    _ snapshot: StoreSnapshot
+  ) throws -> [(id: String, key: ObjectKey?)] {
+    try ids.map { id in
+      let key = try snapshot.resolve(id)
+      if key == nil { awaited.insert(try snapshot.entity(of: id).number) }
+      return (id, key)
+    }
+  }
+
+  /// The form of each entity of which an ID is.
+  private static func plans(
+    _ ids: [String],
+    _ fetch: FetchCall,
+    _ snapshot: StoreSnapshot
+  ) throws -> [Int: FetchPlan] {
+    var plans: [Int: FetchPlan] = [:]
+    for id in ids {
+      let entity = try snapshot.entity(of: id)
+      guard plans[entity.number] == nil else { continue }
+      plans[entity.number] = try snapshot.plan(of: entity, select: fetch.storeSelection)
+    }
+    return plans
+  }
+
+  /// Makes a subscription anew, as of a snapshot: its client starts over.
+  static func startOver(_ subscription: inout LiveSubscription, _ snapshot: StoreSnapshot) throws {
+    switch subscription.target {
+    case .objects(let objects, _, let call):
+      subscription.awaited = []
+      let ids = objects.map(\.id)
+      let objects = try resolve(ids, &subscription.awaited, snapshot)
+      let plans = try plans(ids, call, snapshot)
+      subscription.target = .objects(objects, plans: plans, call: call)
+    case .fetch(_, let call):
+      subscription.target = .fetch(try snapshot.plan(call.storeRequest), call: call)
+    }
+    subscription.mayDangle = snapshot.mayDangle
+    subscription.revision += 1
+  }
+
+  /// Notes what a client that is told no values counts as having from now on.
+  static func renew(
+    _ subscription: inout LiveSubscription,
+    _ snapshot: StoreSnapshot,
+    bytesMax: Int
+  ) throws {
+    var unused = JSONWriter()
+    try write(&subscription, snapshot, bytesMax: bytesMax, to: &unused)
   }
 
   /// Writes the whole result and notes what the client has from now on.
@@ -78,7 +130,13 @@ enum SubscriptionResult {
     guard subscription.mode != .ids else {
       subscription.sequence = try snapshot.objects(plan)
       writer.raw("{\"ids\":")
-      try FetchAnswer.writeIDs(subscription.sequence, of: plan.entity, snapshot, to: &writer)
+      try FetchAnswer.writeIDs(
+        subscription.sequence,
+        of: plan.entity,
+        snapshot,
+        bytesMax: bytesMax,
+        to: &writer
+      )
       writer.raw(",\"count\":")
       writer.integer(Int64(subscription.sequence.count))
       return writer.raw("}")

@@ -12,8 +12,9 @@ struct UpdateBuilder {
   let snapshot: StoreSnapshot
   let observed: ObservedState
   let limits: Limits
-  private let changes: ChangeSet
-  /// What the changes mean for each subscription; nil when there are too many to look at.
+  let changes: ChangeSet
+  /// What the changes mean for each subscription; nil when there are too many to look at, or the
+  /// subscriptions have to be compiled anew, so that all start over.
   private let verdicts: [(number: Int, verdict: Verdict)]?
 
   /// What an update leads to.
@@ -24,6 +25,13 @@ struct UpdateBuilder {
     let subscriptions: [LiveSubscription]
     let token: StoreToken
     let examined: LogPosition
+
+    /// An update that leaves a connection where it is.
+    static func nothing(_ observed: ObservedState) -> Outcome? {
+      observed.position.map {
+        Outcome(message: nil, subscriptions: [], token: $0, examined: observed.examined)
+      }
+    }
   }
 
   /// Reads what happened since a connection was last looked at.
@@ -31,11 +39,13 @@ struct UpdateBuilder {
     self.snapshot = snapshot
     self.observed = observed
     self.limits = limits
-    let known = try snapshot.log.changeSet(
-      from: observed.examined,
-      to: snapshot.head,
-      changesMax: limits.changesMax
-    )
+    let known =
+      Self.isCompiled(observed, for: snapshot)
+      ? try snapshot.log.changeSet(
+        from: observed.examined,
+        to: snapshot.head,
+        changesMax: limits.changesMax
+      ) : nil
     changes =
       try known
       ?? snapshot.log.authors(from: observed.examined.commit, through: snapshot.head.number)
@@ -47,21 +57,32 @@ struct UpdateBuilder {
     self.snapshot = snapshot
     self.observed = observed
     self.limits = limits
-    let changes = try snapshot.log.changeSet(
-      from: observed.examined,
-      to: snapshot.head,
-      changesMax: Self.lookUpsMax
-    )
-    guard let changes else { return nil }
-    let verdicts = observed.table.verdicts(on: changes)
-    guard verdicts.count <= Self.lookUpsMax,
-      verdicts.allSatisfy({ $0.verdict != .undecided })
+    guard Self.isCompiled(observed, for: snapshot),
+      let changes = try snapshot.log.changeSet(
+        from: observed.examined,
+        to: snapshot.head,
+        changesMax: Self.lookUpsMax
+      )
     else { return nil }
+    let verdicts = observed.table.verdicts(on: changes)
+    let isSmall = verdicts.allSatisfy { number, verdict in
+      verdict != .undecided
+        && observed.place(of: number).map { !observed.subscriptions[$0].readsRelated } ?? true
+    }
+    guard verdicts.count <= Self.lookUpsMax, isSmall else { return nil }
     self.changes = changes
     self.verdicts = verdicts
   }
 
+  /// Whether subscriptions read to-ones as they have to be read in this snapshot; all of a
+  /// connection are compiled anew together.
+  private static func isCompiled(_ observed: ObservedState, for snapshot: StoreSnapshot) -> Bool {
+    observed.subscriptions.first.map { $0.mayDangle == snapshot.mayDangle } ?? true
+  }
+
   private static let lookUpsMax = 64
+  /// How long updates are put into one piece with what stands around them.
+  private static let shortMax = 4096
 
   /// Makes the update.
   func build() throws -> Outcome {
@@ -76,7 +97,10 @@ struct UpdateBuilder {
 
   /// Writes the whole message; nil when none of the subscriptions has anything to say.
   private func message(_ subscriptions: inout [LiveSubscription]) throws -> MessageBytes? {
-    var writer = JSONWriter(reserving: 1024)
+    // What is to be said comes first: the authors of many commits are read only when something is.
+    var updates = JSONWriter(reserving: 1024, pieceBytes: Service.pieceBytes)
+    guard try writeUpdates(&subscriptions, &updates) else { return nil }
+    var writer = JSONWriter(reserving: 256)
     writer.raw("{\"jsonrpc\":\"2.0\",\"method\":\"changes\",\"params\":{\"from\":\"")
     writer.raw(string: (observed.position ?? snapshot.token).description)
     writer.raw("\",\"token\":\"")
@@ -84,9 +108,15 @@ struct UpdateBuilder {
     writer.raw("\",\"authors\":")
     writer.value(.array(try authors().map { $0.map { .string($0) } ?? nil }))
     writer.raw(",\"updates\":[")
-    guard try writeUpdates(&subscriptions, &writer) else { return nil }
-    writer.raw("]}}")
-    return MessageBytes(writer)
+    guard updates.count > Self.shortMax else {
+      for piece in updates.pieces { writer.raw(piece) }
+      writer.raw("]}}")
+      return MessageBytes(writer)
+    }
+    var message = MessageBytes(writer)
+    message.append(MessageBytes(updates))
+    message.append(Array("]}}".utf8))
+    return message
   }
 
   /// Writes what each subscription has to say; answers whether anything was.
@@ -128,9 +158,13 @@ struct UpdateBuilder {
     _ subscription: inout LiveSubscription,
     _ writer: inout JSONWriter
   ) throws {
+    try SubscriptionResult.startOver(&subscription, snapshot)
     writer.raw("{\"subscription\":\"")
     writer.raw(string: subscription.name)
-    guard subscription.mode != .signal else { return writer.raw("\",\"signal\":true}") }
+    guard subscription.mode != .signal else {
+      try SubscriptionResult.renew(&subscription, snapshot, bytesMax: limits.answerBytesMax)
+      return writer.raw("\",\"signal\":true}")
+    }
     writer.raw("\",\"fresh\":true,\"result\":")
     try SubscriptionResult.write(
       &subscription,
@@ -177,16 +211,20 @@ struct UpdateBuilder {
     _ verdict: Verdict,
     _ writer: inout JSONWriter
   ) throws -> Bool {
-    let touched = try touchedObjects(&subscription, objects, plans, verdict)
-    let gone = touched.filter { changes.changes[$0]?.kind == .delete }
-    let last = try tombstones(gone)
+    let now = try resolved(&subscription, objects)
+    let touched = try touchedObjects(&subscription, now.map(\.key), plans, verdict)
+    let gone = objects.compactMap(\.key).filter { changes.changes[$0]?.kind == .delete }
+    let last = try tombstones(Set(gone))
     writer.raw("\"objects\":[")
-    let start = writer.bytes.count
-    for (id, key) in objects {
-      guard let key, touched.contains(key), let plan = plans[key.entity] else { continue }
-      let kind = changes.changes[key]?.kind ?? .update
+    let start = writer.count
+    for (index, (id, old)) in objects.enumerated() {
+      let new = now[index].key
+      guard let key = new ?? old, new != old || touched.contains(key),
+        let plan = plans[key.entity]
+      else { continue }
+      let kind = kind(from: old, to: new)
       if subscription.mode == .ids, kind == .update { continue }
-      if writer.bytes.count > start { writer.raw(",") }
+      if writer.count > start { writer.raw(",") }
       writer.raw("{\"id\":")
       writer.string(id)
       writer.raw(",\"change\":\"")
@@ -198,7 +236,41 @@ struct UpdateBuilder {
       writer.raw("}")
     }
     writer.raw("]")
-    return writer.bytes.count > start + 1
+    return writer.count > start + 1
+  }
+
+  /// What happened to what an ID names: an identity value may have gone over to another object.
+  private func kind(from old: ObjectKey?, to new: ObjectKey?) -> ObjectChange.Kind {
+    guard old == new, let key = new else {
+      return old == nil ? .insert : new == nil ? .delete : .update
+    }
+    return changes.changes[key]?.kind ?? .update
+  }
+
+  /// The objects that observed IDs name now: an identity value that an object had may name none,
+  /// or another.
+  private func resolved(
+    _ subscription: inout LiveSubscription,
+    _ objects: [(id: String, key: ObjectKey?)]
+  ) throws -> [(id: String, key: ObjectKey?)] {
+    var now = objects
+    var awaited: Set<Int> = []
+    var differs = false
+    for (index, (id, old)) in objects.enumerated() {
+      let isGone = old.map { changes.changes[$0]?.kind == .delete } ?? true
+      guard isGone, try snapshot.entity(of: id).identity != nil else { continue }
+      // The number form of an object with an identity names that object only.
+      let new = try snapshot.resolve(id)
+      guard new != old || old == nil else { continue }
+      now[index].key = new
+      differs = differs || new != old
+      if new == nil { awaited.insert(try snapshot.entity(of: id).number) }
+    }
+    guard differs, case .objects(_, let plans, let call) = subscription.target else { return now }
+    subscription.awaited = awaited
+    subscription.revision += 1
+    subscription.target = .objects(now, plans: plans, call: call)
+    return now
   }
 
   private func writeDetails(
@@ -224,212 +296,38 @@ struct UpdateBuilder {
   /// The observed objects that differ, and their fingerprints as they are now.
   private func touchedObjects(
     _ subscription: inout LiveSubscription,
-    _ objects: [(id: String, key: ObjectKey?)],
+    _ objects: [ObjectKey?],
     _ plans: [Int: FetchPlan],
     _ verdict: Verdict
   ) throws -> Set<ObjectKey> {
     var touched: Set<ObjectKey> = []
     if case .values(let keys) = verdict {
       touched = keys
-    } else {
-      let interest = subscription.interest
-      if case .objects(let keys, let values, _) = interest {
-        let own = Interest.objects(keys, values: values, related: [:])
-        if case .values(let keys) = own.verdict(on: changes) { touched = keys }
-      }
+    } else if case .objects(let keys, _, _) = subscription.interest {
+      let own = Interest.objects(keys)
+      if case .values(let keys) = own.verdict(on: changes) { touched = keys }
     }
     guard subscription.readsRelated else { return touched }
-    let keys = objects.compactMap(\.key)
+    let keys = objects.compactMap(\.self)
     let now = try SubscriptionResult.fingerprints(keys, plans, snapshot)
     for key in keys where now[key] != subscription.fingerprints[key] { touched.insert(key) }
     subscription.fingerprints = now
     return touched
   }
 
-  private func tombstones(_ keys: Set<ObjectKey>) throws -> [ObjectKey: JSONValue] {
+  func tombstones(_ keys: Set<ObjectKey>) throws -> [ObjectKey: JSONValue] {
     try snapshot.log.tombstones(of: keys, from: observed.examined, to: snapshot.head)
       .reduce(into: [:]) { result, entry in
         let entity = snapshot.model.entity(entry.key.entity)
         result[entry.key] = .object(
-          entry.value.map {
-            JSONMember($0.property, WireValue.json($0, of: entity, in: snapshot.model))
-          }
+          try entry.value.map { JSONMember($0.property, try snapshot.json($0, of: entity)) }
         )
       }
   }
 
-  // MARK: By fetch
-
-  private func writeSequence(
-    _ subscription: inout LiveSubscription,
-    _ plan: FetchPlan,
-    _ verdict: Verdict,
-    _ writer: inout JSONWriter
-  ) throws -> Bool {
-    let old = subscription.sequence
-    var difference = SequenceDifference(from: [], to: [])
-    var touched: Set<ObjectKey>
-    switch verdict {
-    case .untouched: return false
-    case .values(let keys): touched = keys
-    case .undecided:
-      let new = try snapshot.objects(plan)
-      difference = SequenceDifference(from: old, to: new)
-      subscription.sequence = new
-      touched = ownChanges(plan)
-    }
-    if subscription.readsRelated { try compareRows(&subscription, plan, &touched) }
-    if subscription.mode == .ids { touched = [] }
-    let inserted = Set(difference.insertions.map(\.element))
-    let updates = places(of: touched, in: subscription.sequence, except: inserted, plan)
-    guard !difference.isEmpty || !updates.isEmpty else { return false }
-    try writeRemovals(difference, plan, &writer)
-    try writeInsertions(difference, subscription.mode, plan, &writer)
-    if subscription.mode != .ids { try writeUpdates(updates, plan, &writer) }
-    writer.raw(",\"count\":")
-    writer.integer(Int64(subscription.sequence.count))
-    return true
-  }
-
-  /// The objects of the entity whose answered values were written.
-  private func ownChanges(_ plan: FetchPlan) -> Set<ObjectKey> {
-    let own = Interest.fetch(
-      entity: plan.entity.number,
-      membership: [],
-      values: Set(plan.valueNames.keys),
-      related: [:]
-    )
-    var keys: Set<ObjectKey> = []
-    for change in changes.changes.values where change.kind == .update {
-      let single = ChangeSet(
-        from: changes.from,
-        through: changes.through,
-        changes: [change.key: change]
-      )
-      if case .values(let found) = own.verdict(on: single) { keys.formUnion(found) }
-    }
-    return keys
-  }
-
-  /// Reads every row of a window whose values may have changed behind a key path.
-  private func compareRows(
-    _ subscription: inout LiveSubscription,
-    _ plan: FetchPlan,
-    _ touched: inout Set<ObjectKey>
-  ) throws {
-    var now: [ObjectKey: UInt64] = [:]
-    var differing: Set<ObjectKey> = []
-    let entity = plan.entity.number
-    let before = subscription.fingerprints
-    var rows = JSONWriter()
-    _ = try snapshot.writeObjects(plan, bytesMax: limits.answerBytesMax, to: &rows) {
-      object,
-      range,
-      bytes in
-      let key = ObjectKey(entity: entity, object: object)
-      let print = Fingerprint.of(bytes[range])
-      now[key] = print
-      if before[key] != print { differing.insert(key) }
-    }
-    subscription.fingerprints = now
-    touched.formUnion(differing)
-  }
-
-  /// The places of objects in a sequence, ascending.
-  private func places(
-    of keys: Set<ObjectKey>,
-    in sequence: [Int64],
-    except inserted: Set<Int64>,
-    _ plan: FetchPlan
-  ) -> [(offset: Int, key: ObjectKey)] {
-    let wanted = keys.filter { $0.entity == plan.entity.number && !inserted.contains($0.object) }
-    guard !wanted.isEmpty else { return [] }
-    let numbers = Set(wanted.map(\.object))
-    return sequence.indices.filter { numbers.contains(sequence[$0]) }
-      .map { ($0, ObjectKey(entity: plan.entity.number, object: sequence[$0])) }
-  }
-
-  private func writeRemovals(
-    _ difference: SequenceDifference,
-    _ plan: FetchPlan,
-    _ writer: inout JSONWriter
-  ) throws {
-    let entity = plan.entity.number
-    let gone = difference.removals.filter { $0.movedTo == nil }
-      .map { ObjectKey(entity: entity, object: $0.element) }
-      .filter { changes.changes[$0]?.kind == .delete }
-    let last = try tombstones(Set(gone))
-    writer.raw("\"remove\":[")
-    for (index, removal) in difference.removals.enumerated() {
-      if index > 0 { writer.raw(",") }
-      let key = ObjectKey(entity: entity, object: removal.element)
-      writer.raw("{\"offset\":")
-      writer.integer(Int64(removal.offset))
-      writer.raw(",\"id\":")
-      writer.string(try snapshot.wrappedID(key).description)
-      if let place = removal.movedTo {
-        writer.raw(",\"movedTo\":")
-        writer.integer(Int64(place))
-      } else if changes.changes[key]?.kind == .delete {
-        writer.raw(",\"deleted\":true,\"last\":")
-        writer.value(last[key] ?? [:])
-      }
-      writer.raw("}")
-    }
-    writer.raw("]")
-  }
-
-  private func writeInsertions(
-    _ difference: SequenceDifference,
-    _ mode: ObserveCall.Mode,
-    _ plan: FetchPlan,
-    _ writer: inout JSONWriter
-  ) throws {
-    writer.raw(",\"insert\":[")
-    for (index, insertion) in difference.insertions.enumerated() {
-      if index > 0 { writer.raw(",") }
-      let key = ObjectKey(entity: plan.entity.number, object: insertion.element)
-      writer.raw("{\"offset\":")
-      writer.integer(Int64(insertion.offset))
-      writer.raw(",\"id\":")
-      writer.string(try snapshot.wrappedID(key).description)
-      if let place = insertion.movedFrom {
-        writer.raw(",\"movedFrom\":")
-        writer.integer(Int64(place))
-      }
-      if mode != .ids {
-        writer.raw(",\"object\":")
-        try writeObject(insertion.element, plan, &writer)
-      }
-      writer.raw("}")
-    }
-    writer.raw("]")
-  }
-
-  private func writeUpdates(
-    _ updates: [(offset: Int, key: ObjectKey)],
-    _ plan: FetchPlan,
-    _ writer: inout JSONWriter
-  ) throws {
-    writer.raw(",\"update\":[")
-    for (index, update) in updates.enumerated() {
-      if index > 0 { writer.raw(",") }
-      writer.raw("{\"offset\":")
-      writer.integer(Int64(update.offset))
-      writer.raw(",\"id\":")
-      writer.string(try snapshot.wrappedID(update.key).description)
-      writer.raw(",\"properties\":")
-      writer.value(names(update.key, plan))
-      writer.raw(",\"object\":")
-      try writeObject(update.key.object, plan, &writer)
-      writer.raw("}")
-    }
-    writer.raw("]")
-  }
-
   // MARK: Objects
 
-  private func writeObject(
+  func writeObject(
     _ object: Int64,
     _ plan: FetchPlan,
     _ writer: inout JSONWriter
@@ -438,11 +336,12 @@ struct UpdateBuilder {
   }
 
   /// The names of the answered values that may differ.
-  private func names(_ key: ObjectKey, _ plan: FetchPlan) -> JSONValue {
-    guard let change = changes.changes[key], change.kind == .update else {
+  func names(_ key: ObjectKey, _ plan: FetchPlan) -> JSONValue {
+    let change = changes.changes[key]
+    guard let change, change.kind != .delete else {
       return .array(plan.relatedNames.sorted().map { .string($0) })
     }
-    if change.properties.contains(ChangeSet.everyProperty) {
+    if change.kind == .insert || change.properties.contains(ChangeSet.everyProperty) {
       let all = plan.valueNames.values.reduce(into: Set<String>()) { $0.formUnion($1) }
       return .array(all.sorted().map { .string($0) })
     }

@@ -20,6 +20,9 @@ struct AnswerOrder {
   /// The number of the first of them.
   private var first = 0
 
+  /// How many places are taken, those included that wait for one before them.
+  var count: Int { places.count }
+
   /// Takes a place for one request, or for a batch some of whose answers may be known already.
   ///
   /// - Parameters:

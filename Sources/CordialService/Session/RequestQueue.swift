@@ -59,6 +59,12 @@ struct RequestQueue {
     return waiting.remove(at: place)
   }
 
+  /// Takes every request out that did not start.
+  mutating func cancelAll() -> [Request] {
+    defer { waiting.removeAll() }
+    return Array(waiting)
+  }
+
   private func mayStart(_ order: Method.Order) -> Bool {
     switch order {
     case .any: true

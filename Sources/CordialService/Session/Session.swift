@@ -18,6 +18,12 @@ final class Session {
   /// How long changes are gathered, in milliseconds.
   var coalesce = 0
   var observed = ObservedState()
+  /// How many bytes came since nothing was under way.
+  var bytesInFlight = 0
+  /// Whether the peer is not read, for what it sent is too much.
+  var isHeld = false
+  /// Whether requests are being started.
+  var isStarting = false
   /// Nothing more comes: when everything is answered, the connection ends.
   var inputEnded = false
   var isClosed = false

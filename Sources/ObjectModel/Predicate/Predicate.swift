@@ -77,3 +77,31 @@ package struct PredicateError: Error, Sendable, Equatable {
     "The predicate cannot be read at \(offset): expected \(expected)"
   }
 }
+
+extension Predicate {
+  /// The same predicate with NOT at comparisons only, and nothing but OR within AND and AND within
+  /// OR.
+  ///
+  /// - Parameter negated: Whether to answer its opposite.
+  /// - Returns: The predicate.
+  /// - Complexity: Linear in its size, but for terms that are lifted through several levels.
+  package func normalized(negated: Bool = false) -> Predicate {
+    switch self {
+    case .constant(let flag): return .constant(flag != negated)
+    case .comparison: return negated ? .not(self) : self
+    case .not(let inner): return inner.normalized(negated: !negated)
+    case .and(let terms): return Self.joined(terms, negated: negated, asOr: negated)
+    case .or(let terms): return Self.joined(terms, negated: negated, asOr: !negated)
+    }
+  }
+
+  private static func joined(_ terms: [Predicate], negated: Bool, asOr: Bool) -> Predicate {
+    let flat = terms.flatMap { term -> [Predicate] in
+      switch (term.normalized(negated: negated), asOr) {
+      case (.and(let inner), false), (.or(let inner), true): inner
+      case (let other, _): [other]
+      }
+    }
+    return asOr ? .or(flat) : .and(flat)
+  }
+}

@@ -228,7 +228,7 @@ package struct PredicateParser {
 
   private mutating func argument() throws(PredicateError) -> JSONValue {
     guard case .positional(let values) = arguments, nextArgument < values.count else {
-      throw unexpected("no more placeholders than arguments")
+      throw unexpected("an argument for each placeholder; there are fewer arguments")
     }
     nextArgument += 1
     return values[nextArgument - 1]

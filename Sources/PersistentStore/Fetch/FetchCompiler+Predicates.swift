@@ -5,36 +5,42 @@ import PersistentHistory
 
 /// Conditions as SQL.
 extension FetchCompiler {
-  /// Compiles a condition; `negated` tells whether it stands below a NOT.
-  ///
+  /// How deep AND and OR may alternate: SQLite's parser keeps a stack of 100 entries.
+  private static let levelsMax = 20
+
+  /// Compiles a condition.
+  mutating func compile(_ predicate: Predicate) throws(StoreError) -> SQLFragment {
+    try compile(predicate.normalized(), level: 0)
+  }
+
   /// Predicates are two-valued and SQL is not: below a NOT, a comparison with a missing value has
   /// to be false and not unknown. Elsewhere unknown is as good as false, and an index serves.
-  mutating func compile(
+  private mutating func compile(
     _ predicate: Predicate,
-    negated: Bool
+    level: Int
   ) throws(StoreError) -> SQLFragment {
     switch predicate {
     case .constant(let flag): return SQLFragment(flag ? "1" : "0")
-    case .not(let inner):
-      let fragment = try compile(inner, negated: true)
-      return SQLFragment("NOT (\(fragment.sql))", fragment.values)
-    case .and(let terms):
-      return try combine(terms, " AND ", negated)
-    case .or(let terms):
-      return try combine(terms, " OR ", negated)
-    case .comparison(let comparison):
+    case .comparison(let comparison): return try compile(comparison)
+    case .not(.comparison(let comparison)):
       let fragment = try compile(comparison)
-      return negated ? SQLFragment("(\(fragment.sql)) IS TRUE", fragment.values) : fragment
+      return SQLFragment("NOT ((\(fragment.sql)) IS TRUE)", fragment.values)
+    case .not(let inner): return try compile(inner.normalized(negated: true), level: level)
+    case .and(let terms): return try combine(terms, " AND ", level + 1)
+    case .or(let terms): return try combine(terms, " OR ", level + 1)
     }
   }
 
   private mutating func combine(
     _ terms: [Predicate],
     _ separator: String,
-    _ negated: Bool
+    _ level: Int
   ) throws(StoreError) -> SQLFragment {
+    guard level <= Self.levelsMax else {
+      throw Self.tooMany("predicateLevels", Self.levelsMax, "levels of AND within OR")
+    }
     let fragments = try terms.map { term throws(StoreError) in
-      let fragment = try compile(term, negated: negated)
+      let fragment = try compile(term, level: level)
       return SQLFragment("(\(fragment.sql))", fragment.values)
     }
     return Self.balanced(fragments[...], separator)
@@ -198,8 +204,12 @@ extension FetchCompiler {
     // Numbers compare with numbers whatever their size: 2.5 lies between two integers.
     switch (attribute.type, value) {
     case (.int16, .number), (.int32, .number), (.int64, .number), (.int16, .integer),
-      (.int32, .integer), (.float, .number), (.float, .integer):
+      (.int32, .integer):
       return try plainConstant(value, expression)
+    case (.decimal, .number(let number)):
+      // As a person wrote it: 99.5 is the decimal 99.5.
+      guard let text = DecimalText.canonical(number.description) else { break }
+      return SQLFragment("?", [.decimal(text)])
     default: break
     }
     switch attribute.decode(value) {

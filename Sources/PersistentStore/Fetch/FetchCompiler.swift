@@ -54,7 +54,10 @@ struct FetchCompiler {
       } catch {
         throw StoreError(error)
       }
-      condition = try compile(predicate, negated: false)
+      condition = try compile(predicate)
+    }
+    guard request.select?.count ?? 0 <= Self.selectionMax else {
+      throw Self.tooMany("select", Self.selectionMax, "selected values")
     }
     guard request.sort.count <= Self.sortKeysMax else {
       throw Self.tooMany("sortKeys", Self.sortKeysMax, "sort keys")
@@ -84,12 +87,14 @@ struct FetchCompiler {
     )
   }
 
+  /// How many values a fetch may select; SQLite answers 2,000 columns at most.
+  private static let selectionMax = 1000
   /// How many sort keys a fetch may have.
   private static let sortKeysMax = 64
   /// How many to-ones all key paths of a fetch may follow; SQLite joins 64 tables at most.
   private static let joinsMax = 60
 
-  private static func tooMany(_ limit: String, _ max: Int, _ what: String) -> StoreError {
+  static func tooMany(_ limit: String, _ max: Int, _ what: String) -> StoreError {
     StoreError(
       .limitExceeded,
       "A fetch has at most \(max) \(what)",
@@ -116,6 +121,15 @@ struct FetchCompiler {
     if let name = selecting { relatedNames.insert(name) }
   }
 
+  /// Remembers that a to-one may lead to an object that goes or comes without a change of its own.
+  private mutating func noteTarget(_ property: PropertyDescription) {
+    guard mayDangle, case .relationship(let relationship) = property, !relationship.toMany else {
+      return
+    }
+    related[relationship.destination, default: []].formUnion([])
+    if let name = selecting { relatedNames.insert(name) }
+  }
+
   /// The property at the end of a path over to-ones, and the alias of its table.
   mutating func resolve(
     _ path: [String]
@@ -129,7 +143,10 @@ struct FetchCompiler {
         throw .unknownProperty(name, of: current)
       }
       if index == 0 { note(own: name) } else { note(related: current, name) }
-      if index == path.count - 1 { return (alias, current, property) }
+      if index == path.count - 1 {
+        noteTarget(property)
+        return (alias, current, property)
+      }
       guard case .relationship(let relationship) = property else {
         throw StoreError(
           .unknownProperty,
@@ -217,6 +234,9 @@ struct FetchCompiler {
     let counts = names.last == "@count"
     if counts { names.removeLast() }
     let (alias, _, property) = try resolve(names)
+    if selection.fallback != nil, counts || !property.isAttribute {
+      throw StoreError(.invalidRequest, "A default is for an attribute, \(selection.path) is none")
+    }
     switch property {
     case .attribute(let attribute) where !counts:
       return try attributeExpression(attribute, alias, selection.fallback)
@@ -224,7 +244,7 @@ struct FetchCompiler {
       let objects = toManyQuery(relationship, alias)
       noteMembers(relationship)
       if counts { return ("(SELECT count(*) FROM \(objects))", .integer) }
-      return try listExpression(relationship, objects)
+      return listExpression(relationship, objects)
     case .relationship(let relationship) where !counts:
       return (toOne(relationship, alias), reference(relationship))
     default:
@@ -300,22 +320,15 @@ struct FetchCompiler {
   private func listExpression(
     _ relationship: RelationshipDescription,
     _ objects: String
-  ) throws(StoreError) -> (sql: String, form: ColumnForm) {
+  ) -> (sql: String, form: ColumnForm) {
     let destination = model.entity(relationship.destination)
-    guard destination.identity == nil else {
-      throw StoreError(
-        .invalidRequest,
-        "\(relationship.name) leads to \(destination.name), which has an identity attribute: "
-          + "this version of Cordial cannot list it yet"
-      )
-    }
-    let id = SQLNames.literal("\(destination.name)/p")
+    let named = destination.identity.map { "d.\(quote($0.name))" } ?? "d.\"_id\""
     return (
       """
-      (SELECT json_group_array(\(id) || number) FROM \
-      (SELECT d."_id" AS number FROM \(objects) ORDER BY d."_id"))
+      (SELECT json_group_array(name) FROM \
+      (SELECT \(named) AS name FROM \(objects) ORDER BY d."_id"))
       """,
-      .json
+      .objects(entity: destination.number)
     )
   }
 }

@@ -20,6 +20,8 @@ enum ColumnForm: Sendable {
   case object(entity: Int)
   /// A to-one to an entity with an identity attribute, whose value the column holds.
   case identity(entity: Int)
+  /// A to-many: a JSON list of numbers, or of identity values where the entity has them.
+  case objects(entity: Int)
 
   init(_ type: AttributeType) {
     switch type {
@@ -61,7 +63,41 @@ enum ColumnForm: Sendable {
       writer.raw("\"")
     case .identity(let entity):
       writer.string(Self.identityText(of: model.entity(entity), row, column))
+    case .objects(let entity):
+      Self.write(list: row.text(column), of: model.entity(entity), to: &writer)
     }
+  }
+
+  private static func write(
+    list: String,
+    of entity: EntityDescription,
+    to writer: inout JSONWriter
+  ) {
+    let elements: [JSONValue]
+    do {
+      elements = try JSONParser.parse(list).array ?? []
+    } catch {
+      // SQLite made it; what a foreign client stored can at most be no UTF-8.
+      elements = []
+    }
+    writer.raw("[")
+    for (index, element) in elements.enumerated() {
+      if index > 0 { writer.raw(",") }
+      let key: WrappedID.Key? =
+        switch (entity.identity?.type, element) {
+        case (nil, .integer(let number)): .object(number)
+        case (_, .integer(let number)): .integer(number)
+        case (.uuid, .string(let text)): .uuid(text)
+        case (_, .string(let text)): .string(text)
+        default: nil
+        }
+      if let key {
+        writer.string(WrappedID(entity: entity.name, key: key).description)
+      } else {
+        writer.null()
+      }
+    }
+    writer.raw("]")
   }
 
   /// A moment that a foreign client stored beyond the year 9999 has no text, and reads null.

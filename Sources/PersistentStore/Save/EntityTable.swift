@@ -21,8 +21,10 @@ final class EntityTable {
   /// What the members of the last object were, by their order: the next one's are mostly the same.
   private var shape: [(name: String, property: Property)] = []
   private var pairs: [PairKey: PreparedStatement] = [:]
-  /// The number that the next insert is given, nil until it is read.
-  private var nextObject: Int64?
+  /// The number that was given last, nil until it is read.
+  private var lastObject: Int64?
+  /// The greatest number of an object, which every client can hold.
+  static let numberMax: Int64 = 9_007_199_254_740_991
 
   private struct PairKey: Hashable {
     let relationship: String
@@ -75,21 +77,34 @@ final class EntityTable {
 
   /// Forgets what another process may have changed.
   func invalidate() {
-    nextObject = nil
+    lastObject = nil
   }
 
   /// A number that no object of this entity ever had.
   func giveNumber() throws -> Int64 {
-    if let number = nextObject {
-      nextObject = number + 1
-      return number
-    }
+    let number = try next(after: lastObject ?? lastGiven())
+    lastObject = number
+    return number
+  }
+
+  /// The number that was given last, by whomever.
+  private func lastGiven() throws -> Int64 {
     let sequence = try query("SELECT seq FROM sqlite_sequence WHERE name = ?")
     defer { sequence.reset() }
     sequence.bind(entity.name, at: 1)
-    let last = try sequence.step() ? sequence.integer(0) : 0
-    nextObject = last + 2
-    return last + 1
+    return try sequence.step() ? sequence.integer(0) : 0
+  }
+
+  /// A foreign client may have used up the numbers.
+  private func next(after number: Int64) throws -> Int64 {
+    guard number < Self.numberMax else {
+      throw StoreError(
+        .storeFull,
+        "\(entity.name) has no numbers left: an object has the number \(number)",
+        hint: "Numbers are never used again; make a new store from an export of this one"
+      )
+    }
+    return number + 1
   }
 
   func insert(_ object: Int64, _ values: [AttributeValue]) throws {

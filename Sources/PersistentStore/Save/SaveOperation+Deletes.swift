@@ -12,22 +12,8 @@ extension SaveOperation {
   mutating func removeObjects() throws -> (count: Int, ids: [String]) {
     var named: [ObjectKey] = []
     for delete in request.deletes {
-      guard let key = try resolve(delete.id),
-        let version = try table(key).version(of: key.object)
+      guard let key = try resolve(delete.id), try table(key).version(of: key.object) != nil
       else { throw StoreError.objectNotFound(delete.id) }
-      if let known = delete.version, known != version {
-        throw StoreError(
-          .saveConflict,
-          "\(delete.id) is at version \(version), the delete is based on \(known)",
-          hint: "Fetch it again, then delete it",
-          data: [
-            JSONMember(
-              "conflicts",
-              [["id": .string(delete.id), "property": nil, "version": .integer(version)]]
-            )
-          ]
-        )
-      }
       named.append(key)
     }
     named += try matched()

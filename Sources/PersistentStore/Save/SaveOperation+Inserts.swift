@@ -9,6 +9,7 @@ extension SaveOperation {
   mutating func insert(
     _ insert: SaveRequest.Insert,
     _ key: ObjectKey,
+    at index: Int,
     _ writer: inout JSONWriter
   ) throws -> [Link] {
     let table = table(key)
@@ -27,7 +28,8 @@ extension SaveOperation {
     }
     let problemsBefore = problems.count
     var later: [Link] = []
-    let label = insert.id ?? name(key)
+    // An object that has no ID yet, and may never have one, is named by its place.
+    let label = insert.id ?? "insert[\(index)]"
     for (index, member) in insert.values.enumerated() {
       switch try decode(member, at: index, table, label) {
       case .attribute(let place, let value):
@@ -177,7 +179,9 @@ extension SaveOperation {
       let existing = name(ObjectKey(entity: key.entity, object: found.integer(0)))
       return StoreError(
         .uniquenessViolation,
-        "\(existing) has the same \(set.joined(separator: ", ")) as \(label)",
+        existing == label
+          ? "There is an object \(existing) already"
+          : "\(existing) has the same \(set.joined(separator: ", ")) as \(label)",
         hint: "Update \(existing), or choose other values",
         data: [
           JSONMember("id", .string(label)),

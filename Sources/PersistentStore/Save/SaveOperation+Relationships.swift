@@ -99,7 +99,8 @@ extension SaveOperation {
     var wanted: Set<Int64>
     if let list = value.array {
       wanted = try numbers(list, relationship, label)
-    } else if value["@add"] != nil || value["@remove"] != nil,
+    } else if let members = value.members, !members.isEmpty,
+      members.allSatisfy({ $0.name == "@add" || $0.name == "@remove" }),
       (value["@add"] ?? []).array != nil, (value["@remove"] ?? []).array != nil
     {
       wanted = current.union(try numbers(value["@add"]?.array ?? [], relationship, label))

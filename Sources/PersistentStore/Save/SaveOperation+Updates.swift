@@ -16,11 +16,6 @@ extension SaveOperation {
     guard let version = try table.version(of: key.object) else {
       throw StoreError.objectNotFound(update.id)
     }
-    if let known = update.version, known < version {
-      conflicts += try conflict(update, key, version)
-    } else if let known = update.version, known > version {
-      problem(update.id, nil, "version", "Version \(known) is ahead of the store's \(version)")
-    }
     let columns = try columns(of: update, key)
     if problems.isEmpty, conflicts.isEmpty,
       try write(columns, to: key, update.id, counting: !counted.contains(key))
@@ -152,50 +147,5 @@ extension SaveOperation {
       default: .null
       }
     }
-  }
-
-  /// What changed since the version that a client knew, property by property, from the log.
-  private func conflict(
-    _ update: SaveRequest.Update,
-    _ key: ObjectKey,
-    _ version: Int64
-  ) throws -> [JSONValue] {
-    let changed = try ConflictReader(table: table(key)).changes(
-      of: key,
-      since: update.version ?? 0,
-      model: model
-    )
-    return try changed.map { property, base in
-      let stored = try storedValue(property, key)
-      let client = update.values.last { $0.name == property }?.value ?? .null
-      return [
-        "id": .string(update.id), "property": .string(property),
-        "base": identityForm(base, property, key), "store": identityForm(stored, property, key),
-        "client": client, "version": .integer(version),
-      ]
-    }
-  }
-
-  /// The ID of a to-one's object in the form in which it is answered.
-  private func identityForm(_ value: JSONValue, _ property: String, _ key: ObjectKey) -> JSONValue {
-    guard case .relationship(let relationship)? = table(key).entity.property(named: property),
-      let text = value.string, case .object(let number)? = WrappedID(text)?.key
-    else { return value }
-    return .string(name(ObjectKey(entity: relationship.destination, object: number)))
-  }
-
-  private func storedValue(_ property: String, _ key: ObjectKey) throws -> JSONValue {
-    let table = table(key)
-    guard table.places[property] != nil else { return .null }
-    let row = try table.query(
-      "SELECT \(SQLNames.quoted(property)) FROM \(SQLNames.quoted(table.entity.name)) "
-        + "WHERE \"_id\" = ?"
-    )
-    defer { row.reset() }
-    row.bind(key.object, at: 1)
-    guard try row.step() else { return .null }
-    var writer = JSONWriter()
-    WireValue.form(of: property, table.entity, model).write(row, 0, in: model, to: &writer)
-    return try JSONParser.parse(writer.bytes.span)
   }
 }

@@ -51,18 +51,19 @@ struct SaveOperation {
   /// - Throws: `StoreError`, or `DatabaseError` when SQLite failed; the caller rolls back.
   mutating func perform() throws -> (body: [UInt8], deleteCount: Int, deleted: [String]) {
     try giveNumbers()
+    try checkVersions()
     var writer = JSONWriter(reserving: 64 * (request.inserts.count + request.updates.count) + 64)
     try writeIDs(&writer)
     writer.raw(",\"objects\":[")
     var later: [(index: Int, links: [Link])] = []
     for (index, insert) in request.inserts.enumerated() {
       if index > 0 { writer.raw(",") }
-      let links = try self.insert(insert, inserted[index], &writer)
+      let links = try self.insert(insert, inserted[index], at: index, &writer)
       if !links.isEmpty { later.append((index, links)) }
     }
     // What leads from one new object to another is written when all of them are there.
     for (index, links) in later {
-      try link(links, of: inserted[index], request.inserts[index].id ?? name(inserted[index]))
+      try link(links, of: inserted[index], request.inserts[index].id ?? "insert[\(index)]")
     }
     try checkRepetitions()
     for (index, update) in request.updates.enumerated() {
@@ -120,6 +121,12 @@ struct SaveOperation {
       }
       guard let name = id?.entity ?? insert.entity else {
         throw StoreError(.invalidRequest, "An insert names an id or an entity")
+      }
+      if let id, let entity = insert.entity, entity != id.entity {
+        throw StoreError(
+          .invalidRequest,
+          "An insert has the id \(insert.id ?? "") and the entity \(entity), which differ"
+        )
       }
       guard let entity = model.entity(named: name) else {
         throw StoreError.unknownEntity(name, in: model)

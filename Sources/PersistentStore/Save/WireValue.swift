@@ -1,10 +1,10 @@
 import CordialValues
-package import JSON
-package import ObjectModel
-package import PersistentHistory
+import JSON
+import ObjectModel
+import PersistentHistory
 
 /// Stored values in the form of the wire, where speed does not matter.
-package enum WireValue {
+enum WireValue {
   /// An attribute's value as JSON.
   static func json(_ value: AttributeValue) -> JSONValue {
     switch value {
@@ -42,17 +42,17 @@ package enum WireValue {
   /// - Parameters:
   ///   - logged: The value and its property.
   ///   - entity: The entity that it is of.
-  ///   - model: The store's model.
+  ///   - name: The wrapped ID of the object to which a to-one led.
   /// - Returns: The value; null for a property that the model does not have any more.
-  package static func json(
+  static func json(
     _ logged: LoggedValue,
     of entity: EntityDescription,
-    in model: Model
-  ) -> JSONValue {
+    _ name: (RelationshipDescription, Int64) throws -> String
+  ) rethrows -> JSONValue {
     switch (entity.property(named: logged.property), logged.value) {
     case (nil, _), (_, .null): return .null
     case (.relationship(let relationship), .integer(let number)):
-      return .string("\(model.entity(relationship.destination).name)/p\(number)")
+      return .string(try name(relationship, number))
     case (.attribute(let attribute), let value):
       switch (attribute.type, value) {
       case (.boolean, .integer(let flag)): return .bool(flag != 0)
@@ -71,37 +71,5 @@ package enum WireValue {
     return stride(from: 0, to: digits.count - 1, by: 2).map {
       UInt8(digits[$0] << 4 | digits[$0 + 1])
     }
-  }
-}
-
-/// Asks the log what changed of an object since a version.
-struct ConflictReader {
-  let table: EntityTable
-
-  /// The properties written since, each with the value before the first of those writes.
-  func changes(
-    of key: ObjectKey,
-    since version: Int64,
-    model: Model
-  ) throws -> [(property: String, base: JSONValue)] {
-    let rows = try table.query(
-      """
-      SELECT before FROM cordial_change WHERE entity = ? AND object = ? AND kind = 1
-        AND version > ? AND before <> '' ORDER BY number
-      """
-    )
-    defer { rows.reset() }
-    rows.bind(Int64(key.entity), at: 1)
-    rows.bind(key.object, at: 2)
-    rows.bind(version, at: 3)
-    var changes: [(property: String, base: JSONValue)] = []
-    while try rows.step() {
-      let members = try JSONParser.parse("{" + rows.text(0).dropFirst() + "}").members ?? []
-      for member in members where !changes.contains(where: { $0.property == member.name }) {
-        let logged = LoggedValue(property: member.name, value: member.value)
-        changes.append((member.name, WireValue.json(logged, of: table.entity, in: model)))
-      }
-    }
-    return changes
   }
 }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import GRDB
+import Glibc
 import JSON
 import ObjectModel
 import PersistentHistory
@@ -19,6 +20,22 @@ enum StoreMaker {
   /// Makes a store where there is none, in one transaction: a crash leaves none or a whole one.
   static func make(at path: String, model: Model, environment: StoreEnvironment) throws {
     guard try !hasTables(path) else { return }
+    do {
+      try makeTables(at: path, model, environment)
+    } catch {
+      // What could not be made is not left behind: it would be taken for somebody else's database.
+      if try !hasTables(path) {
+        for file in [path, path + "-wal", path + "-shm"] { unsafe unlink(file) }
+      }
+      throw error
+    }
+  }
+
+  private static func makeTables(
+    at path: String,
+    _ model: Model,
+    _ environment: StoreEnvironment
+  ) throws {
     let queue = try StoreConnection.open(path, .writer)
     try queue.write { db in
       // It is there already, or is somebody else's; one whose making was cut short has no tables.

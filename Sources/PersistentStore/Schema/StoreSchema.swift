@@ -17,7 +17,8 @@ enum StoreSchema {
 
   private static func table(for entity: EntityDescription) -> String {
     var columns = [
-      "\(SQLNames.quoted(SQLNames.object)) INTEGER PRIMARY KEY AUTOINCREMENT",
+      "\(SQLNames.quoted(SQLNames.object)) INTEGER PRIMARY KEY AUTOINCREMENT "
+        + "CHECK (\(SQLNames.quoted(SQLNames.object)) BETWEEN 1 AND \(EntityTable.numberMax))",
       "\(SQLNames.quoted(SQLNames.version)) INTEGER NOT NULL DEFAULT 1",
     ]
     for attribute in entity.attributes { columns.append(column(for: attribute)) }
@@ -47,7 +48,7 @@ enum StoreSchema {
     sets += entity.indexes.map { ($0, false) }
     var seen: Set<[String]> = []
     return sets.filter { seen.insert($0.columns).inserted }.map { columns, unique in
-      let name = SQLNames.quoted("cordial_\(entity.name)_\(columns.joined(separator: "_"))")
+      let name = SQLNames.quoted("cordial_\(entity.name).\(columns.joined(separator: "."))")
       let list = columns.map(SQLNames.quoted).joined(separator: ", ")
       return "CREATE \(unique ? "UNIQUE " : "")INDEX \(name) "
         + "ON \(SQLNames.quoted(entity.name))(\(list))"
@@ -64,7 +65,7 @@ enum StoreSchema {
         ) STRICT, WITHOUT ROWID
         """,
         """
-        CREATE INDEX \(SQLNames.quoted(table + "_target"))
+        CREATE INDEX \(SQLNames.quoted(table + ".target"))
         ON \(SQLNames.quoted(table))(target, source)
         """,
       ]

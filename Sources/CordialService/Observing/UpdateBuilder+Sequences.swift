@@ -1,0 +1,165 @@
+import CordialProtocol
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+import PersistentStore
+import Subscriptions
+
+/// Updates of what is observed by a fetch: how one sequence became another.
+extension UpdateBuilder {
+  func writeSequence(
+    _ subscription: inout LiveSubscription,
+    _ plan: FetchPlan,
+    _ verdict: Verdict,
+    _ writer: inout JSONWriter
+  ) throws -> Bool {
+    let old = subscription.sequence
+    var difference = SequenceDifference(from: [], to: [])
+    var touched: Set<ObjectKey>
+    switch verdict {
+    case .untouched: return false
+    case .values(let keys): touched = keys
+    case .undecided:
+      let new = try snapshot.objects(plan)
+      difference = SequenceDifference(from: old, to: new)
+      subscription.sequence = new
+      touched = ownChanges(plan)
+    }
+    if subscription.readsRelated { try compareRows(&subscription, plan, &touched) }
+    if subscription.mode == .ids { touched = [] }
+    let inserted = Set(difference.insertions.map(\.element))
+    let updates = places(of: touched, in: subscription.sequence, except: inserted, plan)
+    guard !difference.isEmpty || !updates.isEmpty else { return false }
+    try writeRemovals(difference, plan, &writer)
+    try writeInsertions(difference, subscription.mode, plan, &writer)
+    if subscription.mode != .ids { try writeUpdates(updates, plan, &writer) }
+    writer.raw(",\"count\":")
+    writer.integer(Int64(subscription.sequence.count))
+    return true
+  }
+
+  /// The objects of the entity that were written and are still there.
+  private func ownChanges(_ plan: FetchPlan) -> Set<ObjectKey> {
+    Set(
+      changes.changes.values
+        .filter { $0.kind == .update && $0.key.entity == plan.entity.number }.map(\.key)
+    )
+  }
+
+  /// Reads every row of a window whose values may have changed behind a key path.
+  private func compareRows(
+    _ subscription: inout LiveSubscription,
+    _ plan: FetchPlan,
+    _ touched: inout Set<ObjectKey>
+  ) throws {
+    var now: [ObjectKey: UInt64] = [:]
+    var differing: Set<ObjectKey> = []
+    let entity = plan.entity.number
+    let before = subscription.fingerprints
+    var rows = JSONWriter()
+    _ = try snapshot.writeObjects(plan, bytesMax: limits.answerBytesMax, to: &rows) {
+      object,
+      range,
+      bytes in
+      let key = ObjectKey(entity: entity, object: object)
+      let print = Fingerprint.of(bytes[range])
+      now[key] = print
+      if before[key] != print { differing.insert(key) }
+    }
+    subscription.fingerprints = now
+    touched.formUnion(differing)
+  }
+
+  /// The places of objects in a sequence, ascending.
+  private func places(
+    of keys: Set<ObjectKey>,
+    in sequence: [Int64],
+    except inserted: Set<Int64>,
+    _ plan: FetchPlan
+  ) -> [(offset: Int, key: ObjectKey)] {
+    let wanted = keys.filter { $0.entity == plan.entity.number && !inserted.contains($0.object) }
+    guard !wanted.isEmpty else { return [] }
+    let numbers = Set(wanted.map(\.object))
+    return sequence.indices.filter { numbers.contains(sequence[$0]) }
+      .map { ($0, ObjectKey(entity: plan.entity.number, object: sequence[$0])) }
+  }
+
+  private func writeRemovals(
+    _ difference: SequenceDifference,
+    _ plan: FetchPlan,
+    _ writer: inout JSONWriter
+  ) throws {
+    let entity = plan.entity.number
+    let gone = difference.removals.filter { $0.movedTo == nil }
+      .map { ObjectKey(entity: entity, object: $0.element) }
+      .filter { changes.changes[$0]?.kind == .delete }
+    let last = try tombstones(Set(gone))
+    writer.raw("\"remove\":[")
+    for (index, removal) in difference.removals.enumerated() {
+      if index > 0 { writer.raw(",") }
+      let key = ObjectKey(entity: entity, object: removal.element)
+      writer.raw("{\"offset\":")
+      writer.integer(Int64(removal.offset))
+      writer.raw(",\"id\":")
+      writer.string(try snapshot.wrappedID(key).description)
+      if let place = removal.movedTo {
+        writer.raw(",\"movedTo\":")
+        writer.integer(Int64(place))
+      } else if changes.changes[key]?.kind == .delete {
+        writer.raw(",\"deleted\":true,\"last\":")
+        writer.value(last[key] ?? [:])
+      }
+      writer.raw("}")
+    }
+    writer.raw("]")
+  }
+
+  private func writeInsertions(
+    _ difference: SequenceDifference,
+    _ mode: ObserveCall.Mode,
+    _ plan: FetchPlan,
+    _ writer: inout JSONWriter
+  ) throws {
+    writer.raw(",\"insert\":[")
+    for (index, insertion) in difference.insertions.enumerated() {
+      if index > 0 { writer.raw(",") }
+      let key = ObjectKey(entity: plan.entity.number, object: insertion.element)
+      writer.raw("{\"offset\":")
+      writer.integer(Int64(insertion.offset))
+      writer.raw(",\"id\":")
+      writer.string(try snapshot.wrappedID(key).description)
+      if let place = insertion.movedFrom {
+        writer.raw(",\"movedFrom\":")
+        writer.integer(Int64(place))
+      }
+      if mode != .ids {
+        writer.raw(",\"object\":")
+        try writeObject(insertion.element, plan, &writer)
+      }
+      writer.raw("}")
+    }
+    writer.raw("]")
+  }
+
+  private func writeUpdates(
+    _ updates: [(offset: Int, key: ObjectKey)],
+    _ plan: FetchPlan,
+    _ writer: inout JSONWriter
+  ) throws {
+    writer.raw(",\"update\":[")
+    for (index, update) in updates.enumerated() {
+      if index > 0 { writer.raw(",") }
+      writer.raw("{\"offset\":")
+      writer.integer(Int64(update.offset))
+      writer.raw(",\"id\":")
+      writer.string(try snapshot.wrappedID(update.key).description)
+      writer.raw(",\"properties\":")
+      writer.value(names(update.key, plan))
+      writer.raw(",\"object\":")
+      try writeObject(update.key.object, plan, &writer)
+      writer.raw("}")
+    }
+    writer.raw("]")
+  }
+}

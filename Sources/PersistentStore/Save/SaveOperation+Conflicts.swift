@@ -1,0 +1,186 @@
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// What a save is based on that is not so any more.
+extension SaveOperation {
+  /// Compares the versions on which updates and deletes are based with the stored ones, before
+  /// this save raises any.
+  mutating func checkVersions() throws {
+    for update in request.updates {
+      guard let known = update.version, let (key, version) = try stored(update.id) else { continue }
+      if known < version {
+        conflicts += try conflict(update, key, version)
+      } else {
+        checkNotAhead(known, version, update.id)
+      }
+    }
+    for delete in request.deletes {
+      guard let known = delete.version, let (_, version) = try stored(delete.id) else { continue }
+      if known < version {
+        conflicts.append(Self.wholeConflict(delete.id, version))
+      } else {
+        checkNotAhead(known, version, delete.id)
+      }
+    }
+  }
+
+  private mutating func checkNotAhead(_ known: Int64, _ version: Int64, _ id: String) {
+    guard known > version else { return }
+    problem(id, nil, "version", "Version \(known) is ahead of the store's \(version)")
+  }
+
+  private func stored(_ id: String) throws -> (ObjectKey, version: Int64)? {
+    guard let key = try resolve(id), !isInserted(key),
+      let version = try table(key).version(of: key.object)
+    else { return nil }
+    return (key, version)
+  }
+
+  /// A conflict about an object as such.
+  private static func wholeConflict(_ id: String, _ version: Int64) -> JSONValue {
+    ["id": .string(id), "property": nil, "version": .integer(version)]
+  }
+
+  /// What changed since the version that a client knew, property by property, from the log.
+  private func conflict(
+    _ update: SaveRequest.Update,
+    _ key: ObjectKey,
+    _ version: Int64
+  ) throws -> [JSONValue] {
+    let known = update.version ?? 0
+    let changed = try writtenColumns(key, since: known) + changedPairs(key, since: known)
+    // An older version is a conflict even when the log tells nothing of it.
+    guard !changed.isEmpty else { return [Self.wholeConflict(update.id, version)] }
+    return try changed.map { property, base in
+      let stored = try storedValue(property, key)
+      let client = update.values.last { $0.name == property }?.value ?? .null
+      return [
+        "id": .string(update.id), "property": .string(property),
+        "base": base, "store": identityForm(stored, property, key),
+        "client": client, "version": .integer(version),
+      ]
+    }
+  }
+
+  /// The ID of a to-one's object in the form in which it is answered.
+  private func identityForm(_ value: JSONValue, _ property: String, _ key: ObjectKey) -> JSONValue {
+    guard case .relationship(let relationship)? = table(key).entity.property(named: property),
+      !relationship.toMany, let text = value.string,
+      case .object(let number)? = WrappedID(text)?.key
+    else { return value }
+    return .string(name(ObjectKey(entity: relationship.destination, object: number)))
+  }
+
+  private func storedValue(_ property: String, _ key: ObjectKey) throws -> JSONValue {
+    let table = table(key)
+    if case .relationship(let relationship)? = table.entity.property(named: property),
+      relationship.toMany
+    {
+      return ids(try members(relationship, of: key), relationship)
+    }
+    guard table.places[property] != nil else { return .null }
+    let row = try table.query(
+      "SELECT \(SQLNames.quoted(property)) FROM \(SQLNames.quoted(table.entity.name)) "
+        + "WHERE \"_id\" = ?"
+    )
+    defer { row.reset() }
+    row.bind(key.object, at: 1)
+    guard try row.step() else { return .null }
+    var writer = JSONWriter()
+    WireValue.form(of: property, table.entity, model).write(row, 0, in: model, to: &writer)
+    return try JSONParser.parse(writer.bytes.span)
+  }
+
+  /// The columns written since a version, each with the value before the first of those writes.
+  private func writtenColumns(
+    _ key: ObjectKey,
+    since version: Int64
+  ) throws -> [(property: String, base: JSONValue)] {
+    let table = table(key)
+    let rows = try table.query(
+      """
+      SELECT before FROM cordial_change WHERE entity = ? AND object = ? AND kind = 1
+        AND version > ? AND before <> '' ORDER BY number
+      """
+    )
+    defer { rows.reset() }
+    rows.bind(Int64(key.entity), at: 1)
+    rows.bind(key.object, at: 2)
+    rows.bind(version, at: 3)
+    var changes: [(property: String, base: JSONValue)] = []
+    while try rows.step() {
+      let members = try JSONParser.parse("{" + rows.text(0).dropFirst() + "}").members ?? []
+      for member in members where !changes.contains(where: { $0.property == member.name }) {
+        let logged = LoggedValue(property: member.name, value: member.value)
+        let base = WireValue.json(logged, of: table.entity) { relationship, object in
+          name(ObjectKey(entity: relationship.destination, object: object))
+        }
+        changes.append((member.name, base))
+      }
+    }
+    return changes
+  }
+
+  /// The many-to-manys that came to differ since a version, each with its members before.
+  private func changedPairs(
+    _ key: ObjectKey,
+    since version: Int64
+  ) throws -> [(property: String, base: JSONValue)] {
+    guard let begin = try lastChange(before: key, reached: version + 1) else { return [] }
+    var changes: [(property: String, base: JSONValue)] = []
+    for relationship in model.entity(key.entity).relationships {
+      guard case .pairs(let owner, let name, let owns) = relationship.storage else { continue }
+      let now = Set(try members(relationship, of: key))
+      var base = now
+      let rows = try table(key).query(
+        """
+        SELECT kind, object, other FROM cordial_change WHERE number > ?1 AND kind IN (3, 4)
+          AND entity = ?2 AND before = ?3 AND ?4 IN (object, other) ORDER BY number DESC
+        """
+      )
+      defer { rows.reset() }
+      rows.bind(begin, at: 1)
+      rows.bind(Int64(owner), at: 2)
+      rows.bind(name, at: 3)
+      rows.bind(key.object, at: 4)
+      // Backwards: what came goes, what went comes back.
+      while try rows.step() {
+        let (source, target) = (rows.integer(1), rows.integer(2))
+        let isSource = relationship.isSymmetric ? source == key.object : owns
+        guard (isSource ? source : target) == key.object else { continue }
+        let other = isSource ? target : source
+        if rows.integer(0) == HistorySchema.Kind.link.rawValue {
+          base.remove(other)
+        } else {
+          base.insert(other)
+        }
+      }
+      if base != now { changes.append((relationship.name, ids(base.sorted(), relationship))) }
+    }
+    return changes
+  }
+
+  /// The last change of the commit before the one with which an object came to a version.
+  private func lastChange(before key: ObjectKey, reached version: Int64) throws -> Int64? {
+    let row = try table(key).query(
+      """
+      SELECT max(lastChange) FROM cordial_transaction WHERE lastChange < (
+        SELECT min(number) FROM cordial_change
+        WHERE entity = ? AND object = ? AND kind = 1 AND version >= ?)
+      """
+    )
+    defer { row.reset() }
+    row.bind(Int64(key.entity), at: 1)
+    row.bind(key.object, at: 2)
+    row.bind(version, at: 3)
+    return try row.step() ? row.optionalInteger(0) : nil
+  }
+
+  private func ids(_ numbers: [Int64], _ relationship: RelationshipDescription) -> JSONValue {
+    .array(
+      numbers.map { .string(name(ObjectKey(entity: relationship.destination, object: $0))) }
+    )
+  }
+}

@@ -1,0 +1,14 @@
+package import PersistentHistory
+
+extension HistoryLog {
+  /// The commits after one, with their changes, oldest first.
+  package func transactions(
+    after: Int64,
+    through: Int64,
+    limit: Int
+  ) throws -> [HistoryTransaction] {
+    var transactions: [HistoryTransaction] = []
+    try eachCommit(after: after, through: through, limit: limit) { transactions.append($0) }
+    return transactions
+  }
+}
