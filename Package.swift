@@ -52,7 +52,7 @@ let package = Package(
       "Spotlight",
       uses: ["ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight"] + .sqlite
     ),
-    .module("Subscriptions", uses: ["ObjectModel", "CordialValues", "CUnicode"]),
+    .module("Subscriptions", uses: ["CordialValues"]),
 
     // MARK: The wire.
 

@@ -25,14 +25,6 @@ extension RPCError {
   /// The error of the index as it stands on the wire.
   init(_ error: SpotlightError) {
     switch error.code {
-    case .tooLong:
-      self.init(
-        code: ErrorName.limitExceeded.code,
-        message: error.message,
-        data: [
-          "code": "limitExceeded", "limit": "query", "max": .integer(Int64(error.limit ?? 0)),
-        ]
-      )
     case .busy:
       self.init(
         code: ErrorName.storeBusy.code,

@@ -1,7 +1,7 @@
 /// Looking at and copying runs of bytes, eight at a time.
 ///
-/// The only place of this module that says `unsafe`: a word load and a bulk copy, for which the
-/// standard library has no safe form.
+/// It says `unsafe` for a word load and a bulk copy, for which the standard library has no safe
+/// form.
 package enum JSONBytes {
   /// Where a run of bytes that a JSON string holds as they are ends: at a quote, a backslash, a
   /// control byte, or the end.

@@ -261,8 +261,8 @@ private final class WriterQueue: Sendable {
       }
     }
     if !saves.isEmpty {
-      let result = writer.value.save(saves.map(\.0))
-      for (index, save) in saves.enumerated() { save.1(result.outcomes[index]) }
+      let outcomes = writer.value.save(saves.map(\.0))
+      for (save, outcome) in zip(saves, outcomes) { save.1(outcome) }
     }
     if !seals.isEmpty {
       let result: Result<Int64, StoreError>

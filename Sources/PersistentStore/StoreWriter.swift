@@ -81,21 +81,17 @@ final class StoreWriter {
   /// Carries out saves as one SQLite transaction.
   ///
   /// - Parameter requests: The saves, in the order in which they came.
-  /// - Returns: One outcome for each, in that order, and the new head.
-  func save(
-    _ requests: [SaveRequest]
-  ) -> (outcomes: [Result<SaveOutcome, StoreError>], head: Int64?) {
+  /// - Returns: One outcome for each, in that order.
+  func save(_ requests: [SaveRequest]) -> [Result<SaveOutcome, StoreError>] {
     do {
-      let group = try queue.writeWithoutTransaction { db in try commit(requests, db) }
-      return (group, known?.number)
+      return try queue.writeWithoutTransaction { db in try commit(requests, db) }
     } catch {
       guard requests.count > 1, !Self.isAboutTheWhole(error) else {
         let failure = StoreError(any: error)
-        return (requests.map { _ in .failure(failure) }, known?.number)
+        return requests.map { _ in .failure(failure) }
       }
       // SQLite rolled the whole group back because of one of its saves: each is tried alone.
-      let outcomes = requests.map { request in save([request]).outcomes[0] }
-      return (outcomes, known?.number)
+      return requests.flatMap { save([$0]) }
     }
   }
 

@@ -22,7 +22,7 @@ import Synchronization
 package struct IndexStatus: Sendable, Equatable {
   /// What the index does.
   package enum State: String, Sendable {
-    case ready, catchingUp, failed, off
+    case ready, catchingUp, failed
   }
 
   package var token: StoreToken?

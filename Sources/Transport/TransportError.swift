@@ -6,7 +6,6 @@ package struct TransportError: Error, Sendable {
     case alreadyServed
     case cannotListen
     case cannotConnect
-    case connectionLost
   }
 
   package let code: Code

@@ -19,7 +19,7 @@ enum Walls {
       "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "GRDB", "GRDBSQLite",
       "FoundationEssentials", "Synchronization", "Dispatch",
     ],
-    "Subscriptions": ["ObjectModel", "CordialValues", "CUnicode"],
+    "Subscriptions": ["CordialValues"],
     "JSONRPC": ["JSON"],
     "CordialProtocol": ["CordialValues", "JSONRPC", "JSON"],
     "Transport": ["CPosix", "NIOCore", "NIOPosix", "DequeModule", "Glibc", "Synchronization"],
@@ -43,7 +43,6 @@ enum Walls {
       "FoundationEssentials",
       "Glibc",
     ],
-    "TodoExample": ["Cordial"],
   ]
 
   /// The headers that a C module may include beside its own and the C library's.

@@ -81,13 +81,6 @@ struct References {
 
   /// Whether a property is a to-many; nil for an attribute.
   func isToMany(_ entity: String, _ property: String) -> Bool? { toMany[entity]?[property] }
-
-  /// The names of an entity's to-manys.
-  func toManys(_ entity: String) -> [String] {
-    (toMany[entity] ?? [:]).filter(\.value).keys.sorted()
-  }
-
-  var entities: [String] { toMany.keys.sorted() }
 }
 
 /// Turns lines into saves and remembers what became of their IDs.

@@ -12,7 +12,7 @@ package struct IndexStatusCall: Call {
       .required("behind", .count, "how many commits it has before it"),
       .required("documents", .count, "how many objects it holds"),
       .required("bytes", .count, "its size on disk"),
-      .required("state", .choice(["ready", "catchingUp", "failed", "off"]), "what it does"),
+      .required("state", .choice(["ready", "catchingUp", "failed"]), "what it does"),
     ])
   )
 

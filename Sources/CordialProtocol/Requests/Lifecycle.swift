@@ -81,11 +81,11 @@ package enum ExitNotification {
   package static let method = Method.notification("exit", "The connection ends now.")
 }
 
-/// `$/setTrace`: taken and without effect; the service traces to its log.
+/// `$/setTrace`: taken, since LSP clients send it, and without effect.
 package enum SetTraceNotification {
   package static let method = Method.notification(
     "$/setTrace",
-    "As in LSP; the service keeps its trace in its log.",
+    "As in LSP; taken and without effect.",
     params: [.required("value", .choice(["off", "messages", "verbose"]), "how much")],
     example: ["value": "off"]
   )

@@ -15,9 +15,7 @@ extension FetchCall {
       sort: sort,
       limit: limit,
       offset: offset,
-      select: storeSelection,
-      result: FetchRequest.Result(rawValue: result.rawValue) ?? .objects,
-      total: total
+      select: storeSelection
     )
   }
 

@@ -29,8 +29,7 @@ extension Service {
     index.follow()
     whenIndexed(newestCommit, milliseconds: limits.waitMax) { service, reached in
       guard reached else {
-        let error = SpotlightError(.busy, "The index did not catch up in time")
-        service.finish(request, .failure(RPCError(error)))
+        service.finish(request, .failure(service.indexIsLate("the newest commit")))
         service.sessions[request.session]?.flush()
         return
       }

@@ -191,8 +191,7 @@ extension Service {
         if reached {
           service.finish(request, result: ["token": .string(token.description)])
         } else {
-          let error = SpotlightError(.busy, "The index did not reach \(token) in time")
-          service.finish(request, .failure(RPCError(error)))
+          service.finish(request, .failure(service.indexIsLate("\(token)")))
         }
         service.sessions[request.session]?.flush()
       }

@@ -42,17 +42,23 @@ extension Service {
     try whenVisible(at, request) { service in
       service.whenIndexed(token.number, milliseconds: service.limits.waitMax) { service, reached in
         guard reached else {
-          let error = SpotlightError(
-            .busy,
-            "The index did not reach \(at) within \(service.limits.waitMax) ms"
-          )
-          service.finish(request, .failure(RPCError(error)))
+          service.finish(request, .failure(service.indexIsLate(at)))
           service.sessions[request.session]?.flush()
           return
         }
         service.run(wanted, call, began: began, request)
       }
     }
+  }
+
+  /// Why the index has not come as far as was asked.
+  func indexIsLate(_ token: String) -> RPCError {
+    if let failure = index.status.failure {
+      return RPCError(SpotlightError(.failed, "The index cannot be kept: \(failure)"))
+    }
+    return RPCError(
+      SpotlightError(.busy, "The index did not reach \(token) within \(limits.waitMax) ms")
+    )
   }
 
   /// Calls back on the loop once the index has reached a commit, or after so long with false.

@@ -3,11 +3,6 @@ package import ObjectModel
 
 /// Which objects a fetch wants and in which form.
 package struct FetchRequest: Sendable, Equatable {
-  /// What is answered of each object.
-  package enum Result: String, Sendable {
-    case objects, ids, count
-  }
-
   /// One value of an answer: its name there and where it comes from.
   package struct Selection: Sendable, Equatable {
     package let name: String
@@ -32,9 +27,6 @@ package struct FetchRequest: Sendable, Equatable {
   package var offset: Int
   /// nil for every attribute and to-one.
   package var select: [Selection]?
-  package var result: Result
-  /// Whether the number without window is wanted too.
-  package var total: Bool
 
   package init(
     entity: String,
@@ -43,9 +35,7 @@ package struct FetchRequest: Sendable, Equatable {
     sort: [String] = [],
     limit: Int? = nil,
     offset: Int = 0,
-    select: [Selection]? = nil,
-    result: Result = .objects,
-    total: Bool = false
+    select: [Selection]? = nil
   ) {
     self.entity = entity
     self.predicate = predicate
@@ -54,7 +44,5 @@ package struct FetchRequest: Sendable, Equatable {
     self.limit = limit
     self.offset = offset
     self.select = select
-    self.result = result
-    self.total = total
   }
 }
