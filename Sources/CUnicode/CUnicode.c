@@ -9,6 +9,7 @@
 #include <unicode/uchar.h>
 #include <unicode/ucol.h>
 #include <unicode/unorm2.h>
+#include <unicode/uregex.h>
 #include <unicode/uscript.h>
 #include <unicode/ustring.h>
 #include <unicode/utf8.h>
@@ -150,6 +151,73 @@ int unicode_collate(const char *a, int32_t aLength, const char *b, int32_t bLeng
   pthread_once(&once, start);
   UErrorCode status = U_ZERO_ERROR;
   return (int)ucol_strcollUTF8(collator, a, aLength, b, bLength, &status);
+}
+
+// MARK: Regular expressions
+
+struct unicode_regex {
+  URegularExpression *expression;
+  UChar *text;
+  int32_t capacity;
+};
+
+// UTF-16 of UTF-8 in a buffer that grows; -1 when memory is short.
+static int32_t toUTF16(const char *text, int32_t length, UChar **buffer, int32_t *capacity) {
+  // One code unit for a byte is enough for any UTF-8.
+  if (*capacity < length + 1) {
+    UChar *grown = realloc(*buffer, (size_t)(length + 1) * sizeof(UChar));
+    if (!grown) return -1;
+    *buffer = grown;
+    *capacity = length + 1;
+  }
+  UErrorCode status = U_ZERO_ERROR;
+  int32_t count = 0;
+  u_strFromUTF8WithSub(*buffer, *capacity, &count, text, length, 0xFFFD, NULL, &status);
+  return U_FAILURE(status) ? -1 : count;
+}
+
+struct unicode_regex *unicode_regex_open(
+  const char *pattern, int32_t length, int ignoresCase, int32_t *errorOffset) {
+  *errorOffset = -1;
+  struct unicode_regex *regex = calloc(1, sizeof *regex);
+  if (!regex) return NULL;
+  // ICU takes no empty pattern, which matches the empty text.
+  if (length == 0) {
+    pattern = "(?:)";
+    length = 4;
+  }
+  int32_t count = toUTF16(pattern, length, &regex->text, &regex->capacity);
+  if (count < 0) {
+    unicode_regex_close(regex);
+    return NULL;
+  }
+  UErrorCode status = U_ZERO_ERROR;
+  UParseError where = {0};
+  regex->expression = uregex_open(
+    regex->text, count, ignoresCase ? UREGEX_CASE_INSENSITIVE : 0, &where, &status);
+  // Units of some thousand steps of the engine: a second at the most, for any pattern and text.
+  if (U_SUCCESS(status)) uregex_setTimeLimit(regex->expression, 1000, &status);
+  if (U_FAILURE(status)) {
+    *errorOffset = where.offset < 0 ? 0 : where.offset;
+    unicode_regex_close(regex);
+    return NULL;
+  }
+  return regex;
+}
+
+int unicode_regex_matches(struct unicode_regex *regex, const char *text, int32_t length) {
+  int32_t count = toUTF16(text, length, &regex->text, &regex->capacity);
+  if (count < 0) return -1;
+  UErrorCode status = U_ZERO_ERROR;
+  uregex_setText(regex->expression, regex->text, count, &status);
+  UBool found = uregex_matches(regex->expression, -1, &status);
+  return U_FAILURE(status) ? -1 : found ? 1 : 0;
+}
+
+void unicode_regex_close(struct unicode_regex *regex) {
+  if (regex->expression) uregex_close(regex->expression);
+  free(regex->text);
+  free(regex);
 }
 
 // MARK: The tokenizer's table

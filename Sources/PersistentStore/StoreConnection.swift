@@ -33,7 +33,7 @@ enum StoreConnection {
     // A reader compiles statements in the middle of its own read transaction.
     configuration.allowsUnsafeTransactions = true
     configuration.prepareDatabase { db in
-      db.add(function: fold)
+      TextFunctions.add(to: db)
       db.add(collation: localized)
       db.add(collation: decimal)
       try db.execute(sql: "PRAGMA cache_size=-16384")
@@ -61,14 +61,6 @@ enum StoreConnection {
       }
     }
     return String(decoding: encoded, as: UTF8.self)
-  }
-
-  private static let fold = DatabaseFunction("cordial_fold", argumentCount: 2, pure: true) {
-    values in
-    guard let text = String.fromDatabaseValue(values[0]),
-      let flags = Int.fromDatabaseValue(values[1])
-    else { return nil }
-    return Folding.fold(text, flags: Int32(flags))
   }
 
   private static let localized = DatabaseCollation("cordial_localized") { first, second in

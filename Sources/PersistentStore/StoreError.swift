@@ -70,6 +70,8 @@ extension StoreError {
       self.init(.storeReadOnly, "The store cannot be written: \(message)")
     case .SQLITE_CANTOPEN:
       self.init(.cannotOpen, "The store's file cannot be opened: \(message)")
+    case .SQLITE_INTERRUPT:
+      self.init(.limitExceeded, "The request was given up: \(message)", hint: "Write it simpler")
     case .SQLITE_TOOBIG:
       self.init(.limitExceeded, "A value or statement is larger than SQLite takes")
     default:

@@ -227,8 +227,15 @@ import Testing
     ("title ==", 8), ("title = = 1", 8), ("(title == \"a\"", 13), ("title == \"a\" AND", 16),
     ("title == \"a", 9), ("title IN 3", 9), ("priority BETWEEN {1}", 17), ("priority == %@", 12),
     ("title == $nothing", 9), ("title ==[x] \"a\"", 9), ("title == 1", 9),
-    ("done == \"1\"", 8),
-    ("done == 1", 8), ("due == \"today\"", 7), ("group == \"Task/p1\"", 9), ("group == 1", 9),
+    ("done == \"1\"", 8), ("done == 2", 8), ("due == \"today\"", 7),
+    ("group == \"Task/p1\"", 9), ("group == 1", 9),
+    ("labels.title == \"x\"", 0), ("labels == \"Label/p1\"", 0), ("ANY title == \"x\"", 4),
+    ("title + 1 == 2", 0), ("priority + \"x\" == 2", 11), ("priority + title == 2", 11),
+    ("-title == 1", 1), ("abs:(title) == 1", 5), ("length:(priority) == 1", 8),
+    ("priority CONTAINS \"1\"", 0), ("title LIKE group", 11), ("title MATCHES \"(\"", 14),
+    ("priority <[c] 1", 9), ("group.@count == 1", 0), ("labels.@sum.name == 1", 0),
+    ("SUBQUERY(group, $x, $x.title == \"x\").@count == 1", 0), ("title IN group", 9),
+    ("due - 1 == 2", 11), ("due * 2 == 2", 6), ("due + due == 2", 6),
     ("\"𝄞\" == title == ", 14), ("title == \"a\" b", 13),
   ])
   func `a mistake in a predicate is told by its place in UTF-16`(

@@ -28,6 +28,19 @@ int32_t unicode_fold(
 /// Negative, zero or positive; equal only when the collation finds no difference.
 int unicode_collate(const char *a, int32_t aLength, const char *b, int32_t bLength);
 
+/// A compiled regular expression of ICU's; used by one thread at a time.
+struct unicode_regex;
+
+/// Compiles a regular expression. NULL when ICU does not take it: then `*errorOffset` is where, in
+/// UTF-16 code units, or -1 when memory is short.
+struct unicode_regex *unicode_regex_open(
+  const char *pattern, int32_t length, int ignoresCase, int32_t *errorOffset);
+
+/// Whether a whole text matches: 1 or 0; -1 when matching took more steps than are allowed.
+int unicode_regex_matches(struct unicode_regex *regex, const char *text, int32_t length);
+
+void unicode_regex_close(struct unicode_regex *regex);
+
 /// The versions of ICU, of Unicode and of the collation, as in "72.1 15.0 153.120".
 const char *unicode_version(void);
 

@@ -15,37 +15,92 @@ package struct PredicateComparison: Sendable, Equatable {
   package enum Operator: String, Sendable {
     case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
     case `in`, between, contains, beginsWith, endsWith
+    /// `*` and `?` stand for any characters and for any one.
+    case like
+    /// A regular expression of ICU's.
+    case matches
+  }
+
+  /// Of how many members of a to-many on the left it has to be true.
+  package enum Modifier: String, Sendable {
+    /// There is no to-many.
+    case direct
+    case any, all, none
   }
 
   package let left: PredicateExpression
   package let comparison: Operator
   package let right: PredicateExpression
+  package let modifier: Modifier
   /// `[c]`: case does not matter.
   package let ignoresCase: Bool
   /// `[d]`: accents do not matter.
   package let ignoresDiacritics: Bool
   /// Where the operator stands, in UTF-16 code units.
   package let offset: Int
+
+  package init(
+    left: PredicateExpression,
+    comparison: Operator,
+    right: PredicateExpression,
+    modifier: Modifier = .direct,
+    ignoresCase: Bool = false,
+    ignoresDiacritics: Bool = false,
+    offset: Int
+  ) {
+    self.left = left
+    self.comparison = comparison
+    self.right = right
+    self.modifier = modifier
+    self.ignoresCase = ignoresCase
+    self.ignoresDiacritics = ignoresDiacritics
+    self.offset = offset
+  }
 }
 
-/// One side of a comparison.
-package struct PredicateExpression: Sendable, Equatable {
-  /// What it is.
-  package enum Form: Sendable, Equatable {
-    /// A path over to-ones; its last name is an attribute or a to-one.
-    case keyPath([String])
-    /// The object itself.
-    case object
-    /// A constant, or what a variable or argument stood for.
-    case constant(JSONValue)
-    case list([PredicateExpression])
-  }
+/// What one side of a comparison is made of.
+package indirect enum PredicateForm: Sendable, Equatable {
+  /// A path of properties, from the object itself or from what a variable of `SUBQUERY` stands
+  /// for; an empty one is that object.
+  case keyPath([String], variable: String?)
+  /// A constant, or what a variable or argument stood for.
+  case constant(JSONValue)
+  case list([PredicateExpression])
+  /// `tasks.@sum.priority`: one value of all members of a to-many; only a count has no path.
+  case aggregate(PredicateAggregate, of: [String], variable: String?, path: [String])
+  /// `SUBQUERY(tasks, $t, …).@count`.
+  case subqueryCount(of: [String], variable: String?, name: String, Predicate)
+  case arithmetic(PredicateArithmetic, PredicateExpression, PredicateExpression)
+  case negative(PredicateExpression)
+  case function(PredicateFunction, PredicateExpression)
+}
 
-  package let form: Form
-  /// Where it stands, in UTF-16 code units.
+/// What is made of the members of a to-many.
+package enum PredicateAggregate: String, Sendable, CaseIterable {
+  case count, sum, min, max, avg
+}
+
+/// An operation on numbers; dates take seconds.
+package enum PredicateArithmetic: String, Sendable {
+  case add = "+"
+  case subtract = "-"
+  case multiply = "*"
+  case divide = "/"
+  case power = "**"
+}
+
+/// A function of one value.
+package enum PredicateFunction: String, Sendable, CaseIterable {
+  case lowercase, uppercase, canonical, length, abs
+}
+
+/// One side of a comparison, and where it stands.
+package struct PredicateExpression: Sendable, Equatable {
+  package let form: PredicateForm
+  /// In UTF-16 code units.
   package let offset: Int
 
-  package init(form: Form, offset: Int) {
+  package init(form: PredicateForm, offset: Int) {
     self.form = form
     self.offset = offset
   }

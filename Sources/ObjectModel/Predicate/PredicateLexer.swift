@@ -5,8 +5,13 @@ struct PredicateLexer {
     enum Form: Equatable {
       /// A word: a keyword, or a name of a key path.
       case word(String)
+      /// `#name`: a name that would be a keyword otherwise.
+      case name(String)
+      /// `@count` and its kin, without the sign.
+      case aggregate(String)
       case string(String)
-      case integer(Int64)
+      /// Without a sign: a minus stands before it, or is an operator.
+      case integer(UInt64)
       case number(Double)
       /// `$name`.
       case variable(String)
@@ -56,13 +61,21 @@ struct PredicateLexer {
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "'"):
       return Token(form: .string(try string(quote: byte)), offset: start)
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+    case UInt8(ascii: "0")...UInt8(ascii: "9"):
       return Token(form: try number(), offset: start)
     case UInt8(ascii: "$"):
       offset += 1
       let name = word()
       guard !name.isEmpty else { throw error(at: offset, expected: "a variable's name") }
       return Token(form: .variable(name), offset: start)
+    case UInt8(ascii: "#"):
+      offset += 1
+      let name = word()
+      guard !name.isEmpty else { throw error(at: offset, expected: "a name behind #") }
+      return Token(form: .name(name), offset: start)
+    case UInt8(ascii: "@"):
+      offset += 1
+      return Token(form: .aggregate(word()), offset: start)
     case UInt8(ascii: "%"): return Token(form: try placeholder(), offset: start)
     default: break
     }
@@ -105,7 +118,7 @@ struct PredicateLexer {
       offset += 1
     }
     let text = String(decoding: bytes[start..<offset], as: UTF8.self)
-    if let integer = Int64(text) { return .integer(integer) }
+    if let integer = UInt64(text) { return .integer(integer) }
     if let number = Double(text), number.isFinite { return .number(number) }
     throw error(at: start, expected: "a number")
   }
@@ -138,12 +151,12 @@ struct PredicateLexer {
 
   private mutating func sign() throws(PredicateError) -> Token.Form {
     let pair = String(decoding: bytes[offset..<min(offset + 2, bytes.count)], as: UTF8.self)
-    if ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||"].contains(pair) {
+    if ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "**"].contains(pair) {
       offset += 2
       return .sign(pair)
     }
     let single = String(pair.prefix(1))
-    if ["=", "<", ">", "!", "(", ")", "{", "}", "[", "]", ",", "."].contains(single) {
+    if "=<>!(){}[],.:+-*/".contains(single) {
       offset += 1
       return .sign(single)
     }

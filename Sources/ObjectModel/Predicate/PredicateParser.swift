@@ -1,26 +1,34 @@
 import JSON
 
-/// Reads the NSPredicate format language: comparisons, `IN`, `BETWEEN`, `CONTAINS`, `BEGINSWITH`
-/// and `ENDSWITH` with `[cd]`, `AND`, `OR`, `NOT`, key paths over to-ones, `SELF`, `nil`,
-/// `$name`, `%@` and `%K`.
+/// Reads the NSPredicate format language.
+///
+/// Conditions and expressions are read by one descent: only what follows a parenthesis tells which
+/// of the two it began.
 package struct PredicateParser {
   /// The length of a predicate in UTF-8 bytes that is still read.
   package static let textBytesMax = 1 << 20
-  /// How deep parentheses and NOT may stand inside one another.
+  /// How deep parentheses, NOT and SUBQUERY may stand inside one another.
   package static let depthMax = 100
   /// How many comparisons one predicate may have.
   package static let comparisonsMax = 1000
+  /// How many operators of arithmetic one predicate may have.
+  package static let operationsMax = 1000
 
-  private static let notBuiltYet: Set<String> = [
-    "ANY", "ALL", "NONE", "SOME", "SUBQUERY", "FUNCTION", "CAST",
-  ]
+  /// What was read: a condition, or an expression that may become a side of one.
+  enum Node {
+    case condition(Predicate)
+    case expression(PredicateExpression)
+  }
 
-  private var lexer: PredicateLexer
-  private var token: PredicateLexer.Token
-  private let arguments: PredicateArguments
-  private var nextArgument = 0
+  var lexer: PredicateLexer
+  var token: PredicateLexer.Token
+  let arguments: PredicateArguments
+  var nextArgument = 0
+  /// The names that SUBQUERYs around the present place have given.
+  var variables: [String] = []
   private var depth = 0
   private var comparisons = 0
+  private var operations = 0
 
   /// Reads a predicate and puts its arguments in their places.
   ///
@@ -37,7 +45,7 @@ package struct PredicateParser {
       throw PredicateError(offset: 0, expected: "at most \(textBytesMax) bytes")
     }
     var parser = try PredicateParser(text, arguments)
-    let predicate = try parser.disjunction()
+    let predicate = try parser.predicate()
     guard parser.token.form == .end else {
       throw parser.unexpected("AND, OR or the end")
     }
@@ -55,16 +63,16 @@ package struct PredicateParser {
 
   // MARK: Tokens
 
-  private func unexpected(_ expected: String) -> PredicateError {
+  func unexpected(_ expected: String) -> PredicateError {
     lexer.error(at: token.offset, expected: expected)
   }
 
-  private mutating func advance() throws(PredicateError) {
+  mutating func advance() throws(PredicateError) {
     token = try lexer.next()
   }
 
   /// Takes the token when it is this keyword, in either case, or this sign.
-  private mutating func take(_ choices: String...) throws(PredicateError) -> Bool {
+  mutating func take(_ choices: String...) throws(PredicateError) -> Bool {
     let text: String
     switch token.form {
     case .word(let word): text = word.uppercased()
@@ -76,74 +84,146 @@ package struct PredicateParser {
     return true
   }
 
-  // MARK: Conditions
-
-  private mutating func disjunction() throws(PredicateError) -> Predicate {
-    var terms = [try conjunction()]
-    while try take("OR", "||") { terms.append(try conjunction()) }
-    return terms.count == 1 ? terms[0] : .or(terms)
+  mutating func expect(_ sign: String) throws(PredicateError) {
+    guard try take(sign) else { throw unexpected(sign) }
   }
 
-  private mutating func conjunction() throws(PredicateError) -> Predicate {
-    var terms = [try condition()]
-    while try take("AND", "&&") { terms.append(try condition()) }
-    return terms.count == 1 ? terms[0] : .and(terms)
-  }
-
-  private mutating func condition() throws(PredicateError) -> Predicate {
+  /// Counts a level of what stands inside something else.
+  mutating func nested<Result>(
+    _ body: (inout PredicateParser) throws(PredicateError) -> Result
+  ) throws(PredicateError) -> Result {
     depth += 1
     defer { depth -= 1 }
-    // The comparison inside the innermost parentheses is a condition too.
-    guard depth <= Self.depthMax + 1 else {
+    guard depth <= Self.depthMax else {
       throw unexpected("at most \(Self.depthMax) levels of nesting")
     }
-    if try take("NOT", "!") { return .not(try condition()) }
-    if try take("TRUEPREDICATE") { return .constant(true) }
-    if try take("FALSEPREDICATE") { return .constant(false) }
-    if try take("(") {
-      let inner = try disjunction()
-      guard try take(")") else { throw unexpected(")") }
-      return inner
+    return try body(&self)
+  }
+
+  // MARK: Conditions
+
+  mutating func predicate() throws(PredicateError) -> Predicate {
+    let node = try disjunction()
+    return try condition(node)
+  }
+
+  /// Turns what was read into a condition; an expression alone is none.
+  private func condition(_ node: Node) throws(PredicateError) -> Predicate {
+    guard case .condition(let predicate) = node else { throw unexpected(Self.operators) }
+    return predicate
+  }
+
+  private func expression(_ node: Node) throws(PredicateError) -> PredicateExpression {
+    guard case .expression(let expression) = node else {
+      throw unexpected("AND, OR or the end: a condition cannot be compared")
     }
+    return expression
+  }
+
+  private mutating func disjunction() throws(PredicateError) -> Node {
+    let first = try conjunction()
+    guard try takeJunction("OR", "||", behind: first) else { return first }
+    var terms = [try condition(first)]
+    repeat {
+      let next = try conjunction()
+      terms.append(try condition(next))
+    } while try take("OR", "||")
+    return .condition(.or(terms))
+  }
+
+  private mutating func conjunction() throws(PredicateError) -> Node {
+    let first = try negation()
+    guard try takeJunction("AND", "&&", behind: first) else { return first }
+    var terms = [try condition(first)]
+    repeat {
+      let next = try negation()
+      terms.append(try condition(next))
+    } while try take("AND", "&&")
+    return .condition(.and(terms))
+  }
+
+  /// Takes a word that joins conditions; what stands before it has to be one.
+  private mutating func takeJunction(
+    _ word: String,
+    _ sign: String,
+    behind node: Node
+  ) throws(PredicateError) -> Bool {
+    let before = self
+    guard try take(word, sign) else { return false }
+    _ = try before.condition(node)
+    return true
+  }
+
+  private mutating func negation() throws(PredicateError) -> Node {
+    if try take("NOT", "!") {
+      return try nested { parser throws(PredicateError) in
+        let inner = try parser.negation()
+        return .condition(.not(try parser.condition(inner)))
+      }
+    }
+    if try take("TRUEPREDICATE") { return .condition(.constant(true)) }
+    if try take("FALSEPREDICATE") { return .condition(.constant(false)) }
     return try comparison()
   }
 
-  private mutating func comparison() throws(PredicateError) -> Predicate {
+  private mutating func modifier() throws(PredicateError) -> PredicateComparison.Modifier {
+    if try take("ANY", "SOME") { return .any }
+    if try take("ALL") { return .all }
+    return try take("NONE") ? .none : .direct
+  }
+
+  private mutating func comparison() throws(PredicateError) -> Node {
+    let modifier = try modifier()
+    let first = try sum()
+    let offset = lexer.utf16Offset(token.offset)
+    guard case .expression(let left) = first, let comparison = try comparisonOperator() else {
+      guard modifier == .direct else { throw unexpected(Self.operators) }
+      return first
+    }
     comparisons += 1
     guard comparisons <= Self.comparisonsMax else {
       throw unexpected("at most \(Self.comparisonsMax) comparisons")
     }
-    let left = try expression()
-    let offset = lexer.utf16Offset(token.offset)
-    let comparison = try comparisonOperator()
     let (ignoresCase, ignoresDiacritics) = try options(of: comparison)
-    let right = try expression()
-    switch (comparison, right.form) {
-    case (.in, .list), (.in, .constant(.array)): break
-    case (.in, _):
-      throw PredicateError(offset: right.offset, expected: "a list")
-    case (.between, .list(let bounds)) where bounds.count == 2: break
-    case (.between, .constant(.array(let bounds))) where bounds.count == 2: break
-    case (.between, _):
-      throw PredicateError(offset: right.offset, expected: "a list of two bounds")
-    case (_, .list):
-      throw PredicateError(offset: right.offset, expected: "a single value")
-    default: break
-    }
-    return .comparison(
-      PredicateComparison(
-        left: left,
-        comparison: comparison,
-        right: right,
-        ignoresCase: ignoresCase,
-        ignoresDiacritics: ignoresDiacritics,
-        offset: offset
+    let right = try side()
+    try check(right, of: comparison)
+    return .condition(
+      .comparison(
+        PredicateComparison(
+          left: left,
+          comparison: comparison,
+          right: right,
+          modifier: modifier,
+          ignoresCase: ignoresCase,
+          ignoresDiacritics: ignoresDiacritics,
+          offset: offset
+        )
       )
     )
   }
 
+  private func check(
+    _ right: PredicateExpression,
+    of comparison: PredicateComparison.Operator
+  ) throws(PredicateError) {
+    switch (comparison, right.form) {
+    case (.in, .list), (.in, .constant(.array)), (.in, .keyPath): break
+    case (.in, _): throw PredicateError(offset: right.offset, expected: "a list or a to-many")
+    case (.between, .list(let bounds)) where bounds.count == 2: break
+    case (.between, .constant(.array(let bounds))) where bounds.count == 2: break
+    case (.between, _):
+      throw PredicateError(offset: right.offset, expected: "a list of two bounds")
+    case (_, .list): throw PredicateError(offset: right.offset, expected: "a single value")
+    default: break
+    }
+  }
+
+  private static let operators =
+    "a comparison: ==, !=, <, <=, >, >=, IN, BETWEEN, CONTAINS, BEGINSWITH, ENDSWITH, LIKE or MATCHES"
+
+  /// The operator of a comparison; nil when there is none.
   private mutating func comparisonOperator() throws(PredicateError)
-    -> PredicateComparison.Operator
+    -> PredicateComparison.Operator?
   {
     if try take("==", "=") { return .equal }
     if try take("!=", "<>") { return .notEqual }
@@ -156,9 +236,8 @@ package struct PredicateParser {
     if try take("CONTAINS") { return .contains }
     if try take("BEGINSWITH") { return .beginsWith }
     if try take("ENDSWITH") { return .endsWith }
-    throw unexpected(
-      "a comparison: ==, !=, <, <=, >, >=, IN, BETWEEN, CONTAINS, BEGINSWITH or ENDSWITH"
-    )
+    if try take("LIKE") { return .like }
+    return try take("MATCHES") ? .matches : nil
   }
 
   private mutating func options(
@@ -174,96 +253,101 @@ package struct PredicateParser {
       throw unexpected("no options behind \(comparison.rawValue)")
     }
     try advance()
-    guard try take("]") else { throw unexpected("]") }
+    try expect("]")
     return (letters.lowercased().contains("c"), letters.lowercased().contains("d"))
   }
 
-  // MARK: Expressions
+  // MARK: Arithmetic
 
-  private mutating func expression() throws(PredicateError) -> PredicateExpression {
-    let start = token
-    let offset = lexer.utf16Offset(start.offset)
-    func constant(_ value: JSONValue) -> PredicateExpression {
-      PredicateExpression(form: .constant(value), offset: offset)
+  private mutating func sum() throws(PredicateError) -> Node {
+    var left = try product()
+    while let operation = try takeOperation([.add, .subtract], behind: left) {
+      let right = try product()
+      left = try combine(operation, left, right)
     }
-    switch start.form {
-    case .string(let text):
-      try advance()
-      return constant(.string(text))
-    case .integer(let number):
-      try advance()
-      return constant(.integer(number))
-    case .number(let number):
-      try advance()
-      return constant(.number(number))
-    case .variable(let name):
-      guard case .named(let members) = arguments,
-        let member = members.last(where: { $0.name == name })
-      else { throw unexpected("a variable that arguments name, not $\(name)") }
-      try advance()
-      return constant(member.value)
-    case .placeholder(let kind):
-      let value = try argument()
-      try advance()
-      guard kind == "K" else { return constant(value) }
-      guard let path = value.string, !path.isEmpty else {
-        throw lexer.error(at: start.offset, expected: "a string as the argument of %K")
-      }
-      let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-      return PredicateExpression(
-        form: names == ["SELF"] ? .object : .keyPath(names),
-        offset: offset
-      )
-    case .sign("{"):
-      return PredicateExpression(form: .list(try list()), offset: offset)
-    case .word(let word):
-      guard !Self.notBuiltYet.contains(word.uppercased()) else {
-        throw unexpected("no \(word.uppercased()): this version of Cordial has it not yet")
-      }
-      try advance()
-      return PredicateExpression(form: try form(of: word), offset: offset)
-    default: throw unexpected("a key path or a value")
+    return left
+  }
+
+  private mutating func product() throws(PredicateError) -> Node {
+    var left = try power()
+    while let operation = try takeOperation([.multiply, .divide], behind: left) {
+      let right = try power()
+      left = try combine(operation, left, right)
+    }
+    return left
+  }
+
+  private mutating func power() throws(PredicateError) -> Node {
+    let base = try sign()
+    guard let operation = try takeOperation([.power], behind: base) else { return base }
+    return try nested { parser throws(PredicateError) in
+      let exponent = try parser.power()
+      return try parser.combine(operation, base, exponent)
     }
   }
 
-  private mutating func argument() throws(PredicateError) -> JSONValue {
-    guard case .positional(let values) = arguments, nextArgument < values.count else {
-      throw unexpected("an argument for each placeholder; there are fewer arguments")
-    }
-    nextArgument += 1
-    return values[nextArgument - 1]
-  }
-
-  private mutating func list() throws(PredicateError) -> [PredicateExpression] {
+  /// Takes one of these operators; what stands before it has to be an expression.
+  private mutating func takeOperation(
+    _ operations: [PredicateArithmetic],
+    behind left: Node
+  ) throws(PredicateError) -> PredicateArithmetic? {
+    guard case .sign(let sign) = token.form,
+      let operation = operations.first(where: { $0.rawValue == sign })
+    else { return nil }
+    _ = try expression(left)
     try advance()
-    var elements: [PredicateExpression] = []
-    if try take("}") { return elements }
-    while true {
-      elements.append(try listElement())
-      if try take("}") { return elements }
-      guard try take(",") else { throw unexpected(", or }") }
-    }
+    return operation
   }
 
-  /// Lists do not nest, so reading one needs no recursion.
-  private mutating func listElement() throws(PredicateError) -> PredicateExpression {
-    if case .sign("{") = token.form { throw unexpected("a single value") }
-    return try expression()
+  private mutating func combine(
+    _ operation: PredicateArithmetic,
+    _ left: Node,
+    _ right: Node
+  ) throws(PredicateError) -> Node {
+    operations += 1
+    guard operations <= Self.operationsMax else {
+      throw unexpected("at most \(Self.operationsMax) operators of arithmetic")
+    }
+    let left = try expression(left)
+    let form = PredicateForm.arithmetic(operation, left, try expression(right))
+    return .expression(PredicateExpression(form: form, offset: left.offset))
   }
 
-  private mutating func form(of word: String) throws(PredicateError) -> PredicateExpression.Form {
-    switch word.uppercased() {
-    case "NIL", "NULL": return .constant(.null)
-    case "TRUE", "YES": return .constant(.bool(true))
-    case "FALSE", "NO": return .constant(.bool(false))
-    default: break
-    }
-    var names = word.uppercased() == "SELF" ? [] : [word]
-    while try take(".") {
-      guard case .word(let name) = token.form else { throw unexpected("the name of a property") }
-      names.append(name)
+  private mutating func sign() throws(PredicateError) -> Node {
+    let offset = lexer.utf16Offset(token.offset)
+    guard try take("-") else { return try primary() }
+    if case .integer(let magnitude) = token.form {
       try advance()
+      let value: JSONValue =
+        magnitude == UInt64(Int64.max) + 1
+        ? .integer(.min)
+        : Int64(exactly: magnitude).map { .integer(-$0) } ?? .number(-Double(magnitude))
+      return .expression(PredicateExpression(form: .constant(value), offset: offset))
     }
-    return names.isEmpty ? .object : .keyPath(names)
+    if case .number(let number) = token.form {
+      try advance()
+      return .expression(PredicateExpression(form: .constant(.number(-number)), offset: offset))
+    }
+    return try nested { parser throws(PredicateError) in
+      let node = try parser.sign()
+      let inner = try parser.expression(node)
+      return .expression(PredicateExpression(form: .negative(inner), offset: offset))
+    }
+  }
+
+  /// One side of a comparison.
+  mutating func side() throws(PredicateError) -> PredicateExpression {
+    let node = try sum()
+    return try expression(node)
+  }
+
+  /// What stands in parentheses, or a value.
+  private mutating func primary() throws(PredicateError) -> Node {
+    guard try take("(") else { return .expression(try value()) }
+    return try nested { parser throws(PredicateError) in
+      let inner = try parser.disjunction()
+      try parser.expect(")")
+      return inner
+    }
   }
 }

@@ -64,63 +64,200 @@ extension FetchCompiler {
     )
   }
 
+  // MARK: Comparisons
+
   private mutating func compile(
     _ comparison: PredicateComparison
-  ) throws(StoreError)
-    -> SQLFragment
-  {
-    let left = try operand(comparison.left, comparedWith: comparison.right)
-    switch comparison.comparison {
-    case .in, .between: return try compileList(comparison, left)
-    default: break
+  ) throws(StoreError) -> SQLFragment {
+    if let (path, variable, rest) = split(comparison.left) {
+      return try compile(comparison, over: path, variable, rest)
     }
-    let right = try operand(comparison.right, comparedWith: comparison.left)
-    if let text = try textComparison(comparison, left, right) { return text }
-    let sql: String =
-      switch comparison.comparison {
-      case .equal: "\(left.sql) IS \(right.sql)"
-      case .notEqual: "\(left.sql) IS NOT \(right.sql)"
-      case .less: "\(left.sql) < \(right.sql)"
-      case .lessOrEqual: "\(left.sql) <= \(right.sql)"
-      case .greater: "\(left.sql) > \(right.sql)"
-      default: "\(left.sql) >= \(right.sql)"
+    guard comparison.modifier == .direct else {
+      throw StoreError(
+        PredicateError(
+          offset: comparison.left.offset,
+          expected: "a key path over a to-many behind \(comparison.modifier.rawValue.uppercased())"
+        )
+      )
+    }
+    if comparison.comparison == .in, let (path, variable, rest) = split(comparison.right) {
+      // A value among those of a to-many: one of its members has it.
+      return try exists(path, variable, comparison.right.offset) {
+        compiler,
+        member throws(StoreError) in
+        try compiler.compile(
+          comparison.rewritten(left: rest.expression(of: member), .equal, comparison.left)
+        )
       }
-    return SQLFragment(sql, left.values + right.values)
+    }
+    return try compileDirect(comparison)
+  }
+
+  /// What of a key path lies behind its first to-many; nil when it has none.
+  private func split(
+    _ expression: PredicateExpression
+  ) -> (path: [String], variable: String?, rest: PathRest)? {
+    guard case .keyPath(let names, let variable) = expression.form else { return nil }
+    var current = scope(at: scope(of: variable)).entity
+    for (index, name) in names.enumerated() {
+      guard case .relationship(let relationship)? = current.property(named: name) else {
+        return nil
+      }
+      if relationship.toMany {
+        let rest = PathRest(names: Array(names[(index + 1)...]), offset: expression.offset)
+        return (Array(names[...index]), variable, rest)
+      }
+      current = model.entity(relationship.destination)
+    }
+    return nil
+  }
+
+  /// A comparison of the members of a to-many.
+  private mutating func compile(
+    _ comparison: PredicateComparison,
+    over path: [String],
+    _ variable: String?,
+    _ rest: PathRest
+  ) throws(StoreError) -> SQLFragment {
+    switch (comparison.modifier, comparison.comparison) {
+    case (.direct, .contains):
+      // A to-many contains what one of its members is.
+      return try exists(path, variable, rest.offset) { compiler, member throws(StoreError) in
+        try compiler.compile(
+          comparison.rewritten(left: rest.expression(of: member), .equal, comparison.right)
+        )
+      }
+    case (.direct, _):
+      throw StoreError(
+        PredicateError(
+          offset: rest.offset,
+          expected: "ANY, ALL or NONE before it, or @count behind it: "
+            + "\(path.joined(separator: ".")) is a to-many"
+        )
+      )
+    case (.any, _), (.none, _), (.all, _):
+      let isAll = comparison.modifier == .all
+      let found = try exists(path, variable, rest.offset, negated: isAll) {
+        compiler,
+        member throws(StoreError) in
+        try compiler.compile(
+          comparison.rewritten(
+            left: rest.expression(of: member),
+            comparison.comparison,
+            comparison.right
+          )
+        )
+      }
+      return comparison.modifier == .any ? found : SQLFragment("NOT \(found.sql)", found.values)
+    }
+  }
+
+  /// Whether one of the members of a to-many fulfils a condition, or fails to.
+  private mutating func exists(
+    _ path: [String],
+    _ variable: String?,
+    _ offset: Int,
+    negated: Bool = false,
+    _ condition: (inout FetchCompiler, _ member: String) throws(StoreError) -> SQLFragment
+  ) throws(StoreError) -> SQLFragment {
+    let (relationship, owner) = try toMany(path, from: variable, offset)
+    let destination = model.entity(relationship.destination)
+    let member = "member\(path.joined(separator: "."))"
+    let (made, joins) = try inScope(destination, member) {
+      compiler,
+      alias throws(StoreError) -> (condition: SQLFragment, alias: String) in
+      (try condition(&compiler, member), alias)
+    }
+    let (from, link) = members(relationship, of: owner, as: made.alias)
+    let wanted = negated ? "(\(made.condition.sql)) IS NOT TRUE" : "(\(made.condition.sql))"
+    return SQLFragment(
+      "EXISTS (SELECT 1 FROM \(from)\(joins) WHERE \(link) AND \(wanted))",
+      made.condition.values
+    )
+  }
+
+  private mutating func compileDirect(
+    _ comparison: PredicateComparison
+  ) throws(StoreError) -> SQLFragment {
+    let left: Value
+    let right: Value
+    let takesList = [.in, .between].contains(comparison.comparison)
+    if case .constant = comparison.left.form, !takesList {
+      right = try value(comparison.right)
+      left = try value(comparison.left, as: right.side)
+    } else {
+      left = try value(comparison.left)
+      if takesList { return try compileList(comparison, left) }
+      right = try value(comparison.right, as: left.side)
+    }
+    if let text = try textComparison(comparison, left, right) { return text }
+    let sign =
+      switch comparison.comparison {
+      case .equal: "IS"
+      case .notEqual: "IS NOT"
+      case .less: "<"
+      case .lessOrEqual: "<="
+      case .greater: ">"
+      default: ">="
+      }
+    return SQLFragment(
+      "\(left.fragment.sql) \(sign) \(right.fragment.sql)",
+      left.fragment.values + right.fragment.values
+    )
   }
 
   private mutating func compileList(
     _ comparison: PredicateComparison,
-    _ left: SQLFragment
+    _ left: Value
   ) throws(StoreError) -> SQLFragment {
     let elements: [PredicateExpression] =
       switch comparison.right.form {
       case .list(let elements): elements
       case .constant(.array(let values)):
         values.map { PredicateExpression(form: .constant($0), offset: comparison.right.offset) }
-      default: []
+      default:
+        throw StoreError(
+          PredicateError(offset: comparison.right.offset, expected: "a list or a to-many")
+        )
       }
     let operands = try elements.map { element throws(StoreError) in
-      try operand(element, comparedWith: comparison.left)
+      try value(element, as: left.side).fragment
     }
+    let own = left.fragment
     if comparison.comparison == .between {
       return SQLFragment(
-        "\(left.sql) BETWEEN \(operands[0].sql) AND \(operands[1].sql)",
-        left.values + operands.flatMap(\.values)
+        "\(own.sql) BETWEEN \(operands[0].sql) AND \(operands[1].sql)",
+        own.values + operands.flatMap(\.values)
       )
     }
     let list = SQLFragment.joined(operands, separator: ", ")
-    return SQLFragment("\(left.sql) IN (\(list.sql))", left.values + list.values)
+    return SQLFragment("\(own.sql) IN (\(list.sql))", own.values + list.values)
   }
 
   /// The comparisons that only text has, or that fold it.
   private func textComparison(
     _ comparison: PredicateComparison,
-    _ left: SQLFragment,
-    _ right: SQLFragment
+    _ first: Value,
+    _ second: Value
   ) throws(StoreError) -> SQLFragment? {
     var flags = 0
     if comparison.ignoresCase { flags |= 1 }
     if comparison.ignoresDiacritics { flags |= 2 }
+    let isTextual = [.contains, .beginsWith, .endsWith, .like, .matches]
+      .contains(comparison.comparison)
+    guard isTextual || flags != 0 else { return nil }
+    guard isTextual || [.equal, .notEqual].contains(comparison.comparison) else {
+      throw StoreError(
+        PredicateError(offset: comparison.offset, expected: "no options behind this comparison")
+      )
+    }
+    for (value, side) in [(first, comparison.left), (second, comparison.right)]
+    where !Self.isText(value.side) {
+      throw StoreError(
+        PredicateError(offset: side.offset, expected: "a string; \(value.side.words)")
+      )
+    }
+    let (left, right) = (first.fragment, second.fragment)
     let (a, b) =
       flags == 0
       ? (left.sql, right.sql)
@@ -136,141 +273,110 @@ extension FetchCompiler {
         "(length(\(b)) = 0 OR substr(\(a), -length(\(b))) = \(b)) AND \(a) IS NOT NULL",
         right.values + left.values + right.values + right.values + left.values
       )
-    case .equal where flags != 0: return SQLFragment("\(a) IS \(b)", values)
-    case .notEqual where flags != 0: return SQLFragment("\(a) IS NOT \(b)", values)
-    default:
-      guard flags == 0 else {
-        throw StoreError(
-          PredicateError(offset: comparison.offset, expected: "no options behind this comparison")
-        )
-      }
-      return nil
+    case .like: return try like(comparison, a, left, flags)
+    case .matches: return try matches(comparison, left, right, flags)
+    case .equal: return SQLFragment("\(a) IS \(b)", values)
+    default: return SQLFragment("\(a) IS NOT \(b)", values)
     }
   }
 
-  /// One side of a comparison; a constant is read as the type of what it is compared with.
-  private mutating func operand(
-    _ expression: PredicateExpression,
-    comparedWith other: PredicateExpression
-  ) throws(StoreError) -> SQLFragment {
-    switch expression.form {
-    case .object: return SQLFragment("t.\"_id\"")
-    case .keyPath(let path):
-      let (alias, owner, property) = try resolve(path)
-      switch property {
-      case .attribute(let attribute):
-        let collation = attribute.type == .decimal ? " COLLATE cordial_decimal" : ""
-        return SQLFragment("\(alias).\(quote(attribute.name))\(collation)")
-      case .relationship(let relationship):
-        guard !relationship.toMany else {
-          throw StoreError(
-            PredicateError(
-              offset: expression.offset,
-              expected: "an attribute or to-one; \(owner.name).\(relationship.name) is a to-many"
-            )
-          )
-        }
-        return SQLFragment(toOneNumber(relationship, alias))
-      }
-    case .constant(let value): return try constant(value, expression, comparedWith: other)
-    case .list:
-      throw StoreError(PredicateError(offset: expression.offset, expected: "a single value"))
-    }
-  }
-
-  private mutating func constant(
-    _ value: JSONValue,
-    _ expression: PredicateExpression,
-    comparedWith other: PredicateExpression
-  ) throws(StoreError) -> SQLFragment {
-    if value.isNull { return SQLFragment("NULL") }
-    switch other.form {
-    case .object: return try identifier(value, of: entity, expression)
-    case .keyPath(let path):
-      switch try resolve(path).property {
-      case .relationship(let relationship):
-        return try identifier(value, of: model.entity(relationship.destination), expression)
-      case .attribute(let attribute): return try constant(value, attribute, expression)
-      }
-    default: return try plainConstant(value, expression)
-    }
-  }
-
-  private func constant(
-    _ value: JSONValue,
-    _ attribute: AttributeDescription,
-    _ expression: PredicateExpression
-  ) throws(StoreError) -> SQLFragment {
-    // Numbers compare with numbers whatever their size: 2.5 lies between two integers.
-    switch (attribute.type, value) {
-    case (.int16, .number), (.int32, .number), (.int64, .number), (.int16, .integer),
-      (.int32, .integer):
-      return try plainConstant(value, expression)
-    case (.decimal, .number(let number)):
-      // As a person wrote it: 99.5 is the decimal 99.5.
-      guard let text = DecimalText.canonical(number.description) else { break }
-      return SQLFragment("?", [.decimal(text)])
-    default: break
-    }
-    switch attribute.decode(value) {
-    case .value(let typed): return SQLFragment("?", [typed])
-    case .expected(let what):
+  private func pattern(_ comparison: PredicateComparison) throws(StoreError) -> String {
+    guard case .constant(.string(let pattern)) = comparison.right.form else {
       throw StoreError(
-        PredicateError(offset: expression.offset, expected: "\(what), as \(attribute.name) is")
+        PredicateError(offset: comparison.right.offset, expected: "a pattern as a string")
       )
     }
+    return pattern
   }
 
-  private func plainConstant(
-    _ value: JSONValue,
-    _ expression: PredicateExpression
+  /// A pattern of `*` and `?` as one of GLOB's, which cover the whole value too.
+  private func like(
+    _ comparison: PredicateComparison,
+    _ subject: String,
+    _ left: SQLFragment,
+    _ flags: Int
   ) throws(StoreError) -> SQLFragment {
-    switch value {
-    case .null: return SQLFragment("NULL")
-    case .bool(let flag): return SQLFragment("?", [.boolean(flag)])
-    case .integer(let number): return SQLFragment("?", [.integer(number)])
-    case .number(let number): return SQLFragment("?", [.double(number)])
-    case .string(let text): return SQLFragment("?", [.string(text)])
-    case .array, .object:
-      throw StoreError(PredicateError(offset: expression.offset, expected: "a single value"))
+    var glob = ""
+    var literal = ""
+    func endLiteral() {
+      let folded = flags == 0 ? literal : Folding.fold(literal, flags: Int32(flags))
+      // In brackets GLOB takes its own signs as they are.
+      for character in folded.unicodeScalars {
+        if "*?[".unicodeScalars.contains(character) {
+          glob += "[\(character)]"
+        } else {
+          glob.unicodeScalars.append(character)
+        }
+      }
+      literal = ""
     }
+    var isEscaped = false
+    for character in try pattern(comparison).unicodeScalars {
+      if isEscaped {
+        literal.unicodeScalars.append(character)
+        isEscaped = false
+      } else if character == "\\" {
+        isEscaped = true
+      } else if character == "*" || character == "?" {
+        endLiteral()
+        glob.unicodeScalars.append(character)
+      } else {
+        literal.unicodeScalars.append(character)
+      }
+    }
+    endLiteral()
+    return SQLFragment("\(subject) GLOB ?", left.values + [.string(glob)])
   }
 
-  /// A wrapped ID as the number of its object.
-  private func identifier(
-    _ value: JSONValue,
-    of entity: EntityDescription,
-    _ expression: PredicateExpression
+  private func matches(
+    _ comparison: PredicateComparison,
+    _ left: SQLFragment,
+    _ right: SQLFragment,
+    _ flags: Int
   ) throws(StoreError) -> SQLFragment {
-    guard let text = value.string, let id = WrappedID(text), id.entity == entity.name else {
+    let pattern = try pattern(comparison)
+    do {
+      _ = try RegularExpression(pattern, ignoresCase: false)
+    } catch {
       throw StoreError(
         PredicateError(
-          offset: expression.offset,
-          expected: "the ID of a \(entity.name) as a string, or nil"
+          offset: comparison.right.offset,
+          expected: "a regular expression; ICU stops at character \(error.offset) of this one"
         )
       )
     }
-    switch id.key {
-    case .object(let number): return SQLFragment("?", [.integer(number)])
-    case .temporary: throw .invalidIdentifier(text, "temporary IDs are valid inside a save only")
-    case .integer(let number): return try identity(.integer(number), text, entity)
-    case .uuid(let uuid): return try identity(.uuid(uuid), text, entity)
-    case .string(let string): return try identity(.string(string), text, entity)
-    }
-  }
-
-  private func identity(
-    _ value: AttributeValue,
-    _ text: String,
-    _ entity: EntityDescription
-  ) throws(StoreError) -> SQLFragment {
-    guard let identity = entity.identity else {
-      throw .invalidIdentifier(text, "\(entity.name) has no identity attribute")
-    }
     return SQLFragment(
-      // Nobody has the number -1, and nothing equals what nobody has.
-      "coalesce((SELECT \"_id\" FROM \(quote(entity.name)) WHERE \(quote(identity.name)) = ?), -1)",
-      [value]
+      "cordial_matches(\(left.sql), ?, \(flags)) = 1",
+      left.values + [.string(pattern)]
+    )
+  }
+}
+
+/// What of a key path lies behind a to-many.
+private struct PathRest {
+  let names: [String]
+  let offset: Int
+
+  /// The same of one member, for which a variable stands.
+  func expression(of member: String) -> PredicateExpression {
+    PredicateExpression(form: .keyPath(names, variable: member), offset: offset)
+  }
+}
+
+extension PredicateComparison {
+  /// The same options around other sides.
+  fileprivate func rewritten(
+    left: PredicateExpression,
+    _ comparison: Operator,
+    _ right: PredicateExpression
+  ) -> PredicateComparison {
+    PredicateComparison(
+      left: left,
+      comparison: comparison,
+      right: right,
+      ignoresCase: ignoresCase,
+      ignoresDiacritics: ignoresDiacritics,
+      offset: offset
     )
   }
 }

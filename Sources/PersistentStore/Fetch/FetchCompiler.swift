@@ -11,7 +11,9 @@ struct FetchCompiler {
   let entity: EntityDescription
   /// Whether a to-one may lead to an object that is gone, so that each has to be looked up.
   let mayDangle: Bool
-  private var joins = SQLJoins()
+  /// The fetched entity first, then what the queries inside it range over.
+  private var scopes: [QueryScope]
+  private var scopeCount = 0
   private var membership: Set<String> = []
   private var valueNames: [String: Set<String>] = [:]
   private var related: [Int: Set<String>] = [:]
@@ -23,6 +25,7 @@ struct FetchCompiler {
     self.model = model
     self.entity = entity
     self.mayDangle = mayDangle
+    scopes = [QueryScope(entity: entity, alias: "t", variable: nil, joins: SQLJoins())]
   }
 
   /// Compiles a request.
@@ -63,7 +66,7 @@ struct FetchCompiler {
       throw Self.tooMany("sortKeys", Self.sortKeysMax, "sort keys")
     }
     let order = try request.sort.map { key throws(StoreError) in try sortTerm(key) }
-    let membershipJoins = joins.sql
+    let membershipJoins = scopes[0].joins.sql
     let selected = try selection(request)
     let table = SQLNames.quoted(entity.name)
     var head = ["t.\"_id\"", "t.\"_version\""]
@@ -75,8 +78,8 @@ struct FetchCompiler {
       request: request,
       entity: entity,
       idsSQL: "SELECT t.\"_id\" FROM \(table) t\(membershipJoins) \(tail)",
-      rowsSQL: "SELECT \(columns) FROM \(table) t\(joins.sql) \(tail)",
-      rowSQL: "SELECT \(columns) FROM \(table) t\(joins.sql) WHERE t.\"_id\" = ?",
+      rowsSQL: "SELECT \(columns) FROM \(table) t\(scopes[0].joins.sql) \(tail)",
+      rowSQL: "SELECT \(columns) FROM \(table) t\(scopes[0].joins.sql) WHERE t.\"_id\" = ?",
       countSQL: "SELECT count(*) FROM \(table) t\(membershipJoins) WHERE \(condition.sql)",
       values: condition.values,
       encoder: ObjectEncoder(entity: entity, columns: selected.map(\.column), model: model),
@@ -91,6 +94,8 @@ struct FetchCompiler {
   private static let selectionMax = 1000
   /// How many sort keys a fetch may have.
   private static let sortKeysMax = 64
+  /// How many to-manys of a predicate may stand inside one another.
+  private static let scopesMax = 8
   /// How many to-ones all key paths of a fetch may follow; SQLite joins 64 tables at most.
   private static let joinsMax = 60
 
@@ -130,24 +135,79 @@ struct FetchCompiler {
     if let name = selecting { relatedNames.insert(name) }
   }
 
-  /// The property at the end of a path over to-ones, and the alias of its table.
+  /// Where a key path ends.
+  struct Resolved {
+    /// The alias of the table in which the property is.
+    let alias: String
+    let entity: EntityDescription
+    let property: PropertyDescription
+    /// What of a json attribute is meant; empty for all of it.
+    var inside: [String] = []
+  }
+
+  /// The scope in which a variable's paths begin; without a variable the fetched object's.
+  func scope(of variable: String?) -> Int {
+    guard let variable else { return 0 }
+    return scopes.lastIndex { $0.variable == variable } ?? 0
+  }
+
+  func scope(at index: Int) -> QueryScope { scopes[index] }
+
+  /// Reads something about the members of a to-many.
+  ///
+  /// - Parameters:
+  ///   - entity: The entity of the members.
+  ///   - variable: What stands for one of them.
+  ///   - body: Takes the alias of their table.
+  /// - Returns: What the body answered, and the joins that it needs behind that table.
+  mutating func inScope<Result>(
+    _ entity: EntityDescription,
+    _ variable: String,
+    _ body: (inout FetchCompiler, String) throws(StoreError) -> Result
+  ) throws(StoreError) -> (result: Result, joins: String) {
+    guard scopes.count <= Self.scopesMax else {
+      throw Self.tooMany("scopes", Self.scopesMax, "to-manys inside one another in its predicate")
+    }
+    scopeCount += 1
+    let alias = "s\(scopeCount)"
+    scopes.append(
+      QueryScope(
+        entity: entity,
+        alias: alias,
+        variable: variable,
+        joins: SQLJoins(prefix: alias + "j")
+      )
+    )
+    let result = try body(&self, alias)
+    return (result, scopes.removeLast().joins.sql)
+  }
+
+  /// The property at the end of a path over to-ones.
+  ///
+  /// - Parameters:
+  ///   - path: At least one name.
+  ///   - variable: The variable of SUBQUERY from which it leads, nil for the fetched object.
   mutating func resolve(
-    _ path: [String]
-  ) throws(StoreError)
-    -> (alias: String, entity: EntityDescription, property: PropertyDescription)
-  {
-    var current = entity
-    var alias = "t"
+    _ path: [String],
+    from variable: String? = nil
+  ) throws(StoreError) -> Resolved {
+    let scope = scope(of: variable)
+    var current = scopes[scope].entity
+    var alias = scopes[scope].alias
     for (index, name) in path.enumerated() {
       guard let property = current.property(named: name) else {
         throw .unknownProperty(name, of: current)
       }
-      if index == 0 { note(own: name) } else { note(related: current, name) }
+      if index == 0, scope == 0 { note(own: name) } else { note(related: current, name) }
       if index == path.count - 1 {
         noteTarget(property)
-        return (alias, current, property)
+        return Resolved(alias: alias, entity: current, property: property)
       }
       guard case .relationship(let relationship) = property else {
+        if case .attribute(let attribute) = property, attribute.type == .json {
+          let inside = Array(path[(index + 1)...])
+          return Resolved(alias: alias, entity: current, property: property, inside: inside)
+        }
         throw StoreError(
           .unknownProperty,
           "\(current.name).\(name) is an attribute; nothing lies behind it",
@@ -162,10 +222,10 @@ struct FetchCompiler {
         )
       }
       current = model.entity(relationship.destination)
-      guard joins.count < Self.joinsMax else {
+      guard scopes[scope].joins.count < Self.joinsMax else {
         throw Self.tooMany("joins", Self.joinsMax, "to-ones in its key paths")
       }
-      alias = joins.alias(
+      alias = scopes[scope].joins.alias(
         for: Array(path[...index]),
         table: current.name,
         from: alias
@@ -183,14 +243,18 @@ struct FetchCompiler {
     let localized = path.hasSuffix(":localized")
     if localized { path = path.dropLast(":localized".count) }
     let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    let (alias, owner, property) = try resolve(names)
-    guard case .attribute(let attribute) = property else {
+    let end = try resolve(names)
+    let owner = end.entity
+    guard case .attribute(let attribute) = end.property else {
       throw StoreError(
         .invalidRequest,
-        "\(owner.name).\(property.name) is a relationship; sort by an attribute"
+        "\(owner.name).\(end.property.name) is a relationship; sort by an attribute"
       )
     }
-    var term = "\(alias).\(quote(attribute.name))"
+    guard end.inside.isEmpty else {
+      throw StoreError(.invalidRequest, "\(key) leads into a json attribute; it has no order")
+    }
+    var term = "\(end.alias).\(quote(attribute.name))"
     if localized {
       guard attribute.type == .string else {
         throw StoreError(.invalidRequest, "\(owner.name).\(attribute.name) is no string")
@@ -229,27 +293,49 @@ struct FetchCompiler {
   ) throws(StoreError)
     -> (sql: String, form: ColumnForm)
   {
-    var names = selection.path.split(separator: ".", omittingEmptySubsequences: false)
+    let names = selection.path.split(separator: ".", omittingEmptySubsequences: false)
       .map(String.init)
-    let counts = names.last == "@count"
-    if counts { names.removeLast() }
-    let (alias, _, property) = try resolve(names)
-    if selection.fallback != nil, counts || !property.isAttribute {
+    if let place = names.firstIndex(where: { $0.hasPrefix("@") }) {
+      return try aggregateExpression(selection, names, place)
+    }
+    let end = try resolve(names)
+    if selection.fallback != nil, !end.property.isAttribute || !end.inside.isEmpty {
       throw StoreError(.invalidRequest, "A default is for an attribute, \(selection.path) is none")
     }
-    switch property {
-    case .attribute(let attribute) where !counts:
-      return try attributeExpression(attribute, alias, selection.fallback)
+    switch end.property {
+    case .attribute where !end.inside.isEmpty:
+      return (jsonValue(end, asText: true), .json)
+    case .attribute(let attribute):
+      return try attributeExpression(attribute, end.alias, selection.fallback)
     case .relationship(let relationship) where relationship.toMany:
-      let objects = toManyQuery(relationship, alias)
       noteMembers(relationship)
-      if counts { return ("(SELECT count(*) FROM \(objects))", .integer) }
-      return listExpression(relationship, objects)
-    case .relationship(let relationship) where !counts:
-      return (toOne(relationship, alias), reference(relationship))
-    default:
-      throw StoreError(.invalidRequest, "@count wants a to-many, \(selection.path) is none")
+      return listExpression(relationship, end.alias)
+    case .relationship(let relationship):
+      return (toOne(relationship, end.alias), reference(relationship))
     }
+  }
+
+  /// `tasks.@count`, `tasks.@sum.priority`.
+  private mutating func aggregateExpression(
+    _ selection: FetchRequest.Selection,
+    _ names: [String],
+    _ place: Int
+  ) throws(StoreError) -> (sql: String, form: ColumnForm) {
+    let path = Array(names[(place + 1)...])
+    guard selection.fallback == nil else {
+      throw StoreError(.invalidRequest, "A default is for an attribute, \(selection.path) is none")
+    }
+    guard let aggregate = PredicateAggregate(rawValue: String(names[place].dropFirst())),
+      place > 0, (aggregate == .count) == path.isEmpty
+    else {
+      throw StoreError(
+        .invalidRequest,
+        "\(selection.path) is none of relationship.@count, relationship.@sum.property, @min, "
+          + "@max and @avg"
+      )
+    }
+    let value = try aggregateValue(aggregate, of: Array(names[..<place]), from: nil, path)
+    return (value.fragment.sql, value.side.form)
   }
 
   private func attributeExpression(
@@ -292,41 +378,50 @@ struct FetchCompiler {
   }
 
   /// A change of any member, or of a member's way back, changes a to-many.
-  private mutating func noteMembers(_ relationship: RelationshipDescription) {
+  mutating func noteMembers(_ relationship: RelationshipDescription) {
     let destination = model.entity(relationship.destination)
     note(related: destination, relationship.inverse ?? ChangeSet.everyProperty)
   }
 
-  /// The rows of a to-many's members, under the alias `d`.
-  private func toManyQuery(_ relationship: RelationshipDescription, _ alias: String) -> String {
+  /// The members of a to-many, as the FROM and the WHERE of a query over them.
+  func members(
+    _ relationship: RelationshipDescription,
+    of owner: String,
+    as alias: String
+  ) -> (from: String, condition: String) {
     let destination = model.entity(relationship.destination)
-    let table = quote(destination.name)
+    let table = "\(quote(destination.name)) \(alias)"
     switch relationship.storage {
     case .inverseColumn, .column:
-      let inverse = quote(relationship.inverse ?? "")
-      return "\(table) d WHERE d.\(inverse) = \(alias).\"_id\""
-    case .pairs(let owner, let name, _) where relationship.isSymmetric:
-      let pairs = quote(SQLNames.pairs(model.entity(owner), name))
-      return "\(table) d WHERE d.\"_id\" IN (SELECT target FROM \(pairs) WHERE source = "
-        + "\(alias).\"_id\" UNION SELECT source FROM \(pairs) WHERE target = \(alias).\"_id\")"
-    case .pairs(let owner, let name, let owns):
-      let pairs = quote(SQLNames.pairs(model.entity(owner), name))
+      return (table, "\(alias).\(quote(relationship.inverse ?? "")) = \(owner).\"_id\"")
+    case .pairs(let keeper, let name, _) where relationship.isSymmetric:
+      let pairs = quote(SQLNames.pairs(model.entity(keeper), name))
+      return (
+        table,
+        "\(alias).\"_id\" IN (SELECT target FROM \(pairs) WHERE source = \(owner).\"_id\" "
+          + "UNION SELECT source FROM \(pairs) WHERE target = \(owner).\"_id\")"
+      )
+    case .pairs(let keeper, let name, let owns):
+      let pairs = quote(SQLNames.pairs(model.entity(keeper), name))
       let (own, other) = owns ? ("source", "target") : ("target", "source")
-      return "\(pairs) p JOIN \(table) d ON d.\"_id\" = p.\(other) "
-        + "WHERE p.\(own) = \(alias).\"_id\""
+      return (
+        "\(pairs) \(alias)p JOIN \(table) ON \(alias).\"_id\" = \(alias)p.\(other)",
+        "\(alias)p.\(own) = \(owner).\"_id\""
+      )
     }
   }
 
   private func listExpression(
     _ relationship: RelationshipDescription,
-    _ objects: String
+    _ owner: String
   ) -> (sql: String, form: ColumnForm) {
     let destination = model.entity(relationship.destination)
+    let (from, condition) = members(relationship, of: owner, as: "d")
     let named = destination.identity.map { "d.\(quote($0.name))" } ?? "d.\"_id\""
     return (
       """
       (SELECT json_group_array(name) FROM \
-      (SELECT \(named) AS name FROM \(objects) ORDER BY d."_id"))
+      (SELECT \(named) AS name FROM \(from) WHERE \(condition) ORDER BY d."_id"))
       """,
       .objects(entity: destination.number)
     )

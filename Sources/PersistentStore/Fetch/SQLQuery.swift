@@ -1,4 +1,5 @@
 import CordialValues
+import ObjectModel
 import PersistentHistory
 
 /// A piece of SQL with the values to bind in it, in order.
@@ -23,7 +24,13 @@ struct SQLFragment {
 struct SQLJoins {
   private var aliases: [[String]: String] = [:]
   private(set) var sql = ""
+  /// What its aliases begin with: a query inside another has its own.
+  private let prefix: String
   var count: Int { aliases.count }
+
+  init(prefix: String = "j") {
+    self.prefix = prefix
+  }
 
   /// The alias of the table at the end of a path of to-ones; the empty path is the entity itself.
   mutating func alias(
@@ -32,11 +39,21 @@ struct SQLJoins {
     from parent: String
   ) -> String {
     if let alias = aliases[path] { return alias }
-    let alias = "j\(aliases.count + 1)"
+    let alias = "\(prefix)\(aliases.count + 1)"
     aliases[path] = alias
     sql +=
       " LEFT JOIN \(SQLNames.quoted(table)) \(alias) ON \(alias).\"_id\" = "
       + "\(parent).\(SQLNames.quoted(path.last ?? ""))"
     return alias
   }
+}
+
+/// Where key paths begin: the fetched entity, or the members of a to-many inside a condition.
+struct QueryScope {
+  let entity: EntityDescription
+  /// The alias of its table.
+  let alias: String
+  /// The variable that stands for one of its objects; nil for the fetched entity.
+  let variable: String?
+  var joins: SQLJoins
 }

@@ -1,0 +1,409 @@
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// What one side of a comparison is, which tells how a constant on the other side is read.
+enum ComparedSide {
+  /// An attribute, or a value of its type that was made of others.
+  case value(AttributeType, name: String?)
+  case object(EntityDescription)
+  /// Something inside a json attribute.
+  case json
+  case constant
+
+  var type: AttributeType? {
+    if case .value(let type, _) = self { type } else { nil }
+  }
+
+  /// What the side is, for a sentence.
+  var words: String {
+    switch self {
+    case .value(let type, let name): "\(name ?? "this") is of type \(type.rawValue)"
+    case .object(let entity): "this is a \(entity.name)"
+    case .json: "this lies inside a json attribute"
+    case .constant: "this is a constant"
+    }
+  }
+
+  /// How it is answered.
+  var form: ColumnForm {
+    switch self {
+    case .value(let type, _): ColumnForm(type)
+    case .object(let entity): ColumnForm(referenceTo: entity)
+    case .json, .constant: .json
+    }
+  }
+}
+
+/// Expressions as SQL.
+extension FetchCompiler {
+  /// An expression as SQL, with what it is.
+  typealias Value = (fragment: SQLFragment, side: ComparedSide)
+
+  /// Compiles an expression; a constant is read as `expected` is.
+  mutating func value(
+    _ expression: PredicateExpression,
+    as expected: ComparedSide = .constant
+  ) throws(StoreError) -> Value {
+    switch expression.form {
+    case .keyPath(let path, let variable):
+      return try keyPath(path, variable, expression.offset)
+    case .constant(let value):
+      return (try constant(value, expected, expression.offset), .constant)
+    case .list:
+      throw StoreError(PredicateError(offset: expression.offset, expected: "a single value"))
+    case .aggregate(let aggregate, let names, let variable, let path):
+      return try aggregateValue(aggregate, of: names, from: variable, path, expression.offset)
+    case .subqueryCount(let names, let variable, let name, let predicate):
+      return try subqueryCount(names, variable, name, predicate, expression.offset)
+    case .arithmetic(let operation, let left, let right):
+      return try arithmetic(operation, left, right)
+    case .negative(let inner):
+      let (fragment, side) = try number(inner)
+      return (SQLFragment("(-\(fragment.sql))", fragment.values), side)
+    case .function(let function, let argument): return try call(function, argument)
+    }
+  }
+
+  private mutating func keyPath(
+    _ path: [String],
+    _ variable: String?,
+    _ offset: Int
+  ) throws(StoreError) -> Value {
+    guard !path.isEmpty else {
+      let scope = scope(at: scope(of: variable))
+      return (SQLFragment("\(scope.alias).\"_id\""), .object(scope.entity))
+    }
+    let end = try resolve(path, from: variable)
+    switch end.property {
+    case .attribute where !end.inside.isEmpty:
+      return (SQLFragment(jsonValue(end, asText: false)), .json)
+    case .attribute(let attribute):
+      return (
+        SQLFragment("\(end.alias).\(quote(attribute.name))" + Self.collation(attribute.type)),
+        .value(attribute.type, name: attribute.name)
+      )
+    case .relationship(let relationship):
+      guard !relationship.toMany else {
+        throw StoreError(
+          PredicateError(
+            offset: offset,
+            expected: "ANY, ALL or NONE before it, or @count behind it: "
+              + "\(end.entity.name).\(relationship.name) is a to-many"
+          )
+        )
+      }
+      return (
+        SQLFragment(toOneNumber(relationship, end.alias)),
+        .object(model.entity(relationship.destination))
+      )
+    }
+  }
+
+  /// Decimals are texts that compare as numbers.
+  private static func collation(_ type: AttributeType) -> String {
+    type == .decimal ? " COLLATE cordial_decimal" : ""
+  }
+
+  /// A value inside a json attribute: as SQLite has it, or as JSON text for an answer.
+  func jsonValue(_ end: Resolved, asText: Bool) -> String {
+    let path = end.inside.map { name in
+      // A number is the place in a list, everything else the name of a member.
+      Int(name).map { "[\($0)]" } ?? "." + JSONValue.string(name).text
+    }
+    let column = "\(end.alias).\(quote(end.property.name))"
+    let place = SQLNames.literal("$" + path.joined())
+    // A foreign client may have stored what is no JSON.
+    let value = asText ? "\(column) -> \(place)" : "\(column) ->> \(place)"
+    return "(CASE WHEN json_valid(\(column)) THEN \(value) END)"
+  }
+
+  // MARK: To-manys
+
+  /// The relationship at the end of a path, and the alias of the table from which it leads.
+  mutating func toMany(
+    _ names: [String],
+    from variable: String?,
+    _ offset: Int
+  ) throws(StoreError) -> (relationship: RelationshipDescription, owner: String) {
+    let end = try resolve(names, from: variable)
+    guard case .relationship(let relationship) = end.property, relationship.toMany else {
+      throw StoreError(
+        PredicateError(
+          offset: offset,
+          expected: "a to-many; \(names.joined(separator: ".")) is none"
+        )
+      )
+    }
+    noteMembers(relationship)
+    return (relationship, end.alias)
+  }
+
+  /// One value of all members of a to-many.
+  mutating func aggregateValue(
+    _ aggregate: PredicateAggregate,
+    of names: [String],
+    from variable: String?,
+    _ path: [String],
+    _ offset: Int = 0
+  ) throws(StoreError) -> Value {
+    let (relationship, owner) = try toMany(names, from: variable, offset)
+    let destination = model.entity(relationship.destination)
+    let name = "@\(aggregate.rawValue)"
+    let (made, joins) = try inScope(destination, name) {
+      compiler,
+      alias throws(StoreError) -> (value: Value?, alias: String) in
+      guard aggregate != .count else { return (nil, alias) }
+      return (try compiler.keyPath(path, name, offset), alias)
+    }
+    let (from, condition) = members(relationship, of: owner, as: made.alias)
+    let rows = "FROM \(from)\(joins) WHERE \(condition)"
+    guard let value = made.value else {
+      return (SQLFragment("(SELECT count(*) \(rows))"), .value(.int64, name: nil))
+    }
+    let column = value.fragment.sql
+    guard let type = value.side.type else {
+      throw Self.wanted("an attribute for \(name)", value.side, offset)
+    }
+    switch aggregate {
+    case .min, .max:
+      return (
+        SQLFragment(
+          "(SELECT \(aggregate.rawValue)(\(column)) \(rows))" + Self.collation(type),
+          value.fragment.values
+        ),
+        .value(type, name: path.last)
+      )
+    case .sum, .avg, .count:
+      guard type.isNumber else { throw Self.wanted("a number for \(name)", value.side, offset) }
+      let isInteger = aggregate == .sum && type.isInteger
+      // The sum of nothing is 0, its average is missing.
+      let made =
+        aggregate == .avg
+        ? "avg(\(column))" : isInteger ? "coalesce(sum(\(column)), 0)" : "total(\(column))"
+      return (
+        SQLFragment("(SELECT \(made) \(rows))", value.fragment.values),
+        .value(isInteger ? .int64 : .double, name: nil)
+      )
+    }
+  }
+
+  private mutating func subqueryCount(
+    _ names: [String],
+    _ variable: String?,
+    _ name: String,
+    _ predicate: Predicate,
+    _ offset: Int
+  ) throws(StoreError) -> Value {
+    let (relationship, owner) = try toMany(names, from: variable, offset)
+    let destination = model.entity(relationship.destination)
+    let (made, joins) = try inScope(destination, name) {
+      compiler,
+      alias throws(StoreError) -> (condition: SQLFragment, alias: String) in
+      (try compiler.compile(predicate), alias)
+    }
+    let (from, condition) = members(relationship, of: owner, as: made.alias)
+    return (
+      SQLFragment(
+        "(SELECT count(*) FROM \(from)\(joins) WHERE \(condition) AND (\(made.condition.sql)))",
+        made.condition.values
+      ),
+      .value(.int64, name: nil)
+    )
+  }
+
+  // MARK: Numbers and dates
+
+  private static func wanted(_ what: String, _ side: ComparedSide, _ offset: Int) -> StoreError {
+    StoreError(PredicateError(offset: offset, expected: "\(what); \(side.words)"))
+  }
+
+  /// A number; a constant has to be one.
+  private mutating func number(_ expression: PredicateExpression) throws(StoreError) -> Value {
+    let (fragment, side) = try operand(expression)
+    guard side.type?.isNumber == true else {
+      throw Self.wanted("a number", side, expression.offset)
+    }
+    return (fragment, side)
+  }
+
+  /// A number or a date; a constant is a number where it is one, else a date.
+  private mutating func operand(_ expression: PredicateExpression) throws(StoreError) -> Value {
+    guard case .constant(let constant) = expression.form else { return try value(expression) }
+    switch constant {
+    case .integer(let number):
+      return (SQLFragment("?", [.integer(number)]), .value(.int64, name: nil))
+    case .number(let number):
+      return (SQLFragment("?", [.double(number)]), .value(.double, name: nil))
+    case .string:
+      let date = ComparedSide.value(.date, name: nil)
+      return (try self.constant(constant, date, expression.offset), date)
+    default: throw Self.wanted("a number or a date", .constant, expression.offset)
+    }
+  }
+
+  /// Two integers make an integer, but for powers; what divides by zero is missing. A date takes
+  /// and gives seconds.
+  private mutating func arithmetic(
+    _ operation: PredicateArithmetic,
+    _ left: PredicateExpression,
+    _ right: PredicateExpression
+  ) throws(StoreError) -> Value {
+    let (a, first) = try operand(left)
+    let (b, second) = try operand(right)
+    let values = a.values + b.values
+    switch (first.type, second.type, operation) {
+    case (.date?, .date?, .subtract):
+      return (SQLFragment("((\(a.sql) - \(b.sql)) / 1000.0)", values), .value(.double, name: nil))
+    case (.date?, let other?, .add) where other.isNumber,
+      (.date?, let other?, .subtract) where other.isNumber:
+      let sql = "(\(a.sql) \(operation.rawValue) CAST(\(b.sql) * 1000 AS INTEGER))"
+      return (SQLFragment(sql, values), .value(.date, name: nil))
+    case (let one?, let other?, .power) where one.isNumber && other.isNumber:
+      return (
+        SQLFragment("cordial_power(\(a.sql), \(b.sql))", values), .value(.double, name: nil)
+      )
+    case (let one?, let other?, _) where one.isNumber && other.isNumber:
+      let isInteger = one.isInteger && other.isInteger
+      return (
+        SQLFragment("(\(a.sql) \(operation.rawValue) \(b.sql))", values),
+        .value(isInteger ? .int64 : .double, name: nil)
+      )
+    case (let one, _, _) where one?.isNumber != true && one != .date:
+      throw Self.wanted("a number or a date", first, left.offset)
+    default: throw Self.wanted("a number", second, right.offset)
+    }
+  }
+
+  private mutating func call(
+    _ function: PredicateFunction,
+    _ argument: PredicateExpression
+  ) throws(StoreError) -> Value {
+    guard function != .abs else {
+      let (fragment, side) = try number(argument)
+      // SQLite's abs fails for the smallest integer.
+      let sql = "(CASE WHEN \(fragment.sql) < 0 THEN -\(fragment.sql) ELSE \(fragment.sql) END)"
+      return (SQLFragment(sql, fragment.values + fragment.values + fragment.values), side)
+    }
+    let (fragment, side) = try value(argument, as: .value(.string, name: nil))
+    guard Self.isText(side) else { throw Self.wanted("a string", side, argument.offset) }
+    let text = ComparedSide.value(.string, name: nil)
+    switch function {
+    case .lowercase: return (SQLFragment("cordial_lower(\(fragment.sql))", fragment.values), text)
+    case .uppercase: return (SQLFragment("cordial_upper(\(fragment.sql))", fragment.values), text)
+    case .canonical: return (SQLFragment("cordial_fold(\(fragment.sql), 3)", fragment.values), text)
+    case .length, .abs:
+      return (SQLFragment("length(\(fragment.sql))", fragment.values), .value(.int64, name: nil))
+    }
+  }
+
+  static func isText(_ side: ComparedSide) -> Bool {
+    switch side {
+    case .value(let type, _): [.string, .uri, .uuid].contains(type)
+    case .json, .constant: true
+    case .object: false
+    }
+  }
+
+  // MARK: Constants
+
+  /// A constant, read as what it is compared with.
+  func constant(
+    _ value: JSONValue,
+    _ expected: ComparedSide,
+    _ offset: Int
+  ) throws(StoreError) -> SQLFragment {
+    if value.isNull { return SQLFragment("NULL") }
+    switch expected {
+    case .object(let entity): return try identifier(value, of: entity, offset)
+    case .value(let type, let name): return try constant(value, type, name, offset)
+    case .json, .constant: return try plainConstant(value, offset)
+    }
+  }
+
+  private func constant(
+    _ value: JSONValue,
+    _ type: AttributeType,
+    _ name: String?,
+    _ offset: Int
+  ) throws(StoreError) -> SQLFragment {
+    switch (type, value) {
+    case (.int16, .number), (.int32, .number), (.int64, .number), (.int16, .integer),
+      (.int32, .integer):
+      // Numbers compare with numbers whatever their size: 2.5 lies between two integers.
+      return try plainConstant(value, offset)
+    case (.decimal, .number(let number)):
+      // As a person wrote it: 99.5 is the decimal 99.5.
+      guard let text = DecimalText.canonical(number.description) else { break }
+      return SQLFragment("?", [.decimal(text)])
+    case (.boolean, .integer(let flag)) where flag == 0 || flag == 1:
+      return SQLFragment("?", [.boolean(flag == 1)])
+    default: break
+    }
+    switch type.decode(value) {
+    case .value(let typed): return SQLFragment("?", [typed])
+    case .expected(let what):
+      let why = name.map { ", as \($0) is" } ?? ""
+      throw StoreError(PredicateError(offset: offset, expected: what + why))
+    }
+  }
+
+  private func plainConstant(_ value: JSONValue, _ offset: Int) throws(StoreError) -> SQLFragment {
+    switch value {
+    case .null: return SQLFragment("NULL")
+    case .bool(let flag): return SQLFragment("?", [.boolean(flag)])
+    case .integer(let number): return SQLFragment("?", [.integer(number)])
+    case .number(let number): return SQLFragment("?", [.double(number)])
+    case .string(let text): return SQLFragment("?", [.string(text)])
+    case .array, .object:
+      throw StoreError(PredicateError(offset: offset, expected: "a single value"))
+    }
+  }
+
+  /// A wrapped ID as the number of its object.
+  private func identifier(
+    _ value: JSONValue,
+    of entity: EntityDescription,
+    _ offset: Int
+  ) throws(StoreError) -> SQLFragment {
+    guard let text = value.string, let id = WrappedID(text), id.entity == entity.name else {
+      throw StoreError(
+        PredicateError(
+          offset: offset,
+          expected: "the ID of a \(entity.name) as a string, or nil"
+        )
+      )
+    }
+    switch id.key {
+    case .object(let number): return SQLFragment("?", [.integer(number)])
+    case .temporary: throw .invalidIdentifier(text, "temporary IDs are valid inside a save only")
+    case .integer(let number): return try identity(.integer(number), text, entity)
+    case .uuid(let uuid): return try identity(.uuid(uuid), text, entity)
+    case .string(let string): return try identity(.string(string), text, entity)
+    }
+  }
+
+  private func identity(
+    _ value: AttributeValue,
+    _ text: String,
+    _ entity: EntityDescription
+  ) throws(StoreError) -> SQLFragment {
+    guard let identity = entity.identity else {
+      throw .invalidIdentifier(text, "\(entity.name) has no identity attribute")
+    }
+    return SQLFragment(
+      // Nobody has the number -1, and nothing equals what nobody has.
+      "coalesce((SELECT \"_id\" FROM \(quote(entity.name)) WHERE \(quote(identity.name)) = ?), -1)",
+      [value]
+    )
+  }
+}
+
+extension AttributeType {
+  /// Whether it is an integer of some size.
+  var isInteger: Bool { [.int16, .int32, .int64].contains(self) }
+
+  /// Whether SQLite computes with it.
+  var isNumber: Bool { isInteger || self == .double || self == .float }
+}

@@ -1,0 +1,59 @@
+import JSON
+import ObjectModel
+
+// Trees as text: `(and (== a 1) (not (any in[c] b {1 2})))`.
+
+extension Predicate {
+  var text: String {
+    switch self {
+    case .constant(let flag): "\(flag)"
+    case .not(let inner): "(not \(inner.text))"
+    case .and(let terms): "(and \(terms.map(\.text).joined(separator: " ")))"
+    case .or(let terms): "(or \(terms.map(\.text).joined(separator: " ")))"
+    case .comparison(let comparison): comparison.text
+    }
+  }
+}
+
+extension PredicateComparison {
+  fileprivate var text: String {
+    let sign =
+      switch comparison {
+      case .equal: "=="
+      case .notEqual: "!="
+      case .less: "<"
+      case .lessOrEqual: "<="
+      case .greater: ">"
+      case .greaterOrEqual: ">="
+      default: comparison.rawValue
+      }
+    let options = (ignoresCase ? "c" : "") + (ignoresDiacritics ? "d" : "")
+    let quantity = modifier == .direct ? "" : modifier.rawValue + " "
+    return
+      "(\(quantity)\(sign)\(options.isEmpty ? "" : "[\(options)]") \(left.text) \(right.text))"
+  }
+}
+
+extension PredicateExpression {
+  var text: String {
+    switch form {
+    case .keyPath(let names, let variable): Self.path(names, variable)
+    case .constant(let value): value.text
+    case .list(let elements): "{" + elements.map(\.text).joined(separator: " ") + "}"
+    case .aggregate(let aggregate, let names, let variable, let path):
+      "(\(aggregate.rawValue) \(Self.path(names, variable))\(path.isEmpty ? "" : " ")"
+        + path.joined(separator: ".") + ")"
+    case .subqueryCount(let names, let variable, let name, let predicate):
+      "(subquery \(Self.path(names, variable)) $\(name) \(predicate.text))"
+    case .arithmetic(let operation, let left, let right):
+      "(\(operation.rawValue) \(left.text) \(right.text))"
+    case .negative(let inner): "(- \(inner.text))"
+    case .function(let function, let argument): "(\(function.rawValue) \(argument.text))"
+    }
+  }
+
+  private static func path(_ names: [String], _ variable: String?) -> String {
+    let start = variable.map { ["$" + $0] } ?? []
+    return names.isEmpty && start.isEmpty ? "SELF" : (start + names).joined(separator: ".")
+  }
+}
