@@ -8,6 +8,7 @@
 // 2. Commits are numbered without gaps; nothing is read from the log that is not sealed.
 // 3. Numbers of changes and of commits only grow.
 
+package import CordialValues
 package import GRDB
 import GRDBSQLite
 
@@ -135,9 +136,31 @@ import GRDBSQLite
     unsafe sqlite3_column_type(handle, column) == SQLITE_NULL
   }
 
-  /// SQLite's type of the value: `SQLITE_INTEGER` and its kin.
-  package func type(_ column: Int32) -> Int32 {
-    unsafe sqlite3_column_type(handle, column)
+  /// How SQLite keeps a value.
+  package enum Storage: Sendable {
+    case null, integer, real, text, blob
+  }
+
+  /// How SQLite keeps the value of a column.
+  package func storage(_ column: Int32) -> Storage {
+    switch unsafe sqlite3_column_type(handle, column) {
+    case SQLITE_INTEGER: .integer
+    case SQLITE_FLOAT: .real
+    case SQLITE_TEXT: .text
+    case SQLITE_BLOB: .blob
+    default: .null
+    }
+  }
+
+  /// A column's value as SQLite has it.
+  package func value(_ column: Int32) -> AttributeValue {
+    switch storage(column) {
+    case .integer: .integer(integer(column))
+    case .real: .double(double(column))
+    case .text: .string(text(column))
+    case .blob: .binary(blob(column))
+    case .null: .null
+    }
   }
 
   @inlinable

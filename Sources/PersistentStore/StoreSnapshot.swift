@@ -245,17 +245,21 @@ package struct StoreSnapshot {
       plan.encoder.write(rows, to: &writer)
       each?(rows.integer(0), start..<writer.bytes.count, writer.bytes)
       count += 1
-      guard writer.count <= bytesMax else {
-        throw StoreError(
-          .limitExceeded,
-          "The answer would be longer than \(bytesMax) bytes",
-          hint: "Fetch with limit, or select fewer values",
-          data: [JSONMember("limit", "answerBytes"), JSONMember("max", .integer(Int64(bytesMax)))]
-        )
-      }
+      try Self.check(writer, bytesMax)
     }
     writer.raw("]")
     return count
+  }
+
+  /// Refuses an answer that became too long.
+  static func check(_ writer: JSONWriter, _ bytesMax: Int) throws(StoreError) {
+    guard writer.count > bytesMax else { return }
+    throw StoreError(
+      .limitExceeded,
+      "The answer would be longer than \(bytesMax) bytes",
+      hint: "Fetch with limit, or select fewer values",
+      data: [JSONMember("limit", "answerBytes"), JSONMember("max", .integer(Int64(bytesMax)))]
+    )
   }
 
   /// The numbers of the objects of a fetch, in its order and window.
@@ -279,20 +283,30 @@ package struct StoreSnapshot {
   package func count(_ plan: FetchPlan) throws -> Int64 {
     let row = try statement(plan.countSQL)
     defer { row.reset() }
-    for (index, value) in plan.values.enumerated() { row.bind(value, at: Int32(index + 1)) }
+    for (index, value) in plan.wholeValues.enumerated() { row.bind(value, at: Int32(index + 1)) }
     guard try row.step() else { return 0 }
     return row.integer(0)
   }
 
-  private func windowed(_ sql: String, _ plan: FetchPlan) throws -> PreparedStatement {
+  func windowed(_ sql: String, _ plan: FetchPlan) throws -> PreparedStatement {
+    try bound(sql, plan.values, limit: plan.request.limit, offset: plan.request.offset)
+  }
+
+  /// A statement with its values, and its window behind them.
+  func bound(
+    _ sql: String,
+    _ values: [AttributeValue],
+    limit: Int?,
+    offset: Int
+  ) throws -> PreparedStatement {
     let rows = try statement(sql)
     var place: Int32 = 1
-    for value in plan.values {
+    for value in values {
       rows.bind(value, at: place)
       place += 1
     }
-    rows.bind(plan.request.limit.map(Int64.init) ?? -1, at: place)
-    rows.bind(Int64(plan.request.offset), at: place + 1)
+    rows.bind(limit.map(Int64.init) ?? -1, at: place)
+    rows.bind(Int64(offset), at: place + 1)
     return rows
   }
 

@@ -35,6 +35,12 @@ struct Fetch: AsyncParsableCommand {
   @Option(help: "The wanted values, separated by commas.")
   var select: String?
 
+  @Option(help: "Begin behind the page of this cursor, which came with the page.")
+  var after: String?
+
+  @Option(help: "Group by these paths, separated by commas; select then takes @count, @sum.size.")
+  var groupBy: String?
+
   @Flag(help: "Print how many there are, and nothing else.")
   var count = false
 
@@ -49,10 +55,20 @@ struct Fetch: AsyncParsableCommand {
         JSONMember("select", .array(select.split(separator: ",").map { .string(String($0)) }))
       )
     }
+    if let after { params.append(JSONMember("after", .string(after))) }
+    if let groupBy {
+      params += [
+        JSONMember("groupBy", .array(groupBy.split(separator: ",").map { .string(String($0)) })),
+        JSONMember("result", "values"),
+      ]
+    }
     if count { params.append(JSONMember("result", "count")) }
     let answer = try await place.with { try await $0.call("fetch", .object(params)) }
     if let number = answer["count"]?.integer { return Terminal.line("\(number)") }
-    Output.objects(answer["objects"]?.array ?? [])
+    Output.objects(answer["objects"]?.array ?? answer["rows"]?.array ?? [])
+    if let next = answer["next"]?.string, Terminal.isOutput {
+      Terminal.note("There are more: --after \(next)\n")
+    }
   }
 }
 

@@ -12,7 +12,7 @@ package struct FetchCall: Call {
 
   /// The form of the answer.
   package enum Result: String, Sendable, Equatable {
-    case objects, ids, count
+    case objects, ids, count, values
   }
 
   /// The wanted objects by ID, nil for a query.
@@ -24,6 +24,12 @@ package struct FetchCall: Call {
   package let limit: Int?
   package let offset: Int
   package let select: [Selection]?
+  package let after: String?
+  package let sectionBy: String?
+  package let include: [String]
+  package let groupBy: [String]
+  package let having: String?
+  package let distinct: Bool
   package let result: Result
   package let total: Bool
   package let at: String?
@@ -38,6 +44,20 @@ package struct FetchCall: Call {
       .optional("objects", .array(.nullable(.storedObject)), "null where an ID has no object"),
       .optional("ids", .array(.wrappedID), "with result ids"),
       .optional("count", .count, "with result count"),
+      .optional("rows", .array(.map(.any)), "with result values"),
+      .optional("next", .string, "with limit: the cursor behind this page, absent at the end"),
+      .optional(
+        "sections",
+        .array(
+          .object([
+            .required("name", .any, "the value of the key"),
+            .required("offset", .count, "the place of its first object in the whole result"),
+            .required("count", .count, "how many objects it has"),
+          ])
+        ),
+        "with sectionBy: those of the whole result"
+      ),
+      .optional("included", .map(.storedObject), "with include: objects by ID, each once"),
       .optional("total", .count, "the number without window, when asked for"),
       .optional("missing", .map(.choice(["deleted", "unknown"])), "why an object is null"),
     ]),
@@ -60,6 +80,12 @@ package struct FetchCall: Call {
     limit = params.int("limit")
     offset = params.int("offset") ?? 0
     select = try params["select"].map { value throws(RPCError) in try Self.selections(value) }
+    after = params.string("after")
+    sectionBy = params.string("sectionBy")
+    include = params.strings("include") ?? []
+    groupBy = params.strings("groupBy") ?? []
+    having = params.string("having")
+    distinct = params.bool("distinct")
     result = params.string("result").flatMap(Result.init(rawValue:)) ?? .objects
     total = params.bool("total")
     at = params.string("at")
@@ -70,11 +96,24 @@ package struct FetchCall: Call {
     {
       throw RPCError(.invalidParams, "fetch: \(other) does not go with ids")
     }
+    let unfit = result == .values ? Self.objectsOnly : Self.valuesOnly
+    if let other = unfit.first(where: { params[$0] != nil }) {
+      throw RPCError(
+        .invalidParams,
+        "fetch: \(other) does not go with result \(result.rawValue)"
+      )
+    }
+    if after != nil, offset > 0 {
+      throw RPCError(.invalidParams, "fetch: a page begins either at offset or behind after")
+    }
   }
 
   private static let queryOnly = [
-    "predicate", "arguments", "sort", "limit", "offset", "result", "total",
+    "predicate", "arguments", "sort", "limit", "offset", "result", "total", "after", "sectionBy",
+    "groupBy", "having", "distinct",
   ]
+  private static let valuesOnly = ["groupBy", "having", "distinct"]
+  private static let objectsOnly = ["after", "sectionBy", "include", "total"]
 
   private static func selections(_ value: JSONValue) throws(RPCError) -> [Selection] {
     let selections: [Selection]

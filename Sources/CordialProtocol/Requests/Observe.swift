@@ -64,12 +64,19 @@ package struct ObserveCall: Call {
         throw RPCError(.invalidParams, "observe: at is not for a fetch that is observed")
       }
       if let ids = call.ids {
+        guard call.include.isEmpty else {
+          throw RPCError(.invalidParams, "observe: this version observes without include")
+        }
         target = .ids(ids, call)
       } else {
-        guard call.result == .objects, !call.total else {
+        guard call.after == nil else {
+          throw RPCError(.invalidParams, "observe: after is not for a fetch that is observed")
+        }
+        guard call.result == .objects, !call.total, call.sectionBy == nil, call.include.isEmpty
+        else {
           throw RPCError(
             .invalidParams,
-            "observe: this version observes result objects, without total"
+            "observe: this version observes result objects, without total, sectionBy and include"
           )
         }
         target = .fetch(call)

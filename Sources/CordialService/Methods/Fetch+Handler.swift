@@ -11,6 +11,7 @@ extension Service {
 
   func fetch(_ call: FetchCall, _ request: Request) throws {
     if let ids = call.ids, ids.count <= Self.loopObjectsMax, call.select == nil, call.at == nil,
+      call.include.isEmpty,
       let message = try fetchOnLoop(call, request)
     {
       return finish(request, .success(message))

@@ -1,6 +1,7 @@
 import CordialProtocol
 import CordialValues
 import JSON
+import JSONRPC
 import ObjectModel
 import PersistentHistory
 import PersistentStore
@@ -15,7 +16,12 @@ extension FetchCall {
       sort: sort,
       limit: limit,
       offset: offset,
-      select: storeSelection
+      select: storeSelection,
+      after: after,
+      sectionBy: sectionBy,
+      groupBy: groupBy,
+      having: having,
+      distinct: distinct
     )
   }
 
@@ -49,6 +55,10 @@ enum FetchAnswer {
     writer.raw("\",")
     if let ids = call.ids {
       try writeObjects(ids, call.storeSelection, snapshot, bytesMax: bytesMax, to: &writer)
+      try writeIncluded(ids, call, snapshot, bytesMax: bytesMax, to: &writer)
+    } else if call.result == .values {
+      writer.raw("\"rows\":")
+      try snapshot.writeValues(call.storeRequest, bytesMax: bytesMax, to: &writer)
     } else {
       try writeQuery(call, snapshot, bytesMax: bytesMax, to: &writer)
     }
@@ -122,27 +132,67 @@ enum FetchAnswer {
     to writer: inout JSONWriter
   ) throws {
     let plan = try snapshot.plan(call.storeRequest)
+    var objects: [Int64] = []
     switch call.result {
     case .objects:
       writer.raw("\"objects\":")
-      _ = try snapshot.writeObjects(plan, bytesMax: bytesMax, to: &writer)
+      let wantsNumbers = call.limit != nil || !call.include.isEmpty
+      _ = try snapshot.writeObjects(plan, bytesMax: bytesMax, to: &writer) { object, _, _ in
+        if wantsNumbers { objects.append(object) }
+      }
     case .ids:
+      objects = try snapshot.objects(plan)
       writer.raw("\"ids\":")
-      try writeIDs(
-        try snapshot.objects(plan),
-        of: plan.entity,
-        snapshot,
-        bytesMax: bytesMax,
-        to: &writer
-      )
-    case .count:
+      try writeIDs(objects, of: plan.entity, snapshot, bytesMax: bytesMax, to: &writer)
+    case .count, .values:
       writer.raw("\"count\":")
       writer.integer(try snapshot.count(plan))
+    }
+    if let next = try snapshot.cursor(plan, behind: objects) {
+      writer.raw(",\"next\":")
+      writer.string(next)
+    }
+    if call.sectionBy != nil {
+      writer.raw(",\"sections\":")
+      try snapshot.writeSections(plan, bytesMax: bytesMax, to: &writer)
     }
     if call.total {
       writer.raw(",\"total\":")
       writer.integer(try snapshot.count(plan))
     }
+    guard !call.include.isEmpty else { return }
+    writer.raw(",\"included\":")
+    try snapshot.writeIncluded(
+      call.include,
+      of: plan.entity,
+      objects,
+      bytesMax: bytesMax,
+      to: &writer
+    )
+  }
+
+  /// `,"included":{…}` of objects that were named, which are of one entity then.
+  private static func writeIncluded(
+    _ ids: [String],
+    _ call: FetchCall,
+    _ snapshot: StoreSnapshot,
+    bytesMax: Int,
+    to writer: inout JSONWriter
+  ) throws {
+    guard !call.include.isEmpty else { return }
+    let keys = try ids.compactMap { try snapshot.resolve($0) }
+    guard Set(keys.map(\.entity)).count <= 1 else {
+      throw RPCError(.invalidParams, "fetch: include wants ids of one entity")
+    }
+    writer.raw(",\"included\":")
+    guard let first = keys.first else { return writer.raw("{}") }
+    try snapshot.writeIncluded(
+      call.include,
+      of: snapshot.model.entity(first.entity),
+      keys.map(\.object),
+      bytesMax: bytesMax,
+      to: &writer
+    )
   }
 
   /// A JSON array of wrapped IDs.

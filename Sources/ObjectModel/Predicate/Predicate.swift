@@ -66,7 +66,8 @@ package indirect enum PredicateForm: Sendable, Equatable {
   /// A constant, or what a variable or argument stood for.
   case constant(JSONValue)
   case list([PredicateExpression])
-  /// `tasks.@sum.priority`: one value of all members of a to-many; only a count has no path.
+  /// `tasks.@sum.priority`: one value of all members of a to-many, or of a group where that is
+  /// empty; only a count has no path.
   case aggregate(PredicateAggregate, of: [String], variable: String?, path: [String])
   /// `SUBQUERY(tasks, $t, …).@count`.
   case subqueryCount(of: [String], variable: String?, name: String, Predicate)

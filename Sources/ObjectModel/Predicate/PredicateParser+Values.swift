@@ -30,6 +30,7 @@ extension PredicateParser {
       try advance()
       return try path(from: [name], variable: nil)
     case .word(let word): return try form(of: word)
+    case .aggregate(let name) where isOverGroups: return try aggregate(name, of: [], nil)
     default: throw unexpected("a key path or a value")
     }
   }
@@ -157,6 +158,10 @@ extension PredicateParser {
         try advance()
         if name.uppercased() == "SELF", names.isEmpty, variable == nil { continue }
         names.append(name)
+      case .integer(let place) where !names.isEmpty:
+        // The place in a list inside a json attribute.
+        try advance()
+        names.append(String(place))
       case .aggregate(let name): return try aggregate(name, of: names, variable)
       default: throw unexpected("the name of a property, or @ and an aggregate")
       }
@@ -169,7 +174,7 @@ extension PredicateParser {
     of names: [String],
     _ variable: String?
   ) throws(PredicateError) -> PredicateForm {
-    guard let aggregate = PredicateAggregate(rawValue: name), !names.isEmpty else {
+    guard let aggregate = PredicateAggregate(rawValue: name), !names.isEmpty || isOverGroups else {
       throw unexpected("@count, @sum, @min, @max or @avg behind a to-many")
     }
     try advance()

@@ -24,6 +24,7 @@ package struct PredicateParser {
   var token: PredicateLexer.Token
   let arguments: PredicateArguments
   var nextArgument = 0
+  var isOverGroups = false
   /// The names that SUBQUERYs around the present place have given.
   var variables: [String] = []
   private var depth = 0
@@ -35,16 +36,20 @@ package struct PredicateParser {
   /// - Parameters:
   ///   - text: The predicate.
   ///   - arguments: What its variables and placeholders stand for.
+  ///   - overGroups: Whether it is about groups: `@count`, `@sum.priority` and their kin without a
+  ///     to-many before them.
   /// - Returns: The syntax tree.
   /// - Throws: `PredicateError` with the place of the first mistake.
   package static func parse(
     _ text: String,
-    arguments: PredicateArguments = .none
+    arguments: PredicateArguments = .none,
+    overGroups: Bool = false
   ) throws(PredicateError) -> Predicate {
     guard text.utf8.count <= textBytesMax else {
       throw PredicateError(offset: 0, expected: "at most \(textBytesMax) bytes")
     }
     var parser = try PredicateParser(text, arguments)
+    parser.isOverGroups = overGroups
     let predicate = try parser.predicate()
     guard parser.token.form == .end else {
       throw parser.unexpected("AND, OR or the end")

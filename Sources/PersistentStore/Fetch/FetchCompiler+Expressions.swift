@@ -140,7 +140,7 @@ extension FetchCompiler {
     return (relationship, end.alias)
   }
 
-  /// One value of all members of a to-many.
+  /// One value of all members of a to-many; of the rows of a group where no to-many is named.
   mutating func aggregateValue(
     _ aggregate: PredicateAggregate,
     of names: [String],
@@ -148,6 +148,10 @@ extension FetchCompiler {
     _ path: [String],
     _ offset: Int = 0
   ) throws(StoreError) -> Value {
+    guard !names.isEmpty else {
+      let member = aggregate == .count ? nil : try keyPath(path, variable, offset)
+      return try aggregated(aggregate, member, path.last, "", offset)
+    }
     let (relationship, owner) = try toMany(names, from: variable, offset)
     let destination = model.entity(relationship.destination)
     let name = "@\(aggregate.rawValue)"
@@ -158,34 +162,40 @@ extension FetchCompiler {
       return (try compiler.keyPath(path, name, offset), alias)
     }
     let (from, condition) = members(relationship, of: owner, as: made.alias)
-    let rows = "FROM \(from)\(joins) WHERE \(condition)"
-    guard let value = made.value else {
-      return (SQLFragment("(SELECT count(*) \(rows))"), .value(.int64, name: nil))
+    let rows = " FROM \(from)\(joins) WHERE \(condition)"
+    return try aggregated(aggregate, made.value, path.last, rows, offset)
+  }
+
+  /// An aggregate function, alone or over rows of its own.
+  private func aggregated(
+    _ aggregate: PredicateAggregate,
+    _ member: Value?,
+    _ name: String?,
+    _ rows: String,
+    _ offset: Int
+  ) throws(StoreError) -> Value {
+    func made(_ sql: String, _ type: AttributeType, _ name: String? = nil) -> Value {
+      let whole = rows.isEmpty ? sql : "(SELECT \(sql)\(rows))"
+      return (
+        SQLFragment(whole + Self.collation(type), member?.fragment.values ?? []),
+        .value(type, name: name)
+      )
     }
-    let column = value.fragment.sql
-    guard let type = value.side.type else {
-      throw Self.wanted("an attribute for \(name)", value.side, offset)
+    guard let member else { return made("count(*)", .int64) }
+    let column = member.fragment.sql
+    guard let type = member.side.type else {
+      throw Self.wanted("an attribute for @\(aggregate.rawValue)", member.side, offset)
     }
     switch aggregate {
-    case .min, .max:
-      return (
-        SQLFragment(
-          "(SELECT \(aggregate.rawValue)(\(column)) \(rows))" + Self.collation(type),
-          value.fragment.values
-        ),
-        .value(type, name: path.last)
-      )
+    case .min, .max: return made("\(aggregate.rawValue)(\(column))", type, name)
     case .sum, .avg, .count:
-      guard type.isNumber else { throw Self.wanted("a number for \(name)", value.side, offset) }
-      let isInteger = aggregate == .sum && type.isInteger
+      guard type.isNumber else {
+        throw Self.wanted("a number for @\(aggregate.rawValue)", member.side, offset)
+      }
       // The sum of nothing is 0, its average is missing.
-      let made =
-        aggregate == .avg
-        ? "avg(\(column))" : isInteger ? "coalesce(sum(\(column)), 0)" : "total(\(column))"
-      return (
-        SQLFragment("(SELECT \(made) \(rows))", value.fragment.values),
-        .value(isInteger ? .int64 : .double, name: nil)
-      )
+      if aggregate == .avg { return made("avg(\(column))", .double) }
+      return type.isInteger
+        ? made("coalesce(sum(\(column)), 0)", .int64) : made("total(\(column))", .double)
     }
   }
 

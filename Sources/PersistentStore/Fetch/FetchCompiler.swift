@@ -49,39 +49,41 @@ struct FetchCompiler {
   }
 
   private mutating func plan(_ request: FetchRequest) throws(StoreError) -> FetchPlan {
-    var condition = SQLFragment("1")
-    if let text = request.predicate {
-      let predicate: Predicate
-      do {
-        predicate = try PredicateParser.parse(text, arguments: request.arguments)
-      } catch {
-        throw StoreError(error)
-      }
-      condition = try compile(predicate)
+    let condition = try condition(request)
+    let keys = try sortKeys(request)
+    let behind = try request.after.map { text throws(StoreError) in
+      try position(FetchCursor(text, of: request), keys)
     }
-    guard request.select?.count ?? 0 <= Self.selectionMax else {
-      throw Self.tooMany("select", Self.selectionMax, "selected values")
-    }
-    guard request.sort.count <= Self.sortKeysMax else {
-      throw Self.tooMany("sortKeys", Self.sortKeysMax, "sort keys")
-    }
-    let order = try request.sort.map { key throws(StoreError) in try sortTerm(key) }
     let membershipJoins = scopes[0].joins.sql
     let selected = try selection(request)
     let table = SQLNames.quoted(entity.name)
     var head = ["t.\"_id\"", "t.\"_version\""]
     if let identity = entity.identity { head.append("t.\(quote(identity.name))") }
     let columns = (head + selected.map(\.sql)).joined(separator: ", ")
-    let orderBy = (order + ["t.\"_id\""]).joined(separator: ", ")
-    let tail = "WHERE \(condition.sql) ORDER BY \(orderBy) LIMIT ? OFFSET ?"
+    let orderBy = (keys.map(\.order) + ["t.\"_id\""]).joined(separator: ", ")
+    let wanted = behind.map { "(\(condition.sql)) AND (\($0.sql))" } ?? condition.sql
+    let tail = "WHERE \(wanted) ORDER BY \(orderBy) LIMIT ? OFFSET ?"
+    let from = "FROM \(table) t\(membershipJoins)"
+    let rowsFrom = "FROM \(table) t\(scopes[0].joins.sql)"
+    let keyColumns = keys.isEmpty ? "1" : keys.map(\.sql).joined(separator: ", ")
     return FetchPlan(
       request: request,
       entity: entity,
-      idsSQL: "SELECT t.\"_id\" FROM \(table) t\(membershipJoins) \(tail)",
-      rowsSQL: "SELECT \(columns) FROM \(table) t\(scopes[0].joins.sql) \(tail)",
-      rowSQL: "SELECT \(columns) FROM \(table) t\(scopes[0].joins.sql) WHERE t.\"_id\" = ?",
-      countSQL: "SELECT count(*) FROM \(table) t\(membershipJoins) WHERE \(condition.sql)",
-      values: condition.values,
+      idsSQL: "SELECT t.\"_id\" \(from) \(tail)",
+      rowsSQL: "SELECT \(columns) \(rowsFrom) \(tail)",
+      unwindowedSQL: "SELECT \(columns) \(rowsFrom)",
+      rowSQL: "SELECT \(columns) \(rowsFrom) WHERE t.\"_id\" = ?",
+      countSQL: "SELECT count(*) \(from) WHERE \(condition.sql)",
+      keysSQL: "SELECT \(keyColumns) \(from) WHERE t.\"_id\" = ?",
+      sections: request.sectionBy.flatMap { _ in keys.first }.map { key in
+        (
+          "SELECT \(key.sql), count(*) \(from) WHERE \(condition.sql) "
+            + "GROUP BY 1 ORDER BY \(key.order)",
+          ColumnForm(key.type)
+        )
+      },
+      values: condition.values + (behind?.values ?? []),
+      wholeValues: condition.values,
       encoder: ObjectEncoder(entity: entity, columns: selected.map(\.column), model: model),
       membership: membership,
       valueNames: valueNames,
@@ -90,10 +92,20 @@ struct FetchCompiler {
     )
   }
 
+  /// The condition of a request; without one every object fulfils it.
+  mutating func condition(_ request: FetchRequest) throws(StoreError) -> SQLFragment {
+    guard let text = request.predicate else { return SQLFragment("1") }
+    let predicate: Predicate
+    do {
+      predicate = try PredicateParser.parse(text, arguments: request.arguments)
+    } catch {
+      throw StoreError(error)
+    }
+    return try compile(predicate)
+  }
+
   /// How many values a fetch may select; SQLite answers 2,000 columns at most.
   private static let selectionMax = 1000
-  /// How many sort keys a fetch may have.
-  private static let sortKeysMax = 64
   /// How many to-manys of a predicate may stand inside one another.
   private static let scopesMax = 8
   /// How many to-ones all key paths of a fetch may follow; SQLite joins 64 tables at most.
@@ -234,45 +246,18 @@ struct FetchCompiler {
     throw StoreError(.invalidRequest, "A key path has at least one name")
   }
 
-  // MARK: Sort
-
-  private mutating func sortTerm(_ key: String) throws(StoreError) -> String {
-    var path = Substring(key)
-    let descends = path.hasPrefix("-")
-    if descends { path = path.dropFirst() }
-    let localized = path.hasSuffix(":localized")
-    if localized { path = path.dropLast(":localized".count) }
-    let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    let end = try resolve(names)
-    let owner = end.entity
-    guard case .attribute(let attribute) = end.property else {
-      throw StoreError(
-        .invalidRequest,
-        "\(owner.name).\(end.property.name) is a relationship; sort by an attribute"
-      )
-    }
-    guard end.inside.isEmpty else {
-      throw StoreError(.invalidRequest, "\(key) leads into a json attribute; it has no order")
-    }
-    var term = "\(end.alias).\(quote(attribute.name))"
-    if localized {
-      guard attribute.type == .string else {
-        throw StoreError(.invalidRequest, "\(owner.name).\(attribute.name) is no string")
-      }
-      term += " COLLATE cordial_localized"
-    } else if attribute.type == .decimal {
-      term += " COLLATE cordial_decimal"
-    }
-    return descends ? term + " DESC" : term
-  }
-
   // MARK: Selection
 
-  private mutating func selection(
-    _ request: FetchRequest
+  /// The wanted values; of groups, only what all of a group have in common.
+  mutating func selection(
+    _ request: FetchRequest,
+    grouped: Bool = false
   ) throws(StoreError)
     -> [(sql: String, column: SelectedColumn)]
   {
+    guard request.select?.count ?? 0 <= Self.selectionMax else {
+      throw Self.tooMany("select", Self.selectionMax, "selected values")
+    }
     let wanted =
       request.select
       ?? entity.attributes.map { .init(name: $0.name, path: $0.name) }
@@ -280,7 +265,14 @@ struct FetchCompiler {
     var columns: [(sql: String, column: SelectedColumn)] = []
     for selection in wanted {
       selecting = selection.name
-      let (sql, form) = try expression(selection)
+      guard !grouped || selection.path.hasPrefix("@") || request.groupBy.contains(selection.path)
+      else {
+        throw StoreError(
+          .invalidRequest,
+          "\(selection.path) is no aggregate and none of groupBy, so a group has no one value of it"
+        )
+      }
+      let (sql, form) = try expression(selection, grouped: grouped)
       columns.append(
         (sql, SelectedColumn(name: selection.name, form: form))
       )
@@ -289,14 +281,15 @@ struct FetchCompiler {
   }
 
   private mutating func expression(
-    _ selection: FetchRequest.Selection
+    _ selection: FetchRequest.Selection,
+    grouped: Bool
   ) throws(StoreError)
     -> (sql: String, form: ColumnForm)
   {
     let names = selection.path.split(separator: ".", omittingEmptySubsequences: false)
       .map(String.init)
     if let place = names.firstIndex(where: { $0.hasPrefix("@") }) {
-      return try aggregateExpression(selection, names, place)
+      return try aggregateExpression(selection, names, place, grouped: grouped)
     }
     let end = try resolve(names)
     if selection.fallback != nil, !end.property.isAttribute || !end.inside.isEmpty {
@@ -319,14 +312,15 @@ struct FetchCompiler {
   private mutating func aggregateExpression(
     _ selection: FetchRequest.Selection,
     _ names: [String],
-    _ place: Int
+    _ place: Int,
+    grouped: Bool
   ) throws(StoreError) -> (sql: String, form: ColumnForm) {
     let path = Array(names[(place + 1)...])
     guard selection.fallback == nil else {
       throw StoreError(.invalidRequest, "A default is for an attribute, \(selection.path) is none")
     }
     guard let aggregate = PredicateAggregate(rawValue: String(names[place].dropFirst())),
-      place > 0, (aggregate == .count) == path.isEmpty
+      place > 0 || grouped, (aggregate == .count) == path.isEmpty
     else {
       throw StoreError(
         .invalidRequest,

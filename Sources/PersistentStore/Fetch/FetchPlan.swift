@@ -11,12 +11,20 @@ package final class FetchPlan: Sendable {
   let idsSQL: String
   /// The rows in order, windowed: the columns that `encoder` writes.
   let rowsSQL: String
+  /// The columns of `rowsSQL` of every object, to which a condition on `t` can be put.
+  let unwindowedSQL: String
   /// The row of one object, in the columns of `rowsSQL`.
   let rowSQL: String
   /// The number without window: one column.
   let countSQL: String
-  /// To bind in front of limit and offset; the count and some rows take a part of it.
+  /// The values of the sort keys of one object: as many columns, or one where there is none.
+  let keysSQL: String
+  /// The key's value and the number of objects of each section, in order; nil without sections.
+  let sections: (sql: String, form: ColumnForm)?
+  /// To bind in front of limit and offset.
   let values: [AttributeValue]
+  /// To bind where the window, and what is behind a cursor, does not count.
+  let wholeValues: [AttributeValue]
   let encoder: ObjectEncoder
   /// The properties of the entity itself that order and membership read.
   package let membership: Set<String>
@@ -33,9 +41,13 @@ package final class FetchPlan: Sendable {
     entity: EntityDescription,
     idsSQL: String,
     rowsSQL: String,
+    unwindowedSQL: String,
     rowSQL: String,
     countSQL: String,
+    keysSQL: String,
+    sections: (sql: String, form: ColumnForm)?,
     values: [AttributeValue],
+    wholeValues: [AttributeValue],
     encoder: ObjectEncoder,
     membership: Set<String>,
     valueNames: [String: Set<String>],
@@ -46,9 +58,13 @@ package final class FetchPlan: Sendable {
     self.entity = entity
     self.idsSQL = idsSQL
     self.rowsSQL = rowsSQL
+    self.unwindowedSQL = unwindowedSQL
     self.rowSQL = rowSQL
     self.countSQL = countSQL
+    self.keysSQL = keysSQL
+    self.sections = sections
     self.values = values
+    self.wholeValues = wholeValues
     self.encoder = encoder
     self.membership = membership
     self.valueNames = valueNames

@@ -27,6 +27,16 @@ package struct FetchRequest: Sendable, Equatable {
   package var offset: Int
   /// nil for every attribute and to-one.
   package var select: [Selection]?
+  /// The cursor behind which to begin, nil for the beginning.
+  package var after: String?
+  /// The key by whose values the result falls into sections: it comes before the others.
+  package var sectionBy: String?
+  /// Of rows of values: the paths whose values make a group.
+  package var groupBy: [String]
+  /// Of rows of values: a condition on groups.
+  package var having: String?
+  /// Of rows of values: whether equal rows are answered once.
+  package var distinct: Bool
 
   package init(
     entity: String,
@@ -35,7 +45,12 @@ package struct FetchRequest: Sendable, Equatable {
     sort: [String] = [],
     limit: Int? = nil,
     offset: Int = 0,
-    select: [Selection]? = nil
+    select: [Selection]? = nil,
+    after: String? = nil,
+    sectionBy: String? = nil,
+    groupBy: [String] = [],
+    having: String? = nil,
+    distinct: Bool = false
   ) {
     self.entity = entity
     self.predicate = predicate
@@ -44,5 +59,10 @@ package struct FetchRequest: Sendable, Equatable {
     self.limit = limit
     self.offset = offset
     self.select = select
+    self.after = after
+    self.sectionBy = sectionBy
+    self.groupBy = groupBy
+    self.having = having
+    self.distinct = distinct
   }
 }

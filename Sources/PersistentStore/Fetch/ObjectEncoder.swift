@@ -196,7 +196,7 @@ struct ObjectEncoder: Sendable {
 
   /// `{"id":…,"version":…,"values":{…}}` of the current row.
   func write(_ row: PreparedStatement, to writer: inout JSONWriter) {
-    writeID(row, to: &writer)
+    writeHead(row, to: &writer)
     writer.integer(row.integer(1))
     let heads = heads.span
     var start = 0
@@ -210,8 +210,20 @@ struct ObjectEncoder: Sendable {
     writer.raw("}}")
   }
 
+  /// The wrapped ID of the current row's object, in quotes.
+  func writeID(_ row: PreparedStatement, to writer: inout JSONWriter) {
+    guard entity.identity == nil else {
+      return writer.string(ColumnForm.identityText(of: entity, row, 2))
+    }
+    writer.raw("\"")
+    writer.raw(string: entity.name)
+    writer.raw("/p")
+    writer.integer(row.integer(0))
+    writer.raw("\"")
+  }
+
   /// `{"id":…,"version":`.
-  private func writeID(_ row: PreparedStatement, to writer: inout JSONWriter) {
+  private func writeHead(_ row: PreparedStatement, to writer: inout JSONWriter) {
     guard entity.identity == nil else {
       writer.raw("{\"id\":")
       writer.string(ColumnForm.identityText(of: entity, row, 2))

@@ -1,6 +1,5 @@
 import CordialValues
 import GRDB
-import GRDBSQLite
 import JSON
 import ObjectModel
 import PersistentHistory
@@ -138,14 +137,6 @@ extension SaveOperation {
     defer { row.reset() }
     row.bind(key.object, at: 1)
     guard try row.step() else { return [] }
-    return names.indices.map { index in
-      switch row.type(Int32(index)) {
-      case SQLITE_INTEGER: .integer(row.integer(Int32(index)))
-      case SQLITE_FLOAT: .double(row.double(Int32(index)))
-      case SQLITE_TEXT: .string(row.text(Int32(index)))
-      case SQLITE_BLOB: .binary(row.blob(Int32(index)))
-      default: .null
-      }
-    }
+    return names.indices.map { row.value(Int32($0)) }
   }
 }

@@ -1,0 +1,100 @@
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// A fetch of rows of values: its SQL, and how each row is answered.
+package struct ValuesPlan: Sendable {
+  let sql: String
+  /// To bind in front of limit and offset.
+  let values: [AttributeValue]
+  let columns: [SelectedColumn]
+  let limit: Int?
+  let offset: Int
+}
+
+/// Rows of values, and groups of them.
+extension FetchCompiler {
+  /// Compiles a request for rows of values.
+  ///
+  /// - Throws: As `plan(_:model:mayDangle:)`.
+  static func valuesPlan(
+    _ request: FetchRequest,
+    model: Model,
+    mayDangle: Bool
+  ) throws(StoreError) -> ValuesPlan {
+    guard let entity = model.entity(named: request.entity) else {
+      throw .unknownEntity(request.entity, in: model)
+    }
+    var compiler = FetchCompiler(model: model, entity: entity, mayDangle: mayDangle)
+    return try compiler.valuesPlan(request)
+  }
+
+  private mutating func valuesPlan(_ request: FetchRequest) throws(StoreError) -> ValuesPlan {
+    guard let select = request.select, !select.isEmpty else {
+      throw StoreError(.invalidRequest, "Rows of values want a select that names them")
+    }
+    let isGrouped =
+      !request.groupBy.isEmpty || request.having != nil
+      || select.contains { $0.path.hasPrefix("@") }
+    let condition = try condition(request)
+    let groups = try request.groupBy.map { path throws(StoreError) in try groupTerm(path) }
+    let columns = try selection(request, grouped: isGrouped)
+    let keys = try sortKeys(request)
+    if isGrouped {
+      let grouped = Set(request.groupBy)
+      for key in request.sort where !grouped.contains(Self.path(of: key)) {
+        throw StoreError(.invalidRequest, "\(key) is none of groupBy, so groups have no such order")
+      }
+    }
+    let having = try request.having.map { text throws(StoreError) in
+      try self.having(text, request)
+    }
+    let table = SQLNames.quoted(entity.name)
+    var sql = "SELECT \(request.distinct ? "DISTINCT " : "")"
+    sql += columns.map(\.sql).joined(separator: ", ")
+    sql += " FROM \(table) t\(scope(at: 0).joins.sql) WHERE \(condition.sql)"
+    if !groups.isEmpty { sql += " GROUP BY \(groups.joined(separator: ", "))" }
+    if let having { sql += " HAVING \(having.sql)" }
+    let places = columns.indices.map { "\($0 + 1)" }
+    let last = isGrouped || request.distinct ? groups + places : ["t.\"_id\""]
+    sql += " ORDER BY \((keys.map(\.order) + last).joined(separator: ", ")) LIMIT ? OFFSET ?"
+    return ValuesPlan(
+      sql: sql,
+      values: condition.values + (having?.values ?? []),
+      columns: columns.map(\.column),
+      limit: request.limit,
+      offset: request.offset
+    )
+  }
+
+  /// A sort key without its signs.
+  private static func path(of key: String) -> String {
+    var path = Substring(key)
+    if path.hasPrefix("-") { path = path.dropFirst() }
+    if path.hasSuffix(":localized") { path = path.dropLast(":localized".count) }
+    return String(path)
+  }
+
+  private mutating func groupTerm(_ path: String) throws(StoreError) -> String {
+    let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    let expression = PredicateExpression(form: .keyPath(names, variable: nil), offset: 0)
+    return try value(expression).fragment.sql
+  }
+
+  private mutating func having(
+    _ text: String,
+    _ request: FetchRequest
+  ) throws(StoreError) -> SQLFragment {
+    let predicate: Predicate
+    do {
+      // Positional arguments belong to the predicate, in whose text their places are counted.
+      let arguments =
+        if case .named = request.arguments { request.arguments } else { PredicateArguments.none }
+      predicate = try PredicateParser.parse(text, arguments: arguments, overGroups: true)
+    } catch {
+      throw StoreError(error)
+    }
+    return try compile(predicate)
+  }
+}

@@ -1,0 +1,80 @@
+import CordialValues
+import JSON
+import ObjectModel
+
+/// Where a page ended: the values of the sort keys of its last object, and its number.
+///
+/// Its text is opaque to clients, and good for the request that it came from only.
+struct FetchCursor {
+  let keys: [AttributeValue]
+  let object: Int64
+
+  init(keys: [AttributeValue], object: Int64) {
+    self.keys = keys
+    self.object = object
+  }
+
+  /// Reads a cursor that a client sent.
+  ///
+  /// - Throws: `invalidRequest` when it is none, or belongs to another request.
+  init(_ text: String, of request: FetchRequest) throws(StoreError) {
+    guard let bytes = Base64Text.decode(text) else { throw Self.foreign }
+    let values: [JSONValue]
+    do {
+      values = try JSONParser.parse(bytes.span).array ?? []
+    } catch {
+      throw Self.foreign
+    }
+    guard values.count >= 2, values[0].string == Self.mark(of: request),
+      let object = values[1].integer
+    else { throw Self.foreign }
+    self.object = object
+    keys = values[2...].map { value in
+      switch value {
+      case .integer(let number): .integer(number)
+      case .number(let number): .double(number)
+      case .string(let text): .string(text)
+      case .array(let bytes): .binary(bytes.compactMap { $0.integer.map { UInt8(clamping: $0) } })
+      default: .null
+      }
+    }
+  }
+
+  /// The text for a client.
+  func text(of request: FetchRequest) -> String {
+    let values = keys.map { value -> JSONValue in
+      switch value {
+      case .integer(let number): .integer(number)
+      case .double(let number): .number(number)
+      case .string(let text): .string(text)
+      case .binary(let bytes): .array(bytes.map { .integer(Int64($0)) })
+      default: .null
+      }
+    }
+    let all = JSONValue.array([.string(Self.mark(of: request)), .integer(object)] + values)
+    return Base64Text.encode(Array(all.text.utf8))
+  }
+
+  static let foreign = StoreError(
+    .invalidRequest,
+    "after is no cursor of this request",
+    hint: "Send what came as next, with the same entity, predicate, arguments and sort"
+  )
+
+  /// A mark of what decides a request's order and members: FNV-1a over it.
+  private static func mark(of request: FetchRequest) -> String {
+    let arguments: JSONValue =
+      switch request.arguments {
+      case .none: .null
+      case .positional(let values): .array(values)
+      case .named(let members): .object(members)
+      }
+    let parts: JSONValue = [
+      .string(request.entity), request.predicate.map { .string($0) } ?? nil, arguments,
+      request.sectionBy.map { .string($0) } ?? nil, .array(request.sort.map { .string($0) }),
+    ]
+    var state: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in parts.text.utf8 { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    return String(state, radix: 36)
+  }
+}
