@@ -158,6 +158,33 @@ import Testing
     #expect(other.errors.contains("another store"))
   }
 
+  /// The service cannot tell which request it was, and says so with a null id.
+  @Test func `an error that names no request ends what waits`() throws {
+    let scene = try Scene()
+    let daemon = try scene.daemon(try scene.store())
+    // With the message around it, it is one level deeper than a message may be.
+    let deep =
+      #"{"insert":"# + String(repeating: "[", count: 127) + String(repeating: "]", count: 127) + "}"
+    let outcome = try scene.run(["call", daemon.socket, "save", deep])
+    #expect(outcome.code == 1)
+    #expect(outcome.output == "")
+    #expect(outcome.errors.hasPrefix("cordial: "))
+    #expect(try scene.run(["fetch", daemon.socket, "Task"]).code == 0)
+  }
+
+  @Test(arguments: [true, false])
+  func `watch ends with 1 when the service does`(inOrder: Bool) throws {
+    let scene = try Scene()
+    let daemon = try scene.daemon(try scene.store())
+    let watch = try Child(["watch", daemon.socket, "Task"], input: .nothing)
+    #expect(try JSON(try watch.stream.line() ?? "")["fresh"] == true)
+    try daemon.connect().call("save", ["insert": [task("a")]])
+    #expect(try JSON(try watch.stream.line() ?? "")["updates"]?[0]?["count"] == 1)
+    daemon.child.signal(inOrder ? 15 : 9)
+    #expect(try watch.exitCode() == 1)
+    #expect(try watch.errorText().hasPrefix("cordial: "))
+  }
+
   // Evidence: P-101
   @Test func `an error answer ends with 1`() throws {
     let scene = try Scene()

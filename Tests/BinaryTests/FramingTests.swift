@@ -59,6 +59,31 @@ import Testing
     #expect(try peer.errorCode("initialize", ["processId": nil, "capabilities": [:]]) == -32600)
   }
 
+  // Evidence: P-012
+  @Test(arguments: [false, true])
+  func `an initialize that failed may be sent again`(hasHeaders: Bool) throws {
+    let scene = try Scene()
+    let child = try Child(["serve", try scene.store()])
+    let peer = Peer(child, hasHeaders: hasHeaders)
+    for params in [["cordial": ["coalesce": "x"]], ["nonsense": 1]] as [JSON] {
+      #expect(try peer.errorCode("initialize", params) == -32602)
+    }
+    if hasHeaders { #expect(try peer.errorCode("status") == -32002) }
+    try peer.call("initialize", ["capabilities": [:]])
+    try peer.call("status")
+    #expect(try peer.errorCode("initialize", ["capabilities": [:]]) == -32600)
+  }
+
+  // Evidence: P-007
+  @Test(arguments: [15, 2] as [Int32])
+  func `a signal ends it with 0, with headers too`(number: Int32) throws {
+    let scene = try Scene()
+    let child = try Child(["serve", try scene.store()])
+    try begin(child).call("status")
+    child.signal(number)
+    #expect(try child.exitCode() == 0)
+  }
+
   @Test func `a batch in header framing is one -32600`() throws {
     let scene = try Scene()
     let peer = try begin(try Child(["serve", try scene.store()]))
@@ -195,6 +220,39 @@ import Testing
     #expect(lines.at(2).array?.count == 1)
   }
 
+  @Test func `a batch that ends with exit is answered`() throws {
+    let scene = try Scene()
+    let store = try scene.store()
+    let outcome = try scene.run(
+      ["serve", store],
+      input: """
+        [{"jsonrpc":"2.0","id":1,"method":"save","params":{"insert":[{"entity":"Task"}]}},\
+        {"jsonrpc":"2.0","method":"exit"}]
+
+        """
+    )
+    let lines = try outcome.lines
+    #expect(lines.count == 1)
+    #expect(lines.at(0)[0]?["id"] == 1)
+    #expect(lines.at(0)[0]?["result"]?["objects"]?[0]?["id"] == "Task/p1")
+    #expect(outcome.code == 1)
+  }
+
+  // Evidence: P-012
+  @Test func `errors behind an initialize that is not answered keep the order`() throws {
+    let scene = try Scene()
+    let script =
+      line(1, "save", ["insert": .array((0..<500).map { task("t\($0)") })])
+      + line(2, "initialize", ["capabilities": [:]]) + "{zz}\n" + line(4, "nope")
+      + line(5, "initialize", ["capabilities": [:]]) + line(6, "status")
+    let outcome = try scene.run(["serve", try scene.store()], input: script)
+    let lines = try outcome.lines
+    #expect(lines.map { $0["id"] } == [1, 2, .null, 4, 5, 6])
+    #expect(
+      lines.map { $0["error"]?["code"]?.integer } == [nil, nil, -32700, -32601, -32600, nil]
+    )
+  }
+
   // Evidence: P-012
   @Test func `answers in line framing come in the order of the requests`() throws {
     let scene = try Scene()
@@ -290,6 +348,19 @@ import Testing
       #expect(after["id"] == 99, "\(shown)")
       #expect(after["result"]?["objects"] == [], "\(shown): nothing half-written remains")
     }
+  }
+
+  // Evidence: P-021
+  @Test(arguments: [
+    "status", "model", "rpc.discover", "index/status", "index/verify", "observe/flush",
+    "history", "search", "unobserve",
+  ])
+  func `a param that a method has not is -32602, even where it has none`(method: String) throws {
+    let scene = try Scene()
+    let peer = Peer(try Child(["serve", try scene.store()]))
+    let error = try peer.answer(try peer.request(method, ["nonsense": 1]))["error"]
+    #expect(error?["code"] == -32602)
+    #expect(error?["message"]?.string?.contains("nonsense") == true, "\(error?.text ?? "")")
   }
 
   @Test func `bytes that are not UTF-8 are -32700`() throws {

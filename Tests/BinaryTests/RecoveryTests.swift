@@ -1,5 +1,3 @@
-import Foundation
-import Glibc
 import Testing
 
 @Suite struct `A process killed at any moment` {
@@ -63,21 +61,8 @@ import Testing
   }
 }
 
-/// Whether the program `sqlite3` is installed; without it there is no foreign writer to test.
-private let hasForeignWriter = ["/usr/bin", "/bin", "/usr/local/bin"].contains {
-  FileManager.default.isExecutableFile(atPath: $0 + "/sqlite3")
-}
-
-@Suite(.enabled(if: hasForeignWriter, "The program sqlite3 is not installed"))
+@Suite(.enabled(if: ForeignClient.isInstalled, "The program sqlite3 is not installed"))
 struct `A foreign SQLite client` {
-  private func sql(_ store: String, _ text: String) throws {
-    let child = try Child([store + "/store.sqlite", text], program: "sqlite3", input: .nothing)
-    let output = try child.stream.rest()
-    guard try child.exitCode() == 0 else {
-      throw Failure("sqlite3: \(output) \(try child.errorText())")
-    }
-  }
-
   private func check(_ store: String, _ peer: Peer) throws {
     let fetch: JSON = ["entity": "Task", "sort": ["-priority"]]
     let observed = try peer.call("observe", ["fetch": fetch])
@@ -89,7 +74,7 @@ struct `A foreign SQLite client` {
       ("UPDATE Task SET title='changed' WHERE title='foreign'", "changed", 2),
       ("DELETE FROM Task WHERE title='other'", "changed", 1),
     ] {
-      try sql(store, text)
+      try ForeignClient.write(store, text)
       let changes = try peer.changes()
       #expect(changes["from"] == position, "\(text)")
       #expect(changes["authors"] == ["external"], "\(text)")
@@ -126,7 +111,10 @@ struct `A foreign SQLite client` {
   @Test func `is found by the next process when nobody served`() throws {
     let scene = try Scene()
     let store = try scene.store()
-    try sql(store, "INSERT INTO Task(title, priority, completed, myDay) VALUES('alone',1,0,0)")
+    try ForeignClient.write(
+      store,
+      "INSERT INTO Task(title, priority, completed, myDay) VALUES('alone',1,0,0)"
+    )
     let peer = Peer(try Child(["serve", store]))
     let fetched = try peer.call("fetch", ["entity": "Task"])
     #expect(fetched["objects"]?[0]?["values"]?["title"] == "alone")

@@ -41,6 +41,22 @@ import Testing
     }
   }
 
+  @Test func `its bytes are the same in pieces`() {
+    var writer = JSONWriter(reserving: 8, pieceBytes: 4)
+    for number in 0..<50 {
+      writer.integer(Int64(number))
+      writer.cutIfLong()
+    }
+    let text = (0..<50).map { "\($0)" }.joined()
+    var message = MessageBytes(Array("[".utf8))
+    #expect(!message.isEmpty && MessageBytes([]).isEmpty)
+    message.append(MessageBytes(writer))
+    message.append(Array("]".utf8))
+    #expect(String(decoding: message.pieces.joined(), as: UTF8.self) == "[\(text)]")
+    #expect(message.count == text.utf8.count + 2)
+    #expect(message.pieces.count > 3)
+  }
+
   @Test func `a method and the version are required`() throws {
     try check(#"{"jsonrpc":"2.0","id":1}"#, nil)
     try check(#"{"jsonrpc":"2.0"}"#, nil)

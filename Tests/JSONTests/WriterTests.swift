@@ -107,6 +107,23 @@ import Testing
     #expect(String(decoding: writer.bytes, as: UTF8.self) == tree.text)
   }
 
+  @Test(arguments: [1, 7, 64, 100_000])
+  func `pieces join to what one array would have been`(pieceBytes: Int) {
+    var whole = JSONWriter()
+    var cut = JSONWriter(reserving: 16, pieceBytes: pieceBytes)
+    for number in 0..<500 {
+      let value: JSONValue = ["id": .integer(Int64(number)), "title": .string("é\(number)\n")]
+      whole.value(value)
+      whole.cutIfLong()
+      cut.value(value)
+      cut.cutIfLong()
+      #expect(cut.count == whole.count)
+    }
+    #expect(Array(cut.pieces.joined()) == whole.bytes)
+    #expect(whole.pieces == [whole.bytes], "one that has no limit is never cut")
+    #expect((cut.pieces.count > 1) == (pieceBytes < whole.count))
+  }
+
   @Test func `what JSON has no form for becomes null`() {
     for number in [Double.nan, .infinity, -.infinity, .signalingNaN] {
       var writer = JSONWriter()

@@ -44,6 +44,14 @@ import Testing
     check(.int32, [], nil)
   }
 
+  @Test func `-0 is the integer 0`() {
+    for type in [.int16, .int32, .int64] as [AttributeType] {
+      check(type, .number(-0.0), .integer(0))
+      check(type, .number(0.5), nil)
+    }
+    check(.double, .number(-0.0), .double(-0.0))
+  }
+
   /// A client that asked for `integers: "string"` sends what it is sent.
   @Test func `int64 is read from its decimal string`() {
     check(.int64, "9223372036854775807", .integer(.max))
@@ -109,6 +117,12 @@ import Testing
     ] {
       check(.uri, .string(text), nil)
     }
+  }
+
+  // Evidence: P-014
+  @Test func `of duplicate names in JSON the last counts, in the place of the first`() throws {
+    let text = #"{"a":1,"b":[{"c":1,"c":{"d":1,"d":2}}],"a":3}"#
+    check(.json, try JSONParser.parse(text), .json(#"{"a":3,"b":[{"c":{"d":2}}]}"#))
   }
 
   @Test func `any JSON is a value of a json attribute`() {

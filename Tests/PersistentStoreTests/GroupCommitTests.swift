@@ -150,6 +150,17 @@ import Testing
     #expect(try again.ids(#"{"entity":"Task"}"#) == ["Task/p1"])
   }
 
+  // Evidence: P-060
+  @Test func `is known though it changed nothing`() async throws {
+    try await store.save(#"{"insert":[{"id":"Task/t1","values":{"title":"a"}}]}"#)
+    let save = #"{"update":[{"id":"Task/p1","values":{"title":"a"}}],"transaction":"\#(name)"}"#
+    let first = try await store.outcome(save)
+    try await store.save(#"{"update":[{"id":"Task/p1","values":{"title":"b"}}]}"#)
+    let second = try await store.outcome(save)
+    #expect(second.body == first.body && second.token == first.token)
+    #expect(try store.world("Task title") == ["Task/p1 v2 title=b"])
+  }
+
   @Test func `may be tried again when it failed`() async throws {
     let save = #"{"update":[{"id":"Task/p1","values":{"title":"a"}}],"transaction":"\#(name)"}"#
     #expect(try await store.refusal(save)?.code == "objectNotFound")

@@ -163,6 +163,41 @@ import Testing
     #expect(answer["ids"] == ["Task/t1": "Task/p2"])
   }
 
+  // Evidence: P-110
+  @Test func `sets of columns may have names that are put together the same`() async throws {
+    let store = try TestStore(
+      """
+      {"name":"Sets","version":"1","entities":[{"name":"Item","attributes":[
+        {"name":"a","type":"int64"},{"name":"b","type":"int64"},{"name":"a_b","type":"int64"}],
+        "unique":[["a_b"],["a","b"]],"indexes":[["b","a"]]},
+       {"name":"Item_a","attributes":[{"name":"b","type":"int64"}],"indexes":[["b"]]}]}
+      """,
+      in: folder
+    )
+    func insert(_ a: Int, _ b: Int, _ both: Int) -> String {
+      #"{"insert":[{"entity":"Item","values":{"a":\#(a),"b":\#(b),"a_b":\#(both)}}]}"#
+    }
+    try await store.save(insert(1, 1, 1))
+    for (save, properties) in [(insert(1, 1, 2), ["a", "b"]), (insert(1, 2, 1), ["a_b"])] {
+      let refusal = try await store.refusal(save)
+      #expect(refusal?.code == "uniquenessViolation")
+      #expect(refusal?.data["properties"]?.array?.compactMap(\.string) == properties)
+    }
+    try await store.save(insert(1, 2, 3))
+  }
+
+  @Test func `an entity may have 400 columns`() async throws {
+    let attributes = (0..<400).map { #"{"name":"a\#($0)","type":"int64","optional":true}"# }
+    let model = """
+      {"name":"Wide","version":"1","entities":[{"name":"Item","attributes":[
+        \(attributes.joined(separator: ","))]}]}
+      """
+    let store = try TestStore(model, in: folder)
+    try await store.save(#"{"insert":[{"id":"Item/t1","values":{"a0":1,"a399":2}}]}"#)
+    try await store.save(#"{"update":[{"id":"Item/p1","values":{"a399":3}}]}"#)
+    #expect(try store.world("Item a0 a399") == ["Item/p1 v2 a0=1 a399=3"])
+  }
+
   @Test func `two stores have different identifiers`() throws {
     let first = try TestStore(TestModels.todo)
     let second = try TestStore(TestModels.todo)

@@ -52,6 +52,12 @@ import Testing
     try await check("string", long)
   }
 
+  @Test func `a negative zero is an integer, and duplicate names of JSON are one`() async throws {
+    try await check("int64", "-0", "0")
+    try await check("int16", "-0", "0")
+    try await check("json", #"{"a":1,"b":2,"a":3}"#, #"{"a":3,"b":2}"#)
+  }
+
   @Test func `integers, to their last digit`() async throws {
     for (attribute, texts) in [
       ("int16", ["0", "-1", "32767", "-32768"]),
@@ -379,8 +385,13 @@ import Testing
     #expect(cities == ["City/i7", "City/i8"])
   }
 
-  @Test func `a default is for an attribute`() async throws {
-    let fetch = #"{"entity":"City","select":{"c":{"path":"country","default":"x"}}}"#
-    #expect(try store.refusal(ofFetch: fetch)?.code == "invalidRequest")
+  // Evidence: P-056
+  @Test(arguments: [
+    ("City", "country", #""x""#), ("Country", "cities", "[]"), ("Country", "cities.@count", "0"),
+  ])
+  func `a default is for an attribute`(entity: String, path: String, fallback: String) throws {
+    let select = #"{"c":{"path":"\#(path)","default":\#(fallback)}}"#
+    let refusal = try store.refusal(ofFetch: #"{"entity":"\#(entity)","select":\#(select)}"#)
+    #expect(refusal?.code == "invalidRequest")
   }
 }

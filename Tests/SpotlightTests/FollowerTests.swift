@@ -93,6 +93,53 @@ import Testing
     #expect(second.index.status.documents == 5)
   }
 
+  /// The words of a dead document stay in the index under its number.
+  @Test func `opened again, it gives no document the number of one that is gone`() async throws {
+    let first = try TestIndex()
+    commit(first, 1, "milk")
+    commit(first, 2, "bread")
+    #expect(await first.catchUp())
+    commit(first, 2, nil)
+    #expect(await first.catchUp())
+    first.index.stop()
+    let second = try TestIndex(first.library, in: first.folder)
+    commit(second, 3, "eggs")
+    #expect(await second.catchUp())
+    #expect(try second.found("eggs") == [3])
+    #expect(try second.found("bread") == [])
+    #expect(try second.found("milk") == [1])
+    #expect(second.library.state.withLock { $0.wholeReadings } == 1)
+  }
+
+  @Test func `made anew by another process, it is read anew at the same position`() async throws {
+    let index = try TestIndex()
+    for (number, title) in [(1, "milk"), (2, "bread"), (3, "eggs")] as [(Int64, String)] {
+      commit(index, number, title)
+    }
+    #expect(await index.catchUp())
+    #expect(try index.found("milk") == [1])
+    let library = index.library
+    let other = SearchIndex(
+      path: index.folder.path + "/index.sqlite",
+      model: try ModelDocument.parse(Array(TestIndex.model.utf8).span),
+      makeSource: { BackwardsReader(library) }
+    )
+    other.follow()
+    let reached = await withCheckedContinuation { continuation in
+      _ = other.whenReached(library.newest) { continuation.resume(returning: $0) }
+    }
+    #expect(reached)
+    #expect(library.state.withLock { $0.wholeReadings } == 2)
+    other.stop()
+    #expect(try index.found("milk") == [1])
+    #expect(try index.found("eggs") == [3])
+    commit(index, 1, "oats")
+    #expect(await index.catchUp())
+    #expect(try index.found("milk") == [])
+    #expect(try index.found("eggs") == [3])
+    #expect(try index.found("oats") == [1])
+  }
+
   @Test func `another model makes it anew`() async throws {
     let first = try TestIndex()
     commit(first, 1, "milk")
@@ -314,6 +361,19 @@ import Testing
     try await store.seal()
     #expect(try await found("milk") == [])
     #expect(try await found("bread") == ["Note/p1"])
+    index.stop()
+  }
+
+  @Test func `a row that takes another's number is found in its place`() async throws {
+    try await store.save(
+      #"{"insert":[{"id":"Note/t1","values":{"title":"milk"}},{"id":"Note/t2","values":{"title":"bread"}}]}"#
+    )
+    #expect(try await found("milk OR bread") == ["Note/p1", "Note/p2"])
+    try store.foreign("UPDATE OR REPLACE Note SET _id = 1 WHERE _id = 2")
+    try await store.seal()
+    #expect(try await found("milk") == [])
+    #expect(try await found("bread") == ["Note/p1"])
+    #expect(index.status.documents == 1)
     index.stop()
   }
 }

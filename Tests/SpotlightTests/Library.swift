@@ -94,6 +94,28 @@ final class LibraryReader: DocumentSource {
   }
 }
 
+/// One that starts over when it is first asked, and reads everything backwards.
+final class BackwardsReader: DocumentSource {
+  private let reader: LibraryReader
+  private var hasStarted = false
+
+  init(_ library: Library) {
+    reader = LibraryReader(library)
+  }
+
+  func batch(after token: StoreToken) throws -> IndexBatch? {
+    defer { hasStarted = true }
+    return hasStarted ? try reader.batch(after: token) : nil
+  }
+
+  func everything(_ take: ([IndexedDocument]) throws -> Void) throws -> StoreToken {
+    var documents: [IndexedDocument] = []
+    let token = try reader.everything { documents += $0 }
+    try take(documents.reversed())
+    return token
+  }
+}
+
 /// An index of a library, in a folder of its own.
 final class TestIndex {
   /// Notes with a body and a title, and cards with a name; titles count twice.

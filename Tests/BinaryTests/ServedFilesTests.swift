@@ -1,0 +1,108 @@
+import Foundation
+import Glibc
+import Testing
+
+@Suite struct `Files of a store while it is served and after` {
+  private let scene: Scene
+  private let store: String
+
+  init() throws {
+    scene = try Scene()
+    store = try scene.store()
+  }
+
+  private func remove(_ name: String) throws {
+    for suffix in ["", "-wal", "-shm"] {
+      let path = store + "/" + name + suffix
+      guard FileManager.default.fileExists(atPath: path) else { continue }
+      try FileManager.default.removeItem(atPath: path)
+    }
+  }
+
+  // Evidence: P-066
+  @Test(arguments: [false, true])
+  func `one that was removed, or put in its place, takes no saves`(isReplaced: Bool) throws {
+    let peer = Peer(try Child(["serve", store]))
+    try peer.call("save", ["insert": [task("kept")]])
+    let copy = scene.path("copy.sqlite")
+    try FileManager.default.copyItem(atPath: store + "/store.sqlite", toPath: copy)
+    try remove("store.sqlite")
+    if isReplaced {
+      try FileManager.default.moveItem(atPath: copy, toPath: store + "/store.sqlite")
+    }
+    for _ in 0..<3 {
+      let error = try peer.answer(try peer.request("save", ["insert": [task("lost")]]))["error"]
+      #expect(error?["code"] == 1403)
+      #expect(error?["data"]?["code"] == "storeCorrupt")
+      try peer.call("status")
+    }
+    #expect(try peer.errorCode("delete", ["ids": ["Task/p1"]]) == 1403)
+  }
+
+  // Evidence: P-095
+  @Test func `an index that was removed is made anew, and found in`() throws {
+    let peer = Peer(try Child(["serve", store]))
+    var saved = try peer.call("save", ["insert": [task("milk one")]])
+    let query: [String: JSON] = ["query": "milk"]
+    for round in 2...3 {
+      let before = try peer.call(
+        "search",
+        .object(query.merging(["at": saved["token"] ?? .null]) { $1 })
+      )
+      #expect(before["total"]?.integer == round - 1)
+      try remove("index.sqlite")
+      saved = try peer.call("save", ["insert": [task("milk \(round)")]])
+      let after = try peer.call(
+        "search",
+        .object(query.merging(["at": saved["token"] ?? .null]) { $1 })
+      )
+      #expect(after["total"]?.integer == round)
+      #expect(scene.exists("Test.cordial/index.sqlite"))
+      let verified = try peer.call("index/verify")
+      #expect(verified["differences"] == [])
+      #expect(verified["checked"]?.integer == round)
+    }
+  }
+
+  // Evidence: P-004
+  @Test func `after an end in order everything is in the store's own file`() throws {
+    let outcome = try scene.run(
+      ["serve", store],
+      input: line(1, "save", ["insert": [task("milk")]])
+    )
+    #expect(outcome.code == 0)
+    let log = store + "/store.sqlite-wal"
+    if FileManager.default.fileExists(atPath: log) {
+      #expect(try FileManager.default.attributesOfItem(atPath: log)[.size] as? Int == 0)
+    }
+    try remove("index.sqlite")
+    unsafe chmod(store, 0o555)
+    defer { unsafe chmod(store, 0o755) }
+    // For root the folder can be written all the same; the answer is one and the same.
+    let peer = Peer(try Child(["serve", store, "--read-only"]))
+    let objects = try peer.call("fetch", ["entity": "Task"])["objects"]
+    #expect(objects?[0]?["values"]?["title"] == "milk")
+    #expect(try peer.call("index/verify")["checked"] == 1)
+    #expect(try peer.errorCode("save", ["insert": [task("more")]]) == 1404)
+  }
+
+  @Test func `a store that could not be made is not in the way of the next`() throws {
+    let folder = scene.path("New.cordial")
+    // A limit on files' length stands for a full disk.
+    let child = try Child(
+      [
+        "-c", "trap '' XFSZ; ulimit -f 100; exec \"$0\" init \"$1\" --model \"$2\"", Child.binary,
+        folder, Scene.todo,
+      ],
+      program: "sh",
+      input: .nothing
+    )
+    #expect(try child.exitCode() == 1)
+    let said = try child.errorText()
+    #expect(said.hasPrefix("cordial: "))
+    #expect(!scene.exists("New.cordial/store.sqlite"), "\(said)")
+    let again = try scene.run(["init", folder, "--model", Scene.todo])
+    #expect(again.code == 0, "\(again.errors)")
+    #expect(try scene.run(["fetch", folder, "Task"]).code == 0)
+  }
+}

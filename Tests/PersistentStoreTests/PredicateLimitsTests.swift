@@ -1,0 +1,99 @@
+import JSON
+import TestStores
+import Testing
+
+@Suite struct `How deep and wide a predicate may be` {
+  private let store: TestStore
+
+  init() async throws {
+    store = try TestStore(TestModels.todo)
+    try await store.save(
+      """
+      {"insert":[{"id":"Task/t1","values":{"title":"Milk","priority":1}},
+        {"id":"Task/t2","values":{"title":"Bread","priority":2}},{"id":"Task/t3"}]}
+      """
+    )
+  }
+
+  private func fetch(_ predicate: String) -> String {
+    #"{"entity":"Task","predicate":\#(JSONValue.string(predicate).text)}"#
+  }
+
+  /// AND and OR in turn, so many of them one within the other, with terms that decide nothing.
+  private func alternating(_ levels: Int, width: Int = 1) -> String {
+    (0..<levels).reduce("priority == 1") { inner, level in
+      let (word, term) = level % 2 == 0 ? (" AND ", "priority != 77") : (" OR ", "priority == 77")
+      return (["(\(inner))"] + [String](repeating: term, count: width)).joined(separator: word)
+    }
+  }
+
+  @Test(arguments: [1, 2, 89, 90])
+  func `many a NOT`(count: Int) throws {
+    let nots = String(repeating: "NOT ", count: count)
+    let (even, odd) = (["Task/p1"], ["Task/p2", "Task/p3"])
+    #expect(try store.ids(fetch(nots + "priority == 1")) == (count % 2 == 0 ? even : odd))
+  }
+
+  // Evidence: P-052
+  @Test func `AND and OR alternate 20 levels deep, and no deeper`() throws {
+    for levels in [1, 2, 19, 20] {
+      #expect(try store.ids(fetch(alternating(levels))) == ["Task/p1"], "\(levels)")
+    }
+    for levels in [21, 22, 60] {
+      let refusal = try store.refusal(ofFetch: fetch(alternating(levels)))
+      #expect(refusal?.code == "limitExceeded", "\(levels)")
+      #expect(refusal?.data["limit"] == "predicateLevels")
+      #expect(refusal?.data["max"] == 20)
+    }
+  }
+
+  @Test func `AND within OR is none where a NOT between makes them the same`() throws {
+    let nested = (1..<40).reduce("priority == 1 AND priority != 77") { inner, level in
+      level % 2 == 0 ? "NOT (\(inner)) AND priority != 77" : "NOT (\(inner)) OR priority == 77"
+    }
+    #expect(try store.ids(fetch(nested)) == ["Task/p2", "Task/p3"])
+  }
+
+  @Test func `deep and wide at once`() throws {
+    #expect(try store.ids(fetch(alternating(19, width: 12))) == ["Task/p1"])
+    let negated = try store.ids(fetch("NOT (\(alternating(19, width: 12)))"))
+    #expect(negated == ["Task/p2", "Task/p3"])
+  }
+
+  @Test func `the same word within itself is one level`() throws {
+    let ors = (10..<90).reduce("priority == 1") { "priority == 77 OR (\($0) OR priority == \($1))" }
+    #expect(try store.ids(fetch(ors)) == ["Task/p1"])
+  }
+}
+
+@Suite struct `Numbers compare as a person writes them` {
+  private let store: TestStore
+
+  init() async throws {
+    store = try TestStore(TestModels.everything)
+    try await store.save(
+      """
+      {"insert":[{"id":"Item/t1","values":{"decimal":"99.5","float":0.1}},
+        {"id":"Item/t2","values":{"decimal":"7","float":0.5}},
+        {"id":"Item/t3","values":{"decimal":"0.1","float":16777216}},{"id":"Item/t4"}]}
+      """
+    )
+  }
+
+  @Test(
+    arguments: [
+      ("decimal == 99.5", [1]), ("decimal == 0.1", [3]), ("0.1 == decimal", [3]),
+      ("decimal == 7", [2]), ("decimal == 7.0", [2]), ("decimal > 7", [1]),
+      ("decimal >= 7.0", [1, 2]),
+      ("decimal < 99.5", [2, 3]), ("decimal != 99.5", [2, 3, 4]), ("decimal IN {0.1, 7}", [2, 3]),
+      ("decimal BETWEEN {0.1, 7.5}", [2, 3]), ("decimal == '99.50'", [1]),
+      ("float == 0.1", [1]), ("float IN {0.1, 0.5}", [1, 2]), ("float <= 0.1", [1]),
+      ("float > 0.1", [2, 3]), ("float == 16777216", [3]), ("float != 0.1", [2, 3, 4]),
+    ] as [(String, [Int])]
+  )
+  func `decimals and floats with plain numbers`(predicate: String, found: [Int]) throws {
+    let text = JSONValue.string(predicate).text
+    let ids = try store.ids(#"{"entity":"Item","predicate":\#(text)}"#)
+    #expect(ids == found.map { "Item/p\($0)" }, "\(predicate)")
+  }
+}
