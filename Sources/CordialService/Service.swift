@@ -306,7 +306,7 @@ package actor Service {
     session.isStarting = true
     defer { session.isStarting = false }
     // A peer that does not read what it asked for waits with the rest of it.
-    while session.sink.isWritable, let request = session.queue.next() {
+    while session.sink.isWritable, !waitsForNews(session), let request = session.queue.next() {
       do {
         guard let handler = Self.handlers[ObjectIdentifier(request.method)] else {
           throw RPCError(.methodNotFound, "There is no method \(request.method.name)")
@@ -336,9 +336,10 @@ package actor Service {
     case .failure(let error):
       answer(MessageWriter.error(request.id, error), at: request.place, session)
     }
+    // What had to wait for this answer, as the news of its own save, may go out now.
+    if session.observed.owedSince != nil { pump(session) }
     startRequests(session)
     if session.isHeld { hold(session) }
-    // What had to wait for this answer, as the news of its own save, may go out now.
     pump(session)
     closeIfDone(session)
   }

@@ -96,6 +96,22 @@ package struct HistoryChange: Sendable {
   package var unlinked: [String: [ObjectKey]] = [:]
 }
 
+extension HistoryChange {
+  /// Notes a pair that came or went, or forgets that it did the other before.
+  fileprivate mutating func note(
+    _ other: ObjectKey,
+    _ way: WritableKeyPath<HistoryChange, [String: [ObjectKey]]>,
+    _ property: String
+  ) {
+    let opposite = way == \.linked ? \HistoryChange.unlinked : \.linked
+    if let place = self[keyPath: opposite][property]?.firstIndex(of: other) {
+      self[keyPath: opposite][property]?.remove(at: place)
+    } else {
+      self[keyPath: way][property, default: []].append(other)
+    }
+  }
+}
+
 /// Takes the rows of one commit together, object by object.
 struct HistoryChanges {
   let model: Model
@@ -110,7 +126,18 @@ struct HistoryChanges {
 
   /// One for each object that is not as it was, in order of its first change.
   var list: [HistoryChange] {
-    passed.isEmpty ? all : all.filter { !passed.contains($0.key) }
+    all.compactMap { change in
+      guard !passed.contains(change.key) else { return nil }
+      var change = change
+      let paired = Set(change.linked.keys).union(change.unlinked.keys)
+      change.linked = change.linked.filter { !$0.value.isEmpty }
+      change.unlinked = change.unlinked.filter { !$0.value.isEmpty }
+      // A pair that came and went again changed nothing.
+      let left = Set(change.linked.keys).union(change.unlinked.keys)
+      change.properties.subtract(paired.subtracting(left))
+      let isEmpty = change.kind == .update && change.properties.isEmpty && !paired.isEmpty
+      return isEmpty ? nil : change
+    }
   }
 
   mutating func add(_ row: HistoryRow) {
@@ -165,11 +192,7 @@ struct HistoryChanges {
       }
       guard let place = places[key] else { continue }
       if all[place].kind == .update { all[place].properties.insert(property) }
-      if row.kind == .link {
-        all[place].linked[property, default: []].append(other)
-      } else {
-        all[place].unlinked[property, default: []].append(other)
-      }
+      all[place].note(other, row.kind == .link ? \.linked : \.unlinked, property)
     }
   }
 

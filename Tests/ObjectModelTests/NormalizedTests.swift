@@ -15,7 +15,7 @@ import Testing
     case .and(let terms): return terms.allSatisfy { holds($0, facts) }
     case .or(let terms): return terms.contains { holds($0, facts) }
     case .comparison(let comparison):
-      guard case .keyPath(let path) = comparison.left.form else { return false }
+      guard case .keyPath(let path, _) = comparison.left.form else { return false }
       return facts[path[0]] ?? false
     }
   }

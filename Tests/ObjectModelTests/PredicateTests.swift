@@ -159,7 +159,6 @@ import Testing
     refuses("a == == 1", at: 5)
     refuses("a == 1 AND OR b == 1", at: 11)
     refuses("a. == 1", at: 3)
-    refuses("a.1 == 1", at: 2)
     refuses(".a == 1", at: 0)
     refuses("TRUEPREDICATE == 1", at: 14)
   }

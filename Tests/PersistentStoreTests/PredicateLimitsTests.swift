@@ -1,4 +1,5 @@
 import JSON
+import TestSeeds
 import TestStores
 import Testing
 
@@ -58,6 +59,46 @@ import Testing
     #expect(try store.ids(fetch(alternating(19, width: 12))) == ["Task/p1"])
     let negated = try store.ids(fetch("NOT (\(alternating(19, width: 12)))"))
     #expect(negated == ["Task/p2", "Task/p3"])
+  }
+
+  /// Wherever what is deep stands among its neighbours.
+  @Test func `deep and wide with the inner condition last`() throws {
+    for (levels, width) in [(19, 2), (15, 4), (10, 8), (19, 50), (20, 45)] {
+      let predicate = (0..<levels).reduce("priority == 1") { inner, level in
+        let (word, term) = level % 2 == 0 ? (" AND ", "priority != 77") : (" OR ", "priority == 77")
+        return ([String](repeating: term, count: width) + ["(\(inner))"]).joined(separator: word)
+      }
+      #expect(try store.ids(fetch(predicate)) == ["Task/p1"], "\(levels), \(width)")
+    }
+  }
+
+  /// SQLite's parser is never asked for more than it can.
+  @Test(arguments: Seeds.first(20))
+  func `a condition of any shape is answered or over a limit`(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    func condition(_ levels: Int) -> String {
+      guard levels > 0 else {
+        return random.pick(["priority == 1", "title LIKE 'x*'", "done == NO"])
+      }
+      let inner = condition(levels - 1)
+      let small = random.oneIn(2) ? "priority != 7" : "ANY labels.name == 'x' OR priority > 2"
+      switch random.below(6) {
+      case 0: return "NOT (\(inner))"
+      case 1: return "SUBQUERY(blocks, $b, \(small)).@count >= 0 AND (\(inner))"
+      case 2: return "(\(small)) AND (\(inner))"
+      case 3: return "(\(inner)) OR (\(small))"
+      case 4: return "SUBQUERY(labels, $l\(levels), \(inner)).@count > 0"
+      default: return "(priority + (\(levels) - (priority * 2)) > 1) OR (\(inner))"
+      }
+    }
+    for _ in 0..<10 {
+      let predicate = condition(5 + random.below(30))
+      let code = try store.refusal(ofFetch: fetch(predicate))?.code
+      #expect(
+        code == nil || code == "limitExceeded" || code == "predicateInvalid",
+        "\(predicate); \(Seeds.repeating(seed))"
+      )
+    }
   }
 
   @Test func `the same word within itself is one level`() throws {

@@ -14,6 +14,7 @@ extension Service {
       try $0.initialize(try InitializeCall.read($2.params), $1, $2)
     },
     ObjectIdentifier(ShutdownCall.method): { service, _, request in
+      _ = try ShutdownCall.read(request.params)
       service.finish(request, result: nil)
     },
     ObjectIdentifier(FetchCall.method): { try $0.fetch(try FetchCall.read($2.params), $2) },

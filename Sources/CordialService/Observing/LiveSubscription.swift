@@ -20,6 +20,8 @@ struct ObservedState {
   var isUpdating = false
   var afterUpdate: [@Sendable (isolated Service) -> Void] = []
   var nextNumber = 1
+  /// Since when news have been put aside for saves of the connection's own; nil when none are.
+  var owedSince: Int64?
   /// Whether a pause for gathering changes is running.
   var isGathering = false
 

@@ -66,7 +66,21 @@ extension Service {
   /// Whether a connection may hear of everything up to a commit: its own saves are heard after
   /// their answers, and each answer has the connection pumped again.
   private func mayTell(_ session: Session, through commit: Int64) -> Bool {
-    !session.queue.isWriting || commit <= answeredCommit
+    guard session.queue.isWriting, commit > answeredCommit else {
+      session.observed.owedSince = nil
+      return true
+    }
+    if session.observed.owedSince == nil { session.observed.owedSince = facts.clock() }
+    return false
+  }
+
+  /// How long a connection that saves without pause may wait for its news, in microseconds.
+  private static let owedMax: Int64 = 50_000
+
+  /// Whether a connection's next saves wait until it was told what it is owed.
+  func waitsForNews(_ session: Session) -> Bool {
+    guard let since = session.observed.owedSince else { return false }
+    return session.queue.isWriting && facts.clock() - since > Self.owedMax
   }
 
   /// Makes an update at once when look-ups by key are all that it takes.

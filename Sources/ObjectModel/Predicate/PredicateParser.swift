@@ -224,7 +224,8 @@ package struct PredicateParser {
   }
 
   private static let operators =
-    "a comparison: ==, !=, <, <=, >, >=, IN, BETWEEN, CONTAINS, BEGINSWITH, ENDSWITH, LIKE or MATCHES"
+    "a comparison: ==, !=, <, <=, >, >=, IN, BETWEEN, CONTAINS, BEGINSWITH, ENDSWITH, LIKE or "
+    + "MATCHES"
 
   /// The operator of a comparison; nil when there is none.
   private mutating func comparisonOperator() throws(PredicateError)

@@ -61,7 +61,7 @@ extension FetchCompiler {
       return try arithmetic(operation, left, right)
     case .negative(let inner):
       let (fragment, side) = try number(inner)
-      return (SQLFragment("(-\(fragment.sql))", fragment.values), side)
+      return (SQLFragment("(-\(fragment.sql))", fragment.values, depth: fragment.depth + 2), side)
     case .function(let function, let argument): return try call(function, argument)
     }
   }
@@ -216,8 +216,9 @@ extension FetchCompiler {
     let (from, condition) = members(relationship, of: owner, as: made.alias)
     return (
       SQLFragment(
-        "(SELECT count(*) FROM \(from)\(joins) WHERE \(condition) AND (\(made.condition.sql)))",
-        made.condition.values
+        "(SELECT count(*) FROM \(from)\(joins) WHERE (\(made.condition.sql)) AND \(condition))",
+        made.condition.values,
+        depth: made.condition.depth + 10
       ),
       .value(.int64, name: nil)
     )
@@ -263,21 +264,25 @@ extension FetchCompiler {
     let (a, first) = try operand(left)
     let (b, second) = try operand(right)
     let values = a.values + b.values
+    let depth = max(a.depth + 3, b.depth + 6)
+    guard depth <= Self.stackMax else {
+      throw Self.tooMany("predicateDepth", Self.stackMax, "entries on the stack of SQLite's parser")
+    }
     switch (first.type, second.type, operation) {
     case (.date?, .date?, .subtract):
-      return (SQLFragment("((\(a.sql) - \(b.sql)) / 1000.0)", values), .value(.double, name: nil))
+      let sql = "((\(a.sql) - \(b.sql)) / 1000.0)"
+      return (SQLFragment(sql, values, depth: depth), .value(.double, name: nil))
     case (.date?, let other?, .add) where other.isNumber,
       (.date?, let other?, .subtract) where other.isNumber:
       let sql = "(\(a.sql) \(operation.rawValue) CAST(\(b.sql) * 1000 AS INTEGER))"
-      return (SQLFragment(sql, values), .value(.date, name: nil))
+      return (SQLFragment(sql, values, depth: depth), .value(.date, name: nil))
     case (let one?, let other?, .power) where one.isNumber && other.isNumber:
-      return (
-        SQLFragment("cordial_power(\(a.sql), \(b.sql))", values), .value(.double, name: nil)
-      )
+      let sql = "cordial_power(\(a.sql), \(b.sql))"
+      return (SQLFragment(sql, values, depth: depth), .value(.double, name: nil))
     case (let one?, let other?, _) where one.isNumber && other.isNumber:
       let isInteger = one.isInteger && other.isInteger
       return (
-        SQLFragment("(\(a.sql) \(operation.rawValue) \(b.sql))", values),
+        SQLFragment("(\(a.sql) \(operation.rawValue) \(b.sql))", values, depth: depth),
         .value(isInteger ? .int64 : .double, name: nil)
       )
     case (let one, _, _) where one?.isNumber != true && one != .date:
@@ -294,7 +299,8 @@ extension FetchCompiler {
       let (fragment, side) = try number(argument)
       // SQLite's abs fails for the smallest integer.
       let sql = "(CASE WHEN \(fragment.sql) < 0 THEN -\(fragment.sql) ELSE \(fragment.sql) END)"
-      return (SQLFragment(sql, fragment.values + fragment.values + fragment.values), side)
+      let values = fragment.values + fragment.values + fragment.values
+      return (SQLFragment(sql, values, depth: fragment.depth + 6), side)
     }
     let (fragment, side) = try value(argument, as: .value(.string, name: nil))
     guard Self.isText(side) else { throw Self.wanted("a string", side, argument.offset) }

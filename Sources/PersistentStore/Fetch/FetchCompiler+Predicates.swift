@@ -24,7 +24,11 @@ extension FetchCompiler {
     case .comparison(let comparison): return try compile(comparison)
     case .not(.comparison(let comparison)):
       let fragment = try compile(comparison)
-      return SQLFragment("NOT ((\(fragment.sql)) IS TRUE)", fragment.values)
+      return SQLFragment(
+        "NOT ((\(fragment.sql)) IS TRUE)",
+        fragment.values,
+        depth: fragment.depth + 3
+      )
     case .not(let inner): return try compile(inner.normalized(negated: true), level: level)
     case .and(let terms): return try combine(terms, " AND ", level + 1)
     case .or(let terms): return try combine(terms, " OR ", level + 1)
@@ -40,27 +44,38 @@ extension FetchCompiler {
       throw Self.tooMany("predicateLevels", Self.levelsMax, "levels of AND within OR")
     }
     let fragments = try terms.map { term throws(StoreError) in
-      let fragment = try compile(term, level: level)
-      return SQLFragment("(\(fragment.sql))", fragment.values)
+      try compile(term, level: level)
     }
-    return Self.balanced(fragments[...], separator)
+    // The parser keeps less on its stack for what stands first.
+    let sorted = fragments.sorted { $0.depth > $1.depth }
+    let joined = Self.chained(Self.chunked(sorted, separator), separator)
+    guard joined.depth <= Self.stackMax else {
+      throw Self.tooMany("predicateDepth", Self.stackMax, "entries on the stack of SQLite's parser")
+    }
+    return joined
   }
 
-  /// Joins conditions as a balanced tree.
-  ///
-  /// SQLite limits how deep an expression is, and a thousand conditions in a row would be a
-  /// thousand deep.
-  private static func balanced(
-    _ fragments: ArraySlice<SQLFragment>,
-    _ separator: String
-  ) -> SQLFragment {
-    guard fragments.count > 2 else { return .joined(Array(fragments), separator: separator) }
-    let middle = fragments.startIndex + fragments.count / 2
-    let first = balanced(fragments[..<middle], separator)
-    let second = balanced(fragments[middle...], separator)
-    return SQLFragment(
-      "(\(first.sql))\(separator)(\(second.sql))",
-      first.values + second.values
+  /// How many entries of the stack of SQLite's parser, which has 100, a condition may take.
+  static let stackMax = 90
+  /// How many conditions stand in one row: each makes the expression one deeper, and SQLite takes
+  /// no more than 1,000.
+  private static let rowMax = 32
+
+  /// The deepest one by itself, the others in rows.
+  private static func chunked(_ fragments: [SQLFragment], _ separator: String) -> [SQLFragment] {
+    guard fragments.count > rowMax, let first = fragments.first else { return fragments }
+    let rest = fragments.dropFirst()
+    return [first]
+      + stride(from: rest.startIndex, to: rest.endIndex, by: rowMax).map {
+        chained(Array(rest[$0..<min($0 + rowMax, rest.endIndex)]), separator)
+      }
+  }
+
+  private static func chained(_ fragments: [SQLFragment], _ separator: String) -> SQLFragment {
+    SQLFragment(
+      fragments.map { "(\($0.sql))" }.joined(separator: separator),
+      fragments.flatMap(\.values),
+      depth: fragments.enumerated().map { $1.depth + ($0 == 0 ? 1 : 3) }.max() ?? 0
     )
   }
 
@@ -148,7 +163,8 @@ extension FetchCompiler {
           )
         )
       }
-      return comparison.modifier == .any ? found : SQLFragment("NOT \(found.sql)", found.values)
+      return comparison.modifier == .any
+        ? found : SQLFragment("NOT \(found.sql)", found.values, depth: found.depth + 1)
     }
   }
 
@@ -171,8 +187,9 @@ extension FetchCompiler {
     let (from, link) = members(relationship, of: owner, as: made.alias)
     let wanted = negated ? "(\(made.condition.sql)) IS NOT TRUE" : "(\(made.condition.sql))"
     return SQLFragment(
-      "EXISTS (SELECT 1 FROM \(from)\(joins) WHERE \(link) AND \(wanted))",
-      made.condition.values
+      "EXISTS (SELECT 1 FROM \(from)\(joins) WHERE \(wanted) AND \(link))",
+      made.condition.values,
+      depth: made.condition.depth + 10
     )
   }
 
@@ -202,7 +219,8 @@ extension FetchCompiler {
       }
     return SQLFragment(
       "\(left.fragment.sql) \(sign) \(right.fragment.sql)",
-      left.fragment.values + right.fragment.values
+      left.fragment.values + right.fragment.values,
+      depth: max(left.fragment.depth, right.fragment.depth + 2)
     )
   }
 

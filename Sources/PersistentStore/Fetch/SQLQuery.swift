@@ -6,16 +6,21 @@ import PersistentHistory
 struct SQLFragment {
   var sql: String
   var values: [AttributeValue]
+  /// How many entries of its stack SQLite's parser needs for it at the most.
+  var depth: Int
 
-  init(_ sql: String, _ values: [AttributeValue] = []) {
+  /// - Parameter depth: That of a comparison of two columns where none is named.
+  init(_ sql: String, _ values: [AttributeValue] = [], depth: Int = 10) {
     self.sql = sql
     self.values = values
+    self.depth = depth
   }
 
   static func joined(_ fragments: [SQLFragment], separator: String) -> SQLFragment {
     SQLFragment(
       fragments.map(\.sql).joined(separator: separator),
-      fragments.flatMap(\.values)
+      fragments.flatMap(\.values),
+      depth: (fragments.map(\.depth).max() ?? 0) + 2
     )
   }
 }

@@ -24,10 +24,20 @@ enum StoreMaker {
       try makeTables(at: path, model, environment)
     } catch {
       // What could not be made is not left behind: it would be taken for somebody else's database.
-      if try !hasTables(path) {
+      if !isSomebodyElses(path) {
         for file in [path, path + "-wal", path + "-shm"] { unsafe unlink(file) }
       }
       throw error
+    }
+  }
+
+  /// Whether another process has made a database meanwhile, where there was none.
+  private static func isSomebodyElses(_ path: String) -> Bool {
+    do {
+      return try hasTables(path)
+    } catch {
+      // What cannot be read is what could not be written to its end.
+      return false
     }
   }
 
