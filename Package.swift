@@ -68,6 +68,8 @@ let package = Package(
       ]
     ),
 
+    .module("XcodeModel", uses: ["JSON"]),
+
     // MARK: Where they join.
 
     .module(
@@ -95,7 +97,7 @@ let package = Package(
       name: "CordialCLI",
       dependencies: [
         "Cordial", "CordialEmbedded", "CordialService", "CordialProtocol", "JSON", "JSONRPC",
-        "ObjectModel", "PersistentStore", "Transport",
+        "ObjectModel", "PersistentStore", "Transport", "XcodeModel",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -116,6 +118,7 @@ let package = Package(
     .tests("JSONTests", uses: ["JSON", "TestSeeds"]),
     .tests("CordialValuesTests", uses: ["CordialValues", "TestSeeds"]),
     .tests("ObjectModelTests", uses: ["ObjectModel", "CordialValues", "JSON", "TestSeeds"]),
+    .tests("XcodeModelTests", uses: ["XcodeModel", "ObjectModel", "JSON", "TestStores"]),
     .tests("SubscriptionsTests", uses: ["Subscriptions", "CordialValues", "TestSeeds"]),
     .tests("JSONRPCTests", uses: ["JSONRPC", "JSON", "TestSeeds"]),
     .target(

@@ -30,7 +30,8 @@ struct CordialProgram: AsyncParsableCommand {
     version: version,
     subcommands: [
       Serve.self, Init.self, Fetch.self, Get.self, Save.self, Delete.self, Search.self,
-      Watch.self, Import.self, Export.self, Call.self, PrintProtocol.self,
+      Watch.self, Import.self, Export.self, Call.self, ModelCommand.self,
+      PrintProtocol.self,
     ]
   )
 

@@ -36,7 +36,7 @@ struct StoreArgument: ParsableArguments {
     }
     let engine = try Engine(
       container: StoreContainer(path: Paths.absolute(store)),
-      model: try model.map { try StoreContainer.readModel(at: $0) },
+      model: try model.map { try ModelFile.read($0) },
       mode: .readWrite,
       version: CordialProgram.version,
       log: Logging.quiet

@@ -22,6 +22,7 @@ enum Walls {
     "Subscriptions": ["CordialValues"],
     "JSONRPC": ["JSON"],
     "CordialProtocol": ["CordialValues", "JSONRPC", "JSON"],
+    "XcodeModel": ["JSON", "Foundation", "FoundationXML"],
     "Transport": ["CPosix", "NIOCore", "NIOPosix", "DequeModule", "Glibc", "Synchronization"],
     "CordialService": [
       "CordialValues", "JSON", "ObjectModel", "PersistentHistory", "PersistentStore", "Spotlight",
@@ -38,7 +39,8 @@ enum Walls {
     ],
     "CordialCLI": [
       "Cordial", "CordialEmbedded", "CordialService", "CordialProtocol", "JSON", "JSONRPC",
-      "ObjectModel", "PersistentStore", "Synchronization", "Transport", "ArgumentParser", "Logging",
+      "ObjectModel", "PersistentStore", "Synchronization", "Transport", "XcodeModel",
+      "ArgumentParser", "Logging",
       "ServiceLifecycle", "UnixSignals",
       "FoundationEssentials",
       "Glibc",

@@ -70,7 +70,7 @@ struct Serve: AsyncParsableCommand {
   func run() async throws {
     let log = Logging.service(logLevel.level)
     let (container, mode, testLock) = try place()
-    let model = try model.map { try StoreContainer.readModel(at: $0) }
+    let model = try model.map { try ModelFile.read($0) }
     var lock: DaemonLock?
     if socket != nil, mode == .readWrite, !testMode {
       try container.prepare()

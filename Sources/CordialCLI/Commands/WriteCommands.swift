@@ -23,7 +23,7 @@ struct Init: AsyncParsableCommand {
     }
     let engine = try Engine(
       container: container,
-      model: try StoreContainer.readModel(at: model),
+      model: try ModelFile.read(model),
       mode: .readWrite,
       version: CordialProgram.version,
       log: Logging.quiet

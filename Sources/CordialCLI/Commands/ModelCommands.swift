@@ -1,0 +1,99 @@
+import ArgumentParser
+import JSON
+import ObjectModel
+import PersistentStore
+import XcodeModel
+
+/// `cordial model`: model files.
+struct ModelCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "model",
+    abstract: "Import, check and draw models.",
+    subcommands: [ImportModel.self, CheckModel.self, GraphModel.self]
+  )
+}
+
+/// `cordial model import`: one of Xcode's as one of ours.
+struct ImportModel: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import",
+    abstract: "Print an Xcode model (.xcdatamodel, .xcdatamodeld) as a Cordial model file.",
+    discussion: "What has no equal is told on standard error."
+  )
+
+  @Argument(help: "The model.")
+  var model: String
+
+  func run() async throws {
+    let found = try ModelFile.convert(model)
+    for note in found.notes { Terminal.note("Note: \(note).\n") }
+    Terminal.line(found.document.prettyText)
+  }
+}
+
+/// `cordial model check`: every fault at once.
+struct CheckModel: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check",
+    abstract: "Tell every fault of a model, each with its path in the file."
+  )
+
+  @Argument(help: "The model's file, or an Xcode model.")
+  var model: String
+
+  func run() async throws {
+    let found = try ModelFile.read(model)
+    let attributes = found.entities.reduce(0) { $0 + $1.attributes.count }
+    let relationships = found.entities.reduce(0) { $0 + $1.relationships.count }
+    Terminal.line(
+      "\(found.name) \(found.version): \(found.entities.count) entities, \(attributes) attributes, "
+        + "\(relationships) relationships, hash \(found.hash)"
+    )
+  }
+}
+
+/// `cordial model graph`: entities and what leads where.
+struct GraphModel: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "graph",
+    abstract: "Print a model as a Graphviz graph: cordial model graph Todo.json | dot -Tsvg"
+  )
+
+  @Argument(help: "The model's file, or an Xcode model.")
+  var model: String
+
+  func run() async throws {
+    let model = try ModelFile.read(model)
+    Terminal.line("digraph \"\(model.name)\" {")
+    Terminal.line("  rankdir=LR; node [shape=record, fontname=\"Helvetica\"];")
+    for entity in model.entities {
+      let attributes = entity.attributes.map {
+        "\($0.name): \($0.type.rawValue)\($0.optional ? "?" : "")\\l"
+      }
+      Terminal.line("  \(entity.name) [label=\"{\(entity.name)|\(attributes.joined())}\"];")
+    }
+    for entity in model.entities {
+      for relationship in entity.relationships where isDrawn(relationship, of: entity, model) {
+        let destination = model.entity(relationship.destination)
+        let ends = relationship.inverse.map { ", taillabel=\"\($0)\"" } ?? ""
+        let both = relationship.inverse == nil ? "" : ", dir=both"
+        Terminal.line(
+          "  \(entity.name) -> \(destination.name) [headlabel=\"\(relationship.name)"
+            + "\(relationship.toMany ? "*" : "")\"\(ends)\(both)];"
+        )
+      }
+    }
+    Terminal.line("}")
+  }
+
+  /// Two ends of a relationship are one line, drawn from the one whose name comes first.
+  private func isDrawn(
+    _ relationship: RelationshipDescription,
+    of entity: EntityDescription,
+    _ model: Model
+  ) -> Bool {
+    guard let inverse = relationship.inverse else { return true }
+    let destination = model.entity(relationship.destination)
+    return (entity.name, relationship.name) <= (destination.name, inverse)
+  }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import FoundationXML
+
+/// An element of a small XML file with everything in it.
+final class XMLElement {
+  let name: String
+  private let attributes: [String: String]
+  fileprivate(set) var children: [XMLElement] = []
+  fileprivate(set) var text = ""
+
+  fileprivate init(name: String, attributes: [String: String]) {
+    self.name = name
+    self.attributes = attributes
+  }
+
+  /// The value of an attribute.
+  subscript(attribute: String) -> String? { attributes[attribute] }
+
+  var attributeNames: [String] { attributes.keys.sorted() }
+
+  /// The children of that name.
+  func all(_ name: String) -> [XMLElement] { children.filter { $0.name == name } }
+
+  /// Reads a file's content.
+  ///
+  /// - Parameters:
+  ///   - data: The content.
+  ///   - path: Its path, for the failure.
+  /// - Returns: The root element.
+  static func parse(_ data: Data, _ path: String) throws(XcodeModel.Failure) -> XMLElement {
+    let builder = XMLTreeBuilder()
+    let parser = XMLParser(data: data)
+    parser.shouldResolveExternalEntities = false
+    parser.delegate = builder
+    guard parser.parse(), parser.parserError == nil, let root = builder.root, builder.isWhole else {
+      throw XcodeModel.Failure(message: "\(path), line \(parser.lineNumber), is no XML")
+    }
+    return root
+  }
+}
+
+/// Builds the tree while a parser reads.
+private final class XMLTreeBuilder: NSObject, XMLParserDelegate {
+  /// How deep elements may stand inside one another.
+  private static let depthMax = 64
+
+  var root: XMLElement?
+  private var open: [XMLElement] = []
+  /// Whether everything that was opened was closed.
+  var isWhole: Bool { open.isEmpty }
+
+  func parser(
+    _ parser: XMLParser,
+    didStartElement elementName: String,
+    namespaceURI: String?,
+    qualifiedName qName: String?,
+    attributes attributeDict: [String: String]
+  ) {
+    let element = XMLElement(name: elementName, attributes: attributeDict)
+    guard open.count < Self.depthMax else { return parser.abortParsing() }
+    open.last?.children.append(element)
+    if root == nil { root = element }
+    open.append(element)
+  }
+
+  func parser(
+    _ parser: XMLParser,
+    didEndElement elementName: String,
+    namespaceURI: String?,
+    qualifiedName qName: String?
+  ) {
+    open.removeLast()
+  }
+
+  func parser(_ parser: XMLParser, foundCharacters string: String) {
+    open.last?.text += string
+  }
+}

@@ -1,0 +1,94 @@
+// XcodeModel: Xcode's Core Data models to model files of ours.
+//
+// Must not know: stores, services, who asks.
+//
+// What always holds:
+// 1. What a model says is in the document, or in the notes: nothing is dropped in silence.
+// 2. The same files give the same document.
+
+import Foundation
+package import JSON
+
+/// A model of Xcode's as a document of ours.
+package struct XcodeModel: Sendable {
+  /// The model as our files have it.
+  package let document: JSONValue
+  /// What of the model has no equal in the document, one sentence each.
+  package let notes: [String]
+
+  /// A model that cannot be read.
+  package struct Failure: Error, Sendable {
+    /// One sentence.
+    package let message: String
+  }
+
+  /// Whether a path is named as Xcode's models are.
+  package static func isModel(_ path: String) -> Bool {
+    let name = trimmed(path)
+    return name.hasSuffix(".xcdatamodel") || name.hasSuffix(".xcdatamodeld")
+  }
+
+  /// Reads a model.
+  ///
+  /// - Parameter path: An `.xcdatamodel`, or an `.xcdatamodeld` whose current version is read: the
+  ///   one that `.xccurrentversion` names, else the last in the natural order of names.
+  /// - Throws: `Failure`.
+  package init(path: String) throws(Failure) {
+    let path = Self.trimmed(path)
+    let version = path.hasSuffix(".xcdatamodeld") ? try Self.currentVersion(path) : path
+    let content = version + "/contents"
+    guard let data = FileManager.default.contents(atPath: content) else {
+      throw Failure(message: "\(content) cannot be read")
+    }
+    let root = try XMLElement.parse(data, content)
+    guard root.name == "model" else {
+      throw Failure(message: "\(content) is no Core Data model: it begins with <\(root.name)>")
+    }
+    var reader = XcodeModelReader(root)
+    document = reader.read(
+      name: Self.name(of: path),
+      version: root["userDefinedModelVersionIdentifier"].flatMap { $0.isEmpty ? nil : $0 }
+        ?? Self.name(of: version)
+    )
+    notes = reader.notes
+  }
+
+  private static func trimmed(_ path: String) -> String {
+    path.hasSuffix("/") ? String(path.dropLast()) : path
+  }
+
+  /// The last name of a path without its extension.
+  private static func name(of path: String) -> String {
+    let name = path.split(separator: "/").last.map(String.init) ?? path
+    return name.split(separator: ".").first.map(String.init) ?? name
+  }
+
+  private static func currentVersion(_ folder: String) throws(Failure) -> String {
+    let names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: folder)
+    } catch {
+      throw Failure(message: "\(folder) cannot be read")
+    }
+    let versions = names.filter { $0.hasSuffix(".xcdatamodel") }
+      .sorted {
+        Self.name(of: $0).compare(Self.name(of: $1), options: .numeric) == .orderedAscending
+      }
+    guard let last = versions.last else {
+      throw Failure(message: "There is no model in \(folder)")
+    }
+    guard let data = FileManager.default.contents(atPath: folder + "/.xccurrentversion") else {
+      return "\(folder)/\(last)"
+    }
+    let list = try XMLElement.parse(data, folder + "/.xccurrentversion")
+    let entries = list.children.first?.children ?? []
+    for (key, value) in zip(entries, entries.dropFirst())
+    where key.text == "_XCCurrentVersionName" {
+      guard versions.contains(value.text) else {
+        throw Failure(message: "\(folder) names \(value.text) as its version, which is not there")
+      }
+      return "\(folder)/\(value.text)"
+    }
+    return "\(folder)/\(last)"
+  }
+}

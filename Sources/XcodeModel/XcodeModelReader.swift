@@ -1,0 +1,242 @@
+import Foundation
+import JSON
+
+/// Turns the elements of a model into a document of ours.
+struct XcodeModelReader {
+  private let root: XMLElement
+  private(set) var notes: [String] = []
+
+  init(_ root: XMLElement) {
+    self.root = root
+  }
+
+  private mutating func note(_ text: String) {
+    notes.append(text)
+  }
+
+  mutating func read(name: String, version: String) -> JSONValue {
+    let entities = root.all("entity").map { entity($0) }
+    for template in root.all("fetchRequest") {
+      note("The fetch request \(template["name"] ?? "") is left out: models have no templates yet")
+    }
+    for configuration in root.all("configuration") {
+      note("The configuration \(configuration["name"] ?? "") is left out: they are not built yet")
+    }
+    for composite in root.all("composite") {
+      note("The composite \(composite["name"] ?? "") is left out: its attributes become json")
+    }
+    return [
+      "name": .string(name), "version": .string(version), "entities": .array(entities),
+    ]
+  }
+
+  // MARK: Entities
+
+  private mutating func entity(_ element: XMLElement) -> JSONValue {
+    let name = element["name"] ?? ""
+    var members = [JSONMember("name", .string(name))]
+    if let parent = element["parentEntity"] {
+      // Refused where the document is read: an entity without its parent's properties is another.
+      members.append(JSONMember("parent", .string(parent)))
+    }
+    if element["isAbstract"] == "YES" { members.append(JSONMember("abstract", true)) }
+    if let former = element["elementID"] {
+      note("\(name) was \(former): renaming is not built yet")
+    }
+    let attributes = element.all("attribute").compactMap { attribute($0, of: name) }
+    members.append(JSONMember("attributes", .array(attributes)))
+    let relationships = element.all("relationship").map { relationship($0, of: name) }
+    if !relationships.isEmpty {
+      members.append(JSONMember("relationships", .array(relationships)))
+    }
+    let unique = element.all("uniquenessConstraints").flatMap { $0.all("uniquenessConstraint") }
+      .map { set in JSONValue.array(set.all("constraint").map { .string($0["value"] ?? "") }) }
+    if !unique.isEmpty { members.append(JSONMember("unique", .array(unique))) }
+    let indexes = indexes(element, name)
+    if !indexes.isEmpty { members.append(JSONMember("indexes", .array(indexes))) }
+    if let spotlight = spotlight(element) { members.append(JSONMember("spotlight", spotlight)) }
+    for property in element.all("fetchedProperty") {
+      note("\(name).\(property["name"] ?? "") is a fetched property, which has no equal: fetch it")
+    }
+    return .object(members)
+  }
+
+  private mutating func indexes(_ element: XMLElement, _ name: String) -> [JSONValue] {
+    var indexes: [JSONValue] = []
+    for index in element.all("fetchIndex") {
+      let elements = index.all("fetchIndexElement")
+      let properties = elements.compactMap { $0["property"] }
+      guard properties.count == elements.count, !properties.isEmpty,
+        elements.allSatisfy({ $0["type"] != "RTree" })
+      else {
+        note("The index \(index["name"] ?? "") of \(name) is left out: it is over an expression")
+        continue
+      }
+      indexes.append(.array(properties.map { .string($0) }))
+    }
+    for attribute in element.all("attribute") where attribute["indexed"] == "YES" {
+      indexes.append([.string(attribute["name"] ?? "")])
+    }
+    return indexes
+  }
+
+  /// Xcode's Spotlight flags: which attributes are searched, and what names an object.
+  private func spotlight(_ element: XMLElement) -> JSONValue? {
+    let indexed = element.all("attribute").filter { $0["spotlightIndexingEnabled"] == "YES" }
+      .compactMap { $0["name"] }
+    let name = element["coreSpotlightDisplayNameExpression"]
+    let isPlain = element.all("attribute").contains { $0["name"] == name }
+    guard !indexed.isEmpty || isPlain else { return nil }
+    var members: [JSONMember] = []
+    if let name, isPlain { members.append(JSONMember("displayName", .string(name))) }
+    members.append(
+      JSONMember("attributes", .object(indexed.map { JSONMember($0, .integer(1)) }))
+    )
+    return .object(members)
+  }
+
+  // MARK: Attributes
+
+  private static let types = [
+    "Integer 16": "int16", "Integer 32": "int32", "Integer 64": "int64", "Double": "double",
+    "Float": "float", "Decimal": "decimal", "String": "string", "Boolean": "boolean",
+    "Date": "date", "UUID": "uuid", "URI": "uri", "Binary": "binary",
+    "Transformable": "binary", "Composite": "json",
+  ]
+
+  private mutating func attribute(_ element: XMLElement, of entity: String) -> JSONValue? {
+    let name = element["name"] ?? ""
+    let place = "\(entity).\(name)"
+    guard element["transient"] != "YES" else {
+      note("\(place) is transient, and is left out: what is not stored is the client's own")
+      return nil
+    }
+    let kind = element["attributeType"] ?? ""
+    guard let type = Self.types[kind] else {
+      note("\(place) is left out: its type \"\(kind)\" has no equal")
+      return nil
+    }
+    if kind == "Transformable" { note("\(place) is transformable: it becomes binary") }
+    if kind == "Composite" { note("\(place) is composite: it becomes json") }
+    if let expression = element["derivationExpression"] {
+      note("\(place) is derived (\(expression)): it becomes an attribute that clients write")
+    }
+    if element["regularExpressionString"] != nil {
+      note("\(place) has a regular expression, which is not checked yet")
+    }
+    if let former = element["elementID"] {
+      note("\(place) was \(former): renaming is not built yet")
+    }
+    var members = [JSONMember("name", .string(name)), JSONMember("type", .string(type))]
+    if element["optional"] == "YES" { members.append(JSONMember("optional", true)) }
+    if let value = defaultValue(element, type, place) {
+      members.append(JSONMember("default", value))
+    }
+    members += limits(element, type, place)
+    return .object(members)
+  }
+
+  private mutating func defaultValue(
+    _ element: XMLElement,
+    _ type: String,
+    _ place: String
+  ) -> JSONValue? {
+    if let interval = element["defaultDateTimeInterval"].flatMap(Double.init) {
+      return .string(Self.date(interval))
+    }
+    guard let text = element["defaultValueString"] else { return nil }
+    if let value = Self.constant(text, type) { return value }
+    note("The default of \(place), \(text), is left out: it is no \(type)")
+    return nil
+  }
+
+  /// A text of the model as a constant of a type.
+  private static func constant(_ text: String, _ type: String) -> JSONValue? {
+    switch type {
+    case "int16", "int32", "int64": Int64(text).map { .integer($0) }
+    case "double", "float": Double(text).map { .number($0) }
+    case "boolean": text == "YES" ? true : text == "NO" ? false : nil
+    case "string", "uri", "decimal": .string(text)
+    case "uuid": .string(text.lowercased())
+    default: nil
+    }
+  }
+
+  /// Core Data counts seconds since 2001.
+  private static func date(_ interval: Double) -> String {
+    let formatter = ISO8601DateFormatter()
+    formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+    return formatter.string(from: Date(timeIntervalSinceReferenceDate: interval))
+  }
+
+  /// `minValueString` is a length for strings and a bound for everything else.
+  private mutating func limits(
+    _ element: XMLElement,
+    _ type: String,
+    _ place: String
+  ) -> [JSONMember] {
+    var members: [JSONMember] = []
+    for (attribute, length, bound) in [
+      ("minValueString", "minimumLength", "minimum"),
+      ("maxValueString", "maximumLength", "maximum"),
+    ] {
+      guard let text = element[attribute] else { continue }
+      if type == "string", let count = Int64(text) {
+        members.append(JSONMember(length, .integer(count)))
+      } else if type != "string", let value = Self.constant(text, type) {
+        members.append(JSONMember(bound, value))
+      } else {
+        note("The \(bound) of \(place), \(text), is left out: it is no \(type)")
+      }
+    }
+    for (attribute, bound) in [
+      ("minDateTimeInterval", "minimum"), ("maxDateTimeInterval", "maximum"),
+    ] {
+      guard let interval = element[attribute].flatMap(Double.init) else { continue }
+      members.append(JSONMember(bound, .string(Self.date(interval))))
+    }
+    return members
+  }
+
+  // MARK: Relationships
+
+  private static let rules = [
+    "Nullify": "nullify", "Cascade": "cascade", "Deny": "deny", "No Action": "noAction",
+  ]
+
+  private mutating func relationship(_ element: XMLElement, of entity: String) -> JSONValue {
+    let name = element["name"] ?? ""
+    let place = "\(entity).\(name)"
+    let isToMany = element["toMany"] == "YES"
+    let isOptional = element["optional"] == "YES"
+    var members = [
+      JSONMember("name", .string(name)),
+      JSONMember("destination", .string(element["destinationEntity"] ?? "")),
+    ]
+    if isToMany { members.append(JSONMember("toMany", true)) }
+    if let inverse = element["inverseName"] {
+      members.append(JSONMember("inverse", .string(inverse)))
+    }
+    let rule = element["deletionRule"] ?? "Nullify"
+    if let known = Self.rules[rule] {
+      if known != "nullify" { members.append(JSONMember("deleteRule", .string(known))) }
+    } else {
+      note("The delete rule of \(place), \(rule), is unknown: nullify stands for it")
+    }
+    if element["ordered"] == "YES" { note("\(place) is ordered: its order is not kept yet") }
+    if let former = element["elementID"] {
+      note("\(place) was \(former): renaming is not built yet")
+    }
+    guard isToMany else {
+      if isOptional { members.append(JSONMember("optional", true)) }
+      return .object(members)
+    }
+    // A to-many that is not optional has at least one.
+    let minimum = element["minCount"].flatMap { Int64($0) } ?? (isOptional ? 0 : 1)
+    if minimum > 0 { members.append(JSONMember("minimumCount", .integer(minimum))) }
+    if let maximum = element["maxCount"].flatMap({ Int64($0) }) {
+      members.append(JSONMember("maximumCount", .integer(maximum)))
+    }
+    return .object(members)
+  }
+}

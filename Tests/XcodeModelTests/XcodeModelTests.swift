@@ -1,0 +1,183 @@
+import Foundation
+import JSON
+import ObjectModel
+import TestStores
+import Testing
+import XcodeModel
+
+// Evidence: P-112
+@Suite struct `Models of Xcode's` {
+  private let folder: TestFolder
+
+  init() throws {
+    folder = try TestFolder()
+  }
+
+  /// Writes files below the test's folder.
+  private func write(_ files: [String: String]) throws {
+    for (path, text) in files {
+      let place = folder.path + "/" + path
+      let parent = place.split(separator: "/").dropLast().joined(separator: "/")
+      try FileManager.default.createDirectory(
+        atPath: "/" + parent,
+        withIntermediateDirectories: true
+      )
+      try text.write(toFile: place, atomically: true, encoding: .utf8)
+    }
+  }
+
+  private func model(_ entities: String) -> String {
+    """
+    <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+    <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" \
+    userDefinedModelVersionIdentifier="">\(entities)</model>
+    """
+  }
+
+  private func read(_ entities: String) throws -> XcodeModel {
+    try write(["M.xcdatamodel/contents": model(entities)])
+    return try XcodeModel(path: folder.path + "/M.xcdatamodel")
+  }
+
+  @Test func `every type has its own`() throws {
+    let kinds = [
+      ("Integer 16", "int16"), ("Integer 32", "int32"), ("Integer 64", "int64"),
+      ("Double", "double"), ("Float", "float"), ("Decimal", "decimal"), ("String", "string"),
+      ("Boolean", "boolean"), ("Date", "date"), ("UUID", "uuid"), ("URI", "uri"),
+      ("Binary", "binary"), ("Transformable", "binary"), ("Composite", "json"),
+    ]
+    let attributes = kinds.enumerated().map { index, kind in
+      #"<attribute name="a\#(index)" optional="YES" attributeType="\#(kind.0)"/>"#
+    }
+    let found = try read(#"<entity name="A">\#(attributes.joined())</entity>"#)
+    let types = found.document["entities"]?.array?.first?["attributes"]?.array?
+      .compactMap { $0["type"]?.string }
+    #expect(types == kinds.map(\.1))
+    #expect(found.notes.count == 2)
+    #expect(try ModelDocument.model(from: found.document).entities.count == 1)
+  }
+
+  @Test func `defaults, limits and rules are read by the attribute's type`() throws {
+    let found = try read(
+      """
+      <entity name="A">
+        <attribute name="n" attributeType="Integer 32" defaultValueString="7" \
+      minValueString="1" maxValueString="9"/>
+        <attribute name="s" attributeType="String" defaultValueString="&lt;x&gt;" \
+      minValueString="2" maxValueString="5"/>
+        <attribute name="b" attributeType="Boolean" defaultValueString="YES"/>
+        <attribute name="d" attributeType="Date" defaultDateTimeInterval="86400"/>
+        <relationship name="bs" optional="YES" toMany="YES" minCount="2" maxCount="5" \
+      deletionRule="Cascade" destinationEntity="B" inverseName="a" inverseEntity="B"/>
+        <relationship name="more" toMany="YES" deletionRule="Deny" destinationEntity="B"/>
+        <uniquenessConstraints><uniquenessConstraint><constraint value="n"/><constraint value="s"/>
+        </uniquenessConstraint></uniquenessConstraints>
+        <fetchIndex name="i"><fetchIndexElement property="n" type="Binary"/></fetchIndex>
+      </entity>
+      <entity name="B"><attribute name="t" optional="YES" attributeType="String" \
+      spotlightIndexingEnabled="YES"/>
+        <relationship name="a" optional="YES" maxCount="1" deletionRule="No Action" \
+      destinationEntity="A" inverseName="bs" inverseEntity="A"/></entity>
+      """
+    )
+    #expect(found.notes == [])
+    let a = try #require(found.document["entities"]?.array?.first)
+    #expect(
+      a.text == """
+        {"name":"A","attributes":[{"name":"n","type":"int32","default":7,"minimum":1,"maximum":9},\
+        {"name":"s","type":"string","default":"<x>","minimumLength":2,"maximumLength":5},\
+        {"name":"b","type":"boolean","default":true},\
+        {"name":"d","type":"date","default":"2001-01-02T00:00:00.000Z"}],\
+        "relationships":[{"name":"bs","destination":"B","toMany":true,"inverse":"a",\
+        "deleteRule":"cascade","minimumCount":2,"maximumCount":5},\
+        {"name":"more","destination":"B","toMany":true,"deleteRule":"deny","minimumCount":1}],\
+        "unique":[["n","s"]],"indexes":[["n"]]}
+        """
+    )
+    let parsed = try ModelDocument.model(from: found.document)
+    #expect(parsed.entity(named: "B")?.spotlight?.weights.map(\.name) == ["t"])
+  }
+
+  @Test func `what has no equal is noted, each by its place`() throws {
+    let found = try read(
+      """
+      <entity name="A" elementID="Old">
+        <attribute name="t" transient="YES" attributeType="String"/>
+        <attribute name="o" attributeType="Object ID"/>
+        <attribute name="x" optional="YES" attributeType="Integer 64" derivationExpression="b.@count"/>
+        <attribute name="r" optional="YES" attributeType="String" regularExpressionString="a+"/>
+        <attribute name="i" optional="YES" attributeType="Integer 16" defaultValueString="many"/>
+        <relationship name="b" optional="YES" toMany="YES" ordered="YES" destinationEntity="A"/>
+        <fetchIndex name="f"><fetchIndexElement expression="lowercase:(r)" type="Binary"/></fetchIndex>
+      </entity>
+      <fetchRequest name="all" entity="A"/><configuration name="Local"/><composite name="C"/>
+      """
+    )
+    #expect(found.notes.count == 11)
+    for place in ["A was Old", "A.t", "A.o", "A.x", "A.r", "A.i", "A.b", "f of A", "all", "Local"] {
+      #expect(found.notes.contains { $0.contains(place) }, "\(place)")
+    }
+    #expect(try ModelDocument.model(from: found.document).entities.count == 1)
+  }
+
+  /// An entity without its parent's properties would be another.
+  @Test func `a parent is refused and not passed over`() throws {
+    let found = try read(
+      #"<entity name="A"/><entity name="B" parentEntity="A" isAbstract="YES"/>"#
+    )
+    let error = #expect(throws: ModelError.self) {
+      try ModelDocument.model(from: found.document)
+    }
+    #expect(error?.problems.contains { $0.path == "entities[1].parent" } == true)
+  }
+
+  @Test func `the current version is the one that is named, else the last by number`() throws {
+    let versions = ["Todo 2", "Todo 10", "Todo"].map { name in
+      ("Todo.xcdatamodeld/\(name).xcdatamodel/contents", model(#"<entity name="A"/>"#))
+    }
+    try write(Dictionary(uniqueKeysWithValues: versions))
+    let path = folder.path + "/Todo.xcdatamodeld"
+    #expect(try XcodeModel(path: path + "/").document["version"] == "Todo 10")
+    func name(_ version: String) throws {
+      try write([
+        "Todo.xcdatamodeld/.xccurrentversion": """
+        <?xml version="1.0" encoding="UTF-8"?>
+        <plist version="1.0"><dict><key>_XCCurrentVersionName</key>
+        <string>\(version).xcdatamodel</string></dict></plist>
+        """
+      ])
+    }
+    try name("Todo 2")
+    #expect(try XcodeModel(path: path).document["version"] == "Todo 2")
+    #expect(try XcodeModel(path: path).document["name"] == "Todo")
+    try name("Todo 3")
+    #expect(throws: XcodeModel.Failure.self) { try XcodeModel(path: path) }
+  }
+
+  @Test func `what is no model is told in one sentence`() throws {
+    try write([
+      "A.xcdatamodel/contents": "<model", "B.xcdatamodel/contents": "<plist/>",
+      "C.xcdatamodeld/nothing": "",
+    ])
+    for name in [
+      "A.xcdatamodel", "B.xcdatamodel", "C.xcdatamodeld", "D.xcdatamodeld", "E.xcdatamodel",
+    ] {
+      let error = #expect(throws: XcodeModel.Failure.self) {
+        try XcodeModel(path: folder.path + "/" + name)
+      }
+      #expect(error?.message.isEmpty == false)
+    }
+  }
+
+  /// A real one, where it is there.
+  @Test func `the Todo model of a real app is read whole`() throws {
+    let path = "../shared/data/Todo.xcdatamodeld"
+    guard FileManager.default.fileExists(atPath: path) else { return }
+    let found = try XcodeModel(path: path)
+    #expect(found.notes == [])
+    let model = try ModelDocument.model(from: found.document)
+    #expect(model.entities.map(\.name) == ["C_Group", "C_Memo", "C_Task"])
+    #expect(model.entity(named: "C_Task")?.attributes.count == 5)
+    #expect(model.entity(named: "C_Group")?.relationships.first?.deleteRule == .cascade)
+  }
+}
