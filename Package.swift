@@ -38,9 +38,14 @@ let package = Package(
       linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("icuuc")]
     ),
 
+    .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+
     // MARK: The store: the only storey that writes rows.
 
-    .module("PersistentHistory", uses: ["CordialValues", "ObjectModel", "JSON"] + .sqlite),
+    .module(
+      "PersistentHistory",
+      uses: ["CordialValues", "ObjectModel", "JSON", "CSQLite"] + .sqlite
+    ),
     .module(
       "PersistentStore",
       uses: ["ObjectModel", "CordialValues", "PersistentHistory", "JSON", "CUnicode"] + .sqlite

@@ -129,6 +129,8 @@ package struct JSONParser {
       depthLeft += 1
       return .object(members)
     }
+    // Most objects have a few members: growing from one would copy them several times.
+    members.reserveCapacity(8)
     while true {
       guard try next(bytes) == UInt8(ascii: "\"") else {
         throw JSONError(.unexpectedByte, at: offset)

@@ -25,6 +25,7 @@ enum StoreConnection {
   /// - Returns: A queue that its owner uses from one thread at a time.
   /// - Throws: `DatabaseError`.
   static func open(_ path: String, _ role: Role) throws -> DatabaseQueue {
+    SQLiteSetup.run()
     var configuration = Configuration()
     configuration.readonly = role != .writer
     configuration.busyMode = .timeout(busySecondsMax)

@@ -94,6 +94,7 @@ final class IndexFile {
   }
 
   static func open(_ path: String, readonly: Bool) throws -> DatabaseQueue {
+    SQLiteSetup.run()
     var configuration = Configuration()
     configuration.readonly = readonly
     configuration.busyMode = .timeout(5)

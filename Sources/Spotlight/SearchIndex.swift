@@ -50,6 +50,7 @@ package final class SearchIndex: Sendable {
 
   private struct Shared {
     var status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
+    var lastBatchCount = 0
     var isScheduled = false
     var isStopped = false
     var waiters: [Int: Waiter] = [:]
@@ -80,6 +81,9 @@ package final class SearchIndex: Sendable {
     modelHash = model.hash
     layout = IndexLayout(model)
   }
+
+  /// How many documents the last batch had.
+  package var lastBatchCount: Int { shared.withLock { $0.lastBatchCount } }
 
   package var status: IndexStatus { shared.withLock { $0.status } }
 
@@ -159,6 +163,8 @@ package final class SearchIndex: Sendable {
       try rebuild(&follower)
       return true
     }
+    let count = batch.documents.count
+    shared.withLock { $0.lastBatchCount = count }
     reached(batch.through, isReady: batch.behind == 0)
     let dead = documents.deadCount
     if dead > Self.deadMax, dead > documents.aliveCount { try rebuild(&follower) }

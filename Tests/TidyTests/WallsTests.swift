@@ -10,7 +10,9 @@ enum Walls {
     "CordialValues": [],
     "JSON": [],
     "ObjectModel": ["CordialValues", "JSON"],
-    "PersistentHistory": ["CordialValues", "ObjectModel", "JSON", "GRDB", "GRDBSQLite", "Glibc"],
+    "PersistentHistory": [
+      "CordialValues", "ObjectModel", "JSON", "CSQLite", "GRDB", "GRDBSQLite", "Glibc",
+    ],
     "PersistentStore": [
       "ObjectModel", "CordialValues", "PersistentHistory", "JSON", "CUnicode", "GRDB", "GRDBSQLite",
       "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
@@ -52,6 +54,7 @@ enum Walls {
     "CPosix": [],
     "CUnicode": ["unicode/"],
     "CSpotlight": ["CUnicode.h", "sqlite3.h", "unicode/"],
+    "CSQLite": ["sqlite3.h"],
   ]
 }
 

@@ -26,7 +26,9 @@ extension Service {
   private func followLater() {
     guard !indexIsWoken else { return }
     indexIsWoken = true
-    loop.schedule(milliseconds: Self.indexPauseMilliseconds) {
+    let pause =
+      index.lastBatchCount < Self.largeBatch ? Self.indexPauseMilliseconds : Self.largePause
+    loop.schedule(milliseconds: pause) {
       self.assumeIsolated { service in
         service.indexIsWoken = false
         service.index.follow()
@@ -35,6 +37,9 @@ extension Service {
   }
 
   private static let indexPauseMilliseconds = 20
+  /// Where much is written at a time, fewer and larger transactions of the index cost far less.
+  private static let largeBatch = 1000
+  private static let largePause = 250
 
   /// Moves a connection on, if it has something to hear and its peer takes it.
   ///
