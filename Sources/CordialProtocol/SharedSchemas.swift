@@ -42,6 +42,8 @@ enum FetchFields {
     .optional("limit", .integer(0...Int64(Int32.max)), "how many objects at most"),
     .optional("offset", .integer(0...Int64(Int32.max)), "how many objects to pass over"),
     .optional("select", .selection, "the wanted values: a list of paths, or name to path"),
+    .optional("template", .string, "a request of the model, whose params those sent here replace"),
+    .optional("value", .string, "a selection of the model, in the place of select"),
     .optional("after", .string, "the cursor that came as next: begin behind that page"),
     .optional("sectionBy", .string, "a key by whose values the result falls into sections"),
     .optional("include", .array(.string), "relationships whose objects are answered along"),

@@ -24,6 +24,10 @@ package final class Model: Sendable {
   package let hash: String
   /// The model as its file has it.
   package let document: JSONValue
+  /// Named selections.
+  package let values: [ModelValues]
+  /// Named requests.
+  package let templates: [ModelTemplate]
 
   private let numbers: [String: Int]
 
@@ -31,12 +35,16 @@ package final class Model: Sendable {
     name: String,
     version: String,
     entities: [EntityDescription],
-    document: JSONValue
+    document: JSONValue,
+    values: [ModelValues] = [],
+    templates: [ModelTemplate] = []
   ) {
     self.name = name
     self.version = version
     self.entities = entities
     self.document = document
+    self.values = values
+    self.templates = templates
     hash = ModelHash.hash(of: document)
     numbers = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.number) })
   }
@@ -50,6 +58,21 @@ package final class Model: Sendable {
   package func entity(_ number: Int) -> EntityDescription {
     entities[number - 1]
   }
+}
+
+/// A selection that a model names: what of an entity's objects a view shows.
+package struct ModelValues: Sendable, Equatable {
+  package let name: String
+  package let entity: String
+  /// As a fetch's `select`.
+  package let select: JSONValue
+}
+
+/// A request that a model names.
+package struct ModelTemplate: Sendable, Equatable {
+  package let name: String
+  /// The params of a fetch; those that a client sends take the place of the same ones here.
+  package let params: [JSONMember]
 }
 
 /// One kind of object.

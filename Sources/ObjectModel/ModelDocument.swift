@@ -5,7 +5,7 @@ package import JSON
 package struct ModelDocument {
   private var problems: [ModelProblem] = []
   /// Names of entities in the order of the file, with their raw form.
-  private var raw: [(name: String, path: String, value: JSONValue)] = []
+  private(set) var raw: [(name: String, path: String, value: JSONValue)] = []
 
   /// Reads a model file.
   ///
@@ -36,7 +36,7 @@ package struct ModelDocument {
     return model
   }
 
-  private mutating func problem(_ path: String, _ message: String) {
+  mutating func problem(_ path: String, _ message: String) {
     problems.append(ModelProblem(path: path, message: message))
   }
 
@@ -59,7 +59,7 @@ package struct ModelDocument {
   private static let spotlightMembers: Set<String> = ["displayName", "attributes"]
   /// Members of the format that this version does not honour; refusing them beats ignoring them.
   private static let notBuiltYet: Set<String> = [
-    "values", "templates", "configurations", "parent", "abstract", "renamedFrom", "pattern",
+    "configurations", "parent", "abstract", "renamedFrom", "pattern",
     "derived", "transient", "ordered", "keywords", "domain", "exclude",
   ]
 
@@ -89,8 +89,17 @@ package struct ModelDocument {
     }
     let entities = raw.indices.map { entity($0) }
     checkPairs(entities)
-    return problems.isEmpty
-      ? Model(name: name, version: version, entities: entities, document: document) : nil
+    let values = values(document)
+    let templates = templates(document)
+    guard problems.isEmpty else { return nil }
+    return Model(
+      name: name,
+      version: version,
+      entities: entities,
+      document: document,
+      values: values,
+      templates: templates
+    )
   }
 
   /// The table of a many-to-many is named by its entity and itself with a `_` between, which two of
@@ -361,7 +370,7 @@ package struct ModelDocument {
 // MARK: Members of any level
 
 extension ModelDocument {
-  private mutating func checkMembers(_ value: JSONValue, of known: Set<String>, at path: String) {
+  mutating func checkMembers(_ value: JSONValue, of known: Set<String>, at path: String) {
     guard let members = value.members else {
       problem(String(path.dropLast()), "Expected an object, found \(value.kind)")
       return
@@ -408,7 +417,7 @@ extension ModelDocument {
   }
 
   /// A name that is a word in every language we speak: it stands in paths, SQL and identifiers.
-  private mutating func identifier(_ value: JSONValue, at path: String) -> String? {
+  mutating func identifier(_ value: JSONValue, at path: String) -> String? {
     guard let name = text(value, "name", at: path + ".") else { return nil }
     let bytes = Array(name.utf8)
     let first = bytes.first ?? 0
@@ -426,7 +435,7 @@ extension ModelDocument {
     return name
   }
 
-  private mutating func list(
+  mutating func list(
     _ value: JSONValue,
     _ member: String,
     at path: String,

@@ -3,10 +3,12 @@ package import JSON
 /// The hash that names a version of a model.
 package enum ModelHash {
   /// FNV-1a (64 bits) over the document with names sorted and lists of named things ordered by
-  /// name, so that neither formatting nor order matters.
+  /// name, so that neither formatting nor order matters. Stored requests are left out: a store
+  /// does not depend on them.
   package static func hash(of document: JSONValue) -> String {
     var state: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in canonical(document).text.utf8 {
+    let members = document.members?.filter { !["values", "templates"].contains($0.name) }
+    for byte in canonical(members.map { .object($0) } ?? document).text.utf8 {
       state = (state ^ UInt64(byte)) &* 0x100_0000_01B3
     }
     let digits = String(state, radix: 16)

@@ -69,6 +69,7 @@ package final class PersistentStore: Sendable {
       if isReadOnly {
         writer = nil
       } else {
+        if model != nil { try StoreMaker.keep(facts.model, at: container.storePath) }
         try container.writeModelCopy(facts.model)
         writer = WriterQueue(
           try StoreWriter(

@@ -71,6 +71,42 @@ package struct FetchCall: Call {
     ]
   )
 
+  /// Puts a stored request and a stored selection in the place of their names.
+  ///
+  /// - Parameters:
+  ///   - params: What was sent, checked or not.
+  ///   - template: The params of the stored request of that name, nil where there is none.
+  ///   - selection: The select of the stored selection of that name and entity.
+  /// - Returns: Params without stored names.
+  /// - Throws: `RPCError` with the code `invalidParams` for a name that the model does not have.
+  package static func expand(
+    _ params: JSONValue,
+    template: (String) -> [JSONMember]?,
+    selection: (_ name: String, _ entity: String) -> JSONValue?
+  ) throws(RPCError) -> JSONValue {
+    guard var members = params.members else { return params }
+    if let name = params["template"]?.string {
+      guard let stored = template(name) else {
+        throw RPCError(.invalidParams, "fetch: the model has no template \(name.prefix(100))")
+      }
+      members.removeAll { $0.name == "template" }
+      let sent = Set(members.map(\.name))
+      members = stored.filter { !sent.contains($0.name) } + members
+    }
+    let whole = JSONValue.object(members)
+    guard let name = whole["value"]?.string else { return whole }
+    guard whole["select"] == nil else {
+      throw RPCError(.invalidParams, "fetch: name either a value or a select")
+    }
+    guard let select = selection(name, whole["entity"]?.string ?? "") else {
+      throw RPCError(
+        .invalidParams,
+        "fetch: the model has no value \(name.prefix(100)) of that entity"
+      )
+    }
+    return .object(members.filter { $0.name != "value" } + [JSONMember("select", select)])
+  }
+
   package init(_ params: Params) throws(RPCError) {
     ids = params.strings("ids")
     entity = params.string("entity") ?? ""

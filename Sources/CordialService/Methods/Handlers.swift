@@ -17,11 +17,13 @@ extension Service {
       _ = try ShutdownCall.read(request.params)
       service.finish(request, result: nil)
     },
-    ObjectIdentifier(FetchCall.method): { try $0.fetch(try FetchCall.read($2.params), $2) },
+    ObjectIdentifier(FetchCall.method): {
+      try $0.fetch(try FetchCall.read(try $0.expanded($2.params)), $2)
+    },
     ObjectIdentifier(SaveCall.method): { try $0.save(try SaveCall.read($2.params), $1, $2) },
     ObjectIdentifier(DeleteCall.method): { try $0.delete(try DeleteCall.read($2.params), $1, $2) },
     ObjectIdentifier(ObserveCall.method): {
-      try $0.observe(try ObserveCall.read($2.params), $1, $2)
+      try $0.observe(try ObserveCall.read(try $0.expanded(observed: $2.params)), $1, $2)
     },
     ObjectIdentifier(UnobserveCall.method): {
       try $0.unobserve(try UnobserveCall.read($2.params), $1, $2)
@@ -57,6 +59,25 @@ extension Service {
   /// How long a piece of a long answer is: enough for few system calls, little enough that memory
   /// which was used before can be used again.
   static let pieceBytes = 1 << 18
+
+  /// The params of a fetch with the model's requests and selections in the place of their names.
+  nonisolated func expanded(_ params: JSONValue) throws(RPCError) -> JSONValue {
+    let model = store.model
+    return try FetchCall.expand(params) { name in
+      model.templates.first { $0.name == name }?.params
+    } selection: { name, entity in
+      model.values.first { $0.name == name && $0.entity == entity }?.select
+    }
+  }
+
+  /// The same for the fetch that is observed.
+  nonisolated func expanded(observed params: JSONValue) throws(RPCError) -> JSONValue {
+    guard let fetch = params["fetch"], let members = params.members else { return params }
+    let whole = try expanded(fetch)
+    return .object(
+      members.map { $0.name == "fetch" ? JSONMember("fetch", whole) : $0 }
+    )
+  }
 
   /// Reads on one of the store's threads and answers with what the body writes.
   ///

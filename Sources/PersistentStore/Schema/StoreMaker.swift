@@ -72,6 +72,21 @@ enum StoreMaker {
     try queue.close()
   }
 
+  /// Has a store keep the stored requests of the model that it was opened with.
+  static func keep(_ model: Model, at path: String) throws {
+    let queue = try StoreConnection.open(path, .writer)
+    let text = model.document.text
+    try queue.write { db in
+      let kept = try String.fetchOne(db, sql: "SELECT value FROM cordial_meta WHERE name = 'model'")
+      guard kept != text else { return }
+      try db.execute(
+        sql: "UPDATE cordial_meta SET value = ? WHERE name = 'model'",
+        arguments: [text]
+      )
+    }
+    try queue.close()
+  }
+
   /// Whether there is a database with something in it, which is looked at and left as it is.
   private static func hasTables(_ path: String) throws -> Bool {
     guard FileSize.of([path]) > 0 else { return false }
@@ -115,7 +130,8 @@ enum StoreMaker {
     }
     try check(asked, against: model)
     return Facts(
-      model: model,
+      // Of the same hash, and perhaps with other stored requests.
+      model: asked ?? model,
       generation: UInt32(meta["generation"] ?? "", radix: 16) ?? 0,
       identifier: meta["identifier"] ?? ""
     )

@@ -1,0 +1,77 @@
+import Testing
+
+// Evidence: P-051, P-058, P-059
+@Suite struct `Requests by name, pages and groups over the wire` {
+  private let scene: Scene
+  private let daemon: Daemon
+
+  init() throws {
+    scene = try Scene()
+    daemon = try scene.daemon(try scene.store())
+    let peer = try daemon.connect()
+    _ = try peer.call(
+      "save",
+      [
+        "insert": [
+          ["id": "Group/t1", "values": ["title": "B"]],
+          ["id": "Group/t2", "values": ["title": "A"]],
+          ["id": "Task/t1", "values": ["title": "x", "group": "Group/t1"]],
+          ["id": "Task/t2", "values": ["title": "y", "group": "Group/t1"]],
+          ["id": "Task/t3", "values": ["title": "z"]],
+        ]
+      ]
+    )
+  }
+
+  @Test func `a template of the model is a fetch, and what is sent takes the place of its own`()
+    throws
+  {
+    let peer = try daemon.connect()
+    let all = try peer.call("fetch", ["template": "groups"])
+    #expect(all["objects"]?[0]?["values"] == ["title": "A", "taskCount": 0])
+    #expect(all["objects"]?[1]?["values"] == ["title": "B", "taskCount": 2])
+    let counted = try peer.call("fetch", ["template": "groups", "value": nil, "result": "count"])
+    #expect(counted["count"] == 2)
+    let observed = try peer.call("observe", ["fetch": ["template": "groups", "limit": 1]])
+    #expect(observed["result"]?["count"] == 1)
+    #expect(try peer.errorCode("fetch", ["template": "none"]) == -32602)
+    #expect(try peer.errorCode("fetch", ["entity": "Task", "value": "TodoGroup"]) == -32602)
+  }
+
+  @Test func `pages, what is fetched along, sections and groups`() throws {
+    let peer = try daemon.connect()
+    let first = try peer.call("fetch", ["entity": "Task", "sort": ["-title"], "limit": 2])
+    #expect(first["objects"]?[0]?["id"] == "Task/p3")
+    let next = try #require(first["next"])
+    let second = try peer.call(
+      "fetch",
+      ["entity": "Task", "sort": ["-title"], "limit": 2, "after": next, "include": ["group.tasks"]]
+    )
+    #expect(second["next"] == nil)
+    #expect(second["objects"]?[0]?["id"] == "Task/p1")
+    #expect(second["included"]?["Group/p1"]?["values"]?["title"] == "B")
+    #expect(second["included"]?["Task/p2"]?["values"]?["title"] == "y")
+    #expect(try peer.errorCode("fetch", ["entity": "Task", "after": next]) == -32602)
+    let sections = try peer.call(
+      "fetch",
+      ["entity": "Task", "sectionBy": "group.title", "result": "ids", "limit": 1, "total": true]
+    )
+    #expect(sections["sections"]?[1] == ["name": "B", "offset": 1, "count": 2])
+    #expect(sections["total"] == 3)
+    let groups = try peer.call(
+      "fetch",
+      [
+        "entity": "Task", "result": "values", "groupBy": ["group.title"],
+        "select": ["group": "group.title", "n": "@count"], "having": "@count > 1",
+      ]
+    )
+    #expect(groups["rows"] == [["group": "B", "n": 2]])
+    for wrong: JSON in [
+      ["entity": "Task", "groupBy": ["title"]], ["entity": "Task", "distinct": true],
+      ["entity": "Task", "result": "values"],
+      ["entity": "Task", "after": next, "offset": 1], ["ids": ["Task/p1"], "after": next],
+    ] {
+      #expect(try peer.errorCode("fetch", wrong) == -32602)
+    }
+  }
+}
