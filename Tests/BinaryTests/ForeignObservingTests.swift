@@ -30,6 +30,7 @@ struct `What a foreign client writes reaches who observes` {
 
   private static let fetches: [JSON] = [
     ["entity": "Task"], ["entity": "Task", "predicate": "group != nil"],
+    ["entity": "Group", "predicate": "ANY tasks.title != nil", "select": ["n": "tasks.@count"]],
     ["entity": "Task", "predicate": "group.title == 'even'", "sort": ["group.title", "-title"]],
     [
       "entity": "Task", "select": ["title", "group", "group.title"], "sort": ["-group.title"],
