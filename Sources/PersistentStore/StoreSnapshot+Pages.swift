@@ -15,21 +15,19 @@ extension StoreSnapshot {
   package func cursor(_ plan: FetchPlan, behind objects: [Int64]) throws -> String? {
     guard let limit = plan.request.limit, limit > 0, objects.count == limit, let last = objects.last
     else { return nil }
-    let next = try bound(
-      plan.idsSQL,
-      plan.values,
-      limit: 1,
-      offset: plan.request.offset + limit
-    )
-    defer { next.reset() }
-    guard try next.step() else { return nil }
     let row = try statement(plan.keysSQL)
     defer { row.reset() }
     row.bind(last, at: 1)
     guard try row.step() else { return nil }
     let keyCount = plan.request.sort.count + (plan.request.sectionBy == nil ? 0 : 1)
     let keys = (0..<keyCount).map { row.value(Int32($0)) }
-    return FetchCursor(keys: keys, object: last).text(of: plan.request)
+    let cursor = FetchCursor(keys: keys, object: last).text(of: plan.request)
+    var behind = plan.request
+    behind.after = cursor
+    behind.offset = 0
+    behind.select = []
+    // Whether anything follows is asked from where the page ended, and not by counting to there.
+    return try self.objects(try self.plan(behind), limit: 1).isEmpty ? nil : cursor
   }
 
   /// Writes the sections of the whole result of a fetch as `[{"name":…,"offset":…,"count":…}]`.

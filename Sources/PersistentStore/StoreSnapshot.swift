@@ -234,11 +234,9 @@ package struct StoreSnapshot {
     to writer: inout JSONWriter,
     each: ((Int64, Range<Int>, [UInt8]) -> Void)? = nil
   ) throws -> Int {
-    let rows = try windowed(plan.rowsSQL, plan)
-    defer { rows.reset() }
     var count = 0
     writer.raw("[")
-    while try rows.step() {
+    try eachRow(of: plan, plan.rowsSQL, plan.missing?.rowsSQL, limit: plan.request.limit) { rows in
       if count > 0 { writer.raw(",") }
       writer.cutIfLong()
       let start = writer.bytes.count
@@ -268,11 +266,37 @@ package struct StoreSnapshot {
   /// - Returns: The numbers.
   /// - Throws: `DatabaseError`.
   package func objects(_ plan: FetchPlan) throws -> [Int64] {
-    let rows = try windowed(plan.idsSQL, plan)
-    defer { rows.reset() }
+    try objects(plan, limit: plan.request.limit)
+  }
+
+  /// The numbers of the objects of a fetch with another limit.
+  func objects(_ plan: FetchPlan, limit: Int?) throws -> [Int64] {
     var objects: [Int64] = []
-    while try rows.step() { objects.append(rows.integer(0)) }
+    try eachRow(of: plan, plan.idsSQL, plan.missing?.idsSQL, limit: limit) { rows in
+      objects.append(rows.integer(0))
+    }
     return objects
+  }
+
+  /// Goes through the rows of a window, and behind a cursor on to the objects that lack its key.
+  private func eachRow(
+    of plan: FetchPlan,
+    _ sql: String,
+    _ missingSQL: String?,
+    limit: Int?,
+    _ body: (PreparedStatement) throws -> Void
+  ) throws {
+    var count = 0
+    let rows = try bound(sql, plan.values, limit: limit, offset: plan.request.offset)
+    defer { rows.reset() }
+    while try rows.step() {
+      try body(rows)
+      count += 1
+    }
+    guard let missingSQL, limit.map({ count < $0 }) ?? true else { return }
+    let rest = try bound(missingSQL, plan.wholeValues, limit: limit.map { $0 - count }, offset: 0)
+    defer { rest.reset() }
+    while try rest.step() { try body(rest) }
   }
 
   /// How many objects a fetch has without its window.
@@ -286,10 +310,6 @@ package struct StoreSnapshot {
     for (index, value) in plan.wholeValues.enumerated() { row.bind(value, at: Int32(index + 1)) }
     guard try row.step() else { return 0 }
     return row.integer(0)
-  }
-
-  func windowed(_ sql: String, _ plan: FetchPlan) throws -> PreparedStatement {
-    try bound(sql, plan.values, limit: plan.request.limit, offset: plan.request.offset)
   }
 
   /// A statement with its values, and its window behind them.

@@ -64,36 +64,50 @@ extension FetchCompiler {
     )
   }
 
-  /// What stands behind a cursor in the order of its keys.
-  ///
-  /// The first key stands in front as a range of its own, so that an index over it is entered where
-  /// the page begins.
-  func position(_ cursor: FetchCursor, _ keys: [SortKey]) throws(StoreError) -> SQLFragment {
+  /// What stands behind a cursor in the order of its keys: a range of the first key, which an index
+  /// over it enters where the page begins, and behind that, where the key descends, the objects
+  /// that lack it, for which there is no one range with the others.
+  func position(
+    _ cursor: FetchCursor,
+    _ keys: [SortKey]
+  ) throws(StoreError) -> (range: SQLFragment, missing: SQLFragment?) {
     guard cursor.keys.count == keys.count else { throw FetchCursor.foreign }
+    let hasMissing = keys.first.map { $0.descends && $0.mayMiss } == true
+      && cursor.keys.first != .null
     var behind = SQLFragment("t.\"_id\" > ?", [.integer(cursor.object)])
-    for (key, value) in zip(keys, cursor.keys).reversed() {
-      let later = Self.later(key, value)
+    for (index, (key, value)) in zip(keys, cursor.keys).enumerated().reversed() {
+      let later = Self.later(key, value, orMissing: index > 0)
       let same = SQLFragment("\(key.sql) IS ? AND (\(behind.sql))", [value] + behind.values)
       behind =
         later.map {
           SQLFragment("\($0.sql) OR (\(same.sql))", $0.values + same.values)
         } ?? same
     }
-    guard let key = keys.first, let value = cursor.keys.first, value != .null,
-      !key.descends || !key.mayMiss
-    else { return behind }
-    let range = "\(key.sql) \(key.descends ? "<=" : ">=") ?"
-    return SQLFragment("\(range) AND (\(behind.sql))", [value] + behind.values)
+    guard let key = keys.first, let value = cursor.keys.first, value != .null else {
+      return (behind, nil)
+    }
+    let sign = key.descends ? "<=" : ">="
+    return (
+      SQLFragment(
+        "\(key.sql) \(sign) ? AND (\(behind.sql))",
+        [value] + behind.values
+      ),
+      hasMissing ? SQLFragment("\(key.sql) IS NULL") : nil
+    )
   }
 
   /// The condition that a key's value comes behind another; nil when none does.
-  private static func later(_ key: SortKey, _ value: AttributeValue) -> SQLFragment? {
+  private static func later(
+    _ key: SortKey,
+    _ value: AttributeValue,
+    orMissing: Bool
+  ) -> SQLFragment? {
     switch (value == .null, key.descends) {
     case (true, false): SQLFragment("\(key.sql) IS NOT NULL")
     case (true, true): nil
     case (false, false): SQLFragment("\(key.sql) > ?", [value])
     case (false, true):
-      key.mayMiss
+      key.mayMiss && orMissing
         ? SQLFragment("(\(key.sql) < ? OR \(key.sql) IS NULL)", [value])
         : SQLFragment("\(key.sql) < ?", [value])
     }

@@ -61,16 +61,18 @@ struct FetchCompiler {
     if let identity = entity.identity { head.append("t.\(quote(identity.name))") }
     let columns = (head + selected.map(\.sql)).joined(separator: ", ")
     let orderBy = (keys.map(\.order) + ["t.\"_id\""]).joined(separator: ", ")
-    let wanted = behind.map { "(\(condition.sql)) AND (\($0.sql))" } ?? condition.sql
-    let tail = "WHERE \(wanted) ORDER BY \(orderBy) LIMIT ? OFFSET ?"
+    func tail(_ place: SQLFragment?) -> String {
+      let wanted = place.map { "(\(condition.sql)) AND (\($0.sql))" } ?? condition.sql
+      return "WHERE \(wanted) ORDER BY \(orderBy) LIMIT ? OFFSET ?"
+    }
     let from = "FROM \(table) t\(membershipJoins)"
     let rowsFrom = "FROM \(table) t\(scopes[0].joins.sql)"
     let keyColumns = keys.isEmpty ? "1" : keys.map(\.sql).joined(separator: ", ")
     return FetchPlan(
       request: request,
       entity: entity,
-      idsSQL: "SELECT t.\"_id\" \(from) \(tail)",
-      rowsSQL: "SELECT \(columns) \(rowsFrom) \(tail)",
+      idsSQL: "SELECT t.\"_id\" \(from) \(tail(behind?.range))",
+      rowsSQL: "SELECT \(columns) \(rowsFrom) \(tail(behind?.range))",
       unwindowedSQL: "SELECT \(columns) \(rowsFrom)",
       rowSQL: "SELECT \(columns) \(rowsFrom) WHERE t.\"_id\" = ?",
       countSQL: "SELECT count(*) \(from) WHERE \(condition.sql)",
@@ -82,7 +84,10 @@ struct FetchCompiler {
           ColumnForm(key.type)
         )
       },
-      values: condition.values + (behind?.values ?? []),
+      missing: behind?.missing.map {
+        ("SELECT t.\"_id\" \(from) \(tail($0))", "SELECT \(columns) \(rowsFrom) \(tail($0))")
+      },
+      values: condition.values + (behind?.range.values ?? []),
       wholeValues: condition.values,
       encoder: ObjectEncoder(entity: entity, columns: selected.map(\.column), model: model),
       membership: membership,

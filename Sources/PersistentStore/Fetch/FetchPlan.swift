@@ -21,6 +21,9 @@ package final class FetchPlan: Sendable {
   let keysSQL: String
   /// The key's value and the number of objects of each section, in order; nil without sections.
   let sections: (sql: String, form: ColumnForm)?
+  /// Where a page goes on among the objects that lack the first key, when the others have ended;
+  /// its SQL is that of `idsSQL` and `rowsSQL` with another condition. nil when it does not.
+  let missing: (idsSQL: String, rowsSQL: String)?
   /// To bind in front of limit and offset.
   let values: [AttributeValue]
   /// To bind where the window, and what is behind a cursor, does not count.
@@ -46,6 +49,7 @@ package final class FetchPlan: Sendable {
     countSQL: String,
     keysSQL: String,
     sections: (sql: String, form: ColumnForm)?,
+    missing: (idsSQL: String, rowsSQL: String)?,
     values: [AttributeValue],
     wholeValues: [AttributeValue],
     encoder: ObjectEncoder,
@@ -63,6 +67,7 @@ package final class FetchPlan: Sendable {
     self.countSQL = countSQL
     self.keysSQL = keysSQL
     self.sections = sections
+    self.missing = missing
     self.values = values
     self.wholeValues = wholeValues
     self.encoder = encoder
