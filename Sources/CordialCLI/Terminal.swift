@@ -52,19 +52,18 @@ enum Terminal {
 
   /// Objects as an aligned table, for a terminal; columns are as wide as their content, to a limit.
   static func table(_ objects: [JSONValue]) -> String {
-    var names = ["id"]
-    for object in objects {
-      for member in object["values"]?.members ?? [] where !names.contains(member.name) {
-        names.append(member.name)
+    var names: [String] = []
+    let lines = objects.map { object -> [JSONMember] in
+      // A row of values has no ID; an object's values stand beside its own.
+      guard let id = object["id"], let values = object["values"]?.members else {
+        return object.members ?? []
       }
+      return [JSONMember("id", id)] + values
     }
+    for member in lines.joined() where !names.contains(member.name) { names.append(member.name) }
     var rows = [names]
-    for object in objects {
-      rows.append(
-        names.map { name in
-          name == "id" ? object["id"]?.string ?? "" : cell(object["values"]?[name] ?? .null)
-        }
-      )
+    for line in lines {
+      rows.append(names.map { name in cell(JSONValue.object(line)[name] ?? .null) })
     }
     let widths = names.indices.map { column in
       min(cellMax, rows.map { $0[column].count }.max() ?? 0)

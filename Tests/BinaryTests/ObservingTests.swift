@@ -257,7 +257,10 @@ import Testing
       ["entity": "Task", "sort": ["priority", "-title"], "limit": 7, "offset": 2],
       ["entity": "Task", "predicate": "priority > 3 AND title != nil", "sort": ["-title"]],
       ["entity": "Task", "predicate": "group.title == 'even'", "sort": ["group.title", "title"]],
-      ["entity": "Task", "predicate": "priority IN group.tasks.priority AND group.tasks.@count > 1"],
+      [
+        "entity": "Task",
+        "predicate": "priority IN group.tasks.priority AND group.tasks.@count > 1",
+      ],
       [
         "entity": "Group", "select": ["n": "tasks.@count", "sum": "tasks.@sum.priority"],
         "predicate": "SUBQUERY(tasks, $t, ANY $t.group.tasks.title != nil).@count > 0",

@@ -72,7 +72,8 @@ extension FetchCompiler {
     _ keys: [SortKey]
   ) throws(StoreError) -> (range: SQLFragment, missing: SQLFragment?) {
     guard cursor.keys.count == keys.count else { throw FetchCursor.foreign }
-    let hasMissing = keys.first.map { $0.descends && $0.mayMiss } == true
+    let hasMissing =
+      keys.first.map { $0.descends && $0.mayMiss } == true
       && cursor.keys.first != .null
     var behind = SQLFragment("t.\"_id\" > ?", [.integer(cursor.object)])
     for (index, (key, value)) in zip(keys, cursor.keys).enumerated().reversed() {
