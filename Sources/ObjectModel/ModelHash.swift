@@ -2,6 +2,8 @@ package import JSON
 
 /// The hash that names a version of a model.
 package enum ModelHash {
+  /// The hash of a model's document.
+  ///
   /// FNV-1a (64 bits) over the document with names sorted and lists of named things ordered by
   /// name, so that neither formatting nor order matters. Stored requests are left out: a store
   /// does not depend on them.

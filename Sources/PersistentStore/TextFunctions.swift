@@ -9,6 +9,7 @@ enum TextFunctions {
     db.add(function: lower)
     db.add(function: upper)
     db.add(function: power)
+    db.add(function: abs)
     db.add(function: matches())
   }
 
@@ -26,6 +27,16 @@ enum TextFunctions {
 
   private static let upper = DatabaseFunction("cordial_upper", argumentCount: 1, pure: true) {
     String.fromDatabaseValue($0[0])?.uppercased()
+  }
+
+  /// SQLite's own fails for the smallest integer.
+  private static let abs = DatabaseFunction("cordial_abs", argumentCount: 1, pure: true) { values in
+    switch values[0].storage {
+    case .int64(.min): return -Double(Int64.min)
+    case .int64(let number): return number.magnitude <= Int64.max ? Swift.abs(number) : nil
+    case .double(let number): return Swift.abs(number)
+    default: return nil
+    }
   }
 
   private static let power = DatabaseFunction("cordial_power", argumentCount: 2, pure: true) {

@@ -27,6 +27,7 @@ final class XMLElement {
   ///   - data: The content.
   ///   - path: Its path, for the failure.
   /// - Returns: The root element.
+  /// - Throws: `XcodeModel.Failure`.
   static func parse(_ data: Data, _ path: String) throws(XcodeModel.Failure) -> XMLElement {
     let builder = XMLTreeBuilder()
     let parser = XMLParser(data: data)

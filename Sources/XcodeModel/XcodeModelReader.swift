@@ -16,18 +16,39 @@ struct XcodeModelReader {
 
   mutating func read(name: String, version: String) -> JSONValue {
     let entities = root.all("entity").map { entity($0) }
-    for template in root.all("fetchRequest") {
-      note("The fetch request \(template["name"] ?? "") is left out: models have no templates yet")
-    }
+    let templates = root.all("fetchRequest").map { template($0) }
     for configuration in root.all("configuration") {
       note("The configuration \(configuration["name"] ?? "") is left out: they are not built yet")
     }
     for composite in root.all("composite") {
       note("The composite \(composite["name"] ?? "") is left out: its attributes become json")
     }
-    return [
-      "name": .string(name), "version": .string(version), "entities": .array(entities),
+    var members: [JSONMember] = [
+      JSONMember("name", .string(name)), JSONMember("version", .string(version)),
+      JSONMember("entities", .array(entities)),
     ]
+    if !templates.isEmpty { members.append(JSONMember("templates", .array(templates))) }
+    return .object(members)
+  }
+
+  private mutating func template(_ element: XMLElement) -> JSONValue {
+    let name = element["name"] ?? ""
+    var members = [
+      JSONMember("name", .string(name)),
+      JSONMember("entity", .string(element["entity"] ?? "")),
+    ]
+    if let predicate = element["predicateString"] {
+      members.append(JSONMember("predicate", .string(predicate)))
+    }
+    if let limit = element["fetchLimit"].flatMap({ Int64($0) }), limit > 0 {
+      members.append(JSONMember("limit", .integer(limit)))
+    }
+    let known: Set<String> = ["name", "entity", "predicateString", "fetchLimit"]
+    let rest = element.attributeNames.filter { !known.contains($0) }
+    if !rest.isEmpty {
+      note("Of the fetch request \(name) these are left out: \(rest.joined(separator: ", "))")
+    }
+    return .object(members)
   }
 
   // MARK: Entities
@@ -38,6 +59,7 @@ struct XcodeModelReader {
     if let parent = element["parentEntity"] {
       // Refused where the document is read: an entity without its parent's properties is another.
       members.append(JSONMember("parent", .string(parent)))
+      note("\(name) has the parent \(parent): inheritance is not built yet, the model is refused")
     }
     if element["isAbstract"] == "YES" { members.append(JSONMember("abstract", true)) }
     if let former = element["elementID"] {
@@ -141,8 +163,10 @@ struct XcodeModelReader {
     _ type: String,
     _ place: String
   ) -> JSONValue? {
-    if let interval = element["defaultDateTimeInterval"].flatMap(Double.init) {
-      return .string(Self.date(interval))
+    if let text = element["defaultDateTimeInterval"] {
+      if let date = Double(text).flatMap(Self.date) { return .string(date) }
+      note("The default of \(place), \(text) seconds since 2001, is left out: it is no date")
+      return nil
     }
     guard let text = element["defaultValueString"] else { return nil }
     if let value = Self.constant(text, type) { return value }
@@ -163,7 +187,9 @@ struct XcodeModelReader {
   }
 
   /// Core Data counts seconds since 2001.
-  private static func date(_ interval: Double) -> String {
+  private static func date(_ interval: Double) -> String? {
+    // From the year 1 to the year 9999.
+    guard (-63_113_904_000...252_423_993_599).contains(interval) else { return nil }
     let formatter = ISO8601DateFormatter()
     formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
     return formatter.string(from: Date(timeIntervalSinceReferenceDate: interval))
@@ -181,7 +207,7 @@ struct XcodeModelReader {
       ("maxValueString", "maximumLength", "maximum"),
     ] {
       guard let text = element[attribute] else { continue }
-      if type == "string", let count = Int64(text) {
+      if type == "string", let count = Int64(text), count >= 0 {
         members.append(JSONMember(length, .integer(count)))
       } else if type != "string", let value = Self.constant(text, type) {
         members.append(JSONMember(bound, value))
@@ -192,8 +218,12 @@ struct XcodeModelReader {
     for (attribute, bound) in [
       ("minDateTimeInterval", "minimum"), ("maxDateTimeInterval", "maximum"),
     ] {
-      guard let interval = element[attribute].flatMap(Double.init) else { continue }
-      members.append(JSONMember(bound, .string(Self.date(interval))))
+      guard let text = element[attribute] else { continue }
+      if let date = Double(text).flatMap(Self.date) {
+        members.append(JSONMember(bound, .string(date)))
+      } else {
+        note("The \(bound) of \(place), \(text) seconds since 2001, is left out: it is no date")
+      }
     }
     return members
   }

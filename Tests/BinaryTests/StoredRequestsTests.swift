@@ -74,4 +74,26 @@ import Testing
       #expect(try peer.errorCode("fetch", wrong) == -32602)
     }
   }
+
+  // Evidence: P-084
+  @Test func `a subscription that cannot be kept ends, and its connection lives on`() throws {
+    let peer = try daemon.connect()
+    let heavy = try peer.call(
+      "observe",
+      ["fetch": ["entity": "Task", "predicate": "title MATCHES '(a*)*b'"]]
+    )
+    let light = try peer.call("observe", ["fetch": ["entity": "Task", "sort": ["title"]]])
+    let text = String(repeating: "a", count: 40)
+    _ = try daemon.connect().call(
+      "save",
+      ["insert": [["entity": "Task", "values": ["title": .string(text)]]]]
+    )
+    let changes = try peer.changes()
+    #expect(changes["updates"]?[0]?["subscription"] == heavy["subscription"])
+    #expect(changes["updates"]?[0]?["error"]?["code"] == 1302)
+    #expect(changes["updates"]?[1]?["subscription"] == light["subscription"])
+    #expect(changes["updates"]?[1]?["insert"]?.array?.count == 1)
+    let name = heavy["subscription"] ?? .null
+    #expect(try peer.errorCode("unobserve", ["subscription": name]) == 1301)
+  }
 }

@@ -214,9 +214,33 @@ import Testing
       FetchRequest(entity: "Task", groupBy: ["priority"]),
       FetchRequest(entity: "Task", select: select(("s", "@sum.title")), groupBy: ["priority"]),
       FetchRequest(entity: "Task", select: select(("s", "@sum")), groupBy: ["priority"]),
+      FetchRequest(
+        entity: "Task",
+        select: select(("n", "@count")),
+        groupBy: ["priority"],
+        having: "title == 'x'"
+      ),
+      FetchRequest(
+        entity: "Task",
+        select: select(("n", "@count")),
+        groupBy: ["priority"],
+        having: "labels.@count > 0"
+      ),
     ] {
       #expect(throws: StoreError.self) { try values(request) }
     }
+  }
+
+  @Test func `a sum beyond 64 bits is a double`() async throws {
+    try await store.save(
+      """
+      {"insert":[{"entity":"Task","values":{"priority":9223372036854775807}},
+        {"entity":"Task","values":{"priority":9223372036854775807}}]}
+      """
+    )
+    let sum = FetchRequest(entity: "Task", select: select(("s", "@sum.priority")))
+    #expect(try values(sum) == #"[{"s":1.8446744073709552e+19}]"#)
+    #expect(try store.ids(#"{"entity":"Task","predicate":"abs:(abs:(priority)) > 3"}"#).count == 2)
   }
 
   /// One statement for each step, however many objects there are.

@@ -235,6 +235,7 @@ import Testing
     ("priority CONTAINS \"1\"", 0), ("title LIKE group", 11), ("title MATCHES \"(\"", 14),
     ("priority <[c] 1", 9), ("group.@count == 1", 0), ("labels.@sum.name == 1", 0),
     ("SUBQUERY(group, $x, $x.title == \"x\").@count == 1", 0), ("title IN group", 9),
+    ("SELF == group", 8), ("group == memo", 9), ("group == title", 9), ("SELF IN {group}", 9),
     ("due - 1 == 2", 11), ("due * 2 == 2", 6), ("due + due == 2", 6),
     ("\"𝄞\" == title == ", 14), ("title == \"a\" b", 13),
   ])

@@ -110,14 +110,20 @@ import XcodeModel
         <relationship name="b" optional="YES" toMany="YES" ordered="YES" destinationEntity="A"/>
         <fetchIndex name="f"><fetchIndexElement expression="lowercase:(r)" type="Binary"/></fetchIndex>
       </entity>
-      <fetchRequest name="all" entity="A"/><configuration name="Local"/><composite name="C"/>
+      <fetchRequest name="all" entity="A" predicateString="x &gt; 1" resultType="2"/><configuration name="Local"/><composite name="C"/>
       """
     )
     #expect(found.notes.count == 11)
-    for place in ["A was Old", "A.t", "A.o", "A.x", "A.r", "A.i", "A.b", "f of A", "all", "Local"] {
+    for place in ["A was Old", "A.t", "A.o", "A.x", "A.r", "A.i", "A.b", "f of A", "Local", "all"] {
       #expect(found.notes.contains { $0.contains(place) }, "\(place)")
     }
-    #expect(try ModelDocument.model(from: found.document).entities.count == 1)
+    let model = try ModelDocument.model(from: found.document)
+    #expect(model.entities.count == 1)
+    #expect(
+      model.templates.first.map { JSONValue.object($0.params).text } == """
+        {"entity":"A","predicate":"x > 1"}
+        """
+    )
   }
 
   /// An entity without its parent's properties would be another.

@@ -12,6 +12,7 @@ package enum ChangesNotification {
     .optional("signal", .boolean, "mode signal: something changed"),
     .optional("fresh", .boolean, "start over from result"),
     .optional("result", .any, "with fresh"),
+    .optional("error", .any, "why the subscription has ended"),
   ])
 
   package static let method = Method.notification(

@@ -149,10 +149,15 @@ extension Service {
       }
       session.observed.subscriptions[place] = subscription
     }
+    for number in outcome.ended {
+      session.observed.subscriptions.removeAll { $0.number == number }
+      session.observed.table.remove(number)
+      subscriptionCount -= 1
+    }
     session.observed.examined = outcome.examined
     // With nothing to say the client's position stays: the next changes spans these commits.
     guard let message = outcome.message else { return }
-    session.observed.position = outcome.token
+    session.observed.position = session.observed.subscriptions.isEmpty ? nil : outcome.token
     session.send(message)
     session.flush()
   }

@@ -25,6 +25,8 @@ struct UpdateBuilder {
     let subscriptions: [LiveSubscription]
     let token: StoreToken
     let examined: LogPosition
+    /// The numbers of those that cannot be kept any more, whose end the message tells.
+    var ended: [Int] = []
 
     /// An update that leaves a connection where it is.
     static func nothing(_ observed: ObservedState) -> Outcome? {
@@ -86,20 +88,27 @@ struct UpdateBuilder {
 
   /// Makes the update.
   func build() throws -> Outcome {
-    var subscriptions: [LiveSubscription] = []
+    var told = Told()
     return Outcome(
-      message: verdicts?.isEmpty == true ? nil : try message(&subscriptions),
-      subscriptions: subscriptions,
+      message: verdicts?.isEmpty == true ? nil : try message(&told),
+      subscriptions: told.subscriptions,
       token: snapshot.token,
-      examined: snapshot.head.position
+      examined: snapshot.head.position,
+      ended: told.ended
     )
   }
 
+  /// What becomes of subscriptions while a message is written.
+  private struct Told {
+    var subscriptions: [LiveSubscription] = []
+    var ended: [Int] = []
+  }
+
   /// Writes the whole message; nil when none of the subscriptions has anything to say.
-  private func message(_ subscriptions: inout [LiveSubscription]) throws -> MessageBytes? {
+  private func message(_ told: inout Told) throws -> MessageBytes? {
     // What is to be said comes first: the authors of many commits are read only when something is.
     var updates = JSONWriter(reserving: 1024, pieceBytes: Service.pieceBytes)
-    guard try writeUpdates(&subscriptions, &updates) else { return nil }
+    guard try writeUpdates(&told, &updates) else { return nil }
     var writer = JSONWriter(reserving: 256)
     writer.raw("{\"jsonrpc\":\"2.0\",\"method\":\"changes\",\"params\":{\"from\":\"")
     writer.raw(string: (observed.position ?? snapshot.token).description)
@@ -120,30 +129,64 @@ struct UpdateBuilder {
   }
 
   /// Writes what each subscription has to say; answers whether anything was.
-  private func writeUpdates(
-    _ subscriptions: inout [LiveSubscription],
-    _ writer: inout JSONWriter
-  ) throws -> Bool {
+  private func writeUpdates(_ told: inout Told, _ writer: inout JSONWriter) throws -> Bool {
     let start = writer.count
     guard let verdicts else {
       for var subscription in observed.subscriptions {
-        if writer.count > start { writer.raw(",") }
-        try writeFresh(&subscription, &writer)
-        subscriptions.append(subscription)
+        let piece = try piece(of: subscription.number, &told) { writer in
+          try writeFresh(&subscription, &writer)
+          return true
+        }
+        told.subscriptions.append(subscription)
+        Self.append(piece, since: start, to: &writer)
       }
       return writer.count > start
     }
     for (number, verdict) in verdicts {
       guard let place = observed.place(of: number) else { continue }
       var subscription = observed.subscriptions[place]
-      var piece = JSONWriter()
-      let says = try write(&subscription, verdict, &piece)
-      subscriptions.append(subscription)
-      guard says else { continue }
-      if writer.count > start { writer.raw(",") }
-      writer.raw(piece.bytes)
+      let piece = try piece(of: number, &told) { writer in
+        try write(&subscription, verdict, &writer)
+      }
+      told.subscriptions.append(subscription)
+      Self.append(piece, since: start, to: &writer)
     }
     return writer.count > start
+  }
+
+  private static func append(
+    _ piece: JSONWriter?,
+    since start: Int,
+    to writer: inout JSONWriter
+  ) {
+    guard let piece else { return }
+    if writer.count > start { writer.raw(",") }
+    writer.raw(piece.bytes)
+  }
+
+  /// Writes what one subscription has to say, nil when that is nothing; one whose fetch cannot be
+  /// carried out any more ends, and not its connection with all the others.
+  private func piece(
+    of number: Int,
+    _ told: inout Told,
+    _ write: (inout JSONWriter) throws -> Bool
+  ) throws -> JSONWriter? {
+    var piece = JSONWriter()
+    do {
+      return try write(&piece) ? piece : nil
+    } catch {
+      let failure = StoreError(any: error)
+      if error is UnsealedChanges { throw error }
+      guard failure.code == .limitExceeded || failure.code == .internalError else { throw error }
+      told.ended.append(number)
+      var end = JSONWriter()
+      end.raw("{\"subscription\":\"s")
+      end.integer(Int64(number))
+      end.raw("\",\"error\":")
+      end.value(RPCError(failure).json)
+      end.raw("}")
+      return end
+    }
   }
 
   /// The authors of everything after the position that the client knows.

@@ -29,6 +29,8 @@ enum ComparedSide {
   /// How it is answered.
   var form: ColumnForm {
     switch self {
+    // What was computed may have become too large for an integer.
+    case .value(.int64, nil): .number
     case .value(let type, _): ColumnForm(type)
     case .object(let entity): ColumnForm(referenceTo: entity)
     case .json, .constant: .json
@@ -71,6 +73,14 @@ extension FetchCompiler {
     _ variable: String?,
     _ offset: Int
   ) throws(StoreError) -> Value {
+    if let groupedPaths, variable == nil, !groupedPaths.contains(path.joined(separator: ".")) {
+      throw StoreError(
+        PredicateError(
+          offset: offset,
+          expected: "an aggregate or one of groupBy: a group has no one value of anything else"
+        )
+      )
+    }
     guard !path.isEmpty else {
       let scope = scope(at: scope(of: variable))
       return (SQLFragment("\(scope.alias).\"_id\""), .object(scope.entity))
@@ -127,6 +137,11 @@ extension FetchCompiler {
     from variable: String?,
     _ offset: Int
   ) throws(StoreError) -> (relationship: RelationshipDescription, owner: String) {
+    guard groupedPaths == nil else {
+      throw StoreError(
+        PredicateError(offset: offset, expected: "an aggregate of the group, as @count")
+      )
+    }
     let end = try resolve(names, from: variable)
     guard case .relationship(let relationship) = end.property, relationship.toMany else {
       throw StoreError(
@@ -149,6 +164,10 @@ extension FetchCompiler {
     _ offset: Int = 0
   ) throws(StoreError) -> Value {
     guard !names.isEmpty else {
+      // Of the members of a group anything can be read.
+      let grouped = groupedPaths
+      groupedPaths = nil
+      defer { groupedPaths = grouped }
       let member = aggregate == .count ? nil : try keyPath(path, variable, offset)
       return try aggregated(aggregate, member, path.last, "", offset)
     }
@@ -194,8 +213,10 @@ extension FetchCompiler {
       }
       // The sum of nothing is 0, its average is missing.
       if aggregate == .avg { return made("avg(\(column))", .double) }
-      return type.isInteger
-        ? made("coalesce(sum(\(column)), 0)", .int64) : made("total(\(column))", .double)
+      guard type.isInteger else { return made("total(\(column))", .double) }
+      // In halves: sum() fails beyond 64 bits, where arithmetic goes over to a double.
+      let halves = "sum(\(column) >> 32) * 4294967296 + sum(\(column) & 4294967295)"
+      return made("coalesce(\(halves), 0)", .int64)
     }
   }
 
@@ -254,6 +275,8 @@ extension FetchCompiler {
     }
   }
 
+  /// Compiles an operation.
+  ///
   /// Two integers make an integer, but for powers; what divides by zero is missing. A date takes
   /// and gives seconds.
   private mutating func arithmetic(
@@ -297,10 +320,8 @@ extension FetchCompiler {
   ) throws(StoreError) -> Value {
     guard function != .abs else {
       let (fragment, side) = try number(argument)
-      // SQLite's abs fails for the smallest integer.
-      let sql = "(CASE WHEN \(fragment.sql) < 0 THEN -\(fragment.sql) ELSE \(fragment.sql) END)"
-      let values = fragment.values + fragment.values + fragment.values
-      return (SQLFragment(sql, values, depth: fragment.depth + 6), side)
+      let sql = "cordial_abs(\(fragment.sql))"
+      return (SQLFragment(sql, fragment.values, depth: fragment.depth + 2), side)
     }
     let (fragment, side) = try value(argument, as: .value(.string, name: nil))
     guard Self.isText(side) else { throw Self.wanted("a string", side, argument.offset) }

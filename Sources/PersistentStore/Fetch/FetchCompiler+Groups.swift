@@ -95,6 +95,8 @@ extension FetchCompiler {
     } catch {
       throw StoreError(error)
     }
+    groupedPaths = Set(request.groupBy)
+    defer { groupedPaths = nil }
     return try compile(predicate)
   }
 }

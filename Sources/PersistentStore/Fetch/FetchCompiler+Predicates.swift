@@ -13,6 +13,8 @@ extension FetchCompiler {
     try compile(predicate.normalized(), level: 0)
   }
 
+  /// Compiles a normalized condition.
+  ///
   /// Predicates are two-valued and SQL is not: below a NOT, a comparison with a missing value has
   /// to be false and not unknown. Elsewhere unknown is as good as false, and an index serves.
   private mutating func compile(
@@ -207,6 +209,7 @@ extension FetchCompiler {
       if takesList { return try compileList(comparison, left) }
       right = try value(comparison.right, as: left.side)
     }
+    try check(right.side, against: left.side, comparison.right.offset)
     if let text = try textComparison(comparison, left, right) { return text }
     let sign =
       switch comparison.comparison {
@@ -224,6 +227,26 @@ extension FetchCompiler {
     )
   }
 
+  /// Refuses to compare an object with anything but an object of its entity.
+  private func check(
+    _ side: ComparedSide,
+    against other: ComparedSide,
+    _ offset: Int
+  ) throws(StoreError) {
+    switch (side, other) {
+    case (.constant, _), (_, .constant), (.value, .value), (.value, .json), (.json, .value),
+      (.json, .json):
+      return
+    case (.object(let first), .object(let second)) where first.number == second.number: return
+    case (_, .object(let entity)):
+      throw StoreError(
+        PredicateError(offset: offset, expected: "a \(entity.name); \(side.words)")
+      )
+    default:
+      throw StoreError(PredicateError(offset: offset, expected: "a value; \(side.words)"))
+    }
+  }
+
   private mutating func compileList(
     _ comparison: PredicateComparison,
     _ left: Value
@@ -239,7 +262,9 @@ extension FetchCompiler {
         )
       }
     let operands = try elements.map { element throws(StoreError) in
-      try value(element, as: left.side).fragment
+      let value = try value(element, as: left.side)
+      try check(value.side, against: left.side, element.offset)
+      return value.fragment
     }
     let own = left.fragment
     if comparison.comparison == .between {
@@ -342,6 +367,8 @@ extension FetchCompiler {
         literal.unicodeScalars.append(character)
       }
     }
+    // A backslash with nothing behind it stands for itself.
+    if isEscaped { literal.append("\\") }
     endLiteral()
     return SQLFragment("\(subject) GLOB ?", left.values + [.string(glob)])
   }

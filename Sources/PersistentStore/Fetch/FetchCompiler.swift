@@ -14,6 +14,8 @@ struct FetchCompiler {
   /// The fetched entity first, then what the queries inside it range over.
   private var scopes: [QueryScope]
   private var scopeCount = 0
+  /// The paths that a condition on groups may read; nil where the condition is on objects.
+  var groupedPaths: Set<String>?
   private var membership: Set<String> = []
   private var valueNames: [String: Set<String>] = [:]
   private var related: [Int: Set<String>] = [:]
@@ -177,6 +179,7 @@ struct FetchCompiler {
   ///   - variable: What stands for one of them.
   ///   - body: Takes the alias of their table.
   /// - Returns: What the body answered, and the joins that it needs behind that table.
+  /// - Throws: What the body throws; `limitExceeded` where too many stand inside one another.
   mutating func inScope<Result>(
     _ entity: EntityDescription,
     _ variable: String,
@@ -204,6 +207,8 @@ struct FetchCompiler {
   /// - Parameters:
   ///   - path: At least one name.
   ///   - variable: The variable of SUBQUERY from which it leads, nil for the fetched object.
+  /// - Returns: Where it ends.
+  /// - Throws: `unknownProperty`, `limitExceeded`.
   mutating func resolve(
     _ path: [String],
     from variable: String? = nil

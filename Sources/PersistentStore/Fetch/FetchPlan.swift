@@ -21,8 +21,9 @@ package final class FetchPlan: Sendable {
   let keysSQL: String
   /// The key's value and the number of objects of each section, in order; nil without sections.
   let sections: (sql: String, form: ColumnForm)?
-  /// Where a page goes on among the objects that lack the first key, when the others have ended;
-  /// its SQL is that of `idsSQL` and `rowsSQL` with another condition. nil when it does not.
+  /// Where a page goes on among the objects that lack the first key; nil when it does not.
+  ///
+  /// The SQL is that of `idsSQL` and `rowsSQL` with another condition.
   let missing: (idsSQL: String, rowsSQL: String)?
   /// To bind in front of limit and offset.
   let values: [AttributeValue]

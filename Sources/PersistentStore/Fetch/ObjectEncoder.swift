@@ -9,6 +9,8 @@ import PersistentHistory
 /// would cost more than the look.
 enum ColumnForm: Sendable {
   case integer
+  /// An integer, or a double where SQLite made one.
+  case number
   case boolean
   case double
   case date
@@ -51,6 +53,8 @@ enum ColumnForm: Sendable {
     if row.isNull(column) { return writer.null() }
     switch self {
     case .integer: writer.integer(row.integer(column))
+    case .number where row.storage(column) == .real: writer.double(row.double(column))
+    case .number: writer.integer(row.integer(column))
     case .boolean: writer.bool(row.integer(column) != 0)
     case .double: writer.double(row.double(column))
     case .date: Self.write(date: row.integer(column), to: &writer)

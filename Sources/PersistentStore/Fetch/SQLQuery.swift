@@ -9,7 +9,7 @@ struct SQLFragment {
   /// How many entries of its stack SQLite's parser needs for it at the most.
   var depth: Int
 
-  /// - Parameter depth: That of a comparison of two columns where none is named.
+  /// A piece of SQL; its depth is that of a comparison of two columns where none is named.
   init(_ sql: String, _ values: [AttributeValue] = [], depth: Int = 10) {
     self.sql = sql
     self.values = values
