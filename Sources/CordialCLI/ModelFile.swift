@@ -8,19 +8,19 @@ enum ModelFile {
   /// Reads a model; what of one of Xcode's has no equal is told on standard error.
   static func read(_ path: String) throws -> Model {
     guard XcodeModel.isModel(path) else { return try StoreContainer.readModel(at: path) }
-    let found = try convert(path)
-    for note in found.notes { Terminal.note("Note: \(note).\n") }
     do {
-      return try ModelDocument.model(from: found.document)
-    } catch {
+      return try ModelDocument.model(from: try convert(path))
+    } catch let error as ModelError {
       throw StoreError(error, in: path)
     }
   }
 
-  /// A model of Xcode's as a document of ours.
-  static func convert(_ path: String) throws -> XcodeModel {
+  /// A model of Xcode's as a document of ours; what has no equal is told on standard error.
+  static func convert(_ path: String) throws -> JSONValue {
     do {
-      return try XcodeModel(path: path)
+      let found = try XcodeModel(path: path)
+      for note in found.notes { Terminal.note("Note: \(note).\n") }
+      return found.document
     } catch {
       throw InputError(message: error.message)
     }

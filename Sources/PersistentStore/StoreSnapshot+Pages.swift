@@ -5,29 +5,21 @@ import PersistentHistory
 
 /// Pages, sections, rows of values, and what is fetched along.
 extension StoreSnapshot {
-  /// The cursor behind the last object of a page; nil when nothing follows it.
+  /// The cursor behind an object of a fetch.
   ///
   /// - Parameters:
-  ///   - plan: The fetch, with a limit.
-  ///   - objects: The numbers of the page's objects, in order.
-  /// - Returns: What a client sends as `after`.
+  ///   - plan: The fetch.
+  ///   - object: The number of the last object of a page.
+  /// - Returns: What a client sends as `after`; nil when there is no such object.
   /// - Throws: `DatabaseError`.
-  package func cursor(_ plan: FetchPlan, behind objects: [Int64]) throws -> String? {
-    guard let limit = plan.request.limit, limit > 0, objects.count == limit, let last = objects.last
-    else { return nil }
+  package func cursor(_ plan: FetchPlan, behind object: Int64) throws -> String? {
     let row = try statement(plan.keysSQL)
     defer { row.reset() }
-    row.bind(last, at: 1)
+    row.bind(object, at: 1)
     guard try row.step() else { return nil }
     let keyCount = plan.request.sort.count + (plan.request.sectionBy == nil ? 0 : 1)
     let keys = (0..<keyCount).map { row.value(Int32($0)) }
-    let cursor = FetchCursor(keys: keys, object: last).text(of: plan.request)
-    var behind = plan.request
-    behind.after = cursor
-    behind.offset = 0
-    behind.select = []
-    // Whether anything follows is asked from where the page ended, and not by counting to there.
-    return try self.objects(try self.plan(behind), limit: 1).isEmpty ? nil : cursor
+    return FetchCursor(keys: keys, object: object).text(of: plan.request)
   }
 
   /// Writes the sections of the whole result of a fetch as `[{"name":…,"offset":…,"count":…}]`.

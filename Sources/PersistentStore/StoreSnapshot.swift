@@ -226,17 +226,17 @@ package struct StoreSnapshot {
   ///   - bytesMax: How long the writer's bytes may become.
   ///   - writer: Where to write.
   ///   - each: Called with the number of each object and where it stands among the bytes.
-  /// - Returns: How many there are.
+  /// - Returns: How many there are, and whether more follow the window.
   /// - Throws: `limitExceeded` when they are longer than allowed; `DatabaseError`.
   package func writeObjects(
     _ plan: FetchPlan,
     bytesMax: Int,
     to writer: inout JSONWriter,
     each: ((Int64, Range<Int>, [UInt8]) -> Void)? = nil
-  ) throws -> Int {
+  ) throws -> (count: Int, hasMore: Bool) {
     var count = 0
     writer.raw("[")
-    try eachRow(of: plan, plan.rowsSQL, plan.missing?.rowsSQL, limit: plan.request.limit) { rows in
+    let hasMore = try eachRow(of: plan, plan.rowsSQL, plan.missing?.rowsSQL) { rows in
       if count > 0 { writer.raw(",") }
       writer.cutIfLong()
       let start = writer.bytes.count
@@ -246,11 +246,16 @@ package struct StoreSnapshot {
       try Self.check(writer, bytesMax)
     }
     writer.raw("]")
-    return count
+    return (count, hasMore)
   }
 
   /// Refuses an answer that became too long.
-  static func check(_ writer: JSONWriter, _ bytesMax: Int) throws(StoreError) {
+  ///
+  /// - Parameters:
+  ///   - writer: What was written so far.
+  ///   - bytesMax: How long it may become.
+  /// - Throws: `limitExceeded`.
+  package static func check(_ writer: JSONWriter, _ bytesMax: Int) throws(StoreError) {
     guard writer.count > bytesMax else { return }
     throw StoreError(
       .limitExceeded,
@@ -266,37 +271,46 @@ package struct StoreSnapshot {
   /// - Returns: The numbers.
   /// - Throws: `DatabaseError`.
   package func objects(_ plan: FetchPlan) throws -> [Int64] {
-    try objects(plan, limit: plan.request.limit)
+    try page(plan).objects
   }
 
-  /// The numbers of the objects of a fetch with another limit.
-  func objects(_ plan: FetchPlan, limit: Int?) throws -> [Int64] {
+  /// The numbers of the objects of a fetch, and whether more follow its window.
+  ///
+  /// - Parameter plan: The fetch.
+  /// - Returns: Both.
+  /// - Throws: `DatabaseError`.
+  package func page(_ plan: FetchPlan) throws -> (objects: [Int64], hasMore: Bool) {
     var objects: [Int64] = []
-    try eachRow(of: plan, plan.idsSQL, plan.missing?.idsSQL, limit: limit) { rows in
+    let hasMore = try eachRow(of: plan, plan.idsSQL, plan.missing?.idsSQL) { rows in
       objects.append(rows.integer(0))
     }
-    return objects
+    return (objects, hasMore)
   }
 
-  /// Goes through the rows of a window, and behind a cursor on to the objects that lack its key.
+  /// Goes through the rows of a window, and behind a cursor on to the objects that lack its key;
+  /// one row more is read, to answer whether there is one.
   private func eachRow(
     of plan: FetchPlan,
     _ sql: String,
     _ missingSQL: String?,
-    limit: Int?,
     _ body: (PreparedStatement) throws -> Void
-  ) throws {
+  ) throws -> Bool {
+    let limit = plan.request.limit
     var count = 0
-    let rows = try bound(sql, plan.values, limit: limit, offset: plan.request.offset)
-    defer { rows.reset() }
-    while try rows.step() {
-      try body(rows)
-      count += 1
+    func go(_ sql: String, _ values: [AttributeValue], offset: Int) throws -> Bool {
+      let rest = limit.map { $0 - count + 1 }
+      let rows = try bound(sql, values, limit: rest, offset: offset)
+      defer { rows.reset() }
+      while try rows.step() {
+        if count == limit { return true }
+        try body(rows)
+        count += 1
+      }
+      return false
     }
-    guard let missingSQL, limit.map({ count < $0 }) ?? true else { return }
-    let rest = try bound(missingSQL, plan.wholeValues, limit: limit.map { $0 - count }, offset: 0)
-    defer { rest.reset() }
-    while try rest.step() { try body(rest) }
+    if try go(sql, plan.values, offset: plan.request.offset) { return true }
+    guard let missingSQL else { return false }
+    return try go(missingSQL, plan.wholeValues, offset: 0)
   }
 
   /// How many objects a fetch has without its window.

@@ -21,6 +21,9 @@ package final class ByteChannel: Sendable {
   /// How many bytes may wait for a peer before it is not read any more.
   package static let waitingBytesMax = 32 << 20
 
+  /// How much NIO is given at a time: little enough that a slow peer is seen to take something.
+  private static let portionBytes = 1 << 18
+
   /// Tells channels of a loop apart.
   package let number: Int
   private let channel: any Channel
@@ -28,7 +31,7 @@ package final class ByteChannel: Sendable {
 
   private struct State {
     /// Pieces that NIO was not given yet: it copies what it holds.
-    var backlog: Deque<[UInt8]> = []
+    var backlog: Deque<ArraySlice<UInt8>> = []
     var waiting = 0
     var written = 0
     /// The peer takes too little to be read.
@@ -62,15 +65,15 @@ package final class ByteChannel: Sendable {
       state.waiting += count
       let pauses = state.waiting > Self.waitingBytesMax && !state.isPaused
       if pauses { state.isPaused = true }
-      let isAlone = pieces.count == 1 && state.backlog.isEmpty
-      if !isAlone { state.backlog.append(contentsOf: pieces.lazy.filter { !$0.isEmpty }) }
+      let isAlone = pieces.count == 1 && count <= Self.portionBytes && state.backlog.isEmpty
+      if !isAlone { for piece in pieces { Self.queue(piece, &state.backlog) } }
       return (pauses, !isAlone)
     }
     if pauses { updateReading() }
     if feeds {
       feed()
     } else if let piece = pieces.first {
-      give(piece)
+      give(piece[...])
       channel.flush()
     }
   }
@@ -91,7 +94,13 @@ package final class ByteChannel: Sendable {
     if closes { closeBehindWrites() }
   }
 
-  private func give(_ piece: [UInt8]) {
+  private static func queue(_ piece: [UInt8], _ backlog: inout Deque<ArraySlice<UInt8>>) {
+    for start in stride(from: 0, to: piece.count, by: portionBytes) {
+      backlog.append(piece[start..<min(start + portionBytes, piece.count)])
+    }
+  }
+
+  private func give(_ piece: ArraySlice<UInt8>) {
     let count = piece.count
     channel.write(channel.allocator.buffer(bytes: piece)).whenComplete { _ in self.wrote(count) }
   }

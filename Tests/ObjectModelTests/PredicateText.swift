@@ -1,5 +1,6 @@
 import JSON
 import ObjectModel
+import Testing
 
 // Trees as text: `(and (== a 1) (not (any in[c] b {1 2})))`.
 
@@ -55,5 +56,20 @@ extension PredicateExpression {
   private static func path(_ names: [String], _ variable: String?) -> String {
     let start = variable.map { ["$" + $0] } ?? []
     return names.isEmpty && start.isEmpty ? "SELF" : (start + names).joined(separator: ".")
+  }
+}
+
+/// Checks that a predicate is read as a tree.
+func checkTree(
+  _ text: String,
+  _ expected: String,
+  _ arguments: PredicateArguments = .none,
+  sourceLocation: SourceLocation = #_sourceLocation
+) {
+  do throws(PredicateError) {
+    let tree = try PredicateParser.parse(text, arguments: arguments)
+    #expect(tree.text == expected, "\(text)", sourceLocation: sourceLocation)
+  } catch {
+    Issue.record("\(text): \(error.message)", sourceLocation: sourceLocation)
   }
 }

@@ -23,8 +23,12 @@ import Testing
     try store.snapshot { snapshot in
       let request = FetchRequest(entity: "Task", sort: sort, limit: limit, after: after)
       let plan = try snapshot.plan(request)
-      let objects = try snapshot.objects(plan)
-      return (objects.map { "Task/p\($0)" }, try snapshot.cursor(plan, behind: objects))
+      let (objects, hasMore) = try snapshot.page(plan)
+      let last = hasMore ? objects.last : nil
+      return (
+        objects.map { "Task/p\($0)" },
+        try last.flatMap { try snapshot.cursor(plan, behind: $0) }
+      )
     }
   }
 

@@ -146,7 +146,7 @@ package final class TestStore {
     let request = FetchRequest(try JSONParser.parse(text))
     return try snapshot { snapshot in
       var writer = JSONWriter()
-      let count = try snapshot.writeObjects(
+      let (count, _) = try snapshot.writeObjects(
         try snapshot.plan(request),
         bytesMax: 1 << 26,
         to: &writer

@@ -25,9 +25,7 @@ struct ImportModel: AsyncParsableCommand {
   var model: String
 
   func run() async throws {
-    let found = try ModelFile.convert(model)
-    for note in found.notes { Terminal.note("Note: \(note).\n") }
-    Terminal.line(found.document.prettyText)
+    Terminal.line(try ModelFile.convert(model).prettyText)
   }
 }
 

@@ -84,7 +84,9 @@ package struct FetchCall: Call {
     template: (String) -> [JSONMember]?,
     selection: (_ name: String, _ entity: String) -> JSONValue?
   ) throws(RPCError) -> JSONValue {
-    guard var members = params.members else { return params }
+    guard params["template"] != nil || params["value"] != nil, var members = params.members else {
+      return params
+    }
     if let name = params["template"]?.string {
       guard let stored = template(name) else {
         throw RPCError(.invalidParams, "fetch: the model has no template \(name.prefix(100))")

@@ -96,7 +96,7 @@ enum FetchAnswer {
     for (index, id) in ids.enumerated() {
       if index > 0 { writer.raw(",") }
       writer.cutIfLong()
-      try checkLength(writer, bytesMax)
+      try StoreSnapshot.check(writer, bytesMax)
       let key = try snapshot.resolve(id)
       if let key {
         let plan =
@@ -115,16 +115,6 @@ enum FetchAnswer {
     writer.value(.object(missing))
   }
 
-  /// Refuses an answer that became too long.
-  static func checkLength(_ writer: JSONWriter, _ bytesMax: Int) throws {
-    guard writer.count > bytesMax else { return }
-    throw Limits.exceeded(
-      "answerBytes",
-      max: bytesMax,
-      "The answer would be longer than \(bytesMax) bytes"
-    )
-  }
-
   private static func writeQuery(
     _ call: FetchCall,
     _ snapshot: StoreSnapshot,
@@ -133,22 +123,23 @@ enum FetchAnswer {
   ) throws {
     let plan = try snapshot.plan(call.storeRequest)
     var objects: [Int64] = []
+    var hasMore = false
     switch call.result {
     case .objects:
       writer.raw("\"objects\":")
       let wantsNumbers = call.limit != nil || !call.include.isEmpty
-      _ = try snapshot.writeObjects(plan, bytesMax: bytesMax, to: &writer) { object, _, _ in
+      hasMore = try snapshot.writeObjects(plan, bytesMax: bytesMax, to: &writer) { object, _, _ in
         if wantsNumbers { objects.append(object) }
-      }
+      }.hasMore
     case .ids:
-      objects = try snapshot.objects(plan)
+      (objects, hasMore) = try snapshot.page(plan)
       writer.raw("\"ids\":")
       try writeIDs(objects, of: plan.entity, snapshot, bytesMax: bytesMax, to: &writer)
     case .count, .values:
       writer.raw("\"count\":")
       writer.integer(try snapshot.count(plan))
     }
-    if let next = try snapshot.cursor(plan, behind: objects) {
+    if hasMore, let last = objects.last, let next = try snapshot.cursor(plan, behind: last) {
       writer.raw(",\"next\":")
       writer.string(next)
     }
@@ -207,7 +198,7 @@ enum FetchAnswer {
     for (index, object) in objects.enumerated() {
       if index > 0 { writer.raw(",") }
       writer.cutIfLong()
-      try checkLength(writer, bytesMax)
+      try StoreSnapshot.check(writer, bytesMax)
       writer.string(
         try snapshot.wrappedID(ObjectKey(entity: entity.number, object: object)).description
       )

@@ -44,7 +44,7 @@ private struct HistoryAnswer {
       isFirst = false
       writer.value(json)
       writer.cutIfLong()
-      try FetchAnswer.checkLength(writer, bytesMax)
+      try StoreSnapshot.check(writer, bytesMax)
     }
     writer.raw("]")
     writer.raw(",\"token\":\"")

@@ -170,7 +170,7 @@ private struct SearchAnswer {
     for (index, hit) in result.hits.enumerated() {
       if index > 0 { writer.raw(",") }
       writer.cutIfLong()
-      try FetchAnswer.checkLength(writer, bytesMax)
+      try StoreSnapshot.check(writer, bytesMax)
       try write(hit, result.highlighter, &writer)
     }
     writer.raw("]")

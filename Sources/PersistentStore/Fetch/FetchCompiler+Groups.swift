@@ -23,10 +23,7 @@ extension FetchCompiler {
     model: Model,
     mayDangle: Bool
   ) throws(StoreError) -> ValuesPlan {
-    guard let entity = model.entity(named: request.entity) else {
-      throw .unknownEntity(request.entity, in: model)
-    }
-    var compiler = FetchCompiler(model: model, entity: entity, mayDangle: mayDangle)
+    var compiler = try FetchCompiler(request, model: model, mayDangle: mayDangle)
     return try compiler.valuesPlan(request)
   }
 

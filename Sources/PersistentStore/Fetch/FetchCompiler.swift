@@ -23,7 +23,10 @@ struct FetchCompiler {
   /// The answered value whose path is being read, nil while order and membership are.
   private var selecting: String?
 
-  init(model: Model, entity: EntityDescription, mayDangle: Bool) {
+  init(_ request: FetchRequest, model: Model, mayDangle: Bool) throws(StoreError) {
+    guard let entity = model.entity(named: request.entity) else {
+      throw .unknownEntity(request.entity, in: model)
+    }
     self.model = model
     self.entity = entity
     self.mayDangle = mayDangle
@@ -43,10 +46,7 @@ struct FetchCompiler {
     model: Model,
     mayDangle: Bool
   ) throws(StoreError) -> FetchPlan {
-    guard let entity = model.entity(named: request.entity) else {
-      throw .unknownEntity(request.entity, in: model)
-    }
-    var compiler = FetchCompiler(model: model, entity: entity, mayDangle: mayDangle)
+    var compiler = try FetchCompiler(request, model: model, mayDangle: mayDangle)
     return try compiler.plan(request)
   }
 
