@@ -23,7 +23,7 @@ let package = Package(
 
     .module("CordialValues"),
     .module("JSON"),
-    .module("ObjectModel", uses: ["CordialValues", "JSON"]),
+    .module("ObjectModel", uses: ["CordialValues", "JSON", "CUnicode"]),
 
     // MARK: C: what Swift cannot see.
 

@@ -6,11 +6,22 @@ import XcodeModel
 /// Model files, of ours and of Xcode's.
 enum ModelFile {
   /// Reads a model; what of one of Xcode's has no equal is told on standard error.
-  static func read(_ path: String) throws -> Model {
-    guard XcodeModel.isModel(path) else { return try StoreContainer.readModel(at: path) }
-    do {
-      return try ModelDocument.model(from: try convert(path))
-    } catch let error as ModelError {
+  ///
+  /// - Parameters:
+  ///   - path: The file, or the folder of an Xcode model.
+  ///   - configuration: The part of it that is wanted, nil for all.
+  /// - Returns: The model.
+  /// - Throws: `StoreError` with every fault, `InputError`.
+  static func read(_ path: String, configuration: String? = nil) throws -> Model {
+    let document =
+      XcodeModel.isModel(path) ? try convert(path) : try StoreContainer.readDocument(at: path)
+    do throws(ModelError) {
+      let whole = try ModelDocument.model(from: document)
+      guard let configuration else { return whole }
+      return try ModelDocument.model(
+        from: ModelDocument.document(document, ofConfiguration: configuration)
+      )
+    } catch {
       throw StoreError(error, in: path)
     }
   }

@@ -50,6 +50,7 @@ enum FetchFields {
     .optional("groupBy", .array(.string), "with result values: paths whose values make a group"),
     .optional("having", .string, "with groupBy: a condition on groups, as @count > 1"),
     .optional("distinct", .boolean, "with result values: equal rows once"),
+    .optional("subentities", .boolean, "whether objects of its descendants count; true"),
     .optional("result", .choice(["objects", "ids", "count", "values"]), "the form of the answer"),
     .optional("total", .boolean, "whether to answer the number without window too"),
     .optional("at", .token, "wait until at least this commit is visible"),

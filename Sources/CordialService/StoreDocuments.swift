@@ -70,6 +70,7 @@ package final class StoreDocuments: DocumentSource {
     try reader.snapshot { snapshot in
       for (number, places) in layout.places.sorted(by: { $0.key < $1.key }) {
         let entity = snapshot.model.entity(number)
+        guard !entity.isAbstract else { continue }
         let names = places.map(\.name)
         var last: Int64 = 0
         while true {

@@ -30,6 +30,8 @@ package final class Model: Sendable {
   package let templates: [ModelTemplate]
 
   private let numbers: [String: Int]
+  /// By the number of an entity with descendants: the entity of each slot.
+  private let kinds: [Int: [Int: Int]]
 
   package init(
     name: String,
@@ -47,6 +49,40 @@ package final class Model: Sendable {
     self.templates = templates
     hash = ModelHash.hash(of: document)
     numbers = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.number) })
+    kinds = Dictionary(
+      uniqueKeysWithValues: entities.filter(\.hasDescendants).map { entity in
+        let slots = entity.place.kinds.map { (entities[$0 - 1].place.slot, $0) }
+        return (entity.number, Dictionary(uniqueKeysWithValues: slots))
+      }
+    )
+  }
+
+  /// The object that has a number among those of an entity and its descendants.
+  ///
+  /// - Parameters:
+  ///   - entity: The number of an entity of this model.
+  ///   - object: The number of an object.
+  /// - Returns: The object, of the entity in whose range its number is; of the given one where it
+  ///   is in none.
+  package func key(_ entity: Int, _ object: Int64) -> ObjectKey {
+    guard entities[entity - 1].hasDescendants else {
+      return ObjectKey(entity: entity, object: object)
+    }
+    let kind = kinds[entity]?[EntityDescription.slot(of: object)] ?? entity
+    return ObjectKey(entity: kind, object: object)
+  }
+
+  /// Whether objects of one entity are objects of another: the same one, or an ancestor.
+  package func isKind(_ entity: Int, of other: Int) -> Bool {
+    entity == other || entities[entity - 1].place.ancestors.contains(other)
+  }
+
+  /// The ranges of numbers of entities that are in a family, by name.
+  package var slots: [String: Int] {
+    Dictionary(
+      uniqueKeysWithValues: entities.filter { $0.place.ancestors.count > 1 || $0.hasDescendants }
+        .map { ($0.name, $0.place.slot) }
+    )
   }
 
   /// The entity of that name, nil where there is none.
@@ -82,13 +118,20 @@ package final class EntityDescription: Sendable {
   package let name: String
   /// The attribute that names its objects on the wire, nil for the store's own numbers.
   package let identity: AttributeDescription?
+  /// Its ancestors' first, then its own; of what is stored.
   package let attributes: [AttributeDescription]
+  /// The names of attributes that are the clients' own and not stored.
+  package let transients: [String]
+  /// Its ancestors' first, then its own.
   package let relationships: [RelationshipDescription]
   /// Sets of properties whose values together stand once only.
   package let unique: [[String]]
   package let indexes: [[String]]
   /// What is indexed for search, nil for nothing.
   package let spotlight: SpotlightDescription?
+
+  /// Where it stands among the entities that have an ancestor in common with it.
+  package let place: Place
 
   /// What stands in front of the number in a reference to one of its objects: `"Group/p`.
   package let referencePrefix: [UInt8]
@@ -100,12 +143,17 @@ package final class EntityDescription: Sendable {
     name: String,
     identity: String?,
     attributes: [AttributeDescription],
+    transients: [String],
     relationships: [RelationshipDescription],
     unique: [[String]],
     indexes: [[String]],
-    spotlight: SpotlightDescription?
+    spotlight: SpotlightDescription?,
+    place: Place
   ) {
     self.number = number
+    self.transients = transients
+    self.place = place
+    hasDescendants = place.kinds != [number]
     self.name = name
     referencePrefix = Array("\"\(name)/p".utf8)
     self.identity = identity.flatMap { name in attributes.first { $0.name == name } }
@@ -121,6 +169,45 @@ package final class EntityDescription: Sendable {
     }
     self.properties = properties
   }
+
+  /// Where an entity stands in its family.
+  package struct Place: Sendable {
+    /// The numbers of its ancestors, the first one first, and its own at the end.
+    package let ancestors: [Int]
+    /// Whether it has no objects of its own.
+    package let isAbstract: Bool
+    /// The numbers of the entities whose objects are of it: itself, unless it is abstract, and
+    /// its descendants that are not.
+    package let kinds: [Int]
+    /// Which range of numbers its objects have.
+    package let slot: Int
+
+    package init(ancestors: [Int], isAbstract: Bool, kinds: [Int], slot: Int) {
+      self.ancestors = ancestors
+      self.isAbstract = isAbstract
+      self.kinds = kinds
+      self.slot = slot
+    }
+  }
+
+  package var isAbstract: Bool { place.isAbstract }
+  /// Whether it has descendants, so that an object of it may be one of another entity.
+  package let hasDescendants: Bool
+
+  /// The greatest number of an object, which every client can hold.
+  package static let numberMax: Int64 = 9_007_199_254_740_991
+  /// How many numbers each entity of a family has, as a power of two.
+  private static let slotBits: Int64 = 45
+
+  /// The numbers that its objects have.
+  package var numbers: ClosedRange<Int64> {
+    guard place.ancestors.count > 1 || hasDescendants else { return 1...Self.numberMax }
+    let slot = Int64(place.slot)
+    return (slot << Self.slotBits) + 1...min((slot + 1) << Self.slotBits, Self.numberMax)
+  }
+
+  /// The slot in whose range a number is.
+  static func slot(of object: Int64) -> Int { Int((object &- 1) >> slotBits) }
 
   /// The attribute or relationship of that name, nil where there is none.
   package func property(named name: String) -> PropertyDescription? {
@@ -164,6 +251,8 @@ package struct AttributeDescription: Sendable, Equatable {
   package let minimumLength: Int?
   /// In Unicode scalars.
   package let maximumLength: Int?
+  /// What the whole text has to match, nil for anything.
+  package let pattern: TextPattern?
   /// The only values it may have, nil for any.
   package let allowed: [AttributeValue]?
 }
@@ -186,7 +275,9 @@ package enum AttributeType: String, Sendable, CaseIterable {
 /// One relationship of an entity.
 package struct RelationshipDescription: Sendable, Equatable {
   package let name: String
-  /// The number of the entity it leads to.
+  /// The number of the entity that has it of its own; the others inherit it.
+  package let owner: Int
+  /// The number of the entity it leads to, or to whose descendants.
   package let destination: Int
   package let toMany: Bool
   /// The relationship of the destination that leads back.

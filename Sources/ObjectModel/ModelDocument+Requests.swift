@@ -39,7 +39,7 @@ extension ModelDocument {
 
   private static let templateMembers: Set<String> = [
     "entity", "predicate", "arguments", "sort", "limit", "offset", "select", "value", "include",
-    "sectionBy", "groupBy", "having", "distinct", "result",
+    "sectionBy", "groupBy", "having", "distinct", "result", "subentities",
   ]
 
   private mutating func storedName(

@@ -2,14 +2,19 @@ package import JSON
 
 /// The hash that names a version of a model.
 package enum ModelHash {
+  /// The members of a model file that say nothing of what is stored.
+  static let requests: Set<String> = ["values", "templates", "configurations"]
+
   /// The hash of a model's document.
   ///
   /// FNV-1a (64 bits) over the document with names sorted and lists of named things ordered by
-  /// name, so that neither formatting nor order matters. Stored requests are left out: a store
-  /// does not depend on them.
+  /// name, so that neither formatting nor order matters. Stored requests and configurations are
+  /// left out: a store does not depend on them.
   package static func hash(of document: JSONValue) -> String {
     var state: UInt64 = 0xCBF2_9CE4_8422_2325
-    let members = document.members?.filter { !["values", "templates"].contains($0.name) }
+    let members = document.members?.filter {
+      !requests.contains($0.name)
+    }
     for byte in canonical(members.map { .object($0) } ?? document).text.utf8 {
       state = (state ^ UInt64(byte)) &* 0x100_0000_01B3
     }

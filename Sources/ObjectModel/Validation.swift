@@ -18,6 +18,9 @@ extension AttributeDescription {
     if let allowed, !allowed.contains(value) {
       return ("enum", "\(name) is none of the values that the model lists")
     }
+    if let pattern, let message = Self.text(of: value).flatMap(pattern.objection) {
+      return ("pattern", "\(name) \(message)")
+    }
     guard minimumLength != nil || maximumLength != nil else { return nil }
     let length = Self.length(of: value)
     if let minimumLength, length < minimumLength {
@@ -27,6 +30,13 @@ extension AttributeDescription {
       return ("maximumLength", "\(name) is longer than \(maximumLength)")
     }
     return nil
+  }
+
+  private static func text(of value: AttributeValue) -> String? {
+    switch value {
+    case .string(let text), .uri(let text): text
+    default: nil
+    }
   }
 
   private static func length(of value: AttributeValue) -> Int {

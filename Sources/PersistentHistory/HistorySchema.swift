@@ -33,11 +33,12 @@ package enum HistorySchema {
 
   /// The triggers of one entity's table and of the pairs that it keeps.
   package static func triggers(for entity: EntityDescription, in model: Model) -> [String] {
-    [
+    let pairs = entity.ownedPairs.flatMap { self.pairs(entity, $0.name) }
+    guard !entity.isAbstract else { return pairs }
+    return [
       insertion(entity), displacement(entity), update(entity), renumbering(entity),
       deletion(entity),
-    ]
-      + updateDisplacement(entity) + entity.ownedPairs.flatMap { pairs(entity, $0.name) }
+    ] + updateDisplacement(entity) + pairs
   }
 
   private static let object = SQLNames.quoted(SQLNames.object)

@@ -57,8 +57,10 @@ package final class HistoryWriter {
   /// - Throws: `DatabaseError`.
   package func seal(_ head: HistoryHead, _ stamp: CommitStamp) throws -> Bool {
     var mayDangle = false
-    for entity in model.entities {
+    for entity in model.concrete {
       let table = SQLNames.quoted(entity.name)
+      // Pairs are logged under the ancestor that says them.
+      let keepers = entity.place.ancestors.map(String.init).joined(separator: ", ")
       let range = "number > \(head.lastChange) AND entity = \(entity.number)"
       // An INSERT OR IGNORE or an upsert made the trigger log a row as displaced that is there.
       try db.execute(
@@ -84,8 +86,9 @@ package final class HistoryWriter {
       try db.execute(
         sql: """
           UPDATE \(table) SET "_version" = "_version" + 1 WHERE "_id" IN (
-            SELECT object FROM cordial_change WHERE \(range) AND (kind = 1 AND before <> ''
-              OR kind IN (3, 4)))
+            SELECT object FROM cordial_change WHERE \(range) AND kind = 1 AND before <> ''
+            UNION ALL SELECT object FROM cordial_change WHERE number > \(head.lastChange)
+              AND entity IN (\(keepers)) AND kind IN (3, 4))
             AND "_id" NOT IN (SELECT object FROM cordial_change WHERE \(range) AND kind IN (0, 2))
           """
       )
@@ -118,15 +121,17 @@ package final class HistoryWriter {
   private func countTargets(after: Int64) throws {
     for entity in model.entities {
       for relationship in entity.ownedPairs where relationship.inverse != nil {
-        let target = SQLNames.quoted(model.entity(relationship.destination).name)
-        try db.execute(
-          sql: """
-            UPDATE \(target) SET "_version" = "_version" + 1 WHERE "_id" IN (
-              SELECT other FROM cordial_change WHERE number > \(after) AND kind IN (3, 4)
-                AND entity = \(entity.number)
-                AND before = \(SQLNames.literal(relationship.name)))
-            """
-        )
+        for kind in model.entity(relationship.destination).place.kinds {
+          let target = SQLNames.quoted(model.entity(kind).name)
+          try db.execute(
+            sql: """
+              UPDATE \(target) SET "_version" = "_version" + 1 WHERE "_id" IN (
+                SELECT other FROM cordial_change WHERE number > \(after) AND kind IN (3, 4)
+                  AND entity = \(entity.number)
+                  AND before = \(SQLNames.literal(relationship.name)))
+              """
+          )
+        }
       }
     }
   }

@@ -61,9 +61,9 @@ struct HistoryRow {
       case .relationship(let relationship)? = model.entity(entity)
         .property(named: before)
     else { return [] }
-    var sides = [(key, relationship.name)]
+    var sides = [(model.key(entity, object), relationship.name)]
     if let inverse = relationship.inverse {
-      sides.append((ObjectKey(entity: relationship.destination, object: other), inverse))
+      sides.append((model.key(relationship.destination, other), inverse))
     }
     return sides
   }
@@ -184,8 +184,8 @@ struct HistoryChanges {
     for (index, (key, property)) in sides.enumerated() {
       let other =
         index == 1
-        ? row.key
-        : ObjectKey(entity: destination(of: property, key.entity), object: row.other)
+        ? model.key(row.entity, row.object)
+        : model.key(destination(of: property, key.entity), row.other)
       if places[key] == nil {
         places[key] = all.count
         all.append(HistoryChange(key: key, kind: .update, properties: [], before: []))

@@ -31,10 +31,62 @@ extension EntityDescription {
     attributes.map(\.name) + relationships.filter { !$0.toMany }.map(\.name)
   }
 
-  /// The many-to-many relationships whose pairs are kept from this side.
+  /// The many-to-many relationships whose pairs are kept from this side; those that it inherits are
+  /// its ancestor's.
   package var ownedPairs: [RelationshipDescription] {
     relationships.filter {
-      if case .pairs(_, _, owns: true) = $0.storage { true } else { false }
+      if case .pairs(_, _, owns: true) = $0.storage { $0.owner == number } else { false }
     }
+  }
+}
+
+extension Model {
+  /// The entities that have a table.
+  package var concrete: [EntityDescription] { entities.filter { !$0.isAbstract } }
+
+  /// The entities of which an entity is an ancestor, in the order of the model.
+  package func descendants(of entity: EntityDescription) -> [EntityDescription] {
+    entities.filter { $0.number != entity.number && isKind($0.number, of: entity.number) }
+  }
+
+  /// The columns that an entity does not inherit.
+  package func ownColumns(of entity: EntityDescription) -> [String] {
+    guard let parent = entity.place.ancestors.dropLast().last else { return entity.columns }
+    let inherited = Set(self.entity(parent).columns)
+    return entity.columns.filter { !inherited.contains($0) }
+  }
+
+  /// Where a query finds the objects of an entity: its table, or all of its descendants' together.
+  ///
+  /// - Parameters:
+  ///   - entity: The entity.
+  ///   - subentities: Whether objects of its descendants count.
+  ///   - wide: Whether what the descendants have of their own is there too, named `Dog.weight`.
+  /// - Returns: What stands behind FROM; each object is there once, since no two entities of a
+  ///   family have a number in common.
+  package func source(
+    _ entity: EntityDescription,
+    subentities: Bool = true,
+    wide: Bool = false
+  ) -> String {
+    let kinds = subentities ? entity.place.kinds : entity.isAbstract ? [] : [entity.number]
+    if kinds == [entity.number] { return SQLNames.quoted(entity.name) }
+    let names = ([SQLNames.object, SQLNames.version] + entity.columns).map(SQLNames.quoted)
+    guard !kinds.isEmpty else {
+      return "(SELECT \(names.map { "NULL AS \($0)" }.joined(separator: ", ")) WHERE 0)"
+    }
+    let levels = wide ? descendants(of: entity) : []
+    let parts = kinds.map { kind in
+      let more = levels.flatMap { level in
+        ownColumns(of: level).map { column in
+          let name = SQLNames.quoted("\(level.name).\(column)")
+          let value = isKind(kind, of: level.number) ? SQLNames.quoted(column) : "NULL"
+          return "\(value) AS \(name)"
+        }
+      }
+      return "SELECT \((names + more).joined(separator: ", ")) "
+        + "FROM \(SQLNames.quoted(self.entity(kind).name))"
+    }
+    return "(\(parts.joined(separator: " UNION ALL ")))"
   }
 }

@@ -25,12 +25,12 @@ enum IdentityResolver {
       throw StoreError.unknownEntity(id.entity, in: model)
     }
     switch id.key {
-    case .object(let number): return ObjectKey(entity: entity.number, object: number)
+    case .object(let number): return model.key(entity.number, number)
     case .temporary:
       throw StoreError.invalidIdentifier("\(id)", "temporary IDs are valid inside one save only")
-    case .integer(let number): return try look(.integer(number), id, entity, statement)
-    case .uuid(let uuid): return try look(.uuid(uuid), id, entity, statement)
-    case .string(let text): return try look(.string(text), id, entity, statement)
+    case .integer(let number): return try look(.integer(number), id, entity, model, statement)
+    case .uuid(let uuid): return try look(.uuid(uuid), id, entity, model, statement)
+    case .string(let text): return try look(.string(text), id, entity, model, statement)
     }
   }
 
@@ -51,16 +51,17 @@ enum IdentityResolver {
     _ value: AttributeValue,
     _ id: WrappedID,
     _ entity: EntityDescription,
+    _ model: Model,
     _ statement: (String) throws -> PreparedStatement
   ) throws -> ObjectKey? {
     let value = try identityValue(id, entity)
     let column = SQLNames.quoted(entity.identity?.name ?? "")
     let row = try statement(
-      "SELECT \"_id\" FROM \(SQLNames.quoted(entity.name)) WHERE \(column) = ?"
+      "SELECT \"_id\" FROM \(model.source(entity)) WHERE \(column) = ?"
     )
     defer { row.reset() }
     row.bind(value, at: 1)
     guard try row.step() else { return nil }
-    return ObjectKey(entity: entity.number, object: row.integer(0))
+    return model.key(entity.number, row.integer(0))
   }
 }

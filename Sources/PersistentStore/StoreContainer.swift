@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import JSON
+package import JSON
 package import ObjectModel
 
 /// The folder of a store: `store.sqlite`, `index.sqlite`, `model.json`, the daemon's lock.
@@ -104,16 +104,17 @@ package struct StoreContainer: Sendable {
   /// Reads a model file.
   ///
   /// - Parameter path: The file.
-  /// - Returns: The model.
-  /// - Throws: `cannotOpen` when it cannot be read, `modelInvalid` with every fault.
-  package static func readModel(at path: String) throws(StoreError) -> Model {
+  /// - Returns: Its content.
+  /// - Throws: `cannotOpen` when it cannot be read, `modelInvalid` when it is no JSON.
+  package static func readDocument(at path: String) throws(StoreError) -> JSONValue {
     guard let data = FileManager.default.contents(atPath: path) else {
       throw StoreError(.cannotOpen, "The model file \(path) cannot be read")
     }
     do {
-      return try ModelDocument.parse(Array(data).span)
+      return try JSONParser.parse(Array(data).span)
     } catch {
-      throw StoreError(error, in: path)
+      let problem = ModelProblem(path: "", message: error.message)
+      throw StoreError(ModelError(problems: [problem]), in: path)
     }
   }
 

@@ -128,6 +128,13 @@ extension StoreError {
 
   static func unknownProperty(_ sent: String, of entity: EntityDescription) -> StoreError {
     let name = short(sent)
+    guard !entity.transients.contains(sent) else {
+      return StoreError(
+        .unknownProperty,
+        "\(entity.name).\(name) is transient: it is its client's own and not stored",
+        data: [JSONMember("entity", .string(entity.name)), JSONMember("property", .string(name))]
+      )
+    }
     return StoreError(
       .unknownProperty,
       "\(entity.name) has no property \(name)",

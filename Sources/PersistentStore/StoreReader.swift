@@ -94,7 +94,9 @@ package final class StoreReader {
     _ begin: (_ token: String, inout JSONWriter) -> Void
   ) throws -> Bool {
     guard let id = WrappedID(id, store: facts.identifier), case .object(let object) = id.key,
-      let entity = model.entity(named: id.entity), let lookUp = try lookUp(entity)
+      let named = model.entity(named: id.entity),
+      case let entity = model.entity(model.key(named.number, object).entity), !entity.isAbstract,
+      let lookUp = try lookUp(entity)
     else { return false }
     let row = lookUp.row
     defer { row.reset() }
@@ -161,7 +163,7 @@ package final class StoreReader {
     let key = PlanKey(entity: entity.name, mayDangle: mayDangle)
     if let known = plans[key] { return known }
     let plan = try FetchCompiler.plan(
-      FetchRequest(entity: entity.name),
+      FetchRequest(entity: entity.name, subentities: false),
       model: model,
       mayDangle: mayDangle
     )

@@ -147,7 +147,9 @@ extension StoreSnapshot {
     _ writer: inout JSONWriter
   ) throws -> [Int64] {
     let destination = model.entity(relationship.destination)
-    let plan = try plan(of: destination)
+    let plan =
+      try destination.hasDescendants
+      ? self.plan(FetchRequest(entity: destination.name)) : plan(of: destination)
     let rows = try statement(
       "\(plan.unwindowedSQL) WHERE t.\"_id\" IN "
         + "(\(membersQuery(relationship, from.entity, destination)))"
@@ -158,9 +160,7 @@ extension StoreSnapshot {
     while try rows.step() {
       let object = rows.integer(0)
       objects.append(object)
-      guard written.insert(ObjectKey(entity: destination.number, object: object)).inserted else {
-        continue
-      }
+      guard written.insert(plan.key(object)).inserted else { continue }
       if written.count > 1 { writer.raw(",") }
       writer.cutIfLong()
       plan.encoder.writeID(rows, to: &writer)
@@ -180,10 +180,10 @@ extension StoreSnapshot {
     let list = "(SELECT value FROM json_each(?1))"
     switch relationship.storage {
     case .column:
-      return "SELECT \(SQLNames.quoted(relationship.name)) FROM \(SQLNames.quoted(entity.name)) "
+      return "SELECT \(SQLNames.quoted(relationship.name)) FROM \(model.source(entity)) "
         + "WHERE \"_id\" IN \(list)"
     case .inverseColumn:
-      return "SELECT \"_id\" FROM \(SQLNames.quoted(destination.name)) "
+      return "SELECT \"_id\" FROM \(model.source(destination)) "
         + "WHERE \(SQLNames.quoted(relationship.inverse ?? "")) IN \(list)"
     case .pairs(let keeper, let name, _) where relationship.isSymmetric:
       let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(keeper), name))

@@ -110,7 +110,7 @@ package struct StoreSnapshot {
       return WrappedID(entity: entity.name, key: .object(key.object))
     }
     let row = try statement(
-      "SELECT \(SQLNames.quoted(identity.name)) FROM \(SQLNames.quoted(entity.name)) "
+      "SELECT \(SQLNames.quoted(identity.name)) FROM \(model.source(entity, subentities: false)) "
         + "WHERE \"_id\" = ?"
     )
     defer { row.reset() }
@@ -138,7 +138,7 @@ package struct StoreSnapshot {
   /// - Throws: `DatabaseError`.
   package func json(_ logged: LoggedValue, of entity: EntityDescription) throws -> JSONValue {
     try WireValue.json(logged, of: entity) { relationship, object in
-      try wrappedID(ObjectKey(entity: relationship.destination, object: object)).description
+      try wrappedID(model.key(relationship.destination, object)).description
     }
   }
 
@@ -152,6 +152,7 @@ package struct StoreSnapshot {
     defer { sequence.reset() }
     sequence.bind(model.entity(key.entity).name, at: 1)
     return try sequence.step() && key.object <= sequence.integer(0)
+      && model.entity(key.entity).numbers.contains(key.object)
   }
 
   /// Whether an object is there.
@@ -160,7 +161,7 @@ package struct StoreSnapshot {
   /// - Returns: Whether it is.
   /// - Throws: `DatabaseError`.
   package func exists(_ key: ObjectKey) throws -> Bool {
-    let table = SQLNames.quoted(model.entity(key.entity).name)
+    let table = model.source(model.entity(key.entity), subentities: false)
     let row = try statement("SELECT 1 FROM \(table) WHERE \"_id\" = ?")
     defer { row.reset() }
     row.bind(key.object, at: 1)
@@ -195,7 +196,7 @@ package struct StoreSnapshot {
     guard let select else {
       return try reader.wholePlan(entity, mayDangle: mayDangle)
     }
-    return try plan(FetchRequest(entity: entity.name, select: select))
+    return try plan(FetchRequest(entity: entity.name, select: select, subentities: false))
   }
 
   /// Writes one object in the form of a plan.
@@ -374,7 +375,7 @@ package struct StoreSnapshot {
     after object: Int64,
     limit: Int
   ) throws -> [Int64] {
-    let table = SQLNames.quoted(entity.name)
+    let table = model.source(entity, subentities: false)
     let rows = try statement(
       "SELECT \"_id\" FROM \(table) WHERE \"_id\" > ? ORDER BY \"_id\" LIMIT ?"
     )

@@ -73,7 +73,7 @@ final class StoreWriter {
     (log, history, tables, statements) = try queue.unsafeReentrantWrite { db in
       (
         try HistoryLog(db, model: model), try HistoryWriter(db, model: model),
-        try model.entities.map { try EntityTable(db, entity: $0) }, try Statements(db)
+        model.entities.map { EntityTable(db, entity: $0) }, try Statements(db)
       )
     }
   }

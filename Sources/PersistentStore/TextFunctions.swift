@@ -1,6 +1,7 @@
 import CUnicode
 import GRDB
 import Glibc
+import ObjectModel
 
 /// The functions that our connections add to SQLite's; no table, index or trigger uses them.
 enum TextFunctions {
@@ -62,51 +63,6 @@ enum TextFunctions {
       return try last.matches(subject, pattern, ignoresCase: flags & 1 != 0)
     }
   }
-}
-
-/// A regular expression of ICU's.
-@safe final class RegularExpression {
-  private let handle: OpaquePointer
-
-  /// Compiles a pattern.
-  ///
-  /// - Throws: `InvalidPattern` with the place in it, in UTF-16 code units.
-  init(_ pattern: String, ignoresCase: Bool) throws(InvalidPattern) {
-    var pattern = pattern
-    var offset: Int32 = 0
-    let opened = pattern.withUTF8 { bytes in
-      unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
-        unsafe unicode_regex_open(
-          characters.baseAddress,
-          Int32(characters.count),
-          ignoresCase ? 1 : 0,
-          &offset
-        )
-      }
-    }
-    guard let opened = unsafe opened else { throw InvalidPattern(offset: Int(offset)) }
-    unsafe handle = opened
-  }
-
-  deinit {
-    unsafe unicode_regex_close(handle)
-  }
-
-  /// Whether a whole text matches; nil when the search took too long.
-  func matches(_ text: String) -> Bool? {
-    var text = text
-    let outcome = text.withUTF8 { bytes in
-      unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
-        unsafe unicode_regex_matches(handle, characters.baseAddress, Int32(characters.count))
-      }
-    }
-    return outcome < 0 ? nil : outcome == 1
-  }
-}
-
-/// A pattern that ICU does not take.
-struct InvalidPattern: Error {
-  let offset: Int
 }
 
 /// The pattern of the statement that runs, compiled; used on its connection's thread only.

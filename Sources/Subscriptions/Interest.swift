@@ -16,9 +16,9 @@ package enum Interest: Sendable {
   /// These objects, what lies behind key paths, and the entities of which an object is awaited that
   /// is named by its identity and not there.
   case objects(Set<ObjectKey>, related: [Int: Set<String>] = [:], awaited: Set<Int> = [])
-  /// The objects of an entity that match: the properties that their order and membership read, and
+  /// The objects of entities that match: the properties that their order and membership read, and
   /// what lies behind key paths.
-  case fetch(entity: Int, membership: Set<String>, related: [Int: Set<String>] = [:])
+  case fetch(entities: [Int], membership: Set<String>, related: [Int: Set<String>] = [:])
 
   /// What lies behind key paths: properties of objects that are not those of the result, by the
   /// number of their entity.
@@ -32,7 +32,7 @@ package enum Interest: Sendable {
   var wholeEntities: Set<Int> {
     switch self {
     case .objects(_, let related, let awaited): awaited.union(related.keys)
-    case .fetch(let entity, _, let related): Set(related.keys).union([entity])
+    case .fetch(let entities, _, let related): Set(related.keys).union(entities)
     }
   }
 }
@@ -68,17 +68,17 @@ extension Interest {
         keys.count < set.changes.count
         ? keys.filter { set.changes[$0] != nil } : keys.intersection(set.changes.keys)
       return touched.isEmpty ? .untouched : .values(touched)
-    case .fetch(let entity, let membership, _): return verdict(on: set, entity, membership)
+    case .fetch(let entities, let membership, _): return verdict(on: set, entities, membership)
     }
   }
 
   private func verdict(
     on set: ChangeSet,
-    _ entity: Int,
+    _ entities: [Int],
     _ membership: Set<String>
   ) -> Verdict {
     var touched: Set<ObjectKey> = []
-    for change in set.changes.values where change.key.entity == entity {
+    for change in set.changes.values where entities.contains(change.key.entity) {
       guard !Self.concerns(change, membership) else { return .undecided }
       touched.insert(change.key)
     }

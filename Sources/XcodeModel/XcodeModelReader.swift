@@ -17,9 +17,6 @@ struct XcodeModelReader {
   mutating func read(name: String, version: String) -> JSONValue {
     let entities = root.all("entity").map { entity($0) }
     let templates = root.all("fetchRequest").map { template($0) }
-    for configuration in root.all("configuration") {
-      note("The configuration \(configuration["name"] ?? "") is left out: they are not built yet")
-    }
     for composite in root.all("composite") {
       note("The composite \(composite["name"] ?? "") is left out: its attributes become json")
     }
@@ -27,6 +24,13 @@ struct XcodeModelReader {
       JSONMember("name", .string(name)), JSONMember("version", .string(version)),
       JSONMember("entities", .array(entities)),
     ]
+    let configurations = root.all("configuration").map { element in
+      let names = element.all("memberEntity").compactMap { $0["name"] }
+      return JSONMember(element["name"] ?? "", .array(names.map { .string($0) }))
+    }
+    if !configurations.isEmpty {
+      members.append(JSONMember("configurations", .object(configurations)))
+    }
     if !templates.isEmpty { members.append(JSONMember("templates", .array(templates))) }
     return .object(members)
   }
@@ -57,9 +61,7 @@ struct XcodeModelReader {
     let name = element["name"] ?? ""
     var members = [JSONMember("name", .string(name))]
     if let parent = element["parentEntity"] {
-      // Refused where the document is read: an entity without its parent's properties is another.
       members.append(JSONMember("parent", .string(parent)))
-      note("\(name) has the parent \(parent): inheritance is not built yet, the model is refused")
     }
     if element["isAbstract"] == "YES" { members.append(JSONMember("abstract", true)) }
     if let former = element["elementID"] {
@@ -129,12 +131,10 @@ struct XcodeModelReader {
   private mutating func attribute(_ element: XMLElement, of entity: String) -> JSONValue? {
     let name = element["name"] ?? ""
     let place = "\(entity).\(name)"
-    guard element["transient"] != "YES" else {
-      note("\(place) is transient, and is left out: what is not stored is the client's own")
-      return nil
-    }
     let kind = element["attributeType"] ?? ""
-    guard let type = Self.types[kind] else {
+    let isTransient = element["transient"] == "YES"
+    // What is not stored may be of any type.
+    guard let type = Self.types[kind] ?? (isTransient ? "binary" : nil) else {
       note("\(place) is left out: its type \"\(kind)\" has no equal")
       return nil
     }
@@ -143,14 +143,15 @@ struct XcodeModelReader {
     if let expression = element["derivationExpression"] {
       note("\(place) is derived (\(expression)): it becomes an attribute that clients write")
     }
-    if element["regularExpressionString"] != nil {
-      note("\(place) has a regular expression, which is not checked yet")
-    }
     if let former = element["elementID"] {
       note("\(place) was \(former): renaming is not built yet")
     }
     var members = [JSONMember("name", .string(name)), JSONMember("type", .string(type))]
     if element["optional"] == "YES" { members.append(JSONMember("optional", true)) }
+    if isTransient { members.append(JSONMember("transient", true)) }
+    if let pattern = element["regularExpressionString"] {
+      members.append(JSONMember("pattern", .string(pattern)))
+    }
     if let value = defaultValue(element, type, place) {
       members.append(JSONMember("default", value))
     }

@@ -30,6 +30,30 @@ import Testing
     #expect(try scene.run(["search", store, "milk"]).output == "")
   }
 
+  // Evidence: P-006
+  @Test func `a configuration serves a part of a model`() throws {
+    let scene = try Scene()
+    let model = try scene.write(
+      """
+      {"name":"M","entities":[{"name":"A","attributes":[{"name":"x","type":"int16"}]},
+        {"name":"B"}],"configurations":{"Local":["A"]}}
+      """,
+      to: "m.json"
+    )
+    let served = try scene.run(
+      ["serve", scene.path("S.cordial"), "--model", model, "--configuration", "Local"],
+      input: line(1, "model") + "\n" + line(2, "fetch", ["entity": "B"]) + "\n"
+    )
+    #expect(try served.lines.at(0)["result"]?["entities"]?.array?.map { $0["name"] } == ["A"])
+    #expect(try served.lines.at(1)["error"]?["code"] == 1002)
+    let refused = try scene.run(
+      ["init", scene.path("T.cordial"), "--model", model, "--configuration", "Remote"]
+    )
+    #expect(refused.code == 1)
+    #expect(refused.errors.contains("Local"))
+    #expect(!scene.exists("T.cordial"))
+  }
+
   @Test func `printf into serve is answered`() throws {
     let scene = try Scene()
     let store = try scene.store()

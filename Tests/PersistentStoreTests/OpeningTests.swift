@@ -241,4 +241,25 @@ import Testing
     try await store.save(#"{"insert":[{"id":"Task/t1"}]}"#)
     #expect(try store.store.writerSynchronous() == 2)
   }
+
+  /// The log knows entities by their places, which another order of the same model must not change.
+  @Test func `the same model in another order is the same store`() async throws {
+    let group = #"{"name":"Group","attributes":[{"name":"title","type":"string"}]}"#
+    let memo = #"{"name":"Memo","attributes":[{"name":"text","type":"string"}]}"#
+    let folder = try TestFolder()
+    var store: TestStore? = try TestStore(
+      #"{"name":"M","entities":[\#(group),\#(memo)]}"#,
+      in: folder
+    )
+    try await store?.save(#"{"insert":[{"id":"Group/t1","values":{"title":"A"}}]}"#)
+    store = nil
+    let reopened = try TestStore(#"{"name":"M","entities":[\#(memo),\#(group)]}"#, in: folder)
+    try await reopened.save(#"{"insert":[{"id":"Memo/t1","values":{"text":"B"}}]}"#)
+    let changed = try reopened.snapshot { snapshot in
+      try snapshot.log.changeSet(from: 0, through: 2).changes.keys
+        .map { "\(try snapshot.wrappedID($0))" }.sorted()
+    }
+    #expect(changed == ["Group/p1", "Memo/p1"])
+    #expect(try reopened.rows("SELECT entity FROM cordial_change ORDER BY number") == ["1", "2"])
+  }
 }

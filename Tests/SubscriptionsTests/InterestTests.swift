@@ -95,7 +95,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     check(objects, changes(update(task, 9, "parent")), .untouched)
     check(objects, changes(update(task, 1, "parent")), .values([key(task, 1)]))
     let fetch = Interest.fetch(
-      entity: task,
+      entities: [task],
       membership: [],
       related: [task: ["title"]]
     )
@@ -105,7 +105,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
 
   @Test func `every property is read where the interest says so`() {
     let fetch = Interest.fetch(
-      entity: task,
+      entities: [task],
       membership: [],
       related: [group: [ChangeSet.everyProperty]]
     )
@@ -115,7 +115,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   }
 
   private let fetch = Interest.fetch(
-    entity: task,
+    entities: [task],
     membership: ["priority", "group"],
     related: [group: ["rank", "name"]]
   )
@@ -148,7 +148,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     check(fetch, changes(update(group, 7, "colour")), .untouched)
     check(fetch, changes(delete(group, 7)), .undecided)
     let ordered = Interest.fetch(
-      entity: task,
+      entities: [task],
       membership: [],
       related: [group: ["rank"]]
     )
@@ -222,7 +222,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   }
 
   private let fetch = Interest.fetch(
-    entity: task,
+    entities: [task],
     membership: ["priority", "group"],
     related: [group: ["rank", "name"]]
   )
@@ -269,7 +269,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   @Test func `answers in the order in which they were made, and only those concerned`() {
     var table = SubscriptionTable()
     table.set(.objects([key(task, 1)]), for: 1)
-    table.set(.fetch(entity: task, membership: ["state"]), for: 2)
+    table.set(.fetch(entities: [task], membership: ["state"]), for: 2)
     table.set(.objects([key(task, 2)]), for: 3)
     table.set(.objects([key(group, 1)], awaited: [task]), for: 4)
     let verdicts = table.verdicts(on: changes(update(task, 1, "state")))
@@ -284,7 +284,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   @Test func `what is set again or removed is forgotten`() {
     var table = SubscriptionTable()
     table.set(.objects([key(task, 1)], related: [group: ["name"]]), for: 1)
-    table.set(.fetch(entity: group, membership: []), for: 2)
+    table.set(.fetch(entities: [group], membership: []), for: 2)
     table.set(.objects([key(task, 2)]), for: 1)
     #expect(table.count == 2)
     #expect(table.verdicts(on: changes(update(task, 1, "title"))).isEmpty)
@@ -352,7 +352,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
       return .objects(Set(keys), related: properties(), awaited: awaited)
     }
     return .fetch(
-      entity: 1 + random.below(3),
+      entities: [1 + random.below(3)],
       membership: names(),
       related: properties()
     )

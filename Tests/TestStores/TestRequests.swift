@@ -55,7 +55,8 @@ extension FetchRequest {
       sort: json["sort"]?.array?.compactMap(\.string) ?? [],
       limit: json["limit"]?.integer.map { Int($0) },
       offset: Int(json["offset"]?.integer ?? 0),
-      select: select
+      select: select,
+      subentities: json["subentities"]?.bool ?? true
     )
   }
 }

@@ -163,11 +163,8 @@ package final class TestStore {
     let objects = try fetch(text)
     let (keys, count) = try snapshot { snapshot in
       let plan = try snapshot.plan(request)
-      let entity = plan.entity.number
       return (
-        try snapshot.objects(plan).map {
-          try snapshot.wrappedID(ObjectKey(entity: entity, object: $0)).description
-        },
+        try snapshot.objects(plan).map { try snapshot.wrappedID(plan.key($0)).description },
         try snapshot.count(plan)
       )
     }

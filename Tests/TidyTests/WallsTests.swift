@@ -9,7 +9,7 @@ enum Walls {
   static let allowed: [String: Set<String>] = [
     "CordialValues": [],
     "JSON": [],
-    "ObjectModel": ["CordialValues", "JSON"],
+    "ObjectModel": ["CordialValues", "JSON", "CUnicode", "Synchronization"],
     "PersistentHistory": [
       "CordialValues", "ObjectModel", "JSON", "CSQLite", "GRDB", "GRDBSQLite", "Glibc",
     ],

@@ -102,19 +102,17 @@ import XcodeModel
     let found = try read(
       """
       <entity name="A" elementID="Old">
-        <attribute name="t" transient="YES" attributeType="String"/>
         <attribute name="o" attributeType="Object ID"/>
         <attribute name="x" optional="YES" attributeType="Integer 64" derivationExpression="b.@count"/>
-        <attribute name="r" optional="YES" attributeType="String" regularExpressionString="a+"/>
         <attribute name="i" optional="YES" attributeType="Integer 16" defaultValueString="many"/>
         <relationship name="b" optional="YES" toMany="YES" ordered="YES" destinationEntity="A"/>
-        <fetchIndex name="f"><fetchIndexElement expression="lowercase:(r)" type="Binary"/></fetchIndex>
+        <fetchIndex name="f"><fetchIndexElement expression="lowercase:(i)" type="Binary"/></fetchIndex>
       </entity>
-      <fetchRequest name="all" entity="A" predicateString="x &gt; 1" resultType="2"/><configuration name="Local"/><composite name="C"/>
+      <fetchRequest name="all" entity="A" predicateString="x &gt; 1" resultType="2"/><composite name="C"/>
       """
     )
-    #expect(found.notes.count == 11)
-    for place in ["A was Old", "A.t", "A.o", "A.x", "A.r", "A.i", "A.b", "f of A", "Local", "all"] {
+    #expect(found.notes.count == 8)
+    for place in ["A was Old", "A.o", "A.x", "A.i", "A.b", "f of A", "all"] {
       #expect(found.notes.contains { $0.contains(place) }, "\(place)")
     }
     let model = try ModelDocument.model(from: found.document)
@@ -126,15 +124,23 @@ import XcodeModel
     )
   }
 
-  /// An entity without its parent's properties would be another.
-  @Test func `a parent is refused and not passed over`() throws {
+  @Test func `parents, transients, patterns and configurations are taken over`() throws {
     let found = try read(
-      #"<entity name="A"/><entity name="B" parentEntity="A" isAbstract="YES"/>"#
+      """
+      <entity name="A" isAbstract="YES"><attribute name="t" transient="YES" attributeType="Undefined"/>
+        <attribute name="r" optional="YES" attributeType="String" regularExpressionString="a+"/></entity>
+      <entity name="B" parentEntity="A"/>
+      <configuration name="Local"><memberEntity name="B"/></configuration>
+      """
     )
-    let error = #expect(throws: ModelError.self) {
-      try ModelDocument.model(from: found.document)
-    }
-    #expect(error?.problems.contains { $0.path == "entities[1].parent" } == true)
+    #expect(found.notes == [])
+    let model = try ModelDocument.model(from: found.document)
+    let b = try #require(model.entity(named: "B"))
+    #expect(b.transients == ["t"])
+    #expect(b.attributes.map(\.pattern?.text) == ["a+"])
+    #expect(b.place.ancestors == [1, 2])
+    #expect(model.entity(named: "A")?.isAbstract == true)
+    #expect(found.document["configurations"] == ["Local": ["B"]])
   }
 
   @Test func `the current version is the one that is named, else the last by number`() throws {

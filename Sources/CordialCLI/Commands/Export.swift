@@ -1,6 +1,7 @@
 import ArgumentParser
 import Cordial
 import JSON
+import ObjectModel
 
 /// `cordial export`: every object as a JSON line that import reads back.
 struct Export: AsyncParsableCommand {
@@ -18,37 +19,31 @@ struct Export: AsyncParsableCommand {
 
   func run() async throws {
     try await place.with { client in
-      let model = try await client.call("model", [:])
-      for entity in model["entities"]?.array ?? [] {
-        let name = entity["name"]?.string ?? ""
-        if entities.isEmpty || entities.contains(name) {
-          try await export(name, entity, model, client)
-        }
-      }
-      for name in entities
-      where !(model["entities"]?.array ?? []).contains(where: { $0["name"]?.string == name }) {
+      let model = try ModelDocument.model(from: try await client.call("model", [:]))
+      for name in entities where model.entity(named: name) == nil {
         throw InputError(message: "The model has no entity \(name)")
+      }
+      for entity in model.entities
+      where !entity.isAbstract && (entities.isEmpty || entities.contains(entity.name)) {
+        try await export(entity, client)
       }
     }
   }
 
   private func export(
-    _ name: String,
-    _ entity: JSONValue,
-    _ model: JSONValue,
+    _ entity: EntityDescription,
     _ client: Client
   )
     async throws
   {
     let properties =
-      (entity["attributes"]?.array ?? []).compactMap { $0["name"]?.string }
-      + (entity["relationships"]?.array ?? []).filter { isKept($0, model) }.compactMap {
-        $0["name"]?.string
-      }
+      entity.attributes.map(\.name)
+      + entity.relationships.filter { isKept($0) }.map(\.name)
     var last: String?
     while true {
       var params: [JSONMember] = [
-        JSONMember("entity", .string(name)), JSONMember("limit", .integer(Int64(Self.portion))),
+        JSONMember("entity", .string(entity.name)), JSONMember("subentities", false),
+        JSONMember("limit", .integer(Int64(Self.portion))),
         JSONMember("select", .array(properties.map { .string($0) })),
       ]
       if let last {
@@ -70,14 +65,7 @@ struct Export: AsyncParsableCommand {
   }
 
   /// A to-many whose other end is a to-one is kept there, and comes back with it.
-  private func isKept(_ relationship: JSONValue, _ model: JSONValue) -> Bool {
-    guard relationship["toMany"]?.bool == true, let inverse = relationship["inverse"]?.string else {
-      return true
-    }
-    let destination = model["entities"]?.array?.first {
-      $0["name"]?.string == relationship["destination"]?.string
-    }
-    return destination?["relationships"]?.array?.first { $0["name"]?.string == inverse }?["toMany"]?
-      .bool == true
+  private func isKept(_ relationship: RelationshipDescription) -> Bool {
+    relationship.storage != .inverseColumn
   }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Cordial
 import Glibc
 import JSON
+import ObjectModel
 
 /// `cordial import`: JSON lines become objects, with what leads from one to the other.
 struct Import: AsyncParsableCommand {
@@ -67,14 +68,12 @@ struct References {
   private let toMany: [String: [String: Bool]]
 
   static func read(_ client: Client) async throws -> References {
-    let model = try await client.call("model", [:])
+    let model = try ModelDocument.model(from: try await client.call("model", [:]))
     var toMany: [String: [String: Bool]] = [:]
-    for entity in model["entities"]?.array ?? [] {
-      var properties: [String: Bool] = [:]
-      for relationship in entity["relationships"]?.array ?? [] {
-        properties[relationship["name"]?.string ?? ""] = relationship["toMany"]?.bool ?? false
-      }
-      toMany[entity["name"]?.string ?? ""] = properties
+    for entity in model.entities {
+      toMany[entity.name] = Dictionary(
+        uniqueKeysWithValues: entity.relationships.map { ($0.name, $0.toMany) }
+      )
     }
     return References(toMany: toMany)
   }

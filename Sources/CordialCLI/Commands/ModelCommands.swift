@@ -65,13 +65,18 @@ struct GraphModel: AsyncParsableCommand {
     Terminal.line("digraph \"\(model.name)\" {")
     Terminal.line("  rankdir=LR; node [shape=record, fontname=\"Helvetica\"];")
     for entity in model.entities {
-      let attributes = entity.attributes.map {
+      let inherited = Set((parent(of: entity, model)?.attributes ?? []).map(\.name))
+      let attributes = entity.attributes.filter { !inherited.contains($0.name) }.map {
         "\($0.name): \($0.type.rawValue)\($0.optional ? "?" : "")\\l"
       }
       Terminal.line("  \(entity.name) [label=\"{\(entity.name)|\(attributes.joined())}\"];")
     }
     for entity in model.entities {
-      for relationship in entity.relationships where isDrawn(relationship, of: entity, model) {
+      if let parent = parent(of: entity, model) {
+        Terminal.line("  \(entity.name) -> \(parent.name) [arrowhead=empty];")
+      }
+      for relationship in entity.relationships
+      where relationship.owner == entity.number && isDrawn(relationship, of: entity, model) {
         let destination = model.entity(relationship.destination)
         let ends = relationship.inverse.map { ", taillabel=\"\($0)\"" } ?? ""
         let both = relationship.inverse == nil ? "" : ", dir=both"
@@ -82,6 +87,10 @@ struct GraphModel: AsyncParsableCommand {
       }
     }
     Terminal.line("}")
+  }
+
+  private func parent(of entity: EntityDescription, _ model: Model) -> EntityDescription? {
+    entity.place.ancestors.dropLast().last.map { model.entity($0) }
   }
 
   /// Two ends of a relationship are one line, drawn from the one whose name comes first.

@@ -60,17 +60,15 @@ struct Serve: AsyncParsableCommand {
     guard [inMemory, testMode, readOnly].count(where: { $0 }) <= 1 else {
       throw ValidationError("--in-memory, --test-mode and --read-only exclude each other")
     }
-    if let configuration {
-      throw ValidationError(
-        "This version of Cordial does not serve configurations yet, so not \(configuration)"
-      )
+    guard configuration == nil || model != nil else {
+      throw ValidationError("--configuration is a part of a model and needs --model FILE")
     }
   }
 
   func run() async throws {
     let log = Logging.service(logLevel.level)
     let (container, mode, testLock) = try place()
-    let model = try model.map { try ModelFile.read($0) }
+    let model = try model.map { try ModelFile.read($0, configuration: configuration) }
     var lock: DaemonLock?
     if socket != nil, mode == .readWrite, !testMode {
       try container.prepare()

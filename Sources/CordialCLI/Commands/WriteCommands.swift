@@ -16,6 +16,12 @@ struct Init: AsyncParsableCommand {
   @Option(help: "The model's file.")
   var model: String
 
+  @Option(
+    name: .customLong("configuration"),
+    help: "Make it for the entities of this configuration of the model."
+  )
+  var part: String?
+
   func run() async throws {
     let container = StoreContainer(path: Paths.absolute(store))
     guard !container.hasStore else {
@@ -23,7 +29,7 @@ struct Init: AsyncParsableCommand {
     }
     let engine = try Engine(
       container: container,
-      model: try ModelFile.read(model),
+      model: try ModelFile.read(model, configuration: part),
       mode: .readWrite,
       version: CordialProgram.version,
       log: Logging.quiet

@@ -30,6 +30,7 @@ package struct FetchCall: Call {
   package let groupBy: [String]
   package let having: String?
   package let distinct: Bool
+  package let subentities: Bool
   package let result: Result
   package let total: Bool
   package let at: String?
@@ -124,6 +125,7 @@ package struct FetchCall: Call {
     groupBy = params.strings("groupBy") ?? []
     having = params.string("having")
     distinct = params.bool("distinct")
+    subentities = params["subentities"]?.bool ?? true
     result = params.string("result").flatMap(Result.init(rawValue:)) ?? .objects
     total = params.bool("total")
     at = params.string("at")
@@ -148,7 +150,7 @@ package struct FetchCall: Call {
 
   private static let queryOnly = [
     "predicate", "arguments", "sort", "limit", "offset", "result", "total", "after", "sectionBy",
-    "groupBy", "having", "distinct",
+    "groupBy", "having", "distinct", "subentities",
   ]
   private static let valuesOnly = ["groupBy", "having", "distinct"]
   private static let objectsOnly = ["after", "sectionBy", "include", "total"]

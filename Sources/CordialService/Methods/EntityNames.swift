@@ -3,7 +3,7 @@ import PersistentStore
 
 /// The entities that a request names.
 enum EntityNames {
-  /// The numbers of entities.
+  /// The numbers of entities and of their descendants, as far as they have objects.
   ///
   /// - Parameters:
   ///   - names: Their names.
@@ -12,11 +12,11 @@ enum EntityNames {
   /// - Throws: `unknownEntity` for a name that the model does not have.
   static func numbers(_ names: [String], in model: Model) throws -> Set<Int> {
     Set(
-      try names.map { name in
+      try names.flatMap { name in
         guard let entity = model.entity(named: name) else {
           throw StoreError.unknownEntity(name, in: model)
         }
-        return entity.number
+        return entity.place.kinds
       }
     )
   }

@@ -21,7 +21,8 @@ extension FetchCall {
       sectionBy: sectionBy,
       groupBy: groupBy,
       having: having,
-      distinct: distinct
+      distinct: distinct,
+      subentities: subentities
     )
   }
 
@@ -200,7 +201,7 @@ enum FetchAnswer {
       writer.cutIfLong()
       try StoreSnapshot.check(writer, bytesMax)
       writer.string(
-        try snapshot.wrappedID(ObjectKey(entity: entity.number, object: object)).description
+        try snapshot.wrappedID(snapshot.model.key(entity.number, object)).description
       )
     }
     writer.raw("]")

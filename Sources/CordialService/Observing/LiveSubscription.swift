@@ -85,7 +85,7 @@ struct LiveSubscription: Sendable {
       )
     case .fetch(let plan, _):
       return .fetch(
-        entity: plan.entity.number,
+        entities: plan.kinds,
         membership: plan.membership,
         related: plan.related
       )

@@ -40,7 +40,7 @@ enum SubscriptionResult {
   ) throws -> [(id: String, key: ObjectKey?)] {
     try ids.map { id in
       let key = try snapshot.resolve(id)
-      if key == nil { awaited.insert(try snapshot.entity(of: id).number) }
+      if key == nil { awaited.formUnion(try snapshot.entity(of: id).place.kinds) }
       return (id, key)
     }
   }
@@ -52,10 +52,9 @@ enum SubscriptionResult {
     _ snapshot: StoreSnapshot
   ) throws -> [Int: FetchPlan] {
     var plans: [Int: FetchPlan] = [:]
-    for id in ids {
-      let entity = try snapshot.entity(of: id)
-      guard plans[entity.number] == nil else { continue }
-      plans[entity.number] = try snapshot.plan(of: entity, select: fetch.storeSelection)
+    for number in Set(try ids.flatMap { try snapshot.entity(of: $0).place.kinds }) {
+      let entity = snapshot.model.entity(number)
+      plans[number] = try snapshot.plan(of: entity, select: fetch.storeSelection)
     }
     return plans
   }
@@ -144,12 +143,11 @@ enum SubscriptionResult {
     var sequence: [Int64] = []
     var prints: [ObjectKey: UInt64] = [:]
     let wantsPrints = subscription.readsRelated
-    let entity = plan.entity.number
     writer.raw("{\"objects\":")
     _ = try snapshot.writeObjects(plan, bytesMax: bytesMax, to: &writer) { object, range, bytes in
       sequence.append(object)
       if wantsPrints {
-        prints[ObjectKey(entity: entity, object: object)] = Fingerprint.of(bytes[range])
+        prints[plan.key(object)] = Fingerprint.of(bytes[range])
       }
     }
     subscription.sequence = sequence

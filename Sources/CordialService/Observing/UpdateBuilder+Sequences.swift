@@ -43,7 +43,7 @@ extension UpdateBuilder {
   private func ownChanges(_ plan: FetchPlan) -> Set<ObjectKey> {
     Set(
       changes.changes.values
-        .filter { $0.kind == .update && $0.key.entity == plan.entity.number }.map(\.key)
+        .filter { $0.kind == .update && plan.kinds.contains($0.key.entity) }.map(\.key)
     )
   }
 
@@ -55,14 +55,13 @@ extension UpdateBuilder {
   ) throws {
     var now: [ObjectKey: UInt64] = [:]
     var differing: Set<ObjectKey> = []
-    let entity = plan.entity.number
     let before = subscription.fingerprints
     var rows = JSONWriter()
     _ = try snapshot.writeObjects(plan, bytesMax: limits.answerBytesMax, to: &rows) {
       object,
       range,
       bytes in
-      let key = ObjectKey(entity: entity, object: object)
+      let key = plan.key(object)
       let print = Fingerprint.of(bytes[range])
       now[key] = print
       if before[key] != print { differing.insert(key) }
@@ -78,11 +77,11 @@ extension UpdateBuilder {
     except inserted: Set<Int64>,
     _ plan: FetchPlan
   ) -> [(offset: Int, key: ObjectKey)] {
-    let wanted = keys.filter { $0.entity == plan.entity.number && !inserted.contains($0.object) }
+    let wanted = keys.filter { plan.kinds.contains($0.entity) && !inserted.contains($0.object) }
     guard !wanted.isEmpty else { return [] }
     let numbers = Set(wanted.map(\.object))
     return sequence.indices.filter { numbers.contains(sequence[$0]) }
-      .map { ($0, ObjectKey(entity: plan.entity.number, object: sequence[$0])) }
+      .map { ($0, plan.key(sequence[$0])) }
   }
 
   private func writeRemovals(
@@ -90,15 +89,14 @@ extension UpdateBuilder {
     _ plan: FetchPlan,
     _ writer: inout JSONWriter
   ) throws {
-    let entity = plan.entity.number
     let gone = difference.removals.filter { $0.movedTo == nil }
-      .map { ObjectKey(entity: entity, object: $0.element) }
+      .map { plan.key($0.element) }
       .filter { changes.changes[$0]?.kind == .delete }
     let last = try tombstones(Set(gone))
     writer.raw("\"remove\":[")
     for (index, removal) in difference.removals.enumerated() {
       if index > 0 { writer.raw(",") }
-      let key = ObjectKey(entity: entity, object: removal.element)
+      let key = plan.key(removal.element)
       writer.raw("{\"offset\":")
       writer.integer(Int64(removal.offset))
       writer.raw(",\"id\":")
@@ -124,7 +122,7 @@ extension UpdateBuilder {
     writer.raw(",\"insert\":[")
     for (index, insertion) in difference.insertions.enumerated() {
       if index > 0 { writer.raw(",") }
-      let key = ObjectKey(entity: plan.entity.number, object: insertion.element)
+      let key = plan.key(insertion.element)
       writer.raw("{\"offset\":")
       writer.integer(Int64(insertion.offset))
       writer.raw(",\"id\":")

@@ -307,7 +307,7 @@ struct UpdateBuilder {
       guard new != old || old == nil else { continue }
       now[index].key = new
       differs = differs || new != old
-      if new == nil { awaited.insert(try snapshot.entity(of: id).number) }
+      if new == nil { awaited.formUnion(try snapshot.entity(of: id).place.kinds) }
     }
     guard differs, case .objects(_, let plans, let call) = subscription.target else { return now }
     subscription.awaited = awaited

@@ -105,7 +105,9 @@ extension FetchCompiler {
         )
       }
       return (
-        SQLFragment(toOneNumber(relationship, end.alias)),
+        SQLFragment(
+          toOneNumber(relationship, column: "\(end.alias).\(quote(relationship.name))")
+        ),
         .object(model.entity(relationship.destination))
       )
     }
@@ -404,7 +406,10 @@ extension FetchCompiler {
     of entity: EntityDescription,
     _ offset: Int
   ) throws(StoreError) -> SQLFragment {
-    guard let text = value.string, let id = WrappedID(text), id.entity == entity.name else {
+    guard let text = value.string, let id = WrappedID(text),
+      let named = model.entity(named: id.entity),
+      model.isKind(named.number, of: entity.number) || model.isKind(entity.number, of: named.number)
+    else {
       throw StoreError(
         PredicateError(
           offset: offset,
@@ -415,9 +420,9 @@ extension FetchCompiler {
     switch id.key {
     case .object(let number): return SQLFragment("?", [.integer(number)])
     case .temporary: throw .invalidIdentifier(text, "temporary IDs are valid inside a save only")
-    case .integer(let number): return try identity(.integer(number), text, entity)
-    case .uuid(let uuid): return try identity(.uuid(uuid), text, entity)
-    case .string(let string): return try identity(.string(string), text, entity)
+    case .integer(let number): return try identity(.integer(number), text, named)
+    case .uuid(let uuid): return try identity(.uuid(uuid), text, named)
+    case .string(let string): return try identity(.string(string), text, named)
     }
   }
 
@@ -431,7 +436,8 @@ extension FetchCompiler {
     }
     return SQLFragment(
       // Nobody has the number -1, and nothing equals what nobody has.
-      "coalesce((SELECT \"_id\" FROM \(quote(entity.name)) WHERE \(quote(identity.name)) = ?), -1)",
+      "coalesce((SELECT \"_id\" FROM \(model.source(entity)) "
+        + "WHERE \(quote(identity.name)) = ?), -1)",
       [value]
     )
   }

@@ -47,7 +47,7 @@ extension FetchCompiler {
     let having = try request.having.map { text throws(StoreError) in
       try self.having(text, request)
     }
-    let table = SQLNames.quoted(entity.name)
+    let table = model.source(entity, subentities: request.subentities)
     var sql = "SELECT \(request.distinct ? "DISTINCT " : "")"
     sql += columns.map(\.sql).joined(separator: ", ")
     sql += " FROM \(table) t\(scope(at: 0).joins.sql) WHERE \(condition.sql)"

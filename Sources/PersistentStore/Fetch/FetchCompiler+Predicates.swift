@@ -237,7 +237,10 @@ extension FetchCompiler {
     case (.constant, _), (_, .constant), (.value, .value), (.value, .json), (.json, .value),
       (.json, .json):
       return
-    case (.object(let first), .object(let second)) where first.number == second.number: return
+    case (.object(let first), .object(let second))
+    where model.isKind(first.number, of: second.number)
+      || model.isKind(second.number, of: first.number):
+      return
     case (_, .object(let entity)):
       throw StoreError(
         PredicateError(offset: offset, expected: "a \(entity.name); \(side.words)")

@@ -18,10 +18,10 @@ struct FetchCompiler {
   var groupedPaths: Set<String>?
   private var membership: Set<String> = []
   private var valueNames: [String: Set<String>] = [:]
-  private var related: [Int: Set<String>] = [:]
+  var related: [Int: Set<String>] = [:]
   private var relatedNames: Set<String> = []
   /// The answered value whose path is being read, nil while order and membership are.
-  private var selecting: String?
+  var selecting: String?
 
   init(_ request: FetchRequest, model: Model, mayDangle: Bool) throws(StoreError) {
     guard let entity = model.entity(named: request.entity) else {
@@ -58,7 +58,8 @@ struct FetchCompiler {
     }
     let membershipJoins = scopes[0].joins.sql
     let selected = try selection(request)
-    let table = SQLNames.quoted(entity.name)
+    let isWide = isWide(request)
+    let table = model.source(entity, subentities: request.subentities, wide: isWide)
     var head = ["t.\"_id\"", "t.\"_version\""]
     if let identity = entity.identity { head.append("t.\(quote(identity.name))") }
     let columns = (head + selected.map(\.sql)).joined(separator: ", ")
@@ -72,6 +73,7 @@ struct FetchCompiler {
     let keyColumns = keys.isEmpty ? "1" : keys.map(\.sql).joined(separator: ", ")
     return FetchPlan(
       request: request,
+      model: model,
       entity: entity,
       idsSQL: "SELECT t.\"_id\" \(from) \(tail(behind?.range))",
       rowsSQL: "SELECT \(columns) \(rowsFrom) \(tail(behind?.range))",
@@ -91,10 +93,10 @@ struct FetchCompiler {
       },
       values: condition.values + (behind?.range.values ?? []),
       wholeValues: condition.values,
-      encoder: ObjectEncoder(entity: entity, columns: selected.map(\.column), model: model),
+      encoder: encoder(request, selected.map(\.column)),
       membership: membership,
       valueNames: valueNames,
-      related: related,
+      related: relatedKinds,
       relatedNames: relatedNames
     )
   }
@@ -131,7 +133,7 @@ struct FetchCompiler {
   // MARK: Key paths
 
   /// Remembers that the answer depends on a property of the object itself.
-  private mutating func note(own property: String) {
+  mutating func note(own property: String) {
     if let name = selecting {
       valueNames[property, default: []].insert(name)
     } else {
@@ -140,7 +142,7 @@ struct FetchCompiler {
   }
 
   /// Remembers that the answer depends on a property of other objects.
-  private mutating func note(related entity: EntityDescription, _ property: String) {
+  mutating func note(related entity: EntityDescription, _ property: String) {
     related[entity.number, default: []].insert(property)
     if let name = selecting { relatedNames.insert(name) }
   }
@@ -249,7 +251,7 @@ struct FetchCompiler {
       }
       alias = scopes[scope].joins.alias(
         for: Array(path[...index]),
-        table: current.name,
+        table: model.source(current),
         from: alias
       )
     }
@@ -287,6 +289,7 @@ struct FetchCompiler {
         (sql, SelectedColumn(name: selection.name, form: form))
       )
     }
+    if isWide(request) { columns += descendantColumns() }
     return columns
   }
 
@@ -314,7 +317,8 @@ struct FetchCompiler {
       noteMembers(relationship)
       return listExpression(relationship, end.alias)
     case .relationship(let relationship):
-      return (toOne(relationship, end.alias), reference(relationship))
+      let column = "\(end.alias).\(quote(relationship.name))"
+      return (toOne(relationship, column: column), reference(relationship))
     }
   }
 
@@ -359,26 +363,30 @@ struct FetchCompiler {
     return ("coalesce(\(column), \(literal))", ColumnForm(attribute.type))
   }
 
-  private func reference(_ relationship: RelationshipDescription) -> ColumnForm {
+  func reference(_ relationship: RelationshipDescription) -> ColumnForm {
     ColumnForm(referenceTo: model.entity(relationship.destination))
   }
 
-  private func toOne(_ relationship: RelationshipDescription, _ alias: String) -> String {
+  func toOne(_ relationship: RelationshipDescription, column: String) -> String {
     let destination = model.entity(relationship.destination)
-    let column = "\(alias).\(quote(relationship.name))"
-    if let identity = destination.identity {
-      return "(SELECT d.\(quote(identity.name)) FROM \(quote(destination.name)) d "
-        + "WHERE d.\"_id\" = \(column))"
-    }
-    return toOneNumber(relationship, alias)
+    guard destination.identity != nil else { return toOneNumber(relationship, column: column) }
+    return "(SELECT \(name(of: destination, "d")) FROM \(model.source(destination)) d "
+      + "WHERE d.\"_id\" = \(column))"
+  }
+
+  /// What names an object on the wire: its number or the value of its identity, or a list of both
+  /// where the number tells of which entity it is.
+  private func name(of entity: EntityDescription, _ alias: String) -> String {
+    guard let identity = entity.identity else { return "\(alias).\"_id\"" }
+    let value = "\(alias).\(quote(identity.name))"
+    return entity.hasDescendants ? "json_array(\(alias).\"_id\", \(value))" : value
   }
 
   /// The number of the object that a to-one leads to, null when it is gone.
-  func toOneNumber(_ relationship: RelationshipDescription, _ alias: String) -> String {
-    let destination = model.entity(relationship.destination)
-    let column = "\(alias).\(quote(relationship.name))"
+  func toOneNumber(_ relationship: RelationshipDescription, column: String) -> String {
     guard mayDangle else { return column }
-    return "(SELECT d.\"_id\" FROM \(quote(destination.name)) d WHERE d.\"_id\" = \(column))"
+    let destination = model.source(model.entity(relationship.destination))
+    return "(SELECT d.\"_id\" FROM \(destination) d WHERE d.\"_id\" = \(column))"
   }
 
   /// A change of any member, or of a member's way back, changes a to-many.
@@ -394,7 +402,7 @@ struct FetchCompiler {
     as alias: String
   ) -> (from: String, condition: String) {
     let destination = model.entity(relationship.destination)
-    let table = "\(quote(destination.name)) \(alias)"
+    let table = "\(model.source(destination)) \(alias)"
     switch relationship.storage {
     case .inverseColumn, .column:
       return (table, "\(alias).\(quote(relationship.inverse ?? "")) = \(owner).\"_id\"")
@@ -421,12 +429,11 @@ struct FetchCompiler {
   ) -> (sql: String, form: ColumnForm) {
     let destination = model.entity(relationship.destination)
     let (from, condition) = members(relationship, of: owner, as: "d")
-    let named = destination.identity.map { "d.\(quote($0.name))" } ?? "d.\"_id\""
+    let isJSON = destination.hasDescendants && destination.identity != nil
+    let names = "SELECT \(name(of: destination, "d")) AS name FROM \(from) "
+      + "WHERE \(condition) ORDER BY d.\"_id\""
     return (
-      """
-      (SELECT json_group_array(name) FROM \
-      (SELECT \(named) AS name FROM \(from) WHERE \(condition) ORDER BY d."_id"))
-      """,
+      "(SELECT json_group_array(\(isJSON ? "json(name)" : "name")) FROM (\(names)))",
       .objects(entity: destination.number)
     )
   }

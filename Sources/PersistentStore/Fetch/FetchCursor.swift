@@ -72,6 +72,7 @@ struct FetchCursor {
     let parts: JSONValue = [
       .string(request.entity), request.predicate.map { .string($0) } ?? nil, arguments,
       request.sectionBy.map { .string($0) } ?? nil, .array(request.sort.map { .string($0) }),
+      .bool(request.subentities),
     ]
     var state: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in parts.text.utf8 { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }

@@ -1,4 +1,4 @@
-import CordialValues
+package import CordialValues
 package import ObjectModel
 
 /// A compiled fetch: its SQL, and which changes can alter what it answers.
@@ -6,6 +6,7 @@ package import ObjectModel
 /// A class, since it is cached and handed around while rows are written.
 package final class FetchPlan: Sendable {
   package let request: FetchRequest
+  private let model: Model
   package let entity: EntityDescription
   /// The IDs in order, windowed: one column.
   let idsSQL: String
@@ -40,8 +41,17 @@ package final class FetchPlan: Sendable {
   /// The names of the answered values that read something behind a key path.
   package let relatedNames: Set<String>
 
+  /// The numbers of the entities whose objects it answers.
+  package var kinds: [Int] {
+    request.subentities ? entity.place.kinds : [entity.number]
+  }
+
+  /// The object of that number among those that it answers.
+  package func key(_ object: Int64) -> ObjectKey { model.key(entity.number, object) }
+
   init(
     request: FetchRequest,
+    model: Model,
     entity: EntityDescription,
     idsSQL: String,
     rowsSQL: String,
@@ -60,6 +70,7 @@ package final class FetchPlan: Sendable {
     relatedNames: Set<String>
   ) {
     self.request = request
+    self.model = model
     self.entity = entity
     self.idsSQL = idsSQL
     self.rowsSQL = rowsSQL

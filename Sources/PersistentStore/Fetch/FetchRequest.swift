@@ -37,6 +37,8 @@ package struct FetchRequest: Sendable, Equatable {
   package var having: String?
   /// Of rows of values: whether equal rows are answered once.
   package var distinct: Bool
+  /// Whether objects of the entity's descendants count.
+  package var subentities: Bool
 
   package init(
     entity: String,
@@ -50,7 +52,8 @@ package struct FetchRequest: Sendable, Equatable {
     sectionBy: String? = nil,
     groupBy: [String] = [],
     having: String? = nil,
-    distinct: Bool = false
+    distinct: Bool = false,
+    subentities: Bool = true
   ) {
     self.entity = entity
     self.predicate = predicate
@@ -64,5 +67,6 @@ package struct FetchRequest: Sendable, Equatable {
     self.groupBy = groupBy
     self.having = having
     self.distinct = distinct
+    self.subentities = subentities
   }
 }

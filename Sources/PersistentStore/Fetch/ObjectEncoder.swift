@@ -22,7 +22,11 @@ enum ColumnForm: Sendable {
   case object(entity: Int)
   /// A to-one to an entity with an identity attribute, whose value the column holds.
   case identity(entity: Int)
-  /// A to-many: a JSON list of numbers, or of identity values where the entity has them.
+  /// A to-one to an entity with an identity attribute and descendants: a JSON list of the object's
+  /// number and its identity value.
+  case member(entity: Int)
+  /// A to-many: a JSON list of numbers, or of identity values where the entity has them,
+  /// or of both where it has descendants too.
   case objects(entity: Int)
 
   init(_ type: AttributeType) {
@@ -39,8 +43,11 @@ enum ColumnForm: Sendable {
 
   /// The form of a reference to an object of that entity.
   init(referenceTo entity: EntityDescription) {
-    self =
-      entity.identity == nil ? .object(entity: entity.number) : .identity(entity: entity.number)
+    switch (entity.identity, entity.hasDescendants) {
+    case (nil, _): self = .object(entity: entity.number)
+    case (_, false): self = .identity(entity: entity.number)
+    case (_, true): self = .member(entity: entity.number)
+    }
   }
 
   /// Writes the value of a column, or of its absence.
@@ -62,21 +69,29 @@ enum ColumnForm: Sendable {
     case .binary: writer.string(Base64Text.encode(row.blob(column)))
     case .json: Self.write(json: row.text(column), to: &writer)
     case .object(let entity):
-      writer.raw(model.entity(entity).referencePrefix)
-      writer.integer(row.integer(column))
+      let number = row.integer(column)
+      let named = model.entity(entity)
+      let kind = named.hasDescendants ? model.entity(model.key(entity, number).entity) : named
+      writer.raw(kind.referencePrefix)
+      writer.integer(number)
       writer.raw("\"")
+    case .member(let entity):
+      Self.write(list: "[\(row.text(column))]", of: entity, in: model, isOne: true, to: &writer)
     case .identity(let entity):
       writer.string(Self.identityText(of: model.entity(entity), row, column))
     case .objects(let entity):
-      Self.write(list: row.text(column), of: model.entity(entity), to: &writer)
+      Self.write(list: row.text(column), of: entity, in: model, isOne: false, to: &writer)
     }
   }
 
   private static func write(
     list: String,
-    of entity: EntityDescription,
+    of number: Int,
+    in model: Model,
+    isOne: Bool,
     to writer: inout JSONWriter
   ) {
+    let entity = model.entity(number)
     let elements: [JSONValue]
     do {
       elements = try JSONParser.parse(list).array ?? []
@@ -84,11 +99,13 @@ enum ColumnForm: Sendable {
       // SQLite made it; what a foreign client stored can at most be no UTF-8.
       elements = []
     }
-    writer.raw("[")
+    if !isOne { writer.raw("[") }
     for (index, element) in elements.enumerated() {
       if index > 0 { writer.raw(",") }
+      let object = element.array?.first?.integer ?? (entity.identity == nil ? element.integer : nil)
+      let kind = object.map { model.entity(model.key(number, $0).entity) } ?? entity
       let key: WrappedID.Key? =
-        switch (entity.identity?.type, element) {
+        switch (entity.identity?.type, element.array?.last ?? element) {
         case (nil, .integer(let number)): .object(number)
         case (_, .integer(let number)): .integer(number)
         case (.uuid, .string(let text)): .uuid(text)
@@ -96,12 +113,12 @@ enum ColumnForm: Sendable {
         default: nil
         }
       if let key {
-        writer.string(WrappedID(entity: entity.name, key: key).description)
+        writer.string(WrappedID(entity: kind.name, key: key).description)
       } else {
         writer.null()
       }
     }
-    writer.raw("]")
+    if !isOne { writer.raw("]") }
   }
 
   /// A moment that a foreign client stored beyond the year 9999 has no text, and reads null.
@@ -165,6 +182,8 @@ enum UTF8Check {
 struct SelectedColumn: Sendable {
   let name: String
   let form: ColumnForm
+  /// The descendant of the fetched entity whose objects have it only; nil when all have it.
+  var owner: Int?
 }
 
 /// Writes rows as objects of the wire.
@@ -181,8 +200,20 @@ struct ObjectEncoder: Sendable {
   private let headEnds: [Int]
   private let prefix: [UInt8]
   private let firstColumn: Int32
+  /// The places of its values among the selected ones, nil when they are all of them in order.
+  private let places: [Int32]?
+  /// How objects of each of the entities are written that a fetch of their ancestor answers.
+  private let kinds: [Int: ObjectEncoder]
 
-  init(entity: EntityDescription, columns: [SelectedColumn], model: Model) {
+  init(
+    entity: EntityDescription,
+    columns: [SelectedColumn],
+    places: [Int]? = nil,
+    model: Model,
+    kinds: [Int: ObjectEncoder] = [:]
+  ) {
+    self.places = places.map { $0.map { Int32($0) } }
+    self.kinds = kinds
     self.entity = entity
     self.model = model
     forms = columns.map(\.form)
@@ -200,6 +231,7 @@ struct ObjectEncoder: Sendable {
 
   /// `{"id":…,"version":…,"values":{…}}` of the current row.
   func write(_ row: PreparedStatement, to writer: inout JSONWriter) {
+    if !kinds.isEmpty, let own = kind(of: row) { return own.write(row, to: &writer) }
     writeHead(row, to: &writer)
     writer.integer(row.integer(1))
     let heads = heads.span
@@ -207,7 +239,8 @@ struct ObjectEncoder: Sendable {
     for index in forms.indices {
       let end = headEnds[index]
       JSONBytes.append(heads.extracting(start..<end), to: &writer.bytes)
-      forms[index].write(row, firstColumn + Int32(index), in: model, to: &writer)
+      let place = places.map { $0[index] } ?? Int32(index)
+      forms[index].write(row, firstColumn + place, in: model, to: &writer)
       start = end
     }
     if forms.isEmpty { JSONBytes.append(heads, to: &writer.bytes) }
@@ -216,6 +249,7 @@ struct ObjectEncoder: Sendable {
 
   /// The wrapped ID of the current row's object, in quotes.
   func writeID(_ row: PreparedStatement, to writer: inout JSONWriter) {
+    if !kinds.isEmpty, let own = kind(of: row) { return own.writeID(row, to: &writer) }
     guard entity.identity == nil else {
       return writer.string(ColumnForm.identityText(of: entity, row, 2))
     }
@@ -224,6 +258,10 @@ struct ObjectEncoder: Sendable {
     writer.raw("/p")
     writer.integer(row.integer(0))
     writer.raw("\"")
+  }
+
+  private func kind(of row: PreparedStatement) -> ObjectEncoder? {
+    kinds[model.key(entity.number, row.integer(0)).entity]
   }
 
   /// `{"id":…,"version":`.

@@ -47,7 +47,7 @@ struct SQLJoins {
     let alias = "\(prefix)\(aliases.count + 1)"
     aliases[path] = alias
     sql +=
-      " LEFT JOIN \(SQLNames.quoted(table)) \(alias) ON \(alias).\"_id\" = "
+      " LEFT JOIN \(table) \(alias) ON \(alias).\"_id\" = "
       + "\(parent).\(SQLNames.quoted(path.last ?? ""))"
     return alias
   }

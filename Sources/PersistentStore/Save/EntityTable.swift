@@ -12,10 +12,8 @@ final class EntityTable {
   /// The place of each property's column behind `_id` and `_version`, by name.
   let places: [String: Int]
   private let db: Database
-  private let insertion: PreparedStatement
-  private let versionQuery: PreparedStatement
-  private let deletion: PreparedStatement
-  private let bump: PreparedStatement
+  /// What every save of its objects needs, compiled when the first one comes.
+  private var known: Statements?
   private var updates: [[Int]: PreparedStatement] = [:]
   private var queries: [String: PreparedStatement] = [:]
   /// What the members of the last object were, by their order: the next one's are mostly the same.
@@ -23,30 +21,48 @@ final class EntityTable {
   private var pairs: [PairKey: PreparedStatement] = [:]
   /// The number that was given last, nil until it is read.
   private var lastObject: Int64?
-  /// The greatest number of an object, which every client can hold.
-  static let numberMax: Int64 = 9_007_199_254_740_991
+
+  private struct Statements {
+    let insertion: PreparedStatement
+    let versionQuery: PreparedStatement
+    let deletion: PreparedStatement
+    let bump: PreparedStatement
+
+    init(_ db: Database, _ entity: EntityDescription) throws {
+      let table = SQLNames.quoted(entity.name)
+      let columns = entity.columns
+      let list = (["\"_id\""] + columns.map(SQLNames.quoted)).joined(separator: ", ")
+      let marks = Array(repeating: "?", count: columns.count + 1).joined(separator: ", ")
+      insertion = try PreparedStatement(db, "INSERT INTO \(table)(\(list)) VALUES (\(marks))")
+      versionQuery = try PreparedStatement(
+        db,
+        "SELECT \"_version\" FROM \(table) WHERE \"_id\" = ?"
+      )
+      deletion = try PreparedStatement(db, "DELETE FROM \(table) WHERE \"_id\" = ?")
+      bump = try PreparedStatement(
+        db,
+        "UPDATE \(table) SET \"_version\" = \"_version\" + 1 WHERE \"_id\" = ?"
+      )
+    }
+  }
 
   private struct PairKey: Hashable {
     let relationship: String
     let change: PairChange
   }
 
-  init(_ db: Database, entity: EntityDescription) throws {
+  init(_ db: Database, entity: EntityDescription) {
     self.db = db
     self.entity = entity
     toOnes = entity.relationships.filter { !$0.toMany }
-    let columns = entity.columns
-    places = Dictionary(uniqueKeysWithValues: columns.enumerated().map { ($1, $0) })
-    let table = SQLNames.quoted(entity.name)
-    let list = (["\"_id\""] + columns.map(SQLNames.quoted)).joined(separator: ", ")
-    let marks = Array(repeating: "?", count: columns.count + 1).joined(separator: ", ")
-    insertion = try PreparedStatement(db, "INSERT INTO \(table)(\(list)) VALUES (\(marks))")
-    versionQuery = try PreparedStatement(db, "SELECT \"_version\" FROM \(table) WHERE \"_id\" = ?")
-    deletion = try PreparedStatement(db, "DELETE FROM \(table) WHERE \"_id\" = ?")
-    bump = try PreparedStatement(
-      db,
-      "UPDATE \(table) SET \"_version\" = \"_version\" + 1 WHERE \"_id\" = ?"
-    )
+    places = Dictionary(uniqueKeysWithValues: entity.columns.enumerated().map { ($1, $0) })
+  }
+
+  private func statements() throws -> Statements {
+    if let known { return known }
+    let made = try Statements(db, entity)
+    known = made
+    return made
   }
 
   /// A property with the place of its column; a to-many has none.
@@ -92,12 +108,12 @@ final class EntityTable {
     let sequence = try query("SELECT seq FROM sqlite_sequence WHERE name = ?")
     defer { sequence.reset() }
     sequence.bind(entity.name, at: 1)
-    return try sequence.step() ? sequence.integer(0) : 0
+    return try sequence.step() ? sequence.integer(0) : entity.numbers.lowerBound - 1
   }
 
   /// A foreign client may have used up the numbers.
   private func next(after number: Int64) throws -> Int64 {
-    guard number < Self.numberMax else {
+    guard number < entity.numbers.upperBound else {
       throw StoreError(
         .storeFull,
         "\(entity.name) has no numbers left: an object has the number \(number)",
@@ -108,6 +124,7 @@ final class EntityTable {
   }
 
   func insert(_ object: Int64, _ values: [AttributeValue]) throws {
+    let insertion = try statements().insertion
     insertion.bind(object, at: 1)
     for (index, value) in values.enumerated() { insertion.bind(value, at: Int32(index + 2)) }
     try insertion.run()
@@ -115,6 +132,9 @@ final class EntityTable {
 
   /// The version of an object, nil when it is gone.
   func version(of object: Int64) throws -> Int64? {
+    // A number that is in no range of a family's is of no object.
+    guard !entity.isAbstract else { return nil }
+    let versionQuery = try statements().versionQuery
     defer { versionQuery.reset() }
     versionQuery.bind(object, at: 1)
     return try versionQuery.step() ? versionQuery.integer(0) : nil
@@ -122,6 +142,7 @@ final class EntityTable {
 
   /// Counts a version of an object without writing anything else.
   func count(_ object: Int64) throws {
+    let bump = try statements().bump
     bump.bind(object, at: 1)
     try bump.run()
   }
@@ -167,6 +188,7 @@ final class EntityTable {
   }
 
   func delete(_ object: Int64) throws {
+    let deletion = try statements().deletion
     deletion.bind(object, at: 1)
     try deletion.run()
   }

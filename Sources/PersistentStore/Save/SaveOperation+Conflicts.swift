@@ -70,7 +70,7 @@ extension SaveOperation {
       !relationship.toMany, let text = value.string,
       case .object(let number)? = WrappedID(text)?.key
     else { return value }
-    return .string(name(ObjectKey(entity: relationship.destination, object: number)))
+    return .string(name(model.key(relationship.destination, number)))
   }
 
   private func storedValue(_ property: String, _ key: ObjectKey) throws -> JSONValue {
@@ -115,7 +115,7 @@ extension SaveOperation {
       for member in members where !changes.contains(where: { $0.property == member.name }) {
         let logged = LoggedValue(property: member.name, value: member.value)
         let base = WireValue.json(logged, of: table.entity) { relationship, object in
-          name(ObjectKey(entity: relationship.destination, object: object))
+          name(model.key(relationship.destination, object))
         }
         changes.append((member.name, base))
       }
@@ -180,7 +180,7 @@ extension SaveOperation {
 
   private func ids(_ numbers: [Int64], _ relationship: RelationshipDescription) -> JSONValue {
     .array(
-      numbers.map { .string(name(ObjectKey(entity: relationship.destination, object: $0))) }
+      numbers.map { .string(name(model.key(relationship.destination, $0))) }
     )
   }
 }

@@ -44,7 +44,7 @@ extension SaveOperation {
     rows.bind(0, at: place + 1)
     var keys: [ObjectKey] = []
     while try rows.step() {
-      keys.append(ObjectKey(entity: plan.entity.number, object: rows.integer(0)))
+      keys.append(model.key(plan.entity.number, rows.integer(0)))
     }
     return keys
   }
@@ -84,7 +84,7 @@ extension SaveOperation {
         key.object
       )
     }
-    return try numbers.map { ObjectKey(entity: relationship.destination, object: $0) }
+    return try numbers.map { model.key(relationship.destination, $0) }
       .filter { try table($0).version(of: $0.object) != nil }
   }
 
@@ -132,15 +132,7 @@ extension SaveOperation {
     _ doomed: Set<ObjectKey>
   ) throws {
     guard let inverse = inverse(of: relationship), !inverse.toMany else { return }
-    let destination = model.entity(relationship.destination)
-    let holders = try table(key).numbers(
-      "SELECT \"_id\" FROM \(SQLNames.quoted(destination.name)) "
-        + "WHERE \(SQLNames.quoted(inverse.name)) = ?",
-      key.object
-    )
-    for number in holders {
-      let holder = ObjectKey(entity: destination.number, object: number)
-      guard !doomed.contains(holder) else { continue }
+    for holder in try holders(of: inverse, to: key) where !doomed.contains(holder) {
       try nullify(inverse, of: holder)
     }
   }
@@ -149,7 +141,9 @@ extension SaveOperation {
   private mutating func nullifyOneWay(_ key: ObjectKey, _ doomed: Set<ObjectKey>) throws {
     for entity in model.entities {
       for relationship in entity.relationships
-      where relationship.destination == key.entity && relationship.inverse == nil {
+      where relationship.owner == entity.number && relationship.inverse == nil
+        && model.isKind(key.entity, of: relationship.destination)
+      {
         if case .pairs(_, let name, _) = relationship.storage {
           let pairs = SQLNames.quoted(SQLNames.pairs(entity, name))
           let sources = try table(key).numbers(
@@ -157,18 +151,12 @@ extension SaveOperation {
             key.object
           )
           for source in sources {
-            try part(key.object, relationship, ObjectKey(entity: entity.number, object: source))
+            try part(key.object, relationship, model.key(entity.number, source))
           }
           continue
         }
-        let holders = try table(key).numbers(
-          "SELECT \"_id\" FROM \(SQLNames.quoted(entity.name)) "
-            + "WHERE \(SQLNames.quoted(relationship.name)) = ?",
-          key.object
-        )
-        for number in holders {
-          let holder = ObjectKey(entity: entity.number, object: number)
-          if !doomed.contains(holder) { try nullify(relationship, of: holder) }
+        for holder in try holders(of: relationship, to: key) where !doomed.contains(holder) {
+          try nullify(relationship, of: holder)
         }
       }
     }

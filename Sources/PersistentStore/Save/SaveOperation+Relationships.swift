@@ -26,7 +26,7 @@ extension SaveOperation {
     for owner in owners {
       touchedCounts.insert(
         CountedRelationship(
-          object: ObjectKey(entity: relationship.destination, object: owner),
+          object: model.key(relationship.destination, owner),
           relationship: inverse.name
         )
       )
@@ -67,25 +67,23 @@ extension SaveOperation {
       }
       return
     }
-    let table = tables[destination.number - 1]
-    let holders = try table.numbers(
-      "SELECT \"_id\" FROM \(SQLNames.quoted(destination.name)) WHERE \(SQLNames.quoted(name)) = ?",
+    let holders = try self.holders(of: inverse, to: key)
+    for holder in holders where holder != target { try set(inverse, of: holder, to: nil) }
+    guard let target else { return }
+    for rival in try self.holders(of: relationship, to: target) where rival != key {
+      try set(relationship, of: rival, to: nil)
+    }
+    if !holders.contains(target) { try set(inverse, of: target, to: key.object) }
+  }
+
+  /// The objects whose to-one leads to an object.
+  func holders(of relationship: RelationshipDescription, to key: ObjectKey) throws -> [ObjectKey] {
+    let owner = model.entity(relationship.owner)
+    return try table(key).numbers(
+      "SELECT \"_id\" FROM \(model.source(owner)) WHERE \(SQLNames.quoted(relationship.name)) = ?",
       key.object
     )
-    for holder in holders where holder != target?.object {
-      try set(inverse, of: ObjectKey(entity: destination.number, object: holder), to: nil)
-    }
-    guard let target else { return }
-    let own = self.table(key)
-    let rivals = try own.numbers(
-      "SELECT \"_id\" FROM \(SQLNames.quoted(own.entity.name)) "
-        + "WHERE \(SQLNames.quoted(relationship.name)) = ?",
-      target.object
-    )
-    for rival in rivals where rival != key.object {
-      try set(relationship, of: ObjectKey(entity: key.entity, object: rival), to: nil)
-    }
-    if !holders.contains(target.object) { try set(inverse, of: target, to: key.object) }
+    .map { model.key(owner.number, $0) }
   }
 
   /// A to-many was sent: the whole list, or what to add and to remove.
@@ -145,7 +143,7 @@ extension SaveOperation {
     case .column: return []
     case .inverseColumn:
       return try table(key).numbers(
-        "SELECT \"_id\" FROM \(SQLNames.quoted(destination.name)) "
+        "SELECT \"_id\" FROM \(model.source(destination)) "
           + "WHERE \(SQLNames.quoted(relationship.inverse ?? "")) = ?",
         key.object
       )
@@ -173,7 +171,7 @@ extension SaveOperation {
     _ relationship: RelationshipDescription,
     _ key: ObjectKey
   ) throws {
-    let other = ObjectKey(entity: relationship.destination, object: number)
+    let other = model.key(relationship.destination, number)
     switch relationship.storage {
     case .column: return
     case .inverseColumn:
@@ -191,7 +189,7 @@ extension SaveOperation {
     _ relationship: RelationshipDescription,
     _ key: ObjectKey
   ) throws {
-    let other = ObjectKey(entity: relationship.destination, object: number)
+    let other = model.key(relationship.destination, number)
     touchedCounts.insert(CountedRelationship(object: key, relationship: relationship.name))
     if let inverse = inverse(of: relationship), inverse.toMany {
       touchedCounts.insert(CountedRelationship(object: other, relationship: inverse.name))
@@ -236,7 +234,7 @@ extension SaveOperation {
     }
     try count(key)
     if relationship.inverse != nil {
-      try count(ObjectKey(entity: relationship.destination, object: number))
+      try count(model.key(relationship.destination, number))
     }
   }
 

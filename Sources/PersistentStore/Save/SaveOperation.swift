@@ -131,6 +131,14 @@ struct SaveOperation {
       guard let entity = model.entity(named: name) else {
         throw StoreError.unknownEntity(name, in: model)
       }
+      guard !entity.isAbstract else {
+        throw StoreError(
+          .invalidRequest,
+          "\(entity.name) is abstract: insert one of "
+            + entity.place.kinds.map { model.entity($0).name }.joined(separator: ", "),
+          data: [JSONMember("entity", .string(entity.name))]
+        )
+      }
       let key = ObjectKey(
         entity: entity.number,
         object: try tables[entity.number - 1].giveNumber()
@@ -300,7 +308,7 @@ extension SaveOperation {
       return nil
     }
     guard let key = try resolve(text) else { throw StoreError.objectNotFound(text) }
-    guard key.entity == destination.number else {
+    guard model.isKind(key.entity, of: destination.number) else {
       problem(
         label,
         relationship.name,

@@ -54,6 +54,7 @@ enum StoreMaker {
       let generation = environment.random()
       let facts = [
         "format": formatVersion, "model": model.document.text, "modelHash": model.hash,
+        "slots": slotsText(model),
         "generation": String(generation, radix: 16),
         "identifier": String(environment.random(), radix: 16)
           + String(environment.random(), radix: 16),
@@ -122,19 +123,57 @@ enum StoreMaker {
         hint: "Open it with a newer Cordial"
       )
     }
-    let model: Model
-    do {
-      model = try ModelDocument.parse(Array((meta["model"] ?? "").utf8).span)
-    } catch {
-      throw StoreError(error, in: "in \(path)")
-    }
+    let model = try model(meta, asked, path)
     try check(asked, against: model)
     return Facts(
-      // Of the same hash, and perhaps with other stored requests.
-      model: asked ?? model,
+      model: model,
       generation: UInt32(meta["generation"] ?? "", radix: 16) ?? 0,
       identifier: meta["identifier"] ?? ""
     )
+  }
+
+  /// The model that a store keeps, with the stored requests of the one that was asked for.
+  ///
+  /// The order of its entities decides under which numbers the log knows them, so the store's
+  /// holds, whatever the order in the file that was asked for.
+  private static func model(
+    _ meta: [String: String],
+    _ asked: Model?,
+    _ path: String
+  ) throws(StoreError) -> Model {
+    do throws(ModelError) {
+      let slots = slots(meta["slots"])
+      let text = Array((meta["model"] ?? "").utf8)
+      let kept = try ModelDocument.parse(text.span)
+      guard let asked, asked.hash == kept.hash else {
+        return try ModelDocument.model(from: kept.document, slots: slots)
+      }
+      return try ModelDocument.model(
+        from: ModelDocument.document(kept.document, withRequestsOf: asked.document),
+        slots: slots
+      )
+    } catch {
+      throw StoreError(error, in: "in \(path)")
+    }
+  }
+
+  private static func slotsText(_ model: Model) -> String {
+    JSONValue.object(
+      model.slots.sorted { $0.key < $1.key }.map { JSONMember($0.key, .integer(Int64($0.value))) }
+    ).text
+  }
+
+  private static func slots(_ text: String?) -> [String: Int] {
+    var slots: [String: Int] = [:]
+    do {
+      for member in try JSONParser.parse(text ?? "{}").members ?? [] {
+        slots[member.name] = member.value.integer.map { Int($0) }
+      }
+    } catch {
+      // A damaged file has worse faults than this, which opening its tables tells.
+      slots = [:]
+    }
+    return slots
   }
 
   private static func check(_ asked: Model?, against model: Model) throws(StoreError) {

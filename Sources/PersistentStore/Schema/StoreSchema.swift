@@ -8,17 +8,19 @@ import PersistentHistory
 enum StoreSchema {
   /// Every statement, in the order in which they run.
   static func statements(for model: Model) -> [String] {
-    [HistorySchema.tables]
-      + model.entities.map { table(for: $0) }
-      + model.entities.flatMap { indexes(for: $0) }
-      + model.entities.flatMap { pairs(for: $0) }
-      + model.entities.flatMap { HistorySchema.triggers(for: $0, in: model) }
+    var statements = [HistorySchema.tables]
+    for entity in model.concrete { statements += [table(for: entity)] + sequence(for: entity) }
+    for entity in model.concrete { statements += indexes(for: entity) }
+    for entity in model.entities { statements += pairs(for: entity) }
+    for entity in model.entities { statements += HistorySchema.triggers(for: entity, in: model) }
+    return statements
   }
 
   private static func table(for entity: EntityDescription) -> String {
     var columns = [
       "\(SQLNames.quoted(SQLNames.object)) INTEGER PRIMARY KEY AUTOINCREMENT "
-        + "CHECK (\(SQLNames.quoted(SQLNames.object)) BETWEEN 1 AND \(EntityTable.numberMax))",
+        + "CHECK (\(SQLNames.quoted(SQLNames.object)) BETWEEN \(entity.numbers.lowerBound) "
+        + "AND \(entity.numbers.upperBound))",
       "\(SQLNames.quoted(SQLNames.version)) INTEGER NOT NULL DEFAULT 1",
     ]
     for attribute in entity.attributes { columns.append(column(for: attribute)) }
@@ -30,6 +32,15 @@ enum StoreSchema {
         \(columns.joined(separator: ",\n  "))
       ) STRICT
       """
+  }
+
+  /// Has SQLite give the numbers of an entity's range from its beginning on.
+  private static func sequence(for entity: EntityDescription) -> [String] {
+    guard entity.numbers.lowerBound > 1 else { return [] }
+    return [
+      "INSERT INTO sqlite_sequence(name, seq) "
+        + "VALUES (\(SQLNames.literal(entity.name)), \(entity.numbers.lowerBound - 1))"
+    ]
   }
 
   private static func column(for attribute: AttributeDescription) -> String {

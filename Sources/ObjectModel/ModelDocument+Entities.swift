@@ -1,0 +1,261 @@
+import CordialValues
+import JSON
+
+/// Entities.
+extension ModelDocument {
+  /// What one level of inheritance says by itself.
+  private struct OwnProperties {
+    var attributes: [AttributeDescription] = []
+    var transients: [String] = []
+    var relationships: [RelationshipDescription] = []
+  }
+
+  /// How many entities may have one ancestor in common: SQLite takes 500 tables in one UNION.
+  static let familyMax = 250
+
+  /// Finds each entity's ancestors.
+  mutating func readParents() {
+    var parents: [Int?] = []
+    for (_, path, value) in raw {
+      guard let name = optionalText(value, "parent", at: path) else {
+        parents.append(nil)
+        continue
+      }
+      let parent = raw.firstIndex { $0.name == name }
+      if parent == nil {
+        problem(path + ".parent", "The parent is the name of an entity of this model")
+      }
+      parents.append(parent)
+    }
+    lineages = raw.indices.map { index in
+      var lineage = [index]
+      while let parent = parents[lineage[0]] {
+        guard !lineage.contains(parent) else {
+          problem(raw[index].path + ".parent", "\(raw[index].name) would be its own ancestor")
+          return [index]
+        }
+        lineage.insert(parent, at: 0)
+      }
+      return lineage
+    }
+  }
+
+  /// All entities, in the order of the file.
+  mutating func entities(_ slots: [String: Int]) -> [EntityDescription] {
+    let own = raw.indices.map { ownProperties($0) }
+    let slots = familySlots(slots)
+    var made: [Int: EntityDescription] = [:]
+    // Ancestors first.
+    for index in raw.indices.sorted(by: { (lineages[$0].count, $0) < (lineages[$1].count, $1) }) {
+      let parent = lineages[index].dropLast().last
+      made[index] = entity(index, own, parent.flatMap { made[$0] }, slot: slots[index])
+    }
+    return raw.indices.compactMap { made[$0] }
+  }
+
+  private mutating func ownProperties(_ index: Int) -> OwnProperties {
+    let (_, path, value) = raw[index]
+    checkMembers(value, of: Self.entityMembers, at: path + ".")
+    var names: Set<String> = []
+    var own = OwnProperties()
+    for (index, element) in list(value, "attributes", at: path + ".").enumerated() {
+      let place = "\(path).attributes[\(index)]"
+      guard let attribute = attribute(element, at: place), claim(attribute.name, &names, place)
+      else { continue }
+      if flag(element, "transient", at: place) {
+        own.transients.append(attribute.name)
+      } else {
+        own.attributes.append(attribute)
+      }
+    }
+    for (position, element) in list(value, "relationships", at: path + ".").enumerated() {
+      let place = "\(path).relationships[\(position)]"
+      if let relationship = relationship(element, of: index, at: place),
+        claim(relationship.name, &names, place)
+      {
+        own.relationships.append(relationship)
+      }
+    }
+    return own
+  }
+
+  private mutating func entity(
+    _ index: Int,
+    _ own: [OwnProperties],
+    _ parent: EntityDescription?,
+    slot: Int
+  ) -> EntityDescription {
+    let (name, path, value) = raw[index]
+    checkInherited(own[index], parent, at: path)
+    let attributes = (parent?.attributes ?? []) + own[index].attributes
+    let relationships = (parent?.relationships ?? []) + own[index].relationships
+    let columns = attributes.count + relationships.count { !$0.toMany }
+    if columns > Self.columnsMax {
+      problem(
+        path,
+        "An entity has at most \(Self.columnsMax) attributes and to-ones, not \(columns)"
+      )
+    }
+    let identity = identity(value, attributes, at: path)
+    if let inherited = parent?.identity, let identity, identity != inherited.name {
+      problem(path + ".identity", "The identity is the parent's, \(inherited.name)")
+    }
+    let unique = propertySets(value, "unique", attributes, relationships, at: path)
+    let indexes = propertySets(value, "indexes", attributes, relationships, at: path)
+    return EntityDescription(
+      number: index + 1,
+      name: name,
+      identity: parent?.identity?.name ?? identity,
+      attributes: attributes,
+      transients: (parent?.transients ?? []) + own[index].transients,
+      relationships: relationships,
+      unique: (parent?.unique ?? []) + unique,
+      indexes: (parent?.indexes ?? []) + indexes,
+      spotlight: spotlight(value["spotlight"], attributes, at: path + ".spotlight")
+        ?? parent?.spotlight,
+      place: EntityDescription.Place(
+        ancestors: lineages[index].map { $0 + 1 },
+        isAbstract: flag(value, "abstract", at: path),
+        kinds: raw.indices.filter { lineages[$0].contains(index) && !isAbstract($0) }
+          .map { $0 + 1 },
+        slot: slot
+      )
+    )
+  }
+
+  private func isAbstract(_ index: Int) -> Bool {
+    raw[index].value["abstract"]?.bool == true
+  }
+
+  /// What an entity inherits, it cannot say again.
+  private mutating func checkInherited(
+    _ own: OwnProperties,
+    _ parent: EntityDescription?,
+    at path: String
+  ) {
+    guard let parent else { return }
+    let inherited = Set((parent.propertyNames + parent.transients).map { $0.lowercased() })
+    let names = own.attributes.map(\.name) + own.transients + own.relationships.map(\.name)
+    for name in names where inherited.contains(name.lowercased()) {
+      problem(path, "It has \(name) from \(parent.name) already")
+    }
+  }
+
+  /// The ranges of numbers of the entities of each family, 0 for those that are alone: an object's
+  /// number tells which of a family's entities it is of.
+  private mutating func familySlots(_ known: [String: Int]) -> [Int] {
+    var slots = Array(repeating: 0, count: raw.count)
+    for root in raw.indices where lineages[root].count == 1 {
+      let family = raw.indices.filter { lineages[$0][0] == root }
+      guard family.count > 1 else { continue }
+      if family.count > Self.familyMax {
+        problem(
+          raw[root].path,
+          "\(raw[root].name) has more than \(Self.familyMax - 1) descendants"
+        )
+      }
+      // The first ancestor is the first of its family, wherever it stands in the file.
+      let ordered = [root] + family.filter { $0 != root }
+      var taken = Set(ordered.compactMap { known[raw[$0].name] })
+      for index in ordered {
+        let slot = known[raw[index].name] ?? (0...taken.count).first { !taken.contains($0) } ?? 0
+        taken.insert(slot)
+        slots[index] = slot
+      }
+    }
+    return slots
+  }
+
+  private mutating func claim(_ name: String, _ names: inout Set<String>, _ path: String) -> Bool {
+    guard names.insert(name.lowercased()).inserted else {
+      // SQLite's column names do not differ by case.
+      problem(path + ".name", "Two properties are named \(name), case apart")
+      return false
+    }
+    return true
+  }
+
+  private mutating func identity(
+    _ entity: JSONValue,
+    _ attributes: [AttributeDescription],
+    at path: String
+  ) -> String? {
+    guard let value = entity["identity"], !value.isNull else { return nil }
+    guard let name = value.string, let attribute = attributes.first(where: { $0.name == name })
+    else {
+      problem(path + ".identity", "The identity is the name of one of the entity's attributes")
+      return nil
+    }
+    guard [.string, .int16, .int32, .int64, .uuid].contains(attribute.type) else {
+      problem(path + ".identity", "An identity is a string, an integer or a uuid")
+      return nil
+    }
+    if attribute.optional { problem(path + ".identity", "An identity cannot be optional") }
+    return name
+  }
+
+  private mutating func propertySets(
+    _ entity: JSONValue,
+    _ member: String,
+    _ attributes: [AttributeDescription],
+    _ relationships: [RelationshipDescription],
+    at path: String
+  ) -> [[String]] {
+    let columns = Set(attributes.map(\.name) + relationships.filter { !$0.toMany }.map(\.name))
+    return list(entity, member, at: path + ".").enumerated().compactMap { index, element in
+      let names = element.array?.compactMap(\.string) ?? []
+      guard let elements = element.array, !elements.isEmpty, names.count == elements.count,
+        names.allSatisfy(columns.contains)
+      else {
+        problem(
+          "\(path).\(member)[\(index)]",
+          "Expected a list of names of attributes and to-ones"
+        )
+        return nil
+      }
+      return names
+    }
+  }
+
+  private mutating func spotlight(
+    _ value: JSONValue?,
+    _ attributes: [AttributeDescription],
+    at path: String
+  ) -> SpotlightDescription? {
+    guard let value, !value.isNull else { return nil }
+    checkMembers(value, of: Self.spotlightMembers, at: path + ".")
+    let texts = Set(attributes.filter { [.string, .uri].contains($0.type) }.map(\.name))
+    var weights: [String: Double] = [:]
+    if let attributes = value["attributes"], !attributes.isNull, attributes.members == nil {
+      problem(path + ".attributes", "Expected an object of names and weights")
+    }
+    for member in value["attributes"]?.members ?? [] {
+      let weight: Double? =
+        switch member.value {
+        case .integer(let number): Double(number)
+        case .number(let number): number
+        default: nil
+        }
+      guard texts.contains(member.name), let weight, weight > 0 else {
+        problem(
+          "\(path).attributes.\(member.name)",
+          "Expected a string or uri attribute of the entity with a weight above zero"
+        )
+        continue
+      }
+      weights[member.name] = weight
+    }
+    let displayName = optionalText(value, "displayName", at: path)
+    if let displayName {
+      guard texts.contains(displayName) else {
+        problem(path + ".displayName", "The entity has no string attribute \(displayName)")
+        return nil
+      }
+      weights[displayName, default: 0] += weights[displayName] == nil ? 1 : 0
+    }
+    return SpotlightDescription(
+      displayName: displayName,
+      weights: weights.sorted { $0.key < $1.key }.map { (name: $0.key, weight: $0.value) }
+    )
+  }
+}

@@ -1,0 +1,97 @@
+import CordialValues
+import JSON
+
+/// Members of any level of the file.
+extension ModelDocument {
+  mutating func checkMembers(_ value: JSONValue, of known: Set<String>, at path: String) {
+    guard let members = value.members else {
+      problem(String(path.dropLast()), "Expected an object, found \(value.kind)")
+      return
+    }
+    for member in members where !Self.isAbsent(member) {
+      if Self.notBuiltYet.contains(member.name) {
+        problem(path + member.name, "This version of Cordial does not support \(member.name) yet")
+      } else if !known.contains(member.name) {
+        let names = known.sorted().joined(separator: ", ")
+        problem(path + member.name, "Unknown; known here: \(names)")
+      }
+    }
+  }
+
+  /// Whether a member says what its absence says.
+  private static func isAbsent(_ member: JSONMember) -> Bool {
+    switch member.value {
+    case .null, .bool(false), .array([]), .object([]): true
+    default: false
+    }
+  }
+
+  mutating func text(
+    _ value: JSONValue,
+    _ member: String,
+    at path: String,
+    default fallback: String? = nil
+  ) -> String? {
+    if let text = value[member]?.string { return text }
+    if value[member] == nil, let fallback { return fallback }
+    problem(path + member, "Expected a string")
+    return nil
+  }
+
+  mutating func optionalText(
+    _ value: JSONValue,
+    _ member: String,
+    at path: String
+  ) -> String? {
+    guard let found = value[member], !found.isNull else { return nil }
+    if let text = found.string { return text }
+    problem("\(path).\(member)", "Expected a string, found \(found.kind)")
+    return nil
+  }
+
+  /// A name that is a word in every language we speak: it stands in paths, SQL and identifiers.
+  mutating func identifier(_ value: JSONValue, at path: String) -> String? {
+    guard let name = text(value, "name", at: path + ".") else { return nil }
+    let bytes = Array(name.utf8)
+    let first = bytes.first ?? 0
+    guard PercentText.isAlphanumeric(first), !(0x30...0x39 ~= first), bytes.count <= 64,
+      bytes.allSatisfy({ PercentText.isAlphanumeric($0) || $0 == UInt8(ascii: "_") }),
+      !name.lowercased().hasPrefix("cordial_"), !name.lowercased().hasPrefix("sqlite_")
+    else {
+      problem(
+        path + ".name",
+        "\"\(name)\" is no name: a letter, then letters, digits and _, 64 at most; cordial_ and "
+          + "sqlite_ are taken"
+      )
+      return nil
+    }
+    return name
+  }
+
+  mutating func list(
+    _ value: JSONValue,
+    _ member: String,
+    at path: String,
+    required: Bool = false
+  ) -> [JSONValue] {
+    if let elements = value[member]?.array { return elements }
+    if required || value[member].map({ !$0.isNull }) == true {
+      problem(path + member, "Expected a list")
+    }
+    return []
+  }
+
+  mutating func flag(_ value: JSONValue, _ member: String, at path: String) -> Bool {
+    guard let found = value[member], !found.isNull else { return false }
+    if let flag = found.bool { return flag }
+    problem("\(path).\(member)", "Expected true or false, found \(found.kind)")
+    return false
+  }
+
+  mutating func count(_ value: JSONValue, _ member: String, at path: String) -> Int? {
+    guard let found = value[member], !found.isNull else { return nil }
+    if let count = found.integer, 0...Int64(Int32.max) ~= count { return Int(count) }
+    problem("\(path).\(member)", "Expected a count, found \(found.kind)")
+    return nil
+  }
+}

@@ -1,0 +1,141 @@
+import CordialValues
+import JSON
+
+/// Attributes and relationships.
+extension ModelDocument {
+  mutating func attribute(_ value: JSONValue, at path: String) -> AttributeDescription? {
+    checkMembers(value, of: Self.attributeMembers, at: path + ".")
+    guard let name = identifier(value, at: path) else { return nil }
+    let types = AttributeType.allCases.map(\.rawValue).joined(separator: ", ")
+    guard let type = value["type"]?.string.flatMap(AttributeType.init(rawValue:)) else {
+      problem(path + ".type", "The type is one of \(types)")
+      return nil
+    }
+    let values = list(value, "enum", at: path + ".").compactMap {
+      constant($0, type, at: path + ".enum")
+    }
+    if value["enum"]?.array?.isEmpty == true {
+      problem(path + ".enum", "An empty list leaves no value; leave it out to allow all")
+    }
+    let allowed = values.isEmpty ? nil : values
+    return AttributeDescription(
+      name: name,
+      type: type,
+      optional: flag(value, "optional", at: path),
+      defaultValue: value["default"].flatMap { constant($0, type, at: path + ".default") } ?? .null,
+      minimum: value["minimum"].flatMap { constant($0, type, at: path + ".minimum") },
+      maximum: value["maximum"].flatMap { constant($0, type, at: path + ".maximum") },
+      minimumLength: count(value, "minimumLength", at: path),
+      maximumLength: count(value, "maximumLength", at: path),
+      pattern: pattern(value, type, at: path),
+      allowed: allowed
+    )
+  }
+
+  private mutating func pattern(
+    _ value: JSONValue,
+    _ type: AttributeType,
+    at path: String
+  ) -> TextPattern? {
+    guard let text = optionalText(value, "pattern", at: path) else { return nil }
+    guard [.string, .uri].contains(type) else {
+      problem(path + ".pattern", "A pattern is for a string or a uri")
+      return nil
+    }
+    do {
+      return try TextPattern(text)
+    } catch {
+      problem(
+        path + ".pattern",
+        "Expected a regular expression; ICU stops at character \(error.offset) of this one"
+      )
+      return nil
+    }
+  }
+
+  private mutating func constant(
+    _ value: JSONValue,
+    _ type: AttributeType,
+    at path: String
+  ) -> AttributeValue? {
+    switch type.decode(value) {
+    case .value(.null): return nil
+    case .value(let typed): return typed
+    case .expected(let what):
+      problem(path, "Expected \(what), found \(value.kind)")
+      return nil
+    }
+  }
+
+  mutating func relationship(
+    _ value: JSONValue,
+    of entity: Int,
+    at path: String
+  ) -> RelationshipDescription? {
+    checkMembers(value, of: Self.relationshipMembers, at: path + ".")
+    guard let name = identifier(value, at: path) else { return nil }
+    guard let destination = raw.firstIndex(where: { $0.name == value["destination"]?.string })
+    else {
+      problem(path + ".destination", "The destination is the name of an entity of this model")
+      return nil
+    }
+    let toMany = flag(value, "toMany", at: path)
+    let rule = value["deleteRule"] ?? "nullify"
+    guard let deleteRule = rule.string.flatMap(DeleteRule.init(rawValue:)) else {
+      problem(path + ".deleteRule", "A delete rule is nullify, cascade, deny or noAction")
+      return nil
+    }
+    let inverse = optionalText(value, "inverse", at: path)
+    guard let storage = storage(name, toMany, entity, destination, inverse, at: path) else {
+      return nil
+    }
+    return RelationshipDescription(
+      name: name,
+      owner: entity + 1,
+      destination: destination + 1,
+      toMany: toMany,
+      inverse: inverse,
+      deleteRule: deleteRule,
+      optional: flag(value, "optional", at: path),
+      minimumCount: count(value, "minimumCount", at: path) ?? 0,
+      maximumCount: count(value, "maximumCount", at: path),
+      storage: storage
+    )
+  }
+
+  private mutating func storage(
+    _ name: String,
+    _ toMany: Bool,
+    _ entity: Int,
+    _ destination: Int,
+    _ inverse: String?,
+    at path: String
+  ) -> RelationshipStorage? {
+    guard let inverse else {
+      return toMany ? .pairs(entity: entity + 1, relationship: name, owns: true) : .column
+    }
+    let relationships = lineages[destination].flatMap {
+      raw[$0].value["relationships"]?.array ?? []
+    }
+    guard let other = relationships.first(where: { $0["name"]?.string == inverse }) else {
+      problem(path + ".inverse", "\(raw[destination].name) has no relationship \(inverse)")
+      return nil
+    }
+    guard other["inverse"]?.string == name, other["destination"]?.string == raw[entity].name else {
+      problem(
+        path + ".inverse",
+        "\(raw[destination].name).\(inverse) does not lead back to \(raw[entity].name).\(name)"
+      )
+      return nil
+    }
+    guard toMany else { return .column }
+    guard other["toMany"]?.bool == true else { return .inverseColumn }
+    // The side whose entity comes first, then the smaller name, keeps the pairs.
+    let owns = (entity, name) <= (destination, inverse)
+    return .pairs(
+      entity: owns ? entity + 1 : destination + 1,
+      relationship: owns ? name : inverse,
+      owns: owns
+    )
+  }
+}
