@@ -255,6 +255,8 @@ package struct AttributeDescription: Sendable, Equatable {
   package let pattern: TextPattern?
   /// The only values it may have, nil for any.
   package let allowed: [AttributeValue]?
+  /// What the store keeps it equal to, nil for what clients write.
+  package let derived: DerivedExpression?
 }
 
 /// The types that an attribute may have, by their names in a model file.

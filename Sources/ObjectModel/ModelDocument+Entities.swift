@@ -190,6 +190,7 @@ extension ModelDocument {
       problem(path + ".identity", "An identity is a string, an integer or a uuid")
       return nil
     }
+    if attribute.derived != nil { problem(path + ".identity", "An identity cannot be derived") }
     if attribute.optional { problem(path + ".identity", "An identity cannot be optional") }
     return name
   }

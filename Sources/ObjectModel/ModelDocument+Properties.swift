@@ -18,17 +18,21 @@ extension ModelDocument {
       problem(path + ".enum", "An empty list leaves no value; leave it out to allow all")
     }
     let allowed = values.isEmpty ? nil : values
+    let derived = derived(value, at: path)
+    let zero: AttributeValue = type == .double ? .double(0) : .integer(0)
     return AttributeDescription(
       name: name,
       type: type,
-      optional: flag(value, "optional", at: path),
-      defaultValue: value["default"].flatMap { constant($0, type, at: path + ".default") } ?? .null,
+      optional: derived.map { !$0.isNeverNull } ?? flag(value, "optional", at: path),
+      defaultValue: derived?.isNeverNull == true
+        ? zero : value["default"].flatMap { constant($0, type, at: path + ".default") } ?? .null,
       minimum: value["minimum"].flatMap { constant($0, type, at: path + ".minimum") },
       maximum: value["maximum"].flatMap { constant($0, type, at: path + ".maximum") },
       minimumLength: count(value, "minimumLength", at: path),
       maximumLength: count(value, "maximumLength", at: path),
       pattern: pattern(value, type, at: path),
-      allowed: allowed
+      allowed: allowed,
+      derived: derived
     )
   }
 

@@ -59,7 +59,7 @@ package struct ModelDocument {
   ]
   static let attributeMembers: Set<String> = [
     "name", "type", "optional", "default", "minimum", "maximum", "minimumLength",
-    "maximumLength", "enum", "pattern", "transient",
+    "maximumLength", "enum", "pattern", "transient", "derived",
   ]
   static let relationshipMembers: Set<String> = [
     "name", "destination", "toMany", "inverse", "deleteRule", "optional", "minimumCount",
@@ -68,7 +68,7 @@ package struct ModelDocument {
   static let spotlightMembers: Set<String> = ["displayName", "attributes"]
   /// Members of the format that this version does not honour; refusing them beats ignoring them.
   static let notBuiltYet: Set<String> = [
-    "renamedFrom", "derived", "ordered", "keywords", "domain", "exclude",
+    "renamedFrom", "ordered", "keywords", "domain", "exclude",
   ]
 
   /// SQLite reads the whole schema at each opening, a dozen statements for each entity.
@@ -98,6 +98,7 @@ package struct ModelDocument {
     readParents()
     let entities = entities(slots)
     checkPairs(entities)
+    checkDerived(entities)
     let values = values(document)
     let templates = templates(document)
     checkConfigurations(document)

@@ -33,12 +33,13 @@ package enum HistorySchema {
 
   /// The triggers of one entity's table and of the pairs that it keeps.
   package static func triggers(for entity: EntityDescription, in model: Model) -> [String] {
-    let pairs = entity.ownedPairs.flatMap { self.pairs(entity, $0.name) }
+    let derived = DerivedSchema(model)
+    let pairs = entity.ownedPairs.flatMap { self.pairs(entity, $0, derived) }
     guard !entity.isAbstract else { return pairs }
     return [
-      insertion(entity), displacement(entity), update(entity), renumbering(entity),
-      deletion(entity),
-    ] + updateDisplacement(entity) + pairs
+      insertion(entity, derived), displacement(entity), update(entity, derived),
+      renumbering(entity), deletion(entity, derived),
+    ] + derivedUpdate(entity) + updateDisplacement(entity) + pairs
   }
 
   private static let object = SQLNames.quoted(SQLNames.object)
@@ -48,11 +49,12 @@ package enum HistorySchema {
     SQLNames.quoted("cordial_\(entity.name).\(event)")
   }
 
-  private static func insertion(_ entity: EntityDescription) -> String {
+  private static func insertion(_ entity: EntityDescription, _ derived: DerivedSchema) -> String {
     """
     CREATE TRIGGER \(name(entity, "insert")) AFTER INSERT ON \(SQLNames.quoted(entity.name)) BEGIN
       INSERT INTO cordial_change(entity, object, kind, version)
       VALUES (\(entity.number), NEW.\(object), 0, NEW.\(version));
+      \(derived.afterInsert(into: entity).joined(separator: "\n  "))
     END
     """
   }
@@ -103,20 +105,46 @@ package enum HistorySchema {
   }
 
   /// Logs the values before, of what differs only: `,"title":"Old","done":0`.
-  private static func update(_ entity: EntityDescription) -> String {
-    let pieces = entity.columns.map { column in
+  private static func update(_ entity: EntityDescription, _ derived: DerivedSchema) -> String {
+    let written = entity.columns.filter { !entity.isDerived($0) }
+    let columns = ([SQLNames.object, SQLNames.version] + written).map(SQLNames.quoted)
+    let before = differences(entity, written)
+    return """
+      CREATE TRIGGER \(name(entity, "update")) AFTER UPDATE OF \(columns.joined(separator: ", "))
+      ON \(SQLNames.quoted(entity.name)) BEGIN
+        INSERT INTO cordial_change(entity, object, kind, version, before)
+        VALUES (\(entity.number), NEW.\(object), 1, NEW.\(version), \(before));
+        \(derived.afterUpdate(of: entity).joined(separator: "\n  "))
+      END
+      """
+  }
+
+  /// Logs what the store itself changed: it has no version, being no change of the object's own.
+  private static func derivedUpdate(_ entity: EntityDescription) -> [String] {
+    let derived = entity.columns.filter { entity.isDerived($0) }
+    guard !derived.isEmpty else { return [] }
+    let columns = derived.map(SQLNames.quoted)
+    let differs = columns.map { "OLD.\($0) IS NOT NEW.\($0)" }.joined(separator: " OR ")
+    return [
+      """
+      CREATE TRIGGER \(name(entity, "derive")) AFTER UPDATE OF \(columns.joined(separator: ", "))
+      ON \(SQLNames.quoted(entity.name)) WHEN \(differs) BEGIN
+        INSERT INTO cordial_change(entity, object, kind, before)
+        VALUES (\(entity.number), NEW.\(object), 1, \(differences(entity, derived)));
+      END
+      """
+    ]
+  }
+
+  /// The values before of those columns that differ.
+  private static func differences(_ entity: EntityDescription, _ columns: [String]) -> String {
+    let pieces = columns.map { column in
       let quoted = SQLNames.quoted(column)
       return "CASE WHEN OLD.\(quoted) IS NOT NEW.\(quoted) THEN "
         + "\(SQLNames.literal(",\"\(column)\":")) || \(json(column, of: entity, row: "OLD."))"
         + " ELSE '' END"
     }
-    let before = pieces.isEmpty ? "''" : pieces.joined(separator: "\n      || ")
-    return """
-      CREATE TRIGGER \(name(entity, "update")) AFTER UPDATE ON \(SQLNames.quoted(entity.name)) BEGIN
-        INSERT INTO cordial_change(entity, object, kind, version, before)
-        VALUES (\(entity.number), NEW.\(object), 1, NEW.\(version), \(before));
-      END
-      """
+    return pieces.isEmpty ? "''" : pieces.joined(separator: "\n      || ")
   }
 
   /// A foreign client that gives a row another number deletes one object and makes another.
@@ -133,22 +161,29 @@ package enum HistorySchema {
     """
   }
 
-  private static func deletion(_ entity: EntityDescription) -> String {
+  private static func deletion(_ entity: EntityDescription, _ derived: DerivedSchema) -> String {
     """
     CREATE TRIGGER \(name(entity, "delete")) AFTER DELETE ON \(SQLNames.quoted(entity.name)) BEGIN
       INSERT INTO cordial_change(entity, object, kind, version, before) VALUES
         (\(entity.number), OLD.\(object), 2, OLD.\(version), \(tombstone(entity, row: "OLD.")));
+      \(derived.afterDelete(from: entity).joined(separator: "\n  "))
     END
     """
   }
 
-  private static func pairs(_ entity: EntityDescription, _ relationship: String) -> [String] {
-    let table = SQLNames.pairs(entity, relationship)
+  private static func pairs(
+    _ entity: EntityDescription,
+    _ relationship: RelationshipDescription,
+    _ derived: DerivedSchema
+  ) -> [String] {
+    let table = SQLNames.pairs(entity, relationship.name)
     func entry(_ kind: Kind, _ row: String) -> String {
       """
         INSERT INTO cordial_change(entity, object, kind, before, other)
         VALUES (\(entity.number), \(row).source, \(kind.rawValue), \
-      \(SQLNames.literal(relationship)), \(row).target);
+      \(SQLNames.literal(relationship.name)), \(row).target);
+        \(derived.afterPair(relationship, of: entity, row: row, sign: kind == .link ? "+" : "-")
+          .joined(separator: "\n  "))
       """
     }
     func trigger(_ event: String, _ body: String) -> String {

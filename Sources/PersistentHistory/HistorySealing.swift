@@ -9,6 +9,8 @@ package final class HistoryWriter {
   private let model: Model
   private let db: Database
   private let append: PreparedStatement
+  /// Keeps what triggers do not.
+  package let derived: DerivedValues
 
   /// Prepares writing to the log.
   ///
@@ -19,6 +21,7 @@ package final class HistoryWriter {
   package init(_ db: Database, model: Model) throws {
     self.model = model
     self.db = db
+    derived = try DerivedValues(db, model: model)
     append = try PreparedStatement(
       db,
       """
@@ -86,7 +89,8 @@ package final class HistoryWriter {
       try db.execute(
         sql: """
           UPDATE \(table) SET "_version" = "_version" + 1 WHERE "_id" IN (
-            SELECT object FROM cordial_change WHERE \(range) AND kind = 1 AND before <> ''
+            SELECT object FROM cordial_change WHERE \(range) AND kind = 1
+              AND version IS NOT NULL AND before <> ''
             UNION ALL SELECT object FROM cordial_change WHERE number > \(head.lastChange)
               AND entity IN (\(keepers)) AND kind IN (3, 4))
             AND "_id" NOT IN (SELECT object FROM cordial_change WHERE \(range) AND kind IN (0, 2))
@@ -97,11 +101,12 @@ package final class HistoryWriter {
         sql: """
           UPDATE cordial_change SET version = coalesce(
             (SELECT "_version" FROM \(table) WHERE "_id" = cordial_change.object), version)
-          WHERE \(range) AND kind = 1
+          WHERE \(range) AND kind = 1 AND version IS NOT NULL
           """
       )
     }
     try countTargets(after: head.lastChange)
+    try derived.refresh(after: head.lastChange, isForeign: true)
     try enter(head.number + 1, stamp)
     return mayDangle
   }

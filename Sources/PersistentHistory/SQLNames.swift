@@ -31,6 +31,14 @@ extension EntityDescription {
     attributes.map(\.name) + relationships.filter { !$0.toMany }.map(\.name)
   }
 
+  /// Whether a column is the store's own to keep.
+  package func isDerived(_ column: String) -> Bool {
+    if case .attribute(let attribute)? = property(named: column) {
+      return attribute.derived != nil
+    }
+    return false
+  }
+
   /// The many-to-many relationships whose pairs are kept from this side; those that it inherits are
   /// its ancestor's.
   package var ownedPairs: [RelationshipDescription] {

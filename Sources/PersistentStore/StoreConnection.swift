@@ -77,6 +77,9 @@ enum StoreConnection {
 
 /// The Swift face of CUnicode.
 enum Folding {
+  /// The versions of ICU, of Unicode and of the collation.
+  static var version: String { unsafe String(cString: unicode_version()) }
+
   /// Folds a text; flags are `UNICODE_FOLD_CASE` and `UNICODE_FOLD_DIACRITICS`.
   static func fold(_ text: String, flags: Int32) -> String {
     var text = text

@@ -76,6 +76,36 @@ final class StoreWriter {
         model.entities.map { EntityTable(db, entity: $0) }, try Statements(db)
       )
     }
+    try renewTexts()
+  }
+
+  /// Makes anew what another ICU made, as one commit of nobody's.
+  private func renewTexts() throws {
+    let version = Folding.version
+    try queue.writeWithoutTransaction { db in
+      let kept = try String.fetchOne(
+        db,
+        sql: "SELECT value FROM cordial_meta WHERE name = 'unicode'"
+      )
+      guard kept != version else { return }
+      try db.inTransaction(.immediate) {
+        let (head, _) = try sealedHead()
+        try history.derived.refreshTexts()
+        if try log.head().lastLogged > head.lastChange {
+          let stamp = CommitStamp(
+            time: environment.now(),
+            mark: environment.random(),
+            context: "unicode"
+          )
+          try history.enter(head.number + 1, stamp)
+        }
+        try db.execute(
+          sql: "INSERT OR REPLACE INTO cordial_meta VALUES ('unicode', ?)",
+          arguments: [version]
+        )
+        return .commit
+      }
+    }
   }
 
   /// Carries out saves as one SQLite transaction.
@@ -143,7 +173,9 @@ final class StoreWriter {
     if !isAlone { try statements.savepoint.run() }
     do {
       var operation = SaveOperation(facts: facts, tables: tables, db: db, request: request)
-      let result = try operation.perform()
+      let result = try operation.perform {
+        try history.derived.refresh(after: head.lastChange, isForeign: false)
+      }
       let stamp = CommitStamp(
         time: environment.now(),
         mark: environment.random(),

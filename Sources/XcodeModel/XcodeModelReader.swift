@@ -140,8 +140,15 @@ struct XcodeModelReader {
     }
     if kind == "Transformable" { note("\(place) is transformable: it becomes binary") }
     if kind == "Composite" { note("\(place) is composite: it becomes json") }
+    var derived: String?
     if let expression = element["derivationExpression"] {
-      note("\(place) is derived (\(expression)): it becomes an attribute that clients write")
+      derived = Self.derived(expression)
+      if derived == nil {
+        note(
+          "\(place) is derived (\(expression)), which has no equal: it becomes an attribute that "
+            + "clients write"
+        )
+      }
     }
     if let former = element["elementID"] {
       note("\(place) was \(former): renaming is not built yet")
@@ -149,6 +156,10 @@ struct XcodeModelReader {
     var members = [JSONMember("name", .string(name)), JSONMember("type", .string(type))]
     if element["optional"] == "YES" { members.append(JSONMember("optional", true)) }
     if isTransient { members.append(JSONMember("transient", true)) }
+    if let derived {
+      members.append(JSONMember("derived", .string(derived)))
+      return .object(members)
+    }
     if let pattern = element["regularExpressionString"] {
       members.append(JSONMember("pattern", .string(pattern)))
     }
@@ -157,6 +168,24 @@ struct XcodeModelReader {
     }
     members += limits(element, type, place)
     return .object(members)
+  }
+
+  /// An expression that our models have too; nil for others.
+  private static func derived(_ expression: String) -> String? {
+    let text = expression.filter { $0 != " " }
+    if text == "now()" { return text }
+    for function in ["canonical", "lowercase", "uppercase"]
+    where text.hasPrefix(function + ":(") && text.hasSuffix(")") {
+      return text
+    }
+    // Aggregates stand before or behind the attribute: tasks.@sum.priority, @sum:tasks.priority.
+    let names = text.split(separator: ".").map(String.init)
+    if names.count == 2, let member = names.first, member.hasPrefix("@sum:") {
+      return "\(member.dropFirst(5)).@sum.\(names[1])"
+    }
+    let isAggregate = names.count == 3 && names[1] == "@sum"
+    let isPlain = names.count == 2 && (names[1] == "@count" || !names[1].hasPrefix("@"))
+    return isAggregate || isPlain ? text : nil
   }
 
   private mutating func defaultValue(

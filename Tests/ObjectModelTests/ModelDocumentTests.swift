@@ -426,7 +426,6 @@ private let todo = """
   // Evidence: P-111
   @Test func `of what isn't built yet`() {
     check(entity: #","renamedFrom":"Z""#, ["renamedFrom"])
-    check(attribute: #""type":"string","derived":"now()""#, ["derived"])
     check(
       relationship: #""destination":"B","inverse":"a","toMany":true,"ordered":true"#,
       ["ordered"]

@@ -103,7 +103,7 @@ import XcodeModel
       """
       <entity name="A" elementID="Old">
         <attribute name="o" attributeType="Object ID"/>
-        <attribute name="x" optional="YES" attributeType="Integer 64" derivationExpression="b.@count"/>
+        <attribute name="x" optional="YES" attributeType="Integer 64" derivationExpression="b.@max.i"/>
         <attribute name="i" optional="YES" attributeType="Integer 16" defaultValueString="many"/>
         <relationship name="b" optional="YES" toMany="YES" ordered="YES" destinationEntity="A"/>
         <fetchIndex name="f"><fetchIndexElement expression="lowercase:(i)" type="Binary"/></fetchIndex>
@@ -128,7 +128,8 @@ import XcodeModel
     let found = try read(
       """
       <entity name="A" isAbstract="YES"><attribute name="t" transient="YES" attributeType="Undefined"/>
-        <attribute name="r" optional="YES" attributeType="String" regularExpressionString="a+"/></entity>
+        <attribute name="r" optional="YES" attributeType="String" regularExpressionString="a+"/>
+        <attribute name="d" optional="YES" attributeType="String" derivationExpression="canonical:(r)"/></entity>
       <entity name="B" parentEntity="A"/>
       <configuration name="Local"><memberEntity name="B"/></configuration>
       """
@@ -137,7 +138,8 @@ import XcodeModel
     let model = try ModelDocument.model(from: found.document)
     let b = try #require(model.entity(named: "B"))
     #expect(b.transients == ["t"])
-    #expect(b.attributes.map(\.pattern?.text) == ["a+"])
+    #expect(b.attributes.map(\.pattern?.text) == ["a+", nil])
+    #expect(b.attributes.map(\.derived) == [nil, .text(.canonical, "r")])
     #expect(b.place.ancestors == [1, 2])
     #expect(model.entity(named: "A")?.isAbstract == true)
     #expect(found.document["configurations"] == ["Local": ["B"]])

@@ -37,7 +37,7 @@ struct Export: AsyncParsableCommand {
     async throws
   {
     let properties =
-      entity.attributes.map(\.name)
+      entity.attributes.filter { $0.derived == nil }.map(\.name)
       + entity.relationships.filter { isKept($0) }.map(\.name)
     var last: String?
     while true {

@@ -11,6 +11,9 @@ final class EntityTable {
   let toOnes: [RelationshipDescription]
   /// The place of each property's column behind `_id` and `_version`, by name.
   let places: [String: Int]
+  /// The derived attributes that are another form of one of its own: the places of both.
+  let derivedTexts: [(place: Int, form: DerivedExpression.TextForm, source: Int)]
+  let hasDerived: Bool
   private let db: Database
   /// What every save of its objects needs, compiled when the first one comes.
   private var known: Statements?
@@ -55,7 +58,15 @@ final class EntityTable {
     self.db = db
     self.entity = entity
     toOnes = entity.relationships.filter { !$0.toMany }
-    places = Dictionary(uniqueKeysWithValues: entity.columns.enumerated().map { ($1, $0) })
+    let places = Dictionary(uniqueKeysWithValues: entity.columns.enumerated().map { ($1, $0) })
+    self.places = places
+    hasDerived = entity.attributes.contains { $0.derived != nil }
+    derivedTexts = entity.attributes.enumerated().compactMap { place, attribute in
+      guard case .text(let form, let name)? = attribute.derived, let source = places[name] else {
+        return nil
+      }
+      return (place, form, source)
+    }
   }
 
   private func statements() throws -> Statements {

@@ -58,6 +58,9 @@ extension SaveOperation {
       case nil: continue
       }
     }
+    for (place, form, source) in table.derivedTexts {
+      row[place] = form.applied(to: row[source])
+    }
     try validate(row, table, label, given)
     if problems.count == problemsBefore {
       try constrained(key, label, row) { try table.insert(key.object, row) }
@@ -102,7 +105,7 @@ extension SaveOperation {
     }
   }
 
-  private func writeInserted(
+  private mutating func writeInserted(
     _ insert: SaveRequest.Insert,
     _ key: ObjectKey,
     _ row: [AttributeValue],
@@ -114,9 +117,11 @@ extension SaveOperation {
     writer.raw(",\"version\":1")
     let entity = model.entity(key.entity)
     let stored = entity.attributes.indices.filter { index in
-      given[index]
-        ? Self.differs(row[index], from: insert.values, entity.attributes[index])
-        : row[index] != .null
+      entity.attributes[index].derived != nil
+        ? false
+        : given[index]
+          ? Self.differs(row[index], from: insert.values, entity.attributes[index])
+          : row[index] != .null
     }
     if !stored.isEmpty {
       writer.raw(",\"values\":")
@@ -127,6 +132,7 @@ extension SaveOperation {
       )
     }
     writer.raw("}")
+    noteDerived(key, end: writer.bytes.count, hasValues: !stored.isEmpty)
   }
 
   /// Whether a value is stored other than it was sent: in its canonical form, or rounded.

@@ -28,6 +28,7 @@ extension SaveOperation {
     writer.integer(try table.version(of: key.object) ?? version)
     let stored = columns.filter { column in
       column.place < table.entity.attributes.count
+        && table.entity.attributes[column.place].derived == nil
         && Self.differs(column.value, from: update.values, table.entity.attributes[column.place])
     }
     if !stored.isEmpty {
@@ -41,6 +42,7 @@ extension SaveOperation {
       )
     }
     writer.raw("}")
+    noteDerived(key, end: writer.bytes.count, hasValues: !stored.isEmpty)
   }
 
   /// Reads the members of an update: its columns, with to-manys and inverses carried out.
@@ -85,6 +87,11 @@ extension SaveOperation {
           (table.places[relationship.name] ?? 0, target.map { .integer($0.object) } ?? .null)
         )
       case nil: continue
+      }
+    }
+    for (place, form, source) in table.derivedTexts {
+      if let column = columns.last(where: { $0.place == source }) {
+        columns.append((place, form.applied(to: column.value)))
       }
     }
     if conflicts.isEmpty { try link(later, of: key, update.id) }

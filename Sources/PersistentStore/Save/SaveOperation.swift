@@ -24,6 +24,8 @@ struct SaveOperation {
   var counted: Set<ObjectKey> = []
   /// To-manys whose counts have to be checked in the end.
   var touchedCounts: Set<CountedRelationship> = []
+  /// The written objects that have derived values, and where in the answer each one ends.
+  var derivedEnds: [(key: ObjectKey, end: Int, hasValues: Bool)] = []
   /// Whether a rule left a to-one that leads to nothing.
   var leftDangling = false
 
@@ -47,9 +49,12 @@ struct SaveOperation {
 
   /// Carries the save out.
   ///
+  /// - Parameter derive: Brings those derived values up to date that no trigger keeps.
   /// - Returns: The answer without its token, and what was removed.
   /// - Throws: `StoreError`, or `DatabaseError` when SQLite failed; the caller rolls back.
-  mutating func perform() throws -> (body: [UInt8], deleteCount: Int, deleted: [String]) {
+  mutating func perform(
+    _ derive: () throws -> Void
+  ) throws -> (body: [UInt8], deleteCount: Int, deleted: [String]) {
     try giveNumbers()
     try checkVersions()
     var writer = JSONWriter(reserving: 64 * (request.inserts.count + request.updates.count) + 64)
@@ -74,7 +79,8 @@ struct SaveOperation {
     let removed = try removeObjects()
     try checkCounts()
     try throwProblems()
-    return (writer.bytes, removed.count, removed.ids)
+    try derive()
+    return (try withDerivedValues(writer.bytes), removed.count, removed.ids)
   }
 
   var model: Model { facts.model }
@@ -285,6 +291,10 @@ extension SaveOperation {
     case .attribute(let attribute, let place):
       switch attribute.decode(member.value) {
       case .value(let value):
+        guard attribute.derived == nil else {
+          problem(label, member.name, "derived", "\(member.name) is kept by the store")
+          return nil
+        }
         return .attribute(place: place, value)
       case .expected(let what):
         problem(label, member.name, "type", "\(member.name) wants \(what)")

@@ -1,0 +1,301 @@
+import ObjectModel
+
+/// What triggers do so that derived attributes are kept in the transaction of whoever writes.
+///
+/// Counts, sums of integers, values behind a to-one and times are kept by SQLite's own means;
+/// what needs ICU, and sums of doubles, whose last digits depend on the order, at sealing.
+struct DerivedSchema {
+  let model: Model
+  /// Every derived attribute of every table.
+  let kept: [(owner: EntityDescription, attribute: AttributeDescription)]
+
+  init(_ model: Model) {
+    self.model = model
+    kept = model.concrete.flatMap { entity in
+      entity.attributes.filter { $0.derived != nil }.map { (entity, $0) }
+    }
+  }
+
+  /// Milliseconds since 1970.
+  private static let now =
+    "CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)"
+
+  /// Statements for the end of a trigger behind an insert into an entity's table.
+  func afterInsert(into entity: EntityDescription) -> [String] {
+    kept.flatMap { owner, attribute -> [String] in
+      guard let derived = attribute.derived else { return [] }
+      let isOwn = owner.number == entity.number
+      var statements: [String] = []
+      if isOwn, let value = value(derived, of: owner, row: "NEW") {
+        statements.append(set(owner, attribute, to: value, where: "\"_id\" = NEW.\"_id\""))
+      }
+      return statements + added(derived, attribute, owner, to: entity, row: "NEW", sign: "+")
+    }
+  }
+
+  /// Statements for the end of a trigger behind a deletion from an entity's table.
+  func afterDelete(from entity: EntityDescription) -> [String] {
+    kept.flatMap { owner, attribute -> [String] in
+      guard let derived = attribute.derived else { return [] }
+      return added(derived, attribute, owner, to: entity, row: "OLD", sign: "-")
+    }
+  }
+
+  /// Statements for the end of a trigger behind an update of an entity's table.
+  func afterUpdate(of entity: EntityDescription) -> [String] {
+    kept.flatMap { owner, attribute -> [String] in
+      guard let derived = attribute.derived else { return [] }
+      let isOwn = owner.number == entity.number
+      switch derived {
+      case .now where isOwn:
+        return [set(owner, attribute, to: Self.now, where: "\"_id\" = NEW.\"_id\"")]
+      case .now, .text: return []
+      case .path(let name, let last):
+        var statements: [String] = []
+        if isOwn, let value = value(derived, of: owner, row: "NEW") {
+          let column = SQLNames.quoted(name)
+          statements.append(
+            set(
+              owner,
+              attribute,
+              to: value,
+              where: "\"_id\" = NEW.\"_id\" AND OLD.\(column) IS NOT NEW.\(column)"
+            )
+          )
+        }
+        guard let toOne = relationship(name, of: owner),
+          model.isKind(entity.number, of: toOne.destination)
+        else { return statements }
+        let source = SQLNames.quoted(last)
+        let changed = "OLD.\(source) IS NOT NEW.\(source)"
+        return statements + [
+          set(
+            owner,
+            attribute,
+            to: "NEW.\(source)",
+            where: "\(SQLNames.quoted(name)) = NEW.\"_id\" AND \(changed)"
+          )
+        ]
+      case .count, .sum:
+        // Leaves one owner and comes to another, which may be the same with another value.
+        guard let columns = memberColumns(derived, owner, entity) else { return [] }
+        let changed = columns.map { "OLD.\($0) IS NOT NEW.\($0)" }.joined(separator: " OR ")
+        return [("OLD", "-"), ("NEW", "+")].flatMap { row, sign in
+          added(derived, attribute, owner, to: entity, row: row, sign: sign, when: changed)
+        }
+      }
+    }
+  }
+
+  /// Statements for the end of a trigger behind a pair that came or went.
+  func afterPair(
+    _ relationship: RelationshipDescription,
+    of keeper: EntityDescription,
+    row: String,
+    sign: String
+  ) -> [String] {
+    kept.flatMap { owner, attribute -> [String] in
+      let name: String
+      switch attribute.derived {
+      case .count(let members)?, .sum(let members, _)?: name = members
+      default: return []
+      }
+      guard let members = self.relationship(name, of: owner),
+        case .pairs(keeper.number, relationship.name, let owns) = members.storage
+      else { return [] }
+      let (own, other) = owns ? ("source", "target") : ("target", "source")
+      guard !members.isSymmetric else {
+        // Either end may be the one that said it, and a pair may be there both ways.
+        guard let derived = attribute.derived, let value = aggregate(derived, of: owner) else {
+          return []
+        }
+        return [
+          set(owner, attribute, to: value, where: "\"_id\" IN (\(row).source, \(row).target)")
+        ]
+      }
+      guard let amount = amount(attribute.derived, members, number: "\(row).\(other)") else {
+        return []
+      }
+      let column = SQLNames.quoted(attribute.name)
+      return [
+        set(owner, attribute, to: "\(column) \(sign) \(amount)", where: "\"_id\" = \(row).\(own)")
+      ]
+    }
+  }
+
+  // MARK: Parts of statements
+
+  private func set(
+    _ owner: EntityDescription,
+    _ attribute: AttributeDescription,
+    to value: String,
+    where condition: String
+  ) -> String {
+    "UPDATE \(SQLNames.quoted(owner.name)) SET \(SQLNames.quoted(attribute.name)) = \(value) "
+      + "WHERE \(condition);"
+  }
+
+  func relationship(
+    _ name: String,
+    of entity: EntityDescription
+  ) -> RelationshipDescription? {
+    guard case .relationship(let found)? = entity.property(named: name) else { return nil }
+    return found
+  }
+
+  /// The value of an object that is new: its members may have come before it.
+  func value(
+    _ derived: DerivedExpression,
+    of owner: EntityDescription,
+    row: String
+  ) -> String? {
+    switch derived {
+    case .now: return Self.now
+    case .text: return nil
+    case .count, .sum: return aggregate(derived, of: owner)
+    case .path(let name, let last):
+      guard let toOne = relationship(name, of: owner) else { return nil }
+      return "(SELECT \(SQLNames.quoted(last)) "
+        + "FROM \(model.source(model.entity(toOne.destination))) "
+        + "WHERE \"_id\" = \(row).\(SQLNames.quoted(name)))"
+    }
+  }
+
+  /// A count or sum over the members of the owner's row that is being updated.
+  func aggregate(_ derived: DerivedExpression, of owner: EntityDescription) -> String? {
+    let name: String
+    var function = "count(*)"
+    switch derived {
+    case .count(let members): name = members
+    case .sum(let members, let summed):
+      name = members
+      function = "coalesce(sum(m.\(SQLNames.quoted(summed))), 0)"
+    default: return nil
+    }
+    guard let members = relationship(name, of: owner) else { return nil }
+    let number = "\(SQLNames.quoted(owner.name)).\"_id\""
+    let source = model.source(model.entity(members.destination))
+    switch members.storage {
+    case .column: return nil
+    case .inverseColumn:
+      let inverse = SQLNames.quoted(members.inverse ?? "")
+      return "(SELECT \(function) FROM \(source) AS m WHERE m.\(inverse) = \(number))"
+    case .pairs(let keeper, let kept, let owns):
+      let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(keeper), kept))
+      let (own, other) = owns ? ("source", "target") : ("target", "source")
+      var numbers = "SELECT \(other) FROM \(pairs) WHERE \(own) = \(number)"
+      if members.isSymmetric {
+        numbers += " UNION SELECT source FROM \(pairs) WHERE target = \(number)"
+      }
+      return "(SELECT \(function) FROM \(source) AS m WHERE m.\"_id\" IN (\(numbers)))"
+    }
+  }
+
+  /// What one member adds, nil where that is not kept step by step.
+  private func amount(
+    _ derived: DerivedExpression?,
+    _ members: RelationshipDescription,
+    number: String
+  ) -> String? {
+    let destination = model.entity(members.destination)
+    guard case .sum(_, let summed)? = derived else {
+      // A pair may lead to an object that a foreign client removed.
+      return "(SELECT count(*) FROM \(model.source(destination)) WHERE \"_id\" = \(number))"
+    }
+    guard isSummedStepByStep(summed, destination) else { return nil }
+    return "coalesce((SELECT \(SQLNames.quoted(summed)) FROM \(model.source(destination)) "
+      + "WHERE \"_id\" = \(number)), 0)"
+  }
+
+  func isSummedStepByStep(_ summed: String, _ destination: EntityDescription) -> Bool {
+    guard case .attribute(let attribute)? = destination.property(named: summed) else {
+      return false
+    }
+    return attribute.type.integerRange != nil
+  }
+
+  /// The columns of a member's table on which a count or sum of its owner depends.
+  private func memberColumns(
+    _ derived: DerivedExpression,
+    _ owner: EntityDescription,
+    _ entity: EntityDescription
+  ) -> [String]? {
+    switch derived {
+    case .count(let name):
+      guard let members = relationship(name, of: owner), members.storage == .inverseColumn,
+        model.isKind(entity.number, of: members.destination)
+      else { return nil }
+      return [SQLNames.quoted(members.inverse ?? "")]
+    case .sum(let name, let summed):
+      guard let members = relationship(name, of: owner),
+        model.isKind(entity.number, of: members.destination)
+      else { return nil }
+      guard members.storage == .inverseColumn else { return [SQLNames.quoted(summed)] }
+      return [SQLNames.quoted(members.inverse ?? ""), SQLNames.quoted(summed)]
+    default: return nil
+    }
+  }
+
+  /// What an owner's value gains or loses by a row of a member's or a destination's table.
+  private func added(
+    _ derived: DerivedExpression,
+    _ attribute: AttributeDescription,
+    _ owner: EntityDescription,
+    to entity: EntityDescription,
+    row: String,
+    sign: String,
+    when condition: String? = nil
+  ) -> [String] {
+    let also = condition.map { " AND (\($0))" } ?? ""
+    let column = SQLNames.quoted(attribute.name)
+    switch derived {
+    case .now, .text: return []
+    case .path(let name, let last):
+      guard let toOne = relationship(name, of: owner),
+        model.isKind(entity.number, of: toOne.destination)
+      else { return [] }
+      let value = sign == "+" ? "\(row).\(SQLNames.quoted(last))" : "NULL"
+      return [
+        set(owner, attribute, to: value, where: "\(SQLNames.quoted(name)) = \(row).\"_id\"" + also)
+      ]
+    case .count(let name), .sum(let name, _):
+      guard let members = relationship(name, of: owner),
+        model.isKind(entity.number, of: members.destination)
+      else { return [] }
+      var amount = "1"
+      if case .sum(_, let summed) = derived {
+        guard isSummedStepByStep(summed, model.entity(members.destination)) else { return [] }
+        amount = "coalesce(\(row).\(SQLNames.quoted(summed)), 0)"
+      }
+      guard members.storage == .inverseColumn else {
+        // A pair's coming and going is its own trigger's; here a member's value changed.
+        guard condition != nil, case .pairs(let keeper, let kept, let owns) = members.storage else {
+          return []
+        }
+        let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(keeper), kept))
+        let (own, other) = owns ? ("source", "target") : ("target", "source")
+        var owners = "SELECT \(own) FROM \(pairs) WHERE \(other) = \(row).\"_id\""
+        if members.isSymmetric {
+          owners += " UNION SELECT target FROM \(pairs) WHERE source = \(row).\"_id\""
+        }
+        return [
+          set(
+            owner,
+            attribute,
+            to: "\(column) \(sign) \(amount)",
+            where: "\"_id\" IN (\(owners))" + also
+          )
+        ]
+      }
+      let inverse = "\(row).\(SQLNames.quoted(members.inverse ?? ""))"
+      return [
+        set(
+          owner,
+          attribute,
+          to: "\(column) \(sign) \(amount)",
+          where: "\"_id\" = \(inverse)" + also
+        )
+      ]
+    }
+  }
+}

@@ -1,0 +1,164 @@
+package import GRDB
+package import ObjectModel
+
+/// Brings derived values up to date where triggers cannot or may have gone wrong: what needs ICU,
+/// sums of doubles, and everything that a foreign client's `REPLACE` reached.
+package final class DerivedValues {
+  /// Those that no trigger keeps.
+  private let sealed: [PreparedStatement]
+  /// Those that triggers keep.
+  private let triggered: [PreparedStatement]
+  private let texts: [PreparedStatement]
+
+  /// Prepares the upkeep of an opened store.
+  ///
+  /// - Parameters:
+  ///   - db: The writer's connection, which has our functions.
+  ///   - model: The store's model.
+  /// - Throws: `DatabaseError`.
+  package init(_ db: Database, model: Model) throws {
+    let schema = DerivedSchema(model)
+    var sealed: [PreparedStatement] = []
+    var triggered: [PreparedStatement] = []
+    var texts: [PreparedStatement] = []
+    for (owner, attribute) in schema.kept {
+      guard let derived = attribute.derived,
+        let value = schema.present(derived, of: owner),
+        let affected = schema.affected(derived, of: owner)
+      else { continue }
+      func update(_ condition: String) throws -> PreparedStatement {
+        let column = SQLNames.quoted(attribute.name)
+        return try PreparedStatement(
+          db,
+          "UPDATE \(SQLNames.quoted(owner.name)) SET \(column) = \(value) "
+            + "WHERE \(condition) AND \(column) IS NOT \(value)"
+        )
+      }
+      let statement = try update("\"_id\" IN (\(affected))")
+      if schema.isTriggered(derived, of: owner) {
+        triggered.append(statement)
+      } else {
+        sealed.append(statement)
+      }
+      if case .text = derived { texts.append(try update("1")) }
+    }
+    self.sealed = sealed
+    self.triggered = triggered
+    self.texts = texts
+  }
+
+  /// Brings the values up to date that depend on what was logged after a change.
+  ///
+  /// - Parameters:
+  ///   - change: The number of the last change before.
+  ///   - isForeign: Whether another client wrote, whose triggers may have counted what did not
+  ///     happen.
+  /// - Throws: `DatabaseError`.
+  /// - Complexity: Linear in the changes after it, and in the members of what they touch.
+  package func refresh(after change: Int64, isForeign: Bool) throws {
+    for statement in isForeign ? sealed + triggered : sealed {
+      statement.bind(change, at: 1)
+      try statement.run()
+    }
+  }
+
+  /// Brings every text up to date that ICU made, as another ICU makes others.
+  ///
+  /// - Throws: `DatabaseError`.
+  /// - Complexity: Linear in the objects that have such texts.
+  package func refreshTexts() throws {
+    for statement in texts { try statement.run() }
+  }
+
+  /// Whether there is anything to keep but by triggers.
+  package var isEmpty: Bool { sealed.isEmpty && triggered.isEmpty }
+}
+
+extension DerivedSchema {
+  /// Whether triggers keep it.
+  func isTriggered(_ derived: DerivedExpression, of owner: EntityDescription) -> Bool {
+    switch derived {
+    case .count, .path, .now: true
+    case .text: false
+    case .sum(let name, let summed):
+      relationship(name, of: owner).map {
+        isSummedStepByStep(summed, model.entity($0.destination))
+      } ?? false
+    }
+  }
+
+  /// The value as it should be of the owner's row that is being updated; nil for a time, which
+  /// nothing tells afterwards.
+  func present(_ derived: DerivedExpression, of owner: EntityDescription) -> String? {
+    switch derived {
+    case .now: return nil
+    case .text(let form, let name):
+      let column = SQLNames.quoted(name)
+      switch form {
+      case .canonical: return "cordial_fold(\(column), 3)"
+      case .lowercase: return "cordial_lower(\(column))"
+      case .uppercase: return "cordial_upper(\(column))"
+      }
+    case .count, .sum, .path:
+      return value(derived, of: owner, row: SQLNames.quoted(owner.name))
+    }
+  }
+
+  /// The numbers of the owners whose value depends on what was logged after `?1`.
+  func affected(_ derived: DerivedExpression, of owner: EntityDescription) -> String? {
+    let own =
+      "SELECT object FROM cordial_change WHERE number > ?1 AND entity = \(owner.number) "
+      + "AND kind IN (0, 1)"
+    switch derived {
+    case .now: return nil
+    case .text: return own
+    case .path(let name, _):
+      guard let toOne = relationship(name, of: owner) else { return nil }
+      let column = SQLNames.quoted(name)
+      return "\(own) UNION SELECT \"_id\" FROM \(SQLNames.quoted(owner.name)) "
+        + "WHERE \(column) IN (\(changed(toOne.destination)))"
+    case .count(let name), .sum(let name, _):
+      guard let members = relationship(name, of: owner) else { return nil }
+      let changed = changed(members.destination)
+      switch members.storage {
+      case .column: return nil
+      case .inverseColumn:
+        let inverse = members.inverse ?? ""
+        let column = SQLNames.quoted(inverse)
+        let source = model.source(model.entity(members.destination))
+        let path = SQLNames.literal("$.\"\(inverse)\"")
+        return own
+          + " UNION SELECT \(column) FROM \(source) WHERE \"_id\" IN (\(changed))"
+          + " UNION SELECT json_extract('{' || substr(before, 2) || '}', \(path)) "
+          + "FROM cordial_change WHERE number > ?1 AND kind IN (1, 2) AND before <> '' "
+          + "AND entity IN (\(kinds(members.destination)))"
+      case .pairs(let keeper, let kept, let owns):
+        let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(keeper), kept))
+        let (ownColumn, other) = owns ? ("source", "target") : ("target", "source")
+        let (ownLogged, _) = owns ? ("object", "other") : ("other", "object")
+        let logged =
+          "FROM cordial_change WHERE number > ?1 AND kind IN (3, 4) AND entity = \(keeper) "
+          + "AND before = \(SQLNames.literal(kept))"
+        var numbers =
+          own + " UNION SELECT \(ownLogged) \(logged)"
+          + " UNION SELECT \(ownColumn) FROM \(pairs) WHERE \(other) IN (\(changed))"
+        if members.isSymmetric {
+          numbers +=
+            " UNION SELECT other \(logged)"
+            + " UNION SELECT target FROM \(pairs) WHERE source IN (\(changed))"
+        }
+        return numbers
+      }
+    }
+  }
+
+  private func kinds(_ entity: Int) -> String {
+    model.entity(entity).place.kinds.map(String.init).joined(separator: ", ")
+  }
+
+  /// The objects of an entity that were logged after `?1`.
+  private func changed(_ entity: Int) -> String {
+    "SELECT object FROM cordial_change WHERE number > ?1 AND kind IN (0, 1, 2) "
+      + "AND entity IN (\(kinds(entity)))"
+  }
+}
