@@ -282,6 +282,8 @@ package struct RelationshipDescription: Sendable, Equatable {
   /// The number of the entity it leads to, or to whose descendants.
   package let destination: Int
   package let toMany: Bool
+  /// Whether the objects that it leads to have an order, which is its owner's.
+  package let ordered: Bool
   /// The relationship of the destination that leads back.
   package let inverse: String?
   package let deleteRule: DeleteRule

@@ -90,6 +90,11 @@ extension ModelDocument {
       return nil
     }
     let inverse = optionalText(value, "inverse", at: path)
+    let ordered = flag(value, "ordered", at: path)
+    if ordered, !toMany { problem(path + ".ordered", "A to-one has no order") }
+    if ordered, inverse == name, destination == entity {
+      problem(path + ".ordered", "What is its own inverse has no order: it would have two")
+    }
     guard let storage = storage(name, toMany, entity, destination, inverse, at: path) else {
       return nil
     }
@@ -98,6 +103,7 @@ extension ModelDocument {
       owner: entity + 1,
       destination: destination + 1,
       toMany: toMany,
+      ordered: ordered,
       inverse: inverse,
       deleteRule: deleteRule,
       optional: flag(value, "optional", at: path),

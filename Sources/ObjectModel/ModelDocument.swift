@@ -63,12 +63,12 @@ package struct ModelDocument {
   ]
   static let relationshipMembers: Set<String> = [
     "name", "destination", "toMany", "inverse", "deleteRule", "optional", "minimumCount",
-    "maximumCount",
+    "maximumCount", "ordered",
   ]
   static let spotlightMembers: Set<String> = ["displayName", "attributes"]
   /// Members of the format that this version does not honour; refusing them beats ignoring them.
   static let notBuiltYet: Set<String> = [
-    "renamedFrom", "ordered", "keywords", "domain", "exclude",
+    "renamedFrom", "keywords", "domain", "exclude",
   ]
 
   /// SQLite reads the whole schema at each opening, a dozen statements for each entity.

@@ -34,12 +34,15 @@ package enum HistorySchema {
   /// The triggers of one entity's table and of the pairs that it keeps.
   package static func triggers(for entity: EntityDescription, in model: Model) -> [String] {
     let derived = DerivedSchema(model)
-    let pairs = entity.ownedPairs.flatMap { self.pairs(entity, $0, derived) }
+    let order = OrderSchema(model)
+    let pairs = entity.ownedPairs.flatMap {
+      self.pairs(entity, $0, derived) + order.pairTriggers($0, of: entity)
+    }
     guard !entity.isAbstract else { return pairs }
     return [
-      insertion(entity, derived), displacement(entity), update(entity, derived),
+      insertion(entity, derived, order), displacement(entity), update(entity, derived, order),
       renumbering(entity), deletion(entity, derived),
-    ] + derivedUpdate(entity) + updateDisplacement(entity) + pairs
+    ] + derivedUpdate(entity) + order.moves(of: entity) + updateDisplacement(entity) + pairs
   }
 
   private static let object = SQLNames.quoted(SQLNames.object)
@@ -49,14 +52,19 @@ package enum HistorySchema {
     SQLNames.quoted("cordial_\(entity.name).\(event)")
   }
 
-  private static func insertion(_ entity: EntityDescription, _ derived: DerivedSchema) -> String {
-    """
-    CREATE TRIGGER \(name(entity, "insert")) AFTER INSERT ON \(SQLNames.quoted(entity.name)) BEGIN
-      INSERT INTO cordial_change(entity, object, kind, version)
-      VALUES (\(entity.number), NEW.\(object), 0, NEW.\(version));
-      \(derived.afterInsert(into: entity).joined(separator: "\n  "))
-    END
-    """
+  private static func insertion(
+    _ entity: EntityDescription,
+    _ derived: DerivedSchema,
+    _ order: OrderSchema
+  ) -> String {
+    let more = order.afterInsert(into: entity) + derived.afterInsert(into: entity)
+    return """
+      CREATE TRIGGER \(name(entity, "insert")) AFTER INSERT ON \(SQLNames.quoted(entity.name)) BEGIN
+        INSERT INTO cordial_change(entity, object, kind, version)
+        VALUES (\(entity.number), NEW.\(object), 0, NEW.\(version));
+        \(more.joined(separator: "\n  "))
+      END
+      """
   }
 
   /// Logs the rows that an `INSERT OR REPLACE` removes, which fires no delete trigger.
@@ -105,7 +113,12 @@ package enum HistorySchema {
   }
 
   /// Logs the values before, of what differs only: `,"title":"Old","done":0`.
-  private static func update(_ entity: EntityDescription, _ derived: DerivedSchema) -> String {
+  private static func update(
+    _ entity: EntityDescription,
+    _ derived: DerivedSchema,
+    _ order: OrderSchema
+  ) -> String {
+    let more = order.afterUpdate(of: entity) + derived.afterUpdate(of: entity)
     let written = entity.columns.filter { !entity.isDerived($0) }
     let columns = ([SQLNames.object, SQLNames.version] + written).map(SQLNames.quoted)
     let before = differences(entity, written)
@@ -114,7 +127,7 @@ package enum HistorySchema {
       ON \(SQLNames.quoted(entity.name)) BEGIN
         INSERT INTO cordial_change(entity, object, kind, version, before)
         VALUES (\(entity.number), NEW.\(object), 1, NEW.\(version), \(before));
-        \(derived.afterUpdate(of: entity).joined(separator: "\n  "))
+        \(more.joined(separator: "\n  "))
       END
       """
   }
@@ -187,13 +200,14 @@ package enum HistorySchema {
       """
     }
     func trigger(_ event: String, _ body: String) -> String {
-      "CREATE TRIGGER \(SQLNames.quoted("\(table).\(event.lowercased())")) AFTER \(event) ON "
+      "CREATE TRIGGER \(SQLNames.quoted("\(table).\(event.prefix(6).lowercased())")) "
+        + "AFTER \(event) ON "
         + "\(SQLNames.quoted(table)) BEGIN\n\(body)\nEND"
     }
     return [
       trigger("INSERT", entry(.link, "NEW")),
       trigger("DELETE", entry(.unlink, "OLD")),
-      trigger("UPDATE", entry(.unlink, "OLD") + "\n" + entry(.link, "NEW")),
+      trigger("UPDATE OF source, target", entry(.unlink, "OLD") + "\n" + entry(.link, "NEW")),
     ]
   }
 

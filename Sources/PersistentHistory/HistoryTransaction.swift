@@ -47,6 +47,8 @@ struct HistoryRow {
     case .insert: return [ObjectChange(key: key, kind: .insert)]
     case .delete: return [ObjectChange(key: key, kind: .delete)]
     case .update:
+      // An order is logged under the entity that says it, of which the object may be a descendant.
+      let key = model.key(entity, object)
       return [ObjectChange(key: key, kind: .update, properties: Set(values.map(\.property)))]
     case .link, .unlink:
       return sides(in: model).map { key, property in
@@ -150,13 +152,14 @@ struct HistoryChanges {
 
   private mutating func addObject(_ row: HistoryRow) {
     let values = row.values
+    let key = model.key(row.entity, row.object)
     let kind: ObjectChange.Kind =
       row.kind == .insert ? .insert : row.kind == .delete ? .delete : .update
-    guard let place = places[row.key] else {
-      places[row.key] = all.count
+    guard let place = places[key] else {
+      places[key] = all.count
       all.append(
         HistoryChange(
-          key: row.key,
+          key: key,
           kind: kind,
           properties: Set(kind == .update ? values.map(\.property) : []),
           before: values
@@ -169,8 +172,8 @@ struct HistoryChanges {
     all[place].before += values.filter { !known.contains($0.property) }
     switch (all[place].kind, kind) {
     case (.update, .delete): all[place].kind = .delete
-    case (.insert, .delete): passed.insert(row.key)
-    case (.insert, .insert): passed.remove(row.key)
+    case (.insert, .delete): passed.insert(key)
+    case (.insert, .insert): passed.remove(key)
     case (.delete, .insert):
       all[place].kind = .update
       all[place].properties.formUnion(all[place].before.map(\.property))

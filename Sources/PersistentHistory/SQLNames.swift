@@ -7,6 +7,12 @@ package enum SQLNames {
   /// The column that counts an object's own changes, from 1.
   package static let version = "_version"
 
+  /// The column of an object's place among the members of its to-one's ordered inverse.
+  package static func place(_ toOne: String) -> String { "_at_" + toOne }
+
+  /// The columns of a pair's places: of the target among the source's, and the other way round.
+  package static let pairPlaces = (ofTarget: "place", ofSource: "inversePlace")
+
   /// A name in double quotes.
   package static func quoted(_ name: String) -> String {
     "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
@@ -52,6 +58,24 @@ extension Model {
   /// The entities that have a table.
   package var concrete: [EntityDescription] { entities.filter { !$0.isAbstract } }
 
+  /// The to-ones of an entity whose inverse is an ordered to-many, with that.
+  package func orderedInverses(
+    of entity: EntityDescription
+  ) -> [(toOne: RelationshipDescription, toMany: RelationshipDescription)] {
+    entity.relationships.compactMap { toOne in
+      guard !toOne.toMany, let name = toOne.inverse,
+        case .relationship(let inverse)? = self.entity(toOne.destination).property(named: name),
+        inverse.ordered
+      else { return nil }
+      return (toOne, inverse)
+    }
+  }
+
+  /// The columns of places in the table of an entity.
+  package func placeColumns(of entity: EntityDescription) -> [String] {
+    orderedInverses(of: entity).map { SQLNames.place($0.toOne.name) }
+  }
+
   /// The entities of which an entity is an ancestor, in the order of the model.
   package func descendants(of entity: EntityDescription) -> [EntityDescription] {
     entities.filter { $0.number != entity.number && isKind($0.number, of: entity.number) }
@@ -79,7 +103,8 @@ extension Model {
   ) -> String {
     let kinds = subentities ? entity.place.kinds : entity.isAbstract ? [] : [entity.number]
     if kinds == [entity.number] { return SQLNames.quoted(entity.name) }
-    let names = ([SQLNames.object, SQLNames.version] + entity.columns).map(SQLNames.quoted)
+    let names = ([SQLNames.object, SQLNames.version] + entity.columns + placeColumns(of: entity))
+      .map(SQLNames.quoted)
     guard !kinds.isEmpty else {
       return "(SELECT \(names.map { "NULL AS \($0)" }.joined(separator: ", ")) WHERE 0)"
     }

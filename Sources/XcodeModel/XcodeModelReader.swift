@@ -283,7 +283,7 @@ struct XcodeModelReader {
     } else {
       note("The delete rule of \(place), \(rule), is unknown: nullify stands for it")
     }
-    if element["ordered"] == "YES" { note("\(place) is ordered: its order is not kept yet") }
+    if isToMany, element["ordered"] == "YES" { members.append(JSONMember("ordered", true)) }
     if let former = element["elementID"] {
       note("\(place) was \(former): renaming is not built yet")
     }

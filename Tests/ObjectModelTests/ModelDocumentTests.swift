@@ -426,9 +426,10 @@ private let todo = """
   // Evidence: P-111
   @Test func `of what isn't built yet`() {
     check(entity: #","renamedFrom":"Z""#, ["renamedFrom"])
+    check(relationship: #""destination":"B","inverse":"a","toMany":true,"ordered":true"#, [])
     check(
-      relationship: #""destination":"B","inverse":"a","toMany":true,"ordered":true"#,
-      ["ordered"]
+      entity: #","relationships":[{"name":"one","destination":"B","ordered":true}]"#,
+      ["relationships[0].ordered"]
     )
     check(entity: #","spotlight":{"keywords":["bs.n"]}"#, ["spotlight.keywords"])
   }

@@ -64,8 +64,9 @@ struct Export: AsyncParsableCommand {
     }
   }
 
-  /// A to-many whose other end is a to-one is kept there, and comes back with it.
+  /// A to-many whose other end is a to-one is kept there, and comes back with it,
+  /// but for an order.
   private func isKept(_ relationship: RelationshipDescription) -> Bool {
-    relationship.storage != .inverseColumn
+    relationship.storage != .inverseColumn || relationship.ordered
   }
 }

@@ -64,26 +64,38 @@ struct Import: AsyncParsableCommand {
 
 /// Which properties of a model lead to other objects.
 struct References {
-  /// By entity, then property: whether it is a to-many.
-  private let toMany: [String: [String: Bool]]
+  /// What a property leads to.
+  enum Kind {
+    case toOne, toMany, ordered
+  }
+
+  /// By entity, then property.
+  private let kinds: [String: [String: Kind]]
 
   static func read(_ client: Client) async throws -> References {
     let model = try ModelDocument.model(from: try await client.call("model", [:]))
-    var toMany: [String: [String: Bool]] = [:]
+    var kinds: [String: [String: Kind]] = [:]
     for entity in model.entities {
-      toMany[entity.name] = Dictionary(
-        uniqueKeysWithValues: entity.relationships.map { ($0.name, $0.toMany) }
+      kinds[entity.name] = Dictionary(
+        uniqueKeysWithValues: entity.relationships.map { relationship in
+          (
+            relationship.name,
+            !relationship.toMany ? .toOne : relationship.ordered ? .ordered : .toMany
+          )
+        }
       )
     }
-    return References(toMany: toMany)
+    return References(kinds: kinds)
   }
 
-  /// Whether a property is a to-many; nil for an attribute.
-  func isToMany(_ entity: String, _ property: String) -> Bool? { toMany[entity]?[property] }
+  /// What a property leads to; nil for an attribute.
+  func kind(_ entity: String, _ property: String) -> Kind? { kinds[entity]?[property] }
 }
 
 /// Turns lines into saves and remembers what became of their IDs.
 private struct Importer {
+  typealias Kind = References.Kind
+
   let client: Client
   let references: References
   let batch: Int
@@ -93,7 +105,7 @@ private struct Importer {
   /// The temporary ID of each of those, by its ID in the file.
   private var pending: [String: String] = [:]
   /// What leads to objects that were not there yet: the object, its property, the IDs in the file.
-  private var deferred: [(object: String, property: String, toMany: Bool, targets: [String])] = []
+  private var deferred: [(object: String, property: String, kind: Kind, targets: [String])] = []
   /// What is referred to and was nowhere in the file.
   private var unknown: Set<String> = []
   private var imported = 0
@@ -140,11 +152,11 @@ private struct Importer {
     if let id { pending[id] = temporary }
     var values: [JSONMember] = []
     for member in object["values"]?.members ?? [] {
-      guard let isToMany = references.isToMany(entity, member.name) else {
+      guard let kind = references.kind(entity, member.name) else {
         values.append(member)
         continue
       }
-      if let value = resolve(member, isToMany, temporary) {
+      if let value = resolve(member, kind, temporary) {
         values.append(JSONMember(member.name, value))
       }
     }
@@ -154,11 +166,11 @@ private struct Importer {
   /// The part of a reference that is known already; the rest is done at the end.
   private mutating func resolve(
     _ member: JSONMember,
-    _ isToMany: Bool,
+    _ kind: Kind,
     _ object: String
   ) -> JSONValue? {
     let targets =
-      isToMany
+      kind != .toOne
       ? member.value.array?.compactMap(\.string) ?? [] : [member.value.string].compactMap { $0 }
     var found: [JSONValue] = []
     var missing: [String] = []
@@ -169,8 +181,13 @@ private struct Importer {
         missing.append(target)
       }
     }
-    if !missing.isEmpty { deferred.append((object, member.name, isToMany, missing)) }
-    if isToMany { return found.isEmpty ? nil : .array(found) }
+    if kind == .ordered, !missing.isEmpty {
+      // An order is set when all of it is there.
+      deferred.append((object, member.name, kind, targets))
+      return nil
+    }
+    if !missing.isEmpty { deferred.append((object, member.name, kind, missing)) }
+    if kind != .toOne { return found.isEmpty ? nil : .array(found) }
     return found.first
   }
 
@@ -203,11 +220,16 @@ private struct Importer {
   private mutating func link() async throws {
     var updates: [JSONValue] = []
     var byObject: [String: Int] = [:]
-    for (object, property, isToMany, targets) in deferred {
+    for (object, property, kind, targets) in deferred {
       let found = targets.compactMap { known[$0] }.map { JSONValue.string($0) }
       for target in targets where known[target] == nil { unknown.insert(target) }
       guard let first = found.first else { continue }
-      let value: JSONValue = isToMany ? ["@add": .array(found)] : first
+      let value: JSONValue =
+        switch kind {
+        case .toOne: first
+        case .toMany: ["@add": .array(found)]
+        case .ordered: .array(found)
+        }
       if let place = byObject[object], var members = updates[place]["values"]?.members {
         members.append(JSONMember(property, value))
         updates[place] = ["id": .string(object), "values": .object(members)]

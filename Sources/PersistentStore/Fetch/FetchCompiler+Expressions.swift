@@ -182,7 +182,7 @@ extension FetchCompiler {
       guard aggregate != .count else { return (nil, alias) }
       return (try compiler.keyPath(path, name, offset), alias)
     }
-    let (from, condition) = members(relationship, of: owner, as: made.alias)
+    let (from, condition, _) = members(relationship, of: owner, as: made.alias)
     let rows = " FROM \(from)\(joins) WHERE \(condition)"
     return try aggregated(aggregate, made.value, path.last, rows, offset)
   }
@@ -236,7 +236,7 @@ extension FetchCompiler {
       alias throws(StoreError) -> (condition: SQLFragment, alias: String) in
       (try compiler.compile(predicate), alias)
     }
-    let (from, condition) = members(relationship, of: owner, as: made.alias)
+    let (from, condition, _) = members(relationship, of: owner, as: made.alias)
     return (
       SQLFragment(
         "(SELECT count(*) FROM \(from)\(joins) WHERE (\(made.condition.sql)) AND \(condition))",

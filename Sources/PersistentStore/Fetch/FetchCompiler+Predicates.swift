@@ -186,7 +186,7 @@ extension FetchCompiler {
       alias throws(StoreError) -> (condition: SQLFragment, alias: String) in
       (try condition(&compiler, member), alias)
     }
-    let (from, link) = members(relationship, of: owner, as: made.alias)
+    let (from, link, _) = members(relationship, of: owner, as: made.alias)
     let wanted = negated ? "(\(made.condition.sql)) IS NOT TRUE" : "(\(made.condition.sql))"
     return SQLFragment(
       "EXISTS (SELECT 1 FROM \(from)\(joins) WHERE \(wanted) AND \(link))",

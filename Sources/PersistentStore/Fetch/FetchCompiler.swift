@@ -395,30 +395,41 @@ struct FetchCompiler {
     note(related: destination, relationship.inverse ?? ChangeSet.everyProperty)
   }
 
-  /// The members of a to-many, as the FROM and the WHERE of a query over them.
+  /// The members of a to-many, as FROM, WHERE and ORDER BY of a query over them.
   func members(
     _ relationship: RelationshipDescription,
     of owner: String,
     as alias: String
-  ) -> (from: String, condition: String) {
+  ) -> (from: String, condition: String, order: String) {
     let destination = model.entity(relationship.destination)
+    let byNumber = "\(alias).\"_id\""
     let table = "\(model.source(destination)) \(alias)"
     switch relationship.storage {
     case .inverseColumn, .column:
-      return (table, "\(alias).\(quote(relationship.inverse ?? "")) = \(owner).\"_id\"")
+      let inverse = relationship.inverse ?? ""
+      let place = "\(alias).\(quote(SQLNames.place(inverse)))"
+      return (
+        table,
+        "\(alias).\(quote(inverse)) = \(owner).\"_id\"",
+        relationship.ordered ? "\(place), \(byNumber)" : byNumber
+      )
     case .pairs(let keeper, let name, _) where relationship.isSymmetric:
       let pairs = quote(SQLNames.pairs(model.entity(keeper), name))
       return (
         table,
         "\(alias).\"_id\" IN (SELECT target FROM \(pairs) WHERE source = \(owner).\"_id\" "
-          + "UNION SELECT source FROM \(pairs) WHERE target = \(owner).\"_id\")"
+          + "UNION SELECT source FROM \(pairs) WHERE target = \(owner).\"_id\")",
+        byNumber
       )
     case .pairs(let keeper, let name, let owns):
       let pairs = quote(SQLNames.pairs(model.entity(keeper), name))
       let (own, other) = owns ? ("source", "target") : ("target", "source")
       return (
         "\(pairs) \(alias)p JOIN \(table) ON \(alias).\"_id\" = \(alias)p.\(other)",
-        "\(alias)p.\(own) = \(owner).\"_id\""
+        "\(alias)p.\(own) = \(owner).\"_id\"",
+        relationship.ordered
+          ? "\(alias)p.\(owns ? SQLNames.pairPlaces.ofTarget : SQLNames.pairPlaces.ofSource)"
+          : byNumber
       )
     }
   }
@@ -428,10 +439,11 @@ struct FetchCompiler {
     _ owner: String
   ) -> (sql: String, form: ColumnForm) {
     let destination = model.entity(relationship.destination)
-    let (from, condition) = members(relationship, of: owner, as: "d")
+    let (from, condition, order) = members(relationship, of: owner, as: "d")
     let isJSON = destination.hasDescendants && destination.identity != nil
-    let names = "SELECT \(name(of: destination, "d")) AS name FROM \(from) "
-      + "WHERE \(condition) ORDER BY d.\"_id\""
+    let names =
+      "SELECT \(name(of: destination, "d")) AS name FROM \(from) "
+      + "WHERE \(condition) ORDER BY \(order)"
     return (
       "(SELECT json_group_array(\(isJSON ? "json(name)" : "name")) FROM (\(names)))",
       .objects(entity: destination.number)

@@ -93,50 +93,93 @@ extension SaveOperation {
     of key: ObjectKey,
     _ label: String
   ) throws {
-    let current = isInserted(key) ? [] : Set(try members(relationship, of: key))
-    var wanted: Set<Int64>
+    let present = isInserted(key) ? [] : try members(relationship, of: key)
+    let current = Set(present)
+    let sequence: [Int64]
     if let list = value.array {
-      wanted = try numbers(list, relationship, label)
-    } else if let members = value.members, !members.isEmpty,
-      members.allSatisfy({ $0.name == "@add" || $0.name == "@remove" }),
-      (value["@add"] ?? []).array != nil, (value["@remove"] ?? []).array != nil
-    {
-      wanted = current.union(try numbers(value["@add"]?.array ?? [], relationship, label))
-      wanted.subtract(try numbers(value["@remove"]?.array ?? [], relationship, label))
+      sequence = try numbers(list, relationship, label)
+    } else if let changed = try changed(present, by: value, relationship, label) {
+      sequence = changed
     } else {
-      return problem(
-        label,
-        relationship.name,
-        "type",
-        "\(relationship.name) wants a list of wrapped IDs, or {\"@add\": […], \"@remove\": […]}"
-      )
+      return
     }
+    let wanted = Set(sequence)
     touchedCounts.insert(CountedRelationship(object: key, relationship: relationship.name))
-    for number in wanted.subtracting(current).sorted() {
+    let added = sequence.filter { !current.contains($0) }
+    // What comes new goes to the end, in the order in which it comes.
+    for number in relationship.ordered ? added : added.sorted() {
       try join(number, relationship, key)
     }
     for number in current.subtracting(wanted).sorted() {
       try part(number, relationship, key)
     }
+    if relationship.ordered { try place(sequence, relationship, key) }
   }
 
+  /// The members after an addition and a removal; nil when the value is a problem, which is noted.
+  private mutating func changed(
+    _ present: [Int64],
+    by value: JSONValue,
+    _ relationship: RelationshipDescription,
+    _ label: String
+  ) throws -> [Int64]? {
+    let known = relationship.ordered ? ["@add", "@remove", "@at"] : ["@add", "@remove"]
+    guard let members = value.members, !members.isEmpty,
+      members.allSatisfy({ known.contains($0.name) }),
+      let add = (value["@add"] ?? []).array, let remove = (value["@remove"] ?? []).array,
+      value["@at"] == nil || value["@at"]?.integer != nil
+    else {
+      problem(
+        label,
+        relationship.name,
+        "type",
+        "\(relationship.name) wants a list of wrapped IDs, or {\"@add\": […], \"@remove\": […]"
+          + (relationship.ordered ? ", \"@at\": place}" : "}")
+      )
+      return nil
+    }
+    var sequence = present
+    let added = try numbers(add, relationship, label)
+    let gone = Set(try numbers(remove, relationship, label))
+    let isPlaced = value["@at"] != nil
+    sequence.removeAll { gone.contains($0) || isPlaced && added.contains($0) }
+    let place = value["@at"]?.integer ?? Int64(sequence.count)
+    guard 0...Int64(sequence.count) ~= place else {
+      problem(
+        label,
+        relationship.name,
+        "place",
+        "\(relationship.name) has the places 0 to \(sequence.count), not \(place)"
+      )
+      return nil
+    }
+    let present = Set(sequence)
+    sequence.insert(
+      contentsOf: added.filter { !gone.contains($0) && !present.contains($0) },
+      at: Int(place)
+    )
+    return sequence
+  }
+
+  /// The objects of a list, each once.
   private mutating func numbers(
     _ list: [JSONValue],
     _ relationship: RelationshipDescription,
     _ label: String
-  ) throws -> Set<Int64> {
-    var numbers: Set<Int64> = []
+  ) throws -> [Int64] {
+    var numbers: [Int64] = []
+    var seen: Set<Int64> = []
     for element in list {
       if element.isNull {
         problem(label, relationship.name, "type", "\(relationship.name) has no null in its list")
       } else if let key = try target(element, relationship, label) {
-        numbers.insert(key.object)
+        if seen.insert(key.object).inserted { numbers.append(key.object) }
       }
     }
     return numbers
   }
 
-  /// The objects at the other end of a to-many.
+  /// The objects at the other end of a to-many, in its order where it has one.
   func members(_ relationship: RelationshipDescription, of key: ObjectKey) throws -> [Int64] {
     let destination = model.entity(relationship.destination)
     switch relationship.storage {
@@ -144,7 +187,7 @@ extension SaveOperation {
     case .inverseColumn:
       return try table(key).numbers(
         "SELECT \"_id\" FROM \(model.source(destination)) "
-          + "WHERE \(SQLNames.quoted(relationship.inverse ?? "")) = ?",
+          + "WHERE \(SQLNames.quoted(relationship.inverse ?? "")) = ?" + order(relationship),
         key.object
       )
     case .pairs(let owner, let name, _) where relationship.isSymmetric:
@@ -157,9 +200,9 @@ extension SaveOperation {
     case .pairs(let owner, let name, let owns):
       let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(owner), name))
       return try table(key).numbers(
-        owns
+        (owns
           ? "SELECT target FROM \(pairs) WHERE source = ?"
-          : "SELECT source FROM \(pairs) WHERE target = ?",
+          : "SELECT source FROM \(pairs) WHERE target = ?") + order(relationship),
         key.object
       )
     }

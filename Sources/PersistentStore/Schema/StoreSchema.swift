@@ -9,14 +9,16 @@ enum StoreSchema {
   /// Every statement, in the order in which they run.
   static func statements(for model: Model) -> [String] {
     var statements = [HistorySchema.tables]
-    for entity in model.concrete { statements += [table(for: entity)] + sequence(for: entity) }
-    for entity in model.concrete { statements += indexes(for: entity) }
-    for entity in model.entities { statements += pairs(for: entity) }
+    for entity in model.concrete {
+      statements += [table(for: entity, model)] + sequence(for: entity)
+    }
+    for entity in model.concrete { statements += indexes(for: entity, model) }
+    for entity in model.entities { statements += pairs(for: entity, model) }
     for entity in model.entities { statements += HistorySchema.triggers(for: entity, in: model) }
     return statements
   }
 
-  private static func table(for entity: EntityDescription) -> String {
+  private static func table(for entity: EntityDescription, _ model: Model) -> String {
     var columns = [
       "\(SQLNames.quoted(SQLNames.object)) INTEGER PRIMARY KEY AUTOINCREMENT "
         + "CHECK (\(SQLNames.quoted(SQLNames.object)) BETWEEN \(entity.numbers.lowerBound) "
@@ -26,6 +28,9 @@ enum StoreSchema {
     for attribute in entity.attributes { columns.append(column(for: attribute)) }
     for relationship in entity.relationships where !relationship.toMany {
       columns.append("\(SQLNames.quoted(relationship.name)) INTEGER")
+    }
+    for place in model.placeColumns(of: entity) {
+      columns.append("\(SQLNames.quoted(place)) INTEGER")
     }
     return """
       CREATE TABLE \(SQLNames.quoted(entity.name))(
@@ -50,12 +55,16 @@ enum StoreSchema {
     return text
   }
 
-  private static func indexes(for entity: EntityDescription) -> [String] {
+  private static func indexes(for entity: EntityDescription, _ model: Model) -> [String] {
     var sets: [(columns: [String], unique: Bool)] = []
     if let identity = entity.identity { sets.append(([identity.name], true)) }
     sets += entity.unique.map { ($0, true) }
     // Delete rules and to-manys read every to-one backwards.
-    sets += entity.relationships.filter { !$0.toMany }.map { ([$0.name], false) }
+    let places = Set(model.placeColumns(of: entity))
+    sets += entity.relationships.filter { !$0.toMany }.map { relationship in
+      let place = SQLNames.place(relationship.name)
+      return ([relationship.name] + (places.contains(place) ? [place] : []), false)
+    }
     sets += entity.indexes.map { ($0, false) }
     var seen: Set<[String]> = []
     return sets.filter { seen.insert($0.columns).inserted }.map { columns, unique in
@@ -66,13 +75,15 @@ enum StoreSchema {
     }
   }
 
-  private static func pairs(for entity: EntityDescription) -> [String] {
+  private static func pairs(for entity: EntityDescription, _ model: Model) -> [String] {
     entity.ownedPairs.flatMap { relationship in
       let table = SQLNames.pairs(entity, relationship.name)
+      let places = OrderSchema(model).pairColumns(relationship, of: entity)
+        .map { " \(SQLNames.quoted($0)) INTEGER," }.joined()
       return [
         """
         CREATE TABLE \(SQLNames.quoted(table))(
-          source INTEGER NOT NULL, target INTEGER NOT NULL, PRIMARY KEY (source, target)
+          source INTEGER NOT NULL, target INTEGER NOT NULL,\(places) PRIMARY KEY (source, target)
         ) STRICT, WITHOUT ROWID
         """,
         """

@@ -1,0 +1,131 @@
+package import ObjectModel
+
+/// Places of the members of ordered to-manys: triggers put what is new at the end and log what
+/// moved, as a change of the owner without a version.
+package struct OrderSchema {
+  private let model: Model
+
+  package init(_ model: Model) {
+    self.model = model
+  }
+
+  /// How far apart places are, so that something goes between two without moving others.
+  package static let gap: Int64 = 65536
+
+  /// Statements for the end of a trigger behind an insert into an entity's table.
+  func afterInsert(into entity: EntityDescription) -> [String] {
+    model.orderedInverses(of: entity).map { toOne, _ in
+      let place = "NEW.\(SQLNames.quoted(SQLNames.place(toOne.name)))"
+      return append(entity, toOne, when: "\(place) IS NULL")
+    }
+  }
+
+  /// Statements for the end of a trigger behind an update of an entity's table.
+  func afterUpdate(of entity: EntityDescription) -> [String] {
+    model.orderedInverses(of: entity).map { toOne, _ in
+      let column = SQLNames.quoted(toOne.name)
+      return append(entity, toOne, when: "OLD.\(column) IS NOT NEW.\(column)")
+    }
+  }
+
+  /// Puts a row at the end of its owner's members.
+  private func append(
+    _ entity: EntityDescription,
+    _ toOne: RelationshipDescription,
+    when condition: String
+  ) -> String {
+    let column = SQLNames.quoted(toOne.name)
+    let place = SQLNames.quoted(SQLNames.place(toOne.name))
+    let source = model.source(model.entity(toOne.owner))
+    return """
+      UPDATE \(SQLNames.quoted(entity.name)) SET \(place) = CASE WHEN NEW.\(column) IS NOT NULL THEN
+        coalesce((SELECT max(\(place)) FROM \(source) WHERE \(column) = NEW.\(column)
+          AND "_id" <> NEW."_id"), 0) + \(Self.gap) END
+      WHERE "_id" = NEW."_id" AND \(condition);
+      """
+  }
+
+  /// The triggers that log what moved among an owner's members.
+  func moves(of entity: EntityDescription) -> [String] {
+    model.orderedInverses(of: entity).map { toOne, toMany in
+      let place = SQLNames.quoted(SQLNames.place(toOne.name))
+      let column = SQLNames.quoted(toOne.name)
+      let name = SQLNames.quoted("cordial_\(entity.name).move.\(toOne.name)")
+      return """
+        CREATE TRIGGER \(name) AFTER UPDATE OF \(place) ON \(SQLNames.quoted(entity.name))
+        WHEN OLD.\(place) IS NOT NULL AND OLD.\(place) IS NOT NEW.\(place)
+          AND NEW.\(column) IS NOT NULL BEGIN
+          INSERT INTO cordial_change(entity, object, kind, before)
+          VALUES (\(toOne.destination), NEW.\(column), 1, \(before(toMany)));
+        END
+        """
+    }
+  }
+
+  /// The triggers that keep the places of pairs.
+  func pairTriggers(
+    _ relationship: RelationshipDescription,
+    of keeper: EntityDescription
+  ) -> [String] {
+    let table = SQLNames.pairs(keeper, relationship.name)
+    var triggers: [String] = []
+    for (own, place, ordered, entity) in sides(relationship, keeper) {
+      let column = SQLNames.quoted(place)
+      let name = SQLNames.quoted(table)
+      triggers.append(
+        """
+        CREATE TRIGGER \(SQLNames.quoted("\(table).append.\(own)")) AFTER INSERT ON \(name)
+        WHEN NEW.\(column) IS NULL BEGIN
+          UPDATE \(name) SET \(column) = \(Self.gap) + coalesce(
+            (SELECT max(\(column)) FROM \(name) WHERE \(own) = NEW.\(own)), 0)
+          WHERE source = NEW.source AND target = NEW.target;
+        END
+        """
+      )
+      triggers.append(
+        """
+        CREATE TRIGGER \(SQLNames.quoted("\(table).move.\(own)")) AFTER UPDATE OF \(column)
+        ON \(name) WHEN OLD.\(column) IS NOT NULL AND OLD.\(column) IS NOT NEW.\(column) BEGIN
+          INSERT INTO cordial_change(entity, object, kind, before)
+          VALUES (\(entity), NEW.\(own), 1, \(before(ordered)));
+        END
+        """
+      )
+    }
+    return triggers
+  }
+
+  /// The columns of places that the table of a many-to-many has.
+  package func pairColumns(
+    _ relationship: RelationshipDescription,
+    of keeper: EntityDescription
+  ) -> [String] {
+    sides(relationship, keeper).map(\.place)
+  }
+
+  /// The ordered ones of the two sides of a many-to-many: the column of the side's own object, that
+  /// of the places among its members, the relationship, and the number of its entity.
+  private func sides(
+    _ relationship: RelationshipDescription,
+    _ keeper: EntityDescription
+  ) -> [(own: String, place: String, ordered: RelationshipDescription, entity: Int)] {
+    var sides: [(own: String, place: String, ordered: RelationshipDescription, entity: Int)] = []
+    if relationship.ordered {
+      sides.append(("source", SQLNames.pairPlaces.ofTarget, relationship, keeper.number))
+    }
+    if let name = relationship.inverse,
+      case .relationship(let inverse)? = model.entity(relationship.destination)
+        .property(named: name), inverse.ordered
+    {
+      sides.append(
+        ("target", SQLNames.pairPlaces.ofSource, inverse, relationship.destination)
+      )
+    }
+    return sides
+  }
+
+  /// What the log says of a to-many whose order changed: that it did.
+  private func before(_ toMany: RelationshipDescription) -> String {
+    SQLNames.literal(",\"\(toMany.name)\":null")
+  }
+}
