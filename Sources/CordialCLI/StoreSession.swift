@@ -34,9 +34,11 @@ struct StoreArgument: ParsableArguments {
       client.close()
       return result
     }
+    let models = try model.map { try ModelFile.versions($0) }
     let engine = try Engine(
       container: StoreContainer(path: Paths.absolute(store)),
-      model: try model.map { try ModelFile.read($0) },
+      model: models?.current,
+      earlier: models?.earlier ?? [],
       mode: .readWrite,
       version: CordialProgram.version,
       log: Logging.quiet

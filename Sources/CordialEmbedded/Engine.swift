@@ -31,7 +31,9 @@ package final class Engine: Sendable {
   /// - Parameters:
   ///   - container: The store's folder.
   ///   - model: The model that it must have, nil for its own.
+  ///   - earlier: The versions of the model before it, the oldest first.
   ///   - mode: Whether it can be written, or lives in memory.
+  ///   - opensMismatch: Whether a store that cannot have the model is served as far as it goes.
   ///   - limits: How far everything may grow.
   ///   - version: The program's version.
   ///   - log: Where the service logs.
@@ -39,7 +41,9 @@ package final class Engine: Sendable {
   package init(
     container: StoreContainer,
     model: Model?,
+    earlier: [Model] = [],
     mode: StoreContainer.Mode,
+    opensMismatch: Bool = false,
     limits: Limits = Limits(),
     version: String,
     log: Logger
@@ -47,11 +51,22 @@ package final class Engine: Sendable {
     let store = try PersistentStore(
       container: container,
       model: model,
+      earlier: earlier,
       mode: mode,
-      environment: .system
-    )
+      environment: .system,
+      opensMismatch: opensMismatch
+    ) { progress in
+      log.notice(
+        "Migrating",
+        metadata: [
+          "versions": "\(progress.stage)", "step": "\(progress.done + 1)/\(progress.count)",
+          "doing": "\(progress.title)",
+        ]
+      )
+    }
+    if let mismatch = store.mismatch { log.error("\(mismatch.message)") }
     indexFolder =
-      mode == .readOnly ? try StoreContainer.inMemory(number: SystemFacts.chance()) : nil
+      store.isReadOnly ? try StoreContainer.inMemory(number: SystemFacts.chance()) : nil
     let path = (indexFolder ?? container).indexPath
     let index = SearchIndex(path: path, model: store.model) {
       try StoreDocuments(store: store, layout: IndexLayout(store.model))
@@ -79,7 +94,7 @@ package final class Engine: Sendable {
     self.loop = loop
     let service = service
     watcher =
-      mode == .readWrite
+      mode == .readWrite && !store.isReadOnly
       ? CommitWatcher(path: container.storePath) { service.lookForCommits() } : nil
     index.follow()
     service.lookForCommits()

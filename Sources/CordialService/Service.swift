@@ -278,6 +278,9 @@ package actor Service {
       )
       return answer(MessageWriter.error(id, error), at: place, session)
     }
+    if let mismatch = store.mismatch, !Self.servedWithoutModel.contains(where: { $0 === method }) {
+      return answer(MessageWriter.error(id, RPCError(mismatch)), at: place, session)
+    }
     guard session.queue.count < limits.inFlightMax else {
       let error = Limits.exceeded(
         "inFlight",
@@ -299,6 +302,12 @@ package actor Service {
     )
     startRequests(session)
   }
+
+  /// What can be asked of a store that does not have the model that was asked for.
+  private static let servedWithoutModel = [
+    InitializeCall.method, ShutdownCall.method, ModelCall.method, StatusCall.method,
+    DiscoverCall.method,
+  ]
 
   func startRequests(_ session: Session) {
     // What is answered at once comes back here; the loop below goes on with the next.

@@ -116,6 +116,8 @@ package final class EntityDescription: Sendable {
   /// Its place in the model, from 1.
   package let number: Int
   package let name: String
+  /// The name of the entity of an earlier version that it was.
+  package let renamedFrom: String?
   /// The attribute that names its objects on the wire, nil for the store's own numbers.
   package let identity: AttributeDescription?
   /// Its ancestors' first, then its own; of what is stored.
@@ -141,6 +143,7 @@ package final class EntityDescription: Sendable {
   package init(
     number: Int,
     name: String,
+    renamedFrom: String?,
     identity: String?,
     attributes: [AttributeDescription],
     transients: [String],
@@ -155,6 +158,7 @@ package final class EntityDescription: Sendable {
     self.place = place
     hasDescendants = place.kinds != [number]
     self.name = name
+    self.renamedFrom = renamedFrom
     referencePrefix = Array("\"\(name)/p".utf8)
     self.identity = identity.flatMap { name in attributes.first { $0.name == name } }
     self.attributes = attributes
@@ -240,6 +244,8 @@ package enum PropertyDescription: Sendable {
 /// One attribute of an entity.
 package struct AttributeDescription: Sendable, Equatable {
   package let name: String
+  /// The name of the property of an earlier version that it was.
+  package let renamedFrom: String?
   package let type: AttributeType
   /// Whether null is a value of it.
   package let optional: Bool
@@ -277,6 +283,8 @@ package enum AttributeType: String, Sendable, CaseIterable {
 /// One relationship of an entity.
 package struct RelationshipDescription: Sendable, Equatable {
   package let name: String
+  /// The name of the property of an earlier version that it was.
+  package let renamedFrom: String?
   /// The number of the entity that has it of its own; the others inherit it.
   package let owner: Int
   /// The number of the entity it leads to, or to whose descendants.

@@ -105,6 +105,7 @@ extension ModelDocument {
     return EntityDescription(
       number: index + 1,
       name: name,
+      renamedFrom: optionalText(value, "renamedFrom", at: path),
       identity: parent?.identity?.name ?? identity,
       attributes: attributes,
       transients: (parent?.transients ?? []) + own[index].transients,
@@ -156,7 +157,15 @@ extension ModelDocument {
       }
       // The first ancestor is the first of its family, wherever it stands in the file.
       let ordered = [root] + family.filter { $0 != root }
-      var taken = Set(ordered.compactMap { known[raw[$0].name] })
+      let fixed = ordered.filter { known[raw[$0].name] != nil }
+      var taken = Set(fixed.compactMap { known[raw[$0].name] })
+      if taken.count < fixed.count {
+        problem(
+          raw[root].name,
+          "\(fixed.map { raw[$0].name }.joined(separator: " and ")) gave the same numbers to their "
+            + "objects before they had an ancestor in common"
+        )
+      }
       for index in ordered {
         let slot = known[raw[index].name] ?? (0...taken.count).first { !taken.contains($0) } ?? 0
         taken.insert(slot)

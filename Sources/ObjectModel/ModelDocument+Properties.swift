@@ -22,6 +22,7 @@ extension ModelDocument {
     let zero: AttributeValue = type == .double ? .double(0) : .integer(0)
     return AttributeDescription(
       name: name,
+      renamedFrom: optionalText(value, "renamedFrom", at: path),
       type: type,
       optional: derived.map { !$0.isNeverNull } ?? flag(value, "optional", at: path),
       defaultValue: derived?.isNeverNull == true
@@ -100,6 +101,7 @@ extension ModelDocument {
     }
     return RelationshipDescription(
       name: name,
+      renamedFrom: optionalText(value, "renamedFrom", at: path),
       owner: entity + 1,
       destination: destination + 1,
       toMany: toMany,

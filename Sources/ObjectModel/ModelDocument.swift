@@ -55,21 +55,19 @@ package struct ModelDocument {
   ]
   static let entityMembers: Set<String> = [
     "name", "identity", "attributes", "relationships", "unique", "indexes", "spotlight", "parent",
-    "abstract",
+    "abstract", "renamedFrom",
   ]
   static let attributeMembers: Set<String> = [
     "name", "type", "optional", "default", "minimum", "maximum", "minimumLength",
-    "maximumLength", "enum", "pattern", "transient", "derived",
+    "maximumLength", "enum", "pattern", "transient", "derived", "renamedFrom",
   ]
   static let relationshipMembers: Set<String> = [
     "name", "destination", "toMany", "inverse", "deleteRule", "optional", "minimumCount",
-    "maximumCount", "ordered",
+    "maximumCount", "ordered", "renamedFrom",
   ]
   static let spotlightMembers: Set<String> = ["displayName", "attributes"]
   /// Members of the format that this version does not honour; refusing them beats ignoring them.
-  static let notBuiltYet: Set<String> = [
-    "renamedFrom", "keywords", "domain", "exclude",
-  ]
+  static let notBuiltYet: Set<String> = ["keywords", "domain", "exclude"]
 
   /// SQLite reads the whole schema at each opening, a dozen statements for each entity.
   private static let entitiesMax = 1000

@@ -9,7 +9,7 @@ package enum ModelHash {
   ///
   /// FNV-1a (64 bits) over the document with names sorted and lists of named things ordered by
   /// name, so that neither formatting nor order matters. Stored requests and configurations are
-  /// left out: a store does not depend on them.
+  /// left out, and what things were named before: a store does not depend on them.
   package static func hash(of document: JSONValue) -> String {
     var state: UInt64 = 0xCBF2_9CE4_8422_2325
     let members = document.members?.filter {
@@ -26,7 +26,9 @@ package enum ModelHash {
     switch value {
     case .object(let members):
       .object(
-        members.sorted { $0.name < $1.name }.map { JSONMember($0.name, canonical($0.value)) }
+        members.filter { $0.name != "renamedFrom" }.sorted { $0.name < $1.name }.map {
+          JSONMember($0.name, canonical($0.value))
+        }
       )
     case .array(let elements):
       .array(ordered(elements.map(canonical)))

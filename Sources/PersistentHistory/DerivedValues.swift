@@ -70,8 +70,21 @@ package final class DerivedValues {
     for statement in texts { try statement.run() }
   }
 
-  /// Whether there is anything to keep but by triggers.
-  package var isEmpty: Bool { sealed.isEmpty && triggered.isEmpty }
+  /// The statements that compute every derived value of a store anew, but for times.
+  ///
+  /// - Parameter model: The store's model.
+  /// - Returns: SQL that uses our functions.
+  package static func statements(for model: Model) -> [String] {
+    let schema = DerivedSchema(model)
+    return schema.kept.compactMap { owner, attribute in
+      guard let derived = attribute.derived, let value = schema.present(derived, of: owner) else {
+        return nil
+      }
+      let column = SQLNames.quoted(attribute.name)
+      return "UPDATE \(SQLNames.quoted(owner.name)) SET \(column) = \(value) "
+        + "WHERE \(column) IS NOT \(value)"
+    }
+  }
 }
 
 extension DerivedSchema {

@@ -20,6 +20,9 @@ import Synchronization
 package final class PersistentStore: Sendable {
   package let container: StoreContainer
   package let isReadOnly: Bool
+  /// Why the store does not have the model that was asked for, nil when it does; then it is read
+  /// only, with the model that it has.
+  package let mismatch: StoreError?
   private let facts: StoreMaker.Facts
   private let environment: StoreEnvironment
   private let role: StoreConnection.Role
@@ -30,23 +33,30 @@ package final class PersistentStore: Sendable {
   /// How many connections answer fetches beside the event loop's own.
   package static let readersMax = 2
 
-  /// Opens a store, making it when there is none and a model is given.
+  /// Opens a store, making it when there is none and a model is given, and bringing it to the
+  /// model's version when it has an earlier one.
   ///
   /// - Parameters:
   ///   - container: Its folder.
   ///   - model: The model that it must have; nil takes the store's own.
+  ///   - earlier: The versions before it, the oldest first: a store of one of them goes through
+  ///     those behind it.
   ///   - mode: Whether it can be written, or lives in memory.
   ///   - environment: The time and chance.
+  ///   - opensMismatch: Whether a store that cannot have the model is opened as it is, to be read.
+  ///   - migrating: Called before each step of a migration.
   /// - Throws: `StoreError` with one sentence for a person.
   package init(
     container: StoreContainer,
     model: Model?,
+    earlier: [Model] = [],
     mode: StoreContainer.Mode,
-    environment: StoreEnvironment
+    environment: StoreEnvironment,
+    opensMismatch: Bool = false,
+    migrating: (MigrationProgress) -> Void = { _ in }
   ) throws(StoreError) {
     self.container = container
     self.environment = environment
-    isReadOnly = mode == .readOnly
     removesFolder = mode == .inMemory
     do {
       if let obstacle = container.obstacle { throw obstacle }
@@ -56,11 +66,22 @@ package final class PersistentStore: Sendable {
         try StoreMaker.make(at: container.storePath, model: model, environment: environment)
       }
       let needsImmutable =
-        isReadOnly && !container.isWritable
+        mode == .readOnly && !container.isWritable
       role = needsImmutable ? .immutableReader : .reader
       if needsImmutable { try Self.checkImmutable(container) }
-      let facts = try StoreMaker.read(at: container.storePath, role: role, asked: model)
+      var facts = try StoreMaker.read(at: container.storePath, role: role, asked: model)
+      var mismatch: StoreError?
+      if let model, model.hash != facts.model.hash {
+        do {
+          try Self.migrate(facts, over: earlier + [model], container, mode, environment, migrating)
+          facts = try StoreMaker.read(at: container.storePath, role: role, asked: model)
+        } catch let error as StoreError where error.code == .modelMismatch && opensMismatch {
+          mismatch = error
+        }
+      }
       self.facts = facts
+      self.mismatch = mismatch
+      isReadOnly = mode == .readOnly || mismatch != nil
       readers = ReaderPool(
         path: container.storePath,
         role: role,
@@ -81,6 +102,27 @@ package final class PersistentStore: Sendable {
       }
     } catch {
       throw Self.described(StoreError(any: error), container)
+    }
+  }
+
+  /// Brings a store to the last of some versions.
+  private static func migrate(
+    _ facts: StoreMaker.Facts,
+    over chain: [Model],
+    _ container: StoreContainer,
+    _ mode: StoreContainer.Mode,
+    _ environment: StoreEnvironment,
+    _ progress: (MigrationProgress) -> Void
+  ) throws(StoreError) {
+    let stages = try Migrator.stages(of: facts.model, facts.formerHashes, over: chain)
+    guard mode != .readOnly else {
+      let problem = ModelProblem(path: "", message: "it is opened to be read only")
+      throw Migrator.mismatch(facts.model, chain[chain.count - 1], [problem])
+    }
+    do {
+      try Migrator(path: container.storePath, environment: environment).run(stages, progress)
+    } catch {
+      throw StoreError(any: error)
     }
   }
 

@@ -101,6 +101,23 @@ package struct StoreContainer: Sendable {
   /// Whether files can be made in the folder.
   package var isWritable: Bool { unsafe access(path, W_OK) == 0 }
 
+  /// The files of a model's versions.
+  ///
+  /// - Parameter path: A model file, or a folder of such files.
+  /// - Returns: The file itself, or those of the folder whose names end in `.json`, in the natural
+  ///   order of their names.
+  package static func modelFiles(at path: String) -> [String] {
+    let names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: path)
+    } catch {
+      // It is no folder; what it is, reading it tells.
+      return [path]
+    }
+    return names.filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }
+      .sorted { Folding.collate($0, $1) < 0 }.map { "\(path)/\($0).json" }
+  }
+
   /// Reads a model file.
   ///
   /// - Parameter path: The file.

@@ -13,6 +13,9 @@ package struct IndexLayout: Sendable {
   /// By entity number, then column.
   let weights: [Double]
   let entityCount: Int
+  /// Tells whether an index that was made of one model can be one of another: which attributes of
+  /// which entities are in it, what they are derived from, and what they weigh.
+  let mark: String
 
   package init(_ model: Model) {
     let described = model.entities.compactMap { entity in entity.spotlight.map { (entity, $0) } }
@@ -29,6 +32,13 @@ package struct IndexLayout: Sendable {
       }
     }
     self.places = places
+    mark = described.map { entity, spotlight in
+      let attributes = spotlight.weights.map { name, weight in
+        let derived = entity.attributes.first { $0.name == name }?.derived
+        return "\(name) \(weight) \(derived.map { "\($0)" } ?? "")"
+      }
+      return "\(entity.number) \(entity.name) \(attributes.joined(separator: ", "))"
+    }.joined(separator: "; ")
     self.weights = weights
   }
 
@@ -61,14 +71,14 @@ final class IndexFile {
   private let opened: FileIdentity?
 
   /// Opens the index's file, making it anew when another layout, tokenizer, ICU or model made it.
-  init(path: String, layout: IndexLayout, modelHash: String) throws {
+  init(path: String, layout: IndexLayout) throws {
     self.layout = layout
     self.path = path
     let queue = try Self.open(path, readonly: false)
     opened = FileIdentity(path)
     self.queue = queue
     let identity =
-      "\(Self.formatVersion) \(SPOTLIGHT_TOKENIZER_VERSION) \(UnicodeVersion.text) \(modelHash)"
+      "\(Self.formatVersion) \(SPOTLIGHT_TOKENIZER_VERSION) \(UnicodeVersion.text) \(layout.mark)"
     (insertText, insertDocument, findDocument, deleteDocument, setPosition) =
       try queue.writeWithoutTransaction { db in
         try db.inTransaction(.immediate) {

@@ -36,7 +36,6 @@ package struct IndexStatus: Sendable, Equatable {
 package final class SearchIndex: Sendable {
   package let layout: IndexLayout
   private let path: String
-  private let modelHash: String
   private let makeSource: @Sendable () throws -> any DocumentSource
   private let queue = DispatchQueue(label: "cordial.index", qos: .utility)
   private let documents = DocumentTable()
@@ -78,7 +77,6 @@ package final class SearchIndex: Sendable {
   ) {
     self.path = path
     self.makeSource = makeSource
-    modelHash = model.hash
     layout = IndexLayout(model)
   }
 
@@ -176,7 +174,7 @@ package final class SearchIndex: Sendable {
 
   private func open() throws -> Follower {
     let source = try makeSource()
-    let file = try IndexFile(path: path, layout: layout, modelHash: modelHash)
+    let file = try IndexFile(path: path, layout: layout)
     let loaded = try file.load()
     documents.replace(loaded.position, arrivals: loaded.documents)
     return Follower(file: file, source: source, position: loaded.position)

@@ -36,6 +36,27 @@ package struct XcodeModel: Sendable {
   package init(path: String) throws(Failure) {
     let path = Self.trimmed(path)
     let version = path.hasSuffix(".xcdatamodeld") ? try Self.currentVersion(path) : path
+    try self.init(version: version, of: path)
+  }
+
+  /// Reads the current version of a model and those before it in the natural order of names.
+  ///
+  /// - Parameter path: As for `init(path:)`.
+  /// - Returns: The versions, the current one last.
+  /// - Throws: `Failure`.
+  package static func versions(path: String) throws(Failure) -> [XcodeModel] {
+    let path = trimmed(path)
+    guard path.hasSuffix(".xcdatamodeld") else { return [try XcodeModel(path: path)] }
+    let current = try currentVersion(path)
+    var models: [XcodeModel] = []
+    for name in try versionNames(path) {
+      models.append(try XcodeModel(version: "\(path)/\(name)", of: path))
+      if "\(path)/\(name)" == current { break }
+    }
+    return models
+  }
+
+  private init(version: String, of path: String) throws(Failure) {
     let content = version + "/contents"
     guard let data = FileManager.default.contents(atPath: content) else {
       throw Failure(message: "\(content) cannot be read")
@@ -63,17 +84,22 @@ package struct XcodeModel: Sendable {
     return name.split(separator: ".").first.map(String.init) ?? name
   }
 
-  private static func currentVersion(_ folder: String) throws(Failure) -> String {
+  /// The versions in a folder, in the natural order of their names.
+  private static func versionNames(_ folder: String) throws(Failure) -> [String] {
     let names: [String]
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: folder)
     } catch {
       throw Failure(message: "\(folder) cannot be read")
     }
-    let versions = names.filter { $0.hasSuffix(".xcdatamodel") }
+    return names.filter { $0.hasSuffix(".xcdatamodel") }
       .sorted {
         Self.name(of: $0).compare(Self.name(of: $1), options: .numeric) == .orderedAscending
       }
+  }
+
+  private static func currentVersion(_ folder: String) throws(Failure) -> String {
+    let versions = try versionNames(folder)
     guard let last = versions.last else {
       throw Failure(message: "There is no model in \(folder)")
     }

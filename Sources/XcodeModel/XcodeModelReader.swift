@@ -64,9 +64,7 @@ struct XcodeModelReader {
       members.append(JSONMember("parent", .string(parent)))
     }
     if element["isAbstract"] == "YES" { members.append(JSONMember("abstract", true)) }
-    if let former = element["elementID"] {
-      note("\(name) was \(former): renaming is not built yet")
-    }
+    members += renaming(element)
     let attributes = element.all("attribute").compactMap { attribute($0, of: name) }
     members.append(JSONMember("attributes", .array(attributes)))
     let relationships = element.all("relationship").map { relationship($0, of: name) }
@@ -83,6 +81,14 @@ struct XcodeModelReader {
       note("\(name).\(property["name"] ?? "") is a fetched property, which has no equal: fetch it")
     }
     return .object(members)
+  }
+
+  /// What an element was named in an earlier version.
+  private func renaming(_ element: XMLElement) -> [JSONMember] {
+    guard let former = element["elementID"] ?? element["renamingIdentifier"],
+      former != element["name"]
+    else { return [] }
+    return [JSONMember("renamedFrom", .string(former))]
   }
 
   private mutating func indexes(_ element: XMLElement, _ name: String) -> [JSONValue] {
@@ -150,10 +156,8 @@ struct XcodeModelReader {
         )
       }
     }
-    if let former = element["elementID"] {
-      note("\(place) was \(former): renaming is not built yet")
-    }
     var members = [JSONMember("name", .string(name)), JSONMember("type", .string(type))]
+    members += renaming(element)
     if element["optional"] == "YES" { members.append(JSONMember("optional", true)) }
     if isTransient { members.append(JSONMember("transient", true)) }
     if let derived {
@@ -284,9 +288,7 @@ struct XcodeModelReader {
       note("The delete rule of \(place), \(rule), is unknown: nullify stands for it")
     }
     if isToMany, element["ordered"] == "YES" { members.append(JSONMember("ordered", true)) }
-    if let former = element["elementID"] {
-      note("\(place) was \(former): renaming is not built yet")
-    }
+    members += renaming(element)
     guard isToMany else {
       if isOptional { members.append(JSONMember("optional", true)) }
       return .object(members)

@@ -8,8 +8,10 @@ import XcodeModel
 struct ModelCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "model",
-    abstract: "Import, check and draw models.",
-    subcommands: [ImportModel.self, CheckModel.self, GraphModel.self]
+    abstract: "Import, check, draw and compare models, and migrate stores.",
+    subcommands: [
+      ImportModel.self, CheckModel.self, GraphModel.self, DiffModel.self, MigrateStore.self,
+    ]
   )
 }
 

@@ -68,7 +68,7 @@ struct Serve: AsyncParsableCommand {
   func run() async throws {
     let log = Logging.service(logLevel.level)
     let (container, mode, testLock) = try place()
-    let model = try model.map { try ModelFile.read($0, configuration: configuration) }
+    let models = try model.map { try ModelFile.versions($0, configuration: configuration) }
     var lock: DaemonLock?
     if socket != nil, mode == .readWrite, !testMode {
       try container.prepare()
@@ -76,8 +76,10 @@ struct Serve: AsyncParsableCommand {
     }
     let engine = try Engine(
       container: container,
-      model: model,
+      model: models?.current,
+      earlier: models?.earlier ?? [],
       mode: mode,
+      opensMismatch: true,
       version: CordialProgram.version,
       log: log
     )

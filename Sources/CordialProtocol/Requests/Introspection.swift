@@ -21,6 +21,7 @@ package struct StatusCall: Call {
     order: .read,
     result: .object([
       .required("token", .token, "the newest commit"),
+      .optional("mismatch", .string, "why the store does not have the model that was asked for"),
       .required("store", .map(.any), "its folder, identifier and sizes"),
       .required("connections", .count, "how many there are"),
       .required("subscriptions", .count, "how many there are, of all connections"),

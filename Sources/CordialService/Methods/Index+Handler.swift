@@ -78,10 +78,14 @@ extension Service {
     let container = store.container
     let identifier = store.identifier
     let isReadOnly = store.isReadOnly
+    let mismatch = store.mismatch
     read(request) { snapshot, writer in
       let token = try status.token ?? snapshot.oldest()
-      writer.value([
-        "token": .string(snapshot.token.description),
+      var members: [JSONMember] = [
+        JSONMember("token", .string(snapshot.token.description))
+      ]
+      if let mismatch { members.append(JSONMember("mismatch", .string(mismatch.message))) }
+      let rest: JSONValue = [
         "store": [
           "path": .string(container.path), "id": .string(identifier),
           "readOnly": .bool(isReadOnly),
@@ -96,7 +100,8 @@ extension Service {
             "behind": .integer(max(0, snapshot.head.number - token.number)),
           ]
         ],
-      ])
+      ]
+      writer.value(.object(members + (rest.members ?? [])))
     }
   }
 }

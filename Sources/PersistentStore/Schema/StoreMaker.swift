@@ -12,6 +12,8 @@ enum StoreMaker {
     let model: Model
     let generation: UInt32
     let identifier: String
+    /// The hashes of the models that the store had before.
+    let formerHashes: Set<String>
   }
 
   /// The version of the tables that are not the model's.
@@ -99,7 +101,8 @@ enum StoreMaker {
     return count > 0
   }
 
-  /// Reads a store's facts and compares its model with the one that was asked for.
+  /// Reads a store's facts; its model has the stored requests of the one that was asked for when
+  /// both are of one version.
   static func read(at path: String, role: StoreConnection.Role, asked: Model?) throws -> Facts {
     let queue = try StoreConnection.open(path, role)
     let meta = try queue.unsafeRead { db in
@@ -123,12 +126,11 @@ enum StoreMaker {
         hint: "Open it with a newer Cordial"
       )
     }
-    let model = try model(meta, asked, path)
-    try check(asked, against: model)
     return Facts(
-      model: model,
+      model: try model(meta, asked, path),
       generation: UInt32(meta["generation"] ?? "", radix: 16) ?? 0,
-      identifier: meta["identifier"] ?? ""
+      identifier: meta["identifier"] ?? "",
+      formerHashes: Set((meta["formerHashes"] ?? "").split(separator: " ").map(String.init))
     )
   }
 
@@ -157,7 +159,7 @@ enum StoreMaker {
     }
   }
 
-  private static func slotsText(_ model: Model) -> String {
+  static func slotsText(_ model: Model) -> String {
     JSONValue.object(
       model.slots.sorted { $0.key < $1.key }.map { JSONMember($0.key, .integer(Int64($0.value))) }
     ).text
@@ -174,22 +176,6 @@ enum StoreMaker {
       slots = [:]
     }
     return slots
-  }
-
-  private static func check(_ asked: Model?, against model: Model) throws(StoreError) {
-    guard let asked, asked.hash != model.hash else { return }
-    throw StoreError(
-      .modelMismatch,
-      "The store has model \(model.name) \(model.version) (\(model.hash)), "
-        + "asked for is \(asked.name) \(asked.version) (\(asked.hash))",
-      hint: "Serve it without --model; this version of Cordial does not migrate yet",
-      data: [
-        JSONMember(
-          "problems",
-          [["path": "", "message": .string("\(asked.hash) is not \(model.hash)")]]
-        )
-      ]
-    )
   }
 
   /// Whether a write-ahead log with something in it lies beside a store.

@@ -12,13 +12,51 @@ enum StoreSchema {
     for entity in model.concrete {
       statements += [table(for: entity, model)] + sequence(for: entity)
     }
-    for entity in model.concrete { statements += indexes(for: entity, model) }
-    for entity in model.entities { statements += pairs(for: entity, model) }
-    for entity in model.entities { statements += HistorySchema.triggers(for: entity, in: model) }
-    return statements
+    for entity in model.entities {
+      statements += entity.ownedPairs.map { pairsTable($0, of: entity, model) }
+    }
+    return statements + upkeep(for: model)
   }
 
-  private static func table(for entity: EntityDescription, _ model: Model) -> String {
+  /// What comes behind the tables: indexes and triggers.
+  static func upkeep(for model: Model) -> [String] {
+    indexStatements(for: model)
+      + model.entities.flatMap { HistorySchema.triggers(for: $0, in: model) }
+  }
+
+  private static func indexStatements(for model: Model) -> [String] {
+    model.concrete.flatMap { indexes(for: $0, model) }
+      + model.entities.flatMap { entity in entity.ownedPairs.map { pairsIndex($0, of: entity) } }
+  }
+
+  /// The quoted names of all triggers of a model's store.
+  static func triggerNames(for model: Model) -> [String] {
+    names(model.entities.flatMap { HistorySchema.triggers(for: $0, in: model) })
+  }
+
+  /// The quoted names of all indexes of a model's store.
+  static func indexNames(for model: Model) -> [String] {
+    names(indexStatements(for: model))
+  }
+
+  /// The first quoted name of each statement, which is what it makes.
+  private static func names(_ statements: [String]) -> [String] {
+    statements.compactMap { statement in
+      let parts = statement.split(separator: "\"", maxSplits: 2, omittingEmptySubsequences: false)
+      return parts.count == 3 ? "\"\(parts[1])\"" : nil
+    }
+  }
+
+  static func table(for entity: EntityDescription, _ model: Model) -> String {
+    """
+    CREATE TABLE \(SQLNames.quoted(entity.name))(
+      \(columns(of: entity, model).joined(separator: ",\n  "))
+    ) STRICT
+    """
+  }
+
+  /// The columns of an entity's table as its statement has them.
+  static func columns(of entity: EntityDescription, _ model: Model) -> [String] {
     var columns = [
       "\(SQLNames.quoted(SQLNames.object)) INTEGER PRIMARY KEY AUTOINCREMENT "
         + "CHECK (\(SQLNames.quoted(SQLNames.object)) BETWEEN \(entity.numbers.lowerBound) "
@@ -32,15 +70,11 @@ enum StoreSchema {
     for place in model.placeColumns(of: entity) {
       columns.append("\(SQLNames.quoted(place)) INTEGER")
     }
-    return """
-      CREATE TABLE \(SQLNames.quoted(entity.name))(
-        \(columns.joined(separator: ",\n  "))
-      ) STRICT
-      """
+    return columns
   }
 
   /// Has SQLite give the numbers of an entity's range from its beginning on.
-  private static func sequence(for entity: EntityDescription) -> [String] {
+  static func sequence(for entity: EntityDescription) -> [String] {
     guard entity.numbers.lowerBound > 1 else { return [] }
     return [
       "INSERT INTO sqlite_sequence(name, seq) "
@@ -75,23 +109,30 @@ enum StoreSchema {
     }
   }
 
-  private static func pairs(for entity: EntityDescription, _ model: Model) -> [String] {
-    entity.ownedPairs.flatMap { relationship in
-      let table = SQLNames.pairs(entity, relationship.name)
-      let places = OrderSchema(model).pairColumns(relationship, of: entity)
-        .map { " \(SQLNames.quoted($0)) INTEGER," }.joined()
-      return [
-        """
-        CREATE TABLE \(SQLNames.quoted(table))(
-          source INTEGER NOT NULL, target INTEGER NOT NULL,\(places) PRIMARY KEY (source, target)
-        ) STRICT, WITHOUT ROWID
-        """,
-        """
-        CREATE INDEX \(SQLNames.quoted(table + ".target"))
-        ON \(SQLNames.quoted(table))(target, source)
-        """,
-      ]
-    }
+  static func pairsTable(
+    _ relationship: RelationshipDescription,
+    of entity: EntityDescription,
+    _ model: Model
+  ) -> String {
+    let table = SQLNames.pairs(entity, relationship.name)
+    let places = OrderSchema(model).pairColumns(relationship, of: entity)
+      .map { " \(SQLNames.quoted($0)) INTEGER," }.joined()
+    return """
+      CREATE TABLE \(SQLNames.quoted(table))(
+        source INTEGER NOT NULL, target INTEGER NOT NULL,\(places) PRIMARY KEY (source, target)
+      ) STRICT, WITHOUT ROWID
+      """
+  }
+
+  private static func pairsIndex(
+    _ relationship: RelationshipDescription,
+    of entity: EntityDescription
+  ) -> String {
+    let table = SQLNames.pairs(entity, relationship.name)
+    return """
+      CREATE INDEX \(SQLNames.quoted(table + ".target"))
+      ON \(SQLNames.quoted(table))(target, source)
+      """
   }
 }
 

@@ -1,0 +1,94 @@
+import ArgumentParser
+import CordialEmbedded
+import ObjectModel
+import PersistentStore
+
+/// `cordial model diff`: what a migration would do.
+struct DiffModel: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "diff",
+    abstract: "Tell how two versions of a model differ.",
+    discussion: """
+      A line for each difference: + came, - went, ~ changed. What a migration could not do by \
+      itself is told behind it with !, and makes the exit code 1.
+      """
+  )
+
+  @Argument(help: "The earlier version: a model's file, an Xcode model, or a store's model.json.")
+  var from: String
+
+  @Argument(help: "The later version.")
+  var to: String
+
+  func run() async throws {
+    let stages = try Migrator.stages(of: try ModelFile.read(from), over: [try ModelFile.read(to)])
+    var isPossible = true
+    for (plan, _) in stages {
+      for line in plan.mapping.differences { Terminal.line(line) }
+      for problem in plan.problems {
+        Terminal.line("! \(problem.path): \(problem.message)")
+        isPossible = false
+      }
+      for check in plan.checks {
+        Terminal.line("? \(check.path): not possible while \(check.message)")
+      }
+    }
+    if !isPossible { throw ExitCode(1) }
+  }
+}
+
+/// `cordial model migrate`: brings a store to another version of its model.
+struct MigrateStore: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "migrate",
+    abstract: "Bring a store to another version of its model.",
+    discussion: """
+      Serving a store with a later version of its model does the same. Over a folder of versions, \
+      or an .xcdatamodeld, each version is gone through. It is one transaction: what is cut short \
+      leaves the store as it was.
+      """
+  )
+
+  @Argument(help: "The store's folder.")
+  var store: String
+
+  @Option(help: "The model's file, a folder of its versions, or an Xcode model.")
+  var model: String
+
+  @Flag(help: "Print the plan with its SQL and change nothing.")
+  var dryRun = false
+
+  func run() async throws {
+    let container = StoreContainer(path: Paths.absolute(store))
+    guard container.hasStore else { throw InputError(message: "\(store) is no store") }
+    let models = try ModelFile.versions(model)
+    if dryRun { return try printPlan(container, models) }
+    let opened = try PersistentStore(
+      container: container,
+      model: models.current,
+      earlier: models.earlier,
+      mode: .readWrite,
+      environment: .system
+    ) { progress in
+      Terminal.note("[\(progress.done + 1)/\(progress.count)] \(progress.title)\n")
+    }
+    opened.close()
+    Terminal.note("\(store) has model \(models.current.name) \(models.current.version)\n")
+  }
+
+  private func printPlan(
+    _ container: StoreContainer,
+    _ models: (earlier: [Model], current: Model)
+  ) throws {
+    let stages = try Migrator.dryRun(container, over: models.earlier + [models.current])
+    for (plan, target) in stages {
+      Terminal.line("-- \(plan.mapping.from.version) to \(target.version)")
+      for line in plan.mapping.differences { Terminal.line("-- \(line)") }
+      for step in plan.steps {
+        Terminal.line("\n-- \(step.title)")
+        for statement in step.statements { Terminal.line(statement + ";") }
+      }
+    }
+    if stages.isEmpty { Terminal.note("\(store) has this model already\n") }
+  }
+}

@@ -1,0 +1,226 @@
+import CordialValues
+package import ObjectModel
+import PersistentHistory
+
+/// How a store of one version of a model becomes one of another: what has to hold, and the SQL.
+///
+/// Made of the two models alone; whether the data allows it, its checks tell.
+package struct MigrationPlan: Sendable {
+  /// Something that must not be so in the store, by a query for how many there are.
+  package struct Check: Sendable {
+    /// Answers a number.
+    package let sql: String
+    /// What of the new model it is about, as `Task.title`.
+    package let path: String
+    /// What is wrong when there are some.
+    package let message: String
+  }
+
+  /// Statements that belong together.
+  package struct Step: Sendable {
+    package let title: String
+    package internal(set) var statements: [String]
+  }
+
+  package let mapping: ModelMapping
+  /// What cannot be inferred whatever the data; a plan with problems is not carried out.
+  package private(set) var problems: [ModelProblem] = []
+  package private(set) var checks: [Check] = []
+  package internal(set) var steps: [Step] = []
+
+  var from: Model { mapping.from }
+  var to: Model { mapping.to }
+
+  /// Infers a migration.
+  ///
+  /// - Parameters:
+  ///   - from: The model that the store has.
+  ///   - to: The model that it shall have, with the store's ranges of numbers.
+  package init(from: Model, to: Model) {
+    mapping = ModelMapping(from: from, to: to)
+    checkAbstract()
+    checkSomethingStays()
+    let kept = keptTables()
+    steps.append(Step(title: "Set the old tables aside", statements: asides(kept)))
+    for entity in to.concrete where !kept.entities.contains(entity.number) {
+      rebuild(entity, kept)
+    }
+    for entity in to.entities {
+      for relationship in entity.ownedPairs where !kept.pairs.contains(pairsName(relationship)) {
+        rebuild(relationship, of: entity, kept)
+      }
+    }
+    steps.append(Step(title: "Carry the history over", statements: history()))
+    steps.append(Step(title: "Remove the old tables", statements: removals(kept)))
+    steps.append(
+      Step(title: "Compute what is derived", statements: DerivedValues.statements(for: to))
+    )
+    // Those of tables that stay have names that the new ones may want.
+    let old = StoreSchema.indexNames(for: from).map { "DROP INDEX IF EXISTS \($0)" }
+    steps.append(
+      Step(title: "Make indexes and triggers", statements: old + StoreSchema.upkeep(for: to))
+    )
+    steps.removeAll { $0.statements.isEmpty }
+  }
+
+  mutating func problem(_ path: String, _ message: String) {
+    problems.append(ModelProblem(path: path, message: message))
+  }
+
+  mutating func check(_ sql: String, _ path: String, _ message: String) {
+    checks.append(Check(sql: sql, path: path, message: message))
+  }
+
+  // MARK: What cannot be
+
+  /// An entity that becomes abstract loses its objects.
+  private mutating func checkAbstract() {
+    for old in from.concrete {
+      guard let entity = mapping.target(of: old), entity.isAbstract else { continue }
+      check(
+        "SELECT count(*) FROM \(SQLNames.quoted(old.name))",
+        entity.name,
+        "objects would be lost: it becomes abstract"
+      )
+    }
+  }
+
+  /// A model that has nothing in common with the store's is another model and no version of it.
+  private mutating func checkSomethingStays() {
+    let gone = from.concrete.filter { mapping.target(of: $0)?.isAbstract != false }
+    guard gone.count == from.concrete.count, !gone.isEmpty else { return }
+    let counts = gone.map { "(SELECT count(*) FROM \(SQLNames.quoted($0.name)))" }
+    check(
+      "SELECT \(counts.joined(separator: " + "))",
+      to.name,
+      "objects would be lost: no entity of the store is one of this model"
+    )
+  }
+
+  // MARK: What stays as it is
+
+  /// Tables that are the same in both models but for their names.
+  struct Kept {
+    /// By the numbers of entities of the new model.
+    var entities: Set<Int> = []
+    /// The names of new tables of pairs.
+    var pairs: Set<String> = []
+    /// Whether the tables have their old names still, as when checks are made.
+    var isBefore = false
+  }
+
+  private func keptTables() -> Kept {
+    var kept = Kept()
+    for entity in to.concrete {
+      guard let old = mapping.source(of: entity), !old.isAbstract,
+        StoreSchema.columns(of: old, from) == StoreSchema.columns(of: entity, to),
+        entity.properties.allSatisfy({ staysInPlace($0, entity) })
+      else { continue }
+      kept.entities.insert(entity.number)
+    }
+    for entity in to.entities {
+      for relationship in entity.ownedPairs {
+        guard let old = mapping.source(of: relationship, in: entity), stays(relationship, old)
+        else { continue }
+        kept.pairs.insert(pairsName(relationship))
+      }
+    }
+    return kept
+  }
+
+  private func staysInPlace(_ property: PropertyDescription, _ entity: EntityDescription) -> Bool {
+    if case .relationship(let relationship) = property {
+      guard !relationship.toMany else { return true }
+      guard let old = mapping.source(of: relationship, in: entity) else { return false }
+      return old.name == relationship.name && !old.toMany && leadsToTheSame(old, relationship)
+    }
+    return mapping.source(of: property, in: entity)?.name == property.name
+  }
+
+  private func stays(
+    _ relationship: RelationshipDescription,
+    _ old: RelationshipDescription
+  ) -> Bool {
+    guard case .pairs(let keeper, let name, owns: true) = old.storage,
+      let order = Optional(OrderSchema(from).pairColumns(old, of: from.entity(keeper))),
+      name == old.name
+    else { return false }
+    return old.isSymmetric == relationship.isSymmetric && leadsToTheSame(old, relationship)
+      && order == OrderSchema(to).pairColumns(relationship, of: to.entity(relationship.owner))
+  }
+
+  /// Whether every object that a relationship led to may be led to still.
+  func leadsToTheSame(
+    _ old: RelationshipDescription,
+    _ relationship: RelationshipDescription
+  ) -> Bool {
+    from.entity(old.destination).place.kinds.allSatisfy { kind in
+      mapping.target(of: from.entity(kind))
+        .map { to.isKind($0.number, of: relationship.destination) } ?? false
+    }
+  }
+
+  func pairsName(_ relationship: RelationshipDescription) -> String {
+    SQLNames.pairs(to.entity(relationship.owner), relationship.name)
+  }
+
+  // MARK: Old tables
+
+  /// The name under which an old entity's table can be read while the new ones are made.
+  func oldTable(_ old: EntityDescription, _ kept: Kept) -> String {
+    if kept.isBefore { return SQLNames.quoted(old.name) }
+    if let target = mapping.target(of: old), kept.entities.contains(target.number) {
+      return SQLNames.quoted(target.name)
+    }
+    return SQLNames.quoted("cordial_old \(old.name)")
+  }
+
+  func oldPairs(_ old: RelationshipDescription, _ kept: Kept) -> String {
+    guard case .pairs(let keeper, let name, _) = old.storage else { return "" }
+    if kept.isBefore { return SQLNames.quoted(SQLNames.pairs(from.entity(keeper), name)) }
+    if let target = keptTarget(keeper, name, kept) { return SQLNames.quoted(target) }
+    return SQLNames.quoted("cordial_old \(SQLNames.pairs(from.entity(keeper), name))")
+  }
+
+  /// The new name of a table of pairs that stays.
+  private func keptTarget(_ keeper: Int, _ name: String, _ kept: Kept) -> String? {
+    for entity in to.entities {
+      for relationship in entity.ownedPairs where kept.pairs.contains(pairsName(relationship)) {
+        if let old = mapping.source(of: relationship, in: entity),
+          case .pairs(keeper, name, _) = old.storage
+        {
+          return pairsName(relationship)
+        }
+      }
+    }
+    return nil
+  }
+
+  /// Every table of the old model with the name that it gets first.
+  private func oldTables(_ kept: Kept) -> [(name: String, aside: String)] {
+    let entities = from.concrete.map { (SQLNames.quoted($0.name), oldTable($0, kept)) }
+    let pairs = from.entities.flatMap { entity in
+      entity.ownedPairs.map { relationship in
+        (SQLNames.quoted(SQLNames.pairs(entity, relationship.name)), oldPairs(relationship, kept))
+      }
+    }
+    return entities + pairs
+  }
+
+  private func asides(_ kept: Kept) -> [String] {
+    let upkeep = StoreSchema.triggerNames(for: from).map { "DROP TRIGGER IF EXISTS \($0)" }
+    let moves = oldTables(kept).filter { $0.name != $0.aside }
+    // Names may be exchanged, so everything goes through a name that nothing has.
+    let first = moves.enumerated().map { "ALTER TABLE \($1.name) RENAME TO \"cordial_move \($0)\"" }
+    let second = moves.enumerated().map {
+      "ALTER TABLE \"cordial_move \($0)\" RENAME TO \($1.aside)"
+    }
+    return upkeep + first + second
+  }
+
+  private func removals(_ kept: Kept) -> [String] {
+    oldTables(kept).map(\.aside).filter { $0.hasPrefix("\"cordial_old ") }.map {
+      "DROP TABLE \($0)"
+    }
+  }
+}

@@ -1,0 +1,235 @@
+import CordialValues
+import FoundationEssentials
+import GRDB
+import JSON
+package import ObjectModel
+import PersistentHistory
+
+/// How far a migration has come.
+package struct MigrationProgress: Sendable {
+  /// `1` to `2`: the versions of this stage.
+  package let stage: String
+  /// What is being done.
+  package let title: String
+  /// Steps done before it, and all of them, over all stages.
+  package let done: Int
+  package let count: Int
+}
+
+/// Brings a store to another version of its model, in one transaction.
+package struct Migrator {
+  /// A stage of a way over several versions.
+  package typealias Stage = (plan: MigrationPlan, target: Model)
+
+  private let path: String
+  private let environment: StoreEnvironment
+
+  init(path: String, environment: StoreEnvironment) {
+    self.path = path
+    self.environment = environment
+  }
+
+  /// The way from one version of a model to another: from where the store is in the chain, each
+  /// version behind it; without it in the chain, straight to the last.
+  ///
+  /// - Parameters:
+  ///   - model: The model that the store has.
+  ///   - former: The hashes of those that it had before.
+  ///   - chain: The versions, the oldest first; the last is wanted.
+  /// - Returns: A plan for each stage.
+  /// - Throws: `modelMismatch` when the store is newer than the last version, or two entities get
+  ///   an ancestor whose objects have the same numbers.
+  package static func stages(
+    of model: Model,
+    _ former: Set<String> = [],
+    over chain: [Model]
+  ) throws(StoreError) -> [Stage] {
+    if let last = chain.last, former.contains(last.hash) {
+      throw StoreError(
+        .modelMismatch,
+        "The store is newer: it had model \(last.name) \(last.version) (\(last.hash)) and became "
+          + "\(model.version) (\(model.hash))",
+        hint: "Serve it with the newer model, or without --model",
+        data: [
+          JSONMember("problems", [["path": "", "message": "an older version of the model"]])
+        ]
+      )
+    }
+    let here = chain.lastIndex { $0.hash == model.hash }
+    let ahead = here.map { Array(chain[($0 + 1)...]) } ?? Array(chain.suffix(1))
+    var stages: [Stage] = []
+    var current = model
+    for next in ahead {
+      let target: Model
+      do throws(ModelError) {
+        target = try ModelDocument.model(
+          from: next.document,
+          slots: ModelMapping.slots(from: current, to: next)
+        )
+      } catch {
+        throw mismatch(current, next, error.problems)
+      }
+      stages.append((MigrationPlan(from: current, to: target), target))
+      current = target
+    }
+    return stages
+  }
+
+  /// The way of a store to the last of some versions, without going it.
+  ///
+  /// - Parameters:
+  ///   - container: The store.
+  ///   - chain: The versions, the oldest first; the last is wanted.
+  /// - Returns: A plan for each stage, none when the store has the last version.
+  /// - Throws: As a migration does, as far as the first stage tells: what a later one finds depends
+  ///   on those before it.
+  package static func dryRun(
+    _ container: StoreContainer,
+    over chain: [Model]
+  ) throws -> [Stage] {
+    let facts = try StoreMaker.read(at: container.storePath, role: .reader, asked: chain.last)
+    guard facts.model.hash != chain.last?.hash else { return [] }
+    let stages = try stages(of: facts.model, facts.formerHashes, over: chain)
+    let queue = try StoreConnection.open(container.storePath, .reader)
+    if let (plan, _) = stages.first {
+      try queue.unsafeRead { db in try check(plan, db) }
+    }
+    try queue.close()
+    return stages
+  }
+
+  /// Carries stages out, all of them or none.
+  ///
+  /// - Parameters:
+  ///   - stages: The stages.
+  ///   - progress: Called before each step.
+  /// - Throws: `modelMismatch` with every problem, the store as it was; `storeBusy` while another
+  ///   process has the store open; `DatabaseError`.
+  func run(_ stages: [Stage], _ progress: (MigrationProgress) -> Void) throws {
+    let queue = try StoreConnection.open(path, .writer)
+    do {
+      try queue.writeWithoutTransaction { db in
+        // Every connection holds a lock of the file as long as it is open; only one that is alone
+        // gets this.
+        try db.execute(sql: "PRAGMA locking_mode=EXCLUSIVE")
+        try db.execute(sql: "PRAGMA legacy_alter_table=ON")
+        try db.execute(sql: "BEGIN EXCLUSIVE")
+        do {
+          try run(stages, progress, db)
+          try db.execute(sql: "COMMIT")
+        } catch {
+          if db.isInsideTransaction { try db.execute(sql: "ROLLBACK") }
+          throw error
+        }
+        try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+      }
+      try queue.close()
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+      throw StoreError(
+        .storeBusy,
+        "The store has to be migrated, and another process has it open",
+        hint: "Stop the other process, then open the store again"
+      )
+    }
+  }
+
+  private func run(
+    _ stages: [Stage],
+    _ progress: (MigrationProgress) -> Void,
+    _ db: Database
+  ) throws {
+    let count = stages.map(\.plan.steps.count).reduce(0, +)
+    var done = 0
+    for (plan, target) in stages {
+      try Self.check(plan, db)
+      let stage = "\(plan.from.version) to \(target.version)"
+      for step in plan.steps {
+        progress(MigrationProgress(stage: stage, title: step.title, done: done, count: count))
+        try carryOut(step, plan, db)
+        done += 1
+      }
+      try note(plan, target, db)
+    }
+  }
+
+  /// Makes sure that a plan can be carried out on the store's objects.
+  static func check(_ plan: MigrationPlan, _ db: Database) throws {
+    var problems = plan.problems
+    // What cannot be read with problems there has no queries that mean anything.
+    for check in problems.isEmpty ? plan.checks : [] {
+      let count = try Int.fetchOne(db, sql: check.sql) ?? 0
+      if count > 0 {
+        problems.append(ModelProblem(path: check.path, message: "\(check.message) (\(count) of them)"))
+      }
+    }
+    guard problems.isEmpty else { throw mismatch(plan.from, plan.to, problems) }
+  }
+
+  /// The error that says why a store cannot become one of a model.
+  static func mismatch(_ from: Model, _ to: Model, _ problems: [ModelProblem]) -> StoreError {
+    let first =
+      problems.first.map { ": \($0.path.isEmpty ? "" : $0.path + ": ")\($0.message)" } ?? ""
+    let more = problems.count > 1 ? " (and \(problems.count - 1) more)" : ""
+    return StoreError(
+      .modelMismatch,
+      "The store has model \(from.name) \(from.version) (\(from.hash)), which does not become "
+        + "\(to.name) \(to.version) (\(to.hash)) by itself\(first)\(more)",
+      hint: "cordial model diff shows what differs; the store is as it was",
+      data: [
+        JSONMember(
+          "problems",
+          .array(
+            problems.map { ["path": .string($0.path), "message": .string($0.message)] }
+          )
+        )
+      ]
+    )
+  }
+
+  private func carryOut(_ step: MigrationPlan.Step, _ plan: MigrationPlan, _ db: Database) throws {
+    for statement in step.statements {
+      do {
+        try db.execute(sql: statement)
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+        let what = error.message ?? "a constraint"
+        throw Self.mismatch(
+          plan.from,
+          plan.to,
+          [
+            ModelProblem(path: step.title, message: "the objects do not allow it: \(what)")
+          ]
+        )
+      }
+    }
+  }
+
+  /// Writes down which model the store has, and ends the stage as a commit.
+  private func note(_ plan: MigrationPlan, _ target: Model, _ db: Database) throws {
+    let former = try String.fetchOne(
+      db,
+      sql: "SELECT value FROM cordial_meta WHERE name = 'formerHashes'"
+    )
+    let hashes = [former, plan.from.hash].compactMap { $0 }.joined(separator: " ")
+    let facts = [
+      "model": target.document.text, "modelHash": target.hash, "formerHashes": hashes,
+      "slots": StoreMaker.slotsText(target),
+      // What led to objects of an entity that is gone leads to nothing.
+      "mayDangle": "1",
+    ]
+    for (name, value) in facts {
+      try db.execute(
+        sql: "INSERT OR REPLACE INTO cordial_meta(name, value) VALUES (?, ?)",
+        arguments: [name, value]
+      )
+    }
+    let head = try HistoryLog(db, model: target).head()
+    try HistoryWriter(db, model: target).enter(
+      head.number + 1,
+      CommitStamp(
+        time: environment.now(),
+        mark: environment.random(),
+        context: "migration"
+      )
+    )
+  }
+}

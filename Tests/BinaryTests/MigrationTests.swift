@@ -1,0 +1,143 @@
+import Foundation
+import Testing
+
+@Suite struct `Migrations from the command line` {
+  private static func model(_ version: Int, _ attributes: String, _ more: String = "") -> String {
+    """
+    {"name":"M","version":"\(version)","entities":[
+      {"name":"Task","attributes":[\(attributes)],"spotlight":{"displayName":"title"}}\(more)]}
+    """
+  }
+
+  private static let title = #"{"name":"title","type":"string"}"#
+  private static let first = model(1, title, #",{"name":"Old"}"#)
+  private static let second = model(
+    2,
+    title
+      + #",{"name":"rank","type":"int16","default":3},{"name":"key","type":"string","derived":"uppercase:(title)"}"#
+  )
+
+  /// A text does not become a number by itself.
+  private static let wrong = model(3, #"{"name":"title","type":"int16"}"#)
+    .replacing(#""spotlight":{"displayName":"title"}"#, with: #""unique":[]"#)
+
+  /// A store of the first version with objects, and the file of the second.
+  private func make(_ scene: Scene, objects: Int) throws -> (store: String, second: String) {
+    let store = try scene.store(model: try scene.write(Self.first, to: "1.json"))
+    let lines = (0..<objects).map { #"{"entity":"Task","values":{"title":"task \#($0)"}}"# }
+    let made = try scene.run(["import", store, "--no-index"], input: lines.joined(separator: "\n"))
+    guard made.code == 0 else { throw Failure(made.errors) }
+    return (store, try scene.write(Self.second, to: "2.json"))
+  }
+
+  @Test func `the differences and the plan are told, and nothing is changed`() throws {
+    let scene = try Scene()
+    let (store, second) = try make(scene, objects: 3)
+    let diff = try scene.run(["model", "diff", scene.path("1.json"), second])
+    #expect(diff.code == 0)
+    #expect(diff.output == "+ Task.rank\n+ Task.key\n- Old\n")
+    let plan = try scene.run(["model", "migrate", store, "--model", second, "--dry-run"])
+    #expect(plan.code == 0)
+    #expect(plan.output.contains("-- 1 to 2\n-- + Task.rank\n"))
+    #expect(plan.output.contains("INSERT INTO \"Task\"("))
+    let still = try scene.run(["serve", store], input: line(1, "model") + "\n")
+    #expect(try still.lines.at(0)["result"]?["version"] == "1")
+    let back = try scene.run(["model", "diff", second, scene.path("1.json")])
+    #expect(back.output == "- Task.rank\n- Task.key\n+ Old\n")
+    let wrong = try scene.write(
+      Self.wrong,
+      to: "3.json"
+    )
+    let refused = try scene.run(["model", "diff", second, wrong])
+    #expect(refused.code == 1)
+    #expect(refused.output.contains("! Task.title: string does not become int16 by itself\n"))
+  }
+
+  @Test func `serving with the next version migrates, and the index follows`() throws {
+    let scene = try Scene()
+    let (store, second) = try make(scene, objects: 3)
+    let peer = Peer(try Child(["serve", store, "--model", second]))
+    let objects = try peer.call("fetch", ["entity": "Task", "limit": 1])["objects"]?.array
+    #expect(objects?.first?["values"] == ["title": "task 0", "rank": 3, "key": "TASK 0"])
+    try peer.call("observe/flush")
+    #expect(try peer.call("search", ["query": "task"])["total"] == 3)
+    #expect(try peer.call("index/verify")["differences"] == [])
+    #expect(try peer.call("search", ["query": "9"])["total"] == 0)
+    try peer.call("save", ["update": [["id": "Task/p1", "values": ["title": "task 9"]]]])
+    try peer.call("observe/flush")
+    #expect(try peer.call("search", ["query": "9"])["total"] == 1)
+  }
+
+  /// Nothing of a store that cannot have the model is touched, and its client is told why.
+  // Evidence: P-118
+  @Test func `a store that cannot go over is served as far as it tells about itself`() throws {
+    let scene = try Scene()
+    let (store, _) = try make(scene, objects: 3)
+    let wrong = try scene.write(
+      Self.wrong,
+      to: "wrong.json"
+    )
+    let peer = Peer(try Child(["serve", store, "--model", wrong]))
+    #expect(try peer.call("initialize")["store"]?["model"]?["version"] == "1")
+    #expect(try peer.call("model")["version"] == "1")
+    let status = try peer.call("status")
+    #expect(status["store"]?["readOnly"] == true)
+    #expect(status["mismatch"] != nil)
+    #expect(try peer.call("rpc.discover")["openrpc"] != nil)
+    for method in ["fetch", "save", "search", "observe", "history"] {
+      let error = try peer.answer(try peer.request(method, [:]))["error"]
+      #expect(error?["code"] == 1005, "\(method)")
+      #expect(error?["data"]?["problems"]?.array?.first?["path"] == "Task.title")
+    }
+  }
+
+  /// The process is killed when it says that it begins a step.
+  @Test(arguments: 1...6)
+  func `a migration that is killed leaves the old store whole`(step: Int) throws {
+    let scene = try Scene()
+    let (store, second) = try make(scene, objects: 3000)
+    let child = try Child(["model", "migrate", store, "--model", second])
+    for _ in 0..<step { _ = try child.errorLine() }
+    child.end()
+    let serving = try Child(["serve", store])
+    let peer = Peer(serving)
+    let version = try peer.call("model")["version"]
+    #expect(version == "1" || version == "2")
+    #expect(try peer.call("fetch", ["entity": "Task", "result": "count"])["count"] == 3000)
+    #expect(
+      try peer.call("fetch", ["entity": "Task", "sort": ["title"], "limit": 1])["objects"]?.array?
+        .first?["id"] == "Task/p1"
+    )
+    try peer.call("save", ["insert": [["entity": "Task", "values": ["title": "new"]]]])
+    serving.end()
+    let done = try scene.run(["model", "migrate", store, "--model", second])
+    #expect(done.code == 0, "\(done.errors)")
+    let fetched = try scene.run(["fetch", store, "Task", "--where", "rank == 3", "--count"])
+    #expect(fetched.output == "3001\n")
+  }
+
+  @Test func `a folder of versions is gone through, whichever one the store has`() throws {
+    let scene = try Scene()
+    let (store, _) = try make(scene, objects: 2)
+    try FileManager.default.createDirectory(
+      atPath: scene.path("versions"),
+      withIntermediateDirectories: false
+    )
+    for (number, name, former) in [(1, "title", ""), (2, "b", "title"), (10, "c", "b")] {
+      let renamed = former.isEmpty ? "" : #","renamedFrom":"\#(former)""#
+      let text = Self.model(
+        number,
+        #"{"name":"\#(name)","type":"string"\#(renamed)}"#,
+        #",{"name":"Old"}"#
+      )
+      .replacing(#""displayName":"title""#, with: #""displayName":"\#(name)""#)
+      _ = try scene.write(text, to: "versions/M \(number).json")
+    }
+    let served = try scene.run(
+      ["serve", store, "--model", scene.path("versions")],
+      input: line(1, "fetch", ["entity": "Task", "sort": ["c"]]) + "\n"
+    )
+    let objects = try served.lines.at(0)["result"]?["objects"]?.array
+    #expect(objects?.map { $0["values"] } == [["c": "task 0"], ["c": "task 1"]])
+  }
+}

@@ -1,0 +1,452 @@
+import CordialValues
+import GRDB
+import JSON
+import ObjectModel
+import PersistentHistory
+import PersistentStore
+import TestSeeds
+import TestStores
+import Testing
+
+@Suite struct `A store goes over to another version of its model` {
+  private let folder: TestFolder
+
+  init() throws {
+    folder = try TestFolder()
+  }
+
+  /// A model of entities.
+  private func model(_ version: Int, _ entities: String) -> String {
+    #"{"name":"M","version":"\#(version)","entities":[\#(entities)]}"#
+  }
+
+  /// Makes a store of the first version, fills it, and opens it with the second.
+  private func migrate(
+    _ first: String,
+    _ saves: [String],
+    _ second: String
+  ) async throws -> TestStore {
+    var store: TestStore? = try TestStore(model(1, first), in: folder)
+    for save in saves { try await store?.save(save) }
+    store = nil
+    return try TestStore(model(2, second), in: folder)
+  }
+
+  /// Why it does not go over: the paths of the problems; the store must be as it was.
+  private func refusal(
+    _ first: String,
+    _ saves: [String],
+    _ second: String,
+    _ what: String
+  ) async throws -> [String] {
+    var store: TestStore? = try TestStore(model(1, first), in: folder)
+    for save in saves { try await store?.save(save) }
+    let before = try store?.world(what)
+    store = nil
+    do {
+      _ = try TestStore(model(2, second), in: folder)
+      return []
+    } catch let error as StoreError {
+      #expect(error.code == .modelMismatch)
+      let again = try TestStore(nil, in: folder)
+      #expect(try again.world(what) == before)
+      try await again.save(saves[0])
+      let problems = error.data.first { $0.name == "problems" }?.value.array ?? []
+      return problems.compactMap { $0["path"]?.string }
+    }
+  }
+
+  // MARK: Attributes
+
+  private static let task = """
+    {"name":"Task","attributes":[
+      {"name":"title","type":"string","optional":true},{"name":"size","type":"int16"},
+      {"name":"old","type":"string","optional":true}],
+     "indexes":[["title"]],"spotlight":{"displayName":"title"}}
+    """
+  private static let tasks = [
+    """
+    {"insert":[{"id":"Task/t1","values":{"title":"a","size":1,"old":"x"}},
+      {"id":"Task/t2","values":{"size":2}},{"id":"Task/t3","values":{"title":"c","size":3}}]}
+    """,
+    #"{"delete":["Task/p3"]}"#,
+  ]
+
+  // Evidence: P-117
+  @Test func `attributes come, go, are renamed, widened and filled in`() async throws {
+    let store = try await migrate(
+      Self.task,
+      Self.tasks,
+      """
+      {"name":"Task","attributes":[
+        {"name":"name","type":"string","default":"none","renamedFrom":"title"},
+        {"name":"size","type":"int64"},{"name":"width","type":"double","renamedFrom":"gone"},
+        {"name":"rank","type":"int32","default":5},{"name":"due","type":"date","optional":true}],
+       "unique":[["name"]],"spotlight":{"displayName":"name"}}
+      """.replacing(#""type":"double","#, with: #""type":"double","optional":true,"#)
+    )
+    #expect(
+      try store.world("Task name size width rank due") == [
+        "Task/p1 v1 name=a size=1 width=null rank=5 due=null",
+        "Task/p2 v1 name=none size=2 width=null rank=5 due=null",
+      ]
+    )
+    // History speaks of the new names, and of what was filled in.
+    let changes = try store.snapshot {
+      try $0.log.transactions(after: 0, through: .max, limit: 100)
+    }
+    let gone = try #require(changes.dropFirst().first?.changes.first)
+    #expect(gone.before.map(\.property).contains("name"))
+    #expect(changes.last?.context == "migration")
+    #expect(changes.last?.changes.map(\.properties) == [["name"]])
+    // Numbers of what is gone are not given again, and what was deleted is known as that.
+    let saved = try await store.save(
+      #"{"insert":[{"id":"Task/t1","values":{"name":"d","size":4}}]}"#
+    )
+    #expect(saved["ids"]?["Task/t1"] == "Task/p4")
+    let three = try #require(try store.snapshot { try $0.resolve("Task/p3") })
+    #expect(try store.snapshot { try $0.wasEverGiven(three) })
+    try store.foreign("UPDATE Task SET rank = 6 WHERE _id = 1")
+    try await store.seal()
+    #expect(try store.world("Task rank").first == "Task/p1 v2 rank=6")
+  }
+
+  @Test(arguments: [
+    (
+      #"{"name":"title","type":"string","optional":true},{"name":"size","type":"boolean"}"#,
+      "Task.size"
+    ),
+    (#"{"name":"title","type":"string"},{"name":"size","type":"int16"}"#, "Task.title"),
+    (#"{"name":"size","type":"int16"},{"name":"new","type":"string"}"#, "Task.new"),
+  ])
+  func `what cannot be inferred leaves the store as it was`(
+    attributes: String,
+    path: String
+  ) async throws {
+    let paths = try await refusal(
+      Self.task,
+      Self.tasks,
+      #"{"name":"Task","attributes":[\#(attributes)]}"#,
+      "Task title size old"
+    )
+    #expect(paths == [path])
+  }
+
+  @Test func `a unique set that the objects break is a problem of theirs`() async throws {
+    let saves = [#"{"insert":[{"entity":"A","values":{"x":1}},{"entity":"A","values":{"x":1}}]}"#]
+    let entity = #"{"name":"A","attributes":[{"name":"x","type":"int16"}]"#
+    let paths = try await refusal(entity + "}", saves, entity + #","unique":[["x"]]}"#, "A x")
+    #expect(paths == ["Make indexes and triggers"])
+  }
+
+  @Test func `another model altogether is refused, unless there is nothing to lose`() async throws {
+    let saves = [#"{"insert":[{"entity":"A"}]}"#]
+    #expect(try await refusal(#"{"name":"A"}"#, saves, #"{"name":"B"}"#, "A") == ["M"])
+    let empty = try TestFolder()
+    _ = try TestStore(model(1, #"{"name":"A"}"#), in: empty)
+    let store = try TestStore(model(2, #"{"name":"B"}"#), in: empty)
+    try await store.save(#"{"insert":[{"entity":"B"}]}"#)
+    #expect(try store.ids(#"{"entity":"B"}"#) == ["B/p1"])
+  }
+
+  // MARK: Entities and relationships
+
+  private static let graph = """
+    {"name":"Gone"},
+    {"name":"Group","attributes":[{"name":"title","type":"string","optional":true}],
+     "relationships":[{"name":"tasks","destination":"Task","toMany":true,"inverse":"group"}]},
+    {"name":"Task","attributes":[{"name":"title","type":"string","optional":true}],
+     "relationships":[
+       {"name":"group","destination":"Group","inverse":"tasks","optional":true},
+       {"name":"tags","destination":"Tag","toMany":true,"inverse":"tasks"}]},
+    {"name":"Tag","relationships":[
+       {"name":"tasks","destination":"Task","toMany":true,"inverse":"tags"}]}
+    """
+  private static let graphSaves = [
+    """
+    {"insert":[{"id":"Group/t1","values":{"title":"g","tasks":["Task/t1","Task/t2"]}},
+      {"id":"Group/t2"},{"id":"Task/t1","values":{"tags":["Tag/t1","Tag/t2"]}},
+      {"id":"Task/t2","values":{"tags":["Tag/t2"]}},{"id":"Tag/t1"},{"id":"Tag/t2"},
+      {"id":"Gone/t1"}]}
+    """,
+    #"{"update":[{"id":"Task/p2","values":{"tags":["Tag/p1"]}}]}"#,
+  ]
+
+  @Test func `entities are renamed, reordered and removed with what leads to them`() async throws {
+    let store = try await migrate(
+      Self.graph,
+      Self.graphSaves,
+      """
+      {"name":"Label","renamedFrom":"Tag","relationships":[
+         {"name":"items","destination":"Item","toMany":true,"inverse":"labels",
+          "renamedFrom":"tasks"}]},
+      {"name":"Item","renamedFrom":"Task",
+       "attributes":[{"name":"title","type":"string","optional":true}],
+       "relationships":[
+         {"name":"list","destination":"Group","inverse":"tasks","optional":true,
+          "renamedFrom":"group"},
+         {"name":"labels","destination":"Label","toMany":true,"inverse":"items",
+          "renamedFrom":"tags"}]},
+      {"name":"Group","attributes":[{"name":"title","type":"string","optional":true}],
+       "relationships":[{"name":"tasks","destination":"Item","toMany":true,"inverse":"list"}]}
+      """
+    )
+    #expect(
+      try store.world("Group title tasks; Item list labels; Label items") == [
+        "Group/p1 v1 title=g tasks=[Item/p1,Item/p2]", "Group/p2 v1 title=null tasks=[]",
+        "Item/p1 v1 list=Group/p1 labels=[Label/p1,Label/p2]",
+        "Item/p2 v2 list=Group/p1 labels=[Label/p1]",
+        "Label/p1 v2 items=[Item/p1,Item/p2]", "Label/p2 v2 items=[Item/p1]",
+      ]
+    )
+    let (second, item) = try store.snapshot { snapshot in
+      (try snapshot.log.changeSet(from: 1, through: 2), try snapshot.resolve("Item/p2"))
+    }
+    #expect(second.changes[try #require(item)]?.properties == ["labels"])
+    #expect(second.changes.count == 3)
+    try await store.save(#"{"update":[{"id":"Label/p2","values":{"items":["Item/p2"]}}]}"#)
+    #expect(try store.world("Item labels").last == "Item/p2 v3 labels=[Label/p1,Label/p2]")
+  }
+
+  @Test func `a to-one becomes a to-many, and back while each has one`() async throws {
+    let many = Self.graph.replacing(
+      #"{"name":"group","destination":"Group","inverse":"tasks","optional":true}"#,
+      with: #"{"name":"group","destination":"Group","inverse":"tasks","toMany":true}"#
+    )
+    var store: TestStore? = try await migrate(Self.graph, Self.graphSaves, many)
+    let lines = [
+      "Group/p1 v1 tasks=[Task/p1,Task/p2]", "Group/p2 v1 tasks=[]",
+      "Task/p1 v1 group=[Group/p1]", "Task/p2 v2 group=[Group/p1]",
+    ]
+    #expect(try store?.world("Group tasks; Task group") == lines)
+    // A process has the store to itself when it has closed it.
+    store = nil
+    store = try TestStore(
+      model(3, Self.graph.replacing(#"{"name":"Gone"},"#, with: "")),
+      in: folder
+    )
+    #expect(
+      try store?.world("Group tasks; Task group")
+        == lines.map { $0.replacing("group=[Group/p1]", with: "group=Group/p1") }
+    )
+    store = nil
+    store = try TestStore(model(4, many), in: folder)
+    try await store?.save(#"{"update":[{"id":"Group/p2","values":{"tasks":["Task/p1"]}}]}"#)
+    store = nil
+    let error = #expect(throws: StoreError.self) {
+      try TestStore(model(5, Self.graph.replacing("Gone", with: "Five")), in: folder)
+    }
+    #expect(error?.message.contains("Task.group: objects have several") == true)
+  }
+
+  @Test func `an inverse, an order and a derived value are made of what is there`() async throws {
+    let oneWay = """
+      {"name":"Group"},{"name":"Task","attributes":[{"name":"title","type":"string"}],
+       "relationships":[{"name":"group","destination":"Group","optional":true}]}
+      """
+    let store = try await migrate(
+      oneWay,
+      [
+        """
+        {"insert":[{"id":"Group/t1"},{"id":"Task/t1","values":{"title":"A","group":"Group/t1"}},
+          {"id":"Task/t2","values":{"title":"B","group":"Group/t1"}}]}
+        """
+      ],
+      """
+      {"name":"Group","attributes":[{"name":"count","type":"int64","derived":"tasks.@count"}],
+       "relationships":[
+         {"name":"tasks","destination":"Task","toMany":true,"ordered":true,"inverse":"group"}]},
+      {"name":"Task","attributes":[{"name":"title","type":"string"},
+         {"name":"key","type":"string","derived":"lowercase:(title)"}],
+       "relationships":[{"name":"group","destination":"Group","optional":true,"inverse":"tasks"}]}
+      """
+    )
+    #expect(
+      try store.world("Group count tasks; Task key")
+        == ["Group/p1 v1 count=2 tasks=[Task/p1,Task/p2]", "Task/p1 v1 key=a", "Task/p2 v1 key=b"]
+    )
+    try await store.save(
+      #"{"update":[{"id":"Group/p1","values":{"tasks":{"@add":["Task/p2"],"@at":0}}}]}"#
+    )
+    #expect(try store.world("Group tasks") == ["Group/p1 v2 tasks=[Task/p2,Task/p1]"])
+  }
+
+  @Test func `properties move up to a new parent, whose objects keep their IDs`() async throws {
+    let dog = #"{"name":"name","type":"string"}"#
+    let first = """
+      {"name":"Dog","attributes":[\(dog),{"name":"weight","type":"double","optional":true}],
+       "relationships":[{"name":"owner","destination":"Person","inverse":"dogs","optional":true}]},
+      {"name":"Person","relationships":[
+        {"name":"dogs","destination":"Dog","toMany":true,"inverse":"owner"}]}
+      """
+    let store = try await migrate(
+      first,
+      [
+        """
+        {"insert":[{"id":"Dog/t1","values":{"name":"Rex","weight":3.5,"owner":"Person/t1"}},
+          {"id":"Person/t1"}]}
+        """
+      ],
+      """
+      {"name":"Animal","abstract":true,"attributes":[\(dog)],
+       "relationships":[{"name":"owner","destination":"Person","inverse":"pets","optional":true}]},
+      {"name":"Cat","parent":"Animal"},
+      {"name":"Dog","parent":"Animal",
+       "attributes":[{"name":"weight","type":"double","optional":true}]},
+      {"name":"Person","relationships":[
+        {"name":"pets","destination":"Animal","toMany":true,"inverse":"owner",
+         "renamedFrom":"dogs"}]}
+      """
+    )
+    try await store.save(
+      #"{"insert":[{"id":"Cat/t1","values":{"name":"Mia","owner":"Person/p1"}}]}"#
+    )
+    let cat = "Cat/p\(1 + 2 * (Int64(1) << 45))"
+    #expect(
+      try store.world("Animal name; Person pets")
+        == ["Dog/p1 v1 name=Rex", "\(cat) v1 name=Mia", "Person/p1 v1 pets=[Dog/p1,\(cat)]"]
+    )
+    #expect(try store.world("Dog weight owner") == ["Dog/p1 v1 weight=3.5 owner=Person/p1"])
+  }
+
+  @Test func `two that numbered their objects alike cannot get one parent`() async throws {
+    let paths = try await refusal(
+      #"{"name":"Dog"},{"name":"Cat"}"#,
+      [#"{"insert":[{"entity":"Dog"},{"entity":"Cat"}]}"#],
+      #"{"name":"Animal","abstract":true},{"name":"Dog","parent":"Animal"},{"name":"Cat","parent":"Animal"}"#,
+      "Dog; Cat"
+    )
+    #expect(paths == ["Animal"])
+  }
+
+  // MARK: Several versions, and who else is there
+
+  @Test func `a chain of versions is gone through stage by stage`() async throws {
+    func version(_ number: Int, _ name: String, _ former: String?) throws -> Model {
+      let renamed = former.map { #","renamedFrom":"\#($0)""# } ?? ""
+      let text = model(
+        number,
+        #"{"name":"A","attributes":[{"name":"\#(name)","type":"string"\#(renamed)}]}"#
+      )
+      return try ModelDocument.parse(Array(text.utf8).span)
+    }
+    let versions = [
+      try version(1, "a", nil), try version(2, "b", "a"), try version(3, "c", "b"),
+    ]
+    var store: TestStore? = try TestStore(versions[0].document.text, in: folder)
+    try await store?.save(#"{"insert":[{"entity":"A","values":{"a":"kept"}}]}"#)
+    store = nil
+    func open(_ earlier: [Model], _ model: Model) throws -> PersistentStore {
+      try PersistentStore(
+        container: StoreContainer(path: folder.path),
+        model: model,
+        earlier: earlier,
+        mode: .readWrite,
+        environment: TestStore.environment()
+      )
+    }
+    // Straight to the last, nothing tells what became of `a`.
+    #expect(throws: StoreError.self) { try open([], versions[2]) }
+    try open(Array(versions[..<2]), versions[2]).close()
+    let again = try TestStore(nil, in: folder)
+    #expect(try again.world("A c") == ["A/p1 v1 c=kept"])
+    #expect(try again.rows("SELECT count(*) FROM cordial_transaction") == ["4"])
+    again.store.close()
+    // Never a way back.
+    let error = #expect(throws: StoreError.self) { try open([], versions[0]) }
+    #expect(error?.code == .modelMismatch)
+    #expect(error?.message.contains("newer") == true)
+  }
+
+  @Test func `it wants the store alone`() async throws {
+    let first = #"{"name":"A","attributes":[{"name":"x","type":"int16","optional":true}]}"#
+    let other = try TestStore(model(1, first), in: folder)
+    try await other.save(#"{"insert":[{"entity":"A"}]}"#)
+    let error = #expect(throws: StoreError.self) {
+      try TestStore(model(2, #"{"name":"A"}"#), in: folder)
+    }
+    #expect(error?.code == .storeBusy)
+    #expect(try other.world("A x") == ["A/p1 v1 x=null"])
+  }
+
+  @Test func `what only says how it was named before is no other version`() async throws {
+    let entity = #"{"name":"A","attributes":[{"name":"x","type":"int16","optional":true}]}"#
+    let named = entity.replacing(#""name":"x","#, with: #""name":"x","renamedFrom":"w","#)
+    let store = try await migrate(entity, [#"{"insert":[{"entity":"A"}]}"#], entity)
+    #expect(try store.rows("SELECT count(*) FROM cordial_transaction") == ["3"])
+    store.store.close()
+    let again = try TestStore(model(2, named), in: folder)
+    #expect(try again.rows("SELECT count(*) FROM cordial_transaction") == ["3"])
+  }
+
+  // MARK: Random versions
+
+  @Test(arguments: Seeds.first(20))
+  func `random versions keep what both have`(seed: UInt64) async throws {
+    var random = SplitMix64(seed: seed)
+    let types = ["int16", "int32", "int64", "string", "double"]
+    var columns = (0..<4).map { ("c\($0)", $0, types[random.below(types.count)]) }
+    func entity(
+      _ columns: [(name: String, source: Int, type: String)],
+      _ former: [Int: String]
+    )
+      -> String
+    {
+      let attributes = columns.map { column in
+        let renamed = former[column.source].map { #","renamedFrom":"\#($0)""# } ?? ""
+        return #"{"name":"\#(column.name)","type":"\#(column.type)","optional":true\#(renamed)}"#
+      }
+      return #"{"name":"E","attributes":[\#(attributes.joined(separator: ","))]}"#
+    }
+    var store: TestStore? = try TestStore(model(1, entity(columns, [:])), in: folder)
+    /// By row, then the number of the column.
+    var rows: [[Int: Int]] = []
+    for _ in 0..<6 {
+      var row: [Int: Int] = [:]
+      for column in columns where !random.oneIn(4) { row[column.1] = random.below(100) }
+      let values = columns.compactMap { column in
+        row[column.1].map {
+          column.2 == "string" ? #""\#(column.0)":"\#($0)""# : #""\#(column.0)":\#($0)"#
+        }
+      }
+      try await store?.save(
+        #"{"insert":[{"entity":"E","values":{\#(values.joined(separator: ","))}}]}"#
+      )
+      rows.append(row)
+    }
+    for version in 2...5 {
+      var former: [Int: String] = [:]
+      if columns.count > 1, random.oneIn(2) { columns.remove(at: random.below(columns.count)) }
+      for index in columns.indices where random.oneIn(3) {
+        former[columns[index].1] = columns[index].0
+        columns[index].0 = "r\(version)_\(index)"
+      }
+      for index in columns.indices where random.oneIn(3) {
+        if columns[index].2 == "int16" { columns[index].2 = "int64" }
+        if columns[index].2 == "int32" { columns[index].2 = "double" }
+      }
+      if random.oneIn(2) {
+        columns.append(("n\(version)", 100 + version, types[random.below(types.count)]))
+      }
+      columns.shuffle(using: &random)
+      store = nil
+      store = try TestStore(model(version, entity(columns, former)), in: folder)
+      let found = try #require(try store?.fetch(#"{"entity":"E"}"#))
+      for (object, row) in zip(found, rows) {
+        for column in columns {
+          let value = object["values"]?[column.0]
+          let wanted = row[column.1]
+          let same =
+            switch value {
+            case .string(let text)?: wanted.map { "\($0)" } == text
+            case .integer(let number)?: wanted.map { Int64($0) } == number
+            case .number(let number)?: wanted.map { Double($0) } == number
+            default: wanted == nil
+            }
+          #expect(same, "seed \(seed), version \(version): \(column), \(object.text)")
+        }
+      }
+      #expect(found.count == rows.count)
+    }
+  }
+}
