@@ -8,76 +8,68 @@ enum ModelFile {
   /// Reads a model; what of one of Xcode's has no equal is told on standard error.
   ///
   /// - Parameters:
-  ///   - path: The file, or the folder of an Xcode model or of several versions.
+  ///   - path: The file, or a folder: an Xcode model, or model files whose names are in the natural
+  ///     order of their versions, of which the last is read.
   ///   - configuration: The part of it that is wanted, nil for all.
-  /// - Returns: The model; of several versions the last.
+  /// - Returns: The model.
   /// - Throws: `StoreError` with every fault, `InputError`.
   static func read(_ path: String, configuration: String? = nil) throws -> Model {
-    try versions(path, configuration: configuration).current
-  }
-
-  /// Reads a model with the versions before it.
-  ///
-  /// - Parameters:
-  ///   - path: The file, or a folder: an Xcode model, or model files whose names are in the natural
-  ///     order of their versions.
-  ///   - configuration: The part of it that is wanted, nil for all.
-  /// - Returns: The current version, and the earlier ones, the oldest first.
-  /// - Throws: `StoreError` with every fault, `InputError`.
-  static func versions(
-    _ path: String,
-    configuration: String? = nil
-  ) throws -> (earlier: [Model], current: Model) {
-    var models: [Model] = []
-    for (name, document) in try documents(path) {
-      do throws(ModelError) {
-        let whole = try ModelDocument.model(from: document)
-        guard let configuration else {
-          models.append(whole)
-          continue
-        }
-        let part = try ModelDocument.document(document, ofConfiguration: configuration)
-        models.append(try ModelDocument.model(from: part))
-      } catch {
-        throw StoreError(error, in: name)
-      }
+    guard !XcodeModel.isModel(path) else {
+      return try model(try convert(path), at: path, configuration)
     }
-    guard let current = models.popLast() else {
+    guard let file = StoreContainer.modelFiles(at: path).last else {
       throw InputError(message: "There is no model in \(path)")
     }
-    return (models, current)
+    return try model(try StoreContainer.readDocument(at: file), at: file, configuration)
   }
 
-  private static func documents(_ path: String) throws -> [(name: String, document: JSONValue)] {
-    if XcodeModel.isModel(path) { return try convertAll(path).map { (path, $0) } }
-    return try StoreContainer.modelFiles(at: path).map {
-      ($0, try StoreContainer.readDocument(at: $0))
+  /// Reads the versions of a model before the one that `read` reads.
+  ///
+  /// - Parameters:
+  ///   - path: As for `read`; nil for none.
+  ///   - configuration: The part of them that is wanted, nil for all.
+  /// - Returns: The versions, the oldest first.
+  /// - Throws: `StoreError` with every fault, `InputError`.
+  static func earlier(_ path: String?, configuration: String? = nil) throws -> [Model] {
+    guard let path else { return [] }
+    guard !XcodeModel.isModel(path) else {
+      let versions: [XcodeModel]
+      do throws(XcodeModel.Failure) {
+        versions = try XcodeModel.versions(path: path)
+      } catch {
+        throw InputError(message: error.message)
+      }
+      return try versions.dropLast().map { try model($0.document, at: path, configuration) }
+    }
+    return try StoreContainer.modelFiles(at: path).dropLast().map { file in
+      try model(try StoreContainer.readDocument(at: file), at: file, configuration)
+    }
+  }
+
+  private static func model(
+    _ document: JSONValue,
+    at path: String,
+    _ configuration: String?
+  ) throws -> Model {
+    do throws(ModelError) {
+      let whole = try ModelDocument.model(from: document)
+      guard let configuration else { return whole }
+      return try ModelDocument.model(
+        from: ModelDocument.document(document, ofConfiguration: configuration)
+      )
+    } catch {
+      throw StoreError(error, in: path)
     }
   }
 
   /// A model of Xcode's as a document of ours; what has no equal is told on standard error.
   static func convert(_ path: String) throws -> JSONValue {
-    do {
+    do throws(XcodeModel.Failure) {
       let found = try XcodeModel(path: path)
-      note(found)
+      for note in found.notes { Terminal.note("Note: \(note).\n") }
       return found.document
     } catch {
       throw InputError(message: error.message)
     }
-  }
-
-  /// Every version of a model of Xcode's, up to the current one.
-  private static func convertAll(_ path: String) throws -> [JSONValue] {
-    do {
-      let found = try XcodeModel.versions(path: path)
-      if let current = found.last { note(current) }
-      return found.map(\.document)
-    } catch {
-      throw InputError(message: error.message)
-    }
-  }
-
-  private static func note(_ model: XcodeModel) {
-    for note in model.notes { Terminal.note("Note: \(note).\n") }
   }
 }

@@ -34,11 +34,10 @@ struct StoreArgument: ParsableArguments {
       client.close()
       return result
     }
-    let models = try model.map { try ModelFile.versions($0) }
     let engine = try Engine(
       container: StoreContainer(path: Paths.absolute(store)),
-      model: models?.current,
-      earlier: models?.earlier ?? [],
+      model: try model.map { try ModelFile.read($0) },
+      earlier: { try ModelFile.earlier(model) },
       mode: .readWrite,
       version: CordialProgram.version,
       log: Logging.quiet

@@ -31,7 +31,7 @@ package final class Engine: Sendable {
   /// - Parameters:
   ///   - container: The store's folder.
   ///   - model: The model that it must have, nil for its own.
-  ///   - earlier: The versions of the model before it, the oldest first.
+  ///   - earlier: Reads the versions of the model before it, the oldest first.
   ///   - mode: Whether it can be written, or lives in memory.
   ///   - opensMismatch: Whether a store that cannot have the model is served as far as it goes.
   ///   - limits: How far everything may grow.
@@ -41,7 +41,7 @@ package final class Engine: Sendable {
   package init(
     container: StoreContainer,
     model: Model?,
-    earlier: [Model] = [],
+    earlier: () throws -> [Model] = { [] },
     mode: StoreContainer.Mode,
     opensMismatch: Bool = false,
     limits: Limits = Limits(),
@@ -56,7 +56,9 @@ package final class Engine: Sendable {
       environment: .system,
       opensMismatch: opensMismatch
     ) { progress in
-      log.notice(
+      // The first step is worth telling whoever looks at warnings only.
+      log.log(
+        level: progress.done == 0 ? .warning : .notice,
         "Migrating",
         metadata: [
           "versions": "\(progress.stage)", "step": "\(progress.done + 1)/\(progress.count)",

@@ -20,7 +20,7 @@ extension ModelDocument {
     let allowed = values.isEmpty ? nil : values
     let derived = derived(value, at: path)
     let zero: AttributeValue = type == .double ? .double(0) : .integer(0)
-    return AttributeDescription(
+    let attribute = AttributeDescription(
       name: name,
       renamedFrom: optionalText(value, "renamedFrom", at: path),
       type: type,
@@ -35,6 +35,8 @@ extension ModelDocument {
       allowed: allowed,
       derived: derived
     )
+    if let objection = attribute.contradiction { problem(path, objection) }
+    return attribute
   }
 
   private mutating func pattern(
@@ -99,6 +101,11 @@ extension ModelDocument {
     guard let storage = storage(name, toMany, entity, destination, inverse, at: path) else {
       return nil
     }
+    let minimumCount = count(value, "minimumCount", at: path) ?? 0
+    let maximumCount = count(value, "maximumCount", at: path)
+    if let maximumCount, minimumCount > maximumCount {
+      problem(path + ".minimumCount", "It is above the maximumCount: no count is allowed")
+    }
     return RelationshipDescription(
       name: name,
       renamedFrom: optionalText(value, "renamedFrom", at: path),
@@ -109,8 +116,8 @@ extension ModelDocument {
       inverse: inverse,
       deleteRule: deleteRule,
       optional: flag(value, "optional", at: path),
-      minimumCount: count(value, "minimumCount", at: path) ?? 0,
-      maximumCount: count(value, "maximumCount", at: path),
+      minimumCount: minimumCount,
+      maximumCount: maximumCount,
       storage: storage
     )
   }

@@ -1,6 +1,18 @@
 package import CordialValues
 
 extension AttributeDescription {
+  /// Why no value but null can be stored here, or not its default; nil when one can.
+  var contradiction: String? {
+    if let minimum, let maximum, Self.isLess(maximum, minimum) {
+      return "The minimum is above the maximum: no value is allowed"
+    }
+    if let minimumLength, let maximumLength, minimumLength > maximumLength {
+      return "The minimumLength is above the maximumLength: no value is allowed"
+    }
+    guard defaultValue != .null, derived == nil else { return nil }
+    return violation(by: defaultValue).map { "Its own default is not allowed: \($0.message)" }
+  }
+
   /// Why a value of the right type may not be stored here.
   ///
   /// - Parameter value: A value of this attribute's type, or null.

@@ -39,8 +39,8 @@ package final class PersistentStore: Sendable {
   /// - Parameters:
   ///   - container: Its folder.
   ///   - model: The model that it must have; nil takes the store's own.
-  ///   - earlier: The versions before it, the oldest first: a store of one of them goes through
-  ///     those behind it.
+  ///   - earlier: Reads the versions before it, the oldest first: a store of one of them goes
+  ///     through those behind it.
   ///   - mode: Whether it can be written, or lives in memory.
   ///   - environment: The time and chance.
   ///   - opensMismatch: Whether a store that cannot have the model is opened as it is, to be read.
@@ -49,7 +49,7 @@ package final class PersistentStore: Sendable {
   package init(
     container: StoreContainer,
     model: Model?,
-    earlier: [Model] = [],
+    earlier: () throws -> [Model] = { [] },
     mode: StoreContainer.Mode,
     environment: StoreEnvironment,
     opensMismatch: Bool = false,
@@ -73,7 +73,8 @@ package final class PersistentStore: Sendable {
       var mismatch: StoreError?
       if let model, model.hash != facts.model.hash {
         do {
-          try Self.migrate(facts, over: earlier + [model], container, mode, environment, migrating)
+          let chain = try earlier() + [model]
+          try Self.migrate(facts, over: chain, container, mode, environment, migrating)
           facts = try StoreMaker.read(at: container.storePath, role: role, asked: model)
         } catch let error as StoreError where error.code == .modelMismatch && opensMismatch {
           mismatch = error

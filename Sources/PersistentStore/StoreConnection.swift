@@ -9,6 +9,12 @@ enum StoreConnection {
   /// How long a connection waits for another process's lock before it gives up.
   static let busySecondsMax = 5.0
 
+  /// How much of the file a connection keeps in memory as it is used, in KiB.
+  ///
+  /// A reader's is enough for scattered rows of a million small objects.
+  private static let writerCacheMax = 16384
+  private static let readerCacheMax = 65536
+
   /// Who a connection is for.
   enum Role {
     case writer
@@ -37,7 +43,7 @@ enum StoreConnection {
       TextFunctions.add(to: db)
       db.add(collation: localized)
       db.add(collation: decimal)
-      try db.execute(sql: "PRAGMA cache_size=-16384")
+      try db.execute(sql: "PRAGMA cache_size=-\(role == .writer ? writerCacheMax : readerCacheMax)")
     }
     var target = path
     if role == .immutableReader {

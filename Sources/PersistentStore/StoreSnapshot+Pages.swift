@@ -151,8 +151,7 @@ extension StoreSnapshot {
       try destination.hasDescendants
       ? self.plan(FetchRequest(entity: destination.name)) : plan(of: destination)
     let rows = try statement(
-      "\(plan.unwindowedSQL) WHERE t.\"_id\" IN "
-        + "(\(membersQuery(relationship, from.entity, destination)))"
+      "\(plan.unwindowedSQL) WHERE \(membersCondition(relationship, from.entity))"
     )
     defer { rows.reset() }
     rows.bind("[" + from.objects.map(String.init).joined(separator: ",") + "]", at: 1)
@@ -171,28 +170,31 @@ extension StoreSnapshot {
     return objects
   }
 
-  /// The numbers to which a relationship leads, from those in a JSON list.
-  private func membersQuery(
+  /// The condition that the object `t` is one to which a relationship leads from those whose
+  /// numbers stand in a JSON list.
+  private func membersCondition(
     _ relationship: RelationshipDescription,
-    _ entity: EntityDescription,
-    _ destination: EntityDescription
+    _ entity: EntityDescription
   ) -> String {
     let list = "(SELECT value FROM json_each(?1))"
+    let numbers: String
     switch relationship.storage {
     case .column:
-      return "SELECT \(SQLNames.quoted(relationship.name)) FROM \(model.source(entity)) "
+      numbers =
+        "SELECT \(SQLNames.quoted(relationship.name)) FROM \(model.source(entity)) "
         + "WHERE \"_id\" IN \(list)"
     case .inverseColumn:
-      return "SELECT \"_id\" FROM \(model.source(destination)) "
-        + "WHERE \(SQLNames.quoted(relationship.inverse ?? "")) IN \(list)"
+      return "t.\(SQLNames.quoted(relationship.inverse ?? "")) IN \(list)"
     case .pairs(let keeper, let name, _) where relationship.isSymmetric:
       let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(keeper), name))
-      return "SELECT target FROM \(pairs) WHERE source IN \(list) "
+      numbers =
+        "SELECT target FROM \(pairs) WHERE source IN \(list) "
         + "UNION SELECT source FROM \(pairs) WHERE target IN \(list)"
     case .pairs(let keeper, let name, let owns):
       let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(keeper), name))
       let (own, other) = owns ? ("source", "target") : ("target", "source")
-      return "SELECT \(other) FROM \(pairs) WHERE \(own) IN \(list)"
+      numbers = "SELECT \(other) FROM \(pairs) WHERE \(own) IN \(list)"
     }
+    return "t.\"_id\" IN (\(numbers))"
   }
 }

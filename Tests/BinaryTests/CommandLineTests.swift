@@ -54,6 +54,21 @@ import Testing
     #expect(!scene.exists("T.cordial"))
   }
 
+  @Test func `a fetch is explained with its SQL, and not carried out`() throws {
+    let scene = try Scene()
+    let store = try scene.store()
+    let explained = try scene.run(
+      ["fetch", store, "Task", "--where", "group.title == 'x'", "--limit", "5", "--explain"]
+    )
+    #expect(explained.code == 0)
+    let lines = explained.output.split(separator: "\n")
+    #expect(lines.first?.hasPrefix("SELECT t.\"_id\"") == true)
+    #expect(lines.contains("-- with \"x\", 5, 0"))
+    #expect(lines.contains { $0.hasPrefix("-- SEARCH") || $0.hasPrefix("-- SCAN") })
+    let wrong = try scene.run(["fetch", store, "Task", "--where", "no ==", "--explain"])
+    #expect(wrong.code == 1)
+  }
+
   @Test func `printf into serve is answered`() throws {
     let scene = try Scene()
     let store = try scene.store()

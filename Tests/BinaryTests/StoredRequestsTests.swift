@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 // Evidence: P-051, P-058, P-059
@@ -95,5 +96,52 @@ import Testing
     #expect(changes["updates"]?[1]?["insert"]?.array?.count == 1)
     let name = heavy["subscription"] ?? .null
     #expect(try peer.errorCode("unobserve", ["subscription": name]) == 1301)
+  }
+
+  @Test func `faults of stored requests are told with the model's others`() throws {
+    let scene = try Scene()
+    let model = try scene.write(
+      """
+      {"name":"M","entities":[{"name":"A","attributes":[{"name":"x","type":"int16"}]}],
+       "values":[{"name":"v","entity":"A","select":["nope"]}],
+       "templates":[{"name":"a","entity":"A","predicate":"x IN $list AND x > $low"},
+         {"name":"b","entity":"A","predicate":"x >"},
+         {"name":"c","entity":"A","predicate":"x BETWEEN $two","sort":["zz"]}]}
+      """,
+      to: "m.json"
+    )
+    let checked = try scene.run(["model", "check", model])
+    #expect(checked.code == 1)
+    let paths = checked.errors.split(separator: "\n").compactMap { line in
+      ["templates[0]", "templates[1]", "templates[2]", "values[0].select"].first(
+        where: line.contains
+      )
+    }
+    #expect(paths == ["templates[1]", "templates[2]", "values[0].select"])
+  }
+
+  /// Every model that the repository carries, and a real one of Xcode's where it is there.
+  @Test func `models go through a store and come back the same`() throws {
+    let scene = try Scene()
+    let folder = FileManager.default
+    var paths = try folder.contentsOfDirectory(atPath: Scene.models).map { Scene.models + "/" + $0 }
+    let shared = Scene.models + "/../../../shared/data"
+    if folder.fileExists(atPath: shared) {
+      paths += try folder.contentsOfDirectory(atPath: shared).map { shared + "/" + $0 }
+    }
+    for (index, path) in paths.enumerated() {
+      #expect(try scene.run(["model", "check", path]).code == 0, "\(path)")
+      let store = try scene.store("S\(index).cordial", model: path)
+      let file = try scene.run(["model", "diff", path, store + "/model.json"])
+      #expect(file.code == 0 && file.output.isEmpty, "\(path): \(file.output)")
+      let again = try scene.store("T\(index).cordial", model: store + "/model.json")
+      let served = try scene.run(
+        ["serve", again, "--model", path],
+        input: line(1, "status") + "\n"
+      )
+      #expect(try served.lines.at(0)["result"]?["mismatch"] == nil, "\(path)")
+      #expect(try served.lines.at(0)["result"]?["store"]?["readOnly"] == false, "\(path)")
+    }
+    #expect(paths.count >= 2)
   }
 }

@@ -323,6 +323,18 @@ private let todo = """
     check(attribute: #""type":"uuid","default":"x""#, ["default"])
     check(attribute: #""type":"date","default":"2026-02-29T00:00:00Z""#, ["default"])
     check(attribute: #""type":"string","enum":["a",1,"b",true]"#, ["enum", "enum"])
+    for contradiction in [
+      #""type":"int16","minimum":2,"maximum":1"#, #""type":"string","default":"b","enum":["a"]"#,
+      #""type":"string","minimumLength":2,"maximumLength":1"#,
+      #""type":"string","default":"b","pattern":"a""#, #""type":"int16","default":3,"maximum":2"#,
+    ] {
+      check(entity: #","attributes":[{"name":"x",\#(contradiction)}]"#, ["attributes[0]"])
+    }
+    check(
+      relationship:
+        #""destination":"B","toMany":true,"inverse":"a","minimumCount":2,"maximumCount":1"#,
+      ["minimumCount"]
+    )
     check(attribute: #""type":"string","defaultt":"x""#, ["defaultt"])
   }
 

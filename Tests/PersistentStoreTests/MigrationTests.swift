@@ -340,7 +340,7 @@ import Testing
       try PersistentStore(
         container: StoreContainer(path: folder.path),
         model: model,
-        earlier: earlier,
+        earlier: { earlier },
         mode: .readWrite,
         environment: TestStore.environment()
       )

@@ -58,6 +58,22 @@ enum CordialBench {
     Subcommand(name: "raw-insert", usage: "--file F [--count N --batch N]", run: RawInsert.run),
     Subcommand(name: "dump", usage: "--socket S [--count N]", run: Dump.cordial),
     Subcommand(name: "sqlite-dump", usage: "--file F [--count N]", run: Dump.sqlite),
+    Subcommand(name: "query-model", usage: "--file F", run: Queries.model),
+    Subcommand(name: "query-fill", usage: "--file F", run: Queries.fill),
+    Subcommand(name: "query", usage: "--socket S --entity E [--rounds N]", run: Queries.query),
+    Subcommand(name: "pages", usage: "--socket S [--rounds N]", run: Queries.pages),
+    Subcommand(name: "sections", usage: "--socket S [--rounds N]", run: Queries.sections),
+    Subcommand(
+      name: "sqlite-sections",
+      usage: "--file F [--rounds N]",
+      run: Queries.sqliteSections
+    ),
+    Subcommand(name: "include", usage: "--socket S [--rounds N]", run: Queries.include),
+    Subcommand(
+      name: "sqlite-include",
+      usage: "--file F [--rounds N]",
+      run: Queries.sqliteInclude
+    ),
     Subcommand(name: "json", usage: "[--passes N]", run: JSONThroughput.run),
     Subcommand(name: "foundation-json", usage: "[--passes N]", run: FoundationThroughput.run),
     Subcommand(

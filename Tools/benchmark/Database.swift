@@ -36,7 +36,7 @@ import GRDBSQLite
     }
   }
 
-  /// A prepared INSERT; it keeps its connection open.
+  /// A prepared statement; it keeps its connection open.
   @safe final class Statement {
     private let handle: OpaquePointer
     private let database: Database
@@ -65,6 +65,31 @@ import GRDBSQLite
           _ = unsafe sqlite3_bind_text(handle, index, $0.baseAddress, CInt($0.count), copies)
         }
       }
+    }
+
+    /// Goes through all rows and looks at every value, as a program does.
+    ///
+    /// - Returns: How many rows there are.
+    func readAll() throws -> Int {
+      let columns = unsafe sqlite3_column_count(handle)
+      var count = 0
+      var bytes: Int64 = 0
+      while true {
+        let code = unsafe sqlite3_step(handle)
+        try database.check(code)
+        guard code == SQLITE_ROW else { break }
+        count += 1
+        for column in 0..<columns {
+          if unsafe sqlite3_column_type(handle, column) == SQLITE_TEXT {
+            _ = unsafe sqlite3_column_text(handle, column)
+            bytes += Int64(unsafe sqlite3_column_bytes(handle, column))
+          } else {
+            bytes &+= unsafe sqlite3_column_int64(handle, column)
+          }
+        }
+      }
+      unsafe sqlite3_reset(handle)
+      return bytes == 0 ? 0 : count
     }
 
     func run() throws {

@@ -61,26 +61,23 @@ struct MigrateStore: AsyncParsableCommand {
   func run() async throws {
     let container = StoreContainer(path: Paths.absolute(store))
     guard container.hasStore else { throw InputError(message: "\(store) is no store") }
-    let models = try ModelFile.versions(model)
-    if dryRun { return try printPlan(container, models) }
+    let current = try ModelFile.read(model)
+    if dryRun { return try printPlan(container, try ModelFile.earlier(model) + [current]) }
     let opened = try PersistentStore(
       container: container,
-      model: models.current,
-      earlier: models.earlier,
+      model: current,
+      earlier: { try ModelFile.earlier(model) },
       mode: .readWrite,
       environment: .system
     ) { progress in
       Terminal.note("[\(progress.done + 1)/\(progress.count)] \(progress.title)\n")
     }
     opened.close()
-    Terminal.note("\(store) has model \(models.current.name) \(models.current.version)\n")
+    Terminal.note("\(store) has model \(current.name) \(current.version)\n")
   }
 
-  private func printPlan(
-    _ container: StoreContainer,
-    _ models: (earlier: [Model], current: Model)
-  ) throws {
-    let stages = try Migrator.dryRun(container, over: models.earlier + [models.current])
+  private func printPlan(_ container: StoreContainer, _ chain: [Model]) throws {
+    let stages = try Migrator.dryRun(container, over: chain)
     for (plan, target) in stages {
       Terminal.line("-- \(plan.mapping.from.version) to \(target.version)")
       for line in plan.mapping.differences { Terminal.line("-- \(line)") }

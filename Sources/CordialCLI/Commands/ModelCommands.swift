@@ -1,4 +1,5 @@
 import ArgumentParser
+import CordialService
 import JSON
 import ObjectModel
 import PersistentStore
@@ -43,6 +44,8 @@ struct CheckModel: AsyncParsableCommand {
 
   func run() async throws {
     let found = try ModelFile.read(model)
+    let problems = FetchExplainer.problems(of: found)
+    guard problems.isEmpty else { throw StoreError(ModelError(problems: problems), in: model) }
     let attributes = found.entities.reduce(0) { $0 + $1.attributes.count }
     let relationships = found.entities.reduce(0) { $0 + $1.relationships.count }
     Terminal.line(

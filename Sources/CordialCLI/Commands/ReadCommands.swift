@@ -1,6 +1,10 @@
 import ArgumentParser
 import Cordial
+import CordialEmbedded
+import CordialProtocol
+import CordialService
 import JSON
+import PersistentStore
 
 /// `cordial fetch`: objects that match, as a table or as JSON lines.
 struct Fetch: AsyncParsableCommand {
@@ -44,7 +48,41 @@ struct Fetch: AsyncParsableCommand {
   @Flag(help: "Print how many there are, and nothing else.")
   var count = false
 
+  @Flag(help: "Print the SQL with SQLite's query plan instead of carrying it out.")
+  var explain = false
+
   func run() async throws {
+    if explain { return try explained() }
+    let answer = try await place.with { try await $0.call("fetch", .object(params)) }
+    if let number = answer["count"]?.integer { return Terminal.line("\(number)") }
+    Output.objects(answer["objects"]?.array ?? answer["rows"]?.array ?? [])
+    if let next = answer["next"]?.string, Terminal.isOutput {
+      Terminal.note("There are more: --after \(next)\n")
+    }
+  }
+
+  private func explained() throws {
+    guard !place.isSocket else {
+      throw InputError(message: "--explain wants the store's folder, not a socket")
+    }
+    let store = try PersistentStore(
+      container: StoreContainer(path: Paths.absolute(place.store)),
+      model: nil,
+      mode: .readOnly,
+      environment: .system
+    )
+    defer { store.close() }
+    let call = try FetchCall.read(.object(params))
+    let explanation = try FetchExplainer.explain(call, in: store)
+    Terminal.line(explanation.sql)
+    if !explanation.values.isEmpty {
+      Terminal.line("-- with \(explanation.values.map(\.text).joined(separator: ", "))")
+    }
+    for line in explanation.plan { Terminal.line("-- \(line)") }
+  }
+
+  /// The params of the fetch.
+  private var params: [JSONMember] {
     var params: [JSONMember] = [JSONMember("entity", .string(entity))]
     if let predicate { params.append(JSONMember("predicate", .string(predicate))) }
     if !sort.isEmpty { params.append(JSONMember("sort", .array(sort.map { .string($0) }))) }
@@ -63,12 +101,7 @@ struct Fetch: AsyncParsableCommand {
       ]
     }
     if count { params.append(JSONMember("result", "count")) }
-    let answer = try await place.with { try await $0.call("fetch", .object(params)) }
-    if let number = answer["count"]?.integer { return Terminal.line("\(number)") }
-    Output.objects(answer["objects"]?.array ?? answer["rows"]?.array ?? [])
-    if let next = answer["next"]?.string, Terminal.isOutput {
-      Terminal.note("There are more: --after \(next)\n")
-    }
+    return params
   }
 }
 

@@ -68,7 +68,7 @@ struct Serve: AsyncParsableCommand {
   func run() async throws {
     let log = Logging.service(logLevel.level)
     let (container, mode, testLock) = try place()
-    let models = try model.map { try ModelFile.versions($0, configuration: configuration) }
+    let current = try model.map { try ModelFile.read($0, configuration: configuration) }
     var lock: DaemonLock?
     if socket != nil, mode == .readWrite, !testMode {
       try container.prepare()
@@ -76,8 +76,8 @@ struct Serve: AsyncParsableCommand {
     }
     let engine = try Engine(
       container: container,
-      model: models?.current,
-      earlier: models?.earlier ?? [],
+      model: current,
+      earlier: { try ModelFile.earlier(model, configuration: configuration) },
       mode: mode,
       opensMismatch: true,
       version: CordialProgram.version,

@@ -159,7 +159,8 @@ package struct Migrator {
     for check in problems.isEmpty ? plan.checks : [] {
       let count = try Int.fetchOne(db, sql: check.sql) ?? 0
       if count > 0 {
-        problems.append(ModelProblem(path: check.path, message: "\(check.message) (\(count) of them)"))
+        let message = "\(check.message) (\(count) of them)"
+        problems.append(ModelProblem(path: check.path, message: message))
       }
     }
     guard problems.isEmpty else { throw mismatch(plan.from, plan.to, problems) }

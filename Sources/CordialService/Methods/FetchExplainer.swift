@@ -1,0 +1,104 @@
+package import CordialProtocol
+import JSON
+import JSONRPC
+package import ObjectModel
+package import PersistentStore
+
+/// Explains and checks fetches without a service.
+package enum FetchExplainer {
+  /// The faults of a model's stored requests and selections, which are fetches of their own.
+  ///
+  /// Arguments are not known yet: a predicate is fine when it is with some.
+  ///
+  /// - Parameter model: A model without other faults.
+  /// - Returns: The faults, each with its path in the file.
+  package static func problems(of model: Model) -> [ModelProblem] {
+    var problems: [ModelProblem] = []
+    for (index, template) in model.templates.enumerated() {
+      let candidates = arguments(of: template).map { arguments in
+        template.params.filter { $0.name != "arguments" } + arguments
+      }
+      if let message = objection(to: candidates, model) {
+        problems.append(ModelProblem(path: "templates[\(index)]", message: message))
+      }
+    }
+    for (index, values) in model.values.enumerated() {
+      let params = [
+        JSONMember("entity", .string(values.entity)), JSONMember("select", values.select),
+      ]
+      if let message = objection(to: [params], model) {
+        problems.append(ModelProblem(path: "values[\(index)].select", message: message))
+      }
+    }
+    return problems
+  }
+
+  /// Why none of some fetches can be carried out; nil when one can.
+  private static func objection(to candidates: [[JSONMember]], _ model: Model) -> String? {
+    var last: String?
+    for params in candidates {
+      do {
+        let call = try FetchCall.read(.object(withStoredNames(params, model)))
+        try StoreSnapshot.check(call.storeRequest, isValues: call.result == .values, of: model)
+        return nil
+      } catch {
+        last = RPCError(any: error).message
+      }
+    }
+    return last
+  }
+
+  /// A template may name a selection of the model.
+  private static func withStoredNames(_ params: [JSONMember], _ model: Model) -> [JSONMember] {
+    let entity = params.first { $0.name == "entity" }?.value.string
+    return params.map { member in
+      guard member.name == "value",
+        let found = model.values.first(where: {
+          $0.name == member.value.string && $0.entity == entity
+        })
+      else { return member }
+      return JSONMember("select", found.select)
+    }
+  }
+
+  /// Arguments to try: those of the template, then nulls for all names, but lists where a list
+  /// stands.
+  private static func arguments(of template: ModelTemplate) -> [[JSONMember]] {
+    let own = template.params.filter { $0.name == "arguments" }
+    let words = ["predicate", "having"].compactMap { name in
+      template.params.first { $0.name == name }?.value.string
+    }.flatMap { $0.split { " ()".contains($0) } }
+    var values: [String: JSONValue] = [:]
+    for (index, word) in words.enumerated() where word.hasPrefix("$") {
+      let name = String(word.dropFirst().prefix { $0.isLetter || $0.isNumber || $0 == "_" })
+      switch index == 0 ? "" : words[index - 1].uppercased() {
+      case "IN": values[name] = .array([])
+      case "BETWEEN": values[name] = .array([.null, .null])
+      default: values[name] = values[name] ?? .null
+      }
+    }
+    guard !values.isEmpty else { return [own] }
+    let made = values.sorted { $0.key < $1.key }.map { JSONMember($0.key, $0.value) }
+    return [own, [JSONMember("arguments", .object(made))]]
+  }
+
+  /// Explains the statement that would answer a fetch.
+  ///
+  /// - Parameters:
+  ///   - call: The fetch of an entity.
+  ///   - store: The store.
+  /// - Returns: The statement with its plan.
+  /// - Throws: `StoreError`, `DatabaseError`.
+  package static func explain(
+    _ call: FetchCall,
+    in store: PersistentStore
+  ) throws -> FetchExplanation {
+    try store.makeReader().snapshot { snapshot in
+      try snapshot.explain(
+        call.storeRequest,
+        isCount: call.result == .count,
+        isValues: call.result == .values
+      )
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import CordialValues
+package import JSON
+package import ObjectModel
+import PersistentHistory
+
+/// How SQLite carries out a fetch.
+package struct FetchExplanation: Sendable {
+  /// The statement.
+  package let sql: String
+  /// What is bound in it, in order, as JSON.
+  package let values: [JSONValue]
+  /// SQLite's query plan, a line for each step, indented by its depth.
+  package let plan: [String]
+}
+
+extension StoreSnapshot {
+  /// Checks that a request can be compiled, without a store.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - isValues: Whether rows of values are wanted.
+  ///   - model: The model that it is of.
+  /// - Throws: As `plan(_:)`.
+  package static func check(
+    _ request: FetchRequest,
+    isValues: Bool,
+    of model: Model
+  ) throws(StoreError) {
+    if isValues {
+      _ = try FetchCompiler.valuesPlan(request, model: model, mayDangle: false)
+    } else {
+      _ = try FetchCompiler.plan(request, model: model, mayDangle: false)
+    }
+  }
+
+  /// Explains the statement that answers a request.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - isCount: Whether only the number is wanted.
+  ///   - isValues: Whether rows of values are wanted.
+  /// - Returns: The statement with its plan.
+  /// - Throws: As `plan(_:)`; `DatabaseError`.
+  package func explain(
+    _ request: FetchRequest,
+    isCount: Bool,
+    isValues: Bool
+  ) throws -> FetchExplanation {
+    var window: [AttributeValue] = [
+      .integer(request.limit.map { Int64($0) } ?? -1), .integer(Int64(request.offset)),
+    ]
+    let sql: String
+    let values: [AttributeValue]
+    if isValues {
+      let plan = try FetchCompiler.valuesPlan(request, model: model, mayDangle: mayDangle)
+      (sql, values) = (plan.sql, plan.values)
+    } else {
+      let plan = try plan(request)
+      (sql, values) = isCount ? (plan.countSQL, plan.wholeValues) : (plan.rowsSQL, plan.values)
+      if isCount { window = [] }
+    }
+    let rows = try statement("EXPLAIN QUERY PLAN " + sql)
+    defer { rows.reset() }
+    var depths: [Int64: Int] = [:]
+    var lines: [String] = []
+    while try rows.step() {
+      let depth = depths[rows.integer(1)].map { $0 + 1 } ?? 0
+      depths[rows.integer(0)] = depth
+      lines.append(String(repeating: "  ", count: depth) + rows.text(3))
+    }
+    return FetchExplanation(
+      sql: sql,
+      values: (values + window).map { WireValue.json($0) },
+      plan: lines
+    )
+  }
+}
