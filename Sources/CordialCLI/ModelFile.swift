@@ -39,11 +39,18 @@ enum ModelFile {
       } catch {
         throw InputError(message: error.message)
       }
-      return try versions.dropLast().map { try model($0.document, at: path, configuration) }
+      return try versions.dropLast().filter { has(configuration, $0.document) }
+        .map { try model($0.document, at: path, configuration) }
     }
-    return try StoreContainer.modelFiles(at: path).dropLast().map { file in
-      try model(try StoreContainer.readDocument(at: file), at: file, configuration)
+    return try StoreContainer.modelFiles(at: path).dropLast().compactMap { file in
+      let document = try StoreContainer.readDocument(at: file)
+      return has(configuration, document) ? try model(document, at: file, configuration) : nil
     }
+  }
+
+  /// Whether a version has a configuration: no store was made of that part of one that has not.
+  private static func has(_ configuration: String?, _ document: JSONValue) -> Bool {
+    configuration.map { document["configurations"]?[$0] != nil } ?? true
   }
 
   private static func model(
@@ -54,8 +61,11 @@ enum ModelFile {
     do throws(ModelError) {
       let whole = try ModelDocument.model(from: document)
       guard let configuration else { return whole }
+      let part = try ModelDocument.document(document, ofConfiguration: configuration)
+      let names = Set((part["entities"]?.array ?? []).compactMap { $0["name"]?.string })
       return try ModelDocument.model(
-        from: ModelDocument.document(document, ofConfiguration: configuration)
+        from: part,
+        leftOut: Set(whole.entities.map(\.name)).subtracting(names)
       )
     } catch {
       throw StoreError(error, in: path)

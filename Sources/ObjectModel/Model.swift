@@ -29,6 +29,11 @@ package final class Model: Sendable {
   /// Named requests.
   package let templates: [ModelTemplate]
 
+  /// The ranges of numbers of entities that earlier versions had.
+  private let retiredSlots: Set<Int>
+  /// The entities of the whole model of which this one is a part.
+  package let leftOut: Set<String>
+
   private let numbers: [String: Int]
   /// By the number of an entity with descendants: the entity of each slot.
   private let kinds: [Int: [Int: Int]]
@@ -39,8 +44,12 @@ package final class Model: Sendable {
     entities: [EntityDescription],
     document: JSONValue,
     values: [ModelValues] = [],
-    templates: [ModelTemplate] = []
+    templates: [ModelTemplate] = [],
+    retiredSlots: Set<Int> = [],
+    leftOut: Set<String> = []
   ) {
+    self.retiredSlots = retiredSlots
+    self.leftOut = leftOut
     self.name = name
     self.version = version
     self.entities = entities
@@ -77,13 +86,19 @@ package final class Model: Sendable {
     entity == other || entities[entity - 1].place.ancestors.contains(other)
   }
 
-  /// The ranges of numbers of entities that are in a family, by name.
+  /// The ranges of numbers that entities do not have by themselves, by name; those of entities that
+  /// are gone too, which no other gets.
   package var slots: [String: Int] {
     Dictionary(
-      uniqueKeysWithValues: entities.filter { $0.place.ancestors.count > 1 || $0.hasDescendants }
-        .map { ($0.name, $0.place.slot) }
+      uniqueKeysWithValues: entities.filter {
+        $0.place.ancestors.count > 1 || $0.hasDescendants || $0.place.slot > 0
+      }
+      .map { ($0.name, $0.place.slot) } + retiredSlots.map { (Self.retiredName($0), $0) }
     )
   }
+
+  /// The name under which a range of numbers is kept whose entity is gone: no entity has it.
+  package static func retiredName(_ slot: Int) -> String { "#\(slot)" }
 
   /// The entity of that name, nil where there is none.
   package func entity(named name: String) -> EntityDescription? {
@@ -306,7 +321,11 @@ package struct RelationshipDescription: Sendable, Equatable {
 extension RelationshipDescription {
   /// Whether it is its own inverse, as friendship is: a pair holds for both whoever said it.
   package var isSymmetric: Bool {
-    if case .pairs(_, let owner, _) = storage { inverse == name && owner == name } else { false }
+    if case .pairs(_, let kept, _) = storage {
+      inverse == name && kept == name && destination == owner
+    } else {
+      false
+    }
   }
 }
 

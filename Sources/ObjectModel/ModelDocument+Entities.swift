@@ -10,8 +10,12 @@ extension ModelDocument {
     var relationships: [RelationshipDescription] = []
   }
 
-  /// How many entities may have one ancestor in common: SQLite takes 500 tables in one UNION.
-  static let familyMax = 250
+  /// How many entities may have one ancestor in common: each table's triggers name every other one,
+  /// and SQLite reads all of them at each opening.
+  static let familyMax = 100
+
+  /// SQLite answers 2,000 columns at most.
+  static let familyColumnsMax = 1500
 
   /// Finds each entity's ancestors.
   mutating func readParents() {
@@ -75,6 +79,11 @@ extension ModelDocument {
       {
         own.relationships.append(relationship)
       }
+    }
+    let former =
+      own.attributes.compactMap(\.renamedFrom) + own.relationships.compactMap(\.renamedFrom)
+    for name in Set(former) where former.count(where: { $0 == name }) > 1 {
+      problem(path, "Two properties say that they were \(name)")
     }
     return own
   }
@@ -145,7 +154,8 @@ extension ModelDocument {
   /// The ranges of numbers of the entities of each family, 0 for those that are alone: an object's
   /// number tells which of a family's entities it is of.
   private mutating func familySlots(_ known: [String: Int]) -> [Int] {
-    var slots = Array(repeating: 0, count: raw.count)
+    var slots = raw.map { known[$0.name] ?? 0 }
+    let retired = known.filter { $0.key == Model.retiredName($0.value) }.values
     for root in raw.indices where lineages[root].count == 1 {
       let family = raw.indices.filter { lineages[$0][0] == root }
       guard family.count > 1 else { continue }
@@ -159,13 +169,15 @@ extension ModelDocument {
       let ordered = [root] + family.filter { $0 != root }
       let fixed = ordered.filter { known[raw[$0].name] != nil }
       var taken = Set(fixed.compactMap { known[raw[$0].name] })
+      checkWidth(family, root)
       if taken.count < fixed.count {
         problem(
-          raw[root].name,
+          raw[root].path,
           "\(fixed.map { raw[$0].name }.joined(separator: " and ")) gave the same numbers to their "
             + "objects before they had an ancestor in common"
         )
       }
+      taken.formUnion(retired)
       for index in ordered {
         let slot = known[raw[index].name] ?? (0...taken.count).first { !taken.contains($0) } ?? 0
         taken.insert(slot)
@@ -173,6 +185,21 @@ extension ModelDocument {
       }
     }
     return slots
+  }
+
+  /// A fetch of an ancestor answers what all of its descendants have, in columns of one row.
+  private mutating func checkWidth(_ family: [Int], _ root: Int) {
+    let columns = family.map { index in
+      let value = raw[index].value
+      let toOnes = (value["relationships"]?.array ?? []).count { $0["toMany"]?.bool != true }
+      return (value["attributes"]?.array?.count ?? 0) + toOnes
+    }.reduce(0, +)
+    guard columns > Self.familyColumnsMax else { return }
+    problem(
+      raw[root].path,
+      "\(raw[root].name) and its descendants have at most \(Self.familyColumnsMax) attributes and "
+        + "to-ones together, not \(columns)"
+    )
   }
 
   private mutating func claim(_ name: String, _ names: inout Set<String>, _ path: String) -> Bool {

@@ -29,15 +29,17 @@ package struct ModelDocument {
   /// - Parameters:
   ///   - document: The content of a model file.
   ///   - slots: The ranges of numbers that entities with a parent or children have in a store, by
-  ///     their names; those that are not named get free ones.
+  ///     their names, and those that are not given again; the others get free ones.
+  ///   - leftOut: The entities of the whole model of which this one is a part.
   /// - Returns: The model.
   /// - Throws: `ModelError` with every fault of the file.
   package static func model(
     from document: JSONValue,
-    slots: [String: Int] = [:]
+    slots: [String: Int] = [:],
+    leftOut: Set<String> = []
   ) throws(ModelError) -> Model {
     var reader = ModelDocument()
-    let model = reader.read(document, slots)
+    let model = reader.read(document, slots, leftOut)
     guard let model, reader.problems.isEmpty else {
       throw ModelError(problems: reader.problems)
     }
@@ -74,7 +76,11 @@ package struct ModelDocument {
   /// The log's triggers name every column in one expression, whose depth SQLite limits.
   static let columnsMax = 400
 
-  private mutating func read(_ document: JSONValue, _ slots: [String: Int]) -> Model? {
+  private mutating func read(
+    _ document: JSONValue,
+    _ slots: [String: Int],
+    _ leftOut: Set<String>
+  ) -> Model? {
     guard document.members != nil else {
       problem("", "A model is an object, this is \(document.kind)")
       return nil
@@ -107,7 +113,9 @@ package struct ModelDocument {
       entities: entities,
       document: document,
       values: values,
-      templates: templates
+      templates: templates,
+      retiredSlots: Set(slots.filter { $0.key == Model.retiredName($0.value) }.values),
+      leftOut: leftOut
     )
   }
 

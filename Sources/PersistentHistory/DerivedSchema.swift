@@ -29,7 +29,17 @@ struct DerivedSchema {
       if isOwn, let value = value(derived, of: owner, row: "NEW") {
         statements.append(set(owner, attribute, to: value, where: "\"_id\" = NEW.\"_id\""))
       }
-      return statements + added(derived, attribute, owner, to: entity, row: "NEW", sign: "+")
+      // A new object's own value counts all its members, itself among them.
+      return statements
+        + added(
+          derived,
+          attribute,
+          owner,
+          to: entity,
+          row: "NEW",
+          sign: "+",
+          when: isOwn ? "\"_id\" <> NEW.\"_id\"" : "1"
+        )
     }
   }
 
@@ -81,7 +91,16 @@ struct DerivedSchema {
         guard let columns = memberColumns(derived, owner, entity) else { return [] }
         let changed = columns.map { "OLD.\($0) IS NOT NEW.\($0)" }.joined(separator: " OR ")
         return [("OLD", "-"), ("NEW", "+")].flatMap { row, sign in
-          added(derived, attribute, owner, to: entity, row: row, sign: sign, when: changed)
+          added(
+            derived,
+            attribute,
+            owner,
+            to: entity,
+            row: row,
+            sign: sign,
+            when: changed,
+            isUpdate: true
+          )
         }
       }
     }
@@ -155,9 +174,9 @@ struct DerivedSchema {
     case .count, .sum: return aggregate(derived, of: owner)
     case .path(let name, let last):
       guard let toOne = relationship(name, of: owner) else { return nil }
-      return "(SELECT \(SQLNames.quoted(last)) "
-        + "FROM \(model.source(model.entity(toOne.destination))) "
-        + "WHERE \"_id\" = \(row).\(SQLNames.quoted(name)))"
+      return "(SELECT cordial_d.\(SQLNames.quoted(last)) "
+        + "FROM \(model.source(model.entity(toOne.destination))) AS cordial_d "
+        + "WHERE cordial_d.\"_id\" = \(row).\(SQLNames.quoted(name)))"
     }
   }
 
@@ -169,17 +188,23 @@ struct DerivedSchema {
     case .count(let members): name = members
     case .sum(let members, let summed):
       name = members
-      function = "coalesce(sum(m.\(SQLNames.quoted(summed))), 0)"
+      function = "coalesce(sum(cordial_m.\(SQLNames.quoted(summed))), 0)"
     default: return nil
     }
     guard let members = relationship(name, of: owner) else { return nil }
     let number = "\(SQLNames.quoted(owner.name)).\"_id\""
-    let source = model.source(model.entity(members.destination))
+    // One query for each table: SQLite would read all of a UNION for each owner.
+    func over(_ condition: String) -> String {
+      let parts = model.entity(members.destination).place.kinds.map { kind in
+        "(SELECT \(function) FROM \(SQLNames.quoted(model.entity(kind).name)) AS cordial_m "
+          + "WHERE cordial_m.\(condition))"
+      }
+      return parts.isEmpty ? "0" : "(\(parts.joined(separator: " + ")))"
+    }
     switch members.storage {
     case .column: return nil
     case .inverseColumn:
-      let inverse = SQLNames.quoted(members.inverse ?? "")
-      return "(SELECT \(function) FROM \(source) AS m WHERE m.\(inverse) = \(number))"
+      return over("\(SQLNames.quoted(members.inverse ?? "")) = \(number)")
     case .pairs(let keeper, let kept, let owns):
       let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(keeper), kept))
       let (own, other) = owns ? ("source", "target") : ("target", "source")
@@ -187,7 +212,7 @@ struct DerivedSchema {
       if members.isSymmetric {
         numbers += " UNION SELECT source FROM \(pairs) WHERE target = \(number)"
       }
-      return "(SELECT \(function) FROM \(source) AS m WHERE m.\"_id\" IN (\(numbers)))"
+      return over("\"_id\" IN (\(numbers))")
     }
   }
 
@@ -200,7 +225,7 @@ struct DerivedSchema {
     let destination = model.entity(members.destination)
     guard case .sum(_, let summed)? = derived else {
       // A pair may lead to an object that a foreign client removed.
-      return "(SELECT count(*) FROM \(model.source(destination)) WHERE \"_id\" = \(number))"
+      return "EXISTS (SELECT 1 FROM \(model.source(destination)) WHERE \"_id\" = \(number))"
     }
     guard isSummedStepByStep(summed, destination) else { return nil }
     return "coalesce((SELECT \(SQLNames.quoted(summed)) FROM \(model.source(destination)) "
@@ -244,7 +269,8 @@ struct DerivedSchema {
     to entity: EntityDescription,
     row: String,
     sign: String,
-    when condition: String? = nil
+    when condition: String? = nil,
+    isUpdate: Bool = false
   ) -> [String] {
     let also = condition.map { " AND (\($0))" } ?? ""
     let column = SQLNames.quoted(attribute.name)
@@ -269,7 +295,7 @@ struct DerivedSchema {
       }
       guard members.storage == .inverseColumn else {
         // A pair's coming and going is its own trigger's; here a member's value changed.
-        guard condition != nil, case .pairs(let keeper, let kept, let owns) = members.storage else {
+        guard isUpdate, case .pairs(let keeper, let kept, let owns) = members.storage else {
           return []
         }
         let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(keeper), kept))

@@ -36,11 +36,15 @@ package struct OrderSchema {
   ) -> String {
     let column = SQLNames.quoted(toOne.name)
     let place = SQLNames.quoted(SQLNames.place(toOne.name))
-    let source = model.source(model.entity(toOne.owner))
+    // One query for each table, which its index answers at once.
+    let last = model.entity(toOne.owner).place.kinds.map { kind in
+      "coalesce((SELECT max(\(place)) FROM \(SQLNames.quoted(model.entity(kind).name)) "
+        + "WHERE \(column) = NEW.\(column) AND \"_id\" <> NEW.\"_id\"), 0)"
+    }
+    let greatest = last.count == 1 ? last[0] : "max(\(last.joined(separator: ", ")))"
     return """
       UPDATE \(SQLNames.quoted(entity.name)) SET \(place) = CASE WHEN NEW.\(column) IS NOT NULL THEN
-        coalesce((SELECT max(\(place)) FROM \(source) WHERE \(column) = NEW.\(column)
-          AND "_id" <> NEW."_id"), 0) + \(Self.gap) END
+        \(greatest) + \(Self.gap) END
       WHERE "_id" = NEW."_id" AND \(condition);
       """
   }
@@ -101,6 +105,14 @@ package struct OrderSchema {
     of keeper: EntityDescription
   ) -> [String] {
     sides(relationship, keeper).map(\.place)
+  }
+
+  /// The columns of the indexes that the table of a many-to-many has for its places.
+  package func pairIndexes(
+    _ relationship: RelationshipDescription,
+    of keeper: EntityDescription
+  ) -> [[String]] {
+    sides(relationship, keeper).map { [$0.own, $0.place] }
   }
 
   /// The ordered ones of the two sides of a many-to-many: the column of the side's own object, that

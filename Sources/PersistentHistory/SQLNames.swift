@@ -94,15 +94,18 @@ extension Model {
   ///   - entity: The entity.
   ///   - subentities: Whether objects of its descendants count.
   ///   - wide: Whether what the descendants have of their own is there too, named `Dog.weight`.
+  ///   - condition: What has to hold of `cordial_k`, the row of one table; nil for all rows. SQLite
+  ///     would not look for it in the tables by itself where it compares with another query's row.
   /// - Returns: What stands behind FROM; each object is there once, since no two entities of a
   ///   family have a number in common.
   package func source(
     _ entity: EntityDescription,
     subentities: Bool = true,
-    wide: Bool = false
+    wide: Bool = false,
+    where condition: String? = nil
   ) -> String {
     let kinds = subentities ? entity.place.kinds : entity.isAbstract ? [] : [entity.number]
-    if kinds == [entity.number] { return SQLNames.quoted(entity.name) }
+    if kinds == [entity.number], condition == nil { return SQLNames.quoted(entity.name) }
     let names = ([SQLNames.object, SQLNames.version] + entity.columns + placeColumns(of: entity))
       .map(SQLNames.quoted)
     guard !kinds.isEmpty else {
@@ -119,6 +122,7 @@ extension Model {
       }
       return "SELECT \((names + more).joined(separator: ", ")) "
         + "FROM \(SQLNames.quoted(self.entity(kind).name))"
+        + (condition.map { " AS cordial_k WHERE \($0)" } ?? "")
     }
     return "(\(parts.joined(separator: " UNION ALL ")))"
   }

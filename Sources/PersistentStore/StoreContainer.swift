@@ -98,6 +98,18 @@ package struct StoreContainer: Sendable {
     }
   }
 
+  /// Whether its store is made, and not only begun, as by a process that was stopped meanwhile.
+  ///
+  /// - Returns: Whether its file has tables.
+  /// - Throws: `StoreError` when the file is there and cannot be read.
+  package func isMade() throws(StoreError) -> Bool {
+    do {
+      return try StoreMaker.hasTables(storePath)
+    } catch {
+      throw StoreError(any: error)
+    }
+  }
+
   /// Whether files can be made in the folder.
   package var isWritable: Bool { unsafe access(path, W_OK) == 0 }
 

@@ -72,6 +72,20 @@ extension StoreError {
       self.init(.cannotOpen, "The store's file cannot be opened: \(message)")
     case .SQLITE_INTERRUPT:
       self.init(.limitExceeded, "The request was given up: \(message)", hint: "Write it simpler")
+    case .SQLITE_CONSTRAINT where error.extendedResultCode == .SQLITE_CONSTRAINT_DATATYPE:
+      // Values are checked before they are bound; only what SQLite added up can be no integer.
+      let place = message.split(separator: " ").last.map(String.init) ?? ""
+      self.init(
+        .validationFailed,
+        "The sum that \(place) is kept equal to goes beyond 64 bits",
+        hint: "Nothing was written",
+        data: [
+          JSONMember(
+            "problems",
+            [["property": .string(place), "rule": "derived", "message": .string(message)]]
+          )
+        ]
+      )
     case .SQLITE_TOOBIG:
       self.init(.limitExceeded, "A value or statement is larger than SQLite takes")
     default:

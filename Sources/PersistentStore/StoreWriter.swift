@@ -4,7 +4,9 @@ import JSON
 import ObjectModel
 import PersistentHistory
 
-/// Where the store asks for what it must not invent: the time and chance.
+/// Where the store asks for what it must not invent: the time of commits, and chance.
+///
+/// The times of `now()` are SQLite's: a trigger sets them in a foreign client's transaction too.
 package struct StoreEnvironment: Sendable {
   /// Milliseconds since 1970.
   package let now: @Sendable () -> Int64

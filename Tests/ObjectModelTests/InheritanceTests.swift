@@ -79,7 +79,7 @@ import Testing
     )
     #expect(
       try faults(
-        ([#"{"name":"A"}"#] + (0..<250).map { #"{"name":"B\#($0)","parent":"A"}"# })
+        ([#"{"name":"A"}"#] + (0..<100).map { #"{"name":"B\#($0)","parent":"A"}"# })
           .joined(separator: ",")
       ) == ["entities[0]"]
     )

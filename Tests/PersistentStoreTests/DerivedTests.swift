@@ -246,4 +246,50 @@ private let library = """
       guard found.isEmpty else { return }
     }
   }
+
+  private static let tree = """
+    {"name":"M","entities":[{"name":"m","attributes":[
+      {"name":"x","type":"int32","optional":true},
+      {"name":"c","type":"int64","derived":"kids.@count"},
+      {"name":"s","type":"int64","derived":"kids.@sum.x"},
+      {"name":"px","type":"int32","derived":"up.x"}],
+     "relationships":[
+      {"name":"kids","destination":"m","toMany":true,"inverse":"up"},
+      {"name":"up","destination":"m","optional":true,"inverse":"kids"}]}]}
+    """
+
+  /// Its entity is named as an alias could be, and its objects lead to their like and to themselves.
+  @Test func `what leads to its own kind, and to itself`() async throws {
+    let store = try TestStore(Self.tree)
+    try await store.save(
+      """
+      {"insert":[{"id":"m/t1","values":{"x":5,"up":"m/t1"}},
+        {"id":"m/t2","values":{"x":7,"up":"m/t1"}}]}
+      """
+    )
+    let lines = ["m/p1 v1 c=2 s=12 px=5", "m/p2 v1 c=0 s=0 px=5"]
+    #expect(try store.world("m c s px") == lines)
+    try store.foreign("REPLACE INTO m(_id, x, up) VALUES (2, 8, 1)")
+    try await store.seal()
+    #expect(
+      try store.world("m c s px").map { $0.split(separator: " ", maxSplits: 2)[2] } == [
+        "c=2 s=13 px=5", "c=0 s=0 px=5",
+      ]
+    )
+  }
+
+  @Test func `a sum beyond 64 bits is a problem of the save`() async throws {
+    let store = try TestStore(
+      Self.tree.replacing(#""type":"int32""#, with: #""type":"int64""#)
+    )
+    let refused = try await store.refusal(
+      """
+      {"insert":[{"id":"m/t1"},{"id":"m/t2","values":{"x":\(Int64.max),"up":"m/t1"}},
+        {"id":"m/t3","values":{"x":1,"up":"m/t1"}}]}
+      """
+    )
+    #expect(refused?.code == "validationFailed")
+    #expect(refused?.data["problems"]?.array?.first?["property"] == "m.s")
+    #expect(try store.ids(#"{"entity":"m"}"#) == [])
+  }
 }

@@ -204,4 +204,22 @@ private let zoo = """
     #expect(included[dog]?["values"]?["weight"] == 30.5)
     #expect(included.members?.count == 2)
   }
+
+  @Test func `what an ancestor says is unique is so in the whole family`() async throws {
+    let store = try TestStore(
+      """
+      {"name":"M","entities":[
+        {"name":"P","identity":"code","attributes":[{"name":"code","type":"string"},
+          {"name":"mail","type":"string","optional":true}],"unique":[["mail"]]},
+        {"name":"C","parent":"P"}]}
+      """
+    )
+    try await store.save(#"{"insert":[{"id":"P/sa","values":{"mail":"x"}}]}"#)
+    let same = try await store.refusal(#"{"insert":[{"id":"C/sa"}]}"#)
+    #expect(same?.code == "uniquenessViolation")
+    #expect(same?.data["existing"] == "P/sa")
+    try await store.save(#"{"insert":[{"id":"C/sb"}]}"#)
+    let mail = try await store.refusal(#"{"update":[{"id":"C/sb","values":{"mail":"x"}}]}"#)
+    #expect(mail?.data["properties"] == ["mail"])
+  }
 }

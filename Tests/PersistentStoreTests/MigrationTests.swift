@@ -316,7 +316,186 @@ import Testing
       #"{"name":"Animal","abstract":true},{"name":"Dog","parent":"Animal"},{"name":"Cat","parent":"Animal"}"#,
       "Dog; Cat"
     )
-    #expect(paths == ["Animal"])
+    #expect(paths == ["Cat"])
+  }
+
+  // MARK: What must not be lost in silence
+
+  @Test(arguments: [
+    ("int64", "int16"), ("string", "uuid"), ("string", "json"), ("date", "boolean"),
+    ("double", "float"), ("int64", "double"),
+  ])
+  func `a type that does not hold all values is refused, though SQLite stores both alike`(
+    old: String,
+    new: String
+  ) async throws {
+    func entity(_ type: String) -> String {
+      #"{"name":"A","attributes":[{"name":"x","type":"\#(type)","optional":true}]}"#
+    }
+    let saves = [#"{"insert":[{"entity":"A"}]}"#]
+    #expect(try await refusal(entity(old), saves, entity(new), "A x") == ["A.x"])
+  }
+
+  @Test func `names that move on are followed, those that are exchanged are refused`() async throws
+  {
+    func entity(_ attributes: [(String, String?)]) -> String {
+      let list = attributes.map { name, former in
+        let was = former.map { #","renamedFrom":"\#($0)""# } ?? ""
+        return #"{"name":"\#(name)","type":"string","optional":true\#(was)}"#
+      }
+      return #"{"name":"A","attributes":[\#(list.joined(separator: ","))]}"#
+    }
+    let saves = [#"{"insert":[{"entity":"A","values":{"a":"1","b":"2"}}]}"#]
+    let first = entity([("a", nil), ("b", nil)])
+    #expect(
+      try await refusal(first, saves, entity([("a", "b"), ("b", "a")]), "A a b") == ["A.a", "A.b"]
+    )
+    let other = try TestFolder()
+    var store: TestStore? = try TestStore(model(1, first), in: other)
+    try await store?.save(saves[0])
+    store = nil
+    store = try TestStore(model(2, entity([("b", "a"), ("c", "b")])), in: other)
+    #expect(try store?.world("A b c") == ["A/p1 v1 b=1 c=2"])
+  }
+
+  @Test func `what a foreign client wrote is sealed before`() async throws {
+    let first = #"{"name":"A","attributes":[{"name":"x","type":"int16"}],"unique":[["x"]]}"#
+    var store: TestStore? = try TestStore(model(1, first), in: folder)
+    try await store?.save(#"{"insert":[{"entity":"A","values":{"x":1}}]}"#)
+    try store?.foreign("INSERT INTO A(x) VALUES (1) ON CONFLICT(x) DO UPDATE SET x = 2")
+    store = nil
+    store = try TestStore(model(2, first.replacing(#""int16""#, with: #""int32""#)), in: folder)
+    #expect(try store?.world("A x") == ["A/p1 v2 x=2"])
+    let commits = try store?.snapshot {
+      try $0.log.transactions(after: 1, through: .max, limit: 9)
+    }
+    #expect(commits?.map(\.author) == ["external", nil])
+    #expect(commits?.map { $0.changes.map(\.kind) } == [[.update], []])
+  }
+
+  private static let zoo = """
+    {"name":"Animal","abstract":true,"relationships":[
+      {"name":"tags","destination":"Tag","toMany":true,"inverse":"animals"}]},
+    {"name":"Dog","parent":"Animal"},{"name":"Cat","parent":"Animal"},
+    {"name":"Tag","relationships":[
+      {"name":"animals","destination":"Animal","toMany":true,"inverse":"tags"}]},
+    {"name":"Owner","relationships":[{"name":"pet","destination":"Animal","optional":true}]}
+    """
+  private static let zooSaves = [
+    """
+    {"insert":[{"id":"Dog/t1"},{"id":"Cat/t1"},{"id":"Tag/t1","values":
+      {"animals":["Dog/t1","Cat/t1"]}},{"id":"Owner/t1","values":{"pet":"Cat/t1"}}]}
+    """
+  ]
+
+  @Test func `the numbers of an entity that is gone are nobody's`() async throws {
+    let store = try await migrate(
+      Self.zoo,
+      Self.zooSaves,
+      Self.zoo.replacing(#"{"name":"Cat","#, with: #"{"name":"Bird","#)
+    )
+    let saved = try await store.save(#"{"insert":[{"id":"Bird/t1"}]}"#)
+    #expect(saved["ids"]?["Bird/t1"] == .string("Bird/p\(1 + 3 * (Int64(1) << 45))"))
+    #expect(try store.world("Owner pet; Tag animals").first == "Owner/p1 v1 pet=null")
+  }
+
+  @Test func `a many-to-many moves down to two children, each with its own`() async throws {
+    let tags = #"{"name":"tags","destination":"Tag","toMany":true"#
+    let store = try await migrate(
+      Self.zoo,
+      Self.zooSaves,
+      """
+      {"name":"Animal","abstract":true},
+      {"name":"Dog","parent":"Animal","relationships":[\(tags)}]},
+      {"name":"Cat","parent":"Animal","relationships":[\(tags)}]},
+      {"name":"Tag"},
+      {"name":"Owner","relationships":[{"name":"pet","destination":"Animal","optional":true}]}
+      """
+    )
+    let dog = "Dog/p\(1 + (Int64(1) << 45))"
+    let cat = "Cat/p\(1 + 2 * (Int64(1) << 45))"
+    #expect(
+      try store.world("Dog tags; Cat tags; Owner pet") == [
+        "\(dog) v1 tags=[Tag/p1]", "\(cat) v1 tags=[Tag/p1]", "Owner/p1 v1 pet=\(cat)",
+      ]
+    )
+    #expect(try store.rows("SELECT count(*) FROM cordial_pairs_Dog_tags") == ["1"])
+    let links = try store.snapshot {
+      try $0.log.transactions(after: 0, through: 1, limit: 1)
+    }.first?.changes.filter { !$0.linked.isEmpty || $0.properties.contains("tags") }
+    #expect(links?.count == 0 || links?.allSatisfy { $0.key.entity != 4 } == true)
+  }
+
+  @Test func `what a relationship must not lead to any more is not cut off`() async throws {
+    let paths = try await refusal(
+      Self.zoo,
+      Self.zooSaves,
+      Self.zoo.replacing(
+        #""name":"pet","destination":"Animal""#,
+        with: #""name":"pet","destination":"Dog""#
+      ),
+      "Owner pet"
+    )
+    #expect(paths == ["Owner.pet"])
+  }
+
+  @Test func `a to-one that becomes required is looked at where nothing else changes`() async throws
+  {
+    let entities =
+      #"{"name":"G"},{"name":"T","relationships":[{"name":"g","destination":"G","optional":true}]}"#
+    let paths = try await refusal(
+      entities,
+      [#"{"insert":[{"entity":"G"},{"entity":"T"}]}"#],
+      entities.replacing(#","optional":true"#, with: ""),
+      "T g"
+    )
+    #expect(paths == ["T.g"])
+  }
+
+  @Test(arguments: [true, false])
+  func `an order is kept when the other end becomes a to-many`(ownerFirst: Bool) async throws {
+    func entities(_ toMany: String) -> String {
+      let task = """
+        {"name":"T","relationships":[{"name":"o","destination":"O","inverse":"l"\(toMany)}]}
+        """
+      let owner = """
+        {"name":"O","relationships":[
+          {"name":"l","destination":"T","toMany":true,"ordered":true,"inverse":"o"}]}
+        """
+      return ownerFirst ? "\(owner),\(task)" : "\(task),\(owner)"
+    }
+    let store = try await migrate(
+      entities(#","optional":true"#),
+      [
+        """
+        {"insert":[{"id":"T/t1"},{"id":"T/t2"},{"id":"T/t3"},
+          {"id":"O/t1","values":{"l":["T/t3","T/t1","T/t2"]}}]}
+        """
+      ],
+      entities(#","toMany":true"#)
+    )
+    #expect(try store.world("O l") == ["O/p1 v1 l=[T/p3,T/p1,T/p2]"])
+  }
+
+  @Test func `a configuration takes nothing from a store of the whole model`() async throws {
+    let entities = #"{"name":"A"},{"name":"B"}"#
+    var store: TestStore? = try TestStore(model(1, entities), in: folder)
+    try await store?.save(#"{"insert":[{"entity":"A"},{"entity":"B"}]}"#)
+    store = nil
+    let part = try ModelDocument.model(
+      from: try JSONParser.parse(model(1, #"{"name":"A"}"#)),
+      leftOut: ["B"]
+    )
+    let error = #expect(throws: StoreError.self) {
+      try PersistentStore(
+        container: StoreContainer(path: folder.path),
+        model: part,
+        mode: .readWrite,
+        environment: TestStore.environment()
+      )
+    }
+    #expect(error?.code == .modelMismatch)
+    #expect(try TestStore(nil, in: folder).ids(#"{"entity":"B"}"#) == ["B/p1"])
   }
 
   // MARK: Several versions, and who else is there

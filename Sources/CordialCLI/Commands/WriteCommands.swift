@@ -24,7 +24,7 @@ struct Init: AsyncParsableCommand {
 
   func run() async throws {
     let container = StoreContainer(path: Paths.absolute(store))
-    guard !container.hasStore else {
+    guard try !container.isMade() else {
       throw InputError(message: "\(store) is a store already")
     }
     let engine = try Engine(

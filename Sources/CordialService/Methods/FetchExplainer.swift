@@ -6,7 +6,8 @@ package import PersistentStore
 
 /// Explains and checks fetches without a service.
 package enum FetchExplainer {
-  /// The faults of a model's stored requests and selections, which are fetches of their own.
+  /// The faults of a model's stored requests and selections, which are fetches of their own, and of
+  /// its configurations, which are models of their own.
   ///
   /// Arguments are not known yet: a predicate is fine when it is with some.
   ///
@@ -28,6 +29,13 @@ package enum FetchExplainer {
       ]
       if let message = objection(to: [params], model) {
         problems.append(ModelProblem(path: "values[\(index)].select", message: message))
+      }
+    }
+    for name in model.document["configurations"]?.members?.map(\.name) ?? [] {
+      do {
+        _ = try ModelDocument.document(model.document, ofConfiguration: name)
+      } catch {
+        problems += error.problems
       }
     }
     return problems

@@ -391,6 +391,17 @@ struct UpdateBuilder {
     let own = change.properties.reduce(into: Set<String>()) { names, property in
       names.formUnion(plan.valueNames[property] ?? [])
     }
-    return .array(own.union(own.isEmpty ? plan.relatedNames : []).sorted().map { .string($0) })
+    let names = own.isEmpty || reachesRelated(plan) ? own.union(plan.relatedNames) : own
+    return .array(names.sorted().map { .string($0) })
+  }
+
+  /// Whether something changed that a plan reads behind key paths.
+  private func reachesRelated(_ plan: FetchPlan) -> Bool {
+    guard !plan.relatedNames.isEmpty else { return false }
+    return changes.changes.values.contains { change in
+      guard let read = plan.related[change.key.entity] else { return false }
+      return change.kind != .update || read.contains(ChangeSet.everyProperty)
+        || !read.isDisjoint(with: change.properties)
+    }
   }
 }

@@ -91,7 +91,7 @@ extension FetchCompiler {
       return (SQLFragment(jsonValue(end, asText: false)), .json)
     case .attribute(let attribute):
       return (
-        SQLFragment("\(end.alias).\(quote(attribute.name))" + Self.collation(attribute.type)),
+        SQLFragment(column(end.alias, attribute.name) + Self.collation(attribute.type)),
         .value(attribute.type, name: attribute.name)
       )
     case .relationship(let relationship):
@@ -106,7 +106,7 @@ extension FetchCompiler {
       }
       return (
         SQLFragment(
-          toOneNumber(relationship, column: "\(end.alias).\(quote(relationship.name))")
+          toOneNumber(relationship, column: column(end.alias, relationship.name))
         ),
         .object(model.entity(relationship.destination))
       )
@@ -124,7 +124,7 @@ extension FetchCompiler {
       // A number is the place in a list, everything else the name of a member.
       Int(name).map { "[\($0)]" } ?? "." + JSONValue.string(name).text
     }
-    let column = "\(end.alias).\(quote(end.property.name))"
+    let column = column(end.alias, end.property.name)
     let place = SQLNames.literal("$" + path.joined())
     // A foreign client may have stored what is no JSON.
     let value = asText ? "\(column) -> \(place)" : "\(column) ->> \(place)"

@@ -3,6 +3,62 @@ import PersistentHistory
 
 /// Fetches of an entity whose descendants' objects count as its own.
 extension FetchCompiler {
+  /// How many tables of a family a key path joins; beyond, it reads their union, which SQLite makes
+  /// whole before it looks for an object.
+  private static let joinedTablesMax = 8
+
+  /// Where a key path finds the objects of an entity: each is in one of these.
+  func tables(of entity: EntityDescription) -> [String] {
+    let kinds = entity.place.kinds
+    guard (2...Self.joinedTablesMax).contains(kinds.count) else { return [model.source(entity)] }
+    return kinds.map { quote(model.entity($0).name) }
+  }
+
+  /// A column of what an alias stands for.
+  func column(_ alias: String, _ name: String) -> String {
+    guard let tables = scopes.lazy.compactMap({ $0.joins.families[alias] }).first else {
+      return "\(alias).\(quote(name))"
+    }
+    return "coalesce(\(tables.map { "\($0).\(quote(name))" }.joined(separator: ", ")))"
+  }
+
+  /// The members of a to-many to a family, looked for in each of its tables.
+  func familyMembers(
+    _ relationship: RelationshipDescription,
+    of number: String,
+    as alias: String
+  ) -> (from: String, condition: String, order: String) {
+    let destination = model.entity(relationship.destination)
+    let byNumber = "\(alias).\"_id\""
+    let condition: String
+    var order = byNumber
+    var join = ""
+    switch relationship.storage {
+    case .inverseColumn, .column:
+      let inverse = relationship.inverse ?? ""
+      condition = "cordial_k.\(quote(inverse)) = \(number)"
+      if relationship.ordered {
+        order = "\(alias).\(quote(SQLNames.place(inverse))), \(byNumber)"
+      }
+    case .pairs(let keeper, let name, let owns):
+      let pairs = quote(SQLNames.pairs(model.entity(keeper), name))
+      let (own, other) = owns ? ("source", "target") : ("target", "source")
+      var numbers = "SELECT \(other) FROM \(pairs) WHERE \(own) = \(number)"
+      if relationship.isSymmetric {
+        numbers += " UNION SELECT source FROM \(pairs) WHERE target = \(number)"
+      }
+      condition = "cordial_k.\"_id\" IN (\(numbers))"
+      if relationship.ordered {
+        let place = owns ? SQLNames.pairPlaces.ofTarget : SQLNames.pairPlaces.ofSource
+        join =
+          " JOIN \(pairs) \(alias)p ON \(alias)p.\(other) = \(byNumber) "
+          + "AND \(alias)p.\(own) = \(number)"
+        order = "\(alias)p.\(place)"
+      }
+    }
+    return ("\(model.source(destination, where: condition)) \(alias)\(join)", "1", order)
+  }
+
   /// Whether the answer has what only some of its objects have: those of the entity's descendants.
   func isWide(_ request: FetchRequest) -> Bool {
     request.select == nil && request.subentities && entity.hasDescendants

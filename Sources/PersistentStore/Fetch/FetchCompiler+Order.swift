@@ -47,7 +47,7 @@ extension FetchCompiler {
     guard end.inside.isEmpty else {
       throw StoreError(.invalidRequest, "\(key) leads into a json attribute; it has no order")
     }
-    var term = "\(end.alias).\(quote(attribute.name))"
+    var term = column(end.alias, attribute.name)
     if localized {
       guard attribute.type == .string else {
         throw StoreError(.invalidRequest, "\(owner.name).\(attribute.name) is no string")

@@ -12,7 +12,7 @@ struct FetchCompiler {
   /// Whether a to-one may lead to an object that is gone, so that each has to be looked up.
   let mayDangle: Bool
   /// The fetched entity first, then what the queries inside it range over.
-  private var scopes: [QueryScope]
+  var scopes: [QueryScope]
   private var scopeCount = 0
   /// The paths that a condition on groups may read; nil where the condition is on objects.
   var groupedPaths: Set<String>?
@@ -251,8 +251,8 @@ struct FetchCompiler {
       }
       alias = scopes[scope].joins.alias(
         for: Array(path[...index]),
-        table: model.source(current),
-        from: alias
+        tables: tables(of: current),
+        from: column(alias, name)
       )
     }
     throw StoreError(.invalidRequest, "A key path has at least one name")
@@ -317,7 +317,7 @@ struct FetchCompiler {
       noteMembers(relationship)
       return listExpression(relationship, end.alias)
     case .relationship(let relationship):
-      let column = "\(end.alias).\(quote(relationship.name))"
+      let column = column(end.alias, relationship.name)
       return (toOne(relationship, column: column), reference(relationship))
     }
   }
@@ -351,7 +351,7 @@ struct FetchCompiler {
     _ alias: String,
     _ fallback: JSONValue?
   ) throws(StoreError) -> (sql: String, form: ColumnForm) {
-    let column = "\(alias).\(quote(attribute.name))"
+    let column = column(alias, attribute.name)
     guard let fallback else { return (column, ColumnForm(attribute.type)) }
     guard case .value(let value) = attribute.decode(fallback), let literal = SQLLiteral.text(value)
     else {
@@ -403,6 +403,10 @@ struct FetchCompiler {
   ) -> (from: String, condition: String, order: String) {
     let destination = model.entity(relationship.destination)
     let byNumber = "\(alias).\"_id\""
+    let number = column(owner, SQLNames.object)
+    guard !destination.hasDescendants else {
+      return familyMembers(relationship, of: number, as: alias)
+    }
     let table = "\(model.source(destination)) \(alias)"
     switch relationship.storage {
     case .inverseColumn, .column:
@@ -410,15 +414,15 @@ struct FetchCompiler {
       let place = "\(alias).\(quote(SQLNames.place(inverse)))"
       return (
         table,
-        "\(alias).\(quote(inverse)) = \(owner).\"_id\"",
+        "\(alias).\(quote(inverse)) = \(number)",
         relationship.ordered ? "\(place), \(byNumber)" : byNumber
       )
     case .pairs(let keeper, let name, _) where relationship.isSymmetric:
       let pairs = quote(SQLNames.pairs(model.entity(keeper), name))
       return (
         table,
-        "\(alias).\"_id\" IN (SELECT target FROM \(pairs) WHERE source = \(owner).\"_id\" "
-          + "UNION SELECT source FROM \(pairs) WHERE target = \(owner).\"_id\")",
+        "\(alias).\"_id\" IN (SELECT target FROM \(pairs) WHERE source = \(number) "
+          + "UNION SELECT source FROM \(pairs) WHERE target = \(number))",
         byNumber
       )
     case .pairs(let keeper, let name, let owns):
@@ -426,7 +430,7 @@ struct FetchCompiler {
       let (own, other) = owns ? ("source", "target") : ("target", "source")
       return (
         "\(pairs) \(alias)p JOIN \(table) ON \(alias).\"_id\" = \(alias)p.\(other)",
-        "\(alias)p.\(own) = \(owner).\"_id\"",
+        "\(alias)p.\(own) = \(number)",
         relationship.ordered
           ? "\(alias)p.\(owns ? SQLNames.pairPlaces.ofTarget : SQLNames.pairPlaces.ofSource)"
           : byNumber

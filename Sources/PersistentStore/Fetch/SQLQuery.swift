@@ -28,27 +28,35 @@ struct SQLFragment {
 /// The to-ones that a query follows, each joined once.
 struct SQLJoins {
   private var aliases: [[String]: String] = [:]
+  /// The aliases of the tables of a family, by the alias that stands for all of them.
+  private(set) var families: [String: [String]] = [:]
   private(set) var sql = ""
   /// What its aliases begin with: a query inside another has its own.
   private let prefix: String
-  var count: Int { aliases.count }
+  /// How many tables are joined.
+  private(set) var count = 0
 
   init(prefix: String = "j") {
     self.prefix = prefix
   }
 
   /// The alias of the table at the end of a path of to-ones; the empty path is the entity itself.
-  mutating func alias(
-    for path: [String],
-    table: String,
-    from parent: String
-  ) -> String {
+  ///
+  /// - Parameters:
+  ///   - path: The path.
+  ///   - tables: Where its objects are, as FROM has them: each object is in one of these.
+  ///   - column: The column that leads to them.
+  /// - Returns: The alias; of several tables one that stands for all of them.
+  mutating func alias(for path: [String], tables: [String], from column: String) -> String {
     if let alias = aliases[path] { return alias }
     let alias = "\(prefix)\(aliases.count + 1)"
     aliases[path] = alias
-    sql +=
-      " LEFT JOIN \(table) \(alias) ON \(alias).\"_id\" = "
-      + "\(parent).\(SQLNames.quoted(path.last ?? ""))"
+    let own = tables.count == 1 ? [alias] : tables.indices.map { "\(alias)k\($0)" }
+    if own.count > 1 { families[alias] = own }
+    for (table, name) in zip(tables, own) {
+      sql += " LEFT JOIN \(table) \(name) ON \(name).\"_id\" = \(column)"
+    }
+    count += tables.count
     return alias
   }
 }

@@ -7,7 +7,7 @@ extension MigrationPlan {
   ///
   /// Rows of what is gone get the entity 0, which there is not: the commits stay, and nobody is
   /// told about it any more.
-  func history() -> [String] {
+  mutating func history() -> [String] {
     var statements: [String] = []
     for old in from.entities {
       guard let entity = mapping.target(of: old) else { continue }
@@ -42,38 +42,35 @@ extension MigrationPlan {
     }
   }
 
-  /// The pairs of many-to-manys, whose table may be kept from the other side now.
-  private func pairs() -> [String] {
-    from.entities.flatMap { keeper in
-      keeper.ownedPairs.map { old in
-        let here =
-          "WHERE kind IN (3, 4) AND entity = \(keeper.number) "
-          + "AND before = \(SQLNames.literal(old.name))"
-        guard let (now, owns) = target(of: old, keptBy: keeper) else {
-          return "UPDATE cordial_change SET entity = 0 \(here)"
-        }
-        let swap = owns ? "" : ", object = other, other = object"
-        return "UPDATE cordial_change SET entity = -\(now.owner), "
-          + "before = \(SQLNames.literal(now.name))\(swap) \(here)"
-      }
-    }
-  }
-
-  /// The relationship that keeps an old one's pairs now, and whether from the same side.
-  private func target(
-    of old: RelationshipDescription,
-    keptBy keeper: EntityDescription
-  ) -> (RelationshipDescription, owns: Bool)? {
+  /// The pairs of many-to-manys, whose table may be kept from the other side now, and by several
+  /// entities.
+  private mutating func pairs() -> [String] {
+    var statements: [String] = []
     for entity in to.entities {
       for relationship in entity.ownedPairs {
-        for kind in entity.place.kinds {
-          guard let found = mapping.source(of: relationship, in: to.entity(kind)),
-            case .pairs(keeper.number, old.name, let owns) = found.storage
-          else { continue }
-          return (relationship, owns)
+        for origin in origins(of: relationship, in: entity) {
+          guard case .pairs(let keeper, let name, _) = origin.relationship.storage else { continue }
+          let old = origin.relationship
+          let (own, other) =
+            origin.reversed ? (old.destination, old.owner) : (old.owner, old.destination)
+          let isSame = aIsSource(origin)
+          let conditions = [
+            Self.condition(isSame ? "object" : "other", in: staying(own, within: entity.number)),
+            Self.condition(
+              isSame ? "other" : "object",
+              in: staying(other, within: relationship.destination)
+            ),
+          ].compactMap { $0.map { " AND \($0)" } }
+          let swap = isSame ? "" : ", object = other, other = object"
+          statements.append(
+            "UPDATE cordial_change SET entity = -\(entity.number), "
+              + "before = \(SQLNames.literal(relationship.name))\(swap) WHERE kind IN (3, 4) "
+              + "AND entity = \(keeper) AND before = \(SQLNames.literal(name))"
+              + conditions.joined()
+          )
         }
       }
     }
-    return nil
+    return statements + ["UPDATE cordial_change SET entity = 0 WHERE kind IN (3, 4) AND entity > 0"]
   }
 }

@@ -36,11 +36,17 @@ package struct MigrationPlan: Sendable {
   /// - Parameters:
   ///   - from: The model that the store has.
   ///   - to: The model that it shall have, with the store's ranges of numbers.
-  package init(from: Model, to: Model) {
+  ///   - emptied: The entities that must have no objects, since they get other numbers.
+  package init(from: Model, to: Model, emptied: Set<String> = []) {
     mapping = ModelMapping(from: from, to: to)
+    checkNumbers(emptied)
     checkAbstract()
     checkSomethingStays()
+    checkLeftOut()
     let kept = keptTables()
+    checkRequired(kept)
+    checkStrays(kept)
+    for (path, message) in mapping.exchanges { problem(path, message) }
     steps.append(Step(title: "Set the old tables aside", statements: asides(kept)))
     for entity in to.concrete where !kept.entities.contains(entity.number) {
       rebuild(entity, kept)
@@ -50,6 +56,7 @@ package struct MigrationPlan: Sendable {
         rebuild(relationship, of: entity, kept)
       }
     }
+    steps.append(Step(title: "Put what is ordered in order", statements: order(kept)))
     steps.append(Step(title: "Carry the history over", statements: history()))
     steps.append(Step(title: "Remove the old tables", statements: removals(kept)))
     steps.append(
@@ -64,6 +71,8 @@ package struct MigrationPlan: Sendable {
   }
 
   mutating func problem(_ path: String, _ message: String) {
+    // The same may be met on several ways.
+    guard !problems.contains(where: { $0.path == path && $0.message == message }) else { return }
     problems.append(ModelProblem(path: path, message: message))
   }
 
@@ -72,6 +81,30 @@ package struct MigrationPlan: Sendable {
   }
 
   // MARK: What cannot be
+
+  /// Entities whose objects had the numbers of another's before they had an ancestor in common.
+  private mutating func checkNumbers(_ emptied: Set<String>) {
+    for name in emptied.sorted() {
+      guard let old = to.entity(named: name).flatMap({ mapping.source(of: $0) }) else { continue }
+      check(
+        "SELECT count(*) FROM \(SQLNames.quoted(old.name))",
+        name,
+        "objects have numbers that others of the family have too, from before they had an ancestor "
+          + "in common"
+      )
+    }
+  }
+
+  /// What belongs to the model, and not to the part of it that is asked for, does not go.
+  private mutating func checkLeftOut() {
+    for old in from.concrete where mapping.target(of: old) == nil && to.leftOut.contains(old.name) {
+      check(
+        "SELECT count(*) FROM \(SQLNames.quoted(old.name))",
+        old.name,
+        "objects are of the model and not of the configuration"
+      )
+    }
+  }
 
   /// An entity that becomes abstract loses its objects.
   private mutating func checkAbstract() {
@@ -109,7 +142,7 @@ package struct MigrationPlan: Sendable {
     var isBefore = false
   }
 
-  private func keptTables() -> Kept {
+  private mutating func keptTables() -> Kept {
     var kept = Kept()
     for entity in to.concrete {
       guard let old = mapping.source(of: entity), !old.isAbstract,
@@ -118,9 +151,20 @@ package struct MigrationPlan: Sendable {
       else { continue }
       kept.entities.insert(entity.number)
     }
+    /// The old tables of pairs, each with the new ones that take from it.
+    var takers: [String: [String]] = [:]
     for entity in to.entities {
       for relationship in entity.ownedPairs {
-        guard let old = mapping.source(of: relationship, in: entity), stays(relationship, old)
+        for origin in origins(of: relationship, in: entity) {
+          takers[pairsKey(origin.relationship), default: []].append(pairsName(relationship))
+        }
+      }
+    }
+    for entity in to.entities {
+      for relationship in entity.ownedPairs {
+        let origins = origins(of: relationship, in: entity)
+        guard origins.count == 1, let origin = origins.first,
+          takers[pairsKey(origin.relationship)]?.count == 1, stays(relationship, origin, entity)
         else { continue }
         kept.pairs.insert(pairsName(relationship))
       }
@@ -128,25 +172,36 @@ package struct MigrationPlan: Sendable {
     return kept
   }
 
+  /// Names the table of pairs of an old relationship, whichever side it is.
+  private func pairsKey(_ old: RelationshipDescription) -> String {
+    guard case .pairs(let keeper, let name, _) = old.storage else { return "" }
+    return "\(keeper).\(name)"
+  }
+
   private func staysInPlace(_ property: PropertyDescription, _ entity: EntityDescription) -> Bool {
-    if case .relationship(let relationship) = property {
-      guard !relationship.toMany else { return true }
-      guard let old = mapping.source(of: relationship, in: entity) else { return false }
-      return old.name == relationship.name && !old.toMany && leadsToTheSame(old, relationship)
+    switch (property, mapping.source(of: property, in: entity)) {
+    case (.relationship(let relationship), _) where relationship.toMany: true
+    case (.relationship(let relationship), .relationship(let old)?):
+      old.name == relationship.name && !old.toMany && leadsToTheSame(old, relationship)
+    case (.attribute(let attribute), .attribute(let old)?):
+      old.name == attribute.name && Self.converted("", old.type, attribute.type) == ""
+    default: false
     }
-    return mapping.source(of: property, in: entity)?.name == property.name
   }
 
   private func stays(
     _ relationship: RelationshipDescription,
-    _ old: RelationshipDescription
+    _ origin: Origin,
+    _ entity: EntityDescription
   ) -> Bool {
-    guard case .pairs(let keeper, let name, owns: true) = old.storage,
-      let order = Optional(OrderSchema(from).pairColumns(old, of: from.entity(keeper))),
-      name == old.name
-    else { return false }
+    let old = origin.relationship
+    guard !origin.reversed, case .pairs(let keeper, _, owns: true) = old.storage else {
+      return false
+    }
+    let order = OrderSchema(from).pairColumns(old, of: from.entity(keeper))
     return old.isSymmetric == relationship.isSymmetric && leadsToTheSame(old, relationship)
-      && order == OrderSchema(to).pairColumns(relationship, of: to.entity(relationship.owner))
+      && staying(old.owner, within: entity.number) == nil
+      && order == OrderSchema(to).pairColumns(relationship, of: entity)
   }
 
   /// Whether every object that a relationship led to may be led to still.
@@ -154,10 +209,24 @@ package struct MigrationPlan: Sendable {
     _ old: RelationshipDescription,
     _ relationship: RelationshipDescription
   ) -> Bool {
-    from.entity(old.destination).place.kinds.allSatisfy { kind in
-      mapping.target(of: from.entity(kind))
-        .map { to.isKind($0.number, of: relationship.destination) } ?? false
+    staying(old.destination, within: relationship.destination) == nil
+  }
+
+  /// The numbers of those objects of an old entity that are of a new one or its descendants still;
+  /// nil when all are.
+  func staying(_ old: Int, within entity: Int) -> [ClosedRange<Int64>]? {
+    let kinds = from.entity(old).place.kinds.map { from.entity($0) }
+    let left = kinds.filter { kind in
+      mapping.target(of: kind).map { to.isKind($0.number, of: entity) } ?? false
     }
+    return left.count == kinds.count ? nil : left.map(\.numbers)
+  }
+
+  /// The condition that a number is in one of some ranges; nil for any number.
+  static func condition(_ column: String, in ranges: [ClosedRange<Int64>]?) -> String? {
+    guard let ranges else { return nil }
+    let parts = ranges.map { "\(column) BETWEEN \($0.lowerBound) AND \($0.upperBound)" }
+    return parts.isEmpty ? "0" : "(\(parts.joined(separator: " OR ")))"
   }
 
   func pairsName(_ relationship: RelationshipDescription) -> String {
@@ -186,11 +255,14 @@ package struct MigrationPlan: Sendable {
   private func keptTarget(_ keeper: Int, _ name: String, _ kept: Kept) -> String? {
     for entity in to.entities {
       for relationship in entity.ownedPairs where kept.pairs.contains(pairsName(relationship)) {
-        if let old = mapping.source(of: relationship, in: entity),
-          case .pairs(keeper, name, _) = old.storage
-        {
-          return pairsName(relationship)
+        let isIt = entity.place.kinds.contains { kind in
+          guard let old = mapping.source(of: relationship, in: to.entity(kind)) else {
+            return false
+          }
+          if case .pairs(keeper, name, _) = old.storage { return true }
+          return false
         }
+        if isIt { return pairsName(relationship) }
       }
     }
     return nil

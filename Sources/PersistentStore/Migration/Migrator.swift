@@ -37,8 +37,7 @@ package struct Migrator {
   ///   - former: The hashes of those that it had before.
   ///   - chain: The versions, the oldest first; the last is wanted.
   /// - Returns: A plan for each stage.
-  /// - Throws: `modelMismatch` when the store is newer than the last version, or two entities get
-  ///   an ancestor whose objects have the same numbers.
+  /// - Throws: `modelMismatch` when the store is newer than the last version.
   package static func stages(
     of model: Model,
     _ former: Set<String> = [],
@@ -60,16 +59,14 @@ package struct Migrator {
     var stages: [Stage] = []
     var current = model
     for next in ahead {
+      let (slots, emptied) = ModelMapping.slots(from: current, to: next)
       let target: Model
       do throws(ModelError) {
-        target = try ModelDocument.model(
-          from: next.document,
-          slots: ModelMapping.slots(from: current, to: next)
-        )
+        target = try ModelDocument.model(from: next.document, slots: slots, leftOut: next.leftOut)
       } catch {
         throw mismatch(current, next, error.problems)
       }
-      stages.append((MigrationPlan(from: current, to: target), target))
+      stages.append((MigrationPlan(from: current, to: target, emptied: emptied), target))
       current = target
     }
     return stages
@@ -138,6 +135,21 @@ package struct Migrator {
     _ progress: (MigrationProgress) -> Void,
     _ db: Database
   ) throws {
+    guard let first = stages.first, let last = stages.last else { return }
+    let present = try String.fetchOne(
+      db,
+      sql: "SELECT value FROM cordial_meta WHERE name = 'modelHash'"
+    )
+    // Another process may have been quicker.
+    if present == last.target.hash { return }
+    guard present == first.plan.from.hash else {
+      throw StoreError(
+        .storeBusy,
+        "Another process has migrated the store meanwhile",
+        hint: "Open the store again"
+      )
+    }
+    try seal(first.plan.from, db)
     let count = stages.map(\.plan.steps.count).reduce(0, +)
     var done = 0
     for (plan, target) in stages {
@@ -150,6 +162,19 @@ package struct Migrator {
       }
       try note(plan, target, db)
     }
+  }
+
+  /// Enters what a foreign client wrote before anything becomes of it.
+  private func seal(_ model: Model, _ db: Database) throws {
+    let head = try HistoryLog(db, model: model).head()
+    guard !head.isSealed else { return }
+    let stamp = CommitStamp(
+      time: environment.now(),
+      mark: environment.random(),
+      author: HistoryWriter.externalAuthor
+    )
+    guard try HistoryWriter(db, model: model).seal(head, stamp) else { return }
+    try db.execute(sql: "INSERT OR REPLACE INTO cordial_meta VALUES ('mayDangle', '1')")
   }
 
   /// Makes sure that a plan can be carried out on the store's objects.
@@ -214,8 +239,6 @@ package struct Migrator {
     let facts = [
       "model": target.document.text, "modelHash": target.hash, "formerHashes": hashes,
       "slots": StoreMaker.slotsText(target),
-      // What led to objects of an entity that is gone leads to nothing.
-      "mayDangle": "1",
     ]
     for (name, value) in facts {
       try db.execute(

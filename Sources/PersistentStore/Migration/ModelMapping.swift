@@ -1,5 +1,6 @@
 import CordialValues
 package import ObjectModel
+import PersistentHistory
 
 /// What of one version of a model is what of another: by name, or by what it was renamed from.
 package struct ModelMapping: Sendable {
@@ -12,18 +13,11 @@ package struct ModelMapping: Sendable {
     self.from = from
     self.to = to
     var sources: [Int: Int] = [:]
-    var taken: Set<Int> = []
+    let entities = to.entities.map { ($0.name, $0.renamedFrom) }
+    let renamed = Self.renames(entities) { from.entity(named: $0) != nil }
     for entity in to.entities {
-      guard let name = entity.renamedFrom, from.entity(named: entity.name) == nil,
-        let old = from.entity(named: name), taken.insert(old.number).inserted
-      else { continue }
-      sources[entity.number] = old.number
-    }
-    for entity in to.entities where sources[entity.number] == nil {
-      guard let old = from.entity(named: entity.name), taken.insert(old.number).inserted else {
-        continue
-      }
-      sources[entity.number] = old.number
+      guard let name = renamed[entity.name] else { continue }
+      sources[entity.number] = from.entity(named: name)?.number
     }
     self.sources = sources
   }
@@ -44,17 +38,66 @@ package struct ModelMapping: Sendable {
     in entity: EntityDescription
   ) -> PropertyDescription? {
     guard let old = source(of: entity) else { return nil }
-    if let name = property.renamedFrom, old.property(named: property.name) == nil,
-      let found = old.property(named: name)
-    {
-      return found
+    let names = Self.renames(entity.properties.map { ($0.name, $0.renamedFrom) }) {
+      old.property(named: $0) != nil
     }
-    // A name that another property took over is not this one's.
-    let isTaken = entity.properties.contains {
-      $0.name != property.name && $0.renamedFrom == property.name
-        && old.property(named: $0.name) == nil
+    return names[property.name].flatMap { old.property(named: $0) }
+  }
+
+  /// Names that two things exchange, which cannot be told from what was so long ago.
+  var exchanges: [(path: String, message: String)] {
+    func found(
+      _ named: [(name: String, former: String?)],
+      _ isThere: (String) -> Bool
+    ) -> [String] {
+      named.filter { name, former in
+        guard let former, isThere(name), isThere(former) else { return false }
+        return named.contains { $0.name == former && $0.former == name }
+      }
+      .map(\.name)
     }
-    return isTaken ? nil : old.property(named: property.name)
+    let message = "It and another exchange their names, which takes a version in between"
+    let entities = found(to.entities.map { ($0.name, $0.renamedFrom) }) {
+      from.entity(named: $0) != nil
+    }
+    return entities.map { ($0, message) }
+      + to.entities.flatMap { entity in
+        guard let old = source(of: entity) else { return [(path: String, message: String)]() }
+        return found(entity.properties.map { ($0.name, $0.renamedFrom) }) {
+          old.property(named: $0) != nil
+        }
+        .map { ("\(entity.name).\($0)", message) }
+      }
+  }
+
+  /// For each new name the old one that it stands for, absent where there is none.
+  ///
+  /// A model may go on saying what something was named long ago: that counts only while the name
+  /// that it has is not there already, or goes over to another.
+  private static func renames(
+    _ named: [(name: String, former: String?)],
+    _ isThere: (String) -> Bool
+  ) -> [String: String] {
+    var applied: Set<String> = []
+    var hasGrown = true
+    while hasGrown {
+      let claimed = Set(named.filter { applied.contains($0.name) }.compactMap(\.former))
+      let ready = named.filter { name, former in
+        guard let former, former != name, isThere(former) else { return false }
+        return !isThere(name) || claimed.contains(name)
+      }
+      hasGrown = ready.count > applied.count
+      applied = Set(ready.map(\.name))
+    }
+    var sources: [String: String] = [:]
+    var taken: Set<String> = []
+    for (name, former) in named where applied.contains(name) {
+      if let former, taken.insert(former).inserted { sources[name] = former }
+    }
+    for (name, _) in named where sources[name] == nil && isThere(name) {
+      if taken.insert(name).inserted { sources[name] = name }
+    }
+    return sources
   }
 
   /// The relationship that a relationship of an entity was.
@@ -68,16 +111,34 @@ package struct ModelMapping: Sendable {
     return old
   }
 
-  /// The ranges of numbers that entities of the new model keep: those of what they were.
-  static func slots(from: Model, to document: Model) -> [String: Int] {
-    let mapping = ModelMapping(from: from, to: document)
-    var slots: [String: Int] = [:]
-    for entity in document.entities {
-      if let old = mapping.source(of: entity), !old.isAbstract {
+  /// The ranges of numbers that entities of a new model keep: those of what they were.
+  ///
+  /// - Parameters:
+  ///   - from: The model that the store has.
+  ///   - to: The new one, with ranges that it would have by itself.
+  /// - Returns: The ranges by name, those of entities that go included; and the entities that must
+  ///   have no objects, since another one with the same range comes into their family.
+  static func slots(
+    from: Model,
+    to: Model
+  ) -> (slots: [String: Int], emptied: Set<String>) {
+    let mapping = ModelMapping(from: from, to: to)
+    var slots = from.slots.filter { $0.key == Model.retiredName($0.value) }
+    var emptied: Set<String> = []
+    var taken: Set<[Int]> = []
+    for entity in to.entities {
+      guard let old = mapping.source(of: entity), !old.isAbstract else { continue }
+      let isInFamily = entity.place.ancestors.count > 1 || entity.hasDescendants
+      if isInFamily, !taken.insert([entity.place.ancestors[0], old.place.slot]).inserted {
+        emptied.insert(entity.name)
+      } else {
         slots[entity.name] = old.place.slot
       }
     }
-    return slots
+    for old in from.concrete where old.place.slot > 0 && mapping.target(of: old) == nil {
+      slots[Model.retiredName(old.place.slot)] = old.place.slot
+    }
+    return (slots, emptied)
   }
 }
 

@@ -5,42 +5,63 @@ import PersistentHistory
 
 /// What the store itself wrote into saved objects.
 extension SaveOperation {
-  /// Notes where the answer about an object ends, whose derived values are known at the end only.
-  mutating func noteDerived(_ key: ObjectKey, end: Int, hasValues: Bool) {
-    guard table(key).hasDerived else { return }
-    derivedEnds.append((key, end, hasValues))
+  /// Notes where the answer about an object ends, of which more may be known at the end only.
+  mutating func noteEnd(_ key: ObjectKey, end: Int, hasValues: Bool) {
+    ends.append((key, end, hasValues))
   }
 
-  /// The answer with the derived values of each object that has some.
-  func withDerivedValues(_ answer: [UInt8]) throws -> [UInt8] {
-    guard !derivedEnds.isEmpty else { return answer }
-    var writer = JSONWriter(reserving: answer.count + 64 * derivedEnds.count)
+  /// The answer with what became of each object besides what was sent: derived values, and to-ones
+  /// that followed from what was said of others.
+  func withLateValues(_ answer: [UInt8]) throws -> [UInt8] {
+    let late = ends.filter { table($0.key).hasDerived || followed[$0.key] != nil }
+    guard !late.isEmpty else { return answer }
+    var writer = JSONWriter(reserving: answer.count + 64 * late.count)
     var start = 0
-    for (key, end, hasValues) in derivedEnds {
+    for (key, end, hasValues) in late {
       // In front of the brace that ends the object, and the one that ends its values.
       let place = end - (hasValues ? 2 : 1)
       writer.raw(Array(answer[start..<place]))
-      let entity = model.entity(key.entity)
-      let derived = entity.attributes.filter { $0.derived != nil }
-      let list = derived.map { SQLNames.quoted($0.name) }.joined(separator: ", ")
-      let row = try table(key).query(
-        "SELECT \(list) FROM \(SQLNames.quoted(entity.name)) WHERE \"_id\" = ?"
-      )
-      defer { row.reset() }
-      row.bind(key.object, at: 1)
-      if try row.step() {
-        writer.raw(hasValues ? "," : ",\"values\":{")
-        for (index, attribute) in derived.enumerated() {
-          if index > 0 { writer.raw(",") }
-          writer.name(attribute.name)
-          ColumnForm(attribute.type).write(row, Int32(index), in: model, to: &writer)
-        }
-        if !hasValues { writer.raw("}") }
-      }
+      try writeLateValues(key, hasValues: hasValues, &writer)
       start = place
     }
     writer.raw(Array(answer[start...]))
     return writer.bytes
+  }
+
+  private func writeLateValues(
+    _ key: ObjectKey,
+    hasValues: Bool,
+    _ writer: inout JSONWriter
+  ) throws {
+    let entity = model.entity(key.entity)
+    let toOnes = followed[key] ?? []
+    let columns = entity.columns.filter { entity.isDerived($0) || toOnes.contains($0) }
+    let list = columns.map(SQLNames.quoted).joined(separator: ", ")
+    let row = try table(key).query(
+      "SELECT \(list) FROM \(SQLNames.quoted(entity.name)) WHERE \"_id\" = ?"
+    )
+    row.bind(key.object, at: 1)
+    guard try row.step() else { return row.reset() }
+    var members: [(name: String, value: JSONValue)] = []
+    for (index, column) in columns.enumerated() {
+      if case .relationship(let relationship)? = entity.property(named: column) {
+        let number = row.optionalInteger(Int32(index))
+        let id = number.map { name(model.key(relationship.destination, $0)) }
+        members.append((column, id.map { .string($0) } ?? .null))
+      } else {
+        var value = JSONWriter()
+        WireValue.form(of: column, entity, model).write(row, Int32(index), in: model, to: &value)
+        members.append((column, try JSONParser.parse(value.bytes.span)))
+      }
+    }
+    row.reset()
+    writer.raw(hasValues ? "," : ",\"values\":{")
+    for (index, member) in members.enumerated() {
+      if index > 0 { writer.raw(",") }
+      writer.name(member.name)
+      writer.value(member.value)
+    }
+    if !hasValues { writer.raw("}") }
   }
 }
 

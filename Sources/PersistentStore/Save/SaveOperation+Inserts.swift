@@ -63,7 +63,13 @@ extension SaveOperation {
     }
     try validate(row, table, label, given)
     if problems.count == problemsBefore {
-      try constrained(key, label, row) { try table.insert(key.object, row) }
+      try checkFamily(key, label, row)
+      // One-to-ones are claimed one after the other, when all objects are there.
+      var inserted = row
+      for (relationship, _) in later where !relationship.toMany && isOneToOne(relationship) {
+        inserted[table.places[relationship.name] ?? 0] = .null
+      }
+      try constrained(key, label, row) { try table.insert(key.object, inserted) }
     }
     try writeInserted(insert, key, row, given, &writer)
     for relationship in entity.relationships
@@ -132,7 +138,7 @@ extension SaveOperation {
       )
     }
     writer.raw("}")
-    noteDerived(key, end: writer.bytes.count, hasValues: !stored.isEmpty)
+    noteEnd(key, end: writer.bytes.count, hasValues: !stored.isEmpty)
   }
 
   /// Whether a value is stored other than it was sent: in its canonical form, or rounded.
@@ -162,6 +168,46 @@ extension SaveOperation {
     }
   }
 
+  /// Makes sure that what is unique among the objects of an ancestor is so in all tables of its
+  /// family.
+  func checkFamily(_ key: ObjectKey, _ label: String, _ row: [AttributeValue]) throws {
+    let entity = model.entity(key.entity)
+    guard entity.place.ancestors.count > 1 || entity.hasDescendants else { return }
+    let sets = (entity.identity.map { [[$0.name]] } ?? []) + entity.unique
+    for set in sets {
+      let owner = entity.place.ancestors.map { model.entity($0) }
+        .first { $0.unique.contains(set) || set == $0.identity.map { [$0.name] } }
+      guard let owner, owner.hasDescendants else { continue }
+      let condition = set.map { "\(SQLNames.quoted($0)) = ?" }.joined(separator: " AND ")
+      let found = try table(key).query(
+        "SELECT \"_id\" FROM \(model.source(owner)) WHERE \(condition) AND \"_id\" <> ?"
+      )
+      defer { found.reset() }
+      for (index, name) in set.enumerated() {
+        found.bind(row[table(key).places[name] ?? 0], at: Int32(index + 1))
+      }
+      found.bind(key.object, at: Int32(set.count + 1))
+      guard try found.step() else { continue }
+      throw taken(set, by: model.key(owner.number, found.integer(0)), label)
+    }
+  }
+
+  private func taken(_ set: [String], by key: ObjectKey, _ label: String) -> StoreError {
+    let existing = name(key)
+    return StoreError(
+      .uniquenessViolation,
+      existing == label
+        ? "There is an object \(existing) already"
+        : "\(existing) has the same \(set.joined(separator: ", ")) as \(label)",
+      hint: "Update \(existing), or choose other values",
+      data: [
+        JSONMember("id", .string(label)),
+        JSONMember("properties", .array(set.map { .string($0) })),
+        JSONMember("existing", .string(existing)),
+      ]
+    )
+  }
+
   /// Which unique set of properties a row breaks, and who has its values.
   func uniqueness(
     _ key: ObjectKey,
@@ -182,19 +228,7 @@ extension SaveOperation {
       }
       found.bind(key.object, at: Int32(set.count + 1))
       guard try found.step() else { continue }
-      let existing = name(ObjectKey(entity: key.entity, object: found.integer(0)))
-      return StoreError(
-        .uniquenessViolation,
-        existing == label
-          ? "There is an object \(existing) already"
-          : "\(existing) has the same \(set.joined(separator: ", ")) as \(label)",
-        hint: "Update \(existing), or choose other values",
-        data: [
-          JSONMember("id", .string(label)),
-          JSONMember("properties", .array(set.map { .string($0) })),
-          JSONMember("existing", .string(existing)),
-        ]
-      )
+      return taken(set, by: ObjectKey(entity: key.entity, object: found.integer(0)), label)
     }
     return nil
   }

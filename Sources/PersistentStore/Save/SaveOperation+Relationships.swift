@@ -33,12 +33,19 @@ extension SaveOperation {
     }
   }
 
-  /// Sets a to-one column of an object that is not the one being saved.
+  /// Whether both ends of a relationship lead to one object.
+  func isOneToOne(_ relationship: RelationshipDescription) -> Bool {
+    !relationship.toMany && inverse(of: relationship)?.toMany == false
+  }
+
+  /// Sets a to-one column of an object that is not the one being saved, or follows from another.
   mutating func set(
     _ relationship: RelationshipDescription,
     of key: ObjectKey,
-    to target: Int64?
+    to target: Int64?,
+    follows: Bool = true
   ) throws {
+    if follows { followed[key, default: []].insert(relationship.name) }
     guard let place = table(key).places[relationship.name] else { return }
     let value: AttributeValue = target.map { .integer($0) } ?? .null
     let counts = !isInserted(key) && !counted.contains(key)
@@ -61,6 +68,10 @@ extension SaveOperation {
     guard let name = relationship.inverse,
       case .relationship(let inverse)? = destination.property(named: name)
     else { return }
+    if !inverse.toMany, isInserted(key) {
+      // Its row was written without it; a claim of before may have set it.
+      try set(relationship, of: key, to: target?.object, follows: false)
+    }
     guard !inverse.toMany else {
       if let target {
         touchedCounts.insert(CountedRelationship(object: target, relationship: name))

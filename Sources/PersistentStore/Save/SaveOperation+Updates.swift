@@ -6,13 +6,23 @@ import PersistentHistory
 
 /// Changes of objects that are there.
 extension SaveOperation {
-  mutating func update(_ update: SaveRequest.Update, _ writer: inout JSONWriter) throws {
+  /// An update that was carried out.
+  struct Updated {
+    let update: SaveRequest.Update
+    let key: ObjectKey
+    /// Its version before.
+    let version: Int64
+    let columns: [(place: Int, value: AttributeValue)]
+  }
+
+  /// Carries an update out; nothing comes of one that is a problem, which is noted.
+  mutating func update(_ update: SaveRequest.Update) throws -> [Updated] {
     guard let key = try resolve(update.id) else { throw StoreError.objectNotFound(update.id) }
     guard !isInserted(key) else {
-      return problem(update.id, nil, "once", "An object is inserted or updated, not both in a save")
+      problem(update.id, nil, "once", "An object is inserted or updated, not both in a save")
+      return []
     }
-    let table = table(key)
-    guard let version = try table.version(of: key.object) else {
+    guard let version = try table(key).version(of: key.object) else {
       throw StoreError.objectNotFound(update.id)
     }
     let columns = try columns(of: update, key)
@@ -21,15 +31,21 @@ extension SaveOperation {
     {
       counted.insert(key)
     }
+    return [Updated(update: update, key: key, version: version, columns: columns)]
+  }
+
+  /// Writes what an update came to; of an object that a cascade removed, the version it had.
+  mutating func write(_ updated: Updated, _ writer: inout JSONWriter) throws {
+    let table = table(updated.key)
     writer.raw("{\"id\":")
-    writer.string(update.id)
+    writer.string(updated.update.id)
     writer.raw(",\"version\":")
-    // Its links may have counted it as well, or nothing did when every value was there already.
-    writer.integer(try table.version(of: key.object) ?? version)
-    let stored = columns.filter { column in
-      column.place < table.entity.attributes.count
-        && table.entity.attributes[column.place].derived == nil
-        && Self.differs(column.value, from: update.values, table.entity.attributes[column.place])
+    writer.integer(try table.version(of: updated.key.object) ?? updated.version)
+    let stored = updated.columns.filter { column in
+      guard column.place < table.entity.attributes.count else { return false }
+      let attribute = table.entity.attributes[column.place]
+      return attribute.derived == nil
+        && Self.differs(column.value, from: updated.update.values, attribute)
     }
     if !stored.isEmpty {
       writer.raw(",\"values\":")
@@ -42,7 +58,7 @@ extension SaveOperation {
       )
     }
     writer.raw("}")
-    noteDerived(key, end: writer.bytes.count, hasValues: !stored.isEmpty)
+    noteEnd(updated.key, end: writer.bytes.count, hasValues: !stored.isEmpty)
   }
 
   /// Reads the members of an update: its columns, with to-manys and inverses carried out.
@@ -124,6 +140,14 @@ extension SaveOperation {
     counting: Bool
   ) throws -> Bool {
     let table = table(key)
+    let written = Set(columns.map { table.entity.columns[$0.place] })
+    if table.entity.place.ancestors.count > 1 || table.entity.hasDescendants,
+      table.entity.unique.contains(where: { !written.isDisjoint(with: $0) })
+    {
+      var row = try wholeRow(key)
+      for column in columns { row[column.place] = column.value }
+      try checkFamily(key, label, row)
+    }
     do {
       return try table.update(key.object, columns, counting: counting)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {

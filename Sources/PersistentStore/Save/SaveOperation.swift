@@ -24,8 +24,10 @@ struct SaveOperation {
   var counted: Set<ObjectKey> = []
   /// To-manys whose counts have to be checked in the end.
   var touchedCounts: Set<CountedRelationship> = []
-  /// The written objects that have derived values, and where in the answer each one ends.
-  var derivedEnds: [(key: ObjectKey, end: Int, hasValues: Bool)] = []
+  /// The written objects, and where in the answer each one ends.
+  var ends: [(key: ObjectKey, end: Int, hasValues: Bool)] = []
+  /// To-ones that were set because of what was said of another object.
+  var followed: [ObjectKey: Set<String>] = [:]
   /// Whether a rule left a to-one that leads to nothing.
   var leftDangling = false
 
@@ -71,16 +73,19 @@ struct SaveOperation {
       try link(links, of: inserted[index], request.inserts[index].id ?? "insert[\(index)]")
     }
     try checkRepetitions()
-    for (index, update) in request.updates.enumerated() {
-      if index + request.inserts.count > 0 { writer.raw(",") }
-      try self.update(update, &writer)
-    }
-    writer.raw("]")
+    var updated: [Updated] = []
+    for update in request.updates { updated += try self.update(update) }
     let removed = try removeObjects()
     try checkCounts()
     try throwProblems()
     try derive()
-    return (try withDerivedValues(writer.bytes), removed.count, removed.ids)
+    // What an update came to is known when everything is done: others may have changed it too.
+    for (index, update) in updated.enumerated() {
+      if index + request.inserts.count > 0 { writer.raw(",") }
+      try write(update, &writer)
+    }
+    writer.raw("]")
+    return (try withLateValues(writer.bytes), removed.count, removed.ids)
   }
 
   var model: Model { facts.model }

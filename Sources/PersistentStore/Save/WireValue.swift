@@ -52,7 +52,8 @@ enum WireValue {
     switch (entity.property(named: logged.property), logged.value) {
     case (nil, _), (_, .null): return .null
     case (.relationship(let relationship), .integer(let number)):
-      return .string(try name(relationship, number))
+      // It may have been a to-one in an earlier version.
+      return relationship.toMany ? .null : .string(try name(relationship, number))
     case (.attribute(let attribute), let value):
       switch (attribute.type, value) {
       case (.boolean, .integer(let flag)): return .bool(flag != 0)
@@ -60,6 +61,9 @@ enum WireValue {
       case (.binary, .string(let hex)): return json(.binary(bytes(hex: hex)))
       case (.json, .string(let text)): return parsed(text)
       case (.double, .integer(let number)): return .number(Double(number))
+      // Types widen in migrations, and the log keeps what was.
+      case (.string, .integer), (.string, .number), (.decimal, .integer):
+        return .string(value.text)
       default: return value
       }
     default: return logged.value

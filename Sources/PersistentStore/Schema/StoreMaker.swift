@@ -91,7 +91,7 @@ enum StoreMaker {
   }
 
   /// Whether there is a database with something in it, which is looked at and left as it is.
-  private static func hasTables(_ path: String) throws -> Bool {
+  static func hasTables(_ path: String) throws -> Bool {
     guard FileSize.of([path]) > 0 else { return false }
     let queue = try StoreConnection.open(path, .reader)
     let count = try queue.unsafeRead { db in

@@ -26,7 +26,9 @@ enum StoreSchema {
 
   private static func indexStatements(for model: Model) -> [String] {
     model.concrete.flatMap { indexes(for: $0, model) }
-      + model.entities.flatMap { entity in entity.ownedPairs.map { pairsIndex($0, of: entity) } }
+      + model.entities.flatMap { entity in
+        entity.ownedPairs.flatMap { pairsIndexes($0, of: entity, model) }
+      }
   }
 
   /// The quoted names of all triggers of a model's store.
@@ -124,15 +126,19 @@ enum StoreSchema {
       """
   }
 
-  private static func pairsIndex(
+  private static func pairsIndexes(
     _ relationship: RelationshipDescription,
-    of entity: EntityDescription
-  ) -> String {
+    of entity: EntityDescription,
+    _ model: Model
+  ) -> [String] {
     let table = SQLNames.pairs(entity, relationship.name)
-    return """
-      CREATE INDEX \(SQLNames.quoted(table + ".target"))
-      ON \(SQLNames.quoted(table))(target, source)
-      """
+    let sets =
+      [["target", "source"]] + OrderSchema(model).pairIndexes(relationship, of: entity)
+    return sets.map { columns in
+      let name = SQLNames.quoted("\(table).\(columns.joined(separator: "."))")
+      return "CREATE INDEX \(name) ON \(SQLNames.quoted(table))"
+        + "(\(columns.joined(separator: ", ")))"
+    }
   }
 }
 

@@ -1,0 +1,290 @@
+import ObjectModel
+import PersistentHistory
+
+/// What relationships led to, and where it is kept now.
+extension MigrationPlan {
+  /// The old relationship that a new one is made of.
+  struct Origin {
+    let relationship: RelationshipDescription
+    /// Whether it leads the other way: only the inverse was there.
+    let reversed: Bool
+  }
+
+  /// The old relationships that a relationship of an entity and its descendants is made of.
+  mutating func origins(
+    of relationship: RelationshipDescription,
+    in entity: EntityDescription
+  ) -> [Origin] {
+    var seen: Set<String> = []
+    var origins: [Origin] = []
+    for kind in entity.place.kinds {
+      let kind = to.entity(kind)
+      guard let found = mapping.source(of: .relationship(relationship), in: kind) else { continue }
+      guard case .relationship(let old) = found else {
+        problem("\(entity.name).\(relationship.name)", "It was an attribute")
+        return []
+      }
+      guard mayLeadOn(old, relationship, entity), seen.insert("\(old.owner).\(old.name)").inserted
+      else { continue }
+      origins.append(Origin(relationship: old, reversed: false))
+    }
+    guard origins.isEmpty, let name = relationship.inverse else { return origins }
+    // What is new here may have been there from the other end.
+    for kind in to.entity(relationship.destination).place.kinds {
+      let kind = to.entity(kind)
+      guard case .relationship(let inverse)? = kind.property(named: name),
+        let old = mapping.source(of: inverse, in: kind), mayLeadOn(old, inverse, kind),
+        seen.insert("\(old.owner).\(old.name)").inserted
+      else { continue }
+      origins.append(Origin(relationship: old, reversed: true))
+    }
+    return origins
+  }
+
+  /// Refuses a relationship that leads elsewhere now.
+  private mutating func mayLeadOn(
+    _ old: RelationshipDescription,
+    _ relationship: RelationshipDescription,
+    _ entity: EntityDescription
+  ) -> Bool {
+    guard staying(old.destination, within: relationship.destination)?.isEmpty == true else {
+      return true
+    }
+    problem(
+      "\(entity.name).\(relationship.name)",
+      "It led to \(from.entity(old.destination).name) and leads to "
+        + "\(to.entity(relationship.destination).name) now"
+    )
+    return false
+  }
+
+  // MARK: Queries for links
+
+  /// A query for what a relationship of an entity and its descendants led to: the columns `a`, an
+  /// object of the entity, `b`, one that it leads to, `place`, that of `b` among those of `a`, and
+  /// `back`, the other way round; nil when there was nothing.
+  ///
+  /// Objects that are of another entity now, or of none, are not in it.
+  mutating func links(
+    of relationship: RelationshipDescription,
+    in entity: EntityDescription,
+    _ kept: Kept
+  ) -> String? {
+    let queries = origins(of: relationship, in: entity).map { origin in
+      let old = origin.relationship
+      let (own, other) =
+        origin.reversed ? (old.destination, old.owner) : (old.owner, old.destination)
+      let conditions = [
+        Self.condition("a", in: staying(own, within: entity.number)),
+        Self.condition("b", in: staying(other, within: relationship.destination)),
+      ].compactMap { $0 }
+      let all = links(of: origin, kept).joined(separator: " UNION ALL ")
+      guard !conditions.isEmpty else { return all }
+      return "SELECT a, b, place, back FROM (\(all)) WHERE \(conditions.joined(separator: " AND "))"
+    }
+    return queries.isEmpty ? nil : queries.joined(separator: " UNION ALL ")
+  }
+
+  private func links(of origin: Origin, _ kept: Kept) -> [String] {
+    let old = origin.relationship
+    switch old.storage {
+    case .column:
+      return columnLinks(old.name, of: old.owner, holdsOwner: !origin.reversed, kept)
+    case .inverseColumn:
+      return columnLinks(
+        old.inverse ?? "",
+        of: old.destination,
+        holdsOwner: origin.reversed,
+        kept
+      )
+    case .pairs(let keeper, let name, _):
+      let (own, other) = aIsSource(origin) ? ("source", "target") : ("target", "source")
+      var ordered: [String] = []
+      if case .relationship(let owned)? = from.entity(keeper).property(named: name) {
+        ordered = OrderSchema(from).pairColumns(owned, of: from.entity(keeper))
+      }
+      let places = [SQLNames.pairPlaces.ofTarget, SQLNames.pairPlaces.ofSource]
+        .map { ordered.contains($0) ? SQLNames.quoted($0) : "NULL" }
+      let (place, back) = own == "source" ? (places[0], places[1]) : (places[1], places[0])
+      return [
+        "SELECT \(own) AS a, \(other) AS b, \(place) AS place, \(back) AS back "
+          + "FROM \(oldPairs(old, kept))"
+      ]
+    }
+  }
+
+  /// Whether the object from which a relationship leads is the source of its old pairs.
+  func aIsSource(_ origin: Origin) -> Bool {
+    if case .pairs(_, _, let owns) = origin.relationship.storage {
+      owns != origin.reversed
+    } else {
+      true
+    }
+  }
+
+  /// Links that a to-one's column holds, `a` being the object that has the column or the other.
+  private func columnLinks(
+    _ name: String,
+    of entity: Int,
+    holdsOwner: Bool,
+    _ kept: Kept
+  ) -> [String] {
+    let column = SQLNames.quoted(name)
+    let (own, other) = holdsOwner ? ("a", "b") : ("b", "a")
+    return from.entity(entity).place.kinds.map { kind in
+      let kind = from.entity(kind)
+      let hasPlace = from.placeColumns(of: kind).contains(SQLNames.place(name))
+      let place = hasPlace ? SQLNames.quoted(SQLNames.place(name)) : "NULL"
+      // The place is that of the object with the column among the members of the other one.
+      let (forth, back) = holdsOwner ? ("NULL", place) : (place, "NULL")
+      return "SELECT \"_id\" AS \(own), \(column) AS \(other), \(forth) AS place, "
+        + "\(back) AS back FROM \(oldTable(kind, kept)) WHERE \(column) IS NOT NULL"
+    }
+  }
+
+  // MARK: To-ones
+
+  /// What a to-one is in the row `cordial_o` of the old table; nil for nothing.
+  mutating func value(
+    of relationship: RelationshipDescription,
+    _ entity: EntityDescription,
+    _ kept: Kept
+  ) -> String? {
+    guard let members = links(of: relationship, in: entity, kept) else { return nil }
+    if let old = mapping.source(of: relationship, in: entity), !old.toMany {
+      let column = "cordial_o.\(SQLNames.quoted(old.name))"
+      let ranges = staying(old.destination, within: relationship.destination)
+      return Self.condition(column, in: ranges).map { "CASE WHEN \($0) THEN \(column) END" }
+        ?? column
+    }
+    var inPlace = kept
+    inPlace.isBefore = true
+    let before = links(of: relationship, in: entity, inPlace) ?? members
+    check(
+      "SELECT count(*) FROM (SELECT a FROM (\(before)) GROUP BY a HAVING count(*) > 1)",
+      "\(entity.name).\(relationship.name)",
+      "objects have several: it becomes a to-one"
+    )
+    return "(SELECT b FROM (\(members)) WHERE a = cordial_o.\"_id\")"
+  }
+
+  /// A required to-one must lead somewhere, also in a table that stays as it is.
+  mutating func checkRequired(_ kept: Kept) {
+    var inPlace = kept
+    inPlace.isBefore = true
+    for entity in to.concrete {
+      guard let old = mapping.source(of: entity), !old.isAbstract else { continue }
+      for relationship in entity.relationships where !relationship.toMany && !relationship.optional
+      {
+        if let before = mapping.source(of: relationship, in: entity), !before.toMany,
+          !before.optional, leadsToTheSame(before, relationship)
+        {
+          continue
+        }
+        let have = links(of: relationship, in: entity, inPlace)
+        let lacks = have.map { " WHERE \"_id\" NOT IN (SELECT a FROM (\($0)))" } ?? ""
+        check(
+          "SELECT count(*) FROM \(SQLNames.quoted(old.name))\(lacks)",
+          "\(entity.name).\(relationship.name)",
+          "objects lack it: it is required"
+        )
+      }
+    }
+  }
+
+  /// What a relationship leads to and must not any more is not cut off in silence, as long as it is
+  /// there.
+  mutating func checkStrays(_ kept: Kept) {
+    for entity in to.entities {
+      for relationship in entity.relationships where relationship.owner == entity.number {
+        for origin in origins(of: relationship, in: entity) where !origin.reversed {
+          let old = origin.relationship
+          let strays = from.entity(old.destination).place.kinds.map { from.entity($0) }
+            .filter { kind in
+              mapping.target(of: kind)
+                .map { !to.isKind($0.number, of: relationship.destination) } ?? false
+            }
+          guard !strays.isEmpty, let stray = Self.condition("b", in: strays.map(\.numbers)) else {
+            continue
+          }
+          var inPlace = kept
+          inPlace.isBefore = true
+          let all = links(of: origin, inPlace).joined(separator: " UNION ALL ")
+          check(
+            "SELECT count(*) FROM (\(all)) WHERE \(stray)",
+            "\(entity.name).\(relationship.name)",
+            "objects lead to a \(strays.map(\.name).joined(separator: " or a ")), and must not"
+          )
+        }
+      }
+    }
+  }
+
+  // MARK: Order
+
+  /// Whether the places of a to-one's ordered inverse are copied with it.
+  func keepsOrder(
+    _ toOne: RelationshipDescription,
+    _ toMany: RelationshipDescription,
+    _ entity: EntityDescription
+  ) -> Bool {
+    guard let old = mapping.source(of: toOne, in: entity), !old.toMany,
+      let owner = mapping.source(of: entity)
+    else { return false }
+    return from.placeColumns(of: owner).contains(SQLNames.place(old.name))
+  }
+
+  /// Statements that number the members of what is ordered now and was not, or otherwise.
+  mutating func order(_ kept: Kept) -> [String] {
+    var statements: [String] = []
+    for entity in to.concrete {
+      for (toOne, toMany) in to.orderedInverses(of: entity)
+      where mapping.source(of: entity) != nil && !keepsOrder(toOne, toMany, entity) {
+        let table = SQLNames.quoted(entity.name)
+        let place = SQLNames.quoted(SQLNames.place(toOne.name))
+        let column = SQLNames.quoted(toOne.name)
+        let members = to.source(to.entity(toOne.owner))
+        let old = links(of: toMany, in: to.entity(toMany.owner), kept)
+        let join = old.map {
+          " LEFT JOIN (\($0)) AS cordial_l ON cordial_l.b = cordial_m.\"_id\""
+        }
+        let order = old == nil ? "" : "cordial_l.place IS NULL, cordial_l.place, "
+        statements.append(
+          "UPDATE \(table) SET \(place) = cordial_p.place FROM ("
+            + "SELECT cordial_m.\"_id\" AS member, \(OrderSchema.gap) * row_number() OVER (PARTITION BY cordial_m.\(column) "
+            + "ORDER BY \(order)cordial_m.\"_id\") AS place FROM \(members) AS cordial_m"
+            + "\(join ?? "") WHERE cordial_m.\(column) IS NOT NULL) AS cordial_p "
+            + "WHERE cordial_p.member = \(table).\"_id\""
+        )
+      }
+    }
+    return statements
+  }
+
+  /// A table of pairs.
+  mutating func rebuild(
+    _ relationship: RelationshipDescription,
+    of entity: EntityDescription,
+    _ kept: Kept
+  ) {
+    let name = pairsName(relationship)
+    let table = SQLNames.quoted(name)
+    var statements = [StoreSchema.pairsTable(relationship, of: entity, to)]
+    if let links = links(of: relationship, in: entity, kept) {
+      let columns = OrderSchema(to).pairColumns(relationship, of: entity)
+      let values = columns.map { column in
+        let own = column == SQLNames.pairPlaces.ofTarget ? "a" : "b"
+        let other = own == "a" ? "b" : "a"
+        let place = own == "a" ? "place" : "back"
+        let order = "\(place) IS NULL, \(place), \(other)"
+        return ", \(OrderSchema.gap) * row_number() OVER (PARTITION BY \(own) ORDER BY \(order))"
+      }
+      statements.append(
+        "INSERT OR IGNORE INTO \(table)"
+          + "(\((["source", "target"] + columns).joined(separator: ", "))) "
+          + "SELECT a, b\(values.joined()) FROM (\(links))"
+      )
+    }
+    steps.append(Step(title: "Make \(entity.name).\(relationship.name)", statements: statements))
+  }
+}
