@@ -5,42 +5,42 @@ package import ObjectModel
 /// sums of doubles, and everything that a foreign client's `REPLACE` reached.
 package final class DerivedValues {
   /// Those that no trigger keeps.
-  private let sealed: [PreparedStatement]
+  private let sealed: [String]
   /// Those that triggers keep.
-  private let triggered: [PreparedStatement]
-  private let texts: [PreparedStatement]
+  private let triggered: [String]
+  private let texts: [String]
+  private let db: Database
+  /// Compiled when they are needed first: each brings the triggers of its table along.
+  private var compiled: [String: PreparedStatement] = [:]
 
   /// Prepares the upkeep of an opened store.
   ///
   /// - Parameters:
   ///   - db: The writer's connection, which has our functions.
   ///   - model: The store's model.
-  /// - Throws: `DatabaseError`.
-  package init(_ db: Database, model: Model) throws {
+  package init(_ db: Database, model: Model) {
+    self.db = db
     let schema = DerivedSchema(model)
-    var sealed: [PreparedStatement] = []
-    var triggered: [PreparedStatement] = []
-    var texts: [PreparedStatement] = []
+    var sealed: [String] = []
+    var triggered: [String] = []
+    var texts: [String] = []
     for (owner, attribute) in schema.kept {
       guard let derived = attribute.derived,
         let value = schema.present(derived, of: owner),
         let affected = schema.affected(derived, of: owner)
       else { continue }
-      func update(_ condition: String) throws -> PreparedStatement {
+      func update(_ condition: String) -> String {
         let column = SQLNames.quoted(attribute.name)
-        return try PreparedStatement(
-          db,
-          "UPDATE \(SQLNames.quoted(owner.name)) SET \(column) = \(value) "
-            + "WHERE \(condition) AND \(column) IS NOT \(value)"
-        )
+        return "UPDATE \(SQLNames.quoted(owner.name)) SET \(column) = \(value) "
+          + "WHERE \(condition) AND \(column) IS NOT \(value)"
       }
-      let statement = try update("\"_id\" IN (\(affected))")
+      let statement = update("\"_id\" IN (\(affected))")
       if schema.isTriggered(derived, of: owner) {
         triggered.append(statement)
       } else {
         sealed.append(statement)
       }
-      if case .text = derived { texts.append(try update("1")) }
+      if case .text = derived { texts.append(update("1")) }
     }
     self.sealed = sealed
     self.triggered = triggered
@@ -56,7 +56,8 @@ package final class DerivedValues {
   /// - Throws: `DatabaseError`.
   /// - Complexity: Linear in the changes after it, and in the members of what they touch.
   package func refresh(after change: Int64, isForeign: Bool) throws {
-    for statement in isForeign ? sealed + triggered : sealed {
+    for sql in isForeign ? sealed + triggered : sealed {
+      let statement = try statement(sql)
       statement.bind(change, at: 1)
       try statement.run()
     }
@@ -67,7 +68,14 @@ package final class DerivedValues {
   /// - Throws: `DatabaseError`.
   /// - Complexity: Linear in the objects that have such texts.
   package func refreshTexts() throws {
-    for statement in texts { try statement.run() }
+    for sql in texts { try statement(sql).run() }
+  }
+
+  private func statement(_ sql: String) throws -> PreparedStatement {
+    if let made = compiled[sql] { return made }
+    let made = try PreparedStatement(db, sql)
+    compiled[sql] = made
+    return made
   }
 
   /// The statements that compute every derived value of a store anew, but for times.

@@ -21,7 +21,7 @@ package final class HistoryWriter {
   package init(_ db: Database, model: Model) throws {
     self.model = model
     self.db = db
-    derived = try DerivedValues(db, model: model)
+    derived = DerivedValues(db, model: model)
     append = try PreparedStatement(
       db,
       """

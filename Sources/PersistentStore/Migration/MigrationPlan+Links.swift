@@ -249,11 +249,13 @@ extension MigrationPlan {
           " LEFT JOIN (\($0)) AS cordial_l ON cordial_l.b = cordial_m.\"_id\""
         }
         let order = old == nil ? "" : "cordial_l.place IS NULL, cordial_l.place, "
+        let number = "\(OrderSchema.gap) * row_number() OVER (PARTITION BY cordial_m.\(column) "
+          + "ORDER BY \(order)cordial_m.\"_id\")"
+        let numbered =
+          "SELECT cordial_m.\"_id\" AS member, \(number) AS place FROM \(members) AS cordial_m"
+          + "\(join ?? "") WHERE cordial_m.\(column) IS NOT NULL"
         statements.append(
-          "UPDATE \(table) SET \(place) = cordial_p.place FROM ("
-            + "SELECT cordial_m.\"_id\" AS member, \(OrderSchema.gap) * row_number() OVER (PARTITION BY cordial_m.\(column) "
-            + "ORDER BY \(order)cordial_m.\"_id\") AS place FROM \(members) AS cordial_m"
-            + "\(join ?? "") WHERE cordial_m.\(column) IS NOT NULL) AS cordial_p "
+          "UPDATE \(table) SET \(place) = cordial_p.place FROM (\(numbered)) AS cordial_p "
             + "WHERE cordial_p.member = \(table).\"_id\""
         )
       }
