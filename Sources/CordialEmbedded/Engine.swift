@@ -37,6 +37,7 @@ package final class Engine: Sendable {
   ///   - limits: How far everything may grow.
   ///   - version: The program's version.
   ///   - log: Where the service logs.
+  ///   - migrating: Called before each step of a migration.
   /// - Throws: `StoreError` with one sentence for a person.
   package init(
     container: StoreContainer,
@@ -46,7 +47,8 @@ package final class Engine: Sendable {
     opensMismatch: Bool = false,
     limits: Limits = Limits(),
     version: String,
-    log: Logger
+    log: Logger,
+    migrating: (MigrationProgress) -> Void = { _ in }
   ) throws(StoreError) {
     let store = try PersistentStore(
       container: container,
@@ -56,6 +58,7 @@ package final class Engine: Sendable {
       environment: .system,
       opensMismatch: opensMismatch
     ) { progress in
+      migrating(progress)
       // The first step is worth telling whoever looks at warnings only.
       log.log(
         level: progress.done == 0 ? .warning : .notice,

@@ -8,6 +8,8 @@ package final class ServingOwner: ByteChannelOwner {
   private let service: Service
   private let framing: Framing?
   private let isSocket: Bool
+  /// What the first channel's peer sent before there was a channel.
+  private let early: Mutex<[UInt8]>
   private let closed: @Sendable (Int32) -> Void
   private let sessions = Mutex<[Int: Int]>([:])
 
@@ -17,16 +19,19 @@ package final class ServingOwner: ByteChannelOwner {
   ///   - service: The service.
   ///   - framing: The framing, nil to let each peer's first bytes tell.
   ///   - isSocket: Whether bytes of no framing end a connection.
+  ///   - early: What the first channel's peer sent before there was a channel.
   ///   - closed: Called when a channel ended, with the exit code that its conversation asks for.
   package init(
     service: Service,
     framing: Framing?,
     isSocket: Bool,
+    early: [UInt8] = [],
     closed: @escaping @Sendable (Int32) -> Void
   ) {
     self.service = service
     self.framing = framing
     self.isSocket = isSocket
+    self.early = Mutex(early)
     self.closed = closed
   }
 
@@ -36,6 +41,12 @@ package final class ServingOwner: ByteChannelOwner {
       service.connect(sink, framing: framing, closesOnUnknownFraming: isSocket)
     }
     sessions.withLock { $0[channel.number] = number }
+    let bytes = early.withLock { early in
+      defer { early = [] }
+      return early
+    }
+    guard let number, !bytes.isEmpty else { return }
+    service.assumeIsolated { $0.receive(bytes.span, session: number) }
   }
 
   package func received(_ bytes: Span<UInt8>, on channel: ByteChannel) {

@@ -91,6 +91,33 @@ import Testing
     }
   }
 
+  /// The client has spoken already when the migration begins: its input is a file.
+  @Test(arguments: [true, false])
+  func `who asks for progress is told, and answered when it is over`(asks: Bool) throws {
+    let scene = try Scene()
+    let (store, second) = try make(scene, objects: 30)
+    let params: JSON = asks ? ["workDoneToken": "w"] : [:]
+    let input = try scene.write(
+      line(1, "initialize", params) + "\n"
+        + line(2, "fetch", ["entity": "Task", "result": "count"])
+        + "\n",
+      to: "input"
+    )
+    let child = try Child(["serve", store, "--model", second], input: .file(input))
+    let lines = try child.stream.rest().split(separator: "\n").map { try JSON(String($0)) }
+    let progress = lines.filter { $0["method"] == "$/progress" }.map { $0["params"] }
+    #expect(lines.suffix(2).map { $0["id"] } == [1, 2])
+    #expect(lines.last?["result"]?["count"] == 30)
+    guard asks else { return #expect(progress.isEmpty) }
+    #expect(progress.count == lines.count - 2)
+    #expect(progress.allSatisfy { $0?["token"] == "w" })
+    let kinds = progress.map { $0?["value"]?["kind"] }
+    #expect(kinds.first == "begin" && kinds.last == "end")
+    #expect(kinds.dropFirst().dropLast().allSatisfy { $0 == "report" })
+    let percentages = progress.dropLast().compactMap { $0?["value"]?["percentage"]?.integer }
+    #expect(percentages == percentages.sorted() && percentages.count > 2)
+  }
+
   /// The process is killed when it says that it begins a step.
   @Test(arguments: 1...6)
   func `a migration that is killed leaves the old store whole`(step: Int) throws {

@@ -74,6 +74,7 @@ struct Serve: AsyncParsableCommand {
       try container.prepare()
       lock = try DaemonLock(path: container.lockPath)
     }
+    let teller = socket == nil ? MigrationTeller(framing: framing?.framing) : nil
     let engine = try Engine(
       container: container,
       model: current,
@@ -81,12 +82,14 @@ struct Serve: AsyncParsableCommand {
       mode: mode,
       opensMismatch: true,
       version: CordialProgram.version,
-      log: log
+      log: log,
+      migrating: { teller?.tell($0) }
     )
+    teller?.end()
     log.info("Serving", metadata: ["store": "\(container.path)"])
     let code: Int32
     do {
-      code = try await serve(engine, log)
+      code = try await serve(engine, early: teller?.early ?? [], log)
     } catch {
       try await engine.close()
       throw error
@@ -113,8 +116,13 @@ struct Serve: AsyncParsableCommand {
     return (StoreContainer(path: Paths.absolute(store)), readOnly ? .readOnly : .readWrite, nil)
   }
 
-  private func serve(_ engine: Engine, _ log: Logger) async throws -> Int32 {
-    let server = Server(engine: engine, socket: socket, framing: framing?.framing)
+  private func serve(_ engine: Engine, early: [UInt8], _ log: Logger) async throws -> Int32 {
+    let server = Server(
+      engine: engine,
+      socket: socket,
+      framing: framing?.framing,
+      early: early
+    )
     let group = ServiceGroup(
       configuration: .init(
         services: [
@@ -165,9 +173,11 @@ private final class Server: ServiceLifecycle.Service {
   private let engine: Engine
   private let socket: String?
   private let framing: Framing?
+  private let early: [UInt8]
   private let code = Mutex<Int32>(0)
 
-  init(engine: Engine, socket: String?, framing: Framing?) {
+  init(engine: Engine, socket: String?, framing: Framing?, early: [UInt8]) {
+    self.early = early
     self.engine = engine
     self.socket = socket
     self.framing = framing
@@ -207,6 +217,7 @@ private final class Server: ServiceLifecycle.Service {
       service: engine.service,
       framing: framing,
       isSocket: false,
+      early: early,
       closed: { code in
         ending.yield(code)
         ending.finish()

@@ -249,8 +249,9 @@ extension MigrationPlan {
           " LEFT JOIN (\($0)) AS cordial_l ON cordial_l.b = cordial_m.\"_id\""
         }
         let order = old == nil ? "" : "cordial_l.place IS NULL, cordial_l.place, "
-        let number = "\(OrderSchema.gap) * row_number() OVER (PARTITION BY cordial_m.\(column) "
-          + "ORDER BY \(order)cordial_m.\"_id\")"
+        let rank =
+          "row_number() OVER (PARTITION BY cordial_m.\(column) ORDER BY \(order)cordial_m.\"_id\")"
+        let number = "\(OrderSchema.gap) * \(rank)"
         let numbered =
           "SELECT cordial_m.\"_id\" AS member, \(number) AS place FROM \(members) AS cordial_m"
           + "\(join ?? "") WHERE cordial_m.\(column) IS NOT NULL"
