@@ -200,10 +200,13 @@ struct ObjectEncoder: Sendable {
   private let headEnds: [Int]
   private let prefix: [UInt8]
   private let firstColumn: Int32
-  /// The places of its values among the selected ones, nil when they are all of them in order.
-  private let places: [Int32]?
+  /// Whether its values are not all of the selected ones in order.
+  private let hasPlaces: Bool
+  /// The places of its values among the selected ones.
+  private let places: [Int32]
   /// How objects of each of the entities are written that a fetch of their ancestor answers.
   private let kinds: [Int: ObjectEncoder]
+  private let hasKinds: Bool
 
   init(
     entity: EntityDescription,
@@ -212,7 +215,9 @@ struct ObjectEncoder: Sendable {
     model: Model,
     kinds: [Int: ObjectEncoder] = [:]
   ) {
-    self.places = places.map { $0.map { Int32($0) } }
+    hasPlaces = places != nil
+    self.places = (places ?? []).map { Int32($0) }
+    hasKinds = !kinds.isEmpty
     self.kinds = kinds
     self.entity = entity
     self.model = model
@@ -231,7 +236,7 @@ struct ObjectEncoder: Sendable {
 
   /// `{"id":…,"version":…,"values":{…}}` of the current row.
   func write(_ row: PreparedStatement, to writer: inout JSONWriter) {
-    if !kinds.isEmpty, let own = kind(of: row) { return own.write(row, to: &writer) }
+    if hasKinds, let own = kind(of: row) { return own.write(row, to: &writer) }
     writeHead(row, to: &writer)
     writer.integer(row.integer(1))
     let heads = heads.span
@@ -239,7 +244,7 @@ struct ObjectEncoder: Sendable {
     for index in forms.indices {
       let end = headEnds[index]
       JSONBytes.append(heads.extracting(start..<end), to: &writer.bytes)
-      let place = places.map { $0[index] } ?? Int32(index)
+      let place = hasPlaces ? places[index] : Int32(index)
       forms[index].write(row, firstColumn + place, in: model, to: &writer)
       start = end
     }
@@ -249,7 +254,7 @@ struct ObjectEncoder: Sendable {
 
   /// The wrapped ID of the current row's object, in quotes.
   func writeID(_ row: PreparedStatement, to writer: inout JSONWriter) {
-    if !kinds.isEmpty, let own = kind(of: row) { return own.writeID(row, to: &writer) }
+    if hasKinds, let own = kind(of: row) { return own.writeID(row, to: &writer) }
     guard entity.identity == nil else {
       return writer.string(ColumnForm.identityText(of: entity, row, 2))
     }
