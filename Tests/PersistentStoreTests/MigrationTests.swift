@@ -239,6 +239,18 @@ import Testing
     #expect(error?.message.contains("Task.group: objects have several") == true)
   }
 
+  @Test func `names may differ by case only, or be another's that goes`() async throws {
+    let store = try await migrate(
+      #"{"name":"Task","attributes":[{"name":"x","type":"int16"}]},{"name":"Old"},{"name":"Memo"}"#,
+      [#"{"insert":[{"entity":"Task","values":{"x":1}},{"entity":"Memo"},{"entity":"Memo"}]}"#],
+      """
+      {"name":"task","renamedFrom":"Task","attributes":[{"name":"x","type":"int16"}]},
+      {"name":"Old","renamedFrom":"Gone"},{"name":"Note","renamedFrom":"Memo"}
+      """
+    )
+    #expect(try store.world("task x; Note; Old") == ["task/p1 v1 x=1", "Note/p1 v1", "Note/p2 v1"])
+  }
+
   @Test func `an inverse, an order and a derived value are made of what is there`() async throws {
     let oneWay = """
       {"name":"Group"},{"name":"Task","attributes":[{"name":"title","type":"string"}],

@@ -63,10 +63,12 @@ package struct MigrationPlan: Sendable {
       Step(title: "Compute what is derived", statements: DerivedValues.statements(for: to))
     )
     // Those of tables that stay have names that the new ones may want.
-    let old = StoreSchema.indexNames(for: from).map { "DROP INDEX IF EXISTS \($0)" }
-    steps.append(
-      Step(title: "Make indexes and triggers", statements: old + StoreSchema.upkeep(for: to))
-    )
+    let untouched = untouched(kept)
+    let dropped = from.entities.filter { !untouched.values.contains($0.number) }
+      .flatMap { StoreSchema.indexNames(of: $0, from) }.map { "DROP INDEX IF EXISTS \($0)" }
+    let made = to.entities.filter { untouched[$0.number] == nil }
+      .flatMap { StoreSchema.upkeep(of: $0, to) }
+    steps.append(Step(title: "Make indexes and triggers", statements: dropped + made))
     steps.removeAll { $0.statements.isEmpty }
   }
 
@@ -170,6 +172,21 @@ package struct MigrationPlan: Sendable {
       }
     }
     return kept
+  }
+
+  /// The entities of whose tables nothing changes, not even a trigger, with what they were.
+  private func untouched(_ kept: Kept) -> [Int: Int] {
+    var untouched: [Int: Int] = [:]
+    for entity in to.entities {
+      guard let old = mapping.source(of: entity), old.name == entity.name,
+        old.isAbstract == entity.isAbstract,
+        entity.isAbstract || kept.entities.contains(entity.number),
+        entity.ownedPairs.allSatisfy({ kept.pairs.contains(pairsName($0)) }),
+        StoreSchema.upkeep(of: old, from) == StoreSchema.upkeep(of: entity, to)
+      else { continue }
+      untouched[entity.number] = old.number
+    }
+    return untouched
   }
 
   /// Names the table of pairs of an old relationship, whichever side it is.
@@ -280,9 +297,17 @@ package struct MigrationPlan: Sendable {
   }
 
   private func asides(_ kept: Kept) -> [String] {
-    let upkeep = StoreSchema.triggerNames(for: from).map { "DROP TRIGGER IF EXISTS \($0)" }
+    let untouched = Set(untouched(kept).values)
+    let upkeep = from.entities.filter { !untouched.contains($0.number) }
+      .flatMap { StoreSchema.triggerNames(of: $0, from) }
+      .map { "DROP TRIGGER IF EXISTS \($0)" }
     let moves = oldTables(kept).filter { $0.name != $0.aside }
-    // Names may be exchanged, so everything goes through a name that nothing has.
+    // SQLite reads the whole schema again at each renaming; its names do not differ by case.
+    let present = Set(oldTables(kept).map { $0.name.lowercased() })
+    guard moves.contains(where: { present.contains($0.aside.lowercased()) }) else {
+      return upkeep + moves.map { "ALTER TABLE \($0.name) RENAME TO \($0.aside)" }
+    }
+    // A name that is wanted is another's still, so everything goes through one that nothing has.
     let first = moves.enumerated().map { "ALTER TABLE \($1.name) RENAME TO \"cordial_move \($0)\"" }
     let second = moves.enumerated().map {
       "ALTER TABLE \"cordial_move \($0)\" RENAME TO \($1.aside)"

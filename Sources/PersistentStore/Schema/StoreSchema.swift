@@ -20,25 +20,27 @@ enum StoreSchema {
 
   /// What comes behind the tables: indexes and triggers.
   static func upkeep(for model: Model) -> [String] {
-    indexStatements(for: model)
-      + model.entities.flatMap { HistorySchema.triggers(for: $0, in: model) }
+    model.entities.flatMap { upkeep(of: $0, model) }
   }
 
-  private static func indexStatements(for model: Model) -> [String] {
-    model.concrete.flatMap { indexes(for: $0, model) }
-      + model.entities.flatMap { entity in
-        entity.ownedPairs.flatMap { pairsIndexes($0, of: entity, model) }
-      }
+  /// The indexes and triggers of an entity's table and of the pairs that it keeps.
+  static func upkeep(of entity: EntityDescription, _ model: Model) -> [String] {
+    indexStatements(of: entity, model) + HistorySchema.triggers(for: entity, in: model)
   }
 
-  /// The quoted names of all triggers of a model's store.
-  static func triggerNames(for model: Model) -> [String] {
-    names(model.entities.flatMap { HistorySchema.triggers(for: $0, in: model) })
+  private static func indexStatements(of entity: EntityDescription, _ model: Model) -> [String] {
+    (entity.isAbstract ? [] : indexes(for: entity, model))
+      + entity.ownedPairs.flatMap { pairsIndexes($0, of: entity, model) }
   }
 
-  /// The quoted names of all indexes of a model's store.
-  static func indexNames(for model: Model) -> [String] {
-    names(indexStatements(for: model))
+  /// The quoted names of all triggers of an entity.
+  static func triggerNames(of entity: EntityDescription, _ model: Model) -> [String] {
+    names(HistorySchema.triggers(for: entity, in: model))
+  }
+
+  /// The quoted names of all indexes of an entity.
+  static func indexNames(of entity: EntityDescription, _ model: Model) -> [String] {
+    names(indexStatements(of: entity, model))
   }
 
   /// The first quoted name of each statement, which is what it makes.
