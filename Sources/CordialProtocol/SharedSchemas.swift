@@ -10,7 +10,9 @@ extension Schema {
   ])
 
   /// A merge policy by its name; this version takes `error` only.
-  static let mergePolicy = Schema.choice(["error"])
+  static let mergePolicy = Schema.choice([
+    "error", "storeTrump", "objectTrump", "overwrite", "rollback",
+  ])
 
   /// One selected value.
   static let selection = Schema.either([

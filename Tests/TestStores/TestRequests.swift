@@ -28,6 +28,7 @@ extension SaveRequest {
       author: json["author"]?.string,
       context: json["context"]?.string,
       durability: json["durability"]?.string == "normal" ? .normal : .full,
+      mergePolicy: json["mergePolicy"]?.string.flatMap { .init(rawValue: $0) } ?? .error,
       transaction: json["transaction"]?.string
     )
   }

@@ -5,6 +5,8 @@ package import JSONRPC
 package struct InitializeCall: Call {
   package let author: String?
   package let context: String?
+  /// Of saves that name none, nil for `error`.
+  package let mergePolicy: String?
   /// How long changes are gathered, in milliseconds.
   package let coalesce: Int
 
@@ -51,6 +53,7 @@ package struct InitializeCall: Call {
     }
     author = options["author"]?.string
     context = options["context"]?.string
+    mergePolicy = options["mergePolicy"]?.string
     coalesce = options["coalesce"]?.integer.map(Int.init) ?? 0
   }
 }

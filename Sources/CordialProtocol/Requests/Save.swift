@@ -29,6 +29,8 @@ package struct SaveCall: Call {
   /// nil where the connection's own stand.
   package let author: String?
   package let context: String?
+  /// What becomes of what others changed; nil where the connection's own stands.
+  package let mergePolicy: String?
   package let isDurable: Bool
   package let transaction: String?
 
@@ -93,6 +95,20 @@ package struct SaveCall: Call {
         ),
         "inserts, then updates"
       ),
+      .optional(
+        "merged",
+        .array(
+          .object([
+            .required("id", .wrappedID, "an object that others changed"),
+            .required(
+              "properties",
+              .map(.choice(["client", "store", "base"])),
+              "whose value each of them has now"
+            ),
+          ])
+        ),
+        "what the merge policy decided"
+      ),
     ]),
     example: [
       "insert": [["id": "Package/t1", "values": ["name": "hello", "version": "2.10"]]],
@@ -126,6 +142,7 @@ package struct SaveCall: Call {
         version: delete["version"]?.integer
       )
     }
+    mergePolicy = params.string("mergePolicy")
     author = params.string("author")
     context = params.string("context")
     isDurable = params.string("durability") != "normal"

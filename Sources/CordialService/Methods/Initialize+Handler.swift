@@ -10,6 +10,7 @@ extension Service {
     session.author = call.author
     session.context = call.context
     session.coalesce = call.coalesce
+    session.mergePolicy = call.mergePolicy.flatMap { .init(rawValue: $0) } ?? .error
     let limits = limits.json
     let facts = facts
     let store = store

@@ -22,6 +22,7 @@ extension Service {
       context: call.context ?? session.context,
       process: facts.process,
       durability: call.isDurable ? .full : .normal,
+      mergePolicy: call.mergePolicy.flatMap { .init(rawValue: $0) } ?? session.mergePolicy,
       transaction: call.transaction
     )
     write(changes, request) { outcome, writer in

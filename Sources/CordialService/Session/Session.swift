@@ -1,5 +1,6 @@
 import CordialValues
 import JSONRPC
+import PersistentStore
 
 /// One connection: what it sent that is not answered, and what it observes.
 ///
@@ -17,6 +18,8 @@ final class Session {
   var context: String?
   /// How long changes are gathered, in milliseconds.
   var coalesce = 0
+  /// What becomes of what others changed, in saves that do not say.
+  var mergePolicy = SaveRequest.MergePolicy.error
   var observed = ObservedState()
   /// How many bytes came since nothing was under way.
   var bytesInFlight = 0

@@ -8,10 +8,14 @@ extension SaveOperation {
   /// Compares the versions on which updates and deletes are based with the stored ones, before
   /// this save raises any.
   mutating func checkVersions() throws {
-    for update in request.updates {
+    for (index, update) in request.updates.enumerated() {
       guard let known = update.version, let (key, version) = try stored(update.id) else { continue }
       if known < version {
-        conflicts += try conflict(update, key, version)
+        if request.mergePolicy == .error {
+          conflicts += try conflict(update, key, version)
+        } else {
+          try merge(update, at: index, key)
+        }
       } else {
         checkNotAhead(known, version, update.id)
       }
@@ -19,7 +23,11 @@ extension SaveOperation {
     for delete in request.deletes {
       guard let known = delete.version, let (_, version) = try stored(delete.id) else { continue }
       if known < version {
-        conflicts.append(Self.wholeConflict(delete.id, version))
+        switch request.mergePolicy {
+        case .error: conflicts.append(Self.wholeConflict(delete.id, version))
+        case .objectTrump, .overwrite: continue
+        case .storeTrump, .rollback: spared.insert(delete.id)
+        }
       } else {
         checkNotAhead(known, version, delete.id)
       }
@@ -41,6 +49,73 @@ extension SaveOperation {
   /// A conflict about an object as such.
   private static func wholeConflict(_ id: String, _ version: Int64) -> JSONValue {
     ["id": .string(id), "property": nil, "version": .integer(version)]
+  }
+
+  /// Puts what a client changed together with what others did since the version that it knew.
+  private mutating func merge(
+    _ update: SaveRequest.Update,
+    at index: Int,
+    _ key: ObjectKey
+  ) throws {
+    let known = update.version ?? 0
+    let changed = try writtenColumns(key, since: known) + changedPairs(key, since: known)
+    var values = update.values
+    var outcome: [JSONMember] = []
+    for (property, base) in changed {
+      let sent = values.contains { $0.name == property }
+      switch request.mergePolicy {
+      case .objectTrump where sent, .storeTrump where sent && isToMany(property, key):
+        // To-manys are sets: what the client put in or took out holds beside what others did.
+        let value = values.last { $0.name == property }?.value ?? .null
+        values.removeAll { $0.name == property }
+        values.append(JSONMember(property, setChange(value, base, property, key)))
+        outcome.append(JSONMember(property, "client"))
+      case .storeTrump where sent, .rollback:
+        values.removeAll { $0.name == property }
+        outcome.append(JSONMember(property, "store"))
+      case .overwrite:
+        if !sent { values.append(JSONMember(property, base)) }
+        outcome.append(JSONMember(property, sent ? "client" : "base"))
+      default: outcome.append(JSONMember(property, "store"))
+      }
+    }
+    if request.mergePolicy == .rollback {
+      let untouched = values.filter { member in !changed.contains { $0.property == member.name } }
+      outcome += untouched.map { JSONMember($0.name, "store") }
+      values = []
+    }
+    let kept = outcome.filter { $0.value == "store" }.map(\.name)
+    // What the client sent and did not get is told with what is stored instead.
+    followed[key, default: []].formUnion(
+      kept.filter { name in update.values.contains { $0.name == name } }
+    )
+    followed[key, default: []].formUnion(outcome.filter { $0.value == "base" }.map(\.name))
+    mergedValues[index] = values
+    guard !outcome.isEmpty else { return }
+    merged.append(["id": .string(update.id), "properties": .object(outcome)])
+  }
+
+  private func isToMany(_ property: String, _ key: ObjectKey) -> Bool {
+    guard
+      case .relationship(let relationship)? = model.entity(key.entity).property(named: property)
+    else { return false }
+    return relationship.toMany
+  }
+
+  /// A whole list of a to-many as what it put in and took out, against the list that was known.
+  private func setChange(
+    _ value: JSONValue,
+    _ base: JSONValue,
+    _ property: String,
+    _ key: ObjectKey
+  ) -> JSONValue {
+    guard isToMany(property, key), let list = value.array, let known = base.array else {
+      return value
+    }
+    return [
+      "@add": .array(list.filter { !known.contains($0) }),
+      "@remove": .array(known.filter { !list.contains($0) }),
+    ]
   }
 
   /// What changed since the version that a client knew, property by property, from the log.

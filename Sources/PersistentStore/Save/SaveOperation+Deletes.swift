@@ -11,7 +11,7 @@ extension SaveOperation {
   /// then what denies, then what is cut loose, then the rows.
   mutating func removeObjects() throws -> (count: Int, ids: [String]) {
     var named: [ObjectKey] = []
-    for delete in request.deletes {
+    for delete in request.deletes where !spared.contains(delete.id) {
       guard let key = try resolve(delete.id), try table(key).version(of: key.object) != nil
       else { throw StoreError.objectNotFound(delete.id) }
       named.append(key)

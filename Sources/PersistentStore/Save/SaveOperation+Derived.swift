@@ -34,8 +34,9 @@ extension SaveOperation {
     _ writer: inout JSONWriter
   ) throws {
     let entity = model.entity(key.entity)
-    let toOnes = followed[key] ?? []
-    let columns = entity.columns.filter { entity.isDerived($0) || toOnes.contains($0) }
+    let more = followed[key] ?? []
+    let columns = entity.columns.filter { entity.isDerived($0) || more.contains($0) }
+    guard !columns.isEmpty else { return }
     let list = columns.map(SQLNames.quoted).joined(separator: ", ")
     let row = try table(key).query(
       "SELECT \(list) FROM \(SQLNames.quoted(entity.name)) WHERE \"_id\" = ?"

@@ -26,7 +26,14 @@ struct SaveOperation {
   var touchedCounts: Set<CountedRelationship> = []
   /// The written objects, and where in the answer each one ends.
   var ends: [(key: ObjectKey, end: Int, hasValues: Bool)] = []
-  /// To-ones that were set because of what was said of another object.
+  /// What is written in the place of what an update sent, by its place in the request.
+  var mergedValues: [Int: [JSONMember]] = [:]
+  /// What became of properties that others changed: the answer's `merged`.
+  var merged: [JSONValue] = []
+  /// Deletes that are not carried out, since others changed the objects.
+  var spared: Set<String> = []
+  /// Properties of which more is known than was sent: to-ones that were set because of what was
+  /// said of another object, and what a merge decided.
   var followed: [ObjectKey: Set<String>] = [:]
   /// Whether a rule left a to-one that leads to nothing.
   var leftDangling = false
@@ -74,7 +81,12 @@ struct SaveOperation {
     }
     try checkRepetitions()
     var updated: [Updated] = []
-    for update in request.updates { updated += try self.update(update) }
+    for (index, update) in request.updates.enumerated() {
+      let values = mergedValues[index] ?? update.values
+      updated += try self.update(
+        SaveRequest.Update(id: update.id, version: update.version, values: values)
+      )
+    }
     let removed = try removeObjects()
     try checkCounts()
     try throwProblems()
@@ -85,6 +97,10 @@ struct SaveOperation {
       try write(update, &writer)
     }
     writer.raw("]")
+    if !merged.isEmpty {
+      writer.raw(",\"merged\":")
+      writer.value(.array(merged))
+    }
     return (try withLateValues(writer.bytes), removed.count, removed.ids)
   }
 

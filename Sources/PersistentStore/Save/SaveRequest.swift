@@ -48,6 +48,20 @@ package struct SaveRequest: Sendable {
     case full, normal
   }
 
+  /// What becomes of properties that others changed since the version that a client knew.
+  package enum MergePolicy: String, Sendable, CaseIterable {
+    /// Nothing is written, and every conflict is told.
+    case error
+    /// They stay as they are stored; the client's others are written.
+    case storeTrump
+    /// The client's are written.
+    case objectTrump
+    /// The object becomes what the client had: what it did not send goes back to what it knew.
+    case overwrite
+    /// The object stays as it is stored.
+    case rollback
+  }
+
   package var inserts: [Insert]
   package var updates: [Update]
   package var deletes: [Delete]
@@ -57,6 +71,7 @@ package struct SaveRequest: Sendable {
   package var context: String?
   package var process: String?
   package var durability: Durability
+  package var mergePolicy: MergePolicy
   /// The client's own name of this transaction: sent again, it changes nothing.
   package var transaction: String?
 
@@ -69,6 +84,7 @@ package struct SaveRequest: Sendable {
     context: String? = nil,
     process: String? = nil,
     durability: Durability = .full,
+    mergePolicy: MergePolicy = .error,
     transaction: String? = nil
   ) {
     self.inserts = inserts
@@ -79,6 +95,7 @@ package struct SaveRequest: Sendable {
     self.context = context
     self.process = process
     self.durability = durability
+    self.mergePolicy = mergePolicy
     self.transaction = transaction
   }
 }
