@@ -19,7 +19,8 @@ extension StoreSnapshot {
     guard try row.step() else { return nil }
     let keyCount = plan.request.sort.count + (plan.request.sectionBy == nil ? 0 : 1)
     let keys = (0..<keyCount).map { row.value(Int32($0)) }
-    return FetchCursor(keys: keys, object: object).text(of: plan.request)
+    return FetchCursor(keys: keys, object: object)
+      .text(of: plan.request, in: reader.facts.identifier)
   }
 
   /// Writes the sections of the whole result of a fetch as `[{"name":…,"offset":…,"count":…}]`.

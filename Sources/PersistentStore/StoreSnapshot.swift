@@ -179,7 +179,12 @@ package struct StoreSnapshot {
   /// - Returns: The plan, good for this store while its model stands.
   /// - Throws: `unknownEntity`, `unknownProperty`, `predicateInvalid` or `invalidRequest`.
   package func plan(_ request: FetchRequest) throws -> FetchPlan {
-    try FetchCompiler.plan(request, model: model, mayDangle: mayDangle)
+    try FetchCompiler.plan(
+      request,
+      model: model,
+      mayDangle: mayDangle,
+      store: reader.facts.identifier
+    )
   }
 
   /// The plan that answers whole objects of an entity, or the selected values of them.

@@ -103,6 +103,20 @@ import Testing
     #expect(try page([], 2, after: nil).next == nil)
     #expect(try page([], 3, after: nil).next == nil)
   }
+
+  @Test func `a cursor belongs to its store`() async throws {
+    let other = try TestStore(TestModels.todo)
+    for store in [store, other] {
+      try await store.save(#"{"insert":[{"entity":"Task"},{"entity":"Task"}]}"#)
+    }
+    let next = try #require(try page(["priority"], 1, after: nil).next)
+    let request = FetchRequest(entity: "Task", sort: ["priority"], limit: 1, after: next)
+    try store.snapshot { _ = try $0.plan(request) }
+    let error = #expect(throws: StoreError.self) {
+      try other.snapshot { _ = try $0.plan(request) }
+    }
+    #expect(error?.code == .invalidRequest)
+  }
 }
 
 // Evidence: P-051, P-058

@@ -39,22 +39,27 @@ struct FetchCompiler {
   ///   - request: The request.
   ///   - model: The store's model.
   ///   - mayDangle: Whether a to-one may lead to an object that is gone.
+  ///   - store: What identifies the store, for a request that begins behind a cursor.
   /// - Returns: The plan.
   /// - Throws: `unknownEntity`, `unknownProperty`, `predicateInvalid` or `invalidRequest`.
   static func plan(
     _ request: FetchRequest,
     model: Model,
-    mayDangle: Bool
+    mayDangle: Bool,
+    store: String = ""
   ) throws(StoreError) -> FetchPlan {
     var compiler = try FetchCompiler(request, model: model, mayDangle: mayDangle)
-    return try compiler.plan(request)
+    return try compiler.plan(request, in: store)
   }
 
-  private mutating func plan(_ request: FetchRequest) throws(StoreError) -> FetchPlan {
+  private mutating func plan(
+    _ request: FetchRequest,
+    in store: String
+  ) throws(StoreError) -> FetchPlan {
     let condition = try condition(request)
     let keys = try sortKeys(request)
     let behind = try request.after.map { text throws(StoreError) in
-      try position(FetchCursor(text, of: request), keys)
+      try position(FetchCursor(text, of: request, in: store), keys)
     }
     let membershipJoins = scopes[0].joins.sql
     let selected = try selection(request)

@@ -4,7 +4,7 @@ import ObjectModel
 
 /// Where a page ended: the values of the sort keys of its last object, and its number.
 ///
-/// Its text is opaque to clients, and good for the request that it came from only.
+/// Its text is opaque to clients, and good for the request and the store that it came from only.
 struct FetchCursor {
   let keys: [AttributeValue]
   let object: Int64
@@ -16,8 +16,8 @@ struct FetchCursor {
 
   /// Reads a cursor that a client sent.
   ///
-  /// - Throws: `invalidRequest` when it is none, or belongs to another request.
-  init(_ text: String, of request: FetchRequest) throws(StoreError) {
+  /// - Throws: `invalidRequest` when it is none, or belongs to another request or store.
+  init(_ text: String, of request: FetchRequest, in store: String) throws(StoreError) {
     guard let bytes = Base64Text.decode(text) else { throw Self.foreign }
     let values: [JSONValue]
     do {
@@ -25,7 +25,7 @@ struct FetchCursor {
     } catch {
       throw Self.foreign
     }
-    guard values.count >= 2, values[0].string == Self.mark(of: request),
+    guard values.count >= 2, values[0].string == Self.mark(of: request, in: store),
       let object = values[1].integer
     else { throw Self.foreign }
     self.object = object
@@ -41,7 +41,7 @@ struct FetchCursor {
   }
 
   /// The text for a client.
-  func text(of request: FetchRequest) -> String {
+  func text(of request: FetchRequest, in store: String) -> String {
     let values = keys.map { value -> JSONValue in
       switch value {
       case .integer(let number): .integer(number)
@@ -51,18 +51,19 @@ struct FetchCursor {
       default: .null
       }
     }
-    let all = JSONValue.array([.string(Self.mark(of: request)), .integer(object)] + values)
+    let mark = JSONValue.string(Self.mark(of: request, in: store))
+    let all = JSONValue.array([mark, .integer(object)] + values)
     return Base64Text.encode(Array(all.text.utf8))
   }
 
   static let foreign = StoreError(
     .invalidRequest,
-    "after is no cursor of this request",
+    "after is no cursor of this request in this store",
     hint: "Send what came as next, with the same entity, predicate, arguments and sort"
   )
 
-  /// A mark of what decides a request's order and members: FNV-1a over it.
-  private static func mark(of request: FetchRequest) -> String {
+  /// A mark of the store and of what decides a request's order and members: FNV-1a over it.
+  private static func mark(of request: FetchRequest, in store: String) -> String {
     let arguments: JSONValue =
       switch request.arguments {
       case .none: .null
@@ -72,7 +73,7 @@ struct FetchCursor {
     let parts: JSONValue = [
       .string(request.entity), request.predicate.map { .string($0) } ?? nil, arguments,
       request.sectionBy.map { .string($0) } ?? nil, .array(request.sort.map { .string($0) }),
-      .bool(request.subentities),
+      .bool(request.subentities), .string(store),
     ]
     var state: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in parts.text.utf8 { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
