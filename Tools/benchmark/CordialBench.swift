@@ -60,7 +60,7 @@ enum CordialBench {
     Subcommand(name: "sqlite-dump", usage: "--file F [--count N]", run: Dump.sqlite),
     Subcommand(name: "query-model", usage: "--file F", run: Queries.model),
     Subcommand(name: "query-fill", usage: "--file F", run: Queries.fill),
-    Subcommand(name: "query", usage: "--socket S --entity E [--rounds N]", run: Queries.query),
+    Subcommand(name: "query", usage: "--socket S [--rounds N]", run: Queries.query),
     Subcommand(name: "pages", usage: "--socket S [--rounds N]", run: Queries.pages),
     Subcommand(name: "sections", usage: "--socket S [--rounds N]", run: Queries.sections),
     Subcommand(
