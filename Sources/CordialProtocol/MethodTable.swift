@@ -6,7 +6,7 @@ package enum MethodTable {
   package static let all: [Method] = [
     InitializeCall.method, InitializedNotification.method, ShutdownCall.method,
     ExitNotification.method, CancelNotification.method, SetTraceNotification.method,
-    FetchCall.method, SaveCall.method, DeleteCall.method,
+    FetchCall.method, SaveCall.method, DeleteCall.method, UpdateCall.method,
     ObserveCall.method, UnobserveCall.method, FlushCall.method, ChangesNotification.method,
     SearchCall.method, IndexStatusCall.method, IndexVerifyCall.method,
     HistoryCall.method, ModelCall.method, StatusCall.method, DiscoverCall.method,

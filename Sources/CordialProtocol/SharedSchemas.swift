@@ -9,11 +9,6 @@ extension Schema {
     .required("values", .map(.any), "every attribute and to-one, or what was selected"),
   ])
 
-  /// A merge policy by its name; this version takes `error` only.
-  static let mergePolicy = Schema.choice([
-    "error", "storeTrump", "objectTrump", "overwrite", "rollback",
-  ])
-
   /// One selected value.
   static let selection = Schema.either([
     .array(.string),
@@ -57,4 +52,44 @@ enum FetchFields {
     .optional("total", .boolean, "whether to answer the number without window too"),
     .optional("at", .token, "wait until at least this commit is visible"),
   ]
+}
+
+/// The params of everything that writes.
+enum WriteFields {
+  static let author = Field.optional("author", .string, "who is entered in the history")
+  static let context = Field.optional("context", .string, "what for, entered in the history")
+  static let durability = Field.optional(
+    "durability",
+    .choice(["full", "normal"]),
+    "full: fsynced before the answer"
+  )
+  /// `error`, `storeTrump`, `objectTrump`, `overwrite`, `rollback`, or one that the program has.
+  static let mergePolicy = Field.optional(
+    "mergePolicy",
+    .string,
+    "error, storeTrump, objectTrump, overwrite, rollback, or one of the program's own"
+  )
+  static let returning = Field.optional(
+    "returning",
+    .choice(["ids"]),
+    "answer the IDs too"
+  )
+  static let dryRun = Field.optional(
+    "dryRun",
+    .boolean,
+    "answer what it would do, and write nothing"
+  )
+
+  /// What a dry run answers beside what the call itself does.
+  static let rehearsal = Field.optional(
+    "dryRun",
+    .object([
+      .optional("error", .any, "why it would fail: code, message and data"),
+      .required("delete", .array(.wrappedID), "what would be gone, cascades included"),
+      .required("update", .array(.wrappedID), "what would be changed"),
+      .required("fire", .array(.string), "the connection's own subscriptions that it can concern"),
+      .required("others", .count, "how many subscriptions of others it can concern"),
+    ]),
+    "what it would do; only of a dry run"
+  )
 }

@@ -36,6 +36,11 @@ public struct WrappedID: Sendable {
     self.key = key
   }
 
+  /// Whether a client chose it for one save.
+  public var isTemporary: Bool {
+    if case .temporary = key { true } else { false }
+  }
+
   /// Reads the text of a wrapped ID, or its URI within the named store.
   ///
   /// - Parameters:

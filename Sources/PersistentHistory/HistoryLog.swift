@@ -188,6 +188,20 @@ package final class HistoryLog {
     return set
   }
 
+  /// What is logged behind a commit and not entered yet.
+  ///
+  /// - Parameter head: The newest commit.
+  /// - Returns: The changes, of no author.
+  /// - Throws: `DatabaseError`.
+  /// - Complexity: Linear in the changes.
+  package func changes(behind head: HistoryHead) throws -> ChangeSet {
+    var set = ChangeSet(from: head.number, through: head.number)
+    try eachRow(after: head.lastChange, through: Int64.max) { row in
+      for change in row.changes(in: self.model) { set.add(change) }
+    }
+    return set
+  }
+
   /// A change set without its changes: the authors between two commits.
   ///
   /// - Parameters:

@@ -131,6 +131,8 @@ package final class PersistentStore: Sendable {
   /// Names the store for as long as it exists, also after a restore.
   package var identifier: String { facts.identifier }
   package var generation: UInt32 { facts.generation }
+  /// The names of the program's own merge policies.
+  package var mergePolicies: Set<String> { Set(environment.mergePolicies.keys) }
 
   private static func missing(_ container: StoreContainer) -> StoreError {
     StoreError(

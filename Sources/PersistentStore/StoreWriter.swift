@@ -12,6 +12,9 @@ package struct StoreEnvironment: Sendable {
   package let now: @Sendable () -> Int64
   package let random: @Sendable () -> UInt32
 
+  /// Merge policies of the program's own, by the names under which saves ask for them.
+  package var mergePolicies: [String: MergeDecision] = [:]
+
   package init(now: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt32) {
     self.now = now
     self.random = random
@@ -171,10 +174,11 @@ final class StoreWriter {
     _ db: Database,
     isAlone: Bool
   ) throws -> Result<SaveOutcome, StoreError> {
+    if request.isDryRun { return .success(try rehearse(request, head, db)) }
     if let repeated = try answerToRepetition(request) { return .success(repeated) }
     if !isAlone { try statements.savepoint.run() }
     do {
-      var operation = SaveOperation(facts: facts, tables: tables, db: db, request: request)
+      var operation = operation(request, db)
       let result = try operation.perform {
         try history.derived.refresh(after: head.lastChange, isForeign: false)
       }
@@ -205,8 +209,9 @@ final class StoreWriter {
         SaveOutcome(
           token: token(head),
           body: result.body,
-          deleteCount: result.deleteCount,
-          deleted: result.deleted
+          count: result.count,
+          ids: result.ids,
+          dryRun: nil
         )
       )
     } catch {
@@ -217,6 +222,64 @@ final class StoreWriter {
       try statements.release.run()
       return .failure(StoreError(any: error))
     }
+  }
+
+  private func operation(_ request: SaveRequest, _ db: Database) -> SaveOperation {
+    SaveOperation(
+      facts: facts,
+      tables: tables,
+      db: db,
+      request: request,
+      mergePolicies: environment.mergePolicies
+    )
+  }
+
+  /// Carries a request out and takes it back.
+  ///
+  /// - Throws: Only what makes the whole transaction fail.
+  private func rehearse(
+    _ request: SaveRequest,
+    _ head: HistoryHead,
+    _ db: Database
+  ) throws -> SaveOutcome {
+    try statements.savepoint.run()
+    let outcome: SaveOutcome
+    do {
+      var operation = operation(request, db)
+      let result = try operation.perform {
+        try history.derived.refresh(after: head.lastChange, isForeign: false)
+      }
+      let changes = try log.changes(behind: head)
+      outcome = SaveOutcome(
+        token: token(head),
+        body: result.body,
+        count: result.count,
+        ids: result.ids,
+        dryRun: DryRun(
+          error: nil,
+          deletes: operation.removedIDs,
+          updates: changes.changes.values.filter { $0.kind == .update }.map(\.key)
+            .sorted { ($0.entity, $0.object) < ($1.entity, $1.object) }.map(operation.name),
+          changes: changes
+        )
+      )
+    } catch {
+      guard db.isInsideTransaction else { throw error }
+      if let error = error as? DatabaseError, Self.isAboutTheWhole(error) { throw error }
+      let changes = ChangeSet(from: head.number, through: head.number)
+      outcome = SaveOutcome(
+        token: token(head),
+        body: Array("\"ids\":{},\"objects\":[]".utf8),
+        count: 0,
+        ids: [],
+        dryRun: DryRun(error: StoreError(any: error), deletes: [], updates: [], changes: changes)
+      )
+    }
+    try statements.rollbackToSavepoint.run()
+    try statements.release.run()
+    // Numbers that were given are free again.
+    tables.forEach { $0.invalidate() }
+    return outcome
   }
 
   /// The head with nothing unsealed behind it, and whether something had to be sealed.
@@ -255,7 +318,7 @@ final class StoreWriter {
       number: row.integer(0),
       mark: UInt32(truncatingIfNeeded: row.integer(1))
     )
-    return SaveOutcome(token: token, body: Array(row.text(2).utf8), deleteCount: 0, deleted: [])
+    return SaveOutcome(token: token, body: Array(row.text(2).utf8), count: 0, ids: [], dryRun: nil)
   }
 
   private func token(_ head: HistoryHead) -> StoreToken {

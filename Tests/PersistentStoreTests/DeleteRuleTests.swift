@@ -80,8 +80,8 @@ import Testing
   @Test func `cascade takes everything along, and tells`() async throws {
     let store = try await family("cascade")
     let outcome = try await store.outcome(#"{"delete":["Parent/p1"]}"#)
-    #expect(outcome.deleteCount == 1)
-    #expect(outcome.deleted.sorted() == ["Child/p1", "Child/p2", "Grandchild/p1", "Parent/p1"])
+    #expect(outcome.count == 1)
+    #expect(outcome.ids.sorted() == ["Child/p1", "Child/p2", "Grandchild/p1", "Parent/p1"])
     #expect(
       try store.world(all) == [
         "Parent/p2 v1", "Child/p3 v1 parent=Parent/p2", "Grandchild/p2 v1 child=Child/p3",
@@ -169,7 +169,7 @@ import Testing
     let outcome = try await store.outcome(
       #"{"deleteMatching":{"entity":"Parent","predicate":"SELF != \"Parent/p2\""}}"#
     )
-    #expect(outcome.deleteCount == 1)
+    #expect(outcome.count == 1)
     #expect(try store.ids(#"{"entity":"Child"}"#) == ["Child/p3"])
   }
 

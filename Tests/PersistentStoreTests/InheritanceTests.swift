@@ -136,7 +136,7 @@ private let zoo = """
 
   @Test func `delete rules and inverses go over the family`() async throws {
     let outcome = try await store.outcome(#"{"delete":["Person/sann"]}"#)
-    #expect(Set(outcome.deleted) == ["Person/sann", dog, cat])
+    #expect(Set(outcome.ids) == ["Person/sann", dog, cat])
     #expect(try store.ids(#"{"entity":"Animal"}"#) == [puppy])
     let left = try #require(try store.fetch(#"{"entity":"Animal"}"#).first?["values"])
     #expect(left["friend"] == JSONValue.null)

@@ -308,7 +308,7 @@ import Testing
   @Test func `what a delete removed is named by identity`() async throws {
     try await store.save(#"{"insert":[{"id":"Country/sde"}]}"#)
     let outcome = try await store.outcome(#"{"delete":["Country/p1"]}"#)
-    #expect(outcome.deleted == ["Country/sde"])
+    #expect(outcome.ids == ["Country/sde"])
   }
 
   @Test func `an identity that exists is a violation of uniqueness, named by identity`()

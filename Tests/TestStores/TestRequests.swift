@@ -3,7 +3,8 @@ import ObjectModel
 package import PersistentStore
 
 extension SaveRequest {
-  /// A save as its parameters stand on the wire; `deleteMatching` is a fetch.
+  /// A save as its parameters stand on the wire; `deleteMatching` and
+  /// `updateMatching` are a fetch, with what to set.
   package init(_ json: JSONValue) {
     func list(_ name: String) -> [JSONValue] { json[name]?.array ?? [] }
     self.init(
@@ -24,13 +25,17 @@ extension SaveRequest {
       deletes: list("delete").map {
         Delete(id: $0.string ?? $0["id"]?.string ?? "", version: $0["version"]?.integer)
       },
-      deleteMatching: json["deleteMatching"].map { FetchRequest($0) },
       author: json["author"]?.string,
       context: json["context"]?.string,
       durability: json["durability"]?.string == "normal" ? .normal : .full,
-      mergePolicy: json["mergePolicy"]?.string.flatMap { .init(rawValue: $0) } ?? .error,
+      mergePolicy: json["mergePolicy"]?.string.map { MergePolicy($0) } ?? .error,
       transaction: json["transaction"]?.string
     )
+    deleteMatching = json["deleteMatching"].map { FetchRequest($0) }
+    updateMatching = json["updateMatching"].map {
+      UpdateMatching(fetch: FetchRequest($0), values: $0["set"]?.members ?? [])
+    }
+    isDryRun = json["dryRun"]?.bool ?? false
   }
 }
 

@@ -12,6 +12,7 @@ package struct DeleteCall: Call {
   package let context: String?
   package let isDurable: Bool
   package let returnsIDs: Bool
+  package let isDryRun: Bool
 
   package static let method = Method.request(
     "delete",
@@ -22,15 +23,14 @@ package struct DeleteCall: Call {
       .optional("entity", .string, "the entity, for a delete by predicate"),
       .optional("predicate", .string, "which objects; TRUEPREDICATE for all"),
       .optional("arguments", .either([.array(.any), .map(.any)]), "what the predicate names"),
-      .optional("author", .string, "who is entered in the history"),
-      .optional("context", .string, "what for, entered in the history"),
-      .optional("durability", .choice(["full", "normal"]), "full: fsynced before the answer"),
-      .optional("returning", .choice(["ids"]), "answer the IDs, cascades included"),
+      WriteFields.author, WriteFields.context, WriteFields.durability, WriteFields.dryRun,
+      WriteFields.returning,
     ],
     result: .object([
       .required("token", .token, "the position after the delete"),
       .required("count", .count, "how many were named or matched"),
       .optional("ids", .array(.wrappedID), "all that is gone, cascades included"),
+      WriteFields.rehearsal,
     ]),
     example: ["ids": ["Package/p7"], "returning": "ids"],
     errors: ["objectNotFound", "deleteDenied", "predicateInvalid", "invalidIdentifier"]
@@ -45,6 +45,7 @@ package struct DeleteCall: Call {
     context = params.string("context")
     isDurable = params.string("durability") != "normal"
     returnsIDs = params.string("returning") == "ids"
+    isDryRun = params.bool("dryRun")
     guard (params["ids"] == nil) != (entity == nil), (entity == nil) == (predicate == nil) else {
       throw RPCError(
         .invalidParams,

@@ -15,7 +15,7 @@ package struct InitializeCall: Call {
     .object([
       .optional("author", .string, "entered in the history for each save"),
       .optional("context", .string, "entered in the history for each save"),
-      .optional("mergePolicy", .mergePolicy, "of saves that name none"),
+      .optional("mergePolicy", .string, "of saves that name none"),
       .optional("integers", .choice(["number"]), "how int64 values are sent"),
       .optional("coalesce", .integer(0...60_000), "how long to gather changes, in ms"),
     ]),

@@ -33,6 +33,7 @@ package struct SaveCall: Call {
   package let mergePolicy: String?
   package let isDurable: Bool
   package let transaction: String?
+  package let isDryRun: Bool
 
   private static let version = Field.optional(
     "version",
@@ -75,20 +76,18 @@ package struct SaveCall: Call {
         ),
         "objects to remove"
       ),
-      .optional("mergePolicy", .mergePolicy, "what to do when a version is behind"),
-      .optional("author", .string, "who is entered in the history"),
-      .optional("context", .string, "what for, entered in the history"),
-      .optional("durability", .choice(["full", "normal"]), "full: fsynced before the answer"),
+      WriteFields.mergePolicy,
+      WriteFields.author, WriteFields.context, WriteFields.durability, WriteFields.dryRun,
       .optional("transaction", .string, "a UUID; sent again, nothing is changed twice"),
     ],
     result: .object([
       .required("token", .token, "the position after the save"),
-      .required("ids", .map(.wrappedID), "what the IDs of the inserts became"),
+      .required("ids", .map(.nullable(.wrappedID)), "what the IDs of the inserts became"),
       .required(
         "objects",
         .array(
           .object([
-            .required("id", .wrappedID, "the object"),
+            .required("id", .nullable(.wrappedID), "the object; null of a dry run's insert"),
             .required("version", .count, "its version now"),
             .optional("values", .map(.any), "what was stored other than sent"),
           ])
@@ -102,13 +101,14 @@ package struct SaveCall: Call {
             .required("id", .wrappedID, "an object that others changed"),
             .required(
               "properties",
-              .map(.choice(["client", "store", "base"])),
+              .map(.choice(["client", "store", "base", "policy"])),
               "whose value each of them has now"
             ),
           ])
         ),
         "what the merge policy decided"
       ),
+      WriteFields.rehearsal,
     ]),
     example: [
       "insert": [["id": "Package/t1", "values": ["name": "hello", "version": "2.10"]]],
@@ -147,6 +147,7 @@ package struct SaveCall: Call {
     context = params.string("context")
     isDurable = params.string("durability") != "normal"
     transaction = params.string("transaction")
+    isDryRun = params.bool("dryRun")
   }
 
   /// How many changes are asked for.

@@ -10,7 +10,7 @@ extension Service {
     session.author = call.author
     session.context = call.context
     session.coalesce = call.coalesce
-    session.mergePolicy = call.mergePolicy.flatMap { .init(rawValue: $0) } ?? .error
+    session.mergePolicy = try mergePolicy(call.mergePolicy) ?? .error
     let limits = limits.json
     let facts = facts
     let store = store

@@ -1,3 +1,4 @@
+import Subscriptions
 import CordialProtocol
 import CordialValues
 import JSON
@@ -14,7 +15,7 @@ extension Service {
         "A save has at most \(limits.saveChangesMax) changes, this one has \(call.count)"
       )
     }
-    let changes = SaveRequest(
+    var changes = SaveRequest(
       inserts: call.inserts.map { .init(id: $0.id, entity: $0.entity, values: $0.values) },
       updates: call.updates.map { .init(id: $0.id, version: $0.version, values: $0.values) },
       deletes: call.deletes.map { .init(id: $0.id, version: $0.version) },
@@ -22,16 +23,11 @@ extension Service {
       context: call.context ?? session.context,
       process: facts.process,
       durability: call.isDurable ? .full : .normal,
-      mergePolicy: call.mergePolicy.flatMap { .init(rawValue: $0) } ?? session.mergePolicy,
+      mergePolicy: try mergePolicy(call.mergePolicy) ?? session.mergePolicy,
       transaction: call.transaction
     )
-    write(changes, request) { outcome, writer in
-      writer.raw("{\"token\":\"")
-      writer.raw(string: outcome.token.description)
-      writer.raw("\",")
-      writer.raw(outcome.body)
-      writer.raw("}")
-    }
+    changes.isDryRun = call.isDryRun
+    write(changes, request) { outcome, writer in writer.raw(outcome.body) }
   }
 
   func delete(_ call: DeleteCall, _ session: Session, _ request: Request) throws {
@@ -42,59 +38,148 @@ extension Service {
         "A delete names at most \(limits.saveChangesMax) objects"
       )
     }
-    let matching = call.entity.map { entity in
+    var changes = SaveRequest(
+      deletes: call.ids.map { .init(id: $0, version: nil) },
+      author: call.author ?? session.author,
+      context: call.context ?? session.context,
+      process: facts.process,
+      durability: call.isDurable ? .full : .normal
+    )
+    changes.deleteMatching = call.entity.map { entity in
       FetchRequest(
         entity: entity,
         predicate: call.predicate,
         arguments: PredicateArguments(call.arguments)
       )
     }
-    let changes = SaveRequest(
-      deletes: call.ids.map { .init(id: $0, version: nil) },
-      deleteMatching: matching,
+    changes.isDryRun = call.isDryRun
+    let returnsIDs = call.returnsIDs
+    write(changes, request) { outcome, writer in
+      Self.writeCount(outcome, returnsIDs: returnsIDs, &writer)
+    }
+  }
+
+  func update(_ call: UpdateCall, _ session: Session, _ request: Request) throws {
+    var changes = SaveRequest(
       author: call.author ?? session.author,
       context: call.context ?? session.context,
       process: facts.process,
       durability: call.isDurable ? .full : .normal
     )
+    changes.updateMatching = SaveRequest.UpdateMatching(
+      fetch: FetchRequest(
+        entity: call.entity,
+        predicate: call.predicate,
+        arguments: PredicateArguments(call.arguments)
+      ),
+      values: call.values
+    )
+    changes.isDryRun = call.isDryRun
+    let returnsIDs = call.returnsIDs
     write(changes, request) { outcome, writer in
-      writer.raw("{\"token\":\"")
-      writer.raw(string: outcome.token.description)
-      writer.raw("\",\"count\":")
-      writer.integer(Int64(outcome.deleteCount))
-      if call.returnsIDs {
-        writer.raw(",\"ids\":")
-        writer.value(.array(outcome.deleted.map { .string($0) }))
-      }
-      writer.raw("}")
+      Self.writeCount(outcome, returnsIDs: returnsIDs, &writer)
     }
   }
 
+  private static func writeCount(
+    _ outcome: SaveOutcome,
+    returnsIDs: Bool,
+    _ writer: inout JSONWriter
+  ) {
+    writer.raw("\"count\":")
+    writer.integer(Int64(outcome.count))
+    guard returnsIDs else { return }
+    writer.raw(",\"ids\":")
+    writer.value(.array(outcome.ids.map { .string($0) }))
+  }
+
+  /// The merge policy of that name, nil where none is named.
+  nonisolated func mergePolicy(_ name: String?) throws(RPCError) -> SaveRequest.MergePolicy? {
+    guard let name else { return nil }
+    let policy = SaveRequest.MergePolicy(name)
+    guard case .named = policy, !store.mergePolicies.contains(name) else { return policy }
+    let known = SaveRequest.MergePolicy.standard.map(\.0) + store.mergePolicies.sorted()
+    throw RPCError(
+      .invalidParams,
+      "There is no merge policy \(name.prefix(100)); there are \(known.joined(separator: ", "))"
+    )
+  }
+
   /// Hands a transaction to the writer; its answer goes out before anybody hears of it.
-  private func write(
+  ///
+  /// - Parameters:
+  ///   - changes: What to do.
+  ///   - request: The request that is answered.
+  ///   - members: Writes the members of the answer behind the token.
+  func write(
     _ changes: SaveRequest,
     _ request: Request,
-    _ body: @escaping @Sendable (SaveOutcome, inout JSONWriter) -> Void
+    _ members: @escaping @Sendable (SaveOutcome, inout JSONWriter) -> Void
   ) {
     store.save(changes) { outcome in
-      let answer: Result<MessageBytes, RPCError>
+      let answer: Result<JSONWriter, RPCError>
       switch outcome {
       case .success(let saved):
         var writer = JSONWriter(reserving: saved.body.count + 128)
         MessageWriter.beginResult(request.id, &writer)
-        body(saved, &writer)
-        writer.raw("}")
-        answer = .success(MessageBytes(writer))
+        writer.raw("{\"token\":\"")
+        writer.raw(string: saved.token.description)
+        writer.raw("\",")
+        members(saved, &writer)
+        answer = .success(writer)
       case .failure(let error): answer = .failure(RPCError(error))
       }
       self.onLoop { service in
-        if case .success(let saved) = outcome {
-          service.answeredCommit = max(service.answeredCommit, saved.token.number)
-        }
-        service.finish(request, answer)
+        let commit: Int64? =
+          if case .success(let saved) = outcome, saved.dryRun == nil { saved.token.number } else {
+            nil
+          }
+        if let commit { service.answeredCommit = max(service.answeredCommit, commit) }
+        service.finish(
+          request,
+          answer.map { writer in
+            var writer = writer
+            if case .success(let saved) = outcome, let dryRun = saved.dryRun {
+              service.write(dryRun, of: request.session, &writer)
+            }
+            writer.raw("}}")
+            return MessageBytes(writer)
+          }
+        )
         service.sessions[request.session]?.flush()
-        if case .success(let saved) = outcome { service.committed(saved.token.number) }
+        if let commit { service.committed(commit) }
       }
     }
+  }
+
+  /// Writes what a transaction would have done, with the subscriptions that it can concern.
+  private func write(_ dryRun: DryRun, of number: Int, _ writer: inout JSONWriter) {
+    var fire: [JSONValue] = []
+    var others = 0
+    for (session, state) in sessions {
+      let concerned = state.observed.table.verdicts(on: dryRun.changes)
+      if session == number {
+        fire = concerned.map { .string("s\($0.number)") }
+      } else {
+        others += concerned.count
+      }
+    }
+    var members: [JSONMember] = []
+    if let error = dryRun.error.map({ RPCError($0) }) {
+      members.append(
+        JSONMember(
+          "error",
+          ["code": .integer(Int64(error.code)), "message": .string(error.message),
+           "data": error.data ?? .null]
+        )
+      )
+    }
+    members += [
+      JSONMember("delete", .array(dryRun.deletes.map { .string($0) })),
+      JSONMember("update", .array(dryRun.updates.map { .string($0) })),
+      JSONMember("fire", .array(fire)), JSONMember("others", .integer(Int64(others))),
+    ]
+    writer.raw(",\"dryRun\":")
+    writer.value(.object(members))
   }
 }

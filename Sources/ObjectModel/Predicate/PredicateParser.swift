@@ -45,9 +45,6 @@ package struct PredicateParser {
     arguments: PredicateArguments = .none,
     overGroups: Bool = false
   ) throws(PredicateError) -> Predicate {
-    guard text.utf8.count <= textBytesMax else {
-      throw PredicateError(offset: 0, expected: "at most \(textBytesMax) bytes")
-    }
     var parser = try PredicateParser(text, arguments)
     parser.isOverGroups = overGroups
     let predicate = try parser.predicate()
@@ -60,7 +57,22 @@ package struct PredicateParser {
     return predicate
   }
 
+  /// Reads an expression as it may stand on one side of a comparison: `count + 1`.
+  ///
+  /// - Parameter text: The expression.
+  /// - Returns: The syntax tree.
+  /// - Throws: `PredicateError` with the place of the first mistake.
+  package static func parse(expression text: String) throws(PredicateError) -> PredicateExpression {
+    var parser = try PredicateParser(text, .none)
+    let expression = try parser.side()
+    guard parser.token.form == .end else { throw parser.unexpected("an operator or the end") }
+    return expression
+  }
+
   private init(_ text: String, _ arguments: PredicateArguments) throws(PredicateError) {
+    guard text.utf8.count <= Self.textBytesMax else {
+      throw PredicateError(offset: 0, expected: "at most \(Self.textBytesMax) bytes")
+    }
     lexer = PredicateLexer(text)
     token = try lexer.next()
     self.arguments = arguments

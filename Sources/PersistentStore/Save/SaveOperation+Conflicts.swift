@@ -26,7 +26,7 @@ extension SaveOperation {
         switch request.mergePolicy {
         case .error: conflicts.append(Self.wholeConflict(delete.id, version))
         case .objectTrump, .overwrite: continue
-        case .storeTrump, .rollback: spared.insert(delete.id)
+        case .storeTrump, .rollback, .named: spared.insert(delete.id)
         }
       } else {
         checkNotAhead(known, version, delete.id)
@@ -76,6 +76,15 @@ extension SaveOperation {
       case .overwrite:
         if !sent { values.append(JSONMember(property, base)) }
         outcome.append(JSONMember(property, sent ? "client" : "base"))
+      case .named(let name):
+        let conflict = PropertyConflict(
+          id: update.id,
+          property: property,
+          base: base,
+          store: identityForm(try storedValue(property, key), property, key),
+          client: values.last { $0.name == property }?.value
+        )
+        outcome.append(try decide(name, conflict, &values))
       default: outcome.append(JSONMember(property, "store"))
       }
     }
@@ -89,10 +98,38 @@ extension SaveOperation {
     followed[key, default: []].formUnion(
       kept.filter { name in update.values.contains { $0.name == name } }
     )
-    followed[key, default: []].formUnion(outcome.filter { $0.value == "base" }.map(\.name))
+    followed[key, default: []].formUnion(
+      outcome.filter { ["base", "policy"].contains($0.value.string) }.map(\.name)
+    )
     mergedValues[index] = values
     guard !outcome.isEmpty else { return }
     merged.append(["id": .string(update.id), "properties": .object(outcome)])
+  }
+
+  /// Asks a policy of the program's own, and puts its answer among the values.
+  private func decide(
+    _ name: String,
+    _ conflict: PropertyConflict,
+    _ values: inout [JSONMember]
+  ) throws -> JSONMember {
+    guard let decision = mergePolicies[name] else {
+      throw StoreError(.invalidRequest, "There is no merge policy \(StoreError.short(name))")
+    }
+    let property = conflict.property
+    switch decision(conflict) {
+    case .client where conflict.client != nil: return JSONMember(property, "client")
+    case .store, .client:
+      values.removeAll { $0.name == property }
+      return JSONMember(property, "store")
+    case .base:
+      values.removeAll { $0.name == property }
+      values.append(JSONMember(property, conflict.base))
+      return JSONMember(property, "base")
+    case .value(let value):
+      values.removeAll { $0.name == property }
+      values.append(JSONMember(property, value))
+      return JSONMember(property, "policy")
+    }
   }
 
   private func isToMany(_ property: String, _ key: ObjectKey) -> Bool {

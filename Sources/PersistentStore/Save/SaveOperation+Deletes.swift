@@ -16,7 +16,7 @@ extension SaveOperation {
       else { throw StoreError.objectNotFound(delete.id) }
       named.append(key)
     }
-    named += try matched()
+    named += try matchedForRemoval()
     guard !named.isEmpty else { return (0, []) }
     let doomed = try closure(of: named)
     let doomedSet = Set(doomed)
@@ -28,25 +28,6 @@ extension SaveOperation {
       try table(key).delete(key.object)
     }
     return (Set(named).count, ids)
-  }
-
-  private func matched() throws -> [ObjectKey] {
-    guard let request = request.deleteMatching else { return [] }
-    let plan = try FetchCompiler.plan(request, model: model, mayDangle: true)
-    let rows = try PreparedStatement(db, plan.idsSQL)
-    defer { rows.reset() }
-    var place: Int32 = 1
-    for value in plan.values {
-      rows.bind(value, at: place)
-      place += 1
-    }
-    rows.bind(-1, at: place)
-    rows.bind(0, at: place + 1)
-    var keys: [ObjectKey] = []
-    while try rows.step() {
-      keys.append(model.key(plan.entity.number, rows.integer(0)))
-    }
-    return keys
   }
 
   /// The named objects and everything that goes with them, each once.

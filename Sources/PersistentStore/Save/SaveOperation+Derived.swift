@@ -3,26 +3,56 @@ import JSON
 import ObjectModel
 import PersistentHistory
 
+/// A place in the answer where something may have to be added about an object.
+struct AnswerEnd {
+  /// What stands there.
+  enum Form {
+    /// The object without values, or with some.
+    case object(hasValues: Bool)
+    /// Nothing yet.
+    case whole
+  }
+
+  let key: ObjectKey
+  let end: Int
+  let form: Form
+}
+
 /// What the store itself wrote into saved objects.
 extension SaveOperation {
   /// Notes where the answer about an object ends, of which more may be known at the end only.
   mutating func noteEnd(_ key: ObjectKey, end: Int, hasValues: Bool) {
-    ends.append((key, end, hasValues))
+    ends.append(AnswerEnd(key: key, end: end, form: .object(hasValues: hasValues)))
   }
 
   /// The answer with what became of each object besides what was sent: derived values, and to-ones
   /// that followed from what was said of others.
   func withLateValues(_ answer: [UInt8]) throws -> [UInt8] {
-    let late = ends.filter { table($0.key).hasDerived || followed[$0.key] != nil }
+    let late = ends.filter { end in
+      if case .whole = end.form { return true }
+      return table(end.key).hasDerived || followed[end.key] != nil
+    }
     guard !late.isEmpty else { return answer }
     var writer = JSONWriter(reserving: answer.count + 64 * late.count)
     var start = 0
-    for (key, end, hasValues) in late {
-      // In front of the brace that ends the object, and the one that ends its values.
-      let place = end - (hasValues ? 2 : 1)
-      writer.raw(Array(answer[start..<place]))
-      try writeLateValues(key, hasValues: hasValues, &writer)
-      start = place
+    for end in late {
+      switch end.form {
+      case .object(let hasValues):
+        // In front of the brace that ends the object, and the one that ends its values.
+        let place = end.end - (hasValues ? 2 : 1)
+        writer.raw(Array(answer[start..<place]))
+        try writeLateValues(end.key, hasValues: hasValues, &writer)
+        start = place
+      case .whole:
+        writer.raw(Array(answer[start..<end.end]))
+        writer.raw("{\"id\":")
+        writer.string(name(end.key))
+        writer.raw(",\"version\":")
+        writer.integer(try table(end.key).version(of: end.key.object) ?? 0)
+        try writeLateValues(end.key, hasValues: false, &writer)
+        writer.raw("}")
+        start = end.end
+      }
     }
     writer.raw(Array(answer[start...]))
     return writer.bytes

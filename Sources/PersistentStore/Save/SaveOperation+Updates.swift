@@ -62,7 +62,7 @@ extension SaveOperation {
   }
 
   /// Reads the members of an update: its columns, with to-manys and inverses carried out.
-  private mutating func columns(
+  mutating func columns(
     of update: SaveRequest.Update,
     _ key: ObjectKey
   ) throws -> [(place: Int, value: AttributeValue)] {
@@ -105,16 +105,24 @@ extension SaveOperation {
       case nil: continue
       }
     }
+    addDerivedTexts(to: &columns, table)
+    if conflicts.isEmpty { try link(later, of: key, update.id) }
+    return columns
+  }
+
+  /// Adds the columns that are other forms of those.
+  func addDerivedTexts(
+    to columns: inout [(place: Int, value: AttributeValue)],
+    _ table: EntityTable
+  ) {
     for (place, form, source) in table.derivedTexts {
       if let column = columns.last(where: { $0.place == source }) {
         columns.append((place, form.applied(to: column.value)))
       }
     }
-    if conflicts.isEmpty { try link(later, of: key, update.id) }
-    return columns
   }
 
-  private mutating func checkIdentity(
+  mutating func checkIdentity(
     _ value: AttributeValue,
     _ attribute: AttributeDescription,
     _ key: ObjectKey,
@@ -133,7 +141,7 @@ extension SaveOperation {
     }
   }
 
-  private func write(
+  func write(
     _ columns: [(place: Int, value: AttributeValue)],
     to key: ObjectKey,
     _ label: String,

@@ -13,6 +13,7 @@ struct SaveOperation {
   let tables: [EntityTable]
   let db: Database
   let request: SaveRequest
+  let mergePolicies: [String: MergeDecision]
   var problems: [JSONValue] = []
   var conflicts: [JSONValue] = []
   /// What temporary IDs stand for, by their text.
@@ -25,7 +26,9 @@ struct SaveOperation {
   /// To-manys whose counts have to be checked in the end.
   var touchedCounts: Set<CountedRelationship> = []
   /// The written objects, and where in the answer each one ends.
-  var ends: [(key: ObjectKey, end: Int, hasValues: Bool)] = []
+  var ends: [AnswerEnd] = []
+  /// Inserts that an object which is there already answers for, by their place.
+  var adopted: [Int: ObjectKey] = [:]
   /// What is written in the place of what an update sent, by its place in the request.
   var mergedValues: [Int: [JSONMember]] = [:]
   /// What became of properties that others changed: the answer's `merged`.
@@ -35,6 +38,8 @@ struct SaveOperation {
   /// Properties of which more is known than was sent: to-ones that were set because of what was
   /// said of another object, and what a merge decided.
   var followed: [ObjectKey: Set<String>] = [:]
+  /// What was removed, cascades included.
+  private(set) var removedIDs: [String] = []
   /// Whether a rule left a to-one that leads to nothing.
   var leftDangling = false
 
@@ -49,7 +54,14 @@ struct SaveOperation {
   /// How many problems are told at most; more say nothing new.
   private static let problemsMax = 1000
 
-  init(facts: StoreMaker.Facts, tables: [EntityTable], db: Database, request: SaveRequest) {
+  init(
+    facts: StoreMaker.Facts,
+    tables: [EntityTable],
+    db: Database,
+    request: SaveRequest,
+    mergePolicies: [String: MergeDecision]
+  ) {
+    self.mergePolicies = mergePolicies
     self.facts = facts
     self.tables = tables
     self.db = db
@@ -59,11 +71,12 @@ struct SaveOperation {
   /// Carries the save out.
   ///
   /// - Parameter derive: Brings those derived values up to date that no trigger keeps.
-  /// - Returns: The answer without its token, and what was removed.
+  /// - Returns: The answer without its token, how many objects were named or matched, and which
+  ///   were removed or matched an update.
   /// - Throws: `StoreError`, or `DatabaseError` when SQLite failed; the caller rolls back.
   mutating func perform(
     _ derive: () throws -> Void
-  ) throws -> (body: [UInt8], deleteCount: Int, deleted: [String]) {
+  ) throws -> (body: [UInt8], count: Int, ids: [String]) {
     try giveNumbers()
     try checkVersions()
     var writer = JSONWriter(reserving: 64 * (request.inserts.count + request.updates.count) + 64)
@@ -72,6 +85,10 @@ struct SaveOperation {
     var later: [(index: Int, links: [Link])] = []
     for (index, insert) in request.inserts.enumerated() {
       if index > 0 { writer.raw(",") }
+      guard adopted[index] == nil else {
+        ends.append(AnswerEnd(key: inserted[index], end: writer.bytes.count, form: .whole))
+        continue
+      }
       let links = try self.insert(insert, inserted[index], at: index, &writer)
       if !links.isEmpty { later.append((index, links)) }
     }
@@ -80,6 +97,9 @@ struct SaveOperation {
       try link(links, of: inserted[index], request.inserts[index].id ?? "insert[\(index)]")
     }
     try checkRepetitions()
+    for (index, existing) in adopted.sorted(by: { $0.key < $1.key }) {
+      try adopt(request.inserts[index], existing)
+    }
     var updated: [Updated] = []
     for (index, update) in request.updates.enumerated() {
       let values = mergedValues[index] ?? update.values
@@ -87,6 +107,7 @@ struct SaveOperation {
         SaveRequest.Update(id: update.id, version: update.version, values: values)
       )
     }
+    let matched = try updateMatching()
     let removed = try removeObjects()
     try checkCounts()
     try throwProblems()
@@ -101,7 +122,11 @@ struct SaveOperation {
       writer.raw(",\"merged\":")
       writer.value(.array(merged))
     }
-    return (try withLateValues(writer.bytes), removed.count, removed.ids)
+    removedIDs = removed.ids
+    return (
+      try withLateValues(writer.bytes), removed.count + matched.count,
+      removed.ids + matched.map(name)
+    )
   }
 
   var model: Model { facts.model }
@@ -166,12 +191,15 @@ struct SaveOperation {
           data: [JSONMember("entity", .string(entity.name))]
         )
       }
-      let key = ObjectKey(
-        entity: entity.number,
-        object: try tables[entity.number - 1].giveNumber()
-      )
+      let key: ObjectKey
+      if let existing = try existing(insert, id, entity) {
+        key = existing
+        adopted[inserted.count] = existing
+      } else {
+        key = ObjectKey(entity: entity.number, object: try tables[entity.number - 1].giveNumber())
+        insertedSet.insert(key)
+      }
       inserted.append(key)
-      insertedSet.insert(key)
       guard let id, let text = insert.id else { continue }
       switch id.key {
       case .temporary: break
@@ -207,6 +235,11 @@ struct SaveOperation {
     _ writer: inout JSONWriter
   ) throws {
     let entity = model.entity(key.entity)
+    guard isInserted(key) else { return writer.string(name(key)) }
+    // A number that is not given in the end is no ID.
+    if request.isDryRun, insert.id.flatMap({ WrappedID($0) })?.isTemporary ?? true {
+      return writer.raw("null")
+    }
     guard entity.identity != nil else {
       writer.raw("\"")
       writer.raw(string: entity.name)

@@ -43,13 +43,26 @@ package struct SaveRequest: Sendable {
     }
   }
 
+  /// Values for all objects that match.
+  package struct UpdateMatching: Sendable {
+    package let fetch: FetchRequest
+    /// By property; `{"@expression": "count + 1"}` is computed for each object, from its values
+    /// before.
+    package let values: [JSONMember]
+
+    package init(fetch: FetchRequest, values: [JSONMember]) {
+      self.fetch = fetch
+      self.values = values
+    }
+  }
+
   /// Whether an answer waits until the commit would survive a loss of power.
   package enum Durability: String, Sendable {
     case full, normal
   }
 
   /// What becomes of properties that others changed since the version that a client knew.
-  package enum MergePolicy: String, Sendable, CaseIterable {
+  package enum MergePolicy: Sendable, Equatable {
     /// Nothing is written, and every conflict is told.
     case error
     /// They stay as they are stored; the client's others are written.
@@ -60,6 +73,18 @@ package struct SaveRequest: Sendable {
     case overwrite
     /// The object stays as it is stored.
     case rollback
+    /// One of the program's own, by its name.
+    case named(String)
+
+    /// Those that every store has, by their names.
+    package static let standard: [(String, MergePolicy)] = [
+      ("error", .error), ("storeTrump", .storeTrump), ("objectTrump", .objectTrump),
+      ("overwrite", .overwrite), ("rollback", .rollback),
+    ]
+
+    package init(_ name: String) {
+      self = Self.standard.first { $0.0 == name }?.1 ?? .named(name)
+    }
   }
 
   package var inserts: [Insert]
@@ -67,6 +92,9 @@ package struct SaveRequest: Sendable {
   package var deletes: [Delete]
   /// Objects that match are removed too.
   package var deleteMatching: FetchRequest?
+  package var updateMatching: UpdateMatching?
+  /// Whether it is carried out and taken back, to tell what it would do.
+  package var isDryRun = false
   package var author: String?
   package var context: String?
   package var process: String?
@@ -79,7 +107,6 @@ package struct SaveRequest: Sendable {
     inserts: [Insert] = [],
     updates: [Update] = [],
     deletes: [Delete] = [],
-    deleteMatching: FetchRequest? = nil,
     author: String? = nil,
     context: String? = nil,
     process: String? = nil,
@@ -90,7 +117,6 @@ package struct SaveRequest: Sendable {
     self.inserts = inserts
     self.updates = updates
     self.deletes = deletes
-    self.deleteMatching = deleteMatching
     self.author = author
     self.context = context
     self.process = process
@@ -106,8 +132,49 @@ package struct SaveOutcome: Sendable {
   package let token: StoreToken
   /// `"ids":{…},"objects":[…]` of a save's answer, as it stands on the wire.
   package let body: [UInt8]
-  /// How many objects a delete named or matched.
-  package let deleteCount: Int
-  /// What was removed, cascades included.
-  package let deleted: [String]
+  /// How many objects a delete or an update by predicate named or matched.
+  package let count: Int
+  /// Which objects were removed, cascades included, or matched an update.
+  package let ids: [String]
+  /// What it would have done, nil when it did it.
+  package let dryRun: DryRun?
 }
+
+/// What a transaction that was taken back would have done.
+package struct DryRun: Sendable {
+  /// Why it would have failed; then it would have done nothing.
+  package let error: StoreError?
+  /// The objects that would have been removed, cascades included.
+  package let deletes: [String]
+  /// The objects that would have been changed.
+  package let updates: [String]
+  /// What would have stood in the log.
+  package let changes: ChangeSet
+}
+
+/// A property that others changed since the version that a client knew.
+package struct PropertyConflict: Sendable {
+  /// The object.
+  package let id: String
+  package let property: String
+  /// Its value in the version that the client knew.
+  package let base: JSONValue
+  /// Its value now.
+  package let store: JSONValue
+  /// What the client sent, nil when it did not change it.
+  package let client: JSONValue?
+
+  /// What becomes of it.
+  package enum Resolution: Sendable {
+    case store
+    /// What the client sent; the store's where it sent nothing.
+    case client
+    case base
+    /// Another value, as it would be sent.
+    case value(JSONValue)
+  }
+}
+
+/// Decides what becomes of a property; it runs inside the writer's transaction, so it has to be
+/// quick and to ask nobody.
+package typealias MergeDecision = @Sendable (PropertyConflict) -> PropertyConflict.Resolution

@@ -1,0 +1,64 @@
+package import JSON
+package import JSONRPC
+
+/// `update`: values for all objects that match.
+package struct UpdateCall: Call {
+  package let entity: String
+  package let predicate: String
+  package let arguments: JSONValue?
+  /// By property.
+  package let values: [JSONMember]
+  package let author: String?
+  package let context: String?
+  package let isDurable: Bool
+  package let returnsIDs: Bool
+  package let isDryRun: Bool
+
+  package static let method = Method.request(
+    "update",
+    "Sets properties of all objects of an entity that match a predicate.",
+    order: .write,
+    params: [
+      .required("entity", .string, "the entity"),
+      .required("predicate", .string, "which objects; TRUEPREDICATE for all"),
+      .optional("arguments", .either([.array(.any), .map(.any)]), "what the predicate names"),
+      .required(
+        "set",
+        .map(.any),
+        "values by property; {\"@expression\": \"count + 1\"} is computed for each object"
+      ),
+      WriteFields.author, WriteFields.context, WriteFields.durability, WriteFields.returning,
+      WriteFields.dryRun,
+    ],
+    result: .object([
+      .required("token", .token, "the position after the update"),
+      .required("count", .count, "how many matched"),
+      .optional("ids", .array(.wrappedID), "which matched"),
+      WriteFields.rehearsal,
+    ]),
+    example: [
+      "entity": "Package", "predicate": "section.name == \"web\"",
+      "set": ["summary": "On the web", "installedSize": ["@expression": "installedSize + 1"]],
+      "dryRun": true,
+    ],
+    errors: [
+      "unknownEntity", "unknownProperty", "predicateInvalid", "validationFailed", "objectNotFound",
+      "uniquenessViolation", "storeFull", "storeReadOnly", "storeBusy",
+    ]
+  )
+
+  package init(_ params: Params) throws(RPCError) {
+    entity = params.string("entity") ?? ""
+    predicate = params.string("predicate") ?? ""
+    arguments = params["arguments"]
+    values = params["set"]?.members ?? []
+    author = params.string("author")
+    context = params.string("context")
+    isDurable = params.string("durability") != "normal"
+    returnsIDs = params.string("returning") == "ids"
+    isDryRun = params.bool("dryRun")
+    guard !values.isEmpty else {
+      throw RPCError(.invalidParams, "update: set names no property")
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import JSON
+import PersistentStore
+import TestStores
+import Testing
+
+private let shop = """
+  {"name":"Shop","entities":[
+    {"name":"Item","identity":"code","attributes":[
+      {"name":"code","type":"string"},{"name":"count","type":"int16","maximum":100},
+      {"name":"price","type":"double","optional":true},
+      {"name":"title","type":"string","optional":true},
+      {"name":"plain","type":"string","optional":true,"derived":"canonical:(title)"}],
+     "relationships":[
+      {"name":"shelf","destination":"Shelf","optional":true,"inverse":"items"},
+      {"name":"tags","destination":"Tag","toMany":true,"inverse":"items"}]},
+    {"name":"Shelf","attributes":[{"name":"row","type":"int32"}],
+     "relationships":[
+      {"name":"items","destination":"Item","toMany":true,"inverse":"shelf"}]},
+    {"name":"Tag","attributes":[{"name":"name","type":"string"}],
+     "relationships":[
+      {"name":"items","destination":"Item","toMany":true,"inverse":"tags"}]}]}
+  """
+
+@Suite struct `An update of all that match` {
+  private let store: TestStore
+
+  init() async throws {
+    store = try TestStore(shop)
+    try await store.save(
+      """
+      {"insert":[
+        {"id":"Item/sa","values":{"count":1,"price":1.5,"title":"Á","shelf":"Shelf/t1"}},
+        {"id":"Item/sb","values":{"count":2,"title":"b","shelf":"Shelf/t1"}},
+        {"id":"Item/sc","values":{"count":99,"price":3}},
+        {"id":"Shelf/t1","values":{"row":7}},{"id":"Tag/t1","values":{"name":"new"}}]}
+      """
+    )
+  }
+
+  private func update(_ predicate: String, _ set: String) async throws -> SaveOutcome {
+    try await store.outcome(
+      #"{"updateMatching":{"entity":"Item","predicate":\#(JSONValue.string(predicate).text),"#
+        + #""set":\#(set)}}"#
+    )
+  }
+
+  // Evidence: P-119
+  @Test func `a value, for each that matches`() async throws {
+    let outcome = try await update("count < 50", #"{"title":"È","price":null}"#)
+    #expect(outcome.count == 2)
+    #expect(outcome.ids == ["Item/sa", "Item/sb"])
+    #expect(
+      try store.world("Item title price plain") == [
+        "Item/sa v2 title=È price=null plain=e", "Item/sb v2 title=È price=null plain=e",
+        "Item/sc v1 title=null price=3.0 plain=null",
+      ]
+    )
+  }
+
+  // Evidence: P-120
+  @Test func `an expression is computed from what was before, over key paths too`() async throws {
+    _ = try await update(
+      "shelf != nil",
+      #"{"count":{"@expression":"count + shelf.row * 2"},"price":{"@expression":"count / 2.0"}}"#
+    )
+    #expect(
+      try store.world("Item count price") == [
+        "Item/sa v2 count=15 price=0.5", "Item/sb v2 count=16 price=1.0",
+        "Item/sc v1 count=99 price=3.0",
+      ]
+    )
+  }
+
+  @Test func `what an expression may not make is told for each object, and nothing is written`()
+    async throws
+  {
+    let text = """
+      {"updateMatching":{"entity":"Item","predicate":"TRUEPREDICATE",
+       "set":{"count":{"@expression":"count + 60"}}}}
+      """
+    let refused = try #require(try await store.refusal(text))
+    #expect(refused.code == "validationFailed")
+    let problems = refused.data["problems"]?.array ?? []
+    #expect(problems.map { $0["id"] } == ["Item/sc"])
+    #expect(problems.map { $0["rule"] } == ["maximum"])
+    #expect(try store.world("Item count").first == "Item/sa v1 count=1")
+  }
+
+  @Test(arguments: [
+    (#"{"count":{"@expression":"count + 0.5"}}"#, "validationFailed"),
+    (#"{"count":{"@expression":"count * 100000"}}"#, "validationFailed"),
+    (#"{"count":null}"#, "validationFailed"), (#"{"count":"x"}"#, "validationFailed"),
+    (#"{"plain":"x"}"#, "validationFailed"), (#"{"code":"z"}"#, "validationFailed"),
+    (#"{"shelf":{"@expression":"shelf"}}"#, "validationFailed"),
+    (#"{"nothing":1}"#, "unknownProperty"),
+    (#"{"count":{"@expression":"nothing + 1"}}"#, "unknownProperty"),
+    (#"{"count":{"@expression":"count +"}}"#, "predicateInvalid"),
+    (#"{"count":{"@expression":"title"}}"#, "predicateInvalid"),
+    (#"{"shelf":"Shelf/p99"}"#, "objectNotFound"),
+  ])
+  func `what cannot be set`(set: String, code: String) async throws {
+    let text = """
+      {"updateMatching":{"entity":"Item","predicate":"code != \\"b\\"","set":\(set)}}
+      """
+    #expect(try await store.refusal(text)?.code == code)
+    #expect(try store.rows("SELECT count(*) FROM cordial_transaction") == ["2"])
+  }
+
+  @Test func `relationships follow at both ends`() async throws {
+    _ = try await update("TRUEPREDICATE", #"{"shelf":null,"tags":{"@add":["Tag/p1"]}}"#)
+    #expect(
+      try store.world("Shelf items; Tag items; Item shelf") == [
+        "Shelf/p1 v1 items=[]", "Tag/p1 v2 items=[Item/sa,Item/sb,Item/sc]",
+        "Item/sa v2 shelf=null", "Item/sb v2 shelf=null", "Item/sc v2 shelf=null",
+      ]
+    )
+  }
+
+  @Test func `objects that have the value already count no version`() async throws {
+    #expect(try await update("count = 1", #"{"count":1}"#).count == 1)
+    #expect(try store.world("Item count").first == "Item/sa v1 count=1")
+  }
+
+  @Test func `each object is in the history with its value before`() async throws {
+    _ = try await update("count < 50", #"{"count":{"@expression":"count + 1"}}"#)
+    let before = try store.rows(
+      "SELECT object, before FROM cordial_change WHERE kind = 1 AND before <> '' ORDER BY number"
+    )
+    #expect(before == [#"1|,"count":1"#, #"2|,"count":2"#])
+  }
+}
