@@ -1,10 +1,10 @@
-import Subscriptions
 import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
 import ObjectModel
 import PersistentStore
+import Subscriptions
 
 extension Service {
   func save(_ call: SaveCall, _ session: Session, _ request: Request) throws {
@@ -169,8 +169,10 @@ extension Service {
       members.append(
         JSONMember(
           "error",
-          ["code": .integer(Int64(error.code)), "message": .string(error.message),
-           "data": error.data ?? .null]
+          [
+            "code": .integer(Int64(error.code)), "message": .string(error.message),
+            "data": error.data ?? .null,
+          ]
         )
       )
     }

@@ -1,7 +1,7 @@
-import PersistentHistory
 import CordialValues
 import JSON
 import ObjectModel
+import PersistentHistory
 
 /// What changes of all objects that match a predicate read.
 extension FetchCompiler {
@@ -59,14 +59,16 @@ extension FetchCompiler {
       case .constant, .json: true
       case .object: false
       case .value(let type, _):
-        type == attribute.type || type.isNumber && attribute.type.isNumber
-          && (attribute.type != .decimal || type.isInteger)
+        type == attribute.type
+          || type.isNumber && attribute.type.isNumber
+            && (attribute.type != .decimal || type.isInteger)
       }
     guard fits else {
       throw StoreError(
         PredicateError(
           offset: expression.offset,
-          expected: "what \(attribute.name) can be, of type \(attribute.type.rawValue): \(side.words)"
+          expected: "what \(attribute.name), of type \(attribute.type.rawValue), can be: "
+            + side.words
         )
       )
     }

@@ -147,7 +147,8 @@ extension SaveOperation {
         label,
         attribute.name,
         "type",
-        "The expression makes \(WireValue.json(computed).text), which is no \(attribute.type.rawValue)"
+        "The expression makes \(StoreError.short(WireValue.json(computed).text)), "
+          + "which is no \(attribute.type.rawValue)"
       )
       return nil
     }
