@@ -7,6 +7,7 @@ package enum MethodTable {
     InitializeCall.method, InitializedNotification.method, ShutdownCall.method,
     ExitNotification.method, CancelNotification.method, SetTraceNotification.method,
     FetchCall.method, SaveCall.method, DeleteCall.method, UpdateCall.method,
+    UndoCall.method, RedoCall.method,
     ObserveCall.method, UnobserveCall.method, FlushCall.method, ChangesNotification.method,
     SearchCall.method, IndexStatusCall.method, IndexVerifyCall.method,
     HistoryCall.method, ModelCall.method, StatusCall.method, DiscoverCall.method,

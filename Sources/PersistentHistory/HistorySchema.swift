@@ -29,7 +29,22 @@ package enum HistorySchema {
       kind INTEGER NOT NULL, version INTEGER, before TEXT, other INTEGER) STRICT;
     CREATE INDEX cordial_change_deleted ON cordial_change(entity, object) WHERE kind = 2;
     CREATE TABLE cordial_meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    \(undoTable)
     """
+
+  /// `cordial_undo` has a row for each group that a commit reverted: whether by undo (0) or redo
+  /// (1), the changes that did it, and the first and last commit of the group, or the commit and
+  /// place of the revert that it reverted itself. 2 stands for a commit before which nothing is.
+  private static let undoTable = """
+    CREATE TABLE IF NOT EXISTS cordial_undo(
+      number INTEGER NOT NULL, place INTEGER NOT NULL, kind INTEGER NOT NULL,
+      after INTEGER NOT NULL, through INTEGER NOT NULL, first INTEGER NOT NULL,
+      last INTEGER NOT NULL, revertedPlace INTEGER, PRIMARY KEY(number, place))
+      STRICT, WITHOUT ROWID;
+    """
+
+  /// What a store that was made by an earlier program may lack.
+  package static let lateTables = undoTable
 
   /// The triggers of one entity's table and of the pairs that it keeps.
   package static func triggers(for entity: EntityDescription, in model: Model) -> [String] {

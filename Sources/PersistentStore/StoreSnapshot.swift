@@ -395,7 +395,7 @@ package struct StoreSnapshot {
 
 extension WrappedID.Key {
   /// The key of an identity value in the form of the log; nil for a value that is none.
-  fileprivate init?(identity value: JSONValue, _ type: AttributeType) {
+  init?(identity value: JSONValue, _ type: AttributeType) {
     switch (value, type) {
     case (.integer(let number), _): self = .integer(number)
     case (.string(let text), .uuid): self = .uuid(text)

@@ -33,6 +33,7 @@ final class StoreWriter {
   private let environment: StoreEnvironment
   private let log: HistoryLog
   private let history: HistoryWriter
+  private let undoLog: UndoLog
   private let tables: [EntityTable]
   private let statements: Statements
   /// The head after our last commit; another means that another process wrote.
@@ -75,9 +76,11 @@ final class StoreWriter {
     let queue = try StoreConnection.open(path, .writer)
     opened = FileIdentity(path)
     self.queue = queue
-    (log, history, tables, statements) = try queue.unsafeReentrantWrite { db in
-      (
-        try HistoryLog(db, model: model), try HistoryWriter(db, model: model),
+    try queue.write { db in try db.execute(sql: HistorySchema.lateTables) }
+    (log, history, undoLog, tables, statements) = try queue.unsafeReentrantWrite { db in
+      let log = try HistoryLog(db, model: model)
+      return (
+        log, try HistoryWriter(db, model: model), UndoLog(db, model: model, log: log),
         model.entities.map { EntityTable(db, entity: $0) }, try Statements(db)
       )
     }
@@ -103,6 +106,7 @@ final class StoreWriter {
             context: "unicode"
           )
           try history.enter(head.number + 1, stamp)
+          try UndoLog.enterBarrier(at: head.number + 1, db)
         }
         try db.execute(
           sql: "INSERT OR REPLACE INTO cordial_meta VALUES ('unicode', ?)",
@@ -179,22 +183,25 @@ final class StoreWriter {
     if !isAlone { try statements.savepoint.run() }
     do {
       var operation = operation(request, db)
-      let result = try operation.perform {
-        try history.derived.refresh(after: head.lastChange, isForeign: false)
-      }
+      let result = try perform(&operation, head)
       let stamp = CommitStamp(
         time: environment.now(),
         mark: environment.random(),
         author: request.author,
-        context: request.context,
+        context: request.context ?? operation.revertedContext,
         process: request.process,
         client: request.transaction,
         answer: request.transaction == nil ? nil : String(decoding: result.body, as: UTF8.self)
       )
       let logged = try log.head()
-      // What changes nothing is entered only where it has to be known when it comes again.
-      if logged.lastLogged > head.lastChange || request.transaction != nil {
+      // What changes nothing is entered only where it has to be known later.
+      if logged.lastLogged > head.lastChange || request.transaction != nil
+        || !operation.reverted.isEmpty
+      {
         try history.enter(head.number + 1, stamp)
+        if let revert = request.revert {
+          try undoLog.enter(operation.reverted, revert.direction, in: head.number + 1)
+        }
         head = HistoryHead(
           number: head.number + 1,
           mark: stamp.mark,
@@ -224,6 +231,23 @@ final class StoreWriter {
     }
   }
 
+  private static let noSave = "\"ids\":{},\"objects\":[]"
+  private static let noRevert = "\"undone\":0,\"objects\":[]"
+
+  private func perform(
+    _ operation: inout SaveOperation,
+    _ head: HistoryHead
+  ) throws -> (body: [UInt8], count: Int, ids: [String]) {
+    if let revert = operation.request.revert {
+      return try operation.perform(revert, undoLog, head) {
+        try history.derived.refresh(after: head.lastChange, isForeign: false)
+      }
+    }
+    return try operation.perform {
+      try history.derived.refresh(after: head.lastChange, isForeign: false)
+    }
+  }
+
   private func operation(_ request: SaveRequest, _ db: Database) -> SaveOperation {
     SaveOperation(
       facts: facts,
@@ -246,9 +270,7 @@ final class StoreWriter {
     let outcome: SaveOutcome
     do {
       var operation = operation(request, db)
-      let result = try operation.perform {
-        try history.derived.refresh(after: head.lastChange, isForeign: false)
-      }
+      let result = try perform(&operation, head)
       let changes = try log.changes(behind: head)
       outcome = SaveOutcome(
         token: token(head),
@@ -269,7 +291,7 @@ final class StoreWriter {
       let changes = ChangeSet(from: head.number, through: head.number)
       outcome = SaveOutcome(
         token: token(head),
-        body: Array("\"ids\":{},\"objects\":[]".utf8),
+        body: Array((request.revert == nil ? Self.noSave : Self.noRevert).utf8),
         count: 0,
         ids: [],
         dryRun: DryRun(error: StoreError(any: error), deletes: [], updates: [], changes: changes)

@@ -1,10 +1,12 @@
 package import JSON
 import ObjectModel
+import PersistentHistory
 package import PersistentStore
 
 extension SaveRequest {
   /// A save as its parameters stand on the wire; `deleteMatching` and
-  /// `updateMatching` are a fetch, with what to set.
+  /// `updateMatching` are a fetch, with what to set;
+  /// `undo` and `redo` are a number of groups, `only` their context.
   package init(_ json: JSONValue) {
     func list(_ name: String) -> [JSONValue] { json[name]?.array ?? [] }
     self.init(
@@ -34,6 +36,10 @@ extension SaveRequest {
     deleteMatching = json["deleteMatching"].map { FetchRequest($0) }
     updateMatching = json["updateMatching"].map {
       UpdateMatching(fetch: FetchRequest($0), values: $0["set"]?.members ?? [])
+    }
+    for (name, direction) in [("undo", RevertDirection.undo), ("redo", .redo)] {
+      guard let count = json[name]?.integer else { continue }
+      revert = Revert(direction: direction, count: Int(count), context: json["only"]?.string)
     }
     isDryRun = json["dryRun"]?.bool ?? false
   }

@@ -23,6 +23,12 @@ extension Service {
     ObjectIdentifier(SaveCall.method): { try $0.save(try SaveCall.read($2.params), $1, $2) },
     ObjectIdentifier(DeleteCall.method): { try $0.delete(try DeleteCall.read($2.params), $1, $2) },
     ObjectIdentifier(UpdateCall.method): { try $0.update(try UpdateCall.read($2.params), $1, $2) },
+    ObjectIdentifier(UndoCall.method): {
+      try $0.revert(.undo, try UndoCall.read($2.params).params, $1, $2)
+    },
+    ObjectIdentifier(RedoCall.method): {
+      try $0.revert(.redo, try RedoCall.read($2.params).params, $1, $2)
+    },
     ObjectIdentifier(ObserveCall.method): {
       try $0.observe(try ObserveCall.read(try $0.expanded(observed: $2.params)), $1, $2)
     },

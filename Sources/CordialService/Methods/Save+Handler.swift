@@ -3,6 +3,7 @@ import CordialValues
 import JSON
 import JSONRPC
 import ObjectModel
+import PersistentHistory
 import PersistentStore
 import Subscriptions
 
@@ -79,6 +80,27 @@ extension Service {
     write(changes, request) { outcome, writer in
       Self.writeCount(outcome, returnsIDs: returnsIDs, &writer)
     }
+  }
+
+  func revert(
+    _ direction: RevertDirection,
+    _ params: RevertParams,
+    _ session: Session,
+    _ request: Request
+  ) throws {
+    var changes = SaveRequest(
+      author: params.author ?? session.author,
+      process: facts.process,
+      durability: params.isDurable ? .full : .normal,
+      mergePolicy: params.mergePolicy == "storeTrump" ? .storeTrump : .error
+    )
+    changes.revert = SaveRequest.Revert(
+      direction: direction,
+      count: params.count,
+      context: params.context
+    )
+    changes.isDryRun = params.isDryRun
+    write(changes, request) { outcome, writer in writer.raw(outcome.body) }
   }
 
   private static func writeCount(

@@ -149,6 +149,7 @@ package struct Migrator {
         hint: "Open the store again"
       )
     }
+    try db.execute(sql: HistorySchema.lateTables)
     try seal(first.plan.from, db)
     let count = stages.map(\.plan.steps.count).reduce(0, +)
     var done = 0
@@ -255,5 +256,7 @@ package struct Migrator {
         context: "migration"
       )
     )
+    // What was before may have had other types and other rules.
+    try UndoLog.enterBarrier(at: head.number + 1, db)
   }
 }

@@ -141,6 +141,20 @@ final class EntityTable {
     try insertion.run()
   }
 
+  /// Puts an object back under its number, with a version that it did not have yet.
+  func restore(_ object: Int64, version: Int64, _ values: [AttributeValue]) throws {
+    let names = (["_id", "_version"] + entity.columns).map(SQLNames.quoted)
+    let marks = Array(repeating: "?", count: names.count).joined(separator: ", ")
+    let insertion = try query(
+      "INSERT INTO \(SQLNames.quoted(entity.name))(\(names.joined(separator: ", "))) "
+        + "VALUES (\(marks))"
+    )
+    insertion.bind(object, at: 1)
+    insertion.bind(version, at: 2)
+    for (index, value) in values.enumerated() { insertion.bind(value, at: Int32(index + 3)) }
+    try insertion.run()
+  }
+
   /// The version of an object, nil when it is gone.
   func version(of object: Int64) throws -> Int64? {
     // A number that is in no range of a family's is of no object.

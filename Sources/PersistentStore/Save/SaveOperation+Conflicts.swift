@@ -177,7 +177,7 @@ extension SaveOperation {
   }
 
   /// The ID of a to-one's object in the form in which it is answered.
-  private func identityForm(_ value: JSONValue, _ property: String, _ key: ObjectKey) -> JSONValue {
+  func identityForm(_ value: JSONValue, _ property: String, _ key: ObjectKey) -> JSONValue {
     guard case .relationship(let relationship)? = table(key).entity.property(named: property),
       !relationship.toMany, let text = value.string,
       case .object(let number)? = WrappedID(text)?.key
@@ -185,7 +185,7 @@ extension SaveOperation {
     return .string(name(model.key(relationship.destination, number)))
   }
 
-  private func storedValue(_ property: String, _ key: ObjectKey) throws -> JSONValue {
+  func storedValue(_ property: String, _ key: ObjectKey) throws -> JSONValue {
     let table = table(key)
     if case .relationship(let relationship)? = table.entity.property(named: property),
       relationship.toMany

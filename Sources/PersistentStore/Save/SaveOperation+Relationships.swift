@@ -270,7 +270,7 @@ extension SaveOperation {
   }
 
   /// Writes or removes a pair; it is a change of both sides where there is an inverse.
-  private mutating func pair(
+  mutating func pair(
     _ change: EntityTable.PairChange,
     _ relationship: RelationshipDescription,
     _ key: ObjectKey,

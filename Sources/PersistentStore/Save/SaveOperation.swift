@@ -39,7 +39,11 @@ struct SaveOperation {
   /// said of another object, and what a merge decided.
   var followed: [ObjectKey: Set<String>] = [:]
   /// What was removed, cascades included.
-  private(set) var removedIDs: [String] = []
+  var removedIDs: [String] = []
+  /// The names of objects that are gone.
+  var removedNames: [ObjectKey: String] = [:]
+  /// The groups that were reverted, with the changes that did it.
+  var reverted: [(group: RevertGroup, changes: Range<Int64>)] = []
   /// Whether a rule left a to-one that leads to nothing.
   var leftDangling = false
 
@@ -141,7 +145,7 @@ struct SaveOperation {
     problems.append(.object(members))
   }
 
-  private func throwProblems() throws {
+  func throwProblems() throws {
     if !conflicts.isEmpty {
       throw StoreError(
         .saveConflict,

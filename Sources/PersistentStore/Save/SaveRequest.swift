@@ -1,5 +1,6 @@
 package import CordialValues
 package import JSON
+package import PersistentHistory
 
 /// What one transaction shall do: all of it or none of it.
 package struct SaveRequest: Sendable {
@@ -56,6 +57,20 @@ package struct SaveRequest: Sendable {
     }
   }
 
+  /// Groups of the author's commits to undo, or to do again.
+  package struct Revert: Sendable {
+    package let direction: RevertDirection
+    package let count: Int
+    /// Only groups of this context, nil for all.
+    package let context: String?
+
+    package init(direction: RevertDirection, count: Int, context: String?) {
+      self.direction = direction
+      self.count = count
+      self.context = context
+    }
+  }
+
   /// Whether an answer waits until the commit would survive a loss of power.
   package enum Durability: String, Sendable {
     case full, normal
@@ -93,6 +108,7 @@ package struct SaveRequest: Sendable {
   /// Objects that match are removed too.
   package var deleteMatching: FetchRequest?
   package var updateMatching: UpdateMatching?
+  package var revert: Revert?
   /// Whether it is carried out and taken back, to tell what it would do.
   package var isDryRun = false
   package var author: String?

@@ -70,7 +70,7 @@ enum WireValue {
     }
   }
 
-  private static func bytes(hex: String) -> [UInt8] {
+  static func bytes(hex: String) -> [UInt8] {
     let digits = hex.compactMap(\.hexDigitValue)
     return stride(from: 0, to: digits.count - 1, by: 2).map {
       UInt8(digits[$0] << 4 | digits[$0 + 1])

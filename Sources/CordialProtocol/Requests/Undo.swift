@@ -1,0 +1,93 @@
+import JSON
+package import JSONRPC
+
+/// What `undo` and `redo` take.
+package struct RevertParams: Sendable {
+  /// How many groups.
+  package let count: Int
+  /// nil where the connection's own stands.
+  package let author: String?
+  /// Only groups of this context, nil for all.
+  package let context: String?
+  package let mergePolicy: String?
+  package let isDurable: Bool
+  package let isDryRun: Bool
+
+  fileprivate init(_ params: Params) {
+    count = params.int("count") ?? 1
+    author = params.string("author")
+    context = params.string("context")
+    mergePolicy = params.string("mergePolicy")
+    isDurable = params.string("durability") != "normal"
+    isDryRun = params.bool("dryRun")
+  }
+
+  fileprivate static func method(_ name: String, _ summary: String) -> Method {
+    Method.request(
+      name,
+      summary,
+      order: .write,
+      params: [
+        .optional("count", .integer(1...1000), "how many groups; 1 when absent"),
+        .optional("author", .string, "whose; who names none shares one with all who do not"),
+        .optional("context", .string, "only groups of this context"),
+        .optional(
+          "mergePolicy",
+          .choice(["error", "storeTrump"]),
+          "storeTrump: leave what others changed later, and revert the rest"
+        ),
+        WriteFields.durability, WriteFields.dryRun,
+      ],
+      result: .object([
+        .required("token", .token, "the position after it"),
+        .required("undone", .count, "how many groups were reverted; 0 when there was none"),
+        .required(
+          "objects",
+          .array(
+            .object([
+              .required("id", .wrappedID, "the object"),
+              .optional("version", .count, "its version now"),
+              .optional("values", .map(.any), "what was put back"),
+              .optional("deleted", .boolean, "true: it is gone"),
+            ])
+          ),
+          "what was reverted"
+        ),
+        WriteFields.rehearsal,
+      ]),
+      example: ["count": 1, "dryRun": true],
+      errors: [
+        "saveConflict", "historyExpired", "uniquenessViolation", "validationFailed", "storeFull",
+        "storeReadOnly", "storeBusy",
+      ]
+    )
+  }
+}
+
+/// `undo`: reverts the author's newest groups of commits.
+package struct UndoCall: Call {
+  package let params: RevertParams
+
+  package static let method = RevertParams.method(
+    "undo",
+    "Reverts the newest commits of an author that are not undone."
+  )
+
+  package init(_ params: Params) throws(RPCError) {
+    self.params = RevertParams(params)
+  }
+}
+
+/// `redo`: does again what was undone last.
+package struct RedoCall: Call {
+  package let params: RevertParams
+
+  package static let method = RevertParams.method(
+    "redo",
+    "Does again what an author undid last."
+  )
+
+  package init(_ params: Params) throws(RPCError) {
+    self.params = RevertParams(params)
+  }
+}
