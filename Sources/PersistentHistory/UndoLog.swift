@@ -220,7 +220,7 @@ package final class UndoLog {
   ///   - group: The group.
   ///   - author: Whose it is.
   ///   - others: Groups that are reverted with it.
-  ///   - through: The newest commit.
+  ///   - head: The newest commit.
   ///   - keys: Which objects.
   /// - Returns: What was written and deleted.
   /// - Throws: `DatabaseError`.
