@@ -48,7 +48,10 @@ let package = Package(
     ),
     .module(
       "PersistentStore",
-      uses: ["ObjectModel", "CordialValues", "PersistentHistory", "JSON", "CUnicode"] + .sqlite
+      uses: [
+        "ObjectModel", "CordialValues", "PersistentHistory", "JSON", "CUnicode",
+        .product(name: "DequeModule", package: "swift-collections"),
+      ] + .sqlite
     ),
 
     // MARK: Followers of the log.

@@ -10,7 +10,10 @@ package enum MethodTable {
     UndoCall.method, RedoCall.method,
     ObserveCall.method, UnobserveCall.method, FlushCall.method, ChangesNotification.method,
     SearchCall.method, IndexStatusCall.method, IndexVerifyCall.method,
-    HistoryCall.method, ModelCall.method, StatusCall.method, DiscoverCall.method,
+    HistoryCall.method, PurgeCall.method, RegisterFollowerCall.method, AcknowledgeCall.method,
+    ListFollowersCall.method, RemoveFollowerCall.method,
+    ModelCall.method, StatusCall.method, BackupCall.method, VerifyCall.method, CompactCall.method,
+    DiscoverCall.method,
   ]
 
   private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })

@@ -34,6 +34,15 @@ package struct Limits: Sendable {
   /// How long the end of the process waits for peers to take what they asked for, in seconds.
   package var stopSecondsMax = 5
 
+  /// How long a named follower of the log may say nothing before nothing is kept for it, in days.
+  package var followerDaysMax = 7
+  /// How much of the log is kept at least, in days.
+  package var historyDaysMin = 7
+  /// How old the log may become before its beginning is removed, in days.
+  package var historyDaysMax = 30
+  /// How long the log may become before its beginning is removed, in bytes, about.
+  package var historyBytesMax = 1 << 30
+
   package init() {}
 
   /// What a connection's decoder admits.
@@ -52,6 +61,8 @@ package struct Limits: Sendable {
       "subscriptionsMax": number(subscriptionsMax), "saveChangesMax": number(saveChangesMax),
       "changesMax": number(changesMax), "waitMax": number(waitMax),
       "queryBytesMax": number(queryBytesMax), "queryWordsMax": number(queryWordsMax),
+      "followerDaysMax": number(followerDaysMax), "historyDaysMin": number(historyDaysMin),
+      "historyDaysMax": number(historyDaysMax), "historyBytesMax": number(historyBytesMax),
       "stuckSecondsMax": number(stuckSecondsMax), "stopSecondsMax": number(stopSecondsMax),
     ]
   }

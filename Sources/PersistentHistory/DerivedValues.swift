@@ -47,6 +47,31 @@ package final class DerivedValues {
     self.texts = texts
   }
 
+  /// Queries for the objects whose derived values are not what they should be.
+  ///
+  /// - Parameter model: The store's model.
+  /// - Returns: Queries of one column, the number of the object, each with its property. Doubles may
+  ///   differ in their last digits, which depend on the order of a sum.
+  package static func queriesForWrong(
+    in model: Model
+  ) -> [(entity: EntityDescription, property: String, sql: String)] {
+    let schema = DerivedSchema(model)
+    return schema.kept.compactMap { owner, attribute in
+      guard let derived = attribute.derived, let value = schema.present(derived, of: owner) else {
+        return nil
+      }
+      let column = SQLNames.quoted(attribute.name)
+      var wrong = "\(column) IS NOT \(value)"
+      if attribute.type == .double {
+        wrong += " AND NOT coalesce(abs(\(column) - \(value)) <= 1e-9 * abs(\(value)), 0)"
+      }
+      return (
+        owner, attribute.name,
+        "SELECT \"_id\" FROM \(SQLNames.quoted(owner.name)) WHERE \(wrong)"
+      )
+    }
+  }
+
   /// Brings the values up to date that depend on what was logged after a change.
   ///
   /// - Parameters:

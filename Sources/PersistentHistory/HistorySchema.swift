@@ -30,6 +30,7 @@ package enum HistorySchema {
     CREATE INDEX cordial_change_deleted ON cordial_change(entity, object) WHERE kind = 2;
     CREATE TABLE cordial_meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
     \(undoTable)
+    \(followerTable)
     """
 
   /// `cordial_undo` has a row for each group that a commit reverted.
@@ -45,8 +46,14 @@ package enum HistorySchema {
       STRICT, WITHOUT ROWID;
     """
 
+  /// Who follows the log by name, the commit up to which each has come, and when it said so.
+  private static let followerTable = """
+    CREATE TABLE IF NOT EXISTS cordial_follower(
+      name TEXT PRIMARY KEY, number INTEGER NOT NULL, seen INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    """
+
   /// What a store that was made by an earlier program may lack.
-  package static let lateTables = undoTable
+  package static let lateTables = undoTable + "\n" + followerTable
 
   /// The triggers of one entity's table and of the pairs that it keeps.
   package static func triggers(for entity: EntityDescription, in model: Model) -> [String] {

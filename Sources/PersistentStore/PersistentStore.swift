@@ -14,7 +14,6 @@ import GRDB
 import JSON
 package import ObjectModel
 import PersistentHistory
-import Synchronization
 
 /// An opened store: one writer, some readers, each on a queue of its own.
 package final class PersistentStore: Sendable {
@@ -24,7 +23,7 @@ package final class PersistentStore: Sendable {
   /// only, with the model that it has.
   package let mismatch: StoreError?
   private let facts: StoreMaker.Facts
-  private let environment: StoreEnvironment
+  let environment: StoreEnvironment
   private let role: StoreConnection.Role
   private let writer: WriterQueue?
   private let readers: ReaderPool
@@ -131,6 +130,8 @@ package final class PersistentStore: Sendable {
   /// Names the store for as long as it exists, also after a restore.
   package var identifier: String { facts.identifier }
   package var generation: UInt32 { facts.generation }
+  /// The time, in milliseconds since 1970.
+  package func now() -> Int64 { environment.now() }
   /// The names of the program's own merge policies.
   package var mergePolicies: Set<String> { Set(environment.mergePolicies.keys) }
 
@@ -206,6 +207,15 @@ package final class PersistentStore: Sendable {
     writer.seal(completion)
   }
 
+  /// Does something with the writer between two groups of saves.
+  func write<Answer: Sendable>(
+    _ completion: @escaping @Sendable (Result<Answer, StoreError>) -> Void,
+    _ body: @escaping @Sendable (StoreWriter) throws -> Answer
+  ) {
+    guard let writer else { return completion(.failure(Self.readOnly)) }
+    writer.perform(body, completion)
+  }
+
   /// Ends the writer after what it was given; nothing is saved afterwards.
   package func close() {
     writer?.close()
@@ -227,197 +237,4 @@ package final class PersistentStore: Sendable {
     "Another program wrote to the store, and a read-only process cannot enter it",
     hint: "Open the store once where it can be written"
   )
-}
-
-/// Gives the writer its work in order and in groups.
-private final class WriterQueue: Sendable {
-  /// How many saves one group has at most.
-  private static let groupMax = 64
-
-  private enum Work: Sendable {
-    case save(SaveRequest, @Sendable (Result<SaveOutcome, StoreError>) -> Void)
-    case seal(@Sendable (Result<Int64, StoreError>) -> Void)
-  }
-
-  private struct State {
-    var waiting: [Work] = []
-    var isRunning = false
-    var isClosed = false
-  }
-
-  private let queue = DispatchQueue(label: "cordial.writer")
-  private let state = Mutex(State())
-  private let writer: Confined<StoreWriter>
-
-  init(_ writer: StoreWriter) {
-    self.writer = Confined(writer)
-  }
-
-  func save(
-    _ request: SaveRequest,
-    _ completion: @escaping @Sendable (Result<SaveOutcome, StoreError>) -> Void
-  ) {
-    add(.save(request, completion))
-  }
-
-  func seal(_ completion: @escaping @Sendable (Result<Int64, StoreError>) -> Void) {
-    add(.seal(completion))
-  }
-
-  private func add(_ work: Work) {
-    let outcome = state.withLock { state in
-      guard !state.isClosed else { return (isClosed: true, starts: false) }
-      state.waiting.append(work)
-      defer { state.isRunning = true }
-      return (false, !state.isRunning)
-    }
-    if outcome.isClosed { return refuse(work) }
-    if outcome.starts { queue.async { self.run() } }
-  }
-
-  private func refuse(_ work: Work) {
-    let error = StoreError(.closed, "The service is stopping")
-    switch work {
-    case .save(_, let completion): completion(.failure(error))
-    case .seal(let completion): completion(.failure(error))
-    }
-  }
-
-  /// Works until nothing waits: everything that came during one commit is the next group.
-  private func run() {
-    while true {
-      let group = state.withLock { state in
-        let group = Array(state.waiting.prefix(Self.groupMax))
-        state.waiting.removeFirst(group.count)
-        if group.isEmpty { state.isRunning = false }
-        return group
-      }
-      guard !group.isEmpty else { return }
-      perform(group)
-    }
-  }
-
-  private func perform(_ group: [Work]) {
-    var saves: [(SaveRequest, @Sendable (Result<SaveOutcome, StoreError>) -> Void)] = []
-    var seals: [@Sendable (Result<Int64, StoreError>) -> Void] = []
-    for work in group {
-      switch work {
-      case .save(let request, let completion): saves.append((request, completion))
-      case .seal(let completion): seals.append(completion)
-      }
-    }
-    if !saves.isEmpty {
-      let outcomes = writer.value.save(saves.map(\.0))
-      for (save, outcome) in zip(saves, outcomes) { save.1(outcome) }
-    }
-    if !seals.isEmpty {
-      let result: Result<Int64, StoreError>
-      do {
-        result = .success(try writer.value.seal())
-      } catch {
-        result = .failure(StoreError(any: error))
-      }
-      seals.forEach { $0(result) }
-    }
-  }
-
-  func close() {
-    state.withLock { $0.isClosed = true }
-    queue.sync {
-      do {
-        try writer.value.close()
-      } catch {
-        // Somebody else uses the store, or the disk is full: the log is good where it is.
-      }
-    }
-  }
-
-  func synchronous() throws -> Int {
-    try queue.sync { try writer.value.synchronous() }
-  }
-}
-
-/// Lends read connections to work, one at a time each.
-private final class ReaderPool: Sendable {
-  private struct State {
-    var idle: [Confined<StoreReader>] = []
-    var made = 0
-    var waiting: [@Sendable (Result<StoreReader, StoreError>) -> Void] = []
-  }
-
-  private let queue = DispatchQueue(label: "cordial.readers", attributes: .concurrent)
-  private let state = Mutex(State())
-  private let path: String
-  private let role: StoreConnection.Role
-  private let facts: StoreMaker.Facts
-
-  init(path: String, role: StoreConnection.Role, facts: StoreMaker.Facts) {
-    self.path = path
-    self.role = role
-    self.facts = facts
-  }
-
-  func read(_ body: @escaping @Sendable (Result<StoreReader, StoreError>) -> Void) {
-    let starts = state.withLock { state in
-      state.waiting.append(body)
-      return state.made - state.idle.count < PersistentStore.readersMax
-    }
-    if starts { queue.async { self.work() } }
-  }
-
-  /// Takes a reader, makes one while there may be more, and works until nothing waits.
-  private func work() {
-    guard let reader = take() else { return }
-    while let body = nextBody(returning: reader) { body(.success(reader.value)) }
-  }
-
-  private func take() -> Confined<StoreReader>? {
-    let (idle, mayMake) = state.withLock { state in
-      guard !state.waiting.isEmpty else { return (nil as Confined<StoreReader>?, false) }
-      if let reader = state.idle.popLast() { return (reader, false) }
-      guard state.made < PersistentStore.readersMax else { return (nil, false) }
-      state.made += 1
-      return (nil, true)
-    }
-    if let idle { return idle }
-    guard mayMake else { return nil }
-    do {
-      return Confined(
-        try StoreReader(path: path, role: role, facts: facts)
-      )
-    } catch {
-      let failure = StoreError(any: error)
-      let failed = state.withLock { state in
-        state.made -= 1
-        defer { state.waiting.removeAll() }
-        return state.waiting
-      }
-      failed.forEach { $0(.failure(failure)) }
-      return nil
-    }
-  }
-
-  private func nextBody(
-    returning reader: Confined<StoreReader>
-  ) -> (@Sendable (Result<StoreReader, StoreError>) -> Void)? {
-    state.withLock { state in
-      guard !state.waiting.isEmpty else {
-        state.idle.append(reader)
-        return nil
-      }
-      return state.waiting.removeFirst()
-    }
-  }
-}
-
-/// Carries a value that one thread at a time uses across threads that take turns.
-///
-/// Whoever holds it promises the turns: the writer's serial queue, the pool that lends a reader to
-/// one worker, the event loop that made its own.
-package struct Confined<Value>: @unchecked Sendable {
-  package let value: Value
-
-  package init(_ value: Value) {
-    self.value = value
-  }
 }

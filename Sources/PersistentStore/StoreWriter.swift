@@ -25,12 +25,12 @@ package struct StoreEnvironment: Sendable {
 ///
 /// Used on the writer's queue only.
 final class StoreWriter {
-  private let queue: DatabaseQueue
-  private let facts: StoreMaker.Facts
-  private let path: String
+  let queue: DatabaseQueue
+  let facts: StoreMaker.Facts
+  let path: String
   /// Which file was opened.
   private let opened: FileIdentity?
-  private let environment: StoreEnvironment
+  let environment: StoreEnvironment
   private let log: HistoryLog
   private let history: HistoryWriter
   private let undoLog: UndoLog
@@ -348,7 +348,7 @@ final class StoreWriter {
   }
 
   /// `synchronous` cannot change inside a transaction, so a group is as durable as its strictest.
-  private func setDurability(_ full: Bool, _ db: Database) throws {
+  func setDurability(_ full: Bool, _ db: Database) throws {
     guard full != isDurable else { return }
     try db.execute(sql: full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL")
     isDurable = full

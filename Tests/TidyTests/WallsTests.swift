@@ -14,7 +14,8 @@ enum Walls {
       "CordialValues", "ObjectModel", "JSON", "CSQLite", "GRDB", "GRDBSQLite", "Glibc",
     ],
     "PersistentStore": [
-      "ObjectModel", "CordialValues", "PersistentHistory", "JSON", "CUnicode", "GRDB", "GRDBSQLite",
+      "ObjectModel", "CordialValues", "DequeModule", "PersistentHistory", "JSON", "CUnicode",
+      "GRDB", "GRDBSQLite",
       "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
     ],
     "Spotlight": [

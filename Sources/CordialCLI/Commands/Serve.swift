@@ -50,10 +50,16 @@ struct Serve: AsyncParsableCommand {
   @Option(help: "The framing, when the first bytes are not to choose it: line or header.")
   var framing: FramingOption?
 
+  @Option(help: "Keep the history of at least so many days (7, and up to 30).")
+  var historyDays: Int?
+
   @Option(help: "What to log to standard error: trace, debug, info, warning or error.")
   var logLevel: LogLevel = .warning
 
   func validate() throws {
+    guard (0...36_500).contains(historyDays ?? 0) else {
+      throw ValidationError("--history-days is a number of days from 0 to 36500")
+    }
     guard !(stdio && socket != nil) else {
       throw ValidationError("--stdio and --socket exclude each other")
     }
@@ -81,6 +87,7 @@ struct Serve: AsyncParsableCommand {
       earlier: { try ModelFile.earlier(model, configuration: configuration) },
       mode: mode,
       opensMismatch: true,
+      limits: limits,
       version: CordialProgram.version,
       log: log,
       migrating: { teller?.tell($0) }
@@ -98,6 +105,15 @@ struct Serve: AsyncParsableCommand {
     lock?.release()
     testLock?.release()
     if code != 0 { throw ExitCode(code) }
+  }
+
+  private var limits: Limits {
+    var limits = Limits()
+    if let historyDays {
+      limits.historyDaysMin = historyDays
+      limits.historyDaysMax = max(historyDays, limits.historyDaysMax)
+    }
+    return limits
   }
 
   private func place() throws -> (StoreContainer, StoreContainer.Mode, DaemonLock?) {

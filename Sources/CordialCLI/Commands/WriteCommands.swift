@@ -56,15 +56,22 @@ struct Save: AsyncParsableCommand {
   @Argument(help: "A file with the params; - or nothing reads standard input.")
   var file: String?
 
+  @Flag(help: "Tell what it would do, and do nothing.")
+  var dryRun = false
+
   func run() async throws {
     let text = try Input.read(file ?? "-")
-    let params: JSONValue
+    var params: JSONValue
     do {
       params = try JSONParser.parse(text.span)
     } catch {
       throw InputError(message: "\(file ?? "Standard input"): \(error.message)")
     }
-    let answer = try await place.with { try await $0.call("save", params) }
+    if dryRun, let members = params.members {
+      params = .object(members + [JSONMember("dryRun", true)])
+    }
+    let call = params
+    let answer = try await place.with { try await $0.call("save", call) }
     Terminal.line(answer.text)
   }
 }
@@ -107,6 +114,9 @@ struct Delete: AsyncParsableCommand {
   @Option(name: [.customLong("where"), .customLong("predicate")], help: "Which objects.")
   var predicate: String?
 
+  @Flag(help: "Tell what it would do, and do nothing.")
+  var dryRun = false
+
   func validate() throws {
     guard ids.isEmpty != (entity == nil), (entity == nil) == (predicate == nil) else {
       throw ValidationError("Name either IDs, or --entity and --where (TRUEPREDICATE for all)")
@@ -114,7 +124,9 @@ struct Delete: AsyncParsableCommand {
   }
 
   func run() async throws {
-    var params: [JSONMember] = [JSONMember("returning", "ids")]
+    var params: [JSONMember] = [
+      JSONMember("returning", "ids"), JSONMember("dryRun", .bool(dryRun)),
+    ]
     if let entity, let predicate {
       params += [
         JSONMember("entity", .string(entity)), JSONMember("predicate", .string(predicate)),
@@ -122,7 +134,9 @@ struct Delete: AsyncParsableCommand {
     } else {
       params.append(JSONMember("ids", .array(ids.map { .string($0) })))
     }
-    let answer = try await place.with { try await $0.call("delete", .object(params)) }
+    let call = params
+    let answer = try await place.with { try await $0.call("delete", .object(call)) }
+    if dryRun { return try DryRunOutput.write(answer) }
     for id in answer["ids"]?.array ?? [] { Terminal.line(id.string ?? "") }
   }
 }

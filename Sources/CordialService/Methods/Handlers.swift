@@ -49,6 +49,20 @@ extension Service {
       service.indexVerify(request)
     },
     ObjectIdentifier(HistoryCall.method): { try $0.history(try HistoryCall.read($2.params), $2) },
+    ObjectIdentifier(PurgeCall.method): { try $0.purge(try PurgeCall.read($2.params), $2) },
+    ObjectIdentifier(RegisterFollowerCall.method): {
+      try $0.register(try RegisterFollowerCall.read($2.params), $2)
+    },
+    ObjectIdentifier(AcknowledgeCall.method): {
+      try $0.acknowledge(try AcknowledgeCall.read($2.params), $2)
+    },
+    ObjectIdentifier(ListFollowersCall.method): {
+      _ = try ListFollowersCall.read($2.params)
+      $0.listFollowers($2)
+    },
+    ObjectIdentifier(RemoveFollowerCall.method): {
+      $0.removeFollower(try RemoveFollowerCall.read($2.params), $2)
+    },
     ObjectIdentifier(ModelCall.method): {
       _ = try ModelCall.read($2.params)
       $0.finish($2, result: $0.store.model.document)
@@ -56,6 +70,15 @@ extension Service {
     ObjectIdentifier(StatusCall.method): { service, _, request in
       _ = try StatusCall.read(request.params)
       service.status(request)
+    },
+    ObjectIdentifier(BackupCall.method): { $0.backup(try BackupCall.read($2.params), $2) },
+    ObjectIdentifier(VerifyCall.method): {
+      _ = try VerifyCall.read($2.params)
+      $0.verify($2)
+    },
+    ObjectIdentifier(CompactCall.method): {
+      _ = try CompactCall.read($2.params)
+      $0.compact($2)
     },
     ObjectIdentifier(DiscoverCall.method): {
       _ = try DiscoverCall.read($2.params)

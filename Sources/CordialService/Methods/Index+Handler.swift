@@ -79,6 +79,8 @@ extension Service {
     let identifier = store.identifier
     let isReadOnly = store.isReadOnly
     let mismatch = store.mismatch
+    let now = store.now()
+    let silence = silenceMax
     read(request) { snapshot, writer in
       let token = try status.token ?? snapshot.oldest()
       var members: [JSONMember] = [
@@ -94,12 +96,15 @@ extension Service {
           ),
         ],
         "connections": .integer(connections), "subscriptions": .integer(subscriptions),
-        "followers": [
+        "followers": .array(
           [
-            "name": "spotlight", "token": .string(token.description),
-            "behind": .integer(max(0, snapshot.head.number - token.number)),
-          ]
-        ],
+            [
+              "name": "spotlight", "token": .string(token.description),
+              "behind": .integer(max(0, snapshot.head.number - token.number)),
+            ]
+          ] + (try Self.followers(snapshot, now, silence))
+        ),
+        "history": ["oldest": .string(try snapshot.oldest().description)],
       ]
       writer.value(.object(members + (rest.members ?? [])))
     }

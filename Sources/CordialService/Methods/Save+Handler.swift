@@ -138,6 +138,8 @@ extension Service {
     _ request: Request,
     _ members: @escaping @Sendable (SaveOutcome, inout JSONWriter) -> Void
   ) {
+    var changes = changes
+    changes.source = request.session
     store.save(changes) { outcome in
       let answer: Result<JSONWriter, RPCError>
       switch outcome {

@@ -17,6 +17,7 @@ extension Service {
       pump(session)
     }
     followLater()
+    purgeSometimes()
   }
 
   /// Wakes the index a little later, for all commits that come until then.

@@ -57,8 +57,7 @@ extension SaveOperation {
     at index: Int,
     _ key: ObjectKey
   ) throws {
-    let known = update.version ?? 0
-    let changed = try writtenColumns(key, since: known) + changedPairs(key, since: known)
+    let changed = try changes(of: key, since: update)
     var values = update.values
     var outcome: [JSONMember] = []
     for (property, base) in changed {
@@ -161,8 +160,7 @@ extension SaveOperation {
     _ key: ObjectKey,
     _ version: Int64
   ) throws -> [JSONValue] {
-    let known = update.version ?? 0
-    let changed = try writtenColumns(key, since: known) + changedPairs(key, since: known)
+    let changed = try changes(of: key, since: update)
     // An older version is a conflict even when the log tells nothing of it.
     guard !changed.isEmpty else { return [Self.wholeConflict(update.id, version)] }
     return try changed.map { property, base in
@@ -203,6 +201,59 @@ extension SaveOperation {
     var writer = JSONWriter()
     WireValue.form(of: property, table.entity, model).write(row, 0, in: model, to: &writer)
     return try JSONParser.parse(writer.bytes.span)
+  }
+
+  /// What others changed since the version that an update is based on, with the values before.
+  ///
+  /// Where the log does not reach back to it, everything that was sent counts as changed, and
+  /// nobody knows from what.
+  private func changes(
+    of key: ObjectKey,
+    since update: SaveRequest.Update
+  ) throws -> [(property: String, base: JSONValue)] {
+    let known = update.version ?? 0
+    guard try isLogged(known + 1, of: key) else {
+      guard request.mergePolicy != .overwrite else {
+        throw StoreError(
+          .historyExpired,
+          "The history does not reach back to version \(known) of \(update.id)",
+          hint: "Fetch the object again, or save with another merge policy",
+          data: [JSONMember("oldest", .string(try oldestToken().description))]
+        )
+      }
+      return update.values.map { ($0.name, .null) }
+    }
+    return try writtenColumns(key, since: known) + changedPairs(key, since: known)
+  }
+
+  /// Whether the log has the change with which an object came to a version.
+  private func isLogged(_ version: Int64, of key: ObjectKey) throws -> Bool {
+    let row = try table(key).query(
+      """
+      SELECT 1 FROM cordial_change WHERE entity = ? AND object = ? AND version = ?
+        AND number > (SELECT lastChange FROM cordial_transaction ORDER BY number LIMIT 1)
+      """
+    )
+    defer { row.reset() }
+    row.bind(Int64(key.entity), at: 1)
+    row.bind(key.object, at: 2)
+    row.bind(version, at: 3)
+    return try row.step()
+  }
+
+  /// The oldest position that is kept.
+  func oldestToken() throws -> StoreToken {
+    let row = try PreparedStatement(
+      db,
+      "SELECT number, mark FROM cordial_transaction ORDER BY number LIMIT 1"
+    )
+    defer { row.reset() }
+    let isThere = try row.step()
+    return StoreToken(
+      generation: facts.generation,
+      number: isThere ? row.integer(0) : 0,
+      mark: UInt32(truncatingIfNeeded: isThere ? row.integer(1) : 0)
+    )
   }
 
   /// The columns written since a version, each with the value before the first of those writes.

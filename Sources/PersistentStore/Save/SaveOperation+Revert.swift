@@ -40,7 +40,8 @@ extension SaveOperation {
       throw StoreError(
         .historyExpired,
         "The history does not reach back to what would be undone next",
-        hint: "Undo goes as far back as the history that is kept"
+        hint: "Undo goes as far back as the history that is kept",
+        data: [JSONMember("oldest", .string(try oldestToken().description))]
       )
     }
     var restored: [ObjectKey: Set<String>] = [:]

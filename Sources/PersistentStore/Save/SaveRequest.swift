@@ -109,6 +109,8 @@ package struct SaveRequest: Sendable {
   package var deleteMatching: FetchRequest?
   package var updateMatching: UpdateMatching?
   package var revert: Revert?
+  /// Who asks: of those who do, each is served in turn.
+  package var source = 0
   /// Whether it is carried out and taken back, to tell what it would do.
   package var isDryRun = false
   package var author: String?

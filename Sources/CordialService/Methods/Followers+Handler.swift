@@ -1,0 +1,227 @@
+import CordialProtocol
+import CordialValues
+import JSON
+import JSONRPC
+import Logging
+import ObjectModel
+import PersistentHistory
+import PersistentStore
+import Spotlight
+
+extension Service {
+  private static let dayMilliseconds: Int64 = 86_400_000
+
+  /// How long a follower may say nothing, in milliseconds.
+  nonisolated var silenceMax: Int64 { Int64(limits.followerDaysMax) * Self.dayMilliseconds }
+
+  func register(_ call: RegisterFollowerCall, _ request: Request) throws {
+    let since = try call.since.map { try Self.token($0, "follower/register") }
+    store.register(follower: call.name, since: since, silence: silenceMax) {
+      self.answer(request, $0.map { ["token": .string($0.description)] })
+    }
+  }
+
+  func acknowledge(_ call: AcknowledgeCall, _ request: Request) throws {
+    let token = try Self.token(call.token, "follower/acknowledge")
+    store.acknowledge(follower: call.name, token, silence: silenceMax) {
+      self.answer(request, $0.map { ["token": .string($0.description)] })
+    }
+  }
+
+  func removeFollower(_ call: RemoveFollowerCall, _ request: Request) {
+    store.remove(follower: call.name) {
+      self.answer(request, $0.map { ["removed": .bool($0)] })
+    }
+  }
+
+  func listFollowers(_ request: Request) {
+    let silence = silenceMax
+    let now = store.now()
+    read(request) { snapshot, writer in
+      let followers = try Self.followers(snapshot, now, silence)
+      writer.value(["followers": .array(followers)])
+    }
+  }
+
+  /// The followers by name, as they are told.
+  nonisolated static func followers(
+    _ snapshot: StoreSnapshot,
+    _ now: Int64,
+    _ silence: Int64
+  ) throws -> [JSONValue] {
+    let oldest = try snapshot.oldest().number
+    return try snapshot.followers().map { follower in
+      let token = follower.number < oldest ? nil : try snapshot.token(of: follower.number)
+      return [
+        "name": .string(follower.name), "token": token.map { .string($0.description) } ?? .null,
+        "behind": .integer(max(0, snapshot.head.number - follower.number)),
+        "seen": .string(DateText.text(follower.seen) ?? ""),
+        "expired": .bool(follower.isExpired(now, after: silence)),
+      ]
+    }
+  }
+
+  private static func token(_ text: String, _ method: String) throws(RPCError) -> StoreToken {
+    guard let token = StoreToken(text) else {
+      throw RPCError(.invalidParams, "\(method): \"\(text.prefix(100))\" is no token")
+    }
+    return token
+  }
+
+  /// Answers from another thread.
+  nonisolated func answer(_ request: Request, _ outcome: Result<JSONValue, some Error>) {
+    onLoop { service in
+      switch outcome {
+      case .success(let value): service.finish(request, result: value)
+      case .failure(let error): service.finish(request, .failure(RPCError(any: error)))
+      }
+      service.sessions[request.session]?.flush()
+    }
+  }
+
+  // MARK: Purge
+
+  func purge(_ call: PurgeCall, _ request: Request) throws {
+    let goals = try goals(of: call)
+    let holds = holds
+    purge(goals, holds) { outcome in
+      self.answer(request, outcome.map(\.json))
+    }
+  }
+
+  private func goals(of call: PurgeCall) throws -> [HistoryPurgeGoal] {
+    if let before = call.before {
+      if let token = StoreToken(before) { return [.token(token)] }
+      guard let time = DateText.milliseconds(before) else {
+        throw RPCError(
+          .invalidParams,
+          "history/purge: \"\(before.prefix(100))\" is neither a token nor a date"
+        )
+      }
+      return [.time(time)]
+    }
+    var goals: [HistoryPurgeGoal] = []
+    if let seconds = call.seconds {
+      goals.append(.time(store.now() - min(seconds, Int64(Int32.max)) * 1000))
+    }
+    if let count = call.transactions { goals.append(.transactions(count)) }
+    if let bytes = call.bytes { goals.append(.bytes(bytes)) }
+    return goals
+  }
+
+  /// What this process needs of the log: live subscriptions, and an index that is reading it.
+  private var holds: [HistoryHold] {
+    var holds: [HistoryHold] = []
+    for session in sessions.values where !session.observed.subscriptions.isEmpty {
+      let state = session.observed
+      let number = min(state.position?.number ?? state.examined.commit, state.examined.commit)
+      holds.append(HistoryHold(number: number, reason: "a live subscription"))
+    }
+    if let token = index.status.token, token.generation == store.generation {
+      holds.append(HistoryHold(number: token.number, reason: "the index, which is catching up"))
+    }
+    return holds
+  }
+
+  /// What a purge came to.
+  struct PurgeOutcome: Sendable {
+    let oldest: StoreToken
+    let removed: Int
+    let heldBy: String?
+
+    var json: JSONValue {
+      var members = [
+        JSONMember("token", .string(oldest.description)),
+        JSONMember("transactions", .integer(Int64(removed))),
+      ]
+      if let heldBy { members.append(JSONMember("heldBy", .string(heldBy))) }
+      return .object(members)
+    }
+  }
+
+  /// Removes the beginning of the log as far as one of the goals goes, and nobody needs it.
+  private nonisolated func purge(
+    _ goals: [HistoryPurgeGoal],
+    _ holds: [HistoryHold],
+    _ completion: @escaping @Sendable (Result<PurgeOutcome, RPCError>) -> Void
+  ) {
+    let now = store.now()
+    let silence = silenceMax
+    let kept = Int64(limits.historyDaysMin) * Self.dayMilliseconds
+    snapshot { snapshot in
+      let wanted = try goals.map { try snapshot.commit(of: $0) }.max() ?? 0
+      var holds = holds
+      holds += try snapshot.followers().filter { !$0.isExpired(now, after: silence) }.map {
+        HistoryHold(number: $0.number, reason: "the follower \($0.name)")
+      }
+      if kept > 0 {
+        holds.append(
+          HistoryHold(
+            number: try snapshot.commit(of: .time(now - kept)),
+            reason: "historyDaysMin: at least so many days are kept"
+          )
+        )
+      }
+      let least = holds.min { $0.number < $1.number }
+      guard let least, least.number < wanted else { return (wanted, nil as String?) }
+      return (least.number, least.reason)
+    } completion: { outcome in
+      switch outcome {
+      case .failure(let error):
+        completion(.failure(error))
+      case .success((let number, let heldBy)):
+        self.store.purge(to: number) { self.tell($0, heldBy, completion) }
+      }
+    }
+  }
+
+  private nonisolated func tell(
+    _ removed: Result<Int, StoreError>,
+    _ heldBy: String?,
+    _ completion: @escaping @Sendable (Result<PurgeOutcome, RPCError>) -> Void
+  ) {
+    snapshot {
+      try $0.oldest()
+    } completion: { outcome in
+      switch (removed, outcome) {
+      case (.success(let count), .success(let oldest)):
+        completion(.success(PurgeOutcome(oldest: oldest, removed: count, heldBy: heldBy)))
+      case (.failure(let error), _): completion(.failure(RPCError(error)))
+      case (_, .failure(let error)): completion(.failure(error))
+      }
+    }
+  }
+
+  // MARK: By itself
+
+  /// After how many commits it is looked whether the log has become too long or too old.
+  private static let purgeInterval: Int64 = 10_000
+
+  /// Removes what is older than `historyDaysMax`, and what is beyond `historyBytesMax`, when the log
+  /// has grown since that was looked at last.
+  func purgeSometimes() {
+    guard !store.isReadOnly, !isPurging,
+      lastPurge.map({ newestCommit - $0 >= Self.purgeInterval }) ?? true
+    else { return }
+    isPurging = true
+    lastPurge = newestCommit
+    let goals: [HistoryPurgeGoal] = [
+      .time(store.now() - Int64(limits.historyDaysMax) * Self.dayMilliseconds),
+      .bytes(Int64(limits.historyBytesMax)),
+    ]
+    purge(goals, holds) { outcome in
+      self.onLoop { service in
+        service.isPurging = false
+        switch outcome {
+        case .success(let outcome) where outcome.removed > 0:
+          service.log.notice(
+            "Removed old history",
+            metadata: ["commits": "\(outcome.removed)", "oldest": "\(outcome.oldest)"]
+          )
+        case .success: break
+        case .failure(let error): service.log.warning("Old history stays: \(error.message)")
+        }
+      }
+    }
+  }
+}

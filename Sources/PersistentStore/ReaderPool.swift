@@ -1,0 +1,87 @@
+import Dispatch
+import Synchronization
+
+/// Lends read connections to work, one at a time each.
+final class ReaderPool: Sendable {
+  private struct State {
+    var idle: [Confined<StoreReader>] = []
+    var made = 0
+    var waiting: [@Sendable (Result<StoreReader, StoreError>) -> Void] = []
+  }
+
+  private let queue = DispatchQueue(label: "cordial.readers", attributes: .concurrent)
+  private let state = Mutex(State())
+  private let path: String
+  private let role: StoreConnection.Role
+  private let facts: StoreMaker.Facts
+
+  init(path: String, role: StoreConnection.Role, facts: StoreMaker.Facts) {
+    self.path = path
+    self.role = role
+    self.facts = facts
+  }
+
+  func read(_ body: @escaping @Sendable (Result<StoreReader, StoreError>) -> Void) {
+    let starts = state.withLock { state in
+      state.waiting.append(body)
+      return state.made - state.idle.count < PersistentStore.readersMax
+    }
+    if starts { queue.async { self.work() } }
+  }
+
+  /// Takes a reader, makes one while there may be more, and works until nothing waits.
+  private func work() {
+    guard let reader = take() else { return }
+    while let body = nextBody(returning: reader) { body(.success(reader.value)) }
+  }
+
+  private func take() -> Confined<StoreReader>? {
+    let (idle, mayMake) = state.withLock { state in
+      guard !state.waiting.isEmpty else { return (nil as Confined<StoreReader>?, false) }
+      if let reader = state.idle.popLast() { return (reader, false) }
+      guard state.made < PersistentStore.readersMax else { return (nil, false) }
+      state.made += 1
+      return (nil, true)
+    }
+    if let idle { return idle }
+    guard mayMake else { return nil }
+    do {
+      return Confined(
+        try StoreReader(path: path, role: role, facts: facts)
+      )
+    } catch {
+      let failure = StoreError(any: error)
+      let failed = state.withLock { state in
+        state.made -= 1
+        defer { state.waiting.removeAll() }
+        return state.waiting
+      }
+      failed.forEach { $0(.failure(failure)) }
+      return nil
+    }
+  }
+
+  private func nextBody(
+    returning reader: Confined<StoreReader>
+  ) -> (@Sendable (Result<StoreReader, StoreError>) -> Void)? {
+    state.withLock { state in
+      guard !state.waiting.isEmpty else {
+        state.idle.append(reader)
+        return nil
+      }
+      return state.waiting.removeFirst()
+    }
+  }
+}
+
+/// Carries a value that one thread at a time uses across threads that take turns.
+///
+/// Whoever holds it promises the turns: the writer's serial queue, the pool that lends a reader to
+/// one worker, the event loop that made its own.
+package struct Confined<Value>: @unchecked Sendable {
+  package let value: Value
+
+  package init(_ value: Value) {
+    self.value = value
+  }
+}

@@ -1,0 +1,172 @@
+package import CordialValues
+import FoundationEssentials
+import GRDB
+import Glibc
+import ObjectModel
+import PersistentHistory
+
+/// Copies of whole stores.
+///
+/// A copy is a store of its own that can be opened where it lies. It has another generation, so that
+/// no position in the original's history is taken for one in its own.
+package enum StoreBackup {
+  /// What was copied.
+  package struct Outcome: Sendable {
+    /// The position in the original's history that the copy shows.
+    package let token: StoreToken
+    /// The size of the copy.
+    package let bytes: Int
+  }
+
+  /// Copies a store while others go on reading and writing it.
+  ///
+  /// - Parameters:
+  ///   - source: The store.
+  ///   - target: The folder to make, which must not be there.
+  ///   - environment: Where the new generation comes from.
+  /// - Returns: What was copied.
+  /// - Throws: `StoreError`; then the target is not there.
+  package static func copy(
+    _ source: StoreContainer,
+    to target: StoreContainer,
+    environment: StoreEnvironment
+  ) throws(StoreError) -> Outcome {
+    guard !FileManager.default.fileExists(atPath: target.path) else {
+      throw StoreError(
+        .invalidRequest,
+        "\(target.path) is there already",
+        hint: "Name a folder that is not there, or move it away"
+      )
+    }
+    let partial = StoreContainer(
+      path: target.path + ".partial-" + String(environment.random(), radix: 16)
+    )
+    do {
+      try partial.prepare()
+      let outcome = try write(source.storePath, partial, environment)
+      guard unsafe rename(partial.path, target.path) == 0 else {
+        throw StoreError(.cannotOpen, "\(target.path) cannot be made: \(reason())")
+      }
+      return outcome
+    } catch {
+      partial.remove()
+      throw StoreError(any: error)
+    }
+  }
+
+  private static func reason() -> String { unsafe String(cString: strerror(errno)) }
+
+  private static func write(
+    _ source: String,
+    _ copy: StoreContainer,
+    _ environment: StoreEnvironment
+  ) throws -> Outcome {
+    let reader = try StoreConnection.open(source, .reader)
+    let writer = try StoreConnection.open(copy.storePath, .writer)
+    // All pages in one step are one snapshot, and nobody who writes has to wait for it.
+    try reader.backup(to: writer)
+    try reader.close()
+    let token = try writer.write { db -> StoreToken in
+      let generation = try String.fetchOne(
+        db,
+        sql: "SELECT value FROM cordial_meta WHERE name = 'generation'"
+      )
+      let head = try Row.fetchOne(db, sql: HistoryLog.headQuery)
+      guard let generation = UInt32(generation ?? "", radix: 16), let head else {
+        throw StoreError(.cannotOpen, "\(source) is no store of Cordial's")
+      }
+      try db.execute(
+        sql: "UPDATE cordial_meta SET value = ? WHERE name = 'generation'",
+        arguments: [String(environment.random(), radix: 16)]
+      )
+      let text = try String.fetchOne(db, sql: "SELECT value FROM cordial_meta WHERE name = 'model'")
+      try copy.writeModelCopy(try ModelDocument.parse(Array((text ?? "").utf8).span))
+      return StoreToken(
+        generation: generation,
+        number: head[0],
+        mark: UInt32(truncatingIfNeeded: head[1] as Int64)
+      )
+    }
+    try writer.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+    try writer.close()
+    return Outcome(token: token, bytes: FileSize.of([copy.storePath]))
+  }
+
+  /// Puts a copy in the place of a store, whose processes have to open it anew.
+  ///
+  /// - Parameters:
+  ///   - backup: The copy, which stays.
+  ///   - target: The store; nothing of what it holds is kept.
+  ///   - environment: Where the new generation comes from.
+  /// - Returns: What was put there.
+  /// - Throws: `StoreError`; then the store is as it was.
+  package static func restore(
+    _ backup: StoreContainer,
+    to target: StoreContainer,
+    environment: StoreEnvironment
+  ) throws(StoreError) -> Outcome {
+    guard target.hasStore else { return try copy(backup, to: target, environment: environment) }
+    let fresh = StoreContainer(
+      path: target.path + ".restored-" + String(environment.random(), radix: 16)
+    )
+    let outcome = try copy(backup, to: fresh, environment: environment)
+    defer { fresh.remove() }
+    do {
+      try overwrite(target, with: fresh)
+    } catch {
+      let error = StoreError(any: error)
+      guard error.code == .storeCorrupt else { throw error }
+      // What is damaged beyond opening has nothing that could be lost.
+      try replaceFiles(of: target, with: fresh)
+    }
+    for file in [target.indexPath, target.indexPath + "-wal", target.indexPath + "-shm"] {
+      unsafe unlink(file)
+    }
+    return outcome
+  }
+
+  /// Writes a copy over a store that nobody else has open, as one transaction.
+  private static func overwrite(_ target: StoreContainer, with copy: StoreContainer) throws {
+    let reader = try StoreConnection.open(copy.storePath, .reader)
+    let writer = try StoreConnection.open(target.storePath, .writer)
+    do {
+      try writer.writeWithoutTransaction { db in
+        // Every connection holds a lock of the file as long as it is open; only one that is alone
+        // gets this.
+        try db.execute(sql: "PRAGMA locking_mode=EXCLUSIVE")
+        try db.execute(sql: "BEGIN EXCLUSIVE")
+        try db.execute(sql: "COMMIT")
+      }
+      try reader.backup(to: writer)
+      try writer.writeWithoutTransaction { db in
+        try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+      }
+      try reader.close()
+      try writer.close()
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+      throw StoreError(
+        .storeBusy,
+        "Another process has \(target.path) open",
+        hint: "Stop it, then restore again"
+      )
+    }
+    guard unsafe rename(copy.modelPath, target.modelPath) == 0 else {
+      throw StoreError(.cannotOpen, "\(target.modelPath) cannot be replaced: \(reason())")
+    }
+  }
+
+  private static func replaceFiles(
+    of target: StoreContainer,
+    with copy: StoreContainer
+  ) throws(StoreError) {
+    // The log of the old file must not be taken for one of the new: it goes first.
+    for file in [target.storePath + "-wal", target.storePath + "-shm"] { unsafe unlink(file) }
+    for (from, to) in [(copy.storePath, target.storePath), (copy.modelPath, target.modelPath)] {
+      guard unsafe rename(from, to) == 0 else {
+        throw StoreError(.cannotOpen, "\(to) cannot be replaced: \(reason())")
+      }
+    }
+  }
+}

@@ -1,0 +1,262 @@
+import CordialValues
+package import JSON
+import ObjectModel
+import PersistentHistory
+
+/// Compares a store with itself: the file, what relationships lead to, counts, derived values, and
+/// the log against the rows.
+package struct StoreVerification {
+  private let snapshot: StoreSnapshot
+  private var problems: [JSONValue] = []
+  /// How many problems are told at most; more say nothing new.
+  private static let problemsMax = 1000
+
+  /// Prepares a verification of what a snapshot shows.
+  package init(_ snapshot: StoreSnapshot) {
+    self.snapshot = snapshot
+  }
+
+  private var model: Model { snapshot.model }
+
+  /// Looks at everything.
+  ///
+  /// - Returns: `{token, checked, problems}`: how many objects there are and what is wrong.
+  /// - Throws: `DatabaseError` where the file cannot be read.
+  /// - Complexity: Linear in the store and its log.
+  package mutating func run() throws -> JSONValue {
+    try checkFile()
+    var checked: Int64 = 0
+    for entity in model.concrete {
+      checked += try integer("SELECT count(*) FROM \(table(entity))")
+      for relationship in entity.relationships where !relationship.toMany {
+        try checkToOne(relationship, of: entity)
+      }
+      for relationship in entity.relationships where relationship.toMany {
+        try checkCount(relationship, of: entity)
+      }
+      try checkRequired(entity)
+      try checkVersions(entity)
+      try checkExistence(entity)
+      try checkNumbers(entity)
+    }
+    for entity in model.entities {
+      for relationship in entity.ownedPairs { try checkPairs(relationship, of: entity) }
+    }
+    for (entity, property, sql) in DerivedValues.queriesForWrong(in: model) {
+      try each(sql, entity, property, "derived", "\(property) is not what it is derived from")
+    }
+    try checkTransactions()
+    return [
+      "token": .string(snapshot.token.description), "checked": .integer(checked),
+      "problems": .array(problems),
+    ]
+  }
+
+  private func table(_ entity: EntityDescription) -> String { SQLNames.quoted(entity.name) }
+
+  private func integer(_ sql: String) throws -> Int64 {
+    let row = try snapshot.statement(sql)
+    defer { row.reset() }
+    return try row.step() ? row.integer(0) : 0
+  }
+
+  private mutating func add(_ what: String, _ message: String, _ members: [JSONMember] = []) {
+    guard problems.count < Self.problemsMax else { return }
+    problems.append(
+      .object(
+        [JSONMember("what", .string(what)), JSONMember("message", .string(message))] + members
+      )
+    )
+  }
+
+  /// Adds a problem for each object that a query finds, of which it tells the number.
+  private mutating func each(
+    _ sql: String,
+    _ entity: EntityDescription,
+    _ property: String?,
+    _ what: String,
+    _ message: String
+  ) throws {
+    let rows = try snapshot.statement(sql + " LIMIT \(Self.problemsMax)")
+    var numbers: [Int64] = []
+    while try rows.step() { numbers.append(rows.integer(0)) }
+    rows.reset()
+    for number in numbers {
+      let id = try snapshot.wrappedID(model.key(entity.number, number)).description
+      var members = [JSONMember("id", .string(id))]
+      if let property { members.append(JSONMember("property", .string(property))) }
+      add(what, "\(id): \(message)", members)
+    }
+  }
+
+  // MARK: The file
+
+  private mutating func checkFile() throws {
+    let rows = try snapshot.statement("PRAGMA integrity_check(100)")
+    defer { rows.reset() }
+    while try rows.step() {
+      let text = rows.text(0)
+      if text != "ok" { add("file", text) }
+    }
+  }
+
+  // MARK: Relationships
+
+  private mutating func checkToOne(
+    _ relationship: RelationshipDescription,
+    of entity: EntityDescription
+  ) throws {
+    let column = SQLNames.quoted(relationship.name)
+    let destination = model.entity(relationship.destination)
+    try each(
+      """
+      SELECT o."_id" FROM \(table(entity)) o WHERE o.\(column) IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM \(model.source(destination)) d WHERE d."_id" = o.\(column))
+      """,
+      entity,
+      relationship.name,
+      "dangling",
+      "\(relationship.name) leads to an object that is gone"
+    )
+    guard let name = relationship.inverse,
+      case .relationship(let inverse)? = destination.property(named: name), !inverse.toMany
+    else { return }
+    try each(
+      """
+      SELECT o."_id" FROM \(table(entity)) o JOIN \(model.source(destination)) d
+      ON d."_id" = o.\(column) WHERE d.\(SQLNames.quoted(name)) IS NOT o."_id"
+      """,
+      entity,
+      relationship.name,
+      "inverse",
+      "\(relationship.name) leads to an object whose \(name) does not lead back"
+    )
+  }
+
+  private mutating func checkPairs(
+    _ relationship: RelationshipDescription,
+    of entity: EntityDescription
+  ) throws {
+    let pairs = SQLNames.quoted(SQLNames.pairs(entity, relationship.name))
+    let destination = model.entity(relationship.destination)
+    for (own, other, kind) in [("source", "target", destination), ("target", "source", entity)] {
+      try each(
+        """
+        SELECT DISTINCT p.\(own) FROM \(pairs) p WHERE NOT EXISTS
+        (SELECT 1 FROM \(model.source(kind)) o WHERE o."_id" = p.\(other))
+        """,
+        own == "source" ? entity : destination,
+        own == "source" ? relationship.name : relationship.inverse ?? relationship.name,
+        "dangling",
+        "a pair leads to an object that is gone"
+      )
+    }
+  }
+
+  private mutating func checkCount(
+    _ relationship: RelationshipDescription,
+    of entity: EntityDescription
+  ) throws {
+    guard relationship.minimumCount > 0 || relationship.maximumCount != nil else { return }
+    var compiler = try FetchCompiler(
+      FetchRequest(entity: entity.name),
+      model: model,
+      mayDangle: true
+    )
+    let members = compiler.members(relationship, of: "t", as: "d")
+    compiler.noteMembers(relationship)
+    let count = "(SELECT count(*) FROM \(members.from) WHERE \(members.condition))"
+    var wrong = "\(count) < \(relationship.minimumCount)"
+    if let maximum = relationship.maximumCount { wrong += " OR \(count) > \(maximum)" }
+    try each(
+      "SELECT t.\"_id\" FROM \(table(entity)) t WHERE \(wrong)",
+      entity,
+      relationship.name,
+      "count",
+      "\(relationship.name) has fewer or more objects than the model allows"
+    )
+  }
+
+  private mutating func checkRequired(_ entity: EntityDescription) throws {
+    let attributes = entity.attributes.filter { !$0.optional && $0.derived == nil }.map(\.name)
+    let toOnes = entity.relationships.filter { !$0.toMany && !$0.optional }.map(\.name)
+    for name in attributes + toOnes where entity.columns.contains(name) {
+      try each(
+        "SELECT \"_id\" FROM \(table(entity)) WHERE \(SQLNames.quoted(name)) IS NULL",
+        entity,
+        name,
+        "required",
+        "\(name) must have a value"
+      )
+    }
+  }
+
+  // MARK: The log against the rows
+
+  private mutating func checkVersions(_ entity: EntityDescription) throws {
+    try each(
+      """
+      SELECT t."_id" FROM \(table(entity)) t JOIN (
+        SELECT object, max(version) AS version FROM cordial_change
+        WHERE entity = \(entity.number) AND version IS NOT NULL GROUP BY object) c
+      ON c.object = t."_id" WHERE c.version <> t."_version"
+      """,
+      entity,
+      nil,
+      "version",
+      "its version is not the one that the history says"
+    )
+    try each(
+      "SELECT \"_id\" FROM \(table(entity)) WHERE \"_version\" < 1",
+      entity,
+      nil,
+      "version",
+      "its version is below 1"
+    )
+  }
+
+  private mutating func checkExistence(_ entity: EntityDescription) throws {
+    // The last insert or delete of each object says whether it is there.
+    let last = """
+      SELECT object, kind, max(number) FROM cordial_change
+      WHERE entity = \(entity.number) AND kind IN (0, 2) GROUP BY object
+      """
+    try each(
+      """
+      SELECT c.object FROM (\(last)) c LEFT JOIN \(table(entity)) t ON t."_id" = c.object
+      WHERE (c.kind = 0) <> (t."_id" IS NOT NULL)
+      """,
+      entity,
+      nil,
+      "history",
+      "the history does not say whether it is there as it is"
+    )
+  }
+
+  private mutating func checkNumbers(_ entity: EntityDescription) throws {
+    try each(
+      """
+      SELECT "_id" FROM \(table(entity)) WHERE "_id" > coalesce(
+        (SELECT seq FROM sqlite_sequence WHERE name = \(SQLNames.literal(entity.name))), 0)
+      """,
+      entity,
+      nil,
+      "number",
+      "its number would be given again"
+    )
+  }
+
+  private mutating func checkTransactions() throws {
+    let gaps = try integer(
+      "SELECT max(number) - min(number) + 1 - count(*) FROM cordial_transaction"
+    )
+    if gaps != 0 { add("history", "\(gaps) commits are missing between the oldest and the newest") }
+    let backwards = try integer(
+      """
+      SELECT count(*) FROM cordial_transaction t JOIN cordial_transaction p
+      ON p.number = t.number - 1 WHERE t.lastChange < p.lastChange
+      """
+    )
+    if backwards != 0 { add("history", "\(backwards) commits end before the one before them") }
+  }
+}

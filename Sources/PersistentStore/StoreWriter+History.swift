@@ -1,0 +1,147 @@
+import CordialValues
+import GRDB
+import JSON
+import PersistentHistory
+
+/// Followers of the log, and its beginning.
+extension StoreWriter {
+  /// Writes something that is no commit: the log does not tell of it, and a loss of power may.
+  private func note<Answer>(_ body: (Database) throws -> Answer) throws -> Answer {
+    try queue.writeWithoutTransaction { db in
+      try setDurability(false, db)
+      var answer: Answer?
+      try db.inTransaction(.immediate) {
+        answer = try body(db)
+        return .commit
+      }
+      guard let answer else { throw StoreError(.internalError, "Nothing was written") }
+      return answer
+    }
+  }
+
+  /// Has a name follow the log.
+  ///
+  /// - Parameters:
+  ///   - name: The name.
+  ///   - since: From where, for one that is new or expired; nil for the newest commit.
+  ///   - silence: How long it may say nothing, in milliseconds.
+  /// - Returns: The position that it has; one that is there keeps its own.
+  /// - Throws: `historyExpired` for one that was silent for too long and names no position.
+  func register(_ name: String, since: StoreToken?, silence: Int64) throws -> StoreToken {
+    try note { db in
+      let table = FollowerTable(db)
+      let now = environment.now()
+      let known = try table.follower(named: name)
+      if let known, !known.isExpired(now, after: silence) {
+        try table.put(Follower(name: name, number: known.number, seen: now))
+        return try token(of: known.number, db)
+      }
+      guard known == nil || since != nil else { throw try expired(name, db) }
+      if known == nil, try table.all().count >= PersistentStore.followersMax {
+        throw StoreError(
+          .limitExceeded,
+          "There are \(PersistentStore.followersMax) followers already",
+          data: [
+            JSONMember("limit", "followers"),
+            JSONMember("max", .integer(Int64(PersistentStore.followersMax))),
+          ]
+        )
+      }
+      let number = try since.map { try position(of: $0, db) } ?? newest(db)
+      try table.put(Follower(name: name, number: number, seen: now))
+      return try token(of: number, db)
+    }
+  }
+
+  /// Notes how far a follower has come; it never goes back.
+  func acknowledge(_ name: String, _ token: StoreToken, silence: Int64) throws -> StoreToken {
+    try note { db in
+      let table = FollowerTable(db)
+      let now = environment.now()
+      guard let known = try table.follower(named: name) else {
+        throw StoreError(
+          .invalidRequest,
+          "There is no follower \(StoreError.short(name))",
+          hint: "follower/register makes one"
+        )
+      }
+      guard !known.isExpired(now, after: silence) else { throw try expired(name, db) }
+      let number = max(known.number, try position(of: token, db))
+      try table.put(Follower(name: name, number: number, seen: now))
+      return try self.token(of: number, db)
+    }
+  }
+
+  /// - Returns: Whether there was one of that name.
+  func removeFollower(_ name: String) throws -> Bool {
+    try note { db in try FollowerTable(db).remove(name) }
+  }
+
+  /// Removes some of the log in front of a commit.
+  ///
+  /// - Returns: How many commits, nil when nothing is left to remove.
+  func purgeStep(to number: Int64) throws -> Int? {
+    try note { db in try HistoryPurge(db).step(to: number) }
+  }
+
+  /// Gives the room back that nothing takes up any more.
+  ///
+  /// - Throws: `storeFull` where there is not as much room as the store takes, `storeBusy`.
+  func compact() throws {
+    try queue.writeWithoutTransaction { db in
+      try db.execute(sql: "VACUUM")
+      try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+    }
+  }
+
+  private func expired(_ name: String, _ db: Database) throws -> StoreError {
+    StoreError(
+      .historyExpired,
+      "The follower \(name) said nothing for so long that the history was not kept for it",
+      hint: "Read everything anew, then register it with since",
+      data: [JSONMember("oldest", .string(try oldest(db).description))]
+    )
+  }
+
+  private func position(of token: StoreToken, _ db: Database) throws -> Int64 {
+    let mark = try Int64.fetchOne(
+      db,
+      sql: "SELECT mark FROM cordial_transaction WHERE number = ?",
+      arguments: [token.number]
+    )
+    guard token.generation == facts.generation, let mark,
+      UInt32(truncatingIfNeeded: mark) == token.mark
+    else {
+      throw StoreError(
+        .historyExpired,
+        "The store has no commit \(token)",
+        hint: "Start over from a fresh fetch or observe",
+        data: [JSONMember("oldest", .string(try oldest(db).description))]
+      )
+    }
+    return token.number
+  }
+
+  private func newest(_ db: Database) throws -> Int64 {
+    try Int64.fetchOne(db, sql: "SELECT max(number) FROM cordial_transaction") ?? 0
+  }
+
+  private func oldest(_ db: Database) throws -> StoreToken {
+    let number = try Int64.fetchOne(db, sql: "SELECT min(number) FROM cordial_transaction") ?? 0
+    return try token(of: number, db)
+  }
+
+  private func token(of number: Int64, _ db: Database) throws -> StoreToken {
+    let mark =
+      try Int64.fetchOne(
+        db,
+        sql: "SELECT mark FROM cordial_transaction WHERE number = ?",
+        arguments: [number]
+      ) ?? 0
+    return StoreToken(
+      generation: facts.generation,
+      number: number,
+      mark: UInt32(truncatingIfNeeded: mark)
+    )
+  }
+}

@@ -1,0 +1,162 @@
+import DequeModule
+import Dispatch
+import Synchronization
+
+/// Gives the writer its work in groups.
+///
+/// Whoever asks for something has a line of its own, in which the order stays; a group takes from
+/// the lines in turn, so that who asks for thousands does not keep the others waiting.
+final class WriterQueue: Sendable {
+  /// How many saves one group has at most.
+  private static let groupMax = 64
+
+  typealias SaveCompletion = @Sendable (Result<SaveOutcome, StoreError>) -> Void
+
+  private enum Work: Sendable {
+    case save(SaveRequest, SaveCompletion)
+    case seal(@Sendable (Result<Int64, StoreError>) -> Void)
+    /// Anything else; nil when the writer is gone.
+    case task(@Sendable (StoreWriter?) -> Void)
+  }
+
+  private struct State {
+    /// By who asked.
+    var lines: [Int: Deque<Work>] = [:]
+    /// Those who wait, in the order of their turns.
+    var turns: Deque<Int> = []
+    var isRunning = false
+    var isClosed = false
+
+    mutating func add(_ work: Work, of source: Int) {
+      if lines[source] == nil { turns.append(source) }
+      lines[source, default: []].append(work)
+    }
+
+    /// What is done next: one of each line in turn.
+    mutating func takeGroup() -> [Work] {
+      var group: [Work] = []
+      while group.count < WriterQueue.groupMax, let source = turns.popFirst() {
+        guard let work = lines[source]?.popFirst() else { continue }
+        group.append(work)
+        if lines[source]?.isEmpty ?? true { lines[source] = nil } else { turns.append(source) }
+      }
+      return group
+    }
+  }
+
+  private let queue = DispatchQueue(label: "cordial.writer")
+  private let state = Mutex(State())
+  private let writer: Confined<StoreWriter>
+  /// Who has no connection.
+  private static let nobody = -1
+
+  init(_ writer: StoreWriter) {
+    self.writer = Confined(writer)
+  }
+
+  func save(_ request: SaveRequest, _ completion: @escaping SaveCompletion) {
+    add(.save(request, completion), of: request.source)
+  }
+
+  func seal(_ completion: @escaping @Sendable (Result<Int64, StoreError>) -> Void) {
+    add(.seal(completion), of: Self.nobody)
+  }
+
+  /// Does something with the writer between two groups.
+  ///
+  /// - Parameters:
+  ///   - body: What to do; it keeps others waiting as long as it takes.
+  ///   - completion: Called on the writer's thread with what it answered.
+  func perform<Answer: Sendable>(
+    _ body: @escaping @Sendable (StoreWriter) throws -> Answer,
+    _ completion: @escaping @Sendable (Result<Answer, StoreError>) -> Void
+  ) {
+    let task = Work.task { writer in
+      guard let writer else { return completion(.failure(Self.stopping)) }
+      let result: Result<Answer, StoreError>
+      do {
+        result = .success(try body(writer))
+      } catch {
+        result = .failure(StoreError(any: error))
+      }
+      completion(result)
+    }
+    add(task, of: Self.nobody)
+  }
+
+  private static let stopping = StoreError(.closed, "The service is stopping")
+
+  private func add(_ work: Work, of source: Int) {
+    let outcome = state.withLock { state in
+      guard !state.isClosed else { return (isClosed: true, starts: false) }
+      state.add(work, of: source)
+      defer { state.isRunning = true }
+      return (false, !state.isRunning)
+    }
+    if outcome.isClosed { return Self.refuse(work) }
+    if outcome.starts { queue.async { self.run() } }
+  }
+
+  private static func refuse(_ work: Work) {
+    switch work {
+    case .save(_, let completion): completion(.failure(stopping))
+    case .seal(let completion): completion(.failure(stopping))
+    case .task(let body): body(nil)
+    }
+  }
+
+  /// Works until nothing waits: everything that came during one commit is the next group.
+  private func run() {
+    while true {
+      let group = state.withLock { state in
+        let group = state.takeGroup()
+        if group.isEmpty { state.isRunning = false }
+        return group
+      }
+      guard !group.isEmpty else { return }
+      perform(group)
+    }
+  }
+
+  private func perform(_ group: [Work]) {
+    var saves: [(SaveRequest, SaveCompletion)] = []
+    var seals: [@Sendable (Result<Int64, StoreError>) -> Void] = []
+    var tasks: [@Sendable (StoreWriter?) -> Void] = []
+    for work in group {
+      switch work {
+      case .save(let request, let completion): saves.append((request, completion))
+      case .seal(let completion): seals.append(completion)
+      case .task(let body): tasks.append(body)
+      }
+    }
+    if !saves.isEmpty {
+      let outcomes = writer.value.save(saves.map(\.0))
+      for (save, outcome) in zip(saves, outcomes) { save.1(outcome) }
+    }
+    if !seals.isEmpty {
+      let result: Result<Int64, StoreError>
+      do {
+        result = .success(try writer.value.seal())
+      } catch {
+        result = .failure(StoreError(any: error))
+      }
+      seals.forEach { $0(result) }
+    }
+    tasks.forEach { $0(writer.value) }
+  }
+
+  func close() {
+    state.withLock { $0.isClosed = true }
+    queue.sync {
+      do {
+        try writer.value.close()
+      } catch {
+        // Somebody else uses the store, or the disk is full: the log is good where it is.
+      }
+    }
+  }
+
+  func synchronous() throws -> Int {
+    try queue.sync { try writer.value.synchronous() }
+  }
+}

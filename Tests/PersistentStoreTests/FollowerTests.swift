@@ -1,0 +1,188 @@
+import CordialValues
+import JSON
+import PersistentHistory
+import PersistentStore
+import TestStores
+import Testing
+
+private let notes = """
+  {"name":"Notes","entities":[
+    {"name":"Note","attributes":[
+      {"name":"text","type":"string","optional":true},
+      {"name":"size","type":"int32","optional":true}]}]}
+  """
+
+/// A result that the store hands to a completion.
+private func value<Answer: Sendable>(
+  _ body: (@escaping @Sendable (Result<Answer, StoreError>) -> Void) -> Void
+) async throws -> Answer {
+  try await withCheckedThrowingContinuation { continuation in
+    body { continuation.resume(with: $0) }
+  }
+}
+
+@Suite struct `The log is kept for its followers` {
+  private let store: TestStore
+  private static let day: Int64 = 86_400_000
+
+  init() throws {
+    store = try TestStore(notes)
+  }
+
+  private func fill(_ count: Int) async throws -> [StoreToken] {
+    var tokens: [StoreToken] = []
+    for number in 0..<count {
+      let text = #"{"insert":[{"entity":"Note","values":{"size":\#(number)}}]}"#
+      tokens.append(try await store.outcome(text).token)
+    }
+    return tokens
+  }
+
+  private func register(
+    _ name: String,
+    since: StoreToken? = nil,
+    silence: Int64 = day
+  )
+    async throws -> StoreToken
+  {
+    let persistent = store.store
+    return try await value { completion in
+      persistent.register(follower: name, since: since, silence: silence, completion)
+    }
+  }
+
+  private func acknowledge(
+    _ name: String,
+    _ token: StoreToken,
+    silence: Int64 = day
+  )
+    async throws -> StoreToken
+  {
+    let persistent = store.store
+    return try await value { completion in
+      persistent.acknowledge(follower: name, token, silence: silence, completion)
+    }
+  }
+
+  private func purge(to number: Int64) async throws -> Int {
+    let persistent = store.store
+    return try await value { persistent.purge(to: number, $0) }
+  }
+
+  private func code(_ body: () async throws -> Void) async -> StoreError.Code? {
+    do {
+      try await body()
+      return nil
+    } catch {
+      return (error as? StoreError)?.code
+    }
+  }
+
+  // Evidence: P-128
+  @Test func `a follower has a position that only goes on`() async throws {
+    let tokens = try await fill(5)
+    #expect(try await register("mirror") == tokens[4])
+    #expect(try await register("late", since: tokens[1]) == tokens[1])
+    #expect(try await acknowledge("late", tokens[3]) == tokens[3])
+    #expect(try await acknowledge("late", tokens[2]) == tokens[3])
+    // Registered again, it is where it was.
+    #expect(try await register("late") == tokens[3])
+    let followers = try store.snapshot { try $0.followers() }
+    #expect(followers.map(\.name) == ["late", "mirror"])
+    #expect(followers.map(\.number) == [4, 5])
+    #expect(await code { _ = try await acknowledge("nobody", tokens[0]) } == .invalidRequest)
+  }
+
+  @Test func `one that was silent for too long is told, and may begin anew`() async throws {
+    let tokens = try await fill(3)
+    _ = try await register("lost", since: tokens[0])
+    _ = try await fill(20)
+    #expect(
+      await code { _ = try await acknowledge("lost", tokens[2], silence: 5) } == .historyExpired
+    )
+    #expect(await code { _ = try await register("lost", silence: 5) } == .historyExpired)
+    let again = try await register("lost", since: tokens[2], silence: 5)
+    #expect(again == tokens[2])
+    #expect(try await acknowledge("lost", tokens[2]) == tokens[2])
+  }
+
+  // Evidence: P-129
+  @Test func `a purge removes the beginning, and what is left reads as before`() async throws {
+    let tokens = try await fill(40)
+    let rest = try store.snapshot { snapshot in
+      try snapshot.log.transactions(after: 30, through: 40, limit: 100).map(\.changes.count)
+    }
+    #expect(try await purge(to: 30) == 30)
+    #expect(try store.rows("SELECT min(number), count(*) FROM cordial_transaction") == ["30|11"])
+    #expect(try store.rows("SELECT count(*) FROM cordial_change") == ["10"])
+    #expect(try store.snapshot { try $0.oldest() } == tokens[29])
+    #expect(throws: StoreError.self) { try store.snapshot { try $0.position(of: tokens[28]) } }
+    #expect(try store.snapshot { try $0.position(of: tokens[29]) } == 30)
+    let now = try store.snapshot { snapshot in
+      try snapshot.log.transactions(after: 30, through: 40, limit: 100).map(\.changes.count)
+    }
+    #expect(now == rest)
+    #expect(try await purge(to: 30) == 0)
+  }
+
+  @Test func `one large commit goes step by step`() async throws {
+    let inserts = Array(repeating: #"{"entity":"Note"}"#, count: 9000).joined(separator: ",")
+    try await store.save(#"{"insert":[\#(inserts)]}"#)
+    _ = try await fill(1)
+    #expect(try await purge(to: 1) == 1)
+    #expect(try store.rows("SELECT count(*) FROM cordial_change") == ["1"])
+    #expect(try store.ids(#"{"entity":"Note"}"#).count == 9001)
+  }
+
+  @Test func `goals lead to commits`() async throws {
+    _ = try await fill(20)
+    func commit(_ goal: HistoryPurgeGoal) throws -> Int64 {
+      try store.snapshot { try $0.commit(of: goal) }
+    }
+    #expect(try commit(.transactions(5)) == 15)
+    #expect(try commit(.transactions(100)) == 0)
+    #expect(try commit(.time(0)) == 0)
+    #expect(try commit(.time(Int64.max)) == 20)
+    let time = try #require(
+      try store.rows("SELECT time FROM cordial_transaction WHERE number = 7").first
+    )
+    #expect(try commit(.time(try #require(Int64(time)))) == 6)
+    #expect(try commit(.bytes(Int64.max)) == 0)
+    // A change without values before is counted with 24 bytes.
+    #expect(try commit(.bytes(24 * 5)) == 15)
+    #expect(try commit(.bytes(0)) == 20)
+  }
+
+  // Evidence: P-130
+  @Test func `what the log does not reach back to counts as changed by others`() async throws {
+    _ = try await fill(1)
+    for size in 1...4 {
+      try await store.save(#"{"update":[{"id":"Note/p1","values":{"size":\#(size)}}]}"#)
+    }
+    _ = try await purge(to: 4)
+    func save(_ policy: String) -> String {
+      """
+      {"update":[{"id":"Note/p1","version":1,"values":{"text":"mine"}}],
+       "mergePolicy":"\(policy)"}
+      """
+    }
+    #expect(try await store.refusal(save("overwrite"))?.code == "historyExpired")
+    let refused = try await store.refusal(save("error"))
+    #expect(refused?.data["conflicts"]?.array?.map { $0["property"] } == ["text"])
+    #expect(try await store.save(save("storeTrump"))["merged"]?.array?.count == 1)
+    #expect(try store.world("Note text size") == ["Note/p1 v5 text=null size=4"])
+    try await store.save(save("objectTrump"))
+    #expect(try store.world("Note text size") == ["Note/p1 v6 text=mine size=4"])
+  }
+
+  @Test func `undo ends where the log does`() async throws {
+    _ = try await fill(5)
+    _ = try await purge(to: 4)
+    #expect(try await store.save(#"{"undo":5}"#)["undone"] == 1)
+    let refused = try await store.refusal(#"{"undo":1}"#)
+    #expect(refused?.code == "historyExpired")
+    #expect(refused?.data["oldest"] != nil)
+    // What was undone can be done again.
+    #expect(try await store.save(#"{"redo":1}"#)["undone"] == 1)
+  }
+}
