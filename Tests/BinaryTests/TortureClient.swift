@@ -18,6 +18,8 @@ struct TortureSave {
   let number: Int
   /// The client's own name of it, as the protocol has it.
   let transaction: String
+  /// Neither kind is lost with a process, whatever a loss of power does to `normal`.
+  let durability: JSON
   /// Pieces by number, with the length of their text.
   var inserts: [(piece: Int, repeats: Int)] = []
   var updates: [(piece: Int, repeats: Int)] = []
@@ -46,7 +48,7 @@ struct TortureSave {
     }
     return [
       "insert": .array(inserts.map(change)), "update": .array(updates.map(change)),
-      "delete": .array(deletes.map(Self.id)), "durability": "full",
+      "delete": .array(deletes.map(Self.id)), "durability": durability,
       "transaction": .string(transaction), "context": "\(client) \(number)",
     ]
   }
@@ -72,13 +74,15 @@ struct TortureClient {
 
   let index: Int
   private var random: SplitMix64
+  /// Numbers of pieces differ between clients.
   private var nextPiece: Int
+  private let step: Int
   /// After every save that was made, and after every one that was acknowledged.
   private var made: [Int: Piece] = [:]
   private var acknowledged: [Int: Piece] = [:]
   private var madeCount = 0
   private var acknowledgedCount = 0
-  private(set) var loggedCount = 0
+  private var loggedCount = 0
   /// Those that are not both acknowledged and found in the log, the oldest first.
   private var saves: [TortureSave] = []
   /// What the answer or the log said, until the other does.
@@ -91,16 +95,17 @@ struct TortureClient {
     step = clientCount
   }
 
-  /// Numbers of pieces differ between clients.
-  private let step: Int
-
   /// Those whose answer is awaited, or was lost with the process that owed it.
   var unacknowledged: [TortureSave] { saves.filter { $0.number > acknowledgedCount } }
 
   /// Makes another save.
   mutating func next() -> TortureSave {
     madeCount += 1
-    var save = TortureSave(number: madeCount, transaction: transaction())
+    var save = TortureSave(
+      number: madeCount,
+      transaction: transaction(),
+      durability: random.oneIn(8) ? "normal" : "full"
+    )
     for _ in 0...random.below(made.count < Self.pieceCount ? 4 : 2) {
       save.inserts.append((nextPiece, length()))
       nextPiece += step
