@@ -32,10 +32,14 @@ import Testing
     #expect(try child.exitCode() == 0)
   }
 
-  /// Overwrites pages of the store's file, but never the first.
-  private func damage(_ seed: UInt64, _ choose: (inout SplitMix64, [Data]) -> [Int]) throws {
+  /// Overwrites pages of the store's file, or the index's, but never the first.
+  private func damage(
+    _ seed: UInt64,
+    in name: String = "store.sqlite",
+    _ choose: (inout SplitMix64, [Data]) -> [Int]
+  ) throws {
     var random = SplitMix64(seed: seed)
-    let file = URL(fileURLWithPath: store + "/store.sqlite")
+    let file = URL(fileURLWithPath: "\(store)/\(name)")
     var bytes = try Data(contentsOf: file)
     let pages = stride(from: 0, to: bytes.count, by: Self.pageSize).map {
       bytes[$0..<$0 + Self.pageSize]
@@ -49,10 +53,14 @@ import Testing
     try bytes.write(to: file)
   }
 
+  private static func holds(_ text: String, _ page: Data) -> Bool {
+    page.range(of: Data(text.utf8)) != nil
+  }
+
   // Evidence: P-101
   @Test func `answers what is whole, 1403 where it is not, and goes on`() throws {
     try damage(1) { _, pages in
-      pages.indices.filter { pages[$0].range(of: Data("content content".utf8)) != nil }
+      pages.indices.filter { Self.holds("content content", pages[$0]) }
     }
     let child = try Child(["serve", store])
     let peer = Peer(child)
@@ -83,6 +91,23 @@ import Testing
     #expect(titles["token"] == saved["token"])
     child.stream.endInput()
     #expect(try child.exitCode() == 0)
+  }
+
+  @Test func `refuses none of the saves beside one that meets the damage`() throws {
+    try damage(1) { _, pages in pages.indices.filter { Self.holds("content content", pages[$0]) } }
+    let peer = Peer(try Child(["serve", store]))
+    let change: JSON = ["id": "Memo/p1", "values": ["content": "changed"]]
+    // They are sent together, so that several are committed as a group.
+    let requests = try (1...20).map { number in
+      try peer.request("save", number == 6 ? ["update": [change]] : ["insert": [task("new")]])
+    }
+    let codes = try requests.map { try peer.answer($0)["error"]?["code"] }
+    withKnownIssue("What is damaged for one of a group is damaged for all", isIntermittent: true) {
+      #expect(codes == (1...20).map { $0 == 6 ? 1403 : nil })
+    }
+    let news = "title == 'new'"
+    let found = try peer.call("fetch", ["entity": "Task", "predicate": .string(news)])["objects"]
+    #expect(found?.array?.count == codes.count { $0 == nil })
   }
 
   // Evidence: P-005, P-019
@@ -144,5 +169,28 @@ import Testing
     }
     #expect(try peer.errorCode("fetch", ["entity": "Task"]) == 1403)
     try peer.call("model")
+  }
+
+  // Evidence: P-095
+  @Test(.enabled(if: ForeignClient.isInstalled, "The program sqlite3 is not installed"))
+  func `is never named where it is the index that is damaged`() throws {
+    // Its log would stand before its pages.
+    _ = try ForeignClient.run(store, "PRAGMA wal_checkpoint(TRUNCATE)", in: "index.sqlite")
+    let root = try ForeignClient.run(
+      store,
+      "SELECT rootpage FROM sqlite_schema WHERE name = 'text_idx'",
+      in: "index.sqlite"
+    )
+    try damage(1, in: "index.sqlite") { _, _ in [(Int(root.dropLast()) ?? 0) - 1] }
+    let peer = Peer(try Child(["serve", store]))
+    withKnownIssue("The index is not made anew for what a search meets, and told as 1403") {
+      for _ in 1...3 {
+        let code = try peer.errorCode("search", ["query": "content"])
+        #expect(code == nil || code == 1401)
+        try peer.call("index/verify")
+      }
+      #expect(try peer.call("search", ["query": "content"])["total"] == 100)
+    }
+    #expect(try peer.call("fetch", ["entity": "Memo", "result": "count"])["count"] == 100)
   }
 }

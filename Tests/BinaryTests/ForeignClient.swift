@@ -12,10 +12,14 @@ enum ForeignClient {
     _ = try run(store, "BEGIN IMMEDIATE; \(sql); COMMIT")
   }
 
-  /// Runs SQL on a store's file and answers what it prints.
-  static func run(_ store: String, _ sql: String) throws -> String {
+  /// Runs SQL on a store's file, or another of its folder, and answers what it prints.
+  static func run(
+    _ store: String,
+    _ sql: String,
+    in file: String = "store.sqlite"
+  ) throws -> String {
     let child = try Child(
-      ["-bail", "-cmd", ".timeout 10000", store + "/store.sqlite", sql],
+      ["-bail", "-cmd", ".timeout 10000", "\(store)/\(file)", sql],
       program: "sqlite3",
       input: .nothing
     )
