@@ -159,7 +159,7 @@ let package = Package(
         "ObjectModel", "CordialValues", "JSON", "TestSeeds", "TestStores",
       ] + .sqlite
     ),
-    .tests("BinaryTests", uses: []),
+    .tests("BinaryTests", uses: ["TestSeeds"]),
     .tests("TidyTests", uses: []),
   ],
   swiftLanguageModes: [.v6]

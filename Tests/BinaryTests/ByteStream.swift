@@ -106,6 +106,29 @@ final class ByteStream {
     }
   }
 
+  /// The next line without its end if all of it has come; nothing is waited for.
+  func lineThatCame() -> String? {
+    guard let end = buffer.firstIndex(of: 0x0A) else { return nil }
+    let line = String(decoding: buffer[..<end], as: UTF8.self)
+    buffer.removeFirst(end + 1)
+    return line
+  }
+
+  /// Waits until something comes on one of several streams, or on another descriptor, and takes
+  /// in what came on the streams.
+  static func waitForAny(of streams: [ByteStream], or descriptor: Int32) throws {
+    var polls = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
+    for stream in streams {
+      let reads = stream.hasEnded ? -1 : stream.reading
+      polls.append(pollfd(fd: reads, events: Int16(POLLIN), revents: 0))
+    }
+    let count = unsafe poll(&polls, nfds_t(polls.count), Int32(secondsMax * 1000))
+    guard count > 0 else { throw Failure("nothing came on any stream for \(secondsMax) s") }
+    for (stream, poll) in zip(streams, polls.dropFirst()) where poll.revents != 0 {
+      stream.receive()
+    }
+  }
+
   /// The next bytes; fewer at the end of the stream.
   func bytes(_ count: Int) throws -> [UInt8] {
     while buffer.count < count, !hasEnded {

@@ -24,7 +24,8 @@ final class Child {
 
   let process: pid_t
   let stream: ByteStream
-  private let errors: ByteStream
+  /// Its standard error.
+  let errors: ByteStream
   /// Ends when the process does: it holds the other end, whatever its streams are.
   private let life: ByteStream
   private var status: Int32?

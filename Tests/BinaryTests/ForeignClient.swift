@@ -9,11 +9,17 @@ enum ForeignClient {
 
   /// Runs SQL on a store's file, as one commit where there are several statements.
   static func write(_ store: String, _ sql: String) throws {
+    _ = try run(store, "BEGIN IMMEDIATE; \(sql); COMMIT")
+  }
+
+  /// Runs SQL on a store's file, or another of its folder, and answers what it prints.
+  static func run(
+    _ store: String,
+    _ sql: String,
+    in file: String = "store.sqlite"
+  ) throws -> String {
     let child = try Child(
-      [
-        "-bail", "-cmd", ".timeout 10000", store + "/store.sqlite",
-        "BEGIN IMMEDIATE; \(sql); COMMIT",
-      ],
+      ["-bail", "-cmd", ".timeout 10000", "\(store)/\(file)", sql],
       program: "sqlite3",
       input: .nothing
     )
@@ -21,5 +27,6 @@ enum ForeignClient {
     guard try child.exitCode() == 0 else {
       throw Failure("sqlite3: \(sql): \(output) \(try child.errorText())")
     }
+    return output
   }
 }

@@ -58,20 +58,21 @@ indirect enum JSON: Equatable, Sendable {
 extension JSON: Codable {
   init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
+    // A wrong guess costs an error, so the most frequent come first.
     if container.decodeNil() {
       self = .null
-    } else if let value = Self.first(Bool.self, container) {
-      self = .bool(value)
-    } else if let value = Self.first(Int64.self, container) {
-      self = .integer(value)
-    } else if let value = Self.first(Double.self, container) {
-      self = .double(value)
     } else if let value = Self.first(String.self, container) {
       self = .string(value)
+    } else if let value = Self.first(Int64.self, container) {
+      self = .integer(value)
+    } else if let value = Self.first([String: JSON].self, container) {
+      self = .object(value)
     } else if let value = Self.first([JSON].self, container) {
       self = .array(value)
+    } else if let value = Self.first(Bool.self, container) {
+      self = .bool(value)
     } else {
-      self = .object(try container.decode([String: JSON].self))
+      self = .double(try container.decode(Double.self))
     }
   }
 

@@ -86,6 +86,58 @@ import Testing
     #expect(try peer.errorCode("save", ["insert": [task("more")]]) == 1404)
   }
 
+  /// What `chmod` keeps from others only, a mount keeps from root too.
+  //
+  // Evidence: P-004, P-101
+  @Test(.enabled(if: Mount.isAllowed, "A folder can be mounted read-only by root only"))
+  func `a folder that nobody can write is read, and written by nobody`() throws {
+    let child = try Child(["serve", store])
+    try Peer(child).call("save", ["insert": [task("milk")]])
+    child.stream.endInput()
+    #expect(try child.exitCode() == 0)
+    let mount = try Mount(scene, readOnly: store)
+    defer { withExtendedLifetime(mount) {} }
+    let contents = try FileManager.default.contentsOfDirectory(atPath: store).sorted()
+    let peer = Peer(try Child(["serve", store, "--read-only"]))
+    for _ in 1...2 {
+      #expect(try peer.errorCode("save", ["insert": [task("more")]]) == 1404)
+      #expect(try peer.errorCode("delete", ["ids": ["Task/p1"]]) == 1404)
+      let objects = try peer.call("fetch", ["entity": "Task"])["objects"]
+      #expect(objects?.array?.map { $0["values"]?["title"] } == ["milk"])
+      #expect(try peer.call("search", ["query": "milk"])["total"] == 1)
+      #expect(try peer.call("index/verify")["checked"] == 1)
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: store).sorted() == contents)
+    for more in [[], ["--socket", scene.path("s")]] {
+      let outcome = try scene.run(["serve", store] + more)
+      #expect(outcome.code == 1)
+      #expect(outcome.errors.hasPrefix("cordial: "))
+    }
+  }
+
+  // Evidence: P-004
+  @Test(.enabled(if: Mount.isAllowed, "A folder can be mounted read-only by root only"))
+  func `a log that a kill left in such a folder is told, not passed over`() throws {
+    let child = try Child(["serve", store])
+    try Peer(child).call("save", ["insert": [task("milk")]])
+    child.end()
+    do {
+      let mount = try Mount(scene, readOnly: store)
+      defer { withExtendedLifetime(mount) {} }
+      let outcome = try scene.run(["serve", store, "--read-only"])
+      #expect(outcome.code == 1)
+      #expect(outcome.errors.contains("write-ahead log"), "\(outcome.errors)")
+      // Not asked to be read-only, it finds out when it is to write.
+      let peer = Peer(try Child(["serve", store]))
+      #expect(try peer.errorCode("save", ["insert": [task("more")]]) == 1404)
+      let objects = try peer.call("fetch", ["entity": "Task"])["objects"]
+      #expect(objects?.array?.map { $0["values"]?["title"] } == ["milk"])
+    }
+    let peer = Peer(try Child(["serve", store]))
+    #expect(try peer.call("fetch", ["entity": "Task", "result": "count"])["count"] == 1)
+    try peer.call("save", ["insert": [task("more")]])
+  }
+
   @Test func `a store that could not be made is not in the way of the next`() throws {
     let folder = scene.path("New.cordial")
     // A limit on files' length stands for a full disk.
