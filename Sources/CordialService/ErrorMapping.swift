@@ -25,7 +25,7 @@ extension RPCError {
   /// The error of the index as it stands on the wire.
   init(_ error: SpotlightError) {
     switch error.code {
-    case .busy:
+    case .busy, .damaged:
       self.init(
         code: ErrorName.storeBusy.code,
         message: error.message,

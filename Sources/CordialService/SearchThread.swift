@@ -41,6 +41,10 @@ final class SearchThread: Sendable {
         completion(.answer(try body(connections.searcher, connections.reader)))
       } catch is UnsealedChanges {
         completion(.unsealed)
+      } catch let error as SpotlightError where error.code == .damaged {
+        self.connections.withLock { $0 = nil }
+        self.index.makeAnew()
+        completion(.failure(RPCError(error)))
       } catch {
         completion(.failure(RPCError(any: error)))
       }

@@ -22,10 +22,23 @@ package final class StoreDocuments: DocumentSource {
 
   package func batch(after token: StoreToken) throws -> IndexBatch? {
     do {
-      return try reader.snapshot { snapshot in try batch(after: token, snapshot) }
+      return try Self.reading {
+        try reader.snapshot { snapshot in try batch(after: token, snapshot) }
+      }
     } catch is UnsealedChanges {
       // Whoever reads next has it sealed, and then the index is woken again.
       return IndexBatch(through: token, behind: 0, documents: [])
+    }
+  }
+
+  /// Damage of the store's file is told as the store's.
+  private static func reading<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let error as UnsealedChanges {
+      throw error
+    } catch {
+      throw StoreError(any: error)
     }
   }
 
@@ -74,10 +87,8 @@ package final class StoreDocuments: DocumentSource {
         let names = places.map(\.name)
         var last: Int64 = 0
         while true {
-          let objects = try snapshot.objects(of: entity, after: last, limit: Self.portionMax)
-          guard let end = objects.last else { break }
-          try take(
-            objects.map { object in
+          let portion = try Self.reading {
+            try snapshot.objects(of: entity, after: last, limit: Self.portionMax).map { object in
               let key = ObjectKey(entity: number, object: object)
               return IndexedDocument(
                 key: key,
@@ -85,8 +96,10 @@ package final class StoreDocuments: DocumentSource {
                 isNew: true
               )
             }
-          )
-          last = end
+          }
+          guard let end = portion.last else { break }
+          try take(portion)
+          last = end.key.object
         }
       }
       return snapshot.token

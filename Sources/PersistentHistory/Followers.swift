@@ -19,6 +19,7 @@ package struct Follower: Sendable, Equatable {
   /// - Parameters:
   ///   - now: Milliseconds since 1970.
   ///   - silence: How long it may be silent, in milliseconds.
+  /// - Returns: Whether it was.
   package func isExpired(_ now: Int64, after silence: Int64) -> Bool { seen + silence < now }
 }
 

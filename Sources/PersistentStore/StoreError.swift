@@ -54,10 +54,11 @@ extension StoreError {
       )
     case .SQLITE_FULL:
       self.init(.storeFull, "The disk or the store is full", hint: "Make room and save again")
-    case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_WRITE:
+    case .SQLITE_IOERR
+    where [.SQLITE_IOERR_WRITE, .SQLITE_IOERR_SHMSIZE].contains(error.extendedResultCode):
       self.init(
         .storeFull,
-        "The store's file cannot grow: \(message)",
+        "The store's file cannot grow: \(message) (the disk may be full)",
         hint: "A quota or a limit of file sizes may be reached; make room and save again"
       )
     case .SQLITE_CORRUPT, .SQLITE_NOTADB:

@@ -64,10 +64,10 @@ package final class StoreReader {
   package func snapshot<Result>(_ body: (StoreSnapshot) throws -> Result) throws -> Result {
     // GRDB compiles the statements; they are stepped by whoever owns this reader, without its
     // queue, which would cost a look-up by key a tenth of its time.
-    try begin.run()
+    try Self.reading { try begin.run() }
     let result: Result
     do {
-      let head = try readHead()
+      let head = try Self.reading { try readHead() }
       guard head.isSealed else { throw UnsealedChanges() }
       result = try body(StoreSnapshot(reader: self, log: log, head: head))
     } catch {
@@ -76,6 +76,15 @@ package final class StoreReader {
     }
     try commit.run()
     return result
+  }
+
+  /// What fails here is the store's, whatever the body is about.
+  private static func reading<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch let error as DatabaseError {
+      throw StoreError(error)
+    }
   }
 
   /// Writes one object, reading nothing else while nobody commits: the statement that reads its

@@ -138,7 +138,7 @@ final class StoreWriter {
   private static func isAboutTheWhole(_ error: any Error) -> Bool {
     if (error as? StoreError)?.code == .storeCorrupt { return true }
     guard let error = error as? DatabaseError else { return false }
-    return [.SQLITE_BUSY, .SQLITE_READONLY, .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_CANTOPEN]
+    return [.SQLITE_BUSY, .SQLITE_READONLY, .SQLITE_NOTADB, .SQLITE_CANTOPEN]
       .contains(error.resultCode)
   }
 

@@ -32,18 +32,20 @@ package struct IndexBatch: Sendable {
 }
 
 /// Where the index reads the log and the objects in it; used on the index's own thread.
+///
+/// What it throws is no `DatabaseError`: those are of the index's own file.
 package protocol DocumentSource: AnyObject {
   /// What follows a position, at most some thousand changes of it.
   ///
   /// - Parameter token: The position that the index has.
   /// - Returns: nil when the store does not know the position, and the index starts over.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: The source's own errors.
   func batch(after token: StoreToken) throws -> IndexBatch?
 
   /// Every object there is, in one snapshot, a portion at a time.
   ///
   /// - Parameter take: Takes a portion.
   /// - Returns: The position that the snapshot shows.
-  /// - Throws: `DatabaseError`, and what `take` throws.
+  /// - Throws: The source's own errors, and what `take` throws.
   func everything(_ take: ([IndexedDocument]) throws -> Void) throws -> StoreToken
 }

@@ -61,7 +61,7 @@ package final class IndexSearcher {
     self.layout = layout
     self.documents = documents
     self.path = path
-    queue = try IndexFile.open(path, readonly: true)
+    queue = try SpotlightError.reading { try IndexFile.open(path, readonly: true) }
     opened = FileIdentity(path)
   }
 
@@ -79,14 +79,15 @@ package final class IndexSearcher {
       try db.beginTransaction(.deferred)
       let result: Result
       do {
-        let (position, view) = try documents.paired {
-          (try IndexFile.position(db), documents.view)
+        let (position, view) = try SpotlightError.reading {
+          try documents.paired { (try IndexFile.position(db), documents.view) }
         }
         guard let position else { throw SpotlightError(.busy, "The index is being made") }
         // Another process may have written to the file; then this transaction's documents are read.
         let seen =
           view.position == position
-          ? view : DocumentTable.View(position, try IndexFile.documents(db))
+          ? view
+          : DocumentTable.View(position, try SpotlightError.reading { try IndexFile.documents(db) })
         result = try body(IndexSnapshot(token: position.token, db: db, layout: layout, view: seen))
       } catch {
         try db.rollback()
@@ -136,13 +137,15 @@ package struct IndexSnapshot {
     guard let match = query.match, !layout.isEmpty else {
       return SearchResult(total: 0, hits: [], missing: [], highlighter: highlighter)
     }
-    let (total, hits) = try rank(match, request, try numbers(of: gone))
-    return SearchResult(
-      total: total,
-      hits: Array(hits.dropFirst(request.offset)),
-      missing: try wordsInNoDocument(query),
-      highlighter: highlighter
-    )
+    return try SpotlightError.reading {
+      let (total, hits) = try rank(match, request, try numbers(of: gone))
+      return SearchResult(
+        total: total,
+        hits: Array(hits.dropFirst(request.offset)),
+        missing: try wordsInNoDocument(query),
+        highlighter: highlighter
+      )
+    }
   }
 
   private func numbers(of keys: Set<ObjectKey>) throws -> [Int64] {
@@ -232,12 +235,14 @@ package struct IndexSnapshot {
   /// - Parameter body: Called for each, in the order of the keys.
   /// - Throws: `DatabaseError`, and what the body throws.
   package func allDocuments(_ body: (ObjectKey, Int64) throws -> Void) throws {
-    let statement = try PreparedStatement(
-      db,
-      "SELECT entity, object, length FROM document ORDER BY entity, object"
-    )
+    let statement = try SpotlightError.reading {
+      try PreparedStatement(
+        db,
+        "SELECT entity, object, length FROM document ORDER BY entity, object"
+      )
+    }
     defer { statement.reset() }
-    while try statement.step() {
+    while try SpotlightError.reading({ try statement.step() }) {
       try body(
         ObjectKey(entity: Int(statement.integer(0)), object: statement.integer(1)),
         statement.integer(2)

@@ -19,7 +19,7 @@ import PersistentHistory
 import Synchronization
 
 /// How far the index is.
-package struct IndexStatus: Sendable, Equatable {
+package struct IndexStatus: Sendable {
   /// What the index does.
   package enum State: String, Sendable {
     case ready, catchingUp, failed
@@ -29,7 +29,7 @@ package struct IndexStatus: Sendable, Equatable {
   package var documents: Int64
   package var state: State
   /// Why it failed, nil when it did not.
-  package var failure: String?
+  package var failure: (any Error)?
 }
 
 /// The full-text index of one store.
@@ -52,6 +52,8 @@ package final class SearchIndex: Sendable {
     var lastBatchCount = 0
     var isScheduled = false
     var isStopped = false
+    /// Whether a search met damage in the file, which is then made anew.
+    var isDamaged = false
     var waiters: [Int: Waiter] = [:]
     var nextWaiter = 0
   }
@@ -92,9 +94,23 @@ package final class SearchIndex: Sendable {
     let starts = shared.withLock { shared in
       guard !shared.isScheduled, !shared.isStopped else { return false }
       shared.isScheduled = true
+      // Who waits from now on waits for what this try comes to, and not for the one before.
+      if shared.status.state == .failed {
+        shared.status.state = .catchingUp
+        shared.status.failure = nil
+      }
       return true
     }
     if starts { queue.async { self.readOn() } }
+  }
+
+  /// Has the index made anew, since a search met damage in its file.
+  package func makeAnew() {
+    shared.withLock { shared in
+      shared.isDamaged = true
+      shared.status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
+    }
+    follow()
   }
 
   /// Ends following after the present batch.
@@ -109,10 +125,9 @@ package final class SearchIndex: Sendable {
     do {
       try readToEnd()
     } catch {
-      let message = "\(error)"
       shared.withLock { shared in
         shared.status.state = .failed
-        shared.status.failure = message
+        shared.status.failure = error
       }
       failWaiters()
     }
@@ -120,7 +135,12 @@ package final class SearchIndex: Sendable {
 
   private func readToEnd() throws {
     func read() throws { while try step(), !shared.withLock({ $0.isStopped }) {} }
+    let isDamaged = shared.withLock { shared in
+      defer { shared.isDamaged = false }
+      return shared.isDamaged
+    }
     do {
+      if isDamaged { try IndexRemoval.remove(path) }
       try read()
     } catch let error as DatabaseError
       where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)

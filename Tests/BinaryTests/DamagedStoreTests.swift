@@ -102,9 +102,7 @@ import Testing
       try peer.request("save", number == 6 ? ["update": [change]] : ["insert": [task("new")]])
     }
     let codes = try requests.map { try peer.answer($0)["error"]?["code"] }
-    withKnownIssue("What is damaged for one of a group is damaged for all", isIntermittent: true) {
-      #expect(codes == (1...20).map { $0 == 6 ? 1403 : nil })
-    }
+    #expect(codes == (1...20).map { $0 == 6 ? 1403 : nil })
     let news = "title == 'new'"
     let found = try peer.call("fetch", ["entity": "Task", "predicate": .string(news)])["objects"]
     #expect(found?.array?.count == codes.count { $0 == nil })
@@ -157,16 +155,14 @@ import Testing
     let index = scene.path("Test.cordial/index.sqlite")
     let before = try FileManager.default.attributesOfItem(atPath: index)[.systemFileNumber] as? Int
     let peer = Peer(try Child(["serve", store]))
-    withKnownIssue("Damage of the store is taken for the index's, which is made anew then") {
-      for _ in 1...3 {
-        let code = try peer.errorCode("search", ["query": "memo"])
-        #expect(code == nil || code == 1403)
-        #expect(try peer.errorCode("index/verify") == 1403)
-      }
-      let files = FileManager.default
-      let after = try files.attributesOfItem(atPath: index)[.systemFileNumber] as? Int
-      #expect(after == before)
+    for _ in 1...3 {
+      let code = try peer.errorCode("search", ["query": "memo"])
+      #expect(code == nil || code == 1403)
+      #expect(try peer.errorCode("index/verify") == 1403)
     }
+    let files = FileManager.default
+    let after = try files.attributesOfItem(atPath: index)[.systemFileNumber] as? Int
+    #expect(after == before)
     #expect(try peer.errorCode("fetch", ["entity": "Task"]) == 1403)
     try peer.call("model")
   }
@@ -183,14 +179,12 @@ import Testing
     )
     try damage(1, in: "index.sqlite") { _, _ in [(Int(root.dropLast()) ?? 0) - 1] }
     let peer = Peer(try Child(["serve", store]))
-    withKnownIssue("The index is not made anew for what a search meets, and told as 1403") {
-      for _ in 1...3 {
-        let code = try peer.errorCode("search", ["query": "content"])
-        #expect(code == nil || code == 1401)
-        try peer.call("index/verify")
-      }
-      #expect(try peer.call("search", ["query": "content"])["total"] == 100)
+    for _ in 1...3 {
+      let code = try peer.errorCode("search", ["query": "content"])
+      #expect(code == nil || code == 1401)
+      try peer.call("index/verify")
     }
+    #expect(try peer.call("search", ["query": "content"])["total"] == 100)
     #expect(try peer.call("fetch", ["entity": "Memo", "result": "count"])["count"] == 100)
   }
 }

@@ -137,9 +137,7 @@ struct `A full disk` {
     let outcome = try scene.run(["serve", store])
     #expect(outcome.code == 1)
     #expect(outcome.errors.hasPrefix("cordial: "))
-    withKnownIssue("SQLITE_IOERR_SHMSIZE is told as a disk I/O error") {
-      #expect(outcome.errors.contains("full"), "\(outcome.errors)")
-    }
+    #expect(outcome.errors.contains("full"), "\(outcome.errors)")
     try disk.empty()
     let peer = Peer(try Child(["serve", store]))
     let objects = try peer.call("fetch", ["entity": "Task"])["objects"]
@@ -162,13 +160,8 @@ struct `A full disk` {
     let saved = try peer.call("save", ["insert": [task("late")]])
     try wait(for: "failed", peer)
     try disk.empty()
-    withKnownIssue(
-      "Who asks first is told of the failure before it, not of a new try",
-      isIntermittent: true
-    ) {
-      let found = try peer.call("search", ["query": "late", "at": saved["token"] ?? .null])
-      #expect(found["total"] == 1)
-    }
+    let found = try peer.call("search", ["query": "late", "at": saved["token"] ?? .null])
+    #expect(found["total"] == 1)
     try wait(for: "ready", peer)
     #expect(try peer.call("search", ["query": "late"])["total"] == 1)
     #expect(try peer.call("index/verify")["differences"] == [])

@@ -54,6 +54,7 @@ extension Service {
   /// Why the index has not come as far as was asked.
   func indexIsLate(_ token: String) -> RPCError {
     if let failure = index.status.failure {
+      if let failure = failure as? StoreError { return RPCError(failure) }
       return RPCError(SpotlightError(.failed, "The index cannot be kept: \(failure)"))
     }
     return RPCError(
