@@ -50,8 +50,8 @@ package final class DerivedValues {
   /// Queries for the objects whose derived values are not what they should be.
   ///
   /// - Parameter model: The store's model.
-  /// - Returns: Queries of one column, the number of the object, each with its property. Doubles may
-  ///   differ in their last digits, which depend on the order of a sum.
+  /// - Returns: Queries of one column, the number of the object, each with its property. Doubles
+  ///   may differ in their last digits, which depend on the order of a sum.
   package static func queriesForWrong(
     in model: Model
   ) -> [(entity: EntityDescription, property: String, sql: String)] {

@@ -35,9 +35,9 @@ package enum HistorySchema {
 
   /// `cordial_undo` has a row for each group that a commit reverted.
   ///
-  /// It says whether by undo (0) or redo (1), the changes that did it, and the first and last commit
-  /// of the group, or the commit and place of the revert that it reverted itself. 2 stands for a
-  /// commit up to which nothing is undone.
+  /// It says whether by undo (0) or redo (1), the changes that did it, and the first and last
+  /// commit of the group, or the commit and place of the revert that it reverted itself. 2 stands
+  /// for a commit up to which nothing is undone.
   private static let undoTable = """
     CREATE TABLE IF NOT EXISTS cordial_undo(
       number INTEGER NOT NULL, place INTEGER NOT NULL, kind INTEGER NOT NULL,

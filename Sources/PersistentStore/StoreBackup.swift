@@ -7,8 +7,8 @@ import PersistentHistory
 
 /// Copies of whole stores.
 ///
-/// A copy is a store of its own that can be opened where it lies. It has another generation, so that
-/// no position in the original's history is taken for one in its own.
+/// A copy is a store of its own that can be opened where it lies. It has another generation, so
+/// that no position in the original's history is taken for one in its own.
 package enum StoreBackup {
   /// What was copied.
   package struct Outcome: Sendable {

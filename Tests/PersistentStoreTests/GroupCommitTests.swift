@@ -14,7 +14,12 @@ import Testing
 
   /// Gives the writer all of them before it answers any.
   private func saveAll(_ texts: [String]) async throws -> [Result<SaveOutcome, StoreError>] {
-    let requests = try texts.map { SaveRequest(try JSONParser.parse($0)) }
+    try await saveAll(texts.map { SaveRequest(try JSONParser.parse($0)) })
+  }
+
+  private func saveAll(
+    _ requests: [SaveRequest]
+  ) async throws -> [Result<SaveOutcome, StoreError>] {
     let (stream, continuation) = AsyncStream.makeStream(
       of: (Int, Result<SaveOutcome, StoreError>).self
     )
@@ -48,6 +53,22 @@ import Testing
     try store.snapshot { (snapshot) throws in
       for token in tokens { #expect(try snapshot.position(of: token) == token.number) }
     }
+  }
+
+  // Evidence: P-134
+  @Test func `those of each who asks have their turn`() async throws {
+    let save = try JSONParser.parse(#"{"insert":[{"id":"Task/t1"}]}"#)
+    let requests = (0..<2010).map { number in
+      var request = SaveRequest(save)
+      // All of the first one's come before those of the second.
+      request.source = number < 2000 ? 1 : 2
+      return request
+    }
+    let tokens = try await saveAll(requests).map { try $0.get().token.number }
+    #expect(tokens[..<2000].elementsEqual(tokens[..<2000].sorted()))
+    #expect(tokens[2000...].elementsEqual(tokens[2000...].sorted()))
+    // The second one's do not wait for all that came before them.
+    #expect(tokens[2009] < 1900, "\(tokens[2009])")
   }
 
   @Test func `one that fails leaves its neighbours unhurt`() async throws {

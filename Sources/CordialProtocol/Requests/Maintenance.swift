@@ -31,7 +31,7 @@ package struct BackupCall: Call {
 package struct VerifyCall: Call {
   package static let method = Method.request(
     "store/verify",
-    "Looks at the file, relationships, counts, derived values, and the history against the objects.",
+    "Looks at the file, relationships, counts, derived values, and history against objects.",
     order: .read,
     result: .object([
       .required("token", .token, "the position that was looked at"),

@@ -113,8 +113,8 @@ extension Service {
   private var holds: [HistoryHold] {
     var holds: [HistoryHold] = []
     for session in sessions.values where !session.observed.subscriptions.isEmpty {
-      let state = session.observed
-      let number = min(state.position?.number ?? state.examined.commit, state.examined.commit)
+      // What was looked at already said nothing to it, or was told.
+      let number = session.observed.examined.commit
       holds.append(HistoryHold(number: number, reason: "a live subscription"))
     }
     if let token = index.status.token, token.generation == store.generation {
@@ -197,8 +197,8 @@ extension Service {
   /// After how many commits it is looked whether the log has become too long or too old.
   private static let purgeInterval: Int64 = 10_000
 
-  /// Removes what is older than `historyDaysMax`, and what is beyond `historyBytesMax`, when the log
-  /// has grown since that was looked at last.
+  /// Removes what is older than `historyDaysMax`, and what is beyond `historyBytesMax`, when the
+  /// log has grown since that was looked at last.
   func purgeSometimes() {
     guard !store.isReadOnly, !isPurging,
       lastPurge.map({ newestCommit - $0 >= Self.purgeInterval }) ?? true
