@@ -34,6 +34,8 @@ package final class Engine: Sendable {
   ///   - earlier: Reads the versions of the model before it, the oldest first.
   ///   - mode: Whether it can be written, or lives in memory.
   ///   - opensMismatch: Whether a store that cannot have the model is served as far as it goes.
+  ///   - mergePolicies: Merge policies of the program's own, by the names under which saves ask for
+  ///     them.
   ///   - limits: How far everything may grow.
   ///   - version: The program's version.
   ///   - log: Where the service logs.
@@ -45,17 +47,20 @@ package final class Engine: Sendable {
     earlier: () throws -> [Model] = { [] },
     mode: StoreContainer.Mode,
     opensMismatch: Bool = false,
+    mergePolicies: [String: MergeDecision] = [:],
     limits: Limits = Limits(),
     version: String,
     log: Logger,
     migrating: (MigrationProgress) -> Void = { _ in }
   ) throws(StoreError) {
+    var environment = StoreEnvironment.system
+    environment.mergePolicies = mergePolicies
     let store = try PersistentStore(
       container: container,
       model: model,
       earlier: earlier,
       mode: mode,
-      environment: .system,
+      environment: environment,
       opensMismatch: opensMismatch
     ) { progress in
       migrating(progress)

@@ -63,6 +63,31 @@ import Testing
     #expect(try peer.errorCode("initialize", ["cordial": ["mergePolicy": "newest"]]) == -32602)
   }
 
+  @Test func `a hundred thousand changes are one save, and too many are none`() throws {
+    let peer = Peer(try Child(["serve", store]))
+    func inserts(_ count: Int) -> String {
+      Array(repeating: #"{"entity":"Group"}"#, count: count).joined(separator: ",")
+    }
+    func save(_ id: Int, _ count: Int) throws -> JSON {
+      try peer.send(
+        body: """
+          {"jsonrpc":"2.0","id":\(id),"method":"save","params":{"insert":[\(inserts(count))]}}
+          """
+          .filter { $0 != "\n" }
+      )
+      return try peer.message() ?? .null
+    }
+    #expect(try save(1, 100_000)["result"]?["objects"]?.array?.count == 100_000)
+    let refused = try save(2, 200_001)["error"]
+    #expect(refused?["code"] == 1302)
+    #expect(refused?["data"]?["max"] == 200_000)
+    let groups = try Peer(try Child(["serve", store])).call(
+      "fetch",
+      ["entity": "Group", "result": "count"]
+    )
+    #expect(groups["count"] == 100_000)
+  }
+
   // Evidence: P-128, P-129
   @Test func `the slowest follower and live subscriptions hold the log`() throws {
     let daemon = try scene.daemon(store, ["--history-days", "0"])

@@ -150,7 +150,9 @@ struct SaveOperation {
       throw StoreError(
         .saveConflict,
         "Somebody else changed what this save is based on",
-        hint: "Fetch the objects again and apply the change to their present values",
+        hint: request.revert == nil
+          ? "Fetch the objects again and apply the change to their present values"
+          : "The merge policy storeTrump leaves what others changed and reverts the rest",
         data: [JSONMember("conflicts", .array(conflicts))]
       )
     }
