@@ -37,9 +37,9 @@ package actor Service {
   /// The newest commit of ours that was answered to whoever asked for it.
   var answeredCommit: Int64 = 0
   var subscriptionCount = 0
-  /// Whether the log is being shortened, and at which commit that was looked at last.
+  /// Whether the log is being shortened, and when that was looked at last, in microseconds.
   var isPurging = false
-  var lastPurge: Int64?
+  var lastPurge: (commit: Int64, time: Int64)?
   /// Whether the index is going to read on anyway.
   var indexIsWoken = false
   private var stopping: (@Sendable () -> Void)?

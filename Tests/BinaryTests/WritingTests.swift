@@ -130,6 +130,20 @@ import Testing
     #expect(try peer.errorCode("history/purge", ["before": "yesterday"]) == -32602)
   }
 
+  @Test func `what is beyond the limit goes by itself`() throws {
+    var peer = Peer(try Child(["serve", store]))
+    for number in 1...30 { try peer.call("save", ["insert": [task("t\(number)")]]) }
+    peer = Peer(try Child(["serve", store, "--history-days", "0", "--history-bytes", "240"]))
+    // The first look comes when the process has met the commits of those before.
+    for _ in 1...10_000 {
+      let oldest = try peer.call("history", ["limit": 1000])["transactions"]?.array?.count ?? 0
+      if oldest <= 10 { break }
+    }
+    let left = try peer.call("history", ["limit": 1000])["transactions"]?.array?.count ?? 0
+    #expect((1...10).contains(left), "\(left)")
+    #expect(try peer.call("store/verify")["problems"] == [])
+  }
+
   @Test func `at least seven days are kept`() throws {
     let peer = Peer(try Child(["serve", store]))
     let saved = try peer.call("save", ["insert": [task("a")]])

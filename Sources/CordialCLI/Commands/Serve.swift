@@ -53,12 +53,18 @@ struct Serve: AsyncParsableCommand {
   @Option(help: "Keep the history of at least so many days (7, and up to 30).")
   var historyDays: Int?
 
+  @Option(help: "Keep about so many bytes of history beyond those days (1 GiB).")
+  var historyBytes: Int?
+
   @Option(help: "What to log to standard error: trace, debug, info, warning or error.")
   var logLevel: LogLevel = .warning
 
   func validate() throws {
     guard (0...36_500).contains(historyDays ?? 0) else {
       throw ValidationError("--history-days is a number of days from 0 to 36500")
+    }
+    guard historyBytes ?? 0 >= 0 else {
+      throw ValidationError("--history-bytes is a number of bytes")
     }
     guard !(stdio && socket != nil) else {
       throw ValidationError("--stdio and --socket exclude each other")
@@ -113,6 +119,7 @@ struct Serve: AsyncParsableCommand {
       limits.historyDaysMin = historyDays
       limits.historyDaysMax = max(historyDays, limits.historyDaysMax)
     }
+    if let historyBytes { limits.historyBytesMax = historyBytes }
     return limits
   }
 

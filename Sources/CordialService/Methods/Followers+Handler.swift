@@ -194,17 +194,23 @@ extension Service {
 
   // MARK: By itself
 
-  /// After how many commits it is looked whether the log has become too long or too old.
-  private static let purgeInterval: Int64 = 10_000
+  /// After how many commits, and how many microseconds, it is looked whether the log has become too
+  /// long or too old.
+  private static let purgeCommits: Int64 = 10_000
+  private static let purgeMicroseconds: Int64 = 3_600_000_000
 
   /// Removes what is older than `historyDaysMax`, and what is beyond `historyBytesMax`, when the
   /// log has grown since that was looked at last.
   func purgeSometimes() {
-    guard !store.isReadOnly, !isPurging,
-      lastPurge.map({ newestCommit - $0 >= Self.purgeInterval }) ?? true
-    else { return }
+    let now = facts.clock()
+    if let last = lastPurge, newestCommit - last.commit < Self.purgeCommits,
+      now - last.time < Self.purgeMicroseconds
+    {
+      return
+    }
+    guard !store.isReadOnly, !isPurging else { return }
     isPurging = true
-    lastPurge = newestCommit
+    lastPurge = (newestCommit, now)
     let goals: [HistoryPurgeGoal] = [
       .time(store.now() - Int64(limits.historyDaysMax) * Self.dayMilliseconds),
       .bytes(Int64(limits.historyBytesMax)),
