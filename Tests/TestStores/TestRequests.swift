@@ -37,6 +37,7 @@ extension SaveRequest {
     updateMatching = json["updateMatching"].map {
       UpdateMatching(fetch: FetchRequest($0), values: $0["set"]?.members ?? [])
     }
+    wantsIDs = true
     for (name, direction) in [("undo", RevertDirection.undo), ("redo", .redo)] {
       guard let count = json[name]?.integer else { continue }
       revert = Revert(direction: direction, count: Int(count), context: json["only"]?.string)

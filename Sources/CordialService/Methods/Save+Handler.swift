@@ -75,6 +75,7 @@ extension Service {
       ),
       values: call.values
     )
+    changes.wantsIDs = call.returnsIDs
     changes.isDryRun = call.isDryRun
     let returnsIDs = call.returnsIDs
     write(changes, request) { outcome, writer in

@@ -9,6 +9,11 @@ extension FetchCompiler {
   struct Matches {
     let entity: EntityDescription
     let query: SQLFragment
+    let condition: SQLFragment
+    /// What is computed, in the order of the expressions.
+    let computed: [SQLFragment]
+    /// Whether all of it reads columns of the object itself and nothing else.
+    let isPlain: Bool
   }
 
   /// Compiles a condition and expressions over the objects that fulfil it.
@@ -17,20 +22,22 @@ extension FetchCompiler {
   ///   - request: The entity and the condition; the rest of it does not count.
   ///   - expressions: Texts, each with the attribute that becomes what it makes.
   ///   - model: The store's model.
+  ///   - mayDangle: Whether a to-one may lead to an object that is gone.
   /// - Returns: A query of one column for the number and one for each expression.
   /// - Throws: `unknownEntity`, `unknownProperty` or `predicateInvalid`.
   static func matches(
     _ request: FetchRequest,
     _ expressions: [(AttributeDescription, String)],
-    model: Model
+    model: Model,
+    mayDangle: Bool
   ) throws(StoreError) -> Matches {
-    var compiler = try FetchCompiler(request, model: model, mayDangle: true)
+    var compiler = try FetchCompiler(request, model: model, mayDangle: mayDangle)
     let condition = try compiler.condition(request)
-    var columns = [SQLFragment("t.\"_id\"")]
+    var computed: [SQLFragment] = []
     for (attribute, text) in expressions {
-      columns.append(try compiler.assigned(text, to: attribute))
+      computed.append(try compiler.assigned(text, to: attribute))
     }
-    let list = SQLFragment.joined(columns, separator: ", ")
+    let list = SQLFragment.joined([SQLFragment("t.\"_id\"")] + computed, separator: ", ")
     let table = model.source(compiler.entity, subentities: request.subentities)
     return Matches(
       entity: compiler.entity,
@@ -38,7 +45,11 @@ extension FetchCompiler {
         "SELECT \(list.sql) FROM \(table) t\(compiler.scopes[0].joins.sql) "
           + "WHERE \(condition.sql) ORDER BY t.\"_id\"",
         list.values + condition.values
-      )
+      ),
+      condition: condition,
+      computed: computed,
+      isPlain: compiler.scopes[0].joins.count == 0
+        && !(computed + [condition]).contains { $0.sql.contains("SELECT") }
     )
   }
 

@@ -8,28 +8,46 @@ extension SaveOperation {
   /// The objects that a delete by predicate means.
   func matchedForRemoval() throws -> [ObjectKey] {
     guard let fetch = request.deleteMatching else { return [] }
-    let compiled = try FetchCompiler.matches(fetch, [], model: model)
     var keys: [ObjectKey] = []
-    try eachMatch(compiled) { key, _ in keys.append(key) }
+    try eachMatch(try matches(fetch, [])) { key, _ in keys.append(key) }
     return keys
   }
 
-  private func eachMatch(
+  private func matches(
+    _ fetch: FetchRequest,
+    _ expressions: [(AttributeDescription, String)]
+  ) throws -> FetchCompiler.Matches {
+    let row = try PreparedStatement(
+      db,
+      "SELECT EXISTS (SELECT 1 FROM cordial_meta WHERE name = 'mayDangle')"
+    )
+    defer { row.reset() }
+    let mayDangle = try row.step() && row.integer(0) != 0
+    return try FetchCompiler.matches(fetch, expressions, model: model, mayDangle: mayDangle)
+  }
+
+  func eachMatch(
     _ matches: FetchCompiler.Matches,
     _ body: (ObjectKey, PreparedStatement) throws -> Void
   ) throws {
-    let rows = try PreparedStatement(db, matches.query.sql)
+    let rows = try statement(matches.query)
     defer { rows.reset() }
-    for (index, value) in matches.query.values.enumerated() {
-      rows.bind(value, at: Int32(index + 1))
-    }
     while try rows.step() {
       try body(model.key(matches.entity.number, rows.integer(0)), rows)
     }
   }
 
+  /// A statement with its values bound.
+  func statement(_ query: SQLFragment) throws -> PreparedStatement {
+    let statement = try PreparedStatement(db, query.sql)
+    for (index, value) in query.values.enumerated() {
+      statement.bind(value, at: Int32(index + 1))
+    }
+    return statement
+  }
+
   /// What an update by predicate sets one attribute to.
-  private struct Assignment {
+  struct Assignment {
     let attribute: AttributeDescription
     /// nil for what is computed.
     var value: AttributeValue?
@@ -39,45 +57,51 @@ extension SaveOperation {
   ///
   /// Everything is computed before anything is written, so that no object sees what another became.
   ///
-  /// - Returns: The objects that matched, in the order of their numbers.
-  mutating func updateMatching() throws -> [ObjectKey] {
-    guard let update = request.updateMatching else { return [] }
+  /// - Returns: How many objects matched, and which, in the order of their numbers, where that was
+  ///   asked.
+  mutating func updateMatching() throws -> (count: Int, keys: [ObjectKey]) {
+    guard let update = request.updateMatching else { return (0, []) }
     guard let entity = model.entity(named: update.fetch.entity) else {
       throw StoreError.unknownEntity(update.fetch.entity, in: model)
     }
     let (assignments, links, expressions) = try assignments(update.values, of: entity)
-    let matches = try FetchCompiler.matches(update.fetch, expressions, model: model)
+    let matches = try matches(update.fetch, expressions)
+    if links.isEmpty, isBulk(assignments, matches) {
+      return try updateInBulk(assignments, matches)
+    }
     var matched: [(key: ObjectKey, computed: [AttributeValue])] = []
     try eachMatch(matches) { key, row in
       matched.append((key, expressions.indices.map { row.value(Int32($0 + 1)) }))
     }
     for (key, computed) in matched {
+      let table = table(key)
       var columns: [(place: Int, value: AttributeValue)] = []
-      let label = name(key)
       var next = 0
       for assignment in assignments {
-        let place = table(key).places[assignment.attribute.name] ?? 0
+        let place = table.places[assignment.attribute.name] ?? 0
         if let value = assignment.value {
           columns.append((place, value))
-        } else if let value = checked(computed[next], assignment.attribute, label) {
-          columns.append((place, value))
+        } else {
+          if let value = checked(computed[next], assignment.attribute, key) {
+            columns.append((place, value))
+          }
+          next += 1
         }
-        if assignment.value == nil { next += 1 }
         if assignment.attribute.name == entity.identity?.name, let column = columns.last {
-          try checkIdentity(column.value, assignment.attribute, key, label)
+          try checkIdentity(column.value, assignment.attribute, key, name(key))
         }
       }
-      addDerivedTexts(to: &columns, table(key))
+      addDerivedTexts(to: &columns, table)
       if !links.isEmpty {
-        let update = SaveRequest.Update(id: label, version: nil, values: links)
+        let update = SaveRequest.Update(id: name(key), version: nil, values: links)
         columns += try self.columns(of: update, key)
       }
       guard problems.isEmpty else { continue }
-      if try write(columns, to: key, label, counting: !counted.contains(key)) {
+      if try write(columns, to: key, name(key), counting: !counted.contains(key)) {
         counted.insert(key)
       }
     }
-    return matched.map(\.key)
+    return (matched.count, request.wantsIDs ? matched.map(\.key) : [])
   }
 
   /// What was sent, by how it is carried out: attributes, relationships, and what to compute.
@@ -137,14 +161,15 @@ extension SaveOperation {
   }
 
   /// A computed value as its attribute keeps it; nil where it cannot, which is noted.
-  private mutating func checked(
+  @discardableResult
+  mutating func checked(
     _ computed: AttributeValue,
     _ attribute: AttributeDescription,
-    _ label: String
+    _ key: ObjectKey
   ) -> AttributeValue? {
     guard let value = attribute.type.stored(computed) else {
       problem(
-        label,
+        name(key),
         attribute.name,
         "type",
         "The expression makes \(StoreError.short(WireValue.json(computed).text)), "
@@ -153,7 +178,7 @@ extension SaveOperation {
       return nil
     }
     if let violation = attribute.violation(by: value) {
-      problem(label, attribute.name, violation.rule, violation.message)
+      problem(name(key), attribute.name, violation.rule, violation.message)
       return nil
     }
     return value

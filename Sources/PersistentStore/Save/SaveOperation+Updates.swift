@@ -144,24 +144,24 @@ extension SaveOperation {
   func write(
     _ columns: [(place: Int, value: AttributeValue)],
     to key: ObjectKey,
-    _ label: String,
+    _ label: @autoclosure () -> String,
     counting: Bool
   ) throws -> Bool {
     let table = table(key)
-    let written = Set(columns.map { table.entity.columns[$0.place] })
     if table.entity.place.ancestors.count > 1 || table.entity.hasDescendants,
+      case let written = Set(columns.map({ table.entity.columns[$0.place] })),
       table.entity.unique.contains(where: { !written.isDisjoint(with: $0) })
     {
       var row = try wholeRow(key)
       for column in columns { row[column.place] = column.value }
-      try checkFamily(key, label, row)
+      try checkFamily(key, label(), row)
     }
     do {
       return try table.update(key.object, columns, counting: counting)
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
       var row = try wholeRow(key)
       for column in columns { row[column.place] = column.value }
-      throw try uniqueness(key, label, row) ?? error
+      throw try uniqueness(key, label(), row) ?? error
     }
   }
 

@@ -129,7 +129,7 @@ struct SaveOperation {
     removedIDs = removed.ids
     return (
       try withLateValues(writer.bytes), removed.count + matched.count,
-      removed.ids + matched.map(name)
+      removed.ids + matched.keys.map(name)
     )
   }
 

@@ -108,6 +108,8 @@ package struct SaveRequest: Sendable {
   /// Objects that match are removed too.
   package var deleteMatching: FetchRequest?
   package var updateMatching: UpdateMatching?
+  /// Whether the objects that match an update are to be told.
+  package var wantsIDs = false
   package var revert: Revert?
   /// Who asks: of those who do, each is served in turn.
   package var source = 0

@@ -1,0 +1,126 @@
+import CordialValues
+import ObjectModel
+import PersistentHistory
+
+/// Updates by predicate that SQLite carries out as one statement.
+extension SaveOperation {
+  /// Whether an update concerns columns of one table and nothing else: no rule, no other form of a
+  /// text, no uniqueness, and no value that SQLite cannot check.
+  func isBulk(_ assignments: [Assignment], _ matches: FetchCompiler.Matches) -> Bool {
+    let entity = matches.entity
+    guard matches.isPlain, !assignments.isEmpty, !entity.hasDescendants, !entity.isAbstract,
+      request.inserts.isEmpty, request.updates.isEmpty, problems.isEmpty
+    else { return false }
+    let names = Set(assignments.map(\.attribute.name))
+    let kept = entity.unique.joined() + (entity.identity.map { [$0.name] } ?? [])
+    return names.count == assignments.count && names.isDisjoint(with: kept)
+      && !tables[entity.number - 1].derivedTexts.contains {
+        names.contains(entity.columns[$0.source])
+      }
+      && assignments.allSatisfy { $0.value != nil || Self.plainCheck($0.attribute) != nil }
+  }
+
+  /// A condition on a computed value, written `$`, under which it can be stored as it is; nil for
+  /// an attribute of which SQLite cannot tell.
+  private static func plainCheck(_ attribute: AttributeDescription) -> String? {
+    guard attribute.allowed == nil, attribute.pattern == nil, attribute.minimumLength == nil,
+      attribute.maximumLength == nil
+    else { return nil }
+    func integer(_ value: AttributeValue?) -> Int64? {
+      if case .integer(let number) = value { number } else { nil }
+    }
+    let check: String
+    switch attribute.type {
+    case .int16, .int32, .int64:
+      let type: ClosedRange<Int64> =
+        switch attribute.type {
+        case .int16: Int64(Int16.min)...Int64(Int16.max)
+        case .int32: Int64(Int32.min)...Int64(Int32.max)
+        default: Int64.min...Int64.max
+        }
+      let least = max(type.lowerBound, integer(attribute.minimum) ?? type.lowerBound)
+      let greatest = min(type.upperBound, integer(attribute.maximum) ?? type.upperBound)
+      // The least integer has no literal of its own in SQL.
+      let above = least == Int64.min ? "1" : "$ >= \(least)"
+      check = "typeof($) = 'integer' AND \(above) AND $ <= \(greatest)"
+    case .double where attribute.minimum == nil && attribute.maximum == nil:
+      check = "typeof($) = 'real'"
+    case .string: check = "typeof($) = 'text'"
+    case .boolean: check = "$ IN (0, 1)"
+    case .date where attribute.minimum == nil && attribute.maximum == nil:
+      check = "typeof($) = 'integer'"
+    default: return nil
+    }
+    return attribute.optional ? "($ IS NULL OR \(check))" : "(\(check))"
+  }
+
+  /// Carries an update out as one statement.
+  mutating func updateInBulk(
+    _ assignments: [Assignment],
+    _ matches: FetchCompiler.Matches
+  ) throws -> (count: Int, keys: [ObjectKey]) {
+    try checkComputed(assignments, matches)
+    var keys: [ObjectKey] = []
+    var count = 0
+    if request.wantsIDs {
+      try eachMatch(matches) { key, _ in keys.append(key) }
+      count = keys.count
+    } else {
+      let row = try statement(
+        SQLFragment(
+          "SELECT count(*) FROM \(SQLNames.quoted(matches.entity.name)) t "
+            + "WHERE \(matches.condition.sql)",
+          matches.condition.values
+        )
+      )
+      if try row.step() { count = Int(row.integer(0)) }
+      row.reset()
+    }
+    guard problems.isEmpty else { return (count, keys) }
+    var computed = matches.computed[...]
+    var sets: [SQLFragment] = []
+    var differences: [SQLFragment] = []
+    for assignment in assignments {
+      let column = SQLNames.quoted(assignment.attribute.name)
+      let value = assignment.value.map { SQLFragment("?", [$0]) } ?? computed.removeFirst()
+      sets.append(SQLFragment("\(column) = \(value.sql)", value.values))
+      differences.append(SQLFragment("t.\(column) IS NOT \(value.sql)", value.values))
+    }
+    sets.append(SQLFragment("\"_version\" = \"_version\" + 1"))
+    let set = SQLFragment.joined(sets, separator: ", ")
+    let differs = SQLFragment.joined(differences, separator: " OR ")
+    try statement(
+      SQLFragment(
+        "UPDATE \(SQLNames.quoted(matches.entity.name)) AS t SET \(set.sql) "
+          + "WHERE (\(matches.condition.sql)) AND (\(differs.sql))",
+        set.values + matches.condition.values + differs.values
+      )
+    ).run()
+    return (count, keys)
+  }
+
+  /// Notes what is computed and cannot be stored; SQLite sorts out what certainly can.
+  private mutating func checkComputed(
+    _ assignments: [Assignment],
+    _ matches: FetchCompiler.Matches
+  ) throws {
+    let attributes = assignments.filter { $0.value == nil }.map(\.attribute)
+    for (attribute, value) in zip(attributes, matches.computed) {
+      guard let check = Self.plainCheck(attribute) else { continue }
+      let parts = check.split(separator: "$", omittingEmptySubsequences: false)
+      let isFine = parts.joined(separator: "(\(value.sql))")
+      let rows = try statement(
+        SQLFragment(
+          "SELECT t.\"_id\", \(value.sql) FROM \(SQLNames.quoted(matches.entity.name)) t "
+            + "WHERE (\(matches.condition.sql)) AND NOT coalesce(\(isFine), 0)",
+          value.values + matches.condition.values
+            + Array(repeating: value.values, count: parts.count - 1).joined()
+        )
+      )
+      defer { rows.reset() }
+      while try rows.step() {
+        checked(rows.value(1), attribute, model.key(matches.entity.number, rows.integer(0)))
+      }
+    }
+  }
+}
