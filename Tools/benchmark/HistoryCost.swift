@@ -29,6 +29,8 @@ enum HistoryCost {
       return ContinuousClock.now - start
     }
 
+    // What the index has still to read is kept.
+    try Cordial.waitUntilIndexed(on: purger)
     let rounds = try options.number("rounds", default: 500)
     var before = Latencies(reserving: rounds)
     for _ in 0..<rounds { before.add(try save()) }
