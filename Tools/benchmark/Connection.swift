@@ -3,7 +3,7 @@ import Glibc
 /// A blocking client of a Unix socket: sends bytes, receives replies of any format.
 final class Connection {
   /// No single answer takes longer; a server that is stuck ends the measurement.
-  private static let answerSecondsMax = 60
+  static let answerSecondsMax = 60
 
   private let descriptor: CInt
   private var buffer = [UInt8](repeating: 0, count: 262_144)
@@ -62,6 +62,20 @@ final class Connection {
   /// Reads one reply of any size without keeping it; see `Drain`.
   func drain() throws -> Drain {
     try Drain(from: descriptor, until: .endOfLine)
+  }
+
+  /// Waits until some of several connections have something to read.
+  ///
+  /// - Returns: Their indices; none when the time is over.
+  static func readable(
+    among connections: [Connection],
+    within milliseconds: CInt
+  ) throws -> [Int] {
+    var waiting = connections.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+    while unsafe poll(&waiting, nfds_t(waiting.count), milliseconds) < 0 {
+      guard errno == EINTR else { throw BenchmarkError("Cannot wait: \(lastError())") }
+    }
+    return waiting.indices.filter { waiting[$0].revents != 0 }
   }
 
   private static func connected(to path: String) throws -> CInt? {

@@ -20,7 +20,7 @@ enum CordialBench {
 
   private static let subcommands = [
     Subcommand(name: "wait", usage: "--socket S", run: WaitForServer.run),
-    Subcommand(name: "model", usage: "--file F", run: WriteModel.run),
+    Subcommand(name: "model", usage: "--file F [--index yes|no]", run: WriteModel.run),
     Subcommand(name: "point", usage: "--socket S --ids F [--rounds N]", run: PointReads.cordial),
     Subcommand(name: "redis-load", usage: "--socket S [--count N]", run: LoadPeers.redis),
     Subcommand(
@@ -56,6 +56,35 @@ enum CordialBench {
       run: ImportThroughSave.run
     ),
     Subcommand(name: "raw-insert", usage: "--file F [--count N --batch N]", run: RawInsert.run),
+    Subcommand(
+      name: "save",
+      usage: "--socket S [--clients N --rounds N]",
+      run: DurableSaves.cordial
+    ),
+    Subcommand(name: "sqlite-save", usage: "--file F [--rounds N]", run: DurableSaves.sqlite),
+    Subcommand(
+      name: "redis-set",
+      usage: "--socket S [--clients N --rounds N]",
+      run: DurableSaves.redis
+    ),
+    Subcommand(
+      name: "pg-insert",
+      usage: "--socket S [--user U --clients N --rounds N]",
+      run: DurableSaves.postgres
+    ),
+    Subcommand(
+      name: "update",
+      usage: "--socket S [--change constant|expression --count N --rounds N]",
+      run: Updates.cordial
+    ),
+    Subcommand(
+      name: "sqlite-update",
+      usage: "--file F [--change constant|expression --count N --rounds N]",
+      run: Updates.sqlite
+    ),
+    Subcommand(name: "history-size", usage: "--file F", run: HistoryCost.size),
+    Subcommand(name: "purge", usage: "--socket S --file F [--rounds N]", run: HistoryCost.purge),
+    Subcommand(name: "fsync", usage: "--file F [--rounds N]", run: SyncTime.run),
     Subcommand(name: "dump", usage: "--socket S [--count N]", run: Dump.cordial),
     Subcommand(name: "sqlite-dump", usage: "--file F [--count N]", run: Dump.sqlite),
     Subcommand(name: "query-model", usage: "--file F", run: Queries.model),

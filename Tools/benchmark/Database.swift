@@ -18,6 +18,11 @@ import GRDBSQLite
     try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil))
   }
 
+  /// The whole number that a query answers with.
+  func integer(_ sql: String) throws -> Int64 {
+    try prepare(sql).integer()
+  }
+
   func prepare(_ sql: String) throws -> Statement {
     var statement: OpaquePointer?
     try check(unsafe sqlite3_prepare_v2(handle, sql, -1, &statement, nil))
@@ -90,6 +95,14 @@ import GRDBSQLite
       }
       unsafe sqlite3_reset(handle)
       return bytes == 0 ? 0 : count
+    }
+
+    func integer() throws -> Int64 {
+      let code = unsafe sqlite3_step(handle)
+      try database.check(code)
+      guard code == SQLITE_ROW else { throw BenchmarkError("SQLite: there is no row") }
+      defer { unsafe sqlite3_reset(handle) }
+      return unsafe sqlite3_column_int64(handle, 0)
     }
 
     func run() throws {

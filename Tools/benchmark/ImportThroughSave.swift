@@ -1,4 +1,3 @@
-import Glibc
 import JSON
 
 /// `import`: many inserts through `save`, until they can be searched.
@@ -6,8 +5,6 @@ import JSON
 /// The next request is sent when the answer to the last one arrived; the requests are built before
 /// the clock starts, the answers read as JSON after it stopped.
 enum ImportThroughSave {
-  private static let searchableSecondsMax = 120
-
   static func run(_ options: Options) throws -> Report {
     let count = try options.number("count", default: 200_000)
     let requests = requests(count: count, batch: try options.number("batch", default: 1_000))
@@ -20,7 +17,7 @@ enum ImportThroughSave {
     }
     let saved = ContinuousClock.now
     let token = try answers.last.flatMap { try Cordial.result(of: $0)["token"] }
-    try waitUntilIndexed(token, connection, since: saved)
+    try Cordial.waitUntilIndexed(token, on: connection)
     let searchable = ContinuousClock.now
 
     let ids = try answers.flatMap(permanentIDs)
@@ -46,22 +43,6 @@ enum ImportThroughSave {
         #"{"id":"Item/t\#($0)","values":\#(items[$0].json)}"#
       }
       return Cordial.request("save", #"{"insert":[\#(inserts.joined(separator: ","))]}"#)
-    }
-  }
-
-  /// Asks for the index's position until it is that of the last save.
-  private static func waitUntilIndexed(
-    _ token: JSONValue?,
-    _ connection: Connection,
-    since start: ContinuousClock.Instant
-  ) throws {
-    while true {
-      let status = try Cordial.call("index/status", on: connection)
-      if status["behind"] == 0, status["token"] == token { return }
-      guard ContinuousClock.now < start + .seconds(searchableSecondsMax) else {
-        throw BenchmarkError("The index did not arrive at the last save: \(status.text)")
-      }
-      usleep(2_000)
     }
   }
 

@@ -36,14 +36,22 @@ struct Item {
     """
 }
 
-/// `model`: writes the model that a server is given for all rows.
+/// `model`: writes the model that a server is given; `--index no` leaves out what makes its objects
+/// searchable, for rows whose peers index nothing either.
 enum WriteModel {
   static func run(_ options: Options) throws -> Report {
-    try Files.write(model, to: options.text("file"))
+    let isIndexed = options.text("index", default: "yes") == "yes"
+    try Files.write(model(isIndexed ? spotlight : ""), to: options.text("file"))
     return Report()
   }
 
-  private static let model = """
+  private static let spotlight = """
+    ,
+        "spotlight": {"displayName": "name", "attributes": {"name": 2.0, "text": 1.0}}
+    """
+
+  private static func model(_ more: String) -> String {
+    """
     {"name": "Benchmark", "version": "1",
      "entities": [
        {"name": "Item",
@@ -53,8 +61,8 @@ enum WriteModel {
           {"name": "size", "type": "int32"},
           {"name": "done", "type": "boolean"},
           {"name": "weight", "type": "double"},
-          {"name": "text", "type": "string"}],
-        "spotlight": {"displayName": "name", "attributes": {"name": 2.0, "text": 1.0}}}]}
+          {"name": "text", "type": "string"}]\(more)}]}
 
     """
+  }
 }

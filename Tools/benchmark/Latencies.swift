@@ -16,6 +16,9 @@ struct Latencies {
     return sorted[min(max(rank, 0), sorted.count - 1)].microseconds
   }
 
+  /// How long all rounds took together.
+  var total: Duration { samples.reduce(.zero, +) }
+
   /// The middle sample, in milliseconds.
   var medianMilliseconds: Double { percentile(0.5) / 1000 }
 }

@@ -14,11 +14,11 @@ enum Postgres {
     message("P", text(name) + text(sql) + int16(0)) + sync
   }
 
-  /// Runs a prepared statement with one parameter, as libpq's PQexecPrepared does: everything in
+  /// Runs a prepared statement with its parameters, as libpq's PQexecPrepared does: everything in
   /// one write, answered up to ReadyForQuery.
-  static func execute(_ name: String, _ parameter: String) -> [UInt8] {
-    let value = Array(parameter.utf8)
-    let bind = text("") + text(name) + int16(0) + int16(1) + int32(value.count) + value + int16(0)
+  static func execute(_ name: String, _ parameters: String...) -> [UInt8] {
+    let values = parameters.flatMap { int32($0.utf8.count) + Array($0.utf8) }
+    let bind = text("") + text(name) + int16(0) + int16(parameters.count) + values + int16(0)
     return message("B", bind) + message("E", text("") + int32(0)) + sync
   }
 

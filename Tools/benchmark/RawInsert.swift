@@ -12,20 +12,13 @@ enum RawInsert {
     try database.execute("PRAGMA journal_mode = WAL")
     try database.execute("PRAGMA synchronous = FULL")
     try database.execute("CREATE TABLE Item (id INTEGER PRIMARY KEY, \(Item.columns))")
-    let insert = try database.prepare(
-      "INSERT INTO Item (name, count, size, done, weight, text) VALUES (?, ?, ?, ?, ?, ?)"
-    )
+    let insert = try database.prepare(Item.insertion)
 
     let start = ContinuousClock.now
     for batchStart in stride(from: 0, to: count, by: batch) {
       try database.execute("BEGIN IMMEDIATE")
       for index in batchStart..<min(batchStart + batch, count) {
-        insert.bind(&items[index].name, at: 1)
-        insert.bind(items[index].count, at: 2)
-        insert.bind(Int64(items[index].size), at: 3)
-        insert.bind(items[index].done ? 1 as Int64 : 0, at: 4)
-        insert.bind(items[index].weight, at: 5)
-        insert.bind(&items[index].text, at: 6)
+        insert.bind(&items[index])
         try insert.run()
       }
       try database.execute("COMMIT")
@@ -37,5 +30,23 @@ enum RawInsert {
     report.add("seconds", elapsed.seconds)
     report.add("rowsPerSecond", Double(count) / elapsed.seconds)
     return report
+  }
+}
+
+extension Item {
+  /// Inserts an object's attributes into SQLite, which numbers the rows.
+  static let insertion =
+    "INSERT INTO Item (name, count, size, done, weight, text) VALUES (?, ?, ?, ?, ?, ?)"
+}
+
+extension Database.Statement {
+  /// Binds what `Item.insertion` inserts.
+  func bind(_ item: inout Item) {
+    bind(&item.name, at: 1)
+    bind(item.count, at: 2)
+    bind(Int64(item.size), at: 3)
+    bind(item.done ? 1 as Int64 : 0, at: 4)
+    bind(item.weight, at: 5)
+    bind(&item.text, at: 6)
   }
 }
