@@ -49,6 +49,10 @@ package final class StoreDocuments: DocumentSource {
     } catch let error as StoreError where error.code == .historyExpired {
       return nil
     }
+    // What indexes nothing has nothing to read.
+    guard !layout.places.isEmpty else {
+      return IndexBatch(through: snapshot.token, behind: 0, documents: [])
+    }
     let through = try snapshot.log.commit(after: from, changesMax: Self.changesMax)
     let set = try snapshot.log.changeSet(from: from, through: through)
     let documents = try set.changes.values.sorted { $0.key < $1.key }.compactMap { change in

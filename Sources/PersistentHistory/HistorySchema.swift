@@ -177,11 +177,26 @@ package enum HistorySchema {
   private static func differences(_ entity: EntityDescription, _ columns: [String]) -> String {
     let pieces = columns.map { column in
       let quoted = SQLNames.quoted(column)
-      return "CASE WHEN OLD.\(quoted) IS NOT NEW.\(quoted) THEN "
-        + "\(SQLNames.literal(",\"\(column)\":")) || \(json(column, of: entity, row: "OLD."))"
-        + " ELSE '' END"
+      return difference(
+        column,
+        of: entity,
+        row: "OLD.",
+        when: "OLD.\(quoted) IS NOT NEW.\(quoted)"
+      )
     }
     return pieces.isEmpty ? "''" : pieces.joined(separator: "\n      || ")
+  }
+
+  /// The value before of one column, where it differs.
+  static func difference(
+    _ column: String,
+    of entity: EntityDescription,
+    row: String,
+    when condition: String
+  ) -> String {
+    "CASE WHEN \(condition) THEN "
+      + "\(SQLNames.literal(",\"\(column)\":")) || \(json(column, of: entity, row: row))"
+      + " ELSE '' END"
   }
 
   /// A foreign client that gives a row another number deletes one object and makes another.

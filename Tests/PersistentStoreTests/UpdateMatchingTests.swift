@@ -128,4 +128,55 @@ private let shop = """
     )
     #expect(before == [#"1|,"count":1"#, #"2|,"count":2"#])
   }
+
+  @Test(arguments: ["Plain", "Watched"])
+  func `thousands at once leave the log that each by itself would`(entity: String) async throws {
+    // Of Watched something is derived, so that its triggers have more to do than to log.
+    let store = try TestStore(
+      """
+      {"name":"Many","entities":[
+        {"name":"Plain","attributes":[
+          {"name":"count","type":"int64","optional":true},
+          {"name":"title","type":"string","optional":true},
+          {"name":"price","type":"double","optional":true}]},
+        {"name":"Watched","attributes":[
+          {"name":"count","type":"int64","optional":true},
+          {"name":"title","type":"string","optional":true},
+          {"name":"price","type":"double","optional":true}],
+         "relationships":[{"name":"box","destination":"Box","optional":true,"inverse":"all"}]},
+        {"name":"Box","attributes":[
+          {"name":"sum","type":"int64","optional":true,"derived":"all.@sum.count"}],
+         "relationships":[
+          {"name":"all","destination":"Watched","toMany":true,"inverse":"box"}]}]}
+      """
+    )
+    let inserts = (0..<2000).map { number in
+      let title = number.isMultiple(of: 3) ? "null" : "\"Tö \\\"\(number)\""
+      return #"{"entity":"\#(entity)","values":{"count":\#(number % 7),"title":\#(title)}}"#
+    }
+    try await store.save(#"{"insert":[\#(inserts.joined(separator: ","))]}"#)
+    // A foreign client does the same to a copy of the objects, through the triggers.
+    let first = try store.rows("SELECT max(number) FROM cordial_change").first ?? ""
+    let set = #"{"count":{"@expression":"count * 2"},"title":"x","price":0.1}"#
+    try await store.save(
+      """
+      {"updateMatching":{"entity":"\(entity)","predicate":"count < 6","set":\(set)}}
+      """
+    )
+    let log = """
+      SELECT entity, object, kind, version, before FROM cordial_change
+      WHERE number > \(first) ORDER BY object
+      """
+    let ours = try store.rows(log)
+    #expect(ours.count == 1715)
+    try await store.save(#"{"undo":1}"#)
+    try store.foreign("DELETE FROM cordial_change WHERE number > \(first)")
+    try store.foreign(
+      """
+      UPDATE \(entity) SET count = count * 2, title = 'x', price = 0.1, _version = _version - 1
+      WHERE count < 6
+      """
+    )
+    #expect(try store.rows(log) == ours)
+  }
 }

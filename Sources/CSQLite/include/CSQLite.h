@@ -11,4 +11,11 @@
 /// Returns 0, or SQLite's code when it runs already.
 int sqlite_disable_memory_counting(void);
 
+struct sqlite3;
+
+/// Has the statements of a connection fire triggers, or not. Statements that are compiled already
+/// are compiled again when they run next.
+/// Returns 0, or SQLite's code.
+int sqlite_enable_triggers(struct sqlite3 *connection, int enabled);
+
 #endif

@@ -77,26 +77,59 @@ extension SaveOperation {
       row.reset()
     }
     guard problems.isEmpty else { return (count, keys) }
+    try write(assignments, matches, logsInBulk: count >= Self.bulkLogMin)
+    return (count, keys)
+  }
+
+  /// From how many objects on it pays to have all statements compiled anew, which doing without
+  /// triggers takes.
+  private static let bulkLogMin = 1000
+
+  private func write(
+    _ assignments: [Assignment],
+    _ matches: FetchCompiler.Matches,
+    logsInBulk: Bool
+  ) throws {
+    let entity = matches.entity
+    let table = SQLNames.quoted(entity.name)
     var computed = matches.computed[...]
-    var sets: [SQLFragment] = []
-    var differences: [SQLFragment] = []
-    for assignment in assignments {
-      let column = SQLNames.quoted(assignment.attribute.name)
+    let columns = assignments.map { assignment in
       let value = assignment.value.map { SQLFragment("?", [$0]) } ?? computed.removeFirst()
-      sets.append(SQLFragment("\(column) = \(value.sql)", value.values))
-      differences.append(SQLFragment("t.\(column) IS NOT \(value.sql)", value.values))
+      return (name: assignment.attribute.name, value: value)
     }
-    sets.append(SQLFragment("\"_version\" = \"_version\" + 1"))
+    let sets = columns.map { name, value in
+      SQLFragment("\(SQLNames.quoted(name)) = \(value.sql)", value.values)
+    }
     let set = SQLFragment.joined(sets, separator: ", ")
+    let differences = columns.map { name, value in
+      SQLFragment("t.\(SQLNames.quoted(name)) IS NOT \(value.sql)", value.values)
+    }
     let differs = SQLFragment.joined(differences, separator: " OR ")
+    let condition = "WHERE (\(matches.condition.sql)) AND (\(differs.sql))"
+    let conditionValues = matches.condition.values + differs.values
+    let update = SQLFragment(
+      "UPDATE \(table) AS t SET \(set.sql), \"_version\" = \"_version\" + 1 \(condition)",
+      set.values + conditionValues
+    )
+    guard logsInBulk, BulkLog.suffices(for: entity, in: model) else {
+      return try statement(update).run()
+    }
+    let before = BulkLog.before(
+      columns.map { ($0.name, $0.value.sql) },
+      of: entity,
+      row: "t."
+    )
     try statement(
       SQLFragment(
-        "UPDATE \(SQLNames.quoted(matches.entity.name)) AS t SET \(set.sql) "
-          + "WHERE (\(matches.condition.sql)) AND (\(differs.sql))",
-        set.values + matches.condition.values + differs.values
+        """
+        INSERT INTO cordial_change(entity, object, kind, version, before)
+        SELECT \(entity.number), t."_id", \(HistorySchema.Kind.update.rawValue),
+          t."_version" + 1, \(before) FROM \(table) t \(condition)
+        """,
+        columns.flatMap(\.value.values) + conditionValues
       )
     ).run()
-    return (count, keys)
+    try BulkLog.withoutTriggers(db) { try statement(update).run() }
   }
 
   /// Notes what is computed and cannot be stored; SQLite sorts out what certainly can.
