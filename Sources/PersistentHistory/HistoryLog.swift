@@ -155,7 +155,7 @@ package final class HistoryLog {
   ///   - from: The commit after which it begins, and its last change.
   ///   - head: The newest commit, with which it ends.
   ///   - changesMax: How many changes may be logged between the two.
-  /// - Returns: The change set; nil when there are more changes.
+  /// - Returns: The change set; nil when there are more changes, or the log does not reach back.
   /// - Throws: `DatabaseError`.
   /// - Complexity: Linear in the changes logged between the two.
   package func changeSet(
@@ -163,7 +163,9 @@ package final class HistoryLog {
     to head: HistoryHead,
     changesMax: Int
   ) throws -> ChangeSet? {
-    guard head.lastChange - from.lastChange <= Int64(changesMax) else { return nil }
+    guard head.lastChange - from.lastChange <= Int64(changesMax), try isKept(from.commit) else {
+      return nil
+    }
     var set = try authors(from: from.commit, through: head.number)
     try eachRow(after: from.lastChange, through: head.lastChange) { row in
       for change in row.changes(in: self.model) { set.add(change) }
@@ -234,6 +236,13 @@ package final class HistoryLog {
       return true
     }
     return reached
+  }
+
+  private func isKept(_ commit: Int64) throws -> Bool {
+    defer { boundsStatement.reset() }
+    boundsStatement.bind(commit, at: 1)
+    boundsStatement.bind(commit, at: 2)
+    return try boundsStatement.step()
   }
 
   /// The last changes of two commits.

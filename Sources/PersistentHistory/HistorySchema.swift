@@ -36,13 +36,13 @@ package enum HistorySchema {
   /// `cordial_undo` has a row for each group that a commit reverted.
   ///
   /// It says whether by undo (0) or redo (1), the changes that did it, and the first and last
-  /// commit of the group, or the commit and place of the revert that it reverted itself. 2 stands
-  /// for a commit up to which nothing is undone.
+  /// commit of the group with its context, or the commit and place of the revert that it reverted
+  /// itself. 2 stands for a commit up to which nothing is undone.
   private static let undoTable = """
     CREATE TABLE IF NOT EXISTS cordial_undo(
       number INTEGER NOT NULL, place INTEGER NOT NULL, kind INTEGER NOT NULL,
       after INTEGER NOT NULL, through INTEGER NOT NULL, first INTEGER NOT NULL,
-      last INTEGER NOT NULL, revertedPlace INTEGER, PRIMARY KEY(number, place))
+      last INTEGER NOT NULL, revertedPlace INTEGER, context TEXT, PRIMARY KEY(number, place))
       STRICT, WITHOUT ROWID;
     """
 

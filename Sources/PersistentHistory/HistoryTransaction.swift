@@ -15,19 +15,22 @@ package struct LoggedValue: Sendable, Equatable {
 }
 
 /// One row of the log.
-struct HistoryRow {
-  let number: Int64
-  let entity: Int
-  let object: Int64
-  let kind: HistorySchema.Kind
-  let before: String?
-  let other: Int64
-  let version: Int64?
+package struct HistoryRow: Sendable {
+  package let number: Int64
+  package let entity: Int
+  package let object: Int64
+  package let kind: HistorySchema.Kind
+  /// The values before; of a pair the name of its relationship.
+  package let before: String?
+  /// Of a pair: its target.
+  package let other: Int64
+  /// nil for what the store itself changed, and for pairs.
+  package let version: Int64?
 
   var key: ObjectKey { ObjectKey(entity: entity, object: object) }
 
   /// The values before, in the order of the columns.
-  var values: [LoggedValue] { Self.values(before: before) }
+  package var values: [LoggedValue] { Self.values(before: before) }
 
   static func values(before: String?) -> [LoggedValue] {
     guard let before, before.hasPrefix(",") else { return [] }
@@ -94,22 +97,20 @@ package struct HistoryChange: Sendable {
   /// The values before of attributes and to-ones; of a delete, all of them.
   package var before: [LoggedValue]
   /// The pairs that came and went, by relationship; what would undo them is the reverse.
-  package var linked: [String: [ObjectKey]] = [:]
-  package var unlinked: [String: [ObjectKey]] = [:]
+  package var linked: [String: Set<ObjectKey>] = [:]
+  package var unlinked: [String: Set<ObjectKey>] = [:]
 }
 
 extension HistoryChange {
   /// Notes a pair that came or went, or forgets that it did the other before.
   fileprivate mutating func note(
     _ other: ObjectKey,
-    _ way: WritableKeyPath<HistoryChange, [String: [ObjectKey]]>,
+    _ way: WritableKeyPath<HistoryChange, [String: Set<ObjectKey>]>,
     _ property: String
   ) {
     let opposite = way == \.linked ? \HistoryChange.unlinked : \.linked
-    if let place = self[keyPath: opposite][property]?.firstIndex(of: other) {
-      self[keyPath: opposite][property]?.remove(at: place)
-    } else {
-      self[keyPath: way][property, default: []].append(other)
+    if self[keyPath: opposite][property]?.remove(other) == nil {
+      self[keyPath: way][property, default: []].insert(other)
     }
   }
 }

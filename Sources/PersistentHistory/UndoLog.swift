@@ -20,13 +20,6 @@ package struct RevertGroup: Sendable, Equatable {
   package let changes: [Range<Int64>]
 }
 
-/// What became of objects since a group that is about to be reverted.
-package struct LaterChanges: Sendable {
-  /// The properties that were written, each with its value before the first of those writes.
-  package var written: [ObjectKey: [String: LoggedValue]] = [:]
-  package var deleted: Set<ObjectKey> = []
-}
-
 /// What was undone and done again, and so what is next; on the writer's connection.
 ///
 /// An undo is a commit like others, with its own changes in the log: what it reverted is kept
@@ -38,8 +31,8 @@ package final class UndoLog {
 
   /// A commit before which nothing is undone; stands where `RevertDirection` has no value.
   private static let barrier: Int64 = 2
-  /// How many groups one call reverts at the most.
-  package static let groupsMax = 1000
+  /// How many commits one group has at the most; older ones are the next group.
+  fileprivate static let groupCommitsMax = 100_000
 
   package init(_ db: Database, model: Model, log: HistoryLog) {
     self.db = db
@@ -70,20 +63,29 @@ package final class UndoLog {
     var reverts: [Int64: [Revert]] = [:]
     /// Reverts that were reverted themselves.
     var reverted: Set<RevertName> = []
-    /// Ordinary commits that were: by author, the stretches of their numbers.
+    /// Ordinary commits that were: by author, the stretches of their numbers, sorted when all are
+    /// read. No two of them have a commit in common.
     var undone: [String?: [ClosedRange<Int64>]] = [:]
     /// The commit up to which nothing is undone.
     var barrier: Int64 = 0
 
     func isUndone(_ number: Int64, of author: String?) -> Bool {
-      undone[author]?.contains { $0.contains(number) } ?? false
+      guard let ranges = undone[author] else { return false }
+      var low = 0
+      var high = ranges.count
+      while low < high {
+        let middle = (low + high) / 2
+        if ranges[middle].upperBound < number { low = middle + 1 } else { high = middle }
+      }
+      return low < ranges.count && ranges[low].contains(number)
     }
 
     /// The ordinary commit about which a revert is in the end, through whatever it reverts.
     func origin(_ number: Int64, _ place: Int64?) -> Int64 {
       var name = (number: number, place: place)
       while let place = name.place,
-        let revert = reverts[name.number]?.first(where: { $0.place == place })
+        let revert = reverts[name.number]?.first(where: { $0.place == place }),
+        revert.first < name.number
       {
         name = (revert.first, revert.revertedPlace)
       }
@@ -101,7 +103,7 @@ package final class UndoLog {
       db,
       """
       SELECT u.number, u.place, u.kind, u.after, u.through, u.first, u.last, u.revertedPlace,
-        t.author, t.context
+        t.author, u.context
       FROM cordial_undo u JOIN cordial_transaction t ON t.number = u.number
       ORDER BY u.number, u.place
       """
@@ -112,7 +114,7 @@ package final class UndoLog {
         number: rows.integer(0),
         place: rows.integer(1),
         kind: rows.integer(2),
-        changes: rows.integer(3)..<rows.integer(4),
+        changes: try Self.range(rows.integer(3), rows.integer(4)),
         first: rows.integer(5),
         last: rows.integer(6),
         revertedPlace: rows.optionalInteger(7),
@@ -127,10 +129,25 @@ package final class UndoLog {
       if let place = revert.revertedPlace {
         state.reverted.insert(RevertName(number: revert.first, place: place))
       } else if revert.kind == RevertDirection.undo.rawValue {
-        state.undone[revert.author, default: []].append(revert.first...revert.last)
+        let last = max(revert.first, revert.last)
+        state.undone[revert.author, default: []].append(revert.first...last)
       }
     }
+    for author in state.undone.keys {
+      state.undone[author]?.sort { $0.lowerBound < $1.lowerBound }
+    }
     return state
+  }
+
+  /// The changes between two of them; a file in which they stand the wrong way round is damaged.
+  private static func range(_ after: Int64, _ through: Int64) throws -> Range<Int64> {
+    guard after <= through else {
+      throw DatabaseError(
+        resultCode: .SQLITE_CORRUPT,
+        message: "An entry of the history ends before the one before it"
+      )
+    }
+    return after..<through
   }
 
   /// What comes next for an author, the newest first.
@@ -142,7 +159,8 @@ package final class UndoLog {
   ///   - count: How many groups at most.
   /// - Returns: As many groups as there are, and whether the log may have had more.
   /// - Throws: `DatabaseError`.
-  /// - Complexity: Linear in the commits behind the oldest of the groups.
+  /// - Complexity: Linear in the commits behind the oldest of the groups, and in all that was
+  ///   reverted.
   package func groups(
     _ direction: RevertDirection,
     author: String?,
@@ -186,7 +204,7 @@ package final class UndoLog {
       } else if state.isUndone(number, of: author) || rows.integer(1) == before {
         collector.close()
       } else {
-        collector.extend(number, before..<rows.integer(1), rows.optionalText(2))
+        collector.extend(number, try Self.range(before, rows.integer(1)), rows.optionalText(2))
       }
     }
     return (collector.end(), try isPurged())
@@ -198,70 +216,71 @@ package final class UndoLog {
     return try first.step() && first.integer(0) > 0
   }
 
-  /// What a group did, object by object.
+  /// What a group did.
   ///
   /// - Parameter group: The group.
-  /// - Returns: One for each object that it left other than it was.
+  /// - Returns: The rows of the log in their order, and one change for each object that it left
+  ///   other than it was.
   /// - Throws: `DatabaseError`.
-  package func changes(of group: RevertGroup) throws -> [HistoryChange] {
+  package func changes(
+    of group: RevertGroup
+  ) throws -> (rows: [HistoryRow], net: [HistoryChange]) {
+    var rows: [HistoryRow] = []
     var changes = HistoryChanges(model: model)
     for range in group.changes {
-      try log.eachRow(after: range.lowerBound, through: range.upperBound) { changes.add($0) }
+      try log.eachRow(after: range.lowerBound, through: range.upperBound) { row in
+        rows.append(row)
+        changes.add(row)
+      }
     }
-    return changes.list
+    return (rows, changes.list)
   }
 
-  /// What became of the objects of a group since, by others or by commits that still stand.
-  ///
-  /// What was undone again does not count, nor what undid it, nor what comes before the group among
-  /// the author's own commits and was done again after it was undone.
+  /// What became of objects since groups of an author.
   ///
   /// - Parameters:
-  ///   - group: The group.
-  ///   - author: Whose it is.
-  ///   - others: Groups that are reverted with it.
+  ///   - groups: The groups, which are about to be reverted together.
+  ///   - author: Whose they are.
   ///   - head: The newest commit.
   ///   - keys: Which objects.
-  /// - Returns: What was written and deleted.
+  /// - Returns: What was written, deleted, inserted and paired by commits that still stand.
   /// - Throws: `DatabaseError`.
-  /// - Complexity: Linear in what is logged behind the group.
-  package func changes(
-    since group: RevertGroup,
+  /// - Complexity: Linear in what is logged behind the oldest of the groups.
+  package func laterChanges(
+    since groups: [RevertGroup],
     of author: String?,
-    revertedWith others: [RevertGroup],
     through head: HistoryHead,
     in keys: Set<ObjectKey>
   ) throws -> LaterChanges {
     let state = try state()
-    let own = Set((others + [group]).flatMap(\.changes))
-    let origin = state.origin(group.first, group.place)
-    var later = LaterChanges()
-    var after = group.changes.map(\.lowerBound).min() ?? 0
-    let start = group.first - 1
-    var stretches: [Range<Int64>] = []
-    try log.eachTransaction(after: start, through: head.number, limit: Int64.max) { commit in
-      let range = after..<commit.lastChange
+    let own = Set(groups.flatMap(\.changes))
+    var later = LaterChanges(model: model)
+    for group in groups {
+      later.origins[group.first] = state.origin(group.first, group.place)
+    }
+    guard var after = own.map(\.lowerBound).min(), let first = groups.map(\.first).min() else {
+      return later
+    }
+    var stretches: [(range: Range<Int64>, standing: LaterChanges.Standing)] = []
+    try log.eachTransaction(after: first - 1, through: head.number, limit: Int64.max) { commit in
+      let range = try Self.range(min(after, commit.lastChange), commit.lastChange)
       after = commit.lastChange
       if let reverts = state.reverts[commit.number] {
-        // Where an undo stands, what it undid does not, and the two are as nothing.
-        stretches += reverts.filter { revert in
-          revert.kind == RevertDirection.redo.rawValue && !state.isReverted(revert)
-            && (revert.author != author || state.origin(revert.number, revert.place) > origin)
-        }.map(\.changes).filter { !own.contains($0) }
+        for revert in reverts where !state.isReverted(revert) && !own.contains(revert.changes) {
+          let origin = state.origin(revert.number, revert.place)
+          let standing: LaterChanges.Standing =
+            revert.kind == RevertDirection.undo.rawValue
+            ? .undo(of: origin) : .redo(of: origin, isOwn: revert.author == author)
+          stretches.append((revert.changes, standing))
+        }
       } else if !own.contains(range), !state.isUndone(commit.number, of: commit.author) {
-        stretches.append(range)
+        stretches.append((range, .ordinary))
       }
       return true
     }
-    for stretch in stretches where !stretch.isEmpty {
+    for (stretch, standing) in stretches where !stretch.isEmpty {
       try log.eachRow(after: stretch.lowerBound, through: stretch.upperBound) { row in
-        let key = self.model.key(row.entity, row.object)
-        guard keys.contains(key) else { return }
-        if row.kind == .delete { later.deleted.insert(key) }
-        guard row.kind == .update else { return }
-        for value in row.values where later.written[key]?[value.property] == nil {
-          later.written[key, default: [:]][value.property] = value
-        }
+        later.add(row, standing, keys)
       }
     }
     return later
@@ -289,7 +308,7 @@ package final class UndoLog {
     _ direction: RevertDirection,
     in number: Int64
   ) throws {
-    let insertion = try PreparedStatement(db, "INSERT INTO cordial_undo VALUES (?,?,?,?,?,?,?,?)")
+    let insertion = try PreparedStatement(db, "INSERT INTO cordial_undo VALUES (?,?,?,?,?,?,?,?,?)")
     for (place, (group, changes)) in reverted.enumerated() {
       insertion.bind(number, at: 1)
       insertion.bind(Int64(place), at: 2)
@@ -299,6 +318,7 @@ package final class UndoLog {
       insertion.bind(group.first, at: 6)
       insertion.bind(group.last, at: 7)
       insertion.bind(group.place, at: 8)
+      insertion.bind(group.context, at: 9)
       try insertion.run()
     }
   }
@@ -311,7 +331,7 @@ package final class UndoLog {
   /// - Throws: `DatabaseError`.
   package static func enterBarrier(at number: Int64, _ db: Database) throws {
     try db.execute(
-      sql: "INSERT INTO cordial_undo VALUES (?, 0, ?, 0, 0, ?, ?, NULL)",
+      sql: "INSERT INTO cordial_undo VALUES (?, 0, ?, 0, 0, ?, ?, NULL, NULL)",
       arguments: [number, barrier, number, number]
     )
   }
@@ -322,7 +342,9 @@ private struct GroupCollector {
   let context: String?
   let count: Int
   private var groups: [RevertGroup] = []
-  private var open: RevertGroup?
+  /// The commits of the group that may go on, the newest first.
+  private var open: [(number: Int64, changes: Range<Int64>)] = []
+  private var openContext: String?
 
   init(context: String?, count: Int) {
     self.context = context
@@ -333,8 +355,17 @@ private struct GroupCollector {
 
   /// Nothing older belongs to the group that is open.
   mutating func close() {
-    if let group = open { add(group) }
-    open = nil
+    guard let newest = open.first, let oldest = open.last else { return }
+    add(
+      RevertGroup(
+        first: oldest.number,
+        last: newest.number,
+        place: nil,
+        context: openContext,
+        changes: open.reversed().map(\.changes)
+      )
+    )
+    open = []
   }
 
   mutating func add(_ group: RevertGroup) {
@@ -344,24 +375,9 @@ private struct GroupCollector {
 
   /// Adds the next older commit.
   mutating func extend(_ number: Int64, _ changes: Range<Int64>, _ context: String?) {
-    if let group = open, let context, group.context == context {
-      open = RevertGroup(
-        first: number,
-        last: group.last,
-        place: nil,
-        context: context,
-        changes: [changes] + group.changes
-      )
-      return
-    }
-    close()
-    open = RevertGroup(
-      first: number,
-      last: number,
-      place: nil,
-      context: context,
-      changes: [changes]
-    )
+    if context == nil || context != openContext || open.count >= UndoLog.groupCommitsMax { close() }
+    openContext = context
+    open.append((number, changes))
   }
 
   mutating func end() -> [RevertGroup] {

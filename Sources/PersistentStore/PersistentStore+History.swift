@@ -13,14 +13,16 @@ extension PersistentStore {
   ///   - name: The name.
   ///   - since: From where, for one that is new or expired; nil for the newest commit.
   ///   - silence: How long it may say nothing, in milliseconds.
+  ///   - source: Who asks.
   ///   - completion: Called on the writer's thread with its position.
   package func register(
     follower name: String,
     since: StoreToken?,
     silence: Int64,
+    source: Int = 0,
     _ completion: @escaping @Sendable (Result<StoreToken, StoreError>) -> Void
   ) {
-    write(completion) { try $0.register(name, since: since, silence: silence) }
+    write(source, completion) { try $0.register(name, since: since, silence: silence) }
   }
 
   /// Notes how far a follower has come; it never goes back.
@@ -29,36 +31,43 @@ extension PersistentStore {
   ///   - name: The name.
   ///   - token: The position.
   ///   - silence: How long it may say nothing, in milliseconds.
+  ///   - source: Who asks.
   ///   - completion: Called on the writer's thread with the position that it has then.
   package func acknowledge(
     follower name: String,
     _ token: StoreToken,
     silence: Int64,
+    source: Int = 0,
     _ completion: @escaping @Sendable (Result<StoreToken, StoreError>) -> Void
   ) {
-    write(completion) { try $0.acknowledge(name, token, silence: silence) }
+    write(source, completion) { try $0.acknowledge(name, token, silence: silence) }
   }
 
   /// Ends a follower.
   ///
   /// - Parameters:
   ///   - name: The name.
+  ///   - source: Who asks.
   ///   - completion: Called on the writer's thread with whether there was one.
   package func remove(
     follower name: String,
+    source: Int = 0,
     _ completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void
   ) {
-    write(completion) { try $0.removeFollower(name) }
+    write(source, completion) { try $0.removeFollower(name) }
   }
 
   /// Gives the room back that nothing takes up any more; saves wait as long as that takes.
   ///
-  /// - Parameter completion: Called on the writer's thread with the bytes before and after.
+  /// - Parameters:
+  ///   - source: Who asks.
+  ///   - completion: Called on the writer's thread with the bytes before and after.
   package func compact(
+    source: Int = 0,
     _ completion: @escaping @Sendable (Result<(before: Int, after: Int), StoreError>) -> Void
   ) {
     let files = [container.storePath, container.storePath + "-wal"]
-    write(completion) { writer in
+    write(source, completion) { writer in
       let before = FileSize.of(files)
       try writer.compact()
       return (before, FileSize.of(files))
@@ -87,27 +96,32 @@ extension PersistentStore {
   ///
   /// - Parameters:
   ///   - number: The commit that becomes the oldest position.
+  ///   - silence: How long a follower may say nothing, in milliseconds: those that did not are not
+  ///     passed.
   ///   - completion: Called on the writer's thread with how many commits were removed.
   package func purge(
     to number: Int64,
+    silence: Int64,
     _ completion: @escaping @Sendable (Result<Int, StoreError>) -> Void
   ) {
-    purge(to: number, removed: 0, completion)
+    purge(to: number, silence: silence, removed: 0, completion)
   }
 
   private func purge(
     to number: Int64,
+    silence: Int64,
     removed: Int,
     _ completion: @escaping @Sendable (Result<Int, StoreError>) -> Void
   ) {
-    write { (outcome: Result<Int?, StoreError>) in
+    write(0) { (outcome: Result<Int?, StoreError>) in
       switch outcome {
-      case .success(let count?): self.purge(to: number, removed: removed + count, completion)
+      case .success(let count?):
+        self.purge(to: number, silence: silence, removed: removed + count, completion)
       case .success(nil): completion(.success(removed))
       case .failure(let error): completion(.failure(error))
       }
     } _: {
-      try $0.purgeStep(to: number)
+      try $0.purgeStep(to: number, silence: silence)
     }
   }
 }
@@ -143,6 +157,10 @@ extension StoreSnapshot {
   /// - Returns: The followers.
   /// - Throws: `DatabaseError`.
   package func followers() throws -> [Follower] {
+    // A store that was made by an earlier program, and is only read, has no table of them.
+    let table = try statement("SELECT 1 FROM sqlite_schema WHERE name = 'cordial_follower'")
+    defer { table.reset() }
+    guard try table.step() else { return [] }
     let rows = try statement("SELECT name, number, seen FROM cordial_follower ORDER BY name")
     defer { rows.reset() }
     var followers: [Follower] = []

@@ -209,11 +209,12 @@ package final class PersistentStore: Sendable {
 
   /// Does something with the writer between two groups of saves.
   func write<Answer: Sendable>(
+    _ source: Int,
     _ completion: @escaping @Sendable (Result<Answer, StoreError>) -> Void,
     _ body: @escaping @Sendable (StoreWriter) throws -> Answer
   ) {
     guard let writer else { return completion(.failure(Self.readOnly)) }
-    writer.perform(body, completion)
+    writer.perform(of: source, body, completion)
   }
 
   /// Ends the writer after what it was given; nothing is saved afterwards.

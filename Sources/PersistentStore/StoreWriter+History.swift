@@ -7,7 +7,8 @@ import PersistentHistory
 extension StoreWriter {
   /// Writes something that is no commit: the log does not tell of it, and a loss of power may.
   private func note<Answer>(_ body: (Database) throws -> Answer) throws -> Answer {
-    try queue.writeWithoutTransaction { db in
+    guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
+    return try queue.writeWithoutTransaction { db in
       try setDurability(false, db)
       var answer: Answer?
       try db.inTransaction(.immediate) {
@@ -33,8 +34,9 @@ extension StoreWriter {
       let now = environment.now()
       let known = try table.follower(named: name)
       if let known, !known.isExpired(now, after: silence) {
+        guard let token = try token(of: known.number, db) else { throw try expired(name, db) }
         try table.put(Follower(name: name, number: known.number, seen: now))
-        return try token(of: known.number, db)
+        return token
       }
       guard known == nil || since != nil else { throw try expired(name, db) }
       if known == nil, try table.all().count >= PersistentStore.followersMax {
@@ -48,8 +50,9 @@ extension StoreWriter {
         )
       }
       let number = try since.map { try position(of: $0, db) } ?? newest(db)
+      guard let token = try token(of: number, db) else { throw try expired(name, db) }
       try table.put(Follower(name: name, number: number, seen: now))
-      return try token(of: number, db)
+      return token
     }
   }
 
@@ -67,8 +70,9 @@ extension StoreWriter {
       }
       guard !known.isExpired(now, after: silence) else { throw try expired(name, db) }
       let number = max(known.number, try position(of: token, db))
+      guard let reached = try self.token(of: number, db) else { throw try expired(name, db) }
       try table.put(Follower(name: name, number: number, seen: now))
-      return try self.token(of: number, db)
+      return reached
     }
   }
 
@@ -77,17 +81,23 @@ extension StoreWriter {
     try note { db in try FollowerTable(db).remove(name) }
   }
 
-  /// Removes some of the log in front of a commit.
+  /// Removes some of the log in front of a commit, and of the followers that came meanwhile.
   ///
   /// - Returns: How many commits, nil when nothing is left to remove.
-  func purgeStep(to number: Int64) throws -> Int? {
-    try note { db in try HistoryPurge(db).step(to: number) }
+  func purgeStep(to number: Int64, silence: Int64) throws -> Int? {
+    try note { db in
+      let now = environment.now()
+      let least = try FollowerTable(db).all().filter { !$0.isExpired(now, after: silence) }
+        .map(\.number).min()
+      return try HistoryPurge(db).step(to: min(number, least ?? number))
+    }
   }
 
   /// Gives the room back that nothing takes up any more.
   ///
   /// - Throws: `storeFull` where there is not as much room as the store takes, `storeBusy`.
   func compact() throws {
+    guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
     try queue.writeWithoutTransaction { db in
       try db.execute(sql: "VACUUM")
       try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
@@ -129,15 +139,17 @@ extension StoreWriter {
   private func oldest(_ db: Database) throws -> StoreToken {
     let number = try Int64.fetchOne(db, sql: "SELECT min(number) FROM cordial_transaction") ?? 0
     return try token(of: number, db)
+      ?? StoreToken(generation: facts.generation, number: number, mark: 0)
   }
 
-  private func token(of number: Int64, _ db: Database) throws -> StoreToken {
-    let mark =
-      try Int64.fetchOne(
-        db,
-        sql: "SELECT mark FROM cordial_transaction WHERE number = ?",
-        arguments: [number]
-      ) ?? 0
+  /// The token of a commit, nil when it is not kept.
+  private func token(of number: Int64, _ db: Database) throws -> StoreToken? {
+    let mark = try Int64.fetchOne(
+      db,
+      sql: "SELECT mark FROM cordial_transaction WHERE number = ?",
+      arguments: [number]
+    )
+    guard let mark else { return nil }
     return StoreToken(
       generation: facts.generation,
       number: number,

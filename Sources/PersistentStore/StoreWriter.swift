@@ -29,7 +29,7 @@ final class StoreWriter {
   let facts: StoreMaker.Facts
   let path: String
   /// Which file was opened.
-  private let opened: FileIdentity?
+  let opened: FileIdentity?
   let environment: StoreEnvironment
   private let log: HistoryLog
   private let history: HistoryWriter
@@ -76,7 +76,10 @@ final class StoreWriter {
     let queue = try StoreConnection.open(path, .writer)
     opened = FileIdentity(path)
     self.queue = queue
-    try queue.write { db in try db.execute(sql: HistorySchema.lateTables) }
+    try queue.write { db in
+      try db.execute(sql: HistorySchema.lateTables)
+      try HistoryPurge.keepCounting(db)
+    }
     (log, history, undoLog, tables, statements) = try queue.unsafeReentrantWrite { db in
       let log = try HistoryLog(db, model: model)
       return (
@@ -188,7 +191,7 @@ final class StoreWriter {
         time: environment.now(),
         mark: environment.random(),
         author: request.author,
-        context: request.context ?? operation.revertedContext,
+        context: request.context ?? (operation.reverted.count == 1 ? operation.reverted[0].group.context : nil),
         process: request.process,
         client: request.transaction,
         answer: request.transaction == nil ? nil : String(decoding: result.body, as: UTF8.self)

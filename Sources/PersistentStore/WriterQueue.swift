@@ -62,12 +62,14 @@ final class WriterQueue: Sendable {
     add(.seal(completion), of: Self.nobody)
   }
 
-  /// Does something with the writer between two groups.
+  /// Does something with the writer, behind what the same source asked for before.
   ///
   /// - Parameters:
+  ///   - source: Who asks.
   ///   - body: What to do; it keeps others waiting as long as it takes.
   ///   - completion: Called on the writer's thread with what it answered.
   func perform<Answer: Sendable>(
+    of source: Int,
     _ body: @escaping @Sendable (StoreWriter) throws -> Answer,
     _ completion: @escaping @Sendable (Result<Answer, StoreError>) -> Void
   ) {
@@ -81,7 +83,7 @@ final class WriterQueue: Sendable {
       }
       completion(result)
     }
-    add(task, of: Self.nobody)
+    add(task, of: source)
   }
 
   private static let stopping = StoreError(.closed, "The service is stopping")
@@ -118,31 +120,35 @@ final class WriterQueue: Sendable {
     }
   }
 
+  /// Carries a group out: saves that stand side by side are one commit.
   private func perform(_ group: [Work]) {
     var saves: [(SaveRequest, SaveCompletion)] = []
     var seals: [@Sendable (Result<Int64, StoreError>) -> Void] = []
-    var tasks: [@Sendable (StoreWriter?) -> Void] = []
     for work in group {
       switch work {
       case .save(let request, let completion): saves.append((request, completion))
       case .seal(let completion): seals.append(completion)
-      case .task(let body): tasks.append(body)
+      case .task(let body):
+        commit(&saves)
+        body(writer.value)
       }
     }
-    if !saves.isEmpty {
-      let outcomes = writer.value.save(saves.map(\.0))
-      for (save, outcome) in zip(saves, outcomes) { save.1(outcome) }
+    commit(&saves)
+    guard !seals.isEmpty else { return }
+    let result: Result<Int64, StoreError>
+    do {
+      result = .success(try writer.value.seal())
+    } catch {
+      result = .failure(StoreError(any: error))
     }
-    if !seals.isEmpty {
-      let result: Result<Int64, StoreError>
-      do {
-        result = .success(try writer.value.seal())
-      } catch {
-        result = .failure(StoreError(any: error))
-      }
-      seals.forEach { $0(result) }
-    }
-    tasks.forEach { $0(writer.value) }
+    seals.forEach { $0(result) }
+  }
+
+  private func commit(_ saves: inout [(SaveRequest, SaveCompletion)]) {
+    guard !saves.isEmpty else { return }
+    let outcomes = writer.value.save(saves.map(\.0))
+    for (save, outcome) in zip(saves, outcomes) { save.1(outcome) }
+    saves = []
   }
 
   func close() {

@@ -16,20 +16,20 @@ extension Service {
 
   func register(_ call: RegisterFollowerCall, _ request: Request) throws {
     let since = try call.since.map { try Self.token($0, "follower/register") }
-    store.register(follower: call.name, since: since, silence: silenceMax) {
+    store.register(follower: call.name, since: since, silence: silenceMax, source: request.session) {
       self.answer(request, $0.map { ["token": .string($0.description)] })
     }
   }
 
   func acknowledge(_ call: AcknowledgeCall, _ request: Request) throws {
     let token = try Self.token(call.token, "follower/acknowledge")
-    store.acknowledge(follower: call.name, token, silence: silenceMax) {
+    store.acknowledge(follower: call.name, token, silence: silenceMax, source: request.session) {
       self.answer(request, $0.map { ["token": .string($0.description)] })
     }
   }
 
   func removeFollower(_ call: RemoveFollowerCall, _ request: Request) {
-    store.remove(follower: call.name) {
+    store.remove(follower: call.name, source: request.session) {
       self.answer(request, $0.map { ["removed": .bool($0)] })
     }
   }
@@ -117,7 +117,7 @@ extension Service {
       let number = session.observed.examined.commit
       holds.append(HistoryHold(number: number, reason: "a live subscription"))
     }
-    if let token = index.status.token, token.generation == store.generation {
+    if index.status.state != .failed, let token = index.status.token, token.generation == store.generation {
       holds.append(HistoryHold(number: token.number, reason: "the index, which is catching up"))
     }
     return holds
@@ -170,7 +170,7 @@ extension Service {
       case .failure(let error):
         completion(.failure(error))
       case .success((let number, let heldBy)):
-        self.store.purge(to: number) { self.tell($0, heldBy, completion) }
+        self.store.purge(to: number, silence: silence) { self.tell($0, heldBy, completion) }
       }
     }
   }
@@ -211,10 +211,13 @@ extension Service {
     guard !store.isReadOnly, !isPurging else { return }
     isPurging = true
     lastPurge = (newestCommit, now)
-    let goals: [HistoryPurgeGoal] = [
-      .time(store.now() - Int64(limits.historyDaysMax) * Self.dayMilliseconds),
-      .bytes(Int64(limits.historyBytesMax)),
+    var goals: [HistoryPurgeGoal] = [
+      .time(store.now() - Int64(limits.historyDaysMax) * Self.dayMilliseconds)
     ]
+    // Adding the log up takes reading it, which is for nothing while the whole file is smaller.
+    if FileSize.of([store.container.storePath]) > limits.historyBytesMax {
+      goals.append(.bytes(Int64(limits.historyBytesMax)))
+    }
     purge(goals, holds) { outcome in
       self.onLoop { service in
         service.isPurging = false

@@ -101,7 +101,7 @@ private struct HistoryAnswer {
     ]
   }
 
-  private func ids(_ keys: [ObjectKey]?) throws -> JSONValue {
-    .array(try (keys ?? []).map { .string(try snapshot.wrappedID($0).description) })
+  private func ids(_ keys: Set<ObjectKey>?) throws -> JSONValue {
+    .array(try (keys ?? []).sorted().map { .string(try snapshot.wrappedID($0).description) })
   }
 }

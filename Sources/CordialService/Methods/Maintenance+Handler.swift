@@ -27,7 +27,7 @@ extension Service {
   }
 
   func compact(_ request: Request) {
-    store.compact { outcome in
+    store.compact(source: request.session) { outcome in
       self.answer(
         request,
         outcome.map { ["before": .integer(Int64($0.before)), "after": .integer(Int64($0.after))] }

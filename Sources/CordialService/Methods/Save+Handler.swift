@@ -181,10 +181,15 @@ extension Service {
   private func write(_ dryRun: DryRun, of number: Int, _ writer: inout JSONWriter) {
     var fire: [JSONValue] = []
     var others = 0
+    let isLarge = dryRun.changes.changes.count > limits.changesMax
     for (session, state) in sessions {
-      let concerned = state.observed.table.verdicts(on: dryRun.changes)
+      // To look at more changes than an update would tell one by one takes too long here.
+      let concerned =
+        isLarge
+        ? state.observed.subscriptions.map(\.number)
+        : state.observed.table.verdicts(on: dryRun.changes).map(\.number)
       if session == number {
-        fire = concerned.map { .string("s\($0.number)") }
+        fire = concerned.map { .string("s\($0)") }
       } else {
         others += concerned.count
       }

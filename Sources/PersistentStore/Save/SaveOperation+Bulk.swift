@@ -44,7 +44,7 @@ extension SaveOperation {
       let above = least == Int64.min ? "1" : "$ >= \(least)"
       check = "typeof($) = 'integer' AND \(above) AND $ <= \(greatest)"
     case .double where attribute.minimum == nil && attribute.maximum == nil:
-      check = "typeof($) = 'real'"
+      check = "typeof($) = 'real' AND abs($) <= 1.7976931348623157e308"
     case .string: check = "typeof($) = 'text'"
     case .boolean: check = "$ IN (0, 1)"
     case .date where attribute.minimum == nil && attribute.maximum == nil:

@@ -87,7 +87,9 @@ extension SaveOperation {
           }
           next += 1
         }
-        if assignment.attribute.name == entity.identity?.name, let column = columns.last {
+        if assignment.attribute.name == entity.identity?.name, let column = columns.last,
+          column.place == place
+        {
           try checkIdentity(column.value, assignment.attribute, key, name(key))
         }
       }
@@ -167,7 +169,7 @@ extension SaveOperation {
     _ attribute: AttributeDescription,
     _ key: ObjectKey
   ) -> AttributeValue? {
-    guard let value = attribute.type.stored(computed) else {
+    guard let value = attribute.type.stored(computed)?.finite else {
       problem(
         name(key),
         attribute.name,
@@ -182,6 +184,13 @@ extension SaveOperation {
       return nil
     }
     return value
+  }
+}
+
+extension AttributeValue {
+  /// The value, nil for a number beyond all that are finite.
+  fileprivate var finite: AttributeValue? {
+    if case .double(let number) = self, !number.isFinite { nil } else { self }
   }
 }
 
