@@ -1,4 +1,5 @@
 import CordialValues
+import Foundation
 import JSON
 import ObjectModel
 import PersistentHistory
@@ -8,8 +9,9 @@ import TestStores
 import Testing
 
 @Suite struct `A store does what a plain model of it does` {
-  // Evidence: P-060, P-061, P-062, P-063, P-064, P-065, P-069, P-071, P-119, P-121, P-122
-  @Test(arguments: Seeds.first(12))
+  // Evidence: P-060, P-061, P-062, P-063, P-064, P-065, P-069, P-070, P-071, P-119, P-121, P-122, P-124,
+  // P-125, P-126
+  @Test(arguments: Seeds.first(24))
   func `random operations of two processes`(seed: UInt64) async throws {
     let run = try ModelRun(seed)
     for _ in 0..<60 {
@@ -21,6 +23,7 @@ import Testing
       }
       guard run.agrees else { return }
     }
+    try run.end()
   }
 }
 
@@ -46,7 +49,13 @@ private final class ModelRun {
   func step() async throws {
     let store = generator.random.pick(stores)
     let before = plain.state
-    try await save(generator.request(plain), store)
+    switch generator.random.below(8) {
+    case 0, 1: try await revert(generator.revert(), store)
+    case 2:
+      if let write = generator.foreign(plain) { try await foreign(write, store) }
+    default: try await save(generator.request(plain), store)
+    }
+    guard agrees else { return }
     try compareObjects()
     try compareHistory(before)
   }
@@ -64,26 +73,35 @@ private final class ModelRun {
 
   // MARK: Saves
 
-  private func save(_ request: JSONValue, _ store: TestStore) async throws {
+  /// Sends a request, seldom after a dry run of it; nil when it was refused, as it has to be.
+  private func send(
+    _ request: JSONValue,
+    _ store: TestStore,
+    _ transaction: PlainTransaction
+  ) async throws -> SaveOutcome? {
+    guard transaction.knownIssue == nil else { return nil }
     last = request.text
-    let transaction = plain.save(request)
     let dryRun =
       generator.random.oneIn(4)
       ? try await store.outcome(String(request.text.dropLast()) + #","dryRun":true}"#).dryRun : nil
     if dryRun != nil { try compareObjects() }
-    let outcome: SaveOutcome
     do {
-      outcome = try await store.outcome(request.text)
+      let outcome = try await store.outcome(request.text)
+      expect(transaction.errors.isEmpty, "no error, but \(transaction.errors)")
+      if let dryRun { compare(dryRun, transaction) }
+      return outcome
     } catch let error as StoreError {
       let code = error.code.rawValue
       expect(transaction.errors.contains(code), "\(error), not \(transaction.errors)")
       if let dryRun { expect(dryRun.error?.code == error.code, "dry run: \(dryRun)") }
-      return
+      return nil
     }
-    expect(transaction.errors.isEmpty, "no error, but \(transaction.errors)")
-    guard agrees else { return }
+  }
+
+  private func save(_ request: JSONValue, _ store: TestStore) async throws {
+    let transaction = plain.save(request)
+    guard let outcome = try await send(request, store, transaction), agrees else { return }
     compare(outcome, transaction)
-    if let dryRun { compare(dryRun, transaction) }
     plain.keep(
       transaction,
       author: request["author"]?.string,
@@ -132,8 +150,10 @@ private final class ModelRun {
 
   private func compare(_ dryRun: DryRun, _ transaction: PlainTransaction) {
     expect(dryRun.error == nil, "dry run: \(dryRun)")
+    let there = Set(transaction.before.objects.keys.map(transaction.before.id))
     expect(
-      Set(dryRun.deletes) == Set(transaction.removed.map(transaction.before.id)),
+      Set(dryRun.deletes).intersection(there)
+        == Set(transaction.removed.map(transaction.before.id)).intersection(there),
       "dry run deletes \(dryRun.deletes), not \(transaction.removed)"
     )
     let updates = transaction.touched.filter {
@@ -143,6 +163,71 @@ private final class ModelRun {
       Set(dryRun.updates) == Set(updates.map(transaction.before.id)),
       "dry run updates \(dryRun.updates), not \(updates)"
     )
+  }
+
+  // MARK: Undo
+
+  private func revert(_ request: JSONValue, _ store: TestStore) async throws {
+    var revert = plain.revert(request)
+    guard let outcome = try await send(request, store, revert.transaction), agrees else { return }
+    let text = "{" + String(decoding: outcome.body, as: UTF8.self) + "}"
+    let answer = try JSONParser.parse(text)
+    expect(answer["undone"]?.integer == Int64(revert.groups.count), "\(text), \(revert.groups)")
+    let state = revert.transaction.state
+    let restored = state.objects.keys.filter { plain.state.objects[$0] == nil }
+    try adoptVersions(of: restored, into: &revert.transaction)
+    plain.keep(revert, author: request["author"]?.string)
+    let objects = answer["objects"]?.array ?? []
+    let told = Set(objects.compactMap { $0["id"]?.string })
+    // What was inserted and stays loses its pairs, and is not told: a known issue.
+    let kept = revert.groups.flatMap { $0.changes.filter { $0.value.kind == .insert }.keys }
+      .filter { state.objects[$0] != nil }
+    let here = Set(state.objects.keys).union(revert.transaction.before.objects.keys)
+    let changed = here.intersection(revert.changes.flatMap(\.keys)).subtracting(kept).map { key in
+      (state.objects[key] == nil ? revert.transaction.before : state).id(key)
+    }
+    expect(told.isSuperset(of: changed), "\(text), not \(changed)")
+    // The ID of one that is gone may be another's by now.
+    let ids = Set(plain.state.objects.keys.map(plain.state.id))
+    for object in objects
+    where object["deleted"] != true || !ids.contains(object["id"]?.string ?? "") {
+      let key = plain.state.key(object["id"]?.string ?? "")
+      let now = key.flatMap { plain.state.objects[$0] }
+      expect((object["deleted"]?.bool == true) == (now == nil), "\(object.text)")
+      expect(object["version"]?.integer == now?.version, "\(object.text), \(now?.version ?? 0)")
+    }
+  }
+
+  /// Takes versions of which the protocol says only that they go up from the store.
+  private func adoptVersions(
+    of keys: [PlainKey],
+    into transaction: inout PlainTransaction
+  ) throws {
+    let lines = try stores[0].world(plain.model.entities.map(\.name).joined(separator: ";"))
+    for key in keys {
+      let begin = transaction.state.id(key) + " v"
+      let line = lines.first { $0.hasPrefix(begin) } ?? ""
+      let version = Int64(line.dropFirst(begin.count)) ?? 0
+      let last = plain.past[key]?.last?.object.version ?? 0
+      expect(version > last, "\(line) behind \(last)")
+      transaction.state.objects[key]?.version = version
+    }
+  }
+
+  // MARK: Foreign clients
+
+  private func foreign(_ write: ForeignWrite, _ store: TestStore) async throws {
+    last = write.sql
+    var transaction = PlainTransaction(plain.state)
+    write.write(&transaction)
+    try store.foreign(write.sql)
+    try await store.seal()
+    let state = transaction.state
+    let changed = state.objects.keys.filter {
+      state.objects[$0] != plain.state.objects[$0] || transaction.touched.contains($0)
+    }
+    try adoptVersions(of: changed, into: &transaction)
+    plain.keep(transaction, author: "external", context: nil)
   }
 
   // MARK: Objects
@@ -157,6 +242,23 @@ private final class ModelRun {
           + "\(wanted.filter { !lines.contains($0) })"
       )
     }
+  }
+
+  /// Looks for what is wrong in the store, and for the same objects in a copy of it.
+  func end() throws {
+    let problems = try stores[0].snapshot { snapshot in
+      var verification = StoreVerification(snapshot)
+      return try verification.run()["problems"]
+    }
+    expect(problems == [], "problems \(problems?.text ?? "")")
+    let folder = try TestFolder()
+    let source = StoreContainer(path: stores[0].folder.path)
+    let target = StoreContainer(path: folder.path)
+    // The folder of a copy must not be there.
+    try FileManager.default.removeItem(atPath: folder.path)
+    _ = try StoreBackup.copy(source, to: target, environment: TestStore.environment())
+    let copy = try TestStore(nil, in: folder)
+    expect(try copy.world(plain.state.everything) == plain.state.lines, "the copy differs")
   }
 
   // MARK: History

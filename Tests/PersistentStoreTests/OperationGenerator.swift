@@ -1,6 +1,13 @@
 import JSON
 import TestSeeds
 
+/// What a foreign client writes.
+struct ForeignWrite {
+  let sql: String
+  /// The same on plain objects.
+  let write: (inout PlainTransaction) -> Void
+}
+
 /// Makes operations that mean something to a store, most of the time.
 struct OperationGenerator {
   static let league = """
@@ -63,6 +70,79 @@ struct OperationGenerator {
   mutating func context() -> JSONValue { random.pick(["typing", "import"]) }
 
   private mutating func policy() -> String { random.pick(Self.policies) }
+
+  /// An undo or a redo.
+  mutating func revert() -> JSONValue {
+    let author = random.oneIn(6) ? "external" : self.author()
+    let count = random.oneIn(4) ? 1 + random.below(3) : 1
+    var members = [
+      JSONMember("durability", "normal"), JSONMember("author", author),
+      JSONMember(random.oneIn(3) ? "redo" : "undo", .integer(Int64(count))),
+    ]
+    if random.oneIn(5) { members.append(JSONMember("only", context())) }
+    if random.oneIn(3) { members.append(JSONMember("mergePolicy", "storeTrump")) }
+    return .object(members)
+  }
+
+  /// What a foreign client writes, as SQL and on plain objects; nil where there is nothing to.
+  ///
+  /// No `INSERT OR REPLACE`: merges and undo do not see what it changed, a known issue of which
+  /// `ModelFindingsTests` has the reproductions.
+  mutating func foreign(_ store: PlainStore) -> ForeignWrite? {
+    let players = store.state.keys("Player")
+    let player = players.isEmpty ? nil : random.pick(players)
+    let number = Int64(100 + random.below(1000))
+    switch (random.below(6), player) {
+    case (0, let player?):
+      return ForeignWrite(sql: "UPDATE Player SET goals = \(number) WHERE _id = \(player.number)") {
+        $0.set("goals", of: player, to: .integer(number))
+      }
+    case (1, let player?):
+      guard let team = store.state.keys("Team").last,
+        store.state.objects[player]?.toOnes["team"] != team
+      else { return nil }
+      let sql = "UPDATE Player SET team = \(team.number) WHERE _id = \(player.number)"
+      return ForeignWrite(sql: sql) { $0.setOne("team", of: player, to: team) }
+    case (2, _):
+      return ForeignWrite(sql: "INSERT INTO Shirt(number) VALUES (\(number))") {
+        $0.add("Shirt", ["number": .integer(number)])
+      }
+    case (3, _):
+      let sql = "INSERT INTO Player(name, goals) VALUES ('foreign', \(number))"
+      return ForeignWrite(sql: sql) {
+        $0.add("Player", ["name": "foreign", "goals": .integer(number)])
+      }
+    case (4, _):
+      let lonely = ["Team", "Shirt", "Player", "Skill"].flatMap(store.state.keys).filter { key in
+        store.model.entity(key.entity).relationships.allSatisfy {
+          store.state.related($0, of: key).isEmpty
+        }
+      }
+      guard !lonely.isEmpty else { return nil }
+      let key = random.pick(lonely)
+      return ForeignWrite(sql: "DELETE FROM \(key.entity) WHERE _id = \(key.number)") {
+        $0.state.objects[key] = nil
+      }
+    case (5, let player?):
+      guard let skill = store.state.keys("Skill").first else { return nil }
+      let isThere = store.state.objects[player]?.pairs["skills"]?.contains(skill) == true
+      let sql =
+        isThere
+        ? """
+        DELETE FROM cordial_pairs_Player_skills
+        WHERE source = \(player.number) AND target = \(skill.number)
+        """
+        : """
+        INSERT INTO cordial_pairs_Player_skills(source, target)
+        VALUES (\(player.number), \(skill.number))
+        """
+      return ForeignWrite(sql: sql) { transaction in
+        guard let skills = store.model.relationship("skills", of: "Player") else { return }
+        transaction.pair(skills, player, skill, !isThere)
+      }
+    default: return nil
+    }
+  }
 
   // MARK: Saves
 

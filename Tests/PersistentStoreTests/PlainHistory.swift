@@ -84,16 +84,22 @@ struct PlainChange {
 struct PlainUnit {
   /// The commit.
   let number: Int
+  /// Which of the reverts of a commit it is.
+  let place: Int
   /// The commit that was done again, through whatever was undone; its own for an ordinary one.
   let origin: Int
   let author: String?
   let context: String?
   let isOrdinary: Bool
   let changes: [PlainKey: PlainChange]
+
+  var id: Int { number * 100 + place }
 }
 
 /// An object as it came to a version, and what was written for that.
 struct PlainVersion {
   let object: PlainObject
   let written: Set<String>
+  /// Whether it came, or came back, with this version.
+  let isNew: Bool
 }
