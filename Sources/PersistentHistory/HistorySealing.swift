@@ -134,6 +134,9 @@ package final class HistoryWriter {
                 SELECT other FROM cordial_change WHERE number > \(after) AND kind IN (3, 4)
                   AND entity = \(entity.number)
                   AND before = \(SQLNames.literal(relationship.name)))
+                AND "_id" NOT IN (
+                  SELECT object FROM cordial_change WHERE number > \(after) AND entity = \(kind)
+                    AND (kind = 0 OR kind = 1 AND version IS NOT NULL))
               """
           )
         }

@@ -113,6 +113,7 @@ package enum StoreBackup {
     )
     let outcome = try copy(backup, to: fresh, environment: environment)
     defer { fresh.remove() }
+    try check(fresh, of: backup)
     do {
       try overwrite(target, with: fresh)
     } catch {
@@ -125,6 +126,29 @@ package enum StoreBackup {
       unsafe unlink(file)
     }
     return outcome
+  }
+
+  /// Makes sure that what is going to replace a store is no worse.
+  private static func check(
+    _ copy: StoreContainer,
+    of backup: StoreContainer
+  ) throws(StoreError) {
+    let found: String?
+    do {
+      let reader = try StoreConnection.open(copy.storePath, .reader)
+      found = try reader.unsafeRead { db in
+        try String.fetchOne(db, sql: "PRAGMA quick_check(1)")
+      }
+      try reader.close()
+    } catch {
+      throw StoreError(any: error)
+    }
+    guard found != "ok" else { return }
+    throw StoreError(
+      .storeCorrupt,
+      "The backup \(backup.path) is damaged: \(found ?? "it cannot be read")",
+      hint: "Nothing was replaced; take another backup"
+    )
   }
 
   /// Writes a copy over a store that nobody else has open, as one transaction.

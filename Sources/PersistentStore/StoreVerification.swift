@@ -178,6 +178,16 @@ package struct StoreVerification {
   }
 
   private mutating func checkRequired(_ entity: EntityDescription) throws {
+    for attribute in entity.attributes where attribute.type == .double || attribute.type == .float {
+      try each(
+        "SELECT \"_id\" FROM \(table(entity)) "
+          + "WHERE abs(\(SQLNames.quoted(attribute.name))) > 1.7976931348623157e308",
+        entity,
+        attribute.name,
+        "value",
+        "\(attribute.name) is beyond all finite numbers"
+      )
+    }
     let attributes = entity.attributes.filter { !$0.optional && $0.derived == nil }.map(\.name)
     let toOnes = entity.relationships.filter { !$0.toMany && !$0.optional }.map(\.name)
     for name in attributes + toOnes where entity.columns.contains(name) {
@@ -258,5 +268,16 @@ package struct StoreVerification {
       """
     )
     if backwards != 0 { add("history", "\(backwards) commits end before the one before them") }
+    let head = snapshot.head
+    if head.lastLogged != head.lastChange {
+      add("history", "The log ends at \(head.lastLogged), its newest commit at \(head.lastChange)")
+    }
+    let lost = try integer(
+      "SELECT count(*) FROM cordial_undo WHERE number > \(head.number) OR first > number"
+    )
+    if lost != 0 { add("history", "\(lost) entries of undo are about commits that are not there") }
+    for follower in try snapshot.followers() where follower.number > head.number {
+      add("history", "The follower \(follower.name) is ahead of the newest commit")
+    }
   }
 }

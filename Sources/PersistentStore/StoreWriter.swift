@@ -181,8 +181,8 @@ final class StoreWriter {
     _ db: Database,
     isAlone: Bool
   ) throws -> Result<SaveOutcome, StoreError> {
-    if request.isDryRun { return .success(try rehearse(request, head, db)) }
     if let repeated = try answerToRepetition(request) { return .success(repeated) }
+    if request.isDryRun { return .success(try rehearse(request, head, db)) }
     if !isAlone { try statements.savepoint.run() }
     do {
       var operation = operation(request, db)
@@ -283,7 +283,9 @@ final class StoreWriter {
         dryRun: DryRun(
           error: nil,
           deletes: operation.removedIDs,
-          updates: changes.changes.values.filter { $0.kind == .update }.map(\.key)
+          // What an undo brings back has its IDs; other inserts have none yet.
+          updates: changes.changes.values
+            .filter { $0.kind == .update || request.revert != nil && $0.kind == .insert }.map(\.key)
             .sorted { ($0.entity, $0.object) < ($1.entity, $1.object) }.map(operation.name),
           changes: changes
         )
@@ -343,7 +345,15 @@ final class StoreWriter {
       number: row.integer(0),
       mark: UInt32(truncatingIfNeeded: row.integer(1))
     )
-    return SaveOutcome(token: token, body: Array(row.text(2).utf8), count: 0, ids: [], dryRun: nil)
+    let nothing =
+      request.isDryRun
+      ? DryRun(
+        error: nil,
+        deletes: [],
+        updates: [],
+        changes: ChangeSet(from: token.number, through: token.number)
+      ) : nil
+    return SaveOutcome(token: token, body: Array(row.text(2).utf8), count: 0, ids: [], dryRun: nothing)
   }
 
   private func token(_ head: HistoryHead) -> StoreToken {

@@ -66,7 +66,7 @@ private func value<Answer: Sendable>(
 
   private func purge(to number: Int64) async throws -> Int {
     let persistent = store.store
-    return try await value { persistent.purge(to: number, $0) }
+    return try await value { persistent.purge(to: number, silence: Self.day, $0) }
   }
 
   private func code(_ body: () async throws -> Void) async -> StoreError.Code? {
@@ -114,7 +114,8 @@ private func value<Answer: Sendable>(
     }
     #expect(try await purge(to: 30) == 30)
     #expect(try store.rows("SELECT min(number), count(*) FROM cordial_transaction") == ["30|11"])
-    #expect(try store.rows("SELECT count(*) FROM cordial_change") == ["10"])
+    // One change stays behind them, from whose number the next ones count on.
+    #expect(try store.rows("SELECT count(*) FROM cordial_change") == ["11"])
     #expect(try store.snapshot { try $0.oldest() } == tokens[29])
     #expect(throws: StoreError.self) { try store.snapshot { try $0.position(of: tokens[28]) } }
     #expect(try store.snapshot { try $0.position(of: tokens[29]) } == 30)
@@ -130,8 +131,45 @@ private func value<Answer: Sendable>(
     try await store.save(#"{"insert":[\#(inserts)]}"#)
     _ = try await fill(1)
     #expect(try await purge(to: 1) == 1)
-    #expect(try store.rows("SELECT count(*) FROM cordial_change") == ["1"])
+    #expect(try store.rows("SELECT count(*) FROM cordial_change") == ["2"])
     #expect(try store.ids(#"{"entity":"Note"}"#).count == 9001)
+  }
+
+  @Test func `a log that is purged to its end goes on where it was`() async throws {
+    let tokens = try await fill(5)
+    #expect(try await purge(to: 5) == 5)
+    #expect(try store.snapshot { try $0.oldest() } == tokens[4])
+    store.store.close()
+    let again = try TestStore(nil, in: store.folder)
+    let saved = try await again.outcome(#"{"insert":[{"entity":"Note"}]}"#)
+    #expect(saved.token.number == 6)
+    #expect(try again.rows("SELECT lastChange FROM cordial_transaction WHERE number = 6") == ["6"])
+    try again.foreign("UPDATE Note SET size = 9 WHERE _id = 6")
+    #expect(try await again.seal() == 7)
+    #expect(try await again.save(#"{"undo":1,"author":"external"}"#)["undone"] == 1)
+    #expect(try again.rows("SELECT size FROM Note WHERE _id = 6") == ["null"])
+    let problems = try again.snapshot { snapshot in
+      var verification = StoreVerification(snapshot)
+      return try verification.run()["problems"]
+    }
+    #expect(problems == [])
+  }
+
+  @Test func `a log that lost its end counts on`() async throws {
+    _ = try await fill(5)
+    store.store.close()
+    try store.foreign("DELETE FROM cordial_change")
+    let again = try TestStore(nil, in: store.folder)
+    try await again.save(#"{"update":[{"id":"Note/p1","values":{"size":9}}]}"#)
+    #expect(try again.rows("SELECT max(number) FROM cordial_change") == ["6"])
+    #expect(try again.rows("SELECT max(number) FROM cordial_transaction") == ["6"])
+  }
+
+  @Test func `a follower that comes while a purge is under way holds it`() async throws {
+    let tokens = try await fill(10)
+    _ = try await register("late", since: tokens[5])
+    #expect(try await purge(to: 9) == 6)
+    #expect(try store.snapshot { try $0.oldest() } == tokens[5])
   }
 
   @Test func `goals lead to commits`() async throws {

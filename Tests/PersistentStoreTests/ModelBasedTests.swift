@@ -346,7 +346,7 @@ private final class ModelRun {
         expect(value.value == old, "history: \(key) \(value), not \(old)")
       }
     }
-    func texts(_ pairs: [String: [ObjectKey]]) -> [String] {
+    func texts(_ pairs: [String: Set<ObjectKey>]) -> [String] {
       pairs.flatMap { name, others in
         others.map { "\(name) \(model.entity($0.entity).name) \($0.object)" }
       }.sorted()

@@ -67,7 +67,7 @@ extension SaveOperation {
         // To-manys are sets: what the client put in or took out holds beside what others did.
         let value = values.last { $0.name == property }?.value ?? .null
         values.removeAll { $0.name == property }
-        values.append(JSONMember(property, setChange(value, base, property, key)))
+        values.append(JSONMember(property, try setChange(value, base, property, key)))
         outcome.append(JSONMember(property, "client"))
       case .storeTrump where sent, .rollback:
         values.removeAll { $0.name == property }
@@ -144,14 +144,20 @@ extension SaveOperation {
     _ base: JSONValue,
     _ property: String,
     _ key: ObjectKey
-  ) -> JSONValue {
+  ) throws -> JSONValue {
     guard isToMany(property, key), let list = value.array, let known = base.array else {
       return value
     }
     return [
       "@add": .array(list.filter { !known.contains($0) }),
-      "@remove": .array(known.filter { !list.contains($0) }),
+      // What is gone since is in nobody's list any more.
+      "@remove": .array(try known.filter { try !list.contains($0) && isThere($0) }),
     ]
+  }
+
+  private func isThere(_ id: JSONValue) throws -> Bool {
+    guard let text = id.string, let key = try resolve(text) else { return false }
+    return try isInserted(key) || table(key).version(of: key.object) != nil
   }
 
   /// What changed since the version that a client knew, property by property, from the log.
@@ -262,10 +268,12 @@ extension SaveOperation {
     since version: Int64
   ) throws -> [(property: String, base: JSONValue)] {
     let table = table(key)
+    // An object that was deleted and is there again may be other in all it has.
     let rows = try table.query(
       """
-      SELECT before FROM cordial_change WHERE entity = ? AND object = ? AND kind = 1
-        AND version > ? AND before <> '' ORDER BY number
+      SELECT before, kind FROM cordial_change WHERE entity = ?1 AND object = ?2
+        AND (kind = 1 AND version > ?3 OR kind = 2 AND version >= ?3) AND before <> ''
+      ORDER BY number
       """
     )
     defer { rows.reset() }
@@ -273,17 +281,27 @@ extension SaveOperation {
     rows.bind(key.object, at: 2)
     rows.bind(version, at: 3)
     var changes: [(property: String, base: JSONValue)] = []
+    var returned: Set<String> = []
     while try rows.step() {
+      let isDelete = rows.integer(1) == HistorySchema.Kind.delete.rawValue
       let members = try JSONParser.parse("{" + rows.text(0).dropFirst() + "}").members ?? []
-      for member in members where !changes.contains(where: { $0.property == member.name }) {
+      for member in members where !table.entity.isDerived(member.name) {
+        if !isDelete { returned.remove(member.name) }
+        guard !changes.contains(where: { $0.property == member.name }) else { continue }
         let logged = LoggedValue(property: member.name, value: member.value)
         let base = WireValue.json(logged, of: table.entity) { relationship, object in
           name(model.key(relationship.destination, object))
         }
+        if isDelete { returned.insert(member.name) }
         changes.append((member.name, base))
       }
     }
-    return changes
+    // What came back as it was did not change.
+    return try changes.filter { change in
+      guard returned.contains(change.property) else { return true }
+      return try identityForm(storedValue(change.property, key), change.property, key)
+        != change.base
+    }
   }
 
   /// The many-to-manys that came to differ since a version, each with its members before.

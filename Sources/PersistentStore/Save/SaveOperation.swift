@@ -321,12 +321,17 @@ struct SaveOperation {
   }
 
   private mutating func checkRepetitions() throws {
-    guard request.updates.count + request.deletes.count > 1 else { return }
-    var seen: Set<ObjectKey> = []
+    guard request.updates.count + request.deletes.count + adopted.count > 1 else { return }
+    var seen = Set(adopted.values)
     for id in request.updates.map(\.id) + request.deletes.map(\.id) {
       guard let key = try resolve(id) else { continue }
       if !seen.insert(key).inserted {
-        problem(id, nil, "once", "An object stands once in update and delete together")
+        problem(
+          id,
+          nil,
+          "once",
+          "An object stands once in update, delete and the inserts that it answers for"
+        )
       }
     }
   }
