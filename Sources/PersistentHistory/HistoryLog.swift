@@ -82,6 +82,7 @@ package struct CommitStamp: Sendable {
 package final class HistoryLog {
   private let model: Model
   private let headStatement: PreparedStatement
+  private let lastLoggedStatement: PreparedStatement
   private let boundsStatement: PreparedStatement
   private let changesStatement: PreparedStatement
   private let transactionsStatement: PreparedStatement
@@ -96,6 +97,10 @@ package final class HistoryLog {
   package init(_ db: Database, model: Model) throws {
     self.model = model
     headStatement = try PreparedStatement(db, Self.headQuery)
+    lastLoggedStatement = try PreparedStatement(
+      db,
+      "SELECT coalesce(max(number), 0) FROM cordial_change"
+    )
     boundsStatement = try PreparedStatement(
       db,
       "SELECT number, lastChange FROM cordial_transaction WHERE number IN (?1, ?2)"
@@ -147,6 +152,15 @@ package final class HistoryLog {
       lastLogged: headStatement.integer(3),
       mayDangle: headStatement.integer(4) != 0
     )
+  }
+
+  /// The number of the last logged change, entered or not.
+  ///
+  /// - Returns: The number, 0 where nothing was ever logged.
+  /// - Throws: `DatabaseError`.
+  package func lastLogged() throws -> Int64 {
+    defer { lastLoggedStatement.reset() }
+    return try lastLoggedStatement.step() ? lastLoggedStatement.integer(0) : 0
   }
 
   /// Everything that changed between two heads, taken together, if that is little enough.

@@ -286,15 +286,11 @@ package final class UndoLog {
     return later
   }
 
-  /// The number of the last logged change.
+  /// The number of the last logged change, entered or not.
   ///
   /// - Returns: The number, 0 where nothing was ever logged.
   /// - Throws: `DatabaseError`.
-  package func lastChange() throws -> Int64 {
-    let last = try PreparedStatement(db, "SELECT coalesce(max(number), 0) FROM cordial_change")
-    defer { last.reset() }
-    return try last.step() ? last.integer(0) : 0
-  }
+  package func lastLogged() throws -> Int64 { try log.lastLogged() }
 
   /// Enters what a commit reverted.
   ///

@@ -196,9 +196,9 @@ final class StoreWriter {
         client: request.transaction,
         answer: request.transaction == nil ? nil : String(decoding: result.body, as: UTF8.self)
       )
-      let logged = try log.head()
+      let lastLogged = try log.lastLogged()
       // What changes nothing is entered only where it has to be known later.
-      if logged.lastLogged > head.lastChange || request.transaction != nil
+      if lastLogged > head.lastChange || request.transaction != nil
         || !operation.reverted.isEmpty
       {
         try history.enter(head.number + 1, stamp)
@@ -208,9 +208,9 @@ final class StoreWriter {
         head = HistoryHead(
           number: head.number + 1,
           mark: stamp.mark,
-          lastChange: logged.lastLogged,
-          lastLogged: logged.lastLogged,
-          mayDangle: logged.mayDangle || operation.leftDangling
+          lastChange: lastLogged,
+          lastLogged: lastLogged,
+          mayDangle: head.mayDangle || operation.leftDangling
         )
       }
       if operation.leftDangling { try statements.dangle.run() }

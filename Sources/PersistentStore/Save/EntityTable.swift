@@ -20,7 +20,7 @@ final class EntityTable {
   private var updates: [[Int]: PreparedStatement] = [:]
   private var queries: [String: PreparedStatement] = [:]
   /// What the members of the last object were, by their order: the next one's are mostly the same.
-  private var shape: [(name: String, property: Property)] = []
+  private var shape: [Property] = []
   private var pairs: [PairKey: PreparedStatement] = [:]
   /// The number that was given last, nil until it is read.
   private var lastObject: Int64?
@@ -76,28 +76,48 @@ final class EntityTable {
     return made
   }
 
-  /// A property with the place of its column; a to-many has none.
-  enum Property {
-    case attribute(AttributeDescription, place: Int)
-    case relationship(RelationshipDescription, place: Int)
+  /// A property with what writing it takes; an object, since descriptions are large to copy.
+  final class Property {
+    let name: String
+    /// The place of its column; a to-many has none.
+    let place: Int
+    /// nil for a relationship.
+    let type: AttributeType?
+    let isDerived: Bool
+    /// nil for an attribute.
+    let relationship: RelationshipDescription?
+
+    init(_ attribute: AttributeDescription, place: Int) {
+      name = attribute.name
+      self.place = place
+      type = attribute.type
+      isDerived = attribute.derived != nil
+      relationship = nil
+    }
+
+    init(_ relationship: RelationshipDescription, place: Int) {
+      name = relationship.name
+      self.place = place
+      type = nil
+      isDerived = false
+      self.relationship = relationship
+    }
   }
 
   /// The property of that name, which is the member of an object at that index.
   func property(named name: String, at index: Int) -> Property? {
-    if index < shape.count, JSONBytes.areEqual(shape[index].name, name) {
-      return shape[index].property
-    }
+    if index < shape.count, JSONBytes.areEqual(shape[index].name, name) { return shape[index] }
     let property: Property
     switch entity.property(named: name) {
-    case .attribute(let attribute): property = .attribute(attribute, place: places[name] ?? 0)
+    case .attribute(let attribute): property = Property(attribute, place: places[name] ?? 0)
     case .relationship(let relationship):
-      property = .relationship(relationship, place: places[name] ?? 0)
+      property = Property(relationship, place: places[name] ?? 0)
     case nil: return nil
     }
     if index < shape.count {
-      shape[index] = (name, property)
+      shape[index] = property
     } else if index == shape.count {
-      shape.append((name, property))
+      shape.append(property)
     }
     return property
   }

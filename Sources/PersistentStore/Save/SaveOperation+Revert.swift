@@ -44,7 +44,7 @@ extension SaveOperation {
     var restored: [ObjectKey: Set<String>] = [:]
     var order: [ObjectKey] = []
     for group in groups {
-      let before = try undoLog.lastChange()
+      let before = try undoLog.lastLogged()
       let (rows, net) = try undoLog.changes(of: group)
       let search = LaterSearch(undoLog: undoLog, groups: groups, group: group, head: head)
       let obstacles = try obstacles(to: net, search)
@@ -56,7 +56,7 @@ extension SaveOperation {
           restored[change.key]?.formUnion(model.entity(change.key.entity).columns)
         }
       }
-      reverted.append((group, before..<(try undoLog.lastChange())))
+      reverted.append((group, before..<(try undoLog.lastLogged())))
     }
     try checkCounts()
     try throwProblems()

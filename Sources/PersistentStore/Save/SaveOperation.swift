@@ -352,21 +352,22 @@ extension SaveOperation {
     _ table: EntityTable,
     _ label: String
   ) throws -> Decoded? {
-    switch table.property(named: member.name, at: index) {
-    case .attribute(let attribute, let place):
-      switch attribute.decode(member.value) {
-      case .value(let value):
-        guard attribute.derived == nil else {
-          problem(label, member.name, "derived", "\(member.name) is kept by the store")
-          return nil
-        }
-        return .attribute(place: place, value)
-      case .expected(let what):
-        problem(label, member.name, "type", "\(member.name) wants \(what)")
+    guard let property = table.property(named: member.name, at: index) else {
+      throw StoreError.unknownProperty(member.name, of: table.entity)
+    }
+    guard let type = property.type else {
+      return property.relationship.map { .relationship($0, member.value) }
+    }
+    switch type.decode(member.value) {
+    case .value(let value):
+      guard !property.isDerived else {
+        problem(label, member.name, "derived", "\(member.name) is kept by the store")
         return nil
       }
-    case .relationship(let relationship, _): return .relationship(relationship, member.value)
-    case nil: throw StoreError.unknownProperty(member.name, of: table.entity)
+      return .attribute(place: property.place, value)
+    case .expected(let what):
+      problem(label, member.name, "type", "\(member.name) wants \(what)")
+      return nil
     }
   }
 
