@@ -14,6 +14,15 @@ final class EntityTable {
   /// The derived attributes that are another form of one of its own: the places of both.
   let derivedTexts: [(place: Int, form: DerivedExpression.TextForm, source: Int)]
   let hasDerived: Bool
+  /// The places of the attributes that some value could break, null included.
+  let checked: [Int]
+  /// The places of the attributes that are not the store's own, of which a new object's are told
+  /// when they were not sent, and whether such a one may be stored other than it was sent.
+  let told: [(place: Int, name: String, isCanonical: Bool)]
+  /// The to-ones that must lead to something, with their places.
+  let required: [(place: Int, name: String)]
+  /// The to-manys of which a new object has to have some.
+  let wanted: [String]
   private let db: Database
   /// What every save of its objects needs, compiled when the first one comes.
   private var known: Statements?
@@ -61,6 +70,14 @@ final class EntityTable {
     let places = Dictionary(uniqueKeysWithValues: entity.columns.enumerated().map { ($1, $0) })
     self.places = places
     hasDerived = entity.attributes.contains { $0.derived != nil }
+    checked = entity.attributes.indices.filter { entity.attributes[$0].isChecked }
+    told = entity.attributes.enumerated().compactMap { place, attribute in
+      attribute.derived == nil ? (place, attribute.name, attribute.type.isCanonical) : nil
+    }
+    required = toOnes.enumerated().compactMap { index, relationship in
+      relationship.optional ? nil : (entity.attributes.count + index, relationship.name)
+    }
+    wanted = entity.relationships.filter { $0.toMany && $0.minimumCount > 0 }.map(\.name)
     derivedTexts = entity.attributes.enumerated().compactMap { place, attribute in
       guard case .text(let form, let name)? = attribute.derived, let source = places[name] else {
         return nil
@@ -284,5 +301,23 @@ final class EntityTable {
       if let number = rows.optionalInteger(0) { numbers.append(number) }
     }
     return numbers
+  }
+}
+
+extension AttributeDescription {
+  /// Whether there is a value of its type, or null, that it does not take.
+  fileprivate var isChecked: Bool {
+    !optional || minimum != nil || maximum != nil || allowed != nil || pattern != nil
+      || minimumLength != nil || maximumLength != nil
+  }
+}
+
+extension AttributeType {
+  /// Whether a value may be stored other than it is sent: in another form, or rounded.
+  var isCanonical: Bool {
+    switch self {
+    case .decimal, .uuid, .date, .float: true
+    default: false
+    }
   }
 }

@@ -61,7 +61,7 @@ extension SaveOperation {
     for (place, form, source) in table.derivedTexts {
       row[place] = form.applied(to: row[source])
     }
-    try validate(row, table, label, given)
+    validate(row, table, label)
     if problems.count == problemsBefore {
       try checkFamily(key, label, row)
       // One-to-ones are claimed one after the other, when all objects are there.
@@ -72,9 +72,8 @@ extension SaveOperation {
       try constrained(key, label, row) { try table.insert(key.object, inserted) }
     }
     try writeInserted(insert, key, row, given, &writer)
-    for relationship in entity.relationships
-    where relationship.toMany && relationship.minimumCount > 0 {
-      touchedCounts.insert(CountedRelationship(object: key, relationship: relationship.name))
+    for name in table.wanted {
+      touchedCounts.insert(CountedRelationship(object: key, relationship: name))
     }
     return later
   }
@@ -82,18 +81,15 @@ extension SaveOperation {
   private mutating func validate(
     _ row: [AttributeValue],
     _ table: EntityTable,
-    _ label: String,
-    _ given: [Bool]
-  ) throws {
-    for (index, attribute) in table.entity.attributes.enumerated() {
-      if let violation = attribute.violation(by: row[index]) {
-        problem(label, attribute.name, violation.rule, violation.message)
+    _ label: @autoclosure () -> String
+  ) {
+    for place in table.checked {
+      if let violation = table.entity.attributes[place].violation(by: row[place]) {
+        problem(label(), table.entity.attributes[place].name, violation.rule, violation.message)
       }
     }
-    for (index, relationship) in table.toOnes.enumerated() where !relationship.optional {
-      if row[table.entity.attributes.count + index] == .null {
-        problem(label, relationship.name, "required", "\(relationship.name) must have a value")
-      }
+    for (place, name) in table.required where row[place] == .null {
+      problem(label(), name, "required", "\(name) must have a value")
     }
   }
 
@@ -121,24 +117,21 @@ extension SaveOperation {
     writer.raw("{\"id\":")
     try writeID(of: key, insert, &writer)
     writer.raw(",\"version\":1")
-    let entity = model.entity(key.entity)
-    let stored = entity.attributes.indices.filter { index in
-      entity.attributes[index].derived != nil
-        ? false
-        : given[index]
-          ? Self.differs(row[index], from: insert.values, entity.attributes[index])
-          : row[index] != .null
+    let table = table(key)
+    var hasValues = false
+    for (place, name, isCanonical) in table.told where row[place] != .null || given[place] {
+      if given[place] {
+        guard isCanonical,
+          Self.differs(row[place], from: insert.values, table.entity.attributes[place])
+        else { continue }
+      }
+      writer.raw(hasValues ? "," : ",\"values\":{")
+      hasValues = true
+      writer.name(name)
+      writer.value(WireValue.json(row[place]))
     }
-    if !stored.isEmpty {
-      writer.raw(",\"values\":")
-      writer.value(
-        .object(
-          stored.map { JSONMember(entity.attributes[$0].name, WireValue.json(row[$0])) }
-        )
-      )
-    }
-    writer.raw("}")
-    noteEnd(key, end: writer.bytes.count, hasValues: !stored.isEmpty)
+    writer.raw(hasValues ? "}}" : "}")
+    noteEnd(key, end: writer.bytes.count, hasValues: hasValues)
   }
 
   /// Whether a value is stored other than it was sent: in its canonical form, or rounded.
@@ -147,11 +140,8 @@ extension SaveOperation {
     from sent: [JSONMember],
     _ attribute: AttributeDescription
   ) -> Bool {
-    switch attribute.type {
-    case .decimal, .uuid, .date, .float:
-      sent.last { $0.name == attribute.name }.map { $0.value != WireValue.json(stored) } ?? false
-    default: false
-    }
+    attribute.type.isCanonical
+      && sent.last { $0.name == attribute.name }.map { $0.value != WireValue.json(stored) } ?? false
   }
 
   /// Runs a statement that a uniqueness constraint may refuse.

@@ -20,7 +20,8 @@ struct SaveOperation {
   private var temporary: [String: ObjectKey] = [:]
   /// In the order of the request.
   private var inserted: [ObjectKey] = []
-  private var insertedSet: Set<ObjectKey> = []
+  /// The numbers that were given to them, which follow each other, by entity.
+  private var given: [ClosedRange<Int64>?]
   /// Objects whose version went up already.
   var counted: Set<ObjectKey> = []
   /// To-manys whose counts have to be checked in the end.
@@ -66,6 +67,7 @@ struct SaveOperation {
     mergePolicies: [String: MergeDecision]
   ) {
     self.mergePolicies = mergePolicies
+    given = Array(repeating: nil, count: tables.count)
     self.facts = facts
     self.tables = tables
     self.db = db
@@ -203,7 +205,8 @@ struct SaveOperation {
         adopted[inserted.count] = existing
       } else {
         key = ObjectKey(entity: entity.number, object: try tables[entity.number - 1].giveNumber())
-        insertedSet.insert(key)
+        let first = given[entity.number - 1]?.lowerBound ?? key.object
+        given[entity.number - 1] = first...key.object
       }
       inserted.append(key)
       guard let id, let text = insert.id else { continue }
@@ -299,7 +302,9 @@ struct SaveOperation {
     )
   }
 
-  func isInserted(_ key: ObjectKey) -> Bool { insertedSet.contains(key) }
+  func isInserted(_ key: ObjectKey) -> Bool {
+    given[key.entity - 1]?.contains(key.object) ?? false
+  }
 
   /// The text under which a problem names an object.
   func name(_ key: ObjectKey) -> String {
