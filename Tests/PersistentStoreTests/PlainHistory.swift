@@ -11,6 +11,8 @@ struct PlainChange {
   var before = PlainObject()
   /// Their names; of a delete all.
   var columns: Set<String> = []
+  /// What a commit wrote though it left it as it was: taken back, it is written again.
+  var wavered: Set<String> = []
   var linked: [String: Set<PlainKey>] = [:]
   var unlinked: [String: Set<PlainKey>] = [:]
 
@@ -34,6 +36,12 @@ struct PlainChange {
             || old.logged(name, of: key) != new.logged(name, of: key)
         }
       }
+      if change.kind == .update {
+        change.wavered = (written[key] ?? []).filter { name in
+          old.logged(name, of: key) == new.logged(name, of: key)
+            && was?.pairs[name] == becomes?.pairs[name]
+        }
+      }
       for relationship in old.model.entity(key.entity).relationships
       where old.model.isPairs(relationship) {
         let name = relationship.name
@@ -50,6 +58,15 @@ struct PlainChange {
   var properties: Set<String> {
     columns.union(linked.filter { !$0.value.isEmpty }.keys)
       .union(unlinked.filter { !$0.value.isEmpty }.keys)
+  }
+
+  /// The pairs that came or went.
+  func pairs(of key: PlainKey) -> Set<PlainPair> {
+    Set(
+      [linked, unlinked].joined().flatMap { name, others in
+        others.map { PlainPair(key: key, name: name, other: $0) }
+      }
+    )
   }
 
   /// Adds what a later commit did to the same object; nil where the two are as nothing.
@@ -80,20 +97,37 @@ struct PlainChange {
   }
 }
 
-/// A commit of an author, or something done again, which is undone as one.
+/// A commit of an author, or one revert of a group.
 struct PlainUnit {
+  enum Kind {
+    case ordinary, undo, redo
+  }
+
   /// The commit.
   let number: Int
   /// Which of the reverts of a commit it is.
   let place: Int
-  /// The commit that was done again, through whatever was undone; its own for an ordinary one.
+  /// The commit that was undone or done again, through whatever was undone; its own for an ordinary
+  /// one.
   let origin: Int
   let author: String?
   let context: String?
-  let isOrdinary: Bool
+  let kind: Kind
   let changes: [PlainKey: PlainChange]
 
   var id: Int { number * 100 + place }
+
+  /// Whether what an author reverts now has to mind this, which came later.
+  ///
+  /// Undoing something that came behind the group leads back to what the group left, and the
+  /// author's own redo of something that came before it to what the group began with.
+  func stands(behind group: PlainGroup, _ reverter: String?) -> Bool {
+    switch kind {
+    case .ordinary: true
+    case .undo: origin < group.origin
+    case .redo: author != reverter || origin > group.origin
+    }
+  }
 }
 
 /// An object as it came to a version, and what was written for that.

@@ -11,7 +11,7 @@ struct PlainStore {
   var undoable: [String: [PlainUnit?]] = [:]
   /// What every author can do again, the next last.
   var redoable: [String: [PlainUnit]] = [:]
-  /// What stands: everything but what is undone.
+  /// What stands: everything but what is reverted, the reverts included.
   var standing: [PlainUnit] = []
 
   init(_ model: PlainModel) {
@@ -30,8 +30,11 @@ struct PlainStore {
     let deletes = (request["delete"]?.array ?? []).filter { !isSpared($0, &transaction) }
     let named = ((request["update"]?.array ?? []) + (request["delete"]?.array ?? []))
       .compactMap { $0["id"]?.string.flatMap(state.key) }
-    if Set(named).count < named.count { transaction.errors.insert("validationFailed") }
     transaction.insert(request["insert"]?.array ?? [])
+    let adopted = Set(transaction.answered).subtracting(transaction.inserted)
+    if Set(named).count < named.count || !adopted.isDisjoint(with: named) {
+      transaction.errors.insert("validationFailed")
+    }
     for update in merges {
       guard let key = transaction.target(update["id"] ?? nil) else { continue }
       if transaction.inserted.contains(key) { transaction.errors.insert("validationFailed") }
@@ -86,7 +89,7 @@ struct PlainStore {
       origin: origin ?? head,
       author: author,
       context: context,
-      isOrdinary: origin == nil,
+      kind: .ordinary,
       changes: changes
     )
   }
@@ -115,9 +118,6 @@ struct PlainStore {
       transaction.errors.insert("saveConflict")
       return update
     }
-    if (past[key] ?? []).contains(where: { $0.isNew && $0.object.version > known }) {
-      transaction.knownIssue = "a merge with what was gone and came back otherwise"
-    }
     var values = update["values"]?.members ?? []
     var outcome: [String: String] = [:]
     for (property, base) in changed(key, object, since: known) {
@@ -135,10 +135,7 @@ struct PlainStore {
         outcome[property] = sent == nil ? "store" : "client"
         guard isToMany, let list = sent?.array, let members = base.array else { continue }
         values.removeAll { $0.name == property }
-        let gone = members.filter { !list.contains($0) }
-        if gone.contains(where: isGone) {
-          transaction.knownIssue = "a list without an object that is gone"
-        }
+        let gone = members.filter { !list.contains($0) && !isGone($0) }
         let added = list.filter { !members.contains($0) }
         values.append(JSONMember(property, ["@add": .array(added), "@remove": .array(gone)]))
       }
@@ -168,15 +165,23 @@ struct PlainStore {
     var columns: Set<String> = []
     var previous = known.object
     for step in later {
-      columns.formUnion(step.written)
-      columns.formUnion(
-        state.columns(key.entity).filter {
-          previous.values[$0] != step.object.values[$0]
-            || previous.toOnes[$0] != step.object.toOnes[$0]
-        }
-      )
+      if !step.isNew {
+        columns.formUnion(step.written)
+        columns.formUnion(
+          state.columns(key.entity).filter {
+            previous.values[$0] != step.object.values[$0]
+              || previous.toOnes[$0] != step.object.toOnes[$0]
+          }
+        )
+      }
       previous = step.object
     }
+    // What was gone and came back may be other in all it has.
+    columns.formUnion(
+      state.columns(key.entity).filter {
+        known.object.values[$0] != object.values[$0] || known.object.toOnes[$0] != object.toOnes[$0]
+      }
+    )
     var changes = columns.sorted().map { ($0, then.wire($0, of: key)) }
     for relationship in model.entity(key.entity).relationships where model.isPairs(relationship) {
       let base = known.object.pairs[relationship.name] ?? []
