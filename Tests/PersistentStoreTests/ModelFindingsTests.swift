@@ -199,4 +199,68 @@ import Testing
     let objects = try store.world("Skill;Player")
     #expect(objects == ["Skill/sgo v2", "Player/p1 v2"])
   }
+
+  // P-125: a pair that somebody ended since is a conflict, in whatever order the two came.
+  @Test(arguments: [
+    #"{"id":"Skill/sgo","values":{"players":["Player/t1"]}},{"id":"Player/t1"}"#,
+    #"{"id":"Player/t1"},{"id":"Skill/sgo","values":{"players":["Player/t1"]}}"#,
+  ])
+  func `a pair that ended with an object is a conflict`(inserts: String) async throws {
+    try await store.save(#"{"insert":[\#(inserts)],"author":"ann"}"#)
+    try await store.save(#"{"delete":["Player/p1"],"author":"bob"}"#)
+    let refused = try await store.refusal(#"{"undo":1,"author":"ann"}"#)
+    withKnownIssue("It is none where what is gone comes first", isIntermittent: true) {
+      #expect(refused?.code == "saveConflict")
+    }
+  }
+
+  // P-125: what somebody changed later is a conflict, or is left.
+  @Test func `a pair that a group left as it was stays as others have it`() async throws {
+    try await store.save(
+      #"{"insert":[{"id":"Player/t1","values":{"skills":["Skill/sgo"]}},{"id":"Skill/sgo"}]}"#
+    )
+    for skills in ["", #""Skill/sgo""#] {
+      try await store.save(
+        """
+        {"update":[{"id":"Player/p1","values":{"skills":[\(skills)]}}],
+         "author":"ann","context":"x"}
+        """
+      )
+    }
+    try await store.save(#"{"update":[{"id":"Player/p1","values":{"skills":[]}}],"author":"bob"}"#)
+    try await store.save(#"{"undo":1,"author":"ann","mergePolicy":"storeTrump"}"#)
+    let objects = try store.world("Player skills")
+    withKnownIssue("What came and went within the group is played back") {
+      #expect(objects.first?.hasSuffix("skills=[]") == true)
+    }
+  }
+
+  // P-065, P-125: what becomes null counts a version.
+  @Test func `an insert that undo leaves does not lead to what goes`() async throws {
+    try await store.save(#"{"insert":[{"id":"Team/t1"}],"author":"ann"}"#)
+    try await store.save(
+      #"{"insert":[{"id":"Player/t1","values":{"team":"Team/p1"}}],"author":"ann"}"#
+    )
+    try await store.save(#"{"update":[{"id":"Player/p1","values":{"goals":1}}],"author":"bob"}"#)
+    try await store.save(#"{"undo":2,"author":"ann","mergePolicy":"storeTrump"}"#)
+    let objects = try store.world("Player team")
+    withKnownIssue("It goes on leading there, and reads as null under its old version") {
+      #expect(objects != ["Player/p1 v2 team=null"])
+    }
+  }
+
+  // P-124: each object is told.
+  @Test func `an insert that undo leaves and that loses a pair is told`() async throws {
+    try await store.save(#"{"insert":[{"id":"Player/t1"}],"author":"ann"}"#)
+    try await store.save(
+      #"{"insert":[{"id":"Skill/sgo","values":{"players":["Player/p1"]}}],"author":"ann"}"#
+    )
+    try await store.save(#"{"update":[{"id":"Skill/sgo","values":{"level":2}}],"author":"bob"}"#)
+    let answer = try await store.save(#"{"undo":2,"author":"ann","mergePolicy":"storeTrump"}"#)
+    let told = answer["objects"]?.array?.compactMap { $0["id"]?.string }
+    #expect(try store.world("Skill players") == ["Skill/sgo v3 players=[]"])
+    withKnownIssue("What the group did not change is not among the objects") {
+      #expect(told?.contains("Skill/sgo") == true)
+    }
+  }
 }

@@ -86,8 +86,7 @@ struct OperationGenerator {
 
   /// What a foreign client writes, as SQL and on plain objects; nil where there is nothing to.
   ///
-  /// No `INSERT OR REPLACE`: merges and undo do not see what it changed, a known issue of which
-  /// `ModelFindingsTests` has the reproductions.
+  /// No `INSERT OR REPLACE`: `ModelFindingsTests` has what merges and undo make of it.
   mutating func foreign(_ store: PlainStore) -> ForeignWrite? {
     let players = store.state.keys("Player")
     let player = players.isEmpty ? nil : random.pick(players)
