@@ -59,8 +59,8 @@ package struct HistoryPurge {
         """,
       arguments: [oldest]
     )
-    // The last of them stays though it is nobody's: SQLite goes on counting from the greatest number
-    // that there is.
+    // The last of them stays though it is nobody's: SQLite goes on counting from the greatest
+    // number that there is.
     guard let bounds, let first = bounds[0] as Int64?, case let last = (bounds[1] as Int64) - 1,
       first <= last
     else { return nil }

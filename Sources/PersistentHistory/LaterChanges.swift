@@ -9,6 +9,16 @@ package struct PairName: Hashable, Sendable {
   package let source: Int64
   package let target: Int64
 
+  /// The pair that a row of the log is about.
+  package init(_ row: HistoryRow) {
+    self.init(
+      entity: row.entity,
+      relationship: row.before ?? "",
+      source: row.object,
+      target: row.other
+    )
+  }
+
   package init(entity: Int, relationship: String, source: Int64, target: Int64) {
     self.entity = entity
     self.relationship = relationship
@@ -66,13 +76,7 @@ package struct LaterChanges: Sendable {
         written[key, default: [:]][value.property, default: []].append(entry(value))
       }
     case .link, .unlink:
-      let name = PairName(
-        entity: row.entity,
-        relationship: row.before ?? "",
-        source: row.object,
-        target: row.other
-      )
-      pairs[name, default: []].append(entry(()))
+      pairs[PairName(row), default: []].append(entry(()))
     }
   }
 

@@ -63,8 +63,9 @@ package final class UndoLog {
     var reverts: [Int64: [Revert]] = [:]
     /// Reverts that were reverted themselves.
     var reverted: Set<RevertName> = []
-    /// Ordinary commits that were: by author, the stretches of their numbers, sorted when all are
-    /// read. No two of them have a commit in common.
+    /// Ordinary commits that were: by author, the stretches of their numbers, in order.
+    ///
+    /// No two of them have a commit in common.
     var undone: [String?: [ClosedRange<Int64>]] = [:]
     /// The commit up to which nothing is undone.
     var barrier: Int64 = 0

@@ -191,7 +191,7 @@ final class StoreWriter {
         time: environment.now(),
         mark: environment.random(),
         author: request.author,
-        context: request.context ?? (operation.reverted.count == 1 ? operation.reverted[0].group.context : nil),
+        context: request.context ?? operation.revertedContext,
         process: request.process,
         client: request.transaction,
         answer: request.transaction == nil ? nil : String(decoding: result.body, as: UTF8.self)
@@ -353,7 +353,13 @@ final class StoreWriter {
         updates: [],
         changes: ChangeSet(from: token.number, through: token.number)
       ) : nil
-    return SaveOutcome(token: token, body: Array(row.text(2).utf8), count: 0, ids: [], dryRun: nothing)
+    return SaveOutcome(
+      token: token,
+      body: Array(row.text(2).utf8),
+      count: 0,
+      ids: [],
+      dryRun: nothing
+    )
   }
 
   private func token(_ head: HistoryHead) -> StoreToken {

@@ -79,7 +79,7 @@ private final class ModelRun {
     _ store: TestStore,
     _ transaction: PlainTransaction
   ) async throws -> SaveOutcome? {
-    guard transaction.knownIssue == nil else { return nil }
+    guard transaction.notModelled == nil else { return nil }
     last = request.text
     let dryRun =
       generator.random.oneIn(4)

@@ -78,11 +78,8 @@ extension PlainTransaction {
         obstacles.properties[key, default: []].insert(name)
       }
     }
-    if ofGone, !isConflict, !leaves {
-      knownIssue = "a pair that ended with an object is a conflict or none"
-    }
     if waversBefore(later, group, net) {
-      knownIssue = "a pair that the group left as it was comes and goes again"
+      notModelled = "a pair that the group left as it was comes and goes again"
     }
     if isConflict || ofGone, !leaves { errors.insert("saveConflict") }
     for unit in group.units.reversed() { playBack(unit.changes, net, obstacles) }
@@ -96,7 +93,7 @@ extension PlainTransaction {
     if state.objects.values.contains(where: { object in
       object.toOnes.values.contains { state.objects[$0] == nil }
     }) {
-      knownIssue = "an insert that stays leads to what goes"
+      notModelled = "an insert that stays leads to what goes"
     }
   }
 

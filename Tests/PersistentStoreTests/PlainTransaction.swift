@@ -11,7 +11,7 @@ struct PlainTransaction {
   var errors: Set<String> = []
   /// Why this is not asked of the store: what it does then is a known issue, of which
   /// `ModelFindingsTests` has the reproduction.
-  var knownIssue: String?
+  var notModelled: String?
   /// Objects that count a version, if they were there before.
   var touched: Set<PlainKey> = []
   /// The properties that were written, also those that became what they were.

@@ -16,7 +16,8 @@ extension Service {
 
   func register(_ call: RegisterFollowerCall, _ request: Request) throws {
     let since = try call.since.map { try Self.token($0, "follower/register") }
-    store.register(follower: call.name, since: since, silence: silenceMax, source: request.session) {
+    let (silence, source) = (silenceMax, request.session)
+    store.register(follower: call.name, since: since, silence: silence, source: source) {
       self.answer(request, $0.map { ["token": .string($0.description)] })
     }
   }
@@ -117,7 +118,8 @@ extension Service {
       let number = session.observed.examined.commit
       holds.append(HistoryHold(number: number, reason: "a live subscription"))
     }
-    if index.status.state != .failed, let token = index.status.token, token.generation == store.generation {
+    let status = index.status
+    if status.state != .failed, let token = status.token, token.generation == store.generation {
       holds.append(HistoryHold(number: token.number, reason: "the index, which is catching up"))
     }
     return holds

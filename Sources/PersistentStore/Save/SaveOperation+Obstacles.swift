@@ -9,6 +9,8 @@ struct Obstacles {
   var objects: Set<ObjectKey> = []
   var properties: [ObjectKey: Set<String>] = [:]
   var pairs: Set<PairName> = []
+  /// What leads to inserted objects that go, of those that are there before and after.
+  var cut: [(holder: ObjectKey, property: String)] = []
 }
 
 /// Where it is looked up what others changed since a group.
@@ -137,8 +139,9 @@ extension SaveOperation {
       for (property, others) in (Array(change.linked) + Array(change.unlinked)) {
         for other in others {
           guard let pair = pairName(change.key, property, other),
-            later.touches(pair, since: group), obstacles.pairs.insert(pair).inserted,
-            try table(change.key).version(of: change.key.object) != nil
+            later.touches(pair, since: group),
+            try table(change.key).version(of: change.key.object) != nil,
+            obstacles.pairs.insert(pair).inserted
           else { continue }
           try conflict(change.key, property)
         }
@@ -178,7 +181,7 @@ extension SaveOperation {
         }
       }
     }
-    kept += try keptByOthers(outside, net, search)
+    kept += try keptByOthers(outside, net, search, &obstacles)
     while let key = kept.popLast() {
       guard doomed.remove(key) != nil else { continue }
       obstacles.objects.insert(key)
@@ -191,7 +194,8 @@ extension SaveOperation {
   private mutating func keptByOthers(
     _ outside: [(holder: ObjectKey, property: String, key: ObjectKey)],
     _ net: [HistoryChange],
-    _ search: LaterSearch
+    _ search: LaterSearch,
+    _ obstacles: inout Obstacles
   ) throws -> [ObjectKey] {
     guard !outside.isEmpty else { return [] }
     let later = try laterChanges(search, Set(outside.map(\.holder)))
@@ -207,8 +211,8 @@ extension SaveOperation {
         || later.value(before: holder, property, since: search.group) != nil
         || pair.map { later.touches($0, since: search.group) } ?? false
       guard isTheirs else {
-        // What the group did itself it takes back; what a rule left so goes on leading to nothing.
-        if pair == nil, own[holder]?.contains(property) != true { leftDangling = true }
+        // What the group did itself it takes back.
+        if own[holder]?.contains(property) != true { obstacles.cut.append((holder, property)) }
         continue
       }
       try conflict(holder, property)

@@ -6,10 +6,13 @@ import PersistentHistory
 
 /// Undoing and doing again: the log played backwards, as one save.
 ///
-/// Rows are put back as the log has them, in the reverse of its order and both ends of a relationship
-/// each by itself: what could be written one way can be written the other, and no rule runs a second
-/// time. What stands in the way is looked for before anything is written.
+/// Rows are put back as the log has them, in the reverse of its order and both ends of a
+/// relationship each by itself: what could be written one way can be written the other, and no rule
+/// runs a second time. What stands in the way is looked for before anything is written.
 extension SaveOperation {
+  /// The context of what was reverted, where it was one group.
+  var revertedContext: String? { reverted.count == 1 ? reverted[0].group.context : nil }
+
   var leavesConflicts: Bool { request.mergePolicy == .storeTrump }
 
   /// Reverts groups of commits, the newest first.
@@ -56,6 +59,10 @@ extension SaveOperation {
           restored[change.key]?.formUnion(model.entity(change.key.entity).columns)
         }
       }
+      for (holder, property) in obstacles.cut {
+        if restored[holder] == nil { order.append(holder) }
+        restored[holder, default: []].insert(property)
+      }
       reverted.append((group, before..<(try undoLog.lastLogged())))
     }
     try checkCounts()
@@ -101,12 +108,18 @@ extension SaveOperation {
     _ net: [HistoryChange],
     _ obstacles: Obstacles
   ) throws {
+    var balance: [PairName: Int] = [:]
+    for row in rows where row.kind == .link || row.kind == .unlink {
+      balance[PairName(row), default: 0] += row.kind == .link ? 1 : -1
+    }
     let kinds = Dictionary(uniqueKeysWithValues: net.map { ($0.key, $0.kind) })
     for row in rows.reversed() {
       guard model.entities.indices.contains(row.entity - 1) else { continue }
       let key = model.key(row.entity, row.object)
       switch row.kind {
-      case .link, .unlink: try playBack(pair: row, obstacles)
+      case .link, .unlink:
+        // A pair that came and went again did not change.
+        if balance[PairName(row)] != 0 { try playBack(pair: row, obstacles) }
       case .insert, .update, .delete:
         // What came and went again within the group was never there.
         guard let kind = kinds[key], !obstacles.objects.contains(key) else { continue }
@@ -123,6 +136,25 @@ extension SaveOperation {
     }
     for change in net where change.kind != .insert && !obstacles.objects.contains(change.key) {
       try mendToOnes(change)
+    }
+    for (holder, property) in obstacles.cut { try cut(property, of: holder) }
+  }
+
+  /// Ends a to-one that leads to what is gone now, but where the rule is to leave it.
+  private mutating func cut(_ property: String, of holder: ObjectKey) throws {
+    guard
+      case .relationship(let relationship)? = model.entity(holder.entity).property(named: property),
+      !relationship.toMany, try table(holder).version(of: holder.object) != nil,
+      let number = try number(relationship, of: holder),
+      case let target = model.key(relationship.destination, number),
+      try table(target).version(of: number) == nil
+    else { return }
+    if inverse(of: relationship)?.deleteRule == .noAction {
+      leftDangling = true
+    } else if relationship.optional {
+      try set(relationship, of: holder, to: nil)
+    } else {
+      problem(name(holder), property, "required", "\(property) must have a value")
     }
   }
 
@@ -245,14 +277,7 @@ extension SaveOperation {
       case let source = model.key(row.entity, row.object),
       case let target = model.key(relationship.destination, row.other),
       !obstacles.objects.contains(source), !obstacles.objects.contains(target),
-      !obstacles.pairs.contains(
-        PairName(
-          entity: row.entity,
-          relationship: property,
-          source: row.object,
-          target: row.other
-        )
-      ),
+      !obstacles.pairs.contains(PairName(row)),
       case .pairs(let owner, let name, let owns) = relationship.storage,
       try table(source).version(of: source.object) != nil,
       try table(target).version(of: target.object) != nil
