@@ -38,6 +38,16 @@ package enum StoreBackup {
         hint: "Name a folder that is not there, or move it away"
       )
     }
+    let parent = target.path.split(separator: "/").dropLast().joined(separator: "/")
+    var isFolder = false
+    guard FileManager.default.fileExists(atPath: "/" + parent, isDirectory: &isFolder), isFolder
+    else {
+      throw StoreError(
+        .invalidRequest,
+        "/\(parent) is no folder, in which \(target.path) could be made",
+        hint: "Make it, or name another"
+      )
+    }
     let partial = StoreContainer(
       path: target.path + ".partial-" + String(environment.random(), radix: 16)
     )

@@ -242,8 +242,9 @@ final class StoreWriter {
     _ head: HistoryHead
   ) throws -> (body: [UInt8], count: Int, ids: [String]) {
     if let revert = operation.request.revert {
+      // What a foreign client left behind, as pairs of what it deleted, may come alive again.
       return try operation.perform(revert, undoLog, head) {
-        try history.derived.refresh(after: head.lastChange, isForeign: false)
+        try history.derived.refresh(after: head.lastChange, isForeign: true)
       }
     }
     return try operation.perform {

@@ -215,6 +215,35 @@ private let everything = [
     #expect(try third.rows("SELECT size FROM Bed") == ["5"])
   }
 
+  @Test func `both ends of a one-to-one agree whatever is left`() async throws {
+    func save(_ author: String, _ change: String) async throws {
+      try await store.save(#"{"author":"\#(author)",\#(change)}"#)
+    }
+    try await save("a", #""insert":[{"id":"Plant/t1","values":{"name":"n"}}]"#)
+    try await save("c", #""insert":[{"id":"Label/sx","values":{"plant":"Plant/p3"}}]"#)
+    try await save("b", #""update":[{"id":"Plant/p3","values":{"label":null}}]"#)
+    try await save("c", #""update":[{"id":"Plant/p3","values":{"label":"Label/sx"}}]"#)
+    try await save("a", #""insert":[{"id":"Plant/t1","values":{"label":"Label/sx"}}]"#)
+    try await save("c", #""update":[{"id":"Plant/p3","values":{"label":"Label/sx"}}]"#)
+    for (author, count) in [("a", 2), ("c", 1), ("c", 1), ("b", 1), ("c", 1), ("a", 1)] {
+      try await revert(
+        #"{"undo":\#(count),"author":"\#(author)","mergePolicy":"storeTrump"}"#
+      )
+      let problems = try store.snapshot { snapshot in
+        var verification = StoreVerification(snapshot)
+        return try verification.run()["problems"]
+      }
+      #expect(problems == [], "\(author)")
+    }
+  }
+
+  @Test func `what a foreign client left behind counts again`() async throws {
+    try store.foreign("DELETE FROM Plant WHERE _id = 2")
+    try await store.seal()
+    try await revert(#"{"undo":1,"author":"external"}"#)
+    #expect(try store.rows("SELECT count FROM Bed") == ["2"])
+  }
+
   @Test func `what a foreign client wrote is its author's`() async throws {
     let before = try all()
     try store.foreign("UPDATE Plant SET name = 'x', height = 9; DELETE FROM Plant WHERE _id = 2")

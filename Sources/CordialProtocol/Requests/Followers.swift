@@ -54,8 +54,8 @@ private let positionResult = Schema.object([
 /// The name of a follower.
 private func followerName(_ params: Params) throws(RPCError) -> String {
   let name = params.string("name") ?? ""
-  guard (1...200).contains(name.utf8.count) else {
-    throw RPCError(.invalidParams, "A follower's name has 1 to 200 bytes")
+  guard (1...200).contains(name.utf8.count), !name.utf8.contains(0) else {
+    throw RPCError(.invalidParams, "A follower's name has 1 to 200 bytes, none of them 0")
   }
   return name
 }

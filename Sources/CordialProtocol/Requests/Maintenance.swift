@@ -20,7 +20,9 @@ package struct BackupCall: Call {
   )
 
   package init(_ params: Params) throws(RPCError) {
-    path = params.string("path") ?? ""
+    var path = params.string("path") ?? ""
+    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    self.path = path
     guard path.hasPrefix("/"), !path.utf8.contains(0) else {
       throw RPCError(.invalidParams, "store/backup: path is no absolute path")
     }

@@ -156,12 +156,14 @@ extension Service {
       holds += try snapshot.followers().filter { !$0.isExpired(now, after: silence) }.map {
         HistoryHold(number: $0.number, reason: "the follower \($0.name)")
       }
+      // Of two who hold it equally, the rule is told before the chance.
       if kept > 0 {
-        holds.append(
+        holds.insert(
           HistoryHold(
             number: try snapshot.commit(of: .time(now - kept)),
             reason: "historyDaysMin: at least so many days are kept"
-          )
+          ),
+          at: 0
         )
       }
       let least = holds.min { $0.number < $1.number }

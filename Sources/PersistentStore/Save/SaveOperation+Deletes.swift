@@ -24,7 +24,10 @@ extension SaveOperation {
     for key in doomed { try cutLoose(key, doomedSet) }
     var ids: [String] = []
     for key in doomed {
-      ids.append(name(key))
+      let id = name(key)
+      ids.append(id)
+      // What this save itself inserted was never there.
+      if !isInserted(key) { removedIDs.append(id) }
       try table(key).delete(key.object)
     }
     return (Set(named).count, ids)

@@ -162,6 +162,11 @@ extension SaveOperation {
     return members[0].value.string
   }
 
+  private static func words(_ computed: AttributeValue) -> String {
+    if case .double(let number) = computed, !number.isFinite { return "infinity" }
+    return StoreError.short(WireValue.json(computed).text)
+  }
+
   /// A computed value as its attribute keeps it; nil where it cannot, which is noted.
   @discardableResult
   mutating func checked(
@@ -174,7 +179,7 @@ extension SaveOperation {
         name(key),
         attribute.name,
         "type",
-        "The expression makes \(StoreError.short(WireValue.json(computed).text)), "
+        "The expression makes \(Self.words(computed)), "
           + "which is no \(attribute.type.rawValue)"
       )
       return nil
@@ -206,7 +211,7 @@ extension AttributeType {
     case (.int16, .double(let number)), (.int32, .double(let number)),
       (.int64, .double(let number)):
       Int64(exactly: number).flatMap { stored(.integer($0)) }
-    case (.double, .integer(let number)): .double(Double(number))
+    case (.double, .integer(let number)): Double(exactly: number).map { .double($0) }
     case (.float, .integer(let number)): .double(Double(Float(number)))
     case (.float, .double(let number)): .double(Double(Float(number)))
     case (.decimal, .integer(let number)): .decimal(String(number))

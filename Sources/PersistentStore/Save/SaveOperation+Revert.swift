@@ -138,6 +138,41 @@ extension SaveOperation {
       try mendToOnes(change)
     }
     for (holder, property) in obstacles.cut { try cut(property, of: holder) }
+    for key in paired.sorted() { try mendOneToOnes(key) }
+    paired = []
+  }
+
+  /// Notes the objects at both ends of an object's one-to-ones, before they are written or after.
+  private mutating func notePartners(of key: ObjectKey) throws {
+    for relationship in table(key).toOnes where isOneToOne(relationship) {
+      paired.insert(key)
+      guard let number = try number(relationship, of: key) else { continue }
+      paired.insert(model.key(relationship.destination, number))
+    }
+  }
+
+  /// Ends one-to-ones of an object that are not led back: each end was decided by itself.
+  private mutating func mendOneToOnes(_ key: ObjectKey) throws {
+    guard try table(key).version(of: key.object) != nil else { return }
+    for relationship in table(key).toOnes where isOneToOne(relationship) {
+      guard let inverse = inverse(of: relationship),
+        let number = try number(relationship, of: key),
+        case let target = model.key(relationship.destination, number)
+      else { continue }
+      let isGone = try table(target).version(of: number) == nil
+      if isGone, inverse.deleteRule == .noAction { continue }
+      guard try isGone || !holders(of: inverse, to: key).contains(target) else { continue }
+      guard relationship.optional else {
+        problem(
+          name(key),
+          relationship.name,
+          "required",
+          "\(relationship.name) must have a value, and what it led to is gone or taken"
+        )
+        continue
+      }
+      try set(relationship, of: key, to: nil)
+    }
   }
 
   /// Ends a to-one that leads to what is gone now, but where the rule is to leave it.
@@ -186,9 +221,12 @@ extension SaveOperation {
     }
     addDerivedTexts(to: &columns, table)
     guard problems.isEmpty, !columns.isEmpty else { return }
+    let leads = columns.contains { $0.place >= entity.attributes.count }
+    if leads { try notePartners(of: key) }
     if try write(columns, to: key, name(key), counting: !counted.contains(key)) {
       counted.insert(key)
     }
+    if leads { try notePartners(of: key) }
   }
 
   private mutating func touchTarget(_ relationship: RelationshipDescription, _ number: Int64) {
@@ -236,6 +274,7 @@ extension SaveOperation {
     }
     counted.insert(key)
     removedNames[key] = nil
+    try notePartners(of: key)
     for relationship in entity.relationships {
       if relationship.toMany {
         touchedCounts.insert(CountedRelationship(object: key, relationship: relationship.name))
@@ -263,6 +302,7 @@ extension SaveOperation {
   private mutating func remove(_ key: ObjectKey) throws {
     guard problems.isEmpty, try table(key).version(of: key.object) != nil else { return }
     removedNames[key] = name(key)
+    try notePartners(of: key)
     for relationship in table(key).toOnes { try touchOwner(relationship, of: key) }
     for relationship in model.entity(key.entity).relationships {
       guard case .pairs = relationship.storage else { continue }

@@ -43,6 +43,8 @@ struct SaveOperation {
   var removedIDs: [String] = []
   /// The names of objects that are gone.
   var removedNames: [ObjectKey: String] = [:]
+  /// Objects whose one-to-ones have to be looked at when a group is reverted.
+  var paired: Set<ObjectKey> = []
   /// The groups that were reverted, with the changes that did it.
   var reverted: [(group: RevertGroup, changes: Range<Int64>)] = []
   /// Whether a rule left a to-one that leads to nothing.
@@ -128,7 +130,6 @@ struct SaveOperation {
       writer.raw(",\"merged\":")
       writer.value(.array(merged))
     }
-    removedIDs = removed.ids
     return (
       try withLateValues(writer.bytes), removed.count + matched.count,
       removed.ids + matched.keys.map(name)
