@@ -15,20 +15,6 @@ package struct HistoryPurge {
     self.db = db
   }
 
-  /// Makes sure that the changes to come have greater numbers than those that were.
-  ///
-  /// - Parameter db: The writer's connection, inside a transaction.
-  /// - Throws: `DatabaseError`.
-  package static func keepCounting(_ db: Database) throws {
-    try db.execute(
-      sql: """
-        INSERT INTO cordial_change(number, entity, object, kind)
-        SELECT max(lastChange), 0, 0, 1 FROM cordial_transaction
-        HAVING max(lastChange) > coalesce((SELECT max(number) FROM cordial_change), 0)
-        """
-    )
-  }
-
   /// Removes some of what is in front of a position.
   ///
   /// - Parameter number: The commit that becomes the oldest position.

@@ -32,6 +32,19 @@ package final class HistoryWriter {
     )
   }
 
+  /// Makes sure that the changes to come have greater numbers than those that were.
+  ///
+  /// - Throws: `DatabaseError`.
+  package func keepCounting() throws {
+    try db.execute(
+      sql: """
+        INSERT INTO cordial_change(number, entity, object, kind)
+        SELECT max(lastChange), 0, 0, 1 FROM cordial_transaction
+        HAVING max(lastChange) > coalesce((SELECT max(number) FROM cordial_change), 0)
+        """
+    )
+  }
+
   /// Enters everything logged since the last commit as the next one.
   ///
   /// - Parameters:

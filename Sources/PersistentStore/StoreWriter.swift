@@ -76,10 +76,11 @@ final class StoreWriter {
     let queue = try StoreConnection.open(path, .writer)
     opened = FileIdentity(path)
     self.queue = queue
-    try queue.write { db in
-      try db.execute(sql: HistorySchema.lateTables)
-      try HistoryPurge.keepCounting(db)
+    // Nothing is written where nothing is missing: the file may be one that can only be read.
+    let isComplete = try queue.unsafeRead { db in
+      try db.tableExists("cordial_undo") && db.tableExists("cordial_follower")
     }
+    if !isComplete { try queue.write { db in try db.execute(sql: HistorySchema.lateTables) } }
     (log, history, undoLog, tables, statements) = try queue.unsafeReentrantWrite { db in
       let log = try HistoryLog(db, model: model)
       return (
@@ -312,8 +313,12 @@ final class StoreWriter {
 
   /// The head with nothing unsealed behind it, and whether something had to be sealed.
   private func sealedHead() throws -> (HistoryHead, sealed: Bool) {
-    let head = try log.head()
+    var head = try log.head()
     if head != known { tables.forEach { $0.invalidate() } }
+    if head.lastLogged < head.lastChange {
+      try history.keepCounting()
+      head = try log.head()
+    }
     guard !head.isSealed else { return (head, false) }
     let stamp = CommitStamp(
       time: environment.now(),

@@ -31,7 +31,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
   }
   for (sign, pairs) in [("+", change.linked), ("-", change.unlinked)] {
     for (property, keys) in pairs.sorted(by: { $0.key < $1.key }) {
-      words += keys.map { "\(sign)\(property):p\($0.object)" }
+      words += keys.sorted().map { "\(sign)\(property):p\($0.object)" }
     }
   }
   return words.joined(separator: " ")

@@ -64,7 +64,7 @@ private let garage = """
     ("UPDATE Key SET car = NULL", ["inverse Car/p1 key"]),
     ("DELETE FROM Driver", ["dangling Car/p1 drivers"]),
     ("INSERT INTO Wheel(car) VALUES (1)", ["count Car/p1 wheels"]),
-    ("UPDATE Car SET _version = 9", ["version Car/p1 ", "history  "]),
+    ("UPDATE Car SET _version = 9", ["version Car/p1 "]),
     (
       "DROP TRIGGER \"cordial_Wheel.delete\"; DELETE FROM Wheel WHERE _id = 1",
       ["history Wheel/p1 ", "derived Car/p1 seats"]
