@@ -9,8 +9,8 @@ struct PlainTransaction {
   var state: PlainState
   var policy = "error"
   var errors: Set<String> = []
-  /// Why this is not asked of the store: what it does then is a known issue, of which
-  /// `ModelFindingsTests` has the reproduction.
+  /// Why this is not asked of the store: this model is too plain for it, and `ModelFindingsTests`
+  /// has a test of it.
   var notModelled: String?
   /// Objects that count a version, if they were there before.
   var touched: Set<PlainKey> = []
