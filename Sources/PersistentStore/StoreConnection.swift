@@ -40,7 +40,7 @@ enum StoreConnection {
     // A reader compiles statements in the middle of its own read transaction.
     configuration.allowsUnsafeTransactions = true
     configuration.prepareDatabase { db in
-      TextFunctions.add(to: db)
+      try TextFunctions.add(to: db)
       db.add(collation: localized)
       db.add(collation: decimal)
       try db.execute(sql: "PRAGMA cache_size=-\(role == .writer ? writerCacheMax : readerCacheMax)")

@@ -5,69 +5,62 @@ import ObjectModel
 
 /// The functions that our connections add to SQLite's; no table, index or trigger uses them.
 enum TextFunctions {
-  static func add(to db: Database) {
-    db.add(function: fold)
-    db.add(function: lower)
-    db.add(function: upper)
-    db.add(function: power)
-    db.add(function: abs)
-    db.add(function: matches())
-  }
-
-  private static let fold = DatabaseFunction("cordial_fold", argumentCount: 2, pure: true) {
-    values in
-    guard let text = String.fromDatabaseValue(values[0]),
-      let flags = Int.fromDatabaseValue(values[1])
-    else { return nil }
-    return Folding.fold(text, flags: Int32(flags))
-  }
-
-  private static let lower = DatabaseFunction("cordial_lower", argumentCount: 1, pure: true) {
-    String.fromDatabaseValue($0[0])?.lowercased()
-  }
-
-  private static let upper = DatabaseFunction("cordial_upper", argumentCount: 1, pure: true) {
-    String.fromDatabaseValue($0[0])?.uppercased()
-  }
-
-  /// SQLite's own fails for the smallest integer.
-  private static let abs = DatabaseFunction("cordial_abs", argumentCount: 1, pure: true) { values in
-    switch values[0].storage {
-    case .int64(.min): return -Double(Int64.min)
-    case .int64(let number): return number.magnitude <= Int64.max ? Swift.abs(number) : nil
-    case .double(let number): return Swift.abs(number)
-    default: return nil
+  static func add(to db: Database) throws {
+    try SQLFunction.add("cordial_fold", argumentCount: 2, to: db) { call in
+      let flags = Int32(truncatingIfNeeded: call.integer(1) ?? 0)
+      call.answer(call.text(0).map { Folding.fold($0, flags: flags) })
     }
-  }
-
-  private static let power = DatabaseFunction("cordial_power", argumentCount: 2, pure: true) {
-    values in
-    guard let base = Double.fromDatabaseValue(values[0]),
-      let exponent = Double.fromDatabaseValue(values[1])
-    else { return nil }
-    let result = pow(base, exponent)
-    return result.isFinite ? result : nil
+    try SQLFunction.add("cordial_lower", argumentCount: 1, to: db) { call in
+      call.answer(call.text(0)?.lowercased())
+    }
+    try SQLFunction.add("cordial_upper", argumentCount: 1, to: db) { call in
+      call.answer(call.text(0)?.uppercased())
+    }
+    try SQLFunction.add("cordial_length", argumentCount: 1, to: db) { call in
+      let length = call.withText(0) { bytes in
+        // Every byte but those that go on with a character.
+        bytes.indices.reduce(into: Int64(0)) { $0 += bytes[$1] & 0xC0 == 0x80 ? 0 : 1 }
+      }
+      if let length { call.answer(length) } else { call.answer(nil as Bool?) }
+    }
+    try SQLFunction.add("cordial_like", argumentCount: 2, to: db) { call in
+      let matches = call.withText(0) { text in
+        call.withText(1) { pattern in WildcardPattern.matches(text, pattern) }
+      }
+      call.answer(matches ?? nil)
+    }
+    try SQLFunction.add("cordial_power", argumentCount: 2, to: db) { call in
+      guard let base = call.double(0), let exponent = call.double(1) else {
+        return call.answer(nil as Double?)
+      }
+      let result = pow(base, exponent)
+      call.answer(result.isFinite ? result : nil)
+    }
+    try SQLFunction.add("cordial_abs", argumentCount: 1, to: db) { call in
+      // SQLite's own fails for the smallest integer.
+      if let number = call.integer(0), number != .min { return call.answer(Swift.abs(number)) }
+      call.answer(call.double(0).map(Swift.abs))
+    }
+    try addMatches(to: db)
   }
 
   /// `cordial_matches(text, pattern, flags)`, of one connection: it keeps the pattern that it was
   /// asked for last.
-  private static func matches() -> DatabaseFunction {
+  private static func addMatches(to db: Database) throws {
     let last = LastPattern()
-    return DatabaseFunction("cordial_matches", argumentCount: 3, pure: true) { values in
-      guard let text = String.fromDatabaseValue(values[0]),
-        let pattern = String.fromDatabaseValue(values[1]),
-        let flags = Int.fromDatabaseValue(values[2])
-      else { return nil }
-      let folds = flags & Int(UNICODE_FOLD_DIACRITICS)
+    try SQLFunction.add("cordial_matches", argumentCount: 3, to: db) { call in
+      guard let text = call.text(0), let pattern = call.text(1), let flags = call.integer(2) else {
+        return call.answer(nil as Bool?)
+      }
+      let folds = flags & Int64(UNICODE_FOLD_DIACRITICS)
       let subject = folds == 0 ? text : Folding.fold(text, flags: Int32(folds))
-      return try last.matches(subject, pattern, ignoresCase: flags & 1 != 0)
+      call.answer(try last.matches(subject, pattern, ignoresCase: flags & 1 != 0))
     }
   }
 }
 
 /// The pattern of the statement that runs, compiled; used on its connection's thread only.
-private final class LastPattern: @unchecked Sendable {
-  // GRDB wants functions Sendable, and calls those of a connection on that connection's thread.
+private final class LastPattern {
   private var pattern = ""
   private var ignoresCase = false
   private var expression: RegularExpression?

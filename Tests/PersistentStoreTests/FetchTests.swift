@@ -349,6 +349,35 @@ import Testing
     #expect(history == [3, 1, 3])
   }
 
+  @Test func `the beginning of a text is found by its index`() async throws {
+    let store = try TestStore(
+      """
+      {"name": "Words", "entities": [{"name": "Word", "indexes": [["text"]], "attributes": [
+        {"name": "text", "type": "string"}]}]}
+      """
+    )
+    let texts = ["", "a", "ab", "ab\u{0}", "ab\u{10FFFF}", "ac", "b", "\u{D7FF}x", "\u{E000}"]
+    let inserts = texts.map { #"{"entity":"Word","values":{"text":\#(JSONValue.string($0).text)}}"# }
+    _ = try await store.save(#"{"insert":[\#(inserts.joined(separator: ","))]}"#)
+    let expected: [(String, [Int])] = [
+      ("BEGINSWITH 'ab'", [3, 4, 5]), ("LIKE 'ab*'", [3, 4, 5]), ("LIKE 'ab?'", [4, 5]),
+      ("LIKE 'ab'", [3]), ("BEGINSWITH '\u{D7FF}'", [8]), ("BEGINSWITH 'ab\u{10FFFF}'", [5]),
+      ("BEGINSWITH ''", Array(1...9)), ("LIKE ''", [1]), ("LIKE '?'", [2, 7, 9]),
+    ]
+    for (condition, numbers) in expected {
+      let predicate = JSONValue.string("text \(condition)").text
+      let ids = try store.ids(#"{"entity":"Word","predicate":\#(predicate)}"#)
+      #expect(Set(ids) == Set(numbers.map { "Word/p\($0)" }), "\(condition)")
+    }
+    let plans = try ["text BEGINSWITH 'ab'", "text LIKE 'ab*'"].map { predicate in
+      let request = FetchRequest(entity: "Word", predicate: predicate)
+      return try store.snapshot { try $0.explain(request, isCount: false, isValues: false).plan }
+    }
+    for plan in plans {
+      #expect(plan.first?.hasPrefix("SEARCH") == true, "\(plan)")
+    }
+  }
+
   @Test func `strings that look like SQL are strings`() async throws {
     let texts = [
       "'; DROP TABLE \"Order\"; --", "\" OR 1=1 --", "%s%@?1:a@b$c", "a' UNION SELECT 1", "\\'",

@@ -64,7 +64,7 @@ struct OracleGenerator {
   var random: SplitMix64
   var names = 0
 
-  static let texts = ["", "a", "A", "ä", "abc", "aXc", "b*", "ß", "Straße", "日本", "x.y", "é"]
+  static let texts = ["", "a", "A", "ä", "abc", "aXc", "b*", "ß", "Straße", "日本", "x.y", "é", "a\0B"]
 
   // MARK: Numbers
 

@@ -58,6 +58,27 @@ private let shop = """
   }
 
   // Evidence: P-120
+  @Test func `texts with NUL are whole in expressions, patterns and derived texts`() async throws {
+    _ = try await update("count == 2", #"{"title":"a\u0000Ü"}"#)
+    _ = try await update("count == 2", #"{"title":{"@expression":"uppercase:(title)"}}"#)
+    #expect(
+      try store.world("Item title plain").dropFirst().first
+        == "Item/sb v3 title=A\0Ü plain=a\0u"
+    )
+    for predicate in [
+      "title ==[c] 'a\0ü'", "title ENDSWITH[cd] 'u'", "title MATCHES 'A.Ü'", "length:(title) == 3",
+      "lowercase:(title) == 'a\0ü'", "title BEGINSWITH 'A\0'", "title LIKE 'A*Ü'",
+      "title LIKE 'A\0?'", "title LIKE[c] '?\0ü'", "title CONTAINS '\0'",
+    ] {
+      let found = try await update(predicate, #"{"price":4}"#)
+      #expect(found.ids == ["Item/sb"], "\(predicate)")
+    }
+    for predicate in ["title LIKE 'A'", "title ENDSWITH 'A'", "title BEGINSWITH 'A\0b'"] {
+      #expect(try await update(predicate, #"{"price":5}"#).ids == [], "\(predicate)")
+    }
+  }
+
+  // Evidence: P-120
   @Test func `an expression is computed from what was before, over key paths too`() async throws {
     _ = try await update(
       "shelf != nil",

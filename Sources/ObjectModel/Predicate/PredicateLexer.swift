@@ -135,6 +135,9 @@ struct PredicateLexer {
         case UInt8(ascii: "n"): value.append(0x0A)
         case UInt8(ascii: "r"): value.append(0x0D)
         case UInt8(ascii: "t"): value.append(0x09)
+        case UInt8(ascii: "b"): value.append(0x08)
+        case UInt8(ascii: "f"): value.append(0x0C)
+        case UInt8(ascii: "u"): value += try escapedScalar().utf8
         default: value.append(bytes[offset])
         }
       } else {
@@ -147,6 +150,31 @@ struct PredicateLexer {
     }
     offset += 1
     return String(decoding: value, as: UTF8.self)
+  }
+
+  /// Reads `u` and what JSON has behind it, up to its last digit.
+  private mutating func escapedScalar() throws(PredicateError) -> String {
+    let start = offset - 1
+    var units = [try codeUnit()]
+    if UTF16.isLeadSurrogate(units[0]), bytes[(offset + 1)...].starts(with: "\\u".utf8) {
+      offset += 2
+      units.append(try codeUnit())
+    }
+    guard let text = String(validating: units, as: UTF16.self) else {
+      throw error(at: start, expected: "a whole surrogate pair, as in \\uD83D\\uDE00")
+    }
+    return text
+  }
+
+  /// Reads the four digits behind a `u`.
+  private mutating func codeUnit() throws(PredicateError) -> UInt16 {
+    let start = offset - 1
+    let digits = String(decoding: bytes[min(offset + 1, bytes.count)...].prefix(4), as: UTF8.self)
+    guard digits.utf8.count == 4, digits.allSatisfy(\.isHexDigit),
+      let unit = UInt16(digits, radix: 16)
+    else { throw error(at: start, expected: "four hexadecimal digits behind \\u") }
+    offset += 4
+    return unit
   }
 
   private mutating func sign() throws(PredicateError) -> Token.Form {

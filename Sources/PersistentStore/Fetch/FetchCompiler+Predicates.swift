@@ -311,15 +311,14 @@ extension FetchCompiler {
     let values = left.values + right.values
     switch comparison.comparison {
     case .contains: return SQLFragment("instr(\(a), \(b)) > 0", values)
-    case .beginsWith:
-      return SQLFragment("substr(\(a), 1, length(\(b))) = \(b)", values + right.values)
+    case .beginsWith: return beginsWith(comparison, a, b, (first, second), flags)
     case .endsWith:
-      // substr with a start before the text would answer a part of it.
       return SQLFragment(
-        "(length(\(b)) = 0 OR substr(\(a), -length(\(b))) = \(b)) AND \(a) IS NOT NULL",
-        right.values + left.values + right.values + right.values + left.values
+        "(length(\(Self.bytes(b))) = 0 AND \(a) IS NOT NULL "
+          + "OR substr(\(Self.bytes(a)), -length(\(Self.bytes(b)))) = \(Self.bytes(b)))",
+        right.values + left.values + left.values + right.values + right.values
       )
-    case .like: return try like(comparison, a, left, flags)
+    case .like: return try like(comparison, a, first, flags)
     case .matches: return try matches(comparison, left, right, flags)
     case .equal: return SQLFragment("\(a) IS \(b)", values)
     default: return SQLFragment("\(a) IS NOT \(b)", values)
@@ -335,45 +334,71 @@ extension FetchCompiler {
     return pattern
   }
 
-  /// A pattern of `*` and `?` as one of GLOB's, which cover the whole value too.
+  /// A text as its bytes: SQLite counts and cuts those wholly, characters up to the first NUL only.
+  private static func bytes(_ text: String) -> String { "CAST(\(text) AS BLOB)" }
+
+  private func beginsWith(
+    _ comparison: PredicateComparison,
+    _ a: String,
+    _ b: String,
+    _ sides: (left: Value, right: Value),
+    _ flags: Int
+  ) -> SQLFragment {
+    let (left, right) = (sides.left.fragment, sides.right.fragment)
+    let condition = SQLFragment(
+      "substr(\(Self.bytes(a)), 1, length(\(Self.bytes(b)))) = \(Self.bytes(b))",
+      left.values + right.values + right.values
+    )
+    guard flags == 0, case .constant(.string(let prefix)) = comparison.right.form else {
+      return condition
+    }
+    return within(Self.range(of: prefix), sides.left, condition)
+  }
+
+  /// A pattern of `*` and `?`, which covers the whole value.
   private func like(
     _ comparison: PredicateComparison,
     _ subject: String,
-    _ left: SQLFragment,
+    _ left: Value,
     _ flags: Int
   ) throws(StoreError) -> SQLFragment {
-    var glob = ""
-    var literal = ""
-    func endLiteral() {
-      let folded = flags == 0 ? literal : Folding.fold(literal, flags: Int32(flags))
-      // In brackets GLOB takes its own signs as they are.
-      for character in folded.unicodeScalars {
-        if "*?[".unicodeScalars.contains(character) {
-          glob += "[\(character)]"
-        } else {
-          glob.unicodeScalars.append(character)
-        }
-      }
-      literal = ""
+    let pattern = WildcardPattern(try pattern(comparison)) { literal in
+      flags == 0 ? literal : Folding.fold(literal, flags: Int32(flags))
     }
-    var isEscaped = false
-    for character in try pattern(comparison).unicodeScalars {
-      if isEscaped {
-        literal.unicodeScalars.append(character)
-        isEscaped = false
-      } else if character == "\\" {
-        isEscaped = true
-      } else if character == "*" || character == "?" {
-        endLiteral()
-        glob.unicodeScalars.append(character)
-      } else {
-        literal.unicodeScalars.append(character)
-      }
-    }
-    // A backslash with nothing behind it stands for itself.
-    if isEscaped { literal.append("\\") }
-    endLiteral()
-    return SQLFragment("\(subject) GLOB ?", left.values + [.string(glob)])
+    let condition = SQLFragment(
+      "cordial_like(\(subject), ?)",
+      left.fragment.values + [.string(pattern.text)]
+    )
+    guard flags == 0 else { return condition }
+    return within(Self.range(of: pattern.prefix), left, condition)
+  }
+
+  /// The texts that begin with a prefix: from the first one to the one before the second.
+  private static func range(of prefix: String) -> (from: String, to: String)? {
+    guard let last = prefix.unicodeScalars.last else { return nil }
+    // No scalar stands behind the last one, and none between those two.
+    let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
+    guard let next = Unicode.Scalar(next) else { return nil }
+    return (prefix, String(String.UnicodeScalarView(prefix.unicodeScalars.dropLast() + [next])))
+  }
+
+  /// A condition that holds in a range of texts only, where an index can be entered.
+  private func within(
+    _ range: (from: String, to: String)?,
+    _ subject: Value,
+    _ condition: SQLFragment
+  ) -> SQLFragment {
+    guard let range, case .value = subject.side else { return condition }
+    let (sql, values) = (subject.fragment.sql, subject.fragment.values)
+    var parts = SQLFragment.joined(
+      [
+        SQLFragment("\(sql) >= ?", values + [.string(range.from)]),
+        SQLFragment("\(sql) < ?", values + [.string(range.to)]), condition,
+      ],
+      separator: " AND "
+    )
+    parts.sql = "(\(parts.sql))"
+    return parts
   }
 
   private func matches(

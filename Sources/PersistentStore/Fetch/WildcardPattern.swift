@@ -1,0 +1,92 @@
+/// A pattern of `LIKE`: `*` stands for any characters, `?` for one, and a backslash before a
+/// character for that character.
+struct WildcardPattern {
+  /// The pattern as `matches` reads it.
+  let text: String
+  /// The characters that stand before its first `*` or `?`.
+  let prefix: String
+
+  /// Reads a pattern as it is written.
+  ///
+  /// - Parameters:
+  ///   - source: The pattern.
+  ///   - form: What becomes of the characters that stand for themselves.
+  init(_ source: String, _ form: (String) -> String) {
+    var text = ""
+    var prefix: String?
+    var literal = ""
+    func endLiteral() {
+      let formed = form(literal)
+      if prefix == nil { prefix = formed }
+      for character in formed.unicodeScalars {
+        if "*?\\".unicodeScalars.contains(character) { text += "\\" }
+        text.unicodeScalars.append(character)
+      }
+      literal = ""
+    }
+    var isEscaped = false
+    for character in source.unicodeScalars {
+      if isEscaped {
+        literal.unicodeScalars.append(character)
+        isEscaped = false
+      } else if character == "\\" {
+        isEscaped = true
+      } else if character == "*" || character == "?" {
+        endLiteral()
+        text.unicodeScalars.append(character)
+      } else {
+        literal.unicodeScalars.append(character)
+      }
+    }
+    // A backslash with nothing behind it stands for itself.
+    if isEscaped { literal.append("\\") }
+    endLiteral()
+    self.text = text
+    self.prefix = prefix ?? ""
+  }
+
+  /// Whether a whole text matches the text of a pattern; both are UTF-8.
+  ///
+  /// - Complexity: The product of both lengths at the worst.
+  static func matches(_ text: Span<UInt8>, _ pattern: Span<UInt8>) -> Bool {
+    var (at, place) = (0, 0)
+    /// Behind the last `*`, and where in the text it ends for now.
+    var star: (place: Int, at: Int)?
+    while at < text.count {
+      if place < pattern.count {
+        switch pattern[place] {
+        case UInt8(ascii: "*"):
+          place += 1
+          star = (place, at)
+          continue
+        case UInt8(ascii: "?"):
+          place += 1
+          at = next(after: at, text)
+          continue
+        case UInt8(ascii: "\\") where place + 1 < pattern.count && pattern[place + 1] == text[at]:
+          place += 2
+          at += 1
+          continue
+        case text[at] where pattern[place] != UInt8(ascii: "\\"):
+          place += 1
+          at += 1
+          continue
+        default: break
+        }
+      }
+      guard let last = star else { return false }
+      at = next(after: last.at, text)
+      star = (last.place, at)
+      place = last.place
+    }
+    while place < pattern.count, pattern[place] == UInt8(ascii: "*") { place += 1 }
+    return place == pattern.count
+  }
+
+  /// Where the next character begins.
+  private static func next(after start: Int, _ text: Span<UInt8>) -> Int {
+    var at = start + 1
+    while at < text.count, text[at] & 0xC0 == 0x80 { at += 1 }
+    return at
+  }
+}
