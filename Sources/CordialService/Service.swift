@@ -18,6 +18,7 @@ import ObjectModel
 import PersistentHistory
 package import PersistentStore
 package import Spotlight
+import Synchronization
 
 /// A store, its index, and everybody who talks to them; isolated to one loop.
 package actor Service {
@@ -30,6 +31,9 @@ package actor Service {
   /// The loop's own read connection, for what is answered without leaving it.
   let loopReader: StoreReader
   let searches: SearchThread
+  /// Saves that the writer carried out and the loop has not answered, in order; each answers with
+  /// its commit, if it made one.
+  nonisolated let carriedOut = Mutex<[@Sendable (isolated Service) -> Int64?]>([])
   var sessions: [Int: Session] = [:]
   private var nextSession = 1
   /// The newest commit that this service knows of.

@@ -256,8 +256,8 @@ package enum PropertyDescription: Sendable {
   }
 }
 
-/// One attribute of an entity.
-package struct AttributeDescription: Sendable, Equatable {
+/// One attribute of an entity; never changed, and so an object, which is cheap to hand on.
+package final class AttributeDescription: Sendable, Equatable {
   package let name: String
   /// The name of the property of an earlier version that it was.
   package let renamedFrom: String?
@@ -278,6 +278,50 @@ package struct AttributeDescription: Sendable, Equatable {
   package let allowed: [AttributeValue]?
   /// What the store keeps it equal to, nil for what clients write.
   package let derived: DerivedExpression?
+
+  package init(
+    name: String,
+    renamedFrom: String?,
+    type: AttributeType,
+    optional: Bool,
+    defaultValue: AttributeValue,
+    minimum: AttributeValue?,
+    maximum: AttributeValue?,
+    minimumLength: Int?,
+    maximumLength: Int?,
+    pattern: TextPattern?,
+    allowed: [AttributeValue]?,
+    derived: DerivedExpression?
+  ) {
+    self.name = name
+    self.renamedFrom = renamedFrom
+    self.type = type
+    self.optional = optional
+    self.defaultValue = defaultValue
+    self.minimum = minimum
+    self.maximum = maximum
+    self.minimumLength = minimumLength
+    self.maximumLength = maximumLength
+    self.pattern = pattern
+    self.allowed = allowed
+    self.derived = derived
+  }
+
+  package static func == (first: AttributeDescription, second: AttributeDescription) -> Bool {
+    first === second
+      || first.name == second.name
+        && first.renamedFrom == second.renamedFrom
+        && first.type == second.type
+        && first.optional == second.optional
+        && first.defaultValue == second.defaultValue
+        && first.minimum == second.minimum
+        && first.maximum == second.maximum
+        && first.minimumLength == second.minimumLength
+        && first.maximumLength == second.maximumLength
+        && first.pattern == second.pattern
+        && first.allowed == second.allowed
+        && first.derived == second.derived
+  }
 }
 
 /// The types that an attribute may have, by their names in a model file.
@@ -296,7 +340,7 @@ package enum AttributeType: String, Sendable, CaseIterable {
 }
 
 /// One relationship of an entity.
-package struct RelationshipDescription: Sendable, Equatable {
+package final class RelationshipDescription: Sendable, Equatable {
   package let name: String
   /// The name of the property of an earlier version that it was.
   package let renamedFrom: String?
@@ -316,6 +360,50 @@ package struct RelationshipDescription: Sendable, Equatable {
   package let maximumCount: Int?
   /// Where its links are kept.
   package let storage: RelationshipStorage
+
+  package init(
+    name: String,
+    renamedFrom: String?,
+    owner: Int,
+    destination: Int,
+    toMany: Bool,
+    ordered: Bool,
+    inverse: String?,
+    deleteRule: DeleteRule,
+    optional: Bool,
+    minimumCount: Int,
+    maximumCount: Int?,
+    storage: RelationshipStorage
+  ) {
+    self.name = name
+    self.renamedFrom = renamedFrom
+    self.owner = owner
+    self.destination = destination
+    self.toMany = toMany
+    self.ordered = ordered
+    self.inverse = inverse
+    self.deleteRule = deleteRule
+    self.optional = optional
+    self.minimumCount = minimumCount
+    self.maximumCount = maximumCount
+    self.storage = storage
+  }
+
+  package static func == (first: RelationshipDescription, second: RelationshipDescription) -> Bool {
+    first === second
+      || first.name == second.name
+        && first.renamedFrom == second.renamedFrom
+        && first.owner == second.owner
+        && first.destination == second.destination
+        && first.toMany == second.toMany
+        && first.ordered == second.ordered
+        && first.inverse == second.inverse
+        && first.deleteRule == second.deleteRule
+        && first.optional == second.optional
+        && first.minimumCount == second.minimumCount
+        && first.maximumCount == second.maximumCount
+        && first.storage == second.storage
+  }
 }
 
 extension RelationshipDescription {

@@ -18,6 +18,26 @@ package enum BulkLog {
       && OrderSchema(model).afterUpdate(of: entity).isEmpty
   }
 
+  /// Whether the triggers of an insert do nothing but log it.
+  ///
+  /// - Parameters:
+  ///   - entity: The entity into whose table is inserted.
+  ///   - model: The store's model.
+  /// - Returns: Whether nothing derived and no order follows from it.
+  package static func sufficesForInserts(into entity: EntityDescription, in model: Model) -> Bool {
+    DerivedSchema(model).afterInsert(into: entity).isEmpty
+      && OrderSchema(model).afterInsert(into: entity).isEmpty
+  }
+
+  /// The statement that logs the inserts of an entity between two numbers, which are its arguments.
+  package static func insertion(of entity: EntityDescription) -> String {
+    """
+    INSERT INTO cordial_change(entity, object, kind, version)
+    SELECT \(entity.number), "_id", \(HistorySchema.Kind.insert.rawValue), "_version"
+    FROM \(SQLNames.quoted(entity.name)) WHERE "_id" BETWEEN ? AND ?
+    """
+  }
+
   /// What the log says of the values before.
   ///
   /// - Parameters:

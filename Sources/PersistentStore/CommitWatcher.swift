@@ -61,10 +61,8 @@ package final class CommitWatcher: Sendable {
     timer.resume()
   }
 
-  /// Reads what the kernel told, and looks once for all of it.
+  /// Looks a little later, once for all that changes until then.
   private func changed() {
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    while unsafe read(descriptor, &buffer, buffer.count) > 0 {}
     let starts = state.withLock { state in
       guard !state.isScheduled, !state.isStopped else { return false }
       state.isScheduled = true
@@ -77,9 +75,13 @@ package final class CommitWatcher: Sendable {
     }
   }
 
+  /// Takes what the kernel told, which is the same for every write, and looks.
   private func lookAgain() {
+    var buffer = [UInt8](repeating: 0, count: 4096)
     let looks = state.withLock { state in
       guard state.isScheduled, !state.isStopped else { return false }
+      // Once: who reads on while somebody writes gets one event after the other.
+      _ = unsafe read(descriptor, &buffer, buffer.count)
       state.isScheduled = false
       state.source?.value.resume()
       return true

@@ -191,12 +191,18 @@ package final class PersistentStore: Sendable {
   /// - Parameters:
   ///   - request: What to do.
   ///   - completion: Called on the writer's thread with the outcome, after the commit.
+  ///   - groupEnded: Called behind the completions of all saves of the group, of the last one only;
+  ///     who collects outcomes goes on with them here.
   package func save(
     _ request: SaveRequest,
-    _ completion: @escaping @Sendable (Result<SaveOutcome, StoreError>) -> Void
+    _ completion: @escaping @Sendable (Result<SaveOutcome, StoreError>) -> Void,
+    groupEnded: @escaping @Sendable () -> Void = {}
   ) {
-    guard let writer else { return completion(.failure(Self.readOnly)) }
-    writer.save(request, completion)
+    guard let writer else {
+      completion(.failure(Self.readOnly))
+      return groupEnded()
+    }
+    writer.save(request, completion, groupEnded: groupEnded)
   }
 
   /// Seals what foreign clients wrote.

@@ -39,6 +39,9 @@ final class StoreWriter {
   /// The head after our last commit; another means that another process wrote.
   private var known: HistoryHead?
   private var isDurable = true
+  /// How many groups are committed with a savepoint for each save, since one of a group failed.
+  private var carefulGroups = 0
+  private static let carefulGroupsMax = 16
 
   private struct Statements {
     let begin: PreparedStatement
@@ -153,11 +156,31 @@ final class StoreWriter {
     // What is written to a file that nobody can open any more would be lost.
     guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
     try setDurability(requests.contains { $0.durability == .full }, db)
+    if requests.count > 1, carefulGroups == 0 {
+      // Savepoints keep copies of pages for saves that fail, which few do.
+      do {
+        return try commit(requests, isWhole: true, db)
+      } catch {
+        if Self.isAboutTheWhole(error) { throw error }
+        carefulGroups = Self.carefulGroupsMax
+      }
+    }
+    carefulGroups = max(0, carefulGroups - 1)
+    return try commit(requests, isWhole: requests.count == 1, db)
+  }
+
+  // With `isWhole` one save that fails makes all of them fail, unless something has to be sealed
+  // first.
+  private func commit(
+    _ requests: [SaveRequest],
+    isWhole: Bool,
+    _ db: Database
+  ) throws -> [Result<SaveOutcome, StoreError>] {
     try statements.begin.run()
     do {
       var (head, sealed) = try sealedHead()
       // What was sealed stays, whatever becomes of the save behind it.
-      let isAlone = requests.count == 1 && !sealed
+      let isAlone = isWhole && !sealed
       var outcomes: [Result<SaveOutcome, StoreError>] = []
       for request in requests {
         outcomes.append(try one(request, &head, db, isAlone: isAlone))

@@ -23,11 +23,15 @@ enum TextFunctions {
       }
       if let length { call.answer(length) } else { call.answer(nil as Bool?) }
     }
-    try SQLFunction.add("cordial_like", argumentCount: 2, to: db) { call in
-      let matches = call.withText(0) { text in
-        call.withText(1) { pattern in WildcardPattern.matches(text, pattern) }
-      }
-      call.answer(matches ?? nil)
+    // SQLite's own count and cut a text up to its first NUL.
+    try addComparison("cordial_like", to: db, WildcardPattern.matches)
+    try addComparison("cordial_begins", to: db) { text, prefix in
+      guard text.count >= prefix.count else { return false }
+      return areEqual(text.extracting(first: prefix.count), prefix)
+    }
+    try addComparison("cordial_ends", to: db) { text, suffix in
+      guard text.count >= suffix.count else { return false }
+      return areEqual(text.extracting(last: suffix.count), suffix)
     }
     try SQLFunction.add("cordial_power", argumentCount: 2, to: db) { call in
       guard let base = call.double(0), let exponent = call.double(1) else {
@@ -42,6 +46,22 @@ enum TextFunctions {
       call.answer(call.double(0).map(Swift.abs))
     }
     try addMatches(to: db)
+  }
+
+  /// A function of two texts, which is null where one of them is.
+  private static func addComparison(
+    _ name: String,
+    to db: Database,
+    _ holds: @escaping (Span<UInt8>, Span<UInt8>) -> Bool
+  ) throws {
+    try SQLFunction.add(name, argumentCount: 2, to: db) { call in
+      let answer = call.withText(0) { first in call.withText(1) { holds(first, $0) } }
+      call.answer(answer ?? nil)
+    }
+  }
+
+  private static func areEqual(_ first: Span<UInt8>, _ second: Span<UInt8>) -> Bool {
+    first.indices.allSatisfy { first[$0] == second[$0] }
   }
 
   /// `cordial_matches(text, pattern, flags)`, of one connection: it keeps the pattern that it was

@@ -10,31 +10,50 @@ final class WriterQueue: Sendable {
   /// How many saves one group has at most.
   private static let groupMax = 64
 
-  typealias SaveCompletion = @Sendable (Result<SaveOutcome, StoreError>) -> Void
+  /// A save that waits.
+  private final class WaitingSave: Sendable {
+    let request: SaveRequest
+    let completion: @Sendable (Result<SaveOutcome, StoreError>) -> Void
+    let groupEnded: @Sendable () -> Void
+
+    init(
+      _ request: SaveRequest,
+      _ completion: @escaping @Sendable (Result<SaveOutcome, StoreError>) -> Void,
+      _ groupEnded: @escaping @Sendable () -> Void
+    ) {
+      self.request = request
+      self.completion = completion
+      self.groupEnded = groupEnded
+    }
+  }
 
   private enum Work: Sendable {
-    case save(SaveRequest, SaveCompletion)
+    case save(WaitingSave)
     case seal(@Sendable (Result<Int64, StoreError>) -> Void)
     /// Anything else; nil when the writer is gone.
     case task(@Sendable (StoreWriter?) -> Void)
   }
 
   private struct State {
-    /// By who asked.
+    /// Those that came first, whoever asked: no more than one group.
+    var first: [Work] = []
+    /// Those behind them, by who asked.
     var lines: [Int: Deque<Work>] = [:]
-    /// Those who wait, in the order of their turns.
+    /// Those who wait in lines, in the order of their turns.
     var turns: Deque<Int> = []
     var isRunning = false
     var isClosed = false
 
     mutating func add(_ work: Work, of source: Int) {
+      if turns.isEmpty, first.count < WriterQueue.groupMax { return first.append(work) }
       if lines[source] == nil { turns.append(source) }
       lines[source, default: []].append(work)
     }
 
-    /// What is done next: one of each line in turn.
+    /// What is done next: what came first, then one of each line in turn.
     mutating func takeGroup() -> [Work] {
       var group: [Work] = []
+      swap(&group, &first)
       while group.count < WriterQueue.groupMax, let source = turns.popFirst() {
         guard let work = lines[source]?.popFirst() else { continue }
         group.append(work)
@@ -54,8 +73,13 @@ final class WriterQueue: Sendable {
     self.writer = Confined(writer)
   }
 
-  func save(_ request: SaveRequest, _ completion: @escaping SaveCompletion) {
-    add(.save(request, completion), of: request.source)
+  /// Saves, as `PersistentStore.save` says.
+  func save(
+    _ request: SaveRequest,
+    _ completion: @escaping @Sendable (Result<SaveOutcome, StoreError>) -> Void,
+    groupEnded: @escaping @Sendable () -> Void
+  ) {
+    add(.save(WaitingSave(request, completion, groupEnded)), of: request.source)
   }
 
   func seal(_ completion: @escaping @Sendable (Result<Int64, StoreError>) -> Void) {
@@ -101,7 +125,9 @@ final class WriterQueue: Sendable {
 
   private static func refuse(_ work: Work) {
     switch work {
-    case .save(_, let completion): completion(.failure(stopping))
+    case .save(let save):
+      save.completion(.failure(stopping))
+      save.groupEnded()
     case .seal(let completion): completion(.failure(stopping))
     case .task(let body): body(nil)
     }
@@ -122,11 +148,11 @@ final class WriterQueue: Sendable {
 
   /// Carries a group out: saves that stand side by side are one commit.
   private func perform(_ group: [Work]) {
-    var saves: [(SaveRequest, SaveCompletion)] = []
+    var saves: [WaitingSave] = []
     var seals: [@Sendable (Result<Int64, StoreError>) -> Void] = []
     for work in group {
       switch work {
-      case .save(let request, let completion): saves.append((request, completion))
+      case .save(let save): saves.append(save)
       case .seal(let completion): seals.append(completion)
       case .task(let body):
         commit(&saves)
@@ -144,10 +170,11 @@ final class WriterQueue: Sendable {
     seals.forEach { $0(result) }
   }
 
-  private func commit(_ saves: inout [(SaveRequest, SaveCompletion)]) {
+  private func commit(_ saves: inout [WaitingSave]) {
     guard !saves.isEmpty else { return }
-    let outcomes = writer.value.save(saves.map(\.0))
-    for (save, outcome) in zip(saves, outcomes) { save.1(outcome) }
+    let outcomes = writer.value.save(saves.map(\.request))
+    for (save, outcome) in zip(saves, outcomes) { save.completion(outcome) }
+    saves.last?.groupEnded()
     saves = []
   }
 

@@ -32,8 +32,8 @@ package final class ByteChannel: Sendable {
   private struct State {
     /// Pieces that NIO was not given yet: it copies what it holds.
     var backlog: Deque<ArraySlice<UInt8>> = []
+    /// How many bytes those have.
     var waiting = 0
-    var written = 0
     /// The peer takes too little to be read.
     var isPaused = false
     /// The owner wants what the peer sends.
@@ -55,43 +55,48 @@ package final class ByteChannel: Sendable {
   /// What the connection's owner said a process should exit with, nil before it was closed.
   package var exitCode: Int32? { state.withLock { $0.exitCode } }
 
-  /// How many bytes the peer has taken.
-  var bytesWritten: Int { state.withLock { $0.written } }
-
   /// Sends pieces of bytes as one, after those that were sent before.
   package func write(_ pieces: [[UInt8]]) {
-    let count = pieces.reduce(0) { $0 + $1.count }
-    let (pauses, feeds) = state.withLock { state in
-      state.waiting += count
-      let pauses = state.waiting > Self.waitingBytesMax && !state.isPaused
-      if pauses { state.isPaused = true }
-      let isAlone = pieces.count == 1 && count <= Self.portionBytes && state.backlog.isEmpty
-      if !isAlone { for piece in pieces { Self.queue(piece, &state.backlog) } }
-      return (pauses, !isAlone)
+    if pieces.count == 1, pieces[0].count <= Self.portionBytes, isWritable {
+      give(pieces[0][...])
+      return channel.flush()
+    }
+    let pauses = state.withLock { state in
+      for piece in pieces { Self.queue(piece, &state.backlog) }
+      state.waiting += pieces.reduce(0) { $0 + $1.count }
+      guard state.waiting > Self.waitingBytesMax, !state.isPaused else { return false }
+      state.isPaused = true
+      return true
     }
     if pauses { updateReading() }
-    if feeds {
-      feed()
-    } else if let piece = pieces.first {
-      give(piece[...])
-      channel.flush()
-    }
+    feed()
   }
 
   /// Gives NIO what waits, as far as the peer takes it.
   func feed() {
     var gave = false
-    while channel.isWritable, let piece = state.withLock({ $0.backlog.popFirst() }) {
+    while channel.isWritable, let piece = takePiece() {
       give(piece)
       gave = true
     }
     if gave { channel.flush() }
-    let closes = state.withLock { state in
-      guard state.isClosing, state.backlog.isEmpty else { return false }
-      state.isClosing = false
-      return true
+    let (resumes, closes) = state.withLock { state in
+      let resumes = state.isPaused && state.waiting < Self.waitingBytesMax / 2
+      if resumes { state.isPaused = false }
+      let closes = state.isClosing && state.backlog.isEmpty
+      if closes { state.isClosing = false }
+      return (resumes, closes)
     }
+    if resumes { updateReading() }
     if closes { closeBehindWrites() }
+  }
+
+  private func takePiece() -> ArraySlice<UInt8>? {
+    state.withLock { state in
+      guard let piece = state.backlog.popFirst() else { return nil }
+      state.waiting -= piece.count
+      return piece
+    }
   }
 
   private static func queue(_ piece: [UInt8], _ backlog: inout Deque<ArraySlice<UInt8>>) {
@@ -101,19 +106,17 @@ package final class ByteChannel: Sendable {
   }
 
   private func give(_ piece: ArraySlice<UInt8>) {
-    let count = piece.count
-    channel.write(channel.allocator.buffer(bytes: piece)).whenComplete { _ in self.wrote(count) }
+    channel.write(channel.allocator.buffer(bytes: piece), promise: nil)
   }
 
-  private func wrote(_ count: Int) {
-    let resumes = state.withLock { state in
-      state.waiting -= count
-      state.written += count
-      guard state.isPaused, state.waiting < Self.waitingBytesMax / 2 else { return false }
-      state.isPaused = false
-      return true
+  /// How many bytes NIO holds that the peer did not take.
+  var untakenBytes: Int {
+    do {
+      return try channel.syncOptions?.getOption(.bufferedWritableBytes) ?? 0
+    } catch {
+      // The channel is closed.
+      return 0
     }
-    if resumes { updateReading() }
   }
 
   /// Says whether the peer's bytes are wanted; those that came already may follow.
@@ -188,17 +191,17 @@ final class OwnerHandler: ChannelInboundHandler {
       channel.feed()
       if channel.isWritable { owner.becameWritable(channel) }
     } else {
-      watchProgress(context.eventLoop, from: channel.bytesWritten)
+      watchProgress(context.eventLoop, from: channel.untakenBytes)
     }
   }
 
-  /// Cuts a peer that takes nothing for too long.
-  private func watchProgress(_ loop: any EventLoop, from written: Int) {
+  /// Cuts a peer that takes nothing for too long; NIO is given nothing more meanwhile.
+  private func watchProgress(_ loop: any EventLoop, from untaken: Int) {
     let channel = channel
     let handler = NIOLoopBound(self, eventLoop: loop)
     watch = loop.scheduleTask(in: .seconds(Int64(stuckSecondsMax))) {
-      guard channel.bytesWritten == written else {
-        return handler.value.watchProgress(loop, from: channel.bytesWritten)
+      guard channel.untakenBytes == untaken else {
+        return handler.value.watchProgress(loop, from: channel.untakenBytes)
       }
       channel.cut()
     }

@@ -75,7 +75,7 @@ import Testing
     checkTree(#"a == "it's""#, #"(== a "it's")"#)
     checkTree(#"a == "\"\\""#, #"(== a "\"\\")"#)
     checkTree(#"a == 'x\ny\tz'"#, #"(== a "x\ny\tz")"#)
-    checkTree(#"a == '\u00e9\uD83E\uDD5B\b'"#, #"(== a "é🥛\b")"#)
+    checkTree(#"a == '\u00e9\uD83E\uDD5B\b'"#, #"(== a "é🥛\u0008")"#)
     checkTree("a == '牛乳 🥛 AND %@ $x'", #"(== a "牛乳 🥛 AND %@ $x")"#)
     checkTree("a == 'x\u{301}'", "(== a \"x\u{301}\")")
   }

@@ -357,7 +357,9 @@ import Testing
       """
     )
     let texts = ["", "a", "ab", "ab\u{0}", "ab\u{10FFFF}", "ac", "b", "\u{D7FF}x", "\u{E000}"]
-    let inserts = texts.map { #"{"entity":"Word","values":{"text":\#(JSONValue.string($0).text)}}"# }
+    let inserts = texts.map {
+      #"{"entity":"Word","values":{"text":\#(JSONValue.string($0).text)}}"#
+    }
     _ = try await store.save(#"{"insert":[\#(inserts.joined(separator: ","))]}"#)
     let expected: [(String, [Int])] = [
       ("BEGINSWITH 'ab'", [3, 4, 5]), ("LIKE 'ab*'", [3, 4, 5]), ("LIKE 'ab?'", [4, 5]),

@@ -64,7 +64,9 @@ struct OracleGenerator {
   var random: SplitMix64
   var names = 0
 
-  static let texts = ["", "a", "A", "ä", "abc", "aXc", "b*", "ß", "Straße", "日本", "x.y", "é", "a\0B"]
+  static let texts = [
+    "", "a", "A", "ä", "abc", "aXc", "b*", "ß", "Straße", "日本", "x.y", "é", "a\0B",
+  ]
 
   // MARK: Numbers
 

@@ -150,6 +150,29 @@ private let shop = """
     #expect(before == [#"1|,"count":1"#, #"2|,"count":2"#])
   }
 
+  @Test func `thousands of inserts leave the log that fewer at a time would`() async throws {
+    func made(inPortionsOf size: Int) async throws -> [String] {
+      let store = try TestStore(shop)
+      let inserts = (0..<1200).map { number in
+        number.isMultiple(of: 3)
+          ? #"{"id":"Shelf/t\#(number)","values":{"row":\#(number)}}"#
+          : #"{"id":"Item/s\#(number)","values":{"count":\#(number % 9),"title":"Ä\#(number)"}}"#
+      }
+      for start in stride(from: 0, to: inserts.count, by: size) {
+        let portion = inserts[start..<min(start + size, inserts.count)]
+        try await store.save(#"{"insert":[\#(portion.joined(separator: ","))]}"#)
+      }
+      // The triggers are there again.
+      try await store.save(#"{"update":[{"id":"Shelf/p7","values":{"row":-1}}]}"#)
+      return try store.rows(
+        "SELECT entity, object, kind, version, before FROM cordial_change ORDER BY entity, object"
+      ) + store.world("Item count title plain; Shelf row items")
+    }
+    let whole = try await made(inPortionsOf: 1200)
+    #expect(whole.count == 2401)
+    #expect(try await made(inPortionsOf: 300) == whole)
+  }
+
   @Test(arguments: ["Plain", "Watched"])
   func `thousands at once leave the log that each by itself would`(entity: String) async throws {
     // Of Watched something is derived, so that its triggers have more to do than to log.

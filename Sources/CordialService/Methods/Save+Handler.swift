@@ -6,6 +6,7 @@ import ObjectModel
 import PersistentHistory
 import PersistentStore
 import Subscriptions
+import Synchronization
 
 extension Service {
   func save(_ call: SaveCall, _ session: Session, _ request: Request) throws {
@@ -154,27 +155,42 @@ extension Service {
         answer = .success(writer)
       case .failure(let error): answer = .failure(RPCError(error))
       }
-      self.onLoop { service in
-        let commit: Int64? =
-          if case .success(let saved) = outcome, saved.dryRun == nil { saved.token.number } else {
-            nil
-          }
-        if let commit { service.answeredCommit = max(service.answeredCommit, commit) }
-        service.finish(
-          request,
-          answer.map { writer in
-            var writer = writer
-            if case .success(let saved) = outcome, let dryRun = saved.dryRun {
-              service.write(dryRun, of: request.session, &writer)
+      self.carriedOut.withLock { carriedOut in
+        carriedOut.append { service in
+          let commit: Int64? =
+            if case .success(let saved) = outcome, saved.dryRun == nil {
+              saved.token.number
+            } else {
+              nil
             }
-            writer.raw("}}")
-            return MessageBytes(writer)
-          }
-        )
-        service.sessions[request.session]?.flush()
-        if let commit { service.committed(commit) }
+          if let commit { service.answeredCommit = max(service.answeredCommit, commit) }
+          service.finish(
+            request,
+            answer.map { writer in
+              var writer = writer
+              if case .success(let saved) = outcome, let dryRun = saved.dryRun {
+                service.write(dryRun, of: request.session, &writer)
+              }
+              writer.raw("}}")
+              return MessageBytes(writer)
+            }
+          )
+          service.sessions[request.session]?.flush()
+          return commit
+        }
       }
+    } groupEnded: {
+      self.onLoop { service in service.answerCarriedOut() }
     }
+  }
+
+  /// Answers the saves that were carried out; then whoever follows hears of them.
+  private func answerCarriedOut() {
+    let answering = carriedOut.withLock { carriedOut in
+      defer { carriedOut = [] }
+      return carriedOut
+    }
+    if let newest = answering.compactMap({ $0(self) }).max() { committed(newest) }
   }
 
   /// Writes what a transaction would have done, with the subscriptions that it can concern.

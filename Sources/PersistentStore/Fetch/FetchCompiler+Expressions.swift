@@ -333,7 +333,8 @@ extension FetchCompiler {
     case .uppercase: return (SQLFragment("cordial_upper(\(fragment.sql))", fragment.values), text)
     case .canonical: return (SQLFragment("cordial_fold(\(fragment.sql), 3)", fragment.values), text)
     case .length, .abs:
-      return (SQLFragment("cordial_length(\(fragment.sql))", fragment.values), .value(.int64, name: nil))
+      let length = SQLFragment("cordial_length(\(fragment.sql))", fragment.values)
+      return (length, .value(.int64, name: nil))
     }
   }
 

@@ -312,12 +312,7 @@ extension FetchCompiler {
     switch comparison.comparison {
     case .contains: return SQLFragment("instr(\(a), \(b)) > 0", values)
     case .beginsWith: return beginsWith(comparison, a, b, (first, second), flags)
-    case .endsWith:
-      return SQLFragment(
-        "(length(\(Self.bytes(b))) = 0 AND \(a) IS NOT NULL "
-          + "OR substr(\(Self.bytes(a)), -length(\(Self.bytes(b)))) = \(Self.bytes(b)))",
-        right.values + left.values + left.values + right.values + right.values
-      )
+    case .endsWith: return SQLFragment("cordial_ends(\(a), \(b))", values)
     case .like: return try like(comparison, a, first, flags)
     case .matches: return try matches(comparison, left, right, flags)
     case .equal: return SQLFragment("\(a) IS \(b)", values)
@@ -334,9 +329,6 @@ extension FetchCompiler {
     return pattern
   }
 
-  /// A text as its bytes: SQLite counts and cuts those wholly, characters up to the first NUL only.
-  private static func bytes(_ text: String) -> String { "CAST(\(text) AS BLOB)" }
-
   private func beginsWith(
     _ comparison: PredicateComparison,
     _ a: String,
@@ -344,10 +336,9 @@ extension FetchCompiler {
     _ sides: (left: Value, right: Value),
     _ flags: Int
   ) -> SQLFragment {
-    let (left, right) = (sides.left.fragment, sides.right.fragment)
     let condition = SQLFragment(
-      "substr(\(Self.bytes(a)), 1, length(\(Self.bytes(b)))) = \(Self.bytes(b))",
-      left.values + right.values + right.values
+      "cordial_begins(\(a), \(b))",
+      sides.left.fragment.values + sides.right.fragment.values
     )
     guard flags == 0, case .constant(.string(let prefix)) = comparison.right.form else {
       return condition

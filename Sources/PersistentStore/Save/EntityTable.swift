@@ -16,9 +16,11 @@ final class EntityTable {
   let hasDerived: Bool
   /// The places of the attributes that some value could break, null included.
   let checked: [Int]
+  /// The values of a new object of which nothing was sent.
+  let defaults: [AttributeValue]
   /// The places of the attributes that are not the store's own, of which a new object's are told
   /// when they were not sent, and whether such a one may be stored other than it was sent.
-  let told: [(place: Int, name: String, isCanonical: Bool)]
+  let told: [(place: Int, isCanonical: Bool)]
   /// The to-ones that must lead to something, with their places.
   let required: [(place: Int, name: String)]
   /// The to-manys of which a new object has to have some.
@@ -33,6 +35,8 @@ final class EntityTable {
   private var pairs: [PairKey: PreparedStatement] = [:]
   /// The number that was given last, nil until it is read.
   private var lastObject: Int64?
+  /// Whether nothing follows from an insert, nil until it is asked for.
+  private var insertsAreAlone: Bool?
 
   private struct Statements {
     let insertion: PreparedStatement
@@ -72,8 +76,9 @@ final class EntityTable {
     hasDerived = entity.attributes.contains { $0.derived != nil }
     checked = entity.attributes.indices.filter { entity.attributes[$0].isChecked }
     told = entity.attributes.enumerated().compactMap { place, attribute in
-      attribute.derived == nil ? (place, attribute.name, attribute.type.isCanonical) : nil
+      attribute.derived == nil ? (place, attribute.type.isCanonical) : nil
     }
+    defaults = entity.attributes.map(\.defaultValue) + toOnes.map { _ in .null }
     required = toOnes.enumerated().compactMap { index, relationship in
       relationship.optional ? nil : (entity.attributes.count + index, relationship.name)
     }
@@ -169,6 +174,14 @@ final class EntityTable {
       )
     }
     return number + 1
+  }
+
+  /// Whether many inserts may be logged by one statement: nothing else follows from them.
+  func logsInsertsInBulk(_ model: Model) -> Bool {
+    if let insertsAreAlone { return insertsAreAlone }
+    let areAlone = BulkLog.sufficesForInserts(into: entity, in: model)
+    insertsAreAlone = areAlone
+    return areAlone
   }
 
   func insert(_ object: Int64, _ values: [AttributeValue]) throws {

@@ -2,8 +2,25 @@ import CordialValues
 import ObjectModel
 import PersistentHistory
 
-/// Updates by predicate that SQLite carries out as one statement.
+/// What SQLite carries out, or logs, as one statement.
 extension SaveOperation {
+  /// Whether there are so many inserts, and nothing follows from any, that they are logged at once.
+  var isBulkInsert: Bool {
+    request.inserts.count - adopted.count >= Self.bulkLogMin
+      && tables.allSatisfy { given(to: $0.entity) == nil || $0.logsInsertsInBulk(model) }
+  }
+
+  /// Logs the inserts, whose numbers follow each other in each entity.
+  func logInserts() throws {
+    for table in tables {
+      guard let numbers = given(to: table.entity) else { continue }
+      let log = try table.query(BulkLog.insertion(of: table.entity))
+      log.bind(numbers.lowerBound, at: 1)
+      log.bind(numbers.upperBound, at: 2)
+      try log.run()
+    }
+  }
+
   /// Whether an update concerns columns of one table and nothing else: no rule, no other form of a
   /// text, no uniqueness, and no value that SQLite cannot check.
   func isBulk(_ assignments: [Assignment], _ matches: FetchCompiler.Matches) -> Bool {

@@ -14,8 +14,7 @@ extension SaveOperation {
   ) throws -> [Link] {
     let table = table(key)
     let entity = table.entity
-    var row = entity.attributes.map(\.defaultValue)
-    row += Array(repeating: .null, count: table.toOnes.count)
+    var row = table.defaults
     var given = Array(repeating: false, count: row.count)
     if let identity = entity.identity, let id = insert.id.flatMap({ WrappedID($0) }),
       let place = table.places[identity.name]
@@ -119,15 +118,17 @@ extension SaveOperation {
     writer.raw(",\"version\":1")
     let table = table(key)
     var hasValues = false
-    for (place, name, isCanonical) in table.told where row[place] != .null || given[place] {
+    for (place, isCanonical) in table.told {
       if given[place] {
         guard isCanonical,
           Self.differs(row[place], from: insert.values, table.entity.attributes[place])
         else { continue }
+      } else if row[place] == .null {
+        continue
       }
       writer.raw(hasValues ? "," : ",\"values\":{")
       hasValues = true
-      writer.name(name)
+      writer.name(table.entity.attributes[place].name)
       writer.value(WireValue.json(row[place]))
     }
     writer.raw(hasValues ? "}}" : "}")

@@ -90,16 +90,7 @@ struct SaveOperation {
     var writer = JSONWriter(reserving: 64 * (request.inserts.count + request.updates.count) + 64)
     try writeIDs(&writer)
     writer.raw(",\"objects\":[")
-    var later: [(index: Int, links: [Link])] = []
-    for (index, insert) in request.inserts.enumerated() {
-      if index > 0 { writer.raw(",") }
-      guard adopted[index] == nil else {
-        ends.append(AnswerEnd(key: inserted[index], end: writer.bytes.count, form: .whole))
-        continue
-      }
-      let links = try self.insert(insert, inserted[index], at: index, &writer)
-      if !links.isEmpty { later.append((index, links)) }
-    }
+    let later = try insertAll(&writer)
     // What leads from one new object to another is written when all of them are there.
     for (index, links) in later {
       try link(links, of: inserted[index], request.inserts[index].id ?? "insert[\(index)]")
@@ -134,6 +125,33 @@ struct SaveOperation {
       try withLateValues(writer.bytes), removed.count + matched.count,
       removed.ids + matched.keys.map(name)
     )
+  }
+
+  /// Carries the inserts out, but for what leads to others.
+  private mutating func insertAll(
+    _ writer: inout JSONWriter
+  ) throws -> [(index: Int, links: [Link])] {
+    guard isBulkInsert else { return try insertEach(&writer) }
+    var later: [(index: Int, links: [Link])] = []
+    try BulkLog.withoutTriggers(db) { later = try insertEach(&writer) }
+    try logInserts()
+    return later
+  }
+
+  private mutating func insertEach(
+    _ writer: inout JSONWriter
+  ) throws -> [(index: Int, links: [Link])] {
+    var later: [(index: Int, links: [Link])] = []
+    for (index, insert) in request.inserts.enumerated() {
+      if index > 0 { writer.raw(",") }
+      guard adopted[index] == nil else {
+        ends.append(AnswerEnd(key: inserted[index], end: writer.bytes.count, form: .whole))
+        continue
+      }
+      let links = try self.insert(insert, inserted[index], at: index, &writer)
+      if !links.isEmpty { later.append((index, links)) }
+    }
+    return later
   }
 
   var model: Model { facts.model }
@@ -173,6 +191,8 @@ struct SaveOperation {
 
   private mutating func giveNumbers() throws {
     inserted.reserveCapacity(request.inserts.count)
+    temporary.reserveCapacity(request.inserts.count)
+    ends.reserveCapacity(request.inserts.count + request.updates.count)
     for insert in request.inserts {
       let id = try insert.id.map { text in
         guard let id = WrappedID(text) else {
@@ -302,6 +322,9 @@ struct SaveOperation {
       statement: tables[entity.number - 1].query
     )
   }
+
+  /// The numbers that inserts of an entity were given, nil where there are none.
+  func given(to entity: EntityDescription) -> ClosedRange<Int64>? { given[entity.number - 1] }
 
   func isInserted(_ key: ObjectKey) -> Bool {
     given[key.entity - 1]?.contains(key.object) ?? false
