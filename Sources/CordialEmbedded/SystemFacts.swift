@@ -1,5 +1,6 @@
 import Glibc
 package import PersistentStore
+import Synchronization
 
 extension StoreEnvironment {
   /// The system's clock and its source of chance.
@@ -27,9 +28,20 @@ enum SystemFacts {
 
   /// A number that nobody can foretell.
   static func chance() -> UInt32 {
-    var generator = SystemRandomNumberGenerator()
-    return generator.next()
+    drawn.withLock { drawn in
+      // Each commit needs one, and each draw is a system call.
+      if drawn.isEmpty {
+        var generator = SystemRandomNumberGenerator()
+        drawn = (0..<128).flatMap { _ in
+          let both: UInt64 = generator.next()
+          return [UInt32(truncatingIfNeeded: both), UInt32(truncatingIfNeeded: both >> 32)]
+        }
+      }
+      return drawn.removeLast()
+    }
   }
+
+  private static let drawn = Mutex<[UInt32]>([])
 
   /// What the history names this process.
   static var process: String { "cordial \(getpid())" }
