@@ -22,6 +22,28 @@ package enum JSONBytes {
     return offset
   }
 
+  /// Where a byte stands first from a place on, or the end where it does not.
+  @inlinable
+  package static func place(
+    of byte: UInt8,
+    in bytes: Span<UInt8>,
+    from start: Int
+  ) -> Int {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let pattern = UInt64(byte) &* ones
+    var offset = start
+    while offset &+ 8 <= bytes.count {
+      // In bounds: `offset + 8` is at most `count`.
+      let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      // The classical test for a zero byte in a word, from the same source as `needsLook`.
+      let rest = word ^ pattern
+      if (rest &- ones) & ~rest & (ones &* 0x80) != 0 { break }
+      offset &+= 8
+    }
+    while offset < bytes.count, bytes[offset] != byte { offset &+= 1 }
+    return offset
+  }
+
   /// Whether two strings have the same bytes.
   ///
   /// Swift's `==` equates what is canonically equivalent, and its generic comparison of UTF-8 views

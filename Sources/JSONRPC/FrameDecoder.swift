@@ -211,9 +211,8 @@ package struct FrameDecoder {
     _ bytes: Span<UInt8>,
     _ tell: (Event, Span<UInt8>) -> Void
   ) -> Int? {
-    var end = searched
+    let end = JSONBytes.place(of: 0x0A, in: bytes, from: searched)
     searched = 0
-    while end < bytes.count, bytes[end] != 0x0A { end += 1 }
     guard end < bytes.count else {
       if end > messageBytesMax {
         tell(.oversized, bytes.extracting(0..<0))
@@ -237,8 +236,7 @@ package struct FrameDecoder {
   }
 
   private mutating func discard(_ bytes: Span<UInt8>) -> Int? {
-    var end = 0
-    while end < bytes.count, bytes[end] != 0x0A { end += 1 }
+    let end = JSONBytes.place(of: 0x0A, in: bytes, from: 0)
     guard end < bytes.count else { return end == 0 ? nil : end }
     state = .line
     return end + 1

@@ -14,8 +14,8 @@ final class EntityTable {
   /// The derived attributes that are another form of one of its own: the places of both.
   let derivedTexts: [(place: Int, form: DerivedExpression.TextForm, source: Int)]
   let hasDerived: Bool
-  /// The places of the attributes that some value could break, null included.
-  let checked: [Int]
+  /// The attributes that some value could break, null included, with their places.
+  let checked: [(place: Int, attribute: AttributeDescription)]
   /// The values of a new object of which nothing was sent.
   let defaults: [AttributeValue]
   /// The places of the attributes that are not the store's own, of which a new object's are told
@@ -74,7 +74,8 @@ final class EntityTable {
     let places = Dictionary(uniqueKeysWithValues: entity.columns.enumerated().map { ($1, $0) })
     self.places = places
     hasDerived = entity.attributes.contains { $0.derived != nil }
-    checked = entity.attributes.indices.filter { entity.attributes[$0].isChecked }
+    checked = entity.attributes.enumerated().filter { $0.element.isChecked }
+      .map { (place: $0.offset, attribute: $0.element) }
     told = entity.attributes.enumerated().compactMap { place, attribute in
       attribute.derived == nil ? (place, attribute.type.isCanonical) : nil
     }

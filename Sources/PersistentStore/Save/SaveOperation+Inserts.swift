@@ -82,9 +82,9 @@ extension SaveOperation {
     _ table: EntityTable,
     _ label: @autoclosure () -> String
   ) {
-    for place in table.checked {
-      if let violation = table.entity.attributes[place].violation(by: row[place]) {
-        problem(label(), table.entity.attributes[place].name, violation.rule, violation.message)
+    for (place, attribute) in table.checked {
+      if let violation = attribute.violation(by: row[place]) {
+        problem(label(), attribute.name, violation.rule, violation.message)
       }
     }
     for (place, name) in table.required where row[place] == .null {

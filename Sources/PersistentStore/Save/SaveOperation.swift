@@ -193,32 +193,21 @@ struct SaveOperation {
     inserted.reserveCapacity(request.inserts.count)
     temporary.reserveCapacity(request.inserts.count)
     ends.reserveCapacity(request.inserts.count + request.updates.count)
+    // One insert is mostly of the same entity as the one before it.
+    var last: EntityDescription?
     for insert in request.inserts {
-      let id = try insert.id.map { text in
-        guard let id = WrappedID(text) else {
-          throw StoreError.invalidIdentifier(text, "it is malformed")
-        }
-        return id
+      var id: WrappedID?
+      if let text = insert.id {
+        id = WrappedID(text)
+        if id == nil { throw StoreError.invalidIdentifier(text, "it is malformed") }
       }
-      guard let name = id?.entity ?? insert.entity else {
-        throw StoreError(.invalidRequest, "An insert names an id or an entity")
-      }
-      if let id, let entity = insert.entity, entity != id.entity {
-        throw StoreError(
-          .invalidRequest,
-          "An insert has the id \(insert.id ?? "") and the entity \(entity), which differ"
-        )
-      }
-      guard let entity = model.entity(named: name) else {
-        throw StoreError.unknownEntity(name, in: model)
-      }
-      guard !entity.isAbstract else {
-        throw StoreError(
-          .invalidRequest,
-          "\(entity.name) is abstract: insert one of "
-            + entity.place.kinds.map { model.entity($0).name }.joined(separator: ", "),
-          data: [JSONMember("entity", .string(entity.name))]
-        )
+      let entity: EntityDescription
+      if let last, let name = id?.entity, JSONBytes.areEqual(last.name, name), insert.entity == nil
+      {
+        entity = last
+      } else {
+        entity = try self.entity(of: insert, id)
+        last = entity
       }
       let key: ObjectKey
       if let existing = try existing(insert, id, entity) {
@@ -242,6 +231,34 @@ struct SaveOperation {
         continue
       }
     }
+  }
+
+  /// The entity of a new object, which its ID or the insert itself names.
+  private func entity(
+    of insert: SaveRequest.Insert,
+    _ id: WrappedID?
+  ) throws(StoreError) -> EntityDescription {
+    guard let name = id?.entity ?? insert.entity else {
+      throw StoreError(.invalidRequest, "An insert names an id or an entity")
+    }
+    if let id, let entity = insert.entity, entity != id.entity {
+      throw StoreError(
+        .invalidRequest,
+        "An insert has the id \(insert.id ?? "") and the entity \(entity), which differ"
+      )
+    }
+    guard let entity = model.entity(named: name) else {
+      throw StoreError.unknownEntity(name, in: model)
+    }
+    guard !entity.isAbstract else {
+      throw StoreError(
+        .invalidRequest,
+        "\(entity.name) is abstract: insert one of "
+          + entity.place.kinds.map { model.entity($0).name }.joined(separator: ", "),
+        data: [JSONMember("entity", .string(entity.name))]
+      )
+    }
+    return entity
   }
 
   private func writeIDs(_ writer: inout JSONWriter) throws {
