@@ -80,13 +80,16 @@ package struct CommitStamp: Sendable {
 
 /// Reads and extends the log over one connection, on that connection's thread.
 package final class HistoryLog {
-  private let model: Model
+  let model: Model
+  private let db: Database
   private let headStatement: PreparedStatement
   private let lastLoggedStatement: PreparedStatement
   private let boundsStatement: PreparedStatement
   private let changesStatement: PreparedStatement
   private let transactionsStatement: PreparedStatement
   private let tombstoneStatement: PreparedStatement
+  /// Compiled when they are first needed.
+  private var backwardsStatements: (rows: PreparedStatement, commits: PreparedStatement)?
 
   /// Prepares the log of an opened store.
   ///
@@ -96,6 +99,7 @@ package final class HistoryLog {
   /// - Throws: `DatabaseError` when the log's tables are not there.
   package init(_ db: Database, model: Model) throws {
     self.model = model
+    self.db = db
     headStatement = try PreparedStatement(db, Self.headQuery)
     lastLoggedStatement = try PreparedStatement(
       db,
@@ -108,7 +112,7 @@ package final class HistoryLog {
     changesStatement = try PreparedStatement(
       db,
       """
-      SELECT number, entity, object, kind, before, other, version FROM cordial_change
+      SELECT \(HistoryRow.columns) FROM cordial_change
       WHERE number > ?1 AND number <= ?2 ORDER BY number
       """
     )
@@ -283,19 +287,25 @@ package final class HistoryLog {
     changesStatement.bind(after, at: 1)
     changesStatement.bind(through, at: 2)
     while try changesStatement.step() {
-      guard let kind = HistorySchema.Kind(rawValue: changesStatement.integer(3)) else { continue }
-      try body(
-        HistoryRow(
-          number: changesStatement.integer(0),
-          entity: Int(changesStatement.integer(1)),
-          object: changesStatement.integer(2),
-          kind: kind,
-          before: changesStatement.optionalText(4),
-          other: changesStatement.integer(5),
-          version: changesStatement.optionalInteger(6)
-        )
-      )
+      if let row = HistoryRow(changesStatement) { try body(row) }
     }
+  }
+
+  /// The rows of the log and the last changes of the commits, both newest first.
+  func backwards() throws -> (rows: PreparedStatement, commits: PreparedStatement) {
+    if let backwardsStatements { return backwardsStatements }
+    let made = (
+      rows: try PreparedStatement(
+        db,
+        "SELECT \(HistoryRow.columns) FROM cordial_change ORDER BY number DESC"
+      ),
+      commits: try PreparedStatement(
+        db,
+        "SELECT lastChange FROM cordial_transaction ORDER BY number DESC"
+      )
+    )
+    backwardsStatements = made
+    return made
   }
 
   /// Goes through commits, oldest first, until the body answers false.

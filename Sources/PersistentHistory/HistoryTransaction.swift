@@ -27,6 +27,21 @@ package struct HistoryRow: Sendable {
   /// nil for what the store itself changed, and for pairs.
   package let version: Int64?
 
+  /// What `init` reads, as columns of `cordial_change`.
+  static let columns = "number, entity, object, kind, before, other, version"
+
+  /// Reads the row of a statement; nil for one of a kind that nobody knows.
+  init?(_ row: PreparedStatement) {
+    guard let kind = HistorySchema.Kind(rawValue: row.integer(3)) else { return nil }
+    self.kind = kind
+    number = row.integer(0)
+    entity = Int(row.integer(1))
+    object = row.integer(2)
+    before = row.optionalText(4)
+    other = row.integer(5)
+    version = row.optionalInteger(6)
+  }
+
   var key: ObjectKey { ObjectKey(entity: entity, object: object) }
 
   /// The values before, in the order of the columns.

@@ -281,6 +281,7 @@ final class StoreWriter {
       facts: facts,
       tables: tables,
       db: db,
+      log: log,
       request: request,
       mergePolicies: environment.mergePolicies
     )

@@ -8,16 +8,25 @@ extension SaveOperation {
   /// Compares the versions on which updates and deletes are based with the stored ones, before
   /// this save raises any.
   mutating func checkVersions() throws {
+    var stale: [(index: Int, key: ObjectKey, version: Int64)] = []
+    var versions: [ObjectKey: Int64] = [:]
     for (index, update) in request.updates.enumerated() {
       guard let known = update.version, let (key, version) = try stored(update.id) else { continue }
       if known < version {
-        if request.mergePolicy == .error {
-          conflicts += try conflict(update, key, version)
-        } else {
-          try merge(update, at: index, key)
-        }
+        stale.append((index, key, version))
+        versions[key] = known
       } else {
         checkNotAhead(known, version, update.id)
+      }
+    }
+    let history = stale.isEmpty ? [:] : try log.rows(since: versions)
+    for (index, key, version) in stale {
+      let update = request.updates[index]
+      let changed = try changes(of: key, since: update, history[key])
+      if request.mergePolicy == .error {
+        conflicts += try conflict(update, key, version, changed)
+      } else {
+        try merge(update, at: index, key, changed)
       }
     }
     for delete in request.deletes {
@@ -55,9 +64,9 @@ extension SaveOperation {
   private mutating func merge(
     _ update: SaveRequest.Update,
     at index: Int,
-    _ key: ObjectKey
+    _ key: ObjectKey,
+    _ changed: [(property: String, base: JSONValue)]
   ) throws {
-    let changed = try changes(of: key, since: update)
     var values = update.values
     var outcome: [JSONMember] = []
     for (property, base) in changed {
@@ -164,9 +173,9 @@ extension SaveOperation {
   private func conflict(
     _ update: SaveRequest.Update,
     _ key: ObjectKey,
-    _ version: Int64
+    _ version: Int64,
+    _ changed: [(property: String, base: JSONValue)]
   ) throws -> [JSONValue] {
-    let changed = try changes(of: key, since: update)
     // An older version is a conflict even when the log tells nothing of it.
     guard !changed.isEmpty else { return [Self.wholeConflict(update.id, version)] }
     return try changed.map { property, base in
@@ -215,10 +224,11 @@ extension SaveOperation {
   /// nobody knows from what.
   private func changes(
     of key: ObjectKey,
-    since update: SaveRequest.Update
+    since update: SaveRequest.Update,
+    _ history: [HistoryRow]?
   ) throws -> [(property: String, base: JSONValue)] {
     let known = update.version ?? 0
-    guard try isLogged(known + 1, of: key) else {
+    guard let history else {
       guard request.mergePolicy != .overwrite else {
         throw StoreError(
           .historyExpired,
@@ -229,22 +239,7 @@ extension SaveOperation {
       }
       return update.values.map { ($0.name, .null) }
     }
-    return try writtenColumns(key, since: known) + changedPairs(key, since: known)
-  }
-
-  /// Whether the log has the change with which an object came to a version.
-  private func isLogged(_ version: Int64, of key: ObjectKey) throws -> Bool {
-    let row = try table(key).query(
-      """
-      SELECT 1 FROM cordial_change WHERE entity = ? AND object = ? AND version = ?
-        AND number > (SELECT lastChange FROM cordial_transaction ORDER BY number LIMIT 1)
-      """
-    )
-    defer { row.reset() }
-    row.bind(Int64(key.entity), at: 1)
-    row.bind(key.object, at: 2)
-    row.bind(version, at: 3)
-    return try row.step()
+    return try writtenColumns(key, since: known, history) + changedPairs(key, history)
   }
 
   /// The oldest position that is kept.
@@ -265,35 +260,26 @@ extension SaveOperation {
   /// The columns written since a version, each with the value before the first of those writes.
   private func writtenColumns(
     _ key: ObjectKey,
-    since version: Int64
+    since version: Int64,
+    _ history: [HistoryRow]
   ) throws -> [(property: String, base: JSONValue)] {
     let table = table(key)
-    // An object that was deleted and is there again may be other in all it has.
-    let rows = try table.query(
-      """
-      SELECT before, kind FROM cordial_change WHERE entity = ?1 AND object = ?2
-        AND (kind = 1 AND version > ?3 OR kind = 2 AND version >= ?3) AND before <> ''
-      ORDER BY number
-      """
-    )
-    defer { rows.reset() }
-    rows.bind(Int64(key.entity), at: 1)
-    rows.bind(key.object, at: 2)
-    rows.bind(version, at: 3)
     var changes: [(property: String, base: JSONValue)] = []
     var returned: Set<String> = []
-    while try rows.step() {
-      let isDelete = rows.integer(1) == HistorySchema.Kind.delete.rawValue
-      let members = try JSONParser.parse("{" + rows.text(0).dropFirst() + "}").members ?? []
-      for member in members where !table.entity.isDerived(member.name) {
-        if !isDelete { returned.remove(member.name) }
-        guard !changes.contains(where: { $0.property == member.name }) else { continue }
-        let logged = LoggedValue(property: member.name, value: member.value)
+    for row in history {
+      // An object that was deleted and is there again may be other in all it has.
+      let isDelete = row.kind == .delete
+      guard let reached = row.version, isDelete ? reached >= version : reached > version else {
+        continue
+      }
+      for logged in row.values where !table.entity.isDerived(logged.property) {
+        if !isDelete { returned.remove(logged.property) }
+        guard !changes.contains(where: { $0.property == logged.property }) else { continue }
         let base = WireValue.json(logged, of: table.entity) { relationship, object in
           name(model.key(relationship.destination, object))
         }
-        if isDelete { returned.insert(member.name) }
-        changes.append((member.name, base))
+        if isDelete { returned.insert(logged.property) }
+        changes.append((logged.property, base))
       }
     }
     // What came back as it was did not change.
@@ -307,32 +293,20 @@ extension SaveOperation {
   /// The many-to-manys that came to differ since a version, each with its members before.
   private func changedPairs(
     _ key: ObjectKey,
-    since version: Int64
+    _ history: [HistoryRow]
   ) throws -> [(property: String, base: JSONValue)] {
-    guard let begin = try lastChange(before: key, reached: version + 1) else { return [] }
     var changes: [(property: String, base: JSONValue)] = []
     for relationship in model.entity(key.entity).relationships {
       guard case .pairs(let owner, let name, let owns) = relationship.storage else { continue }
       let now = Set(try members(relationship, of: key))
       var base = now
-      let rows = try table(key).query(
-        """
-        SELECT kind, object, other FROM cordial_change WHERE number > ?1 AND kind IN (3, 4)
-          AND entity = ?2 AND before = ?3 AND ?4 IN (object, other) ORDER BY number DESC
-        """
-      )
-      defer { rows.reset() }
-      rows.bind(begin, at: 1)
-      rows.bind(Int64(owner), at: 2)
-      rows.bind(name, at: 3)
-      rows.bind(key.object, at: 4)
       // Backwards: what came goes, what went comes back.
-      while try rows.step() {
-        let (source, target) = (rows.integer(1), rows.integer(2))
-        let isSource = relationship.isSymmetric ? source == key.object : owns
-        guard (isSource ? source : target) == key.object else { continue }
-        let other = isSource ? target : source
-        if rows.integer(0) == HistorySchema.Kind.link.rawValue {
+      for row in history.reversed() where row.entity == owner && row.before == name {
+        guard row.kind == .link || row.kind == .unlink else { continue }
+        let isSource = relationship.isSymmetric ? row.object == key.object : owns
+        guard (isSource ? row.object : row.other) == key.object else { continue }
+        let other = isSource ? row.other : row.object
+        if row.kind == .link {
           base.remove(other)
         } else {
           base.insert(other)
@@ -341,22 +315,6 @@ extension SaveOperation {
       if base != now { changes.append((relationship.name, ids(base.sorted(), relationship))) }
     }
     return changes
-  }
-
-  /// The last change of the commit before the one with which an object came to a version.
-  private func lastChange(before key: ObjectKey, reached version: Int64) throws -> Int64? {
-    let row = try table(key).query(
-      """
-      SELECT max(lastChange) FROM cordial_transaction WHERE lastChange < (
-        SELECT min(number) FROM cordial_change
-        WHERE entity = ? AND object = ? AND kind = 1 AND version >= ?)
-      """
-    )
-    defer { row.reset() }
-    row.bind(Int64(key.entity), at: 1)
-    row.bind(key.object, at: 2)
-    row.bind(version, at: 3)
-    return try row.step() ? row.optionalInteger(0) : nil
   }
 
   private func ids(_ numbers: [Int64], _ relationship: RelationshipDescription) -> JSONValue {

@@ -12,6 +12,7 @@ struct SaveOperation {
   let facts: StoreMaker.Facts
   let tables: [EntityTable]
   let db: Database
+  let log: HistoryLog
   let request: SaveRequest
   let mergePolicies: [String: MergeDecision]
   var problems: [JSONValue] = []
@@ -65,6 +66,7 @@ struct SaveOperation {
     facts: StoreMaker.Facts,
     tables: [EntityTable],
     db: Database,
+    log: HistoryLog,
     request: SaveRequest,
     mergePolicies: [String: MergeDecision]
   ) {
@@ -73,6 +75,7 @@ struct SaveOperation {
     self.facts = facts
     self.tables = tables
     self.db = db
+    self.log = log
     self.request = request
   }
 
