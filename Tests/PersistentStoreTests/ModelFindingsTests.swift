@@ -3,8 +3,7 @@ import PersistentStore
 import TestStores
 import Testing
 
-/// What `ModelBasedTests` found, each as short as it can be; its generator leaves out what is still
-/// a known issue.
+/// What `ModelBasedTests` found, each as short as it can be.
 @Suite struct `What the plain model found` {
   private let store: TestStore
 
@@ -154,9 +153,7 @@ import Testing
       """
     )
     let objects = try store.world("Player team")
-    withKnownIssue("To-ones of inserts are written before all to-manys") {
-      #expect(objects == ["Player/p1 v1 team=Team/p1"])
-    }
+    #expect(objects == ["Player/p1 v1 team=Team/p1"])
   }
 
   // P-071: a change that counts a version stands in the history, or counts none.
@@ -169,9 +166,7 @@ import Testing
       """
     )
     let objects = try store.world("Skill")
-    withKnownIssue("It counts one, and history has nothing of the object") {
-      #expect(objects == ["Skill/sgo v1"])
-    }
+    #expect(objects == ["Skill/sgo v1"])
   }
 
   // P-126: `context` takes only groups of it.

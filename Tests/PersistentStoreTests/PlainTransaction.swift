@@ -14,6 +14,8 @@ struct PlainTransaction {
   var notModelled: String?
   /// Objects that count a version, if they were there before.
   var touched: Set<PlainKey> = []
+  /// The many-to-manys that were written, by object.
+  var paired: [PlainKey: Set<String>] = [:]
   /// The properties that were written, also those that became what they were.
   var written: [PlainKey: Set<String>] = [:]
   var inserted: [PlainKey] = []
@@ -33,6 +35,11 @@ struct PlainTransaction {
 
   /// The versions go up, each once.
   mutating func end() {
+    // A pair that came and went again changed nothing.
+    for (key, names) in paired {
+      let (now, then) = (state.objects[key]?.pairs ?? [:], before.objects[key]?.pairs ?? [:])
+      if names.contains(where: { now[$0] ?? [] != then[$0] ?? [] }) { touched.insert(key) }
+    }
     for key in touched {
       guard let old = before.objects[key] else { continue }
       state.objects[key]?.version = old.version + 1
@@ -108,7 +115,8 @@ struct PlainTransaction {
       } else {
         state.objects[object]?.pairs[property]?.remove(member)
       }
-      touch(object, property)
+      paired[object, default: []].insert(property)
+      written[object, default: []].insert(property)
     }
   }
 
@@ -217,9 +225,6 @@ struct PlainTransaction {
   }
 
   /// Checks a new object, and has its to-ones lead where they shall.
-  ///
-  /// Those that are no one-to-ones come before all to-manys, whatever the order: a known issue, of
-  /// which `ModelFindingsTests` has the reproduction.
   private mutating func complete(_ key: PlainKey, _ insert: JSONValue) {
     let entity = model.entity(key.entity)
     for name in entity.required where state.wire(name, of: key).isNull {
@@ -240,13 +245,14 @@ struct PlainTransaction {
     }
   }
 
-  /// Has the to-manys and one-to-ones of a new object lead where they shall.
+  /// Has the relationships of a new object lead where they shall, one after the other: a list of an
+  /// insert before it may have put it elsewhere.
   private mutating func lead(_ key: PlainKey, _ insert: JSONValue) {
     for member in insert["values"]?.members ?? [] {
       guard let relationship = model.relationship(member.name, of: key.entity) else { continue }
       if relationship.toMany {
         setMany(relationship, of: key, to: member.value)
-      } else if model.inverse(of: relationship)?.toMany == false {
+      } else if model.inverse(of: relationship) != nil {
         link(relationship, of: key, to: target(member.value))
       }
     }

@@ -73,6 +73,10 @@ extension SaveOperation {
       try set(relationship, of: key, to: target?.object, follows: false)
     }
     guard !inverse.toMany else {
+      if isInserted(key), followed[key]?.contains(relationship.name) == true {
+        // The list of an insert before this one had put it elsewhere.
+        try set(relationship, of: key, to: target?.object)
+      }
       if let target {
         touchedCounts.insert(CountedRelationship(object: target, relationship: name))
       }
@@ -276,20 +280,39 @@ extension SaveOperation {
     _ key: ObjectKey,
     _ number: Int64
   ) throws {
-    guard case .pairs(_, _, let owns) = relationship.storage else { return }
+    guard case .pairs(let owner, let name, let owns) = relationship.storage else { return }
+    let (source, target) = owns ? (key.object, number) : (number, key.object)
     let statement = try table(key).pairStatement(change, relationship, in: model)
-    statement.bind(owns ? key.object : number, at: 1)
-    statement.bind(owns ? number : key.object, at: 2)
+    statement.bind(source, at: 1)
+    statement.bind(target, at: 2)
     try statement.run()
+    var written = statement.changes
     if relationship.isSymmetric, change == .delete {
-      statement.bind(number, at: 1)
-      statement.bind(key.object, at: 2)
+      statement.bind(target, at: 1)
+      statement.bind(source, at: 2)
       try statement.run()
+      written += statement.changes
     }
-    try count(key)
-    if relationship.inverse != nil {
-      try count(model.key(relationship.destination, number))
-    }
+    guard written > 0 else { return }
+    // Of a symmetric pair either may be the source.
+    let isTurned = relationship.isSymmetric && target < source
+    let pair = PairName(
+      entity: owner,
+      relationship: name,
+      source: isTurned ? target : source,
+      target: isTurned ? source : target
+    )
+    let other = model.key(relationship.destination, number)
+    let ends = relationship.inverse == nil ? [key] : [key, other]
+    pairings[pair, default: (0, ends)].balance += change == .insert ? 1 : -1
+  }
+
+  /// Counts versions of the objects at the ends of pairs that came or went; one that did both did
+  /// not change.
+  mutating func countPairs() throws {
+    let changed = pairings.values.filter { $0.balance != 0 }.flatMap(\.ends)
+    pairings = [:]
+    for key in Set(changed).sorted() { try count(key) }
   }
 
   /// Checks the counts of the to-manys that this save touched.

@@ -65,6 +65,7 @@ extension SaveOperation {
       }
       reverted.append((group, before..<(try undoLog.lastLogged())))
     }
+    try countPairs()
     try checkCounts()
     try throwProblems()
     try derive()

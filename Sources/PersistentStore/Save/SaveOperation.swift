@@ -25,6 +25,9 @@ struct SaveOperation {
   private var given: [ClosedRange<Int64>?]
   /// Objects whose version went up already.
   var counted: Set<ObjectKey> = []
+  /// The pairs that this save wrote: how often they came less how often they went, and the objects
+  /// whose versions count that.
+  var pairings: [PairName: (balance: Int, ends: [ObjectKey])] = [:]
   /// To-manys whose counts have to be checked in the end.
   var touchedCounts: Set<CountedRelationship> = []
   /// The written objects, and where in the answer each one ends.
@@ -111,6 +114,7 @@ struct SaveOperation {
     }
     let matched = try updateMatching()
     let removed = try removeObjects()
+    try countPairs()
     try checkCounts()
     try throwProblems()
     try derive()
