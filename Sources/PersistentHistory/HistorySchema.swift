@@ -60,12 +60,12 @@ package enum HistorySchema {
     let derived = DerivedSchema(model)
     let order = OrderSchema(model)
     let pairs = entity.ownedPairs.flatMap {
-      self.pairs(entity, $0, derived) + order.pairTriggers($0, of: entity)
+      self.pairs(entity, $0, derived, order) + order.pairTriggers($0, of: entity)
     }
     guard !entity.isAbstract else { return pairs }
     return [
       insertion(entity, derived, order), displacement(entity), update(entity, derived, order),
-      renumbering(entity), deletion(entity, derived),
+      renumbering(entity), deletion(entity, derived, order),
     ] + derivedUpdate(entity) + order.moves(of: entity) + updateDisplacement(entity) + pairs
   }
 
@@ -149,6 +149,7 @@ package enum HistorySchema {
     return """
       CREATE TRIGGER \(name(entity, "update")) AFTER UPDATE OF \(columns.joined(separator: ", "))
       ON \(SQLNames.quoted(entity.name)) BEGIN
+        \(order.departures(of: entity, event: "UPDATE").joined(separator: "\n  "))
         INSERT INTO cordial_change(entity, object, kind, version, before)
         VALUES (\(entity.number), NEW.\(object), 1, NEW.\(version), \(before));
         \(more.joined(separator: "\n  "))
@@ -213,9 +214,14 @@ package enum HistorySchema {
     """
   }
 
-  private static func deletion(_ entity: EntityDescription, _ derived: DerivedSchema) -> String {
+  private static func deletion(
+    _ entity: EntityDescription,
+    _ derived: DerivedSchema,
+    _ order: OrderSchema
+  ) -> String {
     """
     CREATE TRIGGER \(name(entity, "delete")) AFTER DELETE ON \(SQLNames.quoted(entity.name)) BEGIN
+      \(order.departures(of: entity, event: "DELETE").joined(separator: "\n  "))
       INSERT INTO cordial_change(entity, object, kind, version, before) VALUES
         (\(entity.number), OLD.\(object), 2, OLD.\(version), \(tombstone(entity, row: "OLD.")));
       \(derived.afterDelete(from: entity).joined(separator: "\n  "))
@@ -226,8 +232,10 @@ package enum HistorySchema {
   private static func pairs(
     _ entity: EntityDescription,
     _ relationship: RelationshipDescription,
-    _ derived: DerivedSchema
+    _ derived: DerivedSchema,
+    _ order: OrderSchema
   ) -> [String] {
+    let departures = order.pairDepartures(relationship, of: entity).joined(separator: "\n  ")
     let table = SQLNames.pairs(entity, relationship.name)
     func entry(_ kind: Kind, _ row: String) -> String {
       """
@@ -245,8 +253,11 @@ package enum HistorySchema {
     }
     return [
       trigger("INSERT", entry(.link, "NEW")),
-      trigger("DELETE", entry(.unlink, "OLD")),
-      trigger("UPDATE OF source, target", entry(.unlink, "OLD") + "\n" + entry(.link, "NEW")),
+      trigger("DELETE", departures + entry(.unlink, "OLD")),
+      trigger(
+        "UPDATE OF source, target",
+        departures + entry(.unlink, "OLD") + "\n" + entry(.link, "NEW")
+      ),
     ]
   }
 

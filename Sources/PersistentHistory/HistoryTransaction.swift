@@ -48,15 +48,46 @@ package struct HistoryRow: Sendable {
   package var values: [LoggedValue] { Self.values(before: before) }
 
   static func values(before: String?) -> [LoggedValue] {
+    members(before: before).map { member in
+      // Of a to-many it says something else: where a member stood.
+      LoggedValue(property: member.name, value: member.value.members == nil ? member.value : .null)
+    }
+  }
+
+  private static func members(before: String?) -> [JSONMember] {
     guard let before, before.hasPrefix(",") else { return [] }
     do {
-      return try JSONParser.parse("{" + before.dropFirst() + "}").members?
-        .map { LoggedValue(property: $0.name, value: $0.value) } ?? []
+      return try JSONParser.parse("{" + before.dropFirst() + "}").members ?? []
     } catch {
       // Triggers write it, of valid values only; a file that was damaged tells nothing here.
       return []
     }
   }
+
+  /// Where a member of an ordered to-many stood before the row's change.
+  package struct FormerPlace: Sendable {
+    /// What the member did.
+    package enum Event: String, Sendable {
+      case moved, left
+    }
+
+    /// The to-many of the row's object; the member is the row's `other`.
+    package let property: String
+    package let event: Event
+    package let place: Int64
+  }
+
+  /// What it says of the order of a to-many; nil for any other row.
+  package var formerPlace: FormerPlace? {
+    guard kind == .update, version == nil, before?.utf8.last == UInt8(ascii: "}"),
+      let member = Self.members(before: before).first, let said = member.value.members?.first,
+      let event = FormerPlace.Event(rawValue: said.name), let place = said.value.integer
+    else { return nil }
+    return FormerPlace(property: member.name, event: event, place: place)
+  }
+
+  /// Whether it only tells where a member stood, whose leaving other rows tell.
+  var isDeparture: Bool { formerPlace?.event == .left }
 
   /// What it says of objects: a pair is a change of both sides.
   func changes(in model: Model) -> [ObjectChange] {
@@ -65,6 +96,7 @@ package struct HistoryRow: Sendable {
     case .insert: return [ObjectChange(key: key, kind: .insert)]
     case .delete: return [ObjectChange(key: key, kind: .delete)]
     case .update:
+      if isDeparture { return [] }
       // An order is logged under the entity that says it, of which the object may be a descendant.
       let key = model.key(entity, object)
       return [ObjectChange(key: key, kind: .update, properties: Set(values.map(\.property)))]
@@ -161,6 +193,7 @@ struct HistoryChanges {
   mutating func add(_ row: HistoryRow) {
     guard model.entities.indices.contains(row.entity - 1) else { return }
     switch row.kind {
+    case .update where row.isDeparture: break
     case .insert, .delete, .update: addObject(row)
     case .link, .unlink: addPair(row)
     }

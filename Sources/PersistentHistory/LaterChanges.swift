@@ -69,7 +69,7 @@ package struct LaterChanges: Sendable {
     case .insert:
       if keys.contains(key) { inserted[key, default: []].append(entry(())) }
     case .update, .delete:
-      guard keys.contains(key) else { return }
+      guard keys.contains(key), !row.isDeparture else { return }
       if row.kind == .delete { deleted[key, default: []].append(entry(())) }
       // What was deleted and is there again may be other in all it has.
       for value in row.values {

@@ -1,7 +1,7 @@
 package import ObjectModel
 
 /// Places of the members of ordered to-manys: triggers put what is new at the end and log what
-/// moved, as a change of the owner without a version.
+/// moved or left, with its place, as a change of the owner without a version.
 package struct OrderSchema {
   private let model: Model
 
@@ -59,12 +59,46 @@ package struct OrderSchema {
         CREATE TRIGGER \(name) AFTER UPDATE OF \(place) ON \(SQLNames.quoted(entity.name))
         WHEN OLD.\(place) IS NOT NULL AND OLD.\(place) IS NOT NEW.\(place)
           AND NEW.\(column) IS NOT NULL BEGIN
-          INSERT INTO cordial_change(entity, object, kind, before)
-          VALUES (\(toOne.destination), NEW.\(column), 1, \(before(toMany)));
+          INSERT INTO cordial_change(entity, object, kind, before, other)
+          VALUES (\(toOne.destination), NEW.\(column), 1,
+            \(before(toMany, .moved, "OLD.\(place)")), NEW."_id");
         END
         """
     }
   }
+
+  /// Statements in front of what logs that a row left, or leaves, its owners' members: where it
+  /// stood among them.
+  func departures(of entity: EntityDescription, event: String) -> [String] {
+    model.orderedInverses(of: entity).map { toOne, toMany in
+      let place = "OLD.\(SQLNames.quoted(SQLNames.place(toOne.name)))"
+      let column = SQLNames.quoted(toOne.name)
+      let differs = event == "UPDATE" ? " AND OLD.\(column) IS NOT NEW.\(column)" : ""
+      return """
+        INSERT INTO cordial_change(entity, object, kind, before, other)
+        SELECT \(toOne.destination), OLD.\(column), 1, \(before(toMany, .left, place)), OLD."_id"
+        WHERE OLD.\(column) IS NOT NULL AND \(place) IS NOT NULL\(differs);
+        """
+    }
+  }
+
+  /// The same for a pair that goes.
+  func pairDepartures(
+    _ relationship: RelationshipDescription,
+    of keeper: EntityDescription
+  ) -> [String] {
+    sides(relationship, keeper).map { own, place, ordered, entity in
+      let place = "OLD.\(SQLNames.quoted(place))"
+      return """
+        INSERT INTO cordial_change(entity, object, kind, before, other)
+        SELECT \(entity), OLD.\(own), 1, \(before(ordered, .left, place)), OLD.\(opposite(own))
+        WHERE \(place) IS NOT NULL;
+        """
+    }
+  }
+
+  /// The column of the other side's object.
+  private func opposite(_ own: String) -> String { own == "source" ? "target" : "source" }
 
   /// The triggers that keep the places of pairs.
   func pairTriggers(
@@ -90,8 +124,9 @@ package struct OrderSchema {
         """
         CREATE TRIGGER \(SQLNames.quoted("\(table).move.\(own)")) AFTER UPDATE OF \(column)
         ON \(name) WHEN OLD.\(column) IS NOT NULL AND OLD.\(column) IS NOT NEW.\(column) BEGIN
-          INSERT INTO cordial_change(entity, object, kind, before)
-          VALUES (\(entity), NEW.\(own), 1, \(before(ordered)));
+          INSERT INTO cordial_change(entity, object, kind, before, other)
+          VALUES (\(entity), NEW.\(own), 1,
+            \(before(ordered, .moved, "OLD.\(column)")), NEW.\(opposite(own)));
         END
         """
       )
@@ -136,8 +171,12 @@ package struct OrderSchema {
     return sides
   }
 
-  /// What the log says of a to-many whose order changed: that it did.
-  private func before(_ toMany: RelationshipDescription) -> String {
-    SQLNames.literal(",\"\(toMany.name)\":null")
+  /// What the log says of a member of a to-many that moved or left: where it stood.
+  private func before(
+    _ toMany: RelationshipDescription,
+    _ event: HistoryRow.FormerPlace.Event,
+    _ place: String
+  ) -> String {
+    SQLNames.literal(",\"\(toMany.name)\":{\"\(event.rawValue)\":") + " || \(place) || '}'"
   }
 }

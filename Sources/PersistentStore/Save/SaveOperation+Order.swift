@@ -34,26 +34,80 @@ extension SaveOperation {
     if moved { try count(key) }
   }
 
+  /// Puts a member of a to-many where it stood, if it is one.
+  mutating func putBack(_ row: HistoryRow) throws {
+    let key = model.key(row.entity, row.object)
+    let member = row.other
+    guard let former = row.formerPlace,
+      case .relationship(let relationship)? = model.entity(key.entity)
+        .property(named: former.property), relationship.ordered, problems.isEmpty,
+      let place = try place(of: member, relationship, key), place != former.place
+    else { return }
+    try set(former.place, of: member, relationship, key)
+    reordered.insert(CountedRelationship(object: key, relationship: relationship.name))
+  }
+
+  /// Gives members places of their own where some were put back to one place, and counts versions
+  /// of the owners.
+  mutating func partPlaces() throws {
+    for touched in reordered.sorted(by: {
+      ($0.object, $0.relationship) < ($1.object, $1.relationship)
+    }) {
+      guard
+        case .relationship(let relationship)? = model.entity(touched.object.entity)
+          .property(named: touched.relationship)
+      else { continue }
+      let places = try places(relationship, touched.object).compactMapValues { $0 }
+      if Set(places.values).count < places.count {
+        let sequence = places.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
+        try place(sequence, relationship, touched.object)
+      }
+      try count(touched.object)
+    }
+    reordered = []
+  }
+
+  /// The place of one member; nil where it is none.
+  private func place(
+    of member: Int64,
+    _ relationship: RelationshipDescription,
+    _ key: ObjectKey
+  ) throws -> Int64? {
+    let (source, own, other) = placeTable(relationship)
+    let row = try table(key).query(
+      "SELECT \(SQLNames.quoted(placeColumn(relationship))) FROM \(source) "
+        + "WHERE \(other) = ? AND \(own) = ?"
+    )
+    defer { row.reset() }
+    row.bind(member, at: 1)
+    row.bind(key.object, at: 2)
+    return try row.step() ? row.optionalInteger(0) : nil
+  }
+
+  /// Where the places of a to-many's members are kept: the table, the column of the owner, and that
+  /// of the member.
+  private func placeTable(
+    _ relationship: RelationshipDescription
+  ) -> (source: String, own: String, other: String) {
+    switch relationship.storage {
+    case .pairs(let owner, let name, let owns):
+      let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(owner), name))
+      return owns ? (pairs, "source", "target") : (pairs, "target", "source")
+    case .column, .inverseColumn:
+      let source = model.source(model.entity(relationship.destination))
+      return (source, SQLNames.quoted(relationship.inverse ?? ""), "\"_id\"")
+    }
+  }
+
   private func places(
     _ relationship: RelationshipDescription,
     _ key: ObjectKey
   ) throws -> [Int64: Int64?] {
-    let place = SQLNames.quoted(placeColumn(relationship))
-    let sql: String
-    switch relationship.storage {
-    case .pairs(let owner, let name, let owns):
-      let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(owner), name))
-      sql =
-        owns
-        ? "SELECT target, \(place) FROM \(pairs) WHERE source = ?"
-        : "SELECT source, \(place) FROM \(pairs) WHERE target = ?"
-    case .column, .inverseColumn:
-      let source = model.source(model.entity(relationship.destination))
-      sql =
-        "SELECT \"_id\", \(place) FROM \(source) "
-        + "WHERE \(SQLNames.quoted(relationship.inverse ?? "")) = ?"
-    }
-    let rows = try table(key).query(sql)
+    let (source, own, other) = placeTable(relationship)
+    let rows = try table(key).query(
+      "SELECT \(other), \(SQLNames.quoted(placeColumn(relationship))) FROM \(source) "
+        + "WHERE \(own) = ?"
+    )
     defer { rows.reset() }
     rows.bind(key.object, at: 1)
     var places: [Int64: Int64?] = [:]

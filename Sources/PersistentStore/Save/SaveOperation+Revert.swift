@@ -114,6 +114,7 @@ extension SaveOperation {
       balance[PairName(row), default: 0] += row.kind == .link ? 1 : -1
     }
     let kinds = Dictionary(uniqueKeysWithValues: net.map { ($0.key, $0.kind) })
+    var moves: [HistoryRow] = []
     for row in rows.reversed() {
       guard model.entities.indices.contains(row.entity - 1) else { continue }
       let key = model.key(row.entity, row.object)
@@ -121,6 +122,8 @@ extension SaveOperation {
       case .link, .unlink:
         // A pair that came and went again did not change.
         if balance[PairName(row)] != 0 { try playBack(pair: row, obstacles) }
+      case .update where row.formerPlace != nil:
+        if !obstacles.objects.contains(key) { moves.append(row) }
       case .insert, .update, .delete:
         // What came and went again within the group was never there.
         guard let kind = kinds[key], !obstacles.objects.contains(key) else { continue }
@@ -141,6 +144,9 @@ extension SaveOperation {
     for (holder, property) in obstacles.cut { try cut(property, of: holder) }
     for key in paired.sorted() { try mendOneToOnes(key) }
     paired = []
+    // When all members are there, and what they are members of.
+    for row in moves { try putBack(row) }
+    try partPlaces()
   }
 
   /// Notes the objects at both ends of an object's one-to-ones, before they are written or after.

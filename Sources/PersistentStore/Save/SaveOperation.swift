@@ -49,6 +49,8 @@ struct SaveOperation {
   var removedNames: [ObjectKey: String] = [:]
   /// Objects whose one-to-ones have to be looked at when a group is reverted.
   var paired: Set<ObjectKey> = []
+  /// To-manys of whose members some were put back to their places.
+  var reordered: Set<CountedRelationship> = []
   /// The groups that were reverted, with the changes that did it.
   var reverted: [(group: RevertGroup, changes: Range<Int64>)] = []
   /// Whether a rule left a to-one that leads to nothing.
