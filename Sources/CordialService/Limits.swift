@@ -23,6 +23,8 @@ package struct Limits: Sendable {
   package var saveChangesMax = 200_000
   /// How many changed objects an update tells one by one; beyond that it starts over.
   package var changesMax = 20_000
+  /// How many changes one commit may have logged that `history` tells of.
+  package var historyChangesMax = 200_000
   /// How long a request waits for a commit or for the index, in milliseconds.
   package var waitMax = 5000
   /// The longest query text of a search, in bytes.
@@ -59,7 +61,8 @@ package struct Limits: Sendable {
       "inFlightMax": number(inFlightMax), "inFlightBytesMax": number(inFlightBytesMax),
       "connectionsMax": number(connectionsMax),
       "subscriptionsMax": number(subscriptionsMax), "saveChangesMax": number(saveChangesMax),
-      "changesMax": number(changesMax), "waitMax": number(waitMax),
+      "changesMax": number(changesMax), "historyChangesMax": number(historyChangesMax),
+      "waitMax": number(waitMax),
       "queryBytesMax": number(queryBytesMax), "queryWordsMax": number(queryWordsMax),
       "followerDaysMax": number(followerDaysMax), "historyDaysMin": number(historyDaysMin),
       "historyDaysMax": number(historyDaysMax), "historyBytesMax": number(historyBytesMax),

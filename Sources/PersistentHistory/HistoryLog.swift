@@ -339,23 +339,27 @@ package final class HistoryLog {
   ///   - after: The commit after which to begin.
   ///   - through: The last commit to read.
   ///   - limit: How many commits to read at most.
-  ///   - body: Called with each.
+  ///   - changesMax: How many changes one may have logged; of one with more none is read.
+  ///   - body: Called with each; it answers whether to go on.
   /// - Throws: `DatabaseError`; what the body throws.
   package func eachCommit(
     after: Int64,
     through: Int64,
     limit: Int,
-    _ body: (HistoryTransaction) throws -> Void
+    changesMax: Int,
+    _ body: (HistoryTransaction) throws -> Bool
   ) throws {
     var lower = try changeRange(from: after, through: after).lowerBound
     try eachTransaction(after: after, through: through, limit: Int64(limit)) { transaction in
       var transaction = transaction
-      var changes = HistoryChanges(model: model)
-      try eachRow(after: lower, through: transaction.lastChange) { changes.add($0) }
-      transaction.changes = changes.list
+      transaction.changeCount = Int(transaction.lastChange - lower)
+      if transaction.changeCount <= changesMax {
+        var changes = HistoryChanges(model: model)
+        try eachRow(after: lower, through: transaction.lastChange) { changes.add($0) }
+        transaction.changes = changes.list
+      }
       lower = transaction.lastChange
-      try body(transaction)
-      return true
+      return try body(transaction)
     }
   }
 

@@ -131,8 +131,10 @@ package struct HistoryTransaction: Sendable {
   package let author: String?
   package let context: String?
   package let process: String?
-  /// One for each object, in order of its first change.
+  /// One for each object, in order of its first change; none where there are too many to read.
   package var changes: [HistoryChange] = []
+  /// How many it logged.
+  package var changeCount = 0
 }
 
 /// What a commit did to one object.

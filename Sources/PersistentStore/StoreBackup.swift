@@ -57,11 +57,20 @@ package enum StoreBackup {
       guard unsafe rename(partial.path, target.path) == 0 else {
         throw StoreError(.cannotOpen, "\(target.path) cannot be made: \(reason())")
       }
+      syncFolder("/" + parent)
       return outcome
     } catch {
       partial.remove()
       throw StoreError(any: error)
     }
+  }
+
+  /// Has the names in a folder survive a loss of power, where its file system knows how.
+  private static func syncFolder(_ path: String) {
+    let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    fsync(descriptor)
+    close(descriptor)
   }
 
   private static func reason() -> String { unsafe String(cString: strerror(errno)) }
@@ -135,6 +144,7 @@ package enum StoreBackup {
     for file in [target.indexPath, target.indexPath + "-wal", target.indexPath + "-shm"] {
       unsafe unlink(file)
     }
+    syncFolder(target.path)
     return outcome
   }
 

@@ -40,6 +40,32 @@ import Testing
     #expect(failing["dryRun"]?["error"]?["data"]?["id"] == "Task/p9")
   }
 
+  // Evidence: P-071
+  @Test(.enabled(if: ForeignClient.isInstalled, "The program sqlite3 is not installed"))
+  func `history tells the number of a commit that is too large for it`() throws {
+    let peer = Peer(try Child(["serve", store]))
+    let maximum: Int64 = 200_000
+    let facts = try peer.call("initialize")
+    let limits = facts["capabilities"]?["cordial"]?["limits"]
+    #expect(limits?["historyChangesMax"] == .integer(maximum))
+    let start = try peer.call("save", ["insert": [["entity": "Group", "values": ["title": "a"]]]])
+    try ForeignClient.write(
+      store,
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <= \(maximum))
+      INSERT INTO "Group"(title) SELECT 'g' FROM n
+      """
+    )
+    let end = try peer.call("save", ["insert": [["entity": "Group", "values": ["title": "b"]]]])
+    let history = try peer.call("history", ["since": start["token"] ?? .null])
+    let commits = history["transactions"]?.array ?? []
+    #expect(commits.map { $0["author"] } == ["external", .null])
+    #expect(commits.map { $0["changes"]?.array?.count } == [0, 1])
+    #expect(commits.map { $0["leftOut"] } == [.integer(maximum + 1), nil])
+    #expect(history["token"] == end["token"])
+    #expect(history["more"] == false)
+  }
+
   // Evidence: P-124, P-126
   @Test func `undo and redo are told to who observes`() throws {
     let peer = Peer(try Child(["serve", store]))

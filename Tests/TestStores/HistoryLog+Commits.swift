@@ -8,7 +8,10 @@ extension HistoryLog {
     limit: Int
   ) throws -> [HistoryTransaction] {
     var transactions: [HistoryTransaction] = []
-    try eachCommit(after: after, through: through, limit: limit) { transactions.append($0) }
+    try eachCommit(after: after, through: through, limit: limit, changesMax: .max) { transaction in
+      transactions.append(transaction)
+      return true
+    }
     return transactions
   }
 }

@@ -40,6 +40,11 @@ package struct HistoryCall: Call {
               ),
               "one for each object"
             ),
+            .optional(
+              "leftOut",
+              .integer(1...Int64.max),
+              "how many changes it has, where those are too many for an answer and none is told"
+            ),
           ])
         ),
         "oldest first"

@@ -14,10 +14,10 @@ extension Service {
       }
       return token
     }
-    let bytesMax = limits.answerBytesMax
+    let limits = limits
     read(request) { snapshot, writer in
-      try HistoryAnswer(call: call, snapshot: snapshot)
-        .write(since: since, bytesMax: bytesMax, to: &writer)
+      try HistoryAnswer(call: call, snapshot: snapshot, limits: limits)
+        .write(since: since, to: &writer)
     }
   }
 }
@@ -26,8 +26,9 @@ extension Service {
 private struct HistoryAnswer {
   let call: HistoryCall
   let snapshot: StoreSnapshot
+  let limits: Limits
 
-  func write(since: StoreToken?, bytesMax: Int, to writer: inout JSONWriter) throws {
+  func write(since: StoreToken?, to writer: inout JSONWriter) throws {
     let entities = try call.entities.map { try EntityNames.numbers($0, in: snapshot.model) }
     let start = try since.map { try snapshot.position(of: $0) } ?? snapshot.oldest().number
     var last = start
@@ -36,15 +37,27 @@ private struct HistoryAnswer {
     try snapshot.log.eachCommit(
       after: start,
       through: snapshot.head.number,
-      limit: call.limit
+      limit: call.limit,
+      changesMax: limits.historyChangesMax
     ) { transaction in
+      if let json = try json(transaction, entities) {
+        var commit = JSONWriter()
+        commit.value(json)
+        if writer.count + commit.count > limits.answerBytesMax {
+          // The page ends before it; what no page can have is told by its number.
+          guard isFirst, let short = try self.json(transaction, entities, leavesOut: true) else {
+            return false
+          }
+          commit = JSONWriter()
+          commit.value(short)
+        }
+        if !isFirst { writer.raw(",") }
+        isFirst = false
+        for piece in commit.pieces { writer.raw(piece) }
+        writer.cutIfLong()
+      }
       last = transaction.number
-      guard let json = try json(transaction, entities) else { return }
-      if !isFirst { writer.raw(",") }
-      isFirst = false
-      writer.value(json)
-      writer.cutIfLong()
-      try StoreSnapshot.check(writer, bytesMax)
+      return true
     }
     writer.raw("]")
     writer.raw(",\"token\":\"")
@@ -55,24 +68,34 @@ private struct HistoryAnswer {
   }
 
   /// nil for a commit that the filters leave nothing of.
-  private func json(_ transaction: HistoryTransaction, _ entities: Set<Int>?) throws -> JSONValue? {
+  private func json(
+    _ transaction: HistoryTransaction,
+    _ entities: Set<Int>?,
+    leavesOut: Bool = false
+  ) throws -> JSONValue? {
     if let authors = call.authors, !authors.contains(transaction.author) { return nil }
+    let leavesOut = leavesOut || transaction.changeCount > limits.historyChangesMax
     let changes = transaction.changes.filter { entities?.contains($0.key.entity) ?? true }
-    if entities != nil, changes.isEmpty { return nil }
-    return [
-      "token": .string(
-        StoreToken(
-          generation: snapshot.token.generation,
-          number: transaction.number,
-          mark: transaction.mark
-        ).description
-      ),
-      "time": .string(DateText.text(transaction.time) ?? ""),
-      "author": transaction.author.map { .string($0) } ?? nil,
-      "context": transaction.context.map { .string($0) } ?? nil,
-      "process": transaction.process.map { .string($0) } ?? nil,
-      "changes": .array(try changes.map(json)),
+    // Nobody read of which entities those are that were left out.
+    if entities != nil, changes.isEmpty, !leavesOut { return nil }
+    let token = StoreToken(
+      generation: snapshot.token.generation,
+      number: transaction.number,
+      mark: transaction.mark
+    )
+    func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
+    var members = [
+      JSONMember("token", .string(token.description)),
+      JSONMember("time", .string(DateText.text(transaction.time) ?? "")),
+      JSONMember("author", text(transaction.author)),
+      JSONMember("context", text(transaction.context)),
+      JSONMember("process", text(transaction.process)),
+      JSONMember("changes", .array(leavesOut ? [] : try changes.map(json))),
     ]
+    if leavesOut {
+      members.append(JSONMember("leftOut", .integer(Int64(transaction.changeCount))))
+    }
+    return .object(members)
   }
 
   private func json(_ change: HistoryChange) throws -> JSONValue {
