@@ -4,13 +4,17 @@ import ObjectModel
 
 /// What became of objects since somebody knew them.
 extension HistoryLog {
-  /// How far the rows of an object are read.
-  private struct Reading {
+  /// How far the rows of an object are read; an object itself, so that rows are added in place.
+  private final class Reading {
     let version: Int64
     var rows: [HistoryRow] = []
     /// The last change of the commit before the one in which it left that version; nil until that
     /// is read.
     var begin: Int64?
+
+    init(_ version: Int64) {
+      self.version = version
+    }
 
     /// Whether the object left its version with a row: it was changed, or removed.
     func ends(with row: HistoryRow) -> Bool {
@@ -30,14 +34,14 @@ extension HistoryLog {
   /// - Throws: `DatabaseError`.
   /// - Complexity: Linear in the changes logged since the oldest of the versions.
   package func rows(since versions: [ObjectKey: Int64]) throws -> [ObjectKey: [HistoryRow]] {
-    var readings = versions.mapValues { Reading(version: $0) }
+    let readings = versions.mapValues(Reading.init)
     var open = readings.count
     /// The least number that some object still wants.
     var least = Int64.max
     try eachRowBackwards { row, begin in
       guard open > 0 || row.number > least else { return false }
       for key in row.keys(in: self.model) {
-        guard var reading = readings[key], reading.begin.map({ row.number > $0 }) ?? true else {
+        guard let reading = readings[key], reading.begin.map({ row.number > $0 }) ?? true else {
           continue
         }
         reading.rows.append(row)
@@ -46,7 +50,6 @@ extension HistoryLog {
           least = min(least, begin)
           open -= 1
         }
-        readings[key] = reading
       }
       return true
     }

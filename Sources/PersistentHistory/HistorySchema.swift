@@ -55,6 +55,9 @@ package enum HistorySchema {
   /// What a store that was made by an earlier program may lack.
   package static let lateTables = undoTable + "\n" + followerTable
 
+  /// Counts the forms that the triggers had: a store that has those of another one gets these.
+  package static let triggersVersion = "2"
+
   /// The triggers of one entity's table and of the pairs that it keeps.
   package static func triggers(for entity: EntityDescription, in model: Model) -> [String] {
     let derived = DerivedSchema(model)

@@ -24,7 +24,14 @@ package struct OrderSchema {
   func afterUpdate(of entity: EntityDescription) -> [String] {
     model.orderedInverses(of: entity).map { toOne, _ in
       let column = SQLNames.quoted(toOne.name)
-      return append(entity, toOne, when: "OLD.\(column) IS NOT NEW.\(column)")
+      let place = SQLNames.quoted(SQLNames.place(toOne.name))
+      let condition = "OLD.\(column) IS NOT NEW.\(column)"
+      // Who arrives did not move: its place among the members that it left goes first.
+      return """
+        UPDATE \(SQLNames.quoted(entity.name)) SET \(place) = NULL
+        WHERE "_id" = NEW."_id" AND \(condition);
+        \(append(entity, toOne, when: condition))
+        """
     }
   }
 
@@ -57,8 +64,8 @@ package struct OrderSchema {
       let name = SQLNames.quoted("cordial_\(entity.name).move.\(toOne.name)")
       return """
         CREATE TRIGGER \(name) AFTER UPDATE OF \(place) ON \(SQLNames.quoted(entity.name))
-        WHEN OLD.\(place) IS NOT NULL AND OLD.\(place) IS NOT NEW.\(place)
-          AND NEW.\(column) IS NOT NULL BEGIN
+        WHEN OLD.\(place) IS NOT NULL AND NEW.\(place) IS NOT NULL
+          AND OLD.\(place) IS NOT NEW.\(place) AND NEW.\(column) IS NOT NULL BEGIN
           INSERT INTO cordial_change(entity, object, kind, before, other)
           VALUES (\(toOne.destination), NEW.\(column), 1,
             \(before(toMany, .moved, "OLD.\(place)")), NEW."_id");

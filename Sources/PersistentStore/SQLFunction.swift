@@ -19,14 +19,14 @@ import GRDBSQLite
 
     /// The text of an argument, with every NUL that it has; nil for anything but a text.
     func text(_ index: Int) -> String? {
-      withText(index) { bytes in
+      guard unsafe sqlite3_value_type(arguments[index]) == SQLITE_TEXT else { return nil }
+      return withText(index) { bytes in
         unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
       }
     }
 
-    /// Lends the bytes of an argument that is a text to a body; nil for anything else.
+    /// Lends the bytes of an argument to a body, of a number those of its text; nil for null.
     func withText<Result>(_ index: Int, _ body: (Span<UInt8>) -> Result) -> Result? {
-      guard unsafe sqlite3_value_type(arguments[index]) == SQLITE_TEXT else { return nil }
       // Asked for first: it may turn the value into UTF-8, which changes the count.
       guard let start = unsafe sqlite3_value_text(arguments[index]) else { return nil }
       let count = unsafe Int(sqlite3_value_bytes(arguments[index]))

@@ -13,6 +13,8 @@ package struct StoreEnvironment: Sendable {
   package let random: @Sendable () -> UInt32
 
   /// Merge policies of the program's own, by the names under which saves ask for them.
+  ///
+  /// For one save they may be asked more than once.
   package var mergePolicies: [String: MergeDecision] = [:]
 
   package init(now: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt32) {
@@ -21,7 +23,7 @@ package struct StoreEnvironment: Sendable {
   }
 }
 
-/// The only writer: it commits waiting saves as a group, each in a savepoint of its own.
+/// The only writer: it commits waiting saves as a group, in which none hurts another.
 ///
 /// Used on the writer's queue only.
 final class StoreWriter {
@@ -84,6 +86,7 @@ final class StoreWriter {
       try db.tableExists("cordial_undo") && db.tableExists("cordial_follower")
     }
     if !isComplete { try queue.write { db in try db.execute(sql: HistorySchema.lateTables) } }
+    try Self.renewTriggers(queue, model)
     (log, history, undoLog, tables, statements) = try queue.unsafeReentrantWrite { db in
       let log = try HistoryLog(db, model: model)
       return (
@@ -92,6 +95,34 @@ final class StoreWriter {
       )
     }
     try renewTexts()
+  }
+
+  /// Puts our triggers in the place of those that an earlier program made.
+  private static func renewTriggers(_ queue: DatabaseQueue, _ model: Model) throws {
+    let version = "SELECT value FROM cordial_meta WHERE name = 'triggers'"
+    let kept = try queue.unsafeRead { db in try String.fetchOne(db, sql: version) }
+    guard kept != HistorySchema.triggersVersion else { return }
+    try queue.writeWithoutTransaction { db in
+      try db.inTransaction(.immediate) {
+        // Another process may have been faster.
+        if try String.fetchOne(db, sql: version) == HistorySchema.triggersVersion {
+          return .commit
+        }
+        for entity in model.entities {
+          for name in StoreSchema.triggerNames(of: entity, model) {
+            try db.execute(sql: "DROP TRIGGER IF EXISTS \(name)")
+          }
+          for trigger in HistorySchema.triggers(for: entity, in: model) {
+            try db.execute(sql: trigger)
+          }
+        }
+        try db.execute(
+          sql: "INSERT OR REPLACE INTO cordial_meta VALUES ('triggers', ?)",
+          arguments: [HistorySchema.triggersVersion]
+        )
+        return .commit
+      }
+    }
   }
 
   /// Makes anew what another ICU made, as one commit of nobody's.

@@ -9,6 +9,8 @@ import Synchronization
 final class WriterQueue: Sendable {
   /// How many saves one group has at most.
   private static let groupMax = 64
+  /// How many of those may be of one source while others may still come.
+  private static let shareMax = 16
 
   /// A save that waits.
   private final class WaitingSave: Sendable {
@@ -35,8 +37,9 @@ final class WriterQueue: Sendable {
   }
 
   private struct State {
-    /// Those that came first, whoever asked: no more than one group.
-    var first: [Work] = []
+    /// Those that came first, whoever asked: no more than one group, and of nobody more than a part
+    /// of it.
+    var first: [(source: Int, work: Work)] = []
     /// Those behind them, by who asked.
     var lines: [Int: Deque<Work>] = [:]
     /// Those who wait in lines, in the order of their turns.
@@ -45,15 +48,19 @@ final class WriterQueue: Sendable {
     var isClosed = false
 
     mutating func add(_ work: Work, of source: Int) {
-      if turns.isEmpty, first.count < WriterQueue.groupMax { return first.append(work) }
+      if turns.isEmpty, first.count < WriterQueue.groupMax,
+        first.count(where: { $0.source == source }) < WriterQueue.shareMax
+      {
+        return first.append((source, work))
+      }
       if lines[source] == nil { turns.append(source) }
       lines[source, default: []].append(work)
     }
 
     /// What is done next: what came first, then one of each line in turn.
     mutating func takeGroup() -> [Work] {
-      var group: [Work] = []
-      swap(&group, &first)
+      var group = first.map(\.work)
+      first.removeAll(keepingCapacity: true)
       while group.count < WriterQueue.groupMax, let source = turns.popFirst() {
         guard let work = lines[source]?.popFirst() else { continue }
         group.append(work)

@@ -245,6 +245,35 @@ import Testing
   }
 
   /// The log knows entities by their places, which another order of the same model must not change.
+  @Test func `the triggers of an earlier program give way to ours`() async throws {
+    let model = TestModels.todo
+    let triggers = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name"
+    let ours: [String]
+    do {
+      let store = try TestStore(model, in: folder)
+      ours = try store.rows(triggers)
+      try store.foreign(
+        """
+        UPDATE cordial_meta SET value = '1' WHERE name = 'triggers';
+        DROP TRIGGER "cordial_Task.delete";
+        CREATE TRIGGER "cordial_Task.delete" AFTER DELETE ON "Task" BEGIN SELECT 1; END
+        """
+      )
+      #expect(try store.rows(triggers) != ours)
+      store.store.close()
+    }
+    let reopened = try TestStore(model, in: folder)
+    #expect(try reopened.rows(triggers) == ours)
+    try await reopened.save(#"{"insert":[{"id":"Task/t1","values":{"title":"a"}}]}"#)
+    #expect(try reopened.rows("SELECT kind FROM cordial_change") == ["0"])
+    // Who changes what the triggers say has to count their version up.
+    let text = ours.joined(separator: "\n")
+    let digest = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) {
+      ($0 ^ UInt64($1)) &* 0x0100_0000_01B3
+    }
+    #expect("\(HistorySchema.triggersVersion) \(String(digest, radix: 16))" == "2 6493a2f64c0cbb9c")
+  }
+
   @Test func `the same model in another order is the same store`() async throws {
     let group = #"{"name":"Group","attributes":[{"name":"title","type":"string"}]}"#
     let memo = #"{"name":"Memo","attributes":[{"name":"text","type":"string"}]}"#

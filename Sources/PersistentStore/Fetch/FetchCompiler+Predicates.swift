@@ -340,10 +340,8 @@ extension FetchCompiler {
       "cordial_begins(\(a), \(b))",
       sides.left.fragment.values + sides.right.fragment.values
     )
-    guard flags == 0, case .constant(.string(let prefix)) = comparison.right.form else {
-      return condition
-    }
-    return within(Self.range(of: prefix), sides.left, condition)
+    guard case .constant(.string(let prefix)) = comparison.right.form else { return condition }
+    return within(Self.range(of: prefix), comparison, sides.left, condition, flags)
   }
 
   /// A pattern of `*` and `?`, which covers the whole value.
@@ -360,8 +358,7 @@ extension FetchCompiler {
       "cordial_like(\(subject), ?)",
       left.fragment.values + [.string(pattern.text)]
     )
-    guard flags == 0 else { return condition }
-    return within(Self.range(of: pattern.prefix), left, condition)
+    return within(Self.range(of: pattern.prefix), comparison, left, condition, flags)
   }
 
   /// The texts that begin with a prefix: from the first one to the one before the second.
@@ -373,13 +370,17 @@ extension FetchCompiler {
     return (prefix, String(String.UnicodeScalarView(prefix.unicodeScalars.dropLast() + [next])))
   }
 
-  /// A condition that holds in a range of texts only, where an index can be entered.
+  /// A condition on a column that holds in a range of texts only, where an index can be entered.
   private func within(
     _ range: (from: String, to: String)?,
+    _ comparison: PredicateComparison,
     _ subject: Value,
-    _ condition: SQLFragment
+    _ condition: SQLFragment,
+    _ flags: Int
   ) -> SQLFragment {
-    guard let range, case .value = subject.side else { return condition }
+    guard let range, flags == 0, case .keyPath = comparison.left.form,
+      case .value(.string, _) = subject.side
+    else { return condition }
     let (sql, values) = (subject.fragment.sql, subject.fragment.values)
     var parts = SQLFragment.joined(
       [

@@ -99,7 +99,7 @@ final class EntityTable {
     return made
   }
 
-  /// A property with what writing it takes; an object, since descriptions are large to copy.
+  /// A property with what writing it takes.
   final class Property {
     let name: String
     /// The place of its column; a to-many has none.

@@ -72,7 +72,8 @@ extension SaveOperation {
     for (property, base) in changed {
       let sent = values.contains { $0.name == property }
       switch request.mergePolicy {
-      case .objectTrump where sent, .storeTrump where sent && isToMany(property, key):
+      case .objectTrump where sent,
+        .storeTrump where sent && isToMany(property, key) && base.array != nil:
         // To-manys are sets: what the client put in or took out holds beside what others did.
         let value = values.last { $0.name == property }?.value ?? .null
         values.removeAll { $0.name == property }
@@ -82,7 +83,11 @@ extension SaveOperation {
         values.removeAll { $0.name == property }
         outcome.append(JSONMember(property, "store"))
       case .overwrite:
-        if !sent { values.append(JSONMember(property, base)) }
+        let value = values.last { $0.name == property }?.value
+        values.removeAll { $0.name == property }
+        values.append(
+          JSONMember(property, try overwriting(value, with: base, property, key))
+        )
         outcome.append(JSONMember(property, sent ? "client" : "base"))
       case .named(let name):
         let conflict = PropertyConflict(
@@ -148,24 +153,80 @@ extension SaveOperation {
   }
 
   /// A whole list of a to-many as what it put in and took out, against the list that was known.
+  ///
+  /// One with an order is a whole list again: the client's, with what others put in behind it.
   private func setChange(
     _ value: JSONValue,
     _ base: JSONValue,
     _ property: String,
     _ key: ObjectKey
   ) throws -> JSONValue {
-    guard isToMany(property, key), let list = value.array, let known = base.array else {
-      return value
-    }
-    return [
-      "@add": .array(list.filter { !known.contains($0) }),
+    guard
+      case .relationship(let relationship)? = model.entity(key.entity).property(named: property),
+      relationship.toMany, let list = value.array, let known = base.array
+    else { return value }
+    let sent = Set(try list.compactMap(target))
+    let before = Set(try known.compactMap(target))
+    let added = try list.filter { try target($0).map { !before.contains($0) } ?? true }
+    guard relationship.ordered, request.mergePolicy == .objectTrump else {
       // What is gone since is in nobody's list any more.
-      "@remove": .array(try known.filter { try !list.contains($0) && isThere($0) }),
-    ]
+      let removed = try known.filter { id in
+        try target(id).map { try !sent.contains($0) && isThere(id) } ?? false
+      }
+      return ["@add": .array(added), "@remove": .array(removed)]
+    }
+    let present = try members(relationship, of: key)
+      .map { model.key(relationship.destination, $0) }
+    let now = Set(present)
+    let kept = try list.filter { id in
+      try target(id).map { !before.contains($0) || now.contains($0) } ?? true
+    }
+    let theirs = present.filter { !before.contains($0) && !sent.contains($0) }
+    return .array(kept + theirs.map { .string(name($0)) })
+  }
+
+  /// What becomes of a property of an object that is to be as a client had it.
+  private func overwriting(
+    _ value: JSONValue?,
+    with base: JSONValue,
+    _ property: String,
+    _ key: ObjectKey
+  ) throws -> JSONValue {
+    guard
+      case .relationship(let relationship)? = model.entity(key.entity).property(named: property)
+    else { return value ?? base }
+    guard let known = base.array else {
+      // A to-one to what is gone since leads nowhere.
+      if let value { return value }
+      return try base.isNull || isThere(base) ? base : .null
+    }
+    let there = try known.filter(isThere)
+    guard let value else { return .array(there) }
+    guard value.array == nil, value["@at"] == nil, relationship.toMany else { return value }
+    // What is put in and taken out is so against what the client had.
+    let removed = Set(try (value["@remove"]?.array ?? []).compactMap(target))
+    let before = Set(try there.compactMap(target))
+    let added = try (value["@add"]?.array ?? []).filter { id in
+      try target(id).map { !before.contains($0) } ?? true
+    }
+    return .array(
+      try there.filter { id in try target(id).map { !removed.contains($0) } ?? true } + added
+    )
+  }
+
+  /// The object that an ID of a list names, in whatever form; nil for what is no ID of one.
+  private func target(_ id: JSONValue) throws -> ObjectKey? {
+    guard let text = id.string else { return nil }
+    do {
+      return try resolve(text)
+    } catch is StoreError {
+      // Whoever writes the list meets the same error and tells it.
+      return nil
+    }
   }
 
   private func isThere(_ id: JSONValue) throws -> Bool {
-    guard let text = id.string, let key = try resolve(text) else { return false }
+    guard let key = try target(id) else { return false }
     return try isInserted(key) || table(key).version(of: key.object) != nil
   }
 
@@ -297,24 +358,46 @@ extension SaveOperation {
   ) throws -> [(property: String, base: JSONValue)] {
     var changes: [(property: String, base: JSONValue)] = []
     for relationship in model.entity(key.entity).relationships {
-      guard case .pairs(let owner, let name, let owns) = relationship.storage else { continue }
-      let now = Set(try members(relationship, of: key))
-      var base = now
-      // Backwards: what came goes, what went comes back.
-      for row in history.reversed() where row.entity == owner && row.before == name {
-        guard row.kind == .link || row.kind == .unlink else { continue }
-        let isSource = relationship.isSymmetric ? row.object == key.object : owns
-        guard (isSource ? row.object : row.other) == key.object else { continue }
-        let other = isSource ? row.other : row.object
-        if row.kind == .link {
-          base.remove(other)
-        } else {
-          base.insert(other)
-        }
+      guard case .pairs = relationship.storage else { continue }
+      let now = try members(relationship, of: key)
+      let base = try members(relationship, of: key, before: history)
+      if base != (relationship.ordered ? now : now.sorted()) {
+        changes.append((relationship.name, ids(base, relationship)))
       }
-      if base != now { changes.append((relationship.name, ids(base.sorted(), relationship))) }
     }
     return changes
+  }
+
+  /// The members of a many-to-many before some rows of the log: in its order, or by number where it
+  /// has none.
+  private func members(
+    _ relationship: RelationshipDescription,
+    of key: ObjectKey,
+    before history: [HistoryRow]
+  ) throws -> [Int64] {
+    guard case .pairs(let owner, let name, let owns) = relationship.storage else { return [] }
+    var members: [Int64: Int64] = [:]
+    if relationship.ordered {
+      members = try places(relationship, key).mapValues { $0 ?? 0 }
+    } else {
+      for member in try self.members(relationship, of: key) { members[member] = 0 }
+    }
+    // Backwards: what came goes, what went comes back, what moved is where it was.
+    for row in history.reversed() {
+      if let former = row.formerPlace {
+        guard former.property == relationship.name, model.key(row.entity, row.object) == key,
+          members[row.other] != nil
+        else { continue }
+        members[row.other] = former.place
+        continue
+      }
+      guard row.kind == .link || row.kind == .unlink, row.entity == owner, row.before == name
+      else { continue }
+      let isSource = relationship.isSymmetric ? row.object == key.object : owns
+      guard (isSource ? row.object : row.other) == key.object else { continue }
+      members[isSource ? row.other : row.object] = row.kind == .link ? nil : 0
+    }
+    return members.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
   }
 
   private func ids(_ numbers: [Int64], _ relationship: RelationshipDescription) -> JSONValue {

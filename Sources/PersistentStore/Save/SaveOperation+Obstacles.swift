@@ -11,6 +11,25 @@ struct Obstacles {
   var pairs: Set<PairName> = []
   /// What leads to inserted objects that go, of those that are there before and after.
   var cut: [(holder: ObjectKey, property: String)] = []
+
+  /// Whether an object's membership in a to-many stays as others made it, and so its place.
+  func keep(
+    _ member: ObjectKey,
+    in relationship: RelationshipDescription,
+    of owner: ObjectKey
+  ) -> Bool {
+    if objects.contains(member) || objects.contains(owner) { return true }
+    guard case .pairs(let keeper, let name, let owns) = relationship.storage else {
+      return properties[member]?.contains(relationship.inverse ?? "") ?? false
+    }
+    let pair = PairName(
+      entity: keeper,
+      relationship: name,
+      source: owns ? owner.object : member.object,
+      target: owns ? member.object : owner.object
+    )
+    return pairs.contains(pair)
+  }
 }
 
 /// Where it is looked up what others changed since a group.

@@ -34,37 +34,43 @@ extension SaveOperation {
     if moved { try count(key) }
   }
 
-  /// Puts a member of a to-many where it stood, if it is one.
-  mutating func putBack(_ row: HistoryRow) throws {
+  /// Puts a member of a to-many where it stood, if it is one, and nobody put it there since.
+  mutating func putBack(_ row: HistoryRow, _ obstacles: Obstacles) throws {
     let key = model.key(row.entity, row.object)
-    let member = row.other
     guard let former = row.formerPlace,
       case .relationship(let relationship)? = model.entity(key.entity)
         .property(named: former.property), relationship.ordered, problems.isEmpty,
-      let place = try place(of: member, relationship, key), place != former.place
+      case let member = model.key(relationship.destination, row.other),
+      !obstacles.keep(member, in: relationship, of: key),
+      let place = try place(of: row.other, relationship, key), place != former.place
     else { return }
-    try set(former.place, of: member, relationship, key)
-    reordered.insert(CountedRelationship(object: key, relationship: relationship.name))
+    try set(former.place, of: row.other, relationship, key)
+    let list = CountedRelationship(object: key, relationship: relationship.name)
+    // Who left and returns is a change of its own only, as its leaving was.
+    reordered[list] = reordered[list] ?? false || former.event == .moved
   }
 
   /// Gives members places of their own where some were put back to one place, and counts versions
-  /// of the owners.
+  /// of the owners whose members moved.
   mutating func partPlaces() throws {
-    for touched in reordered.sorted(by: {
-      ($0.object, $0.relationship) < ($1.object, $1.relationship)
+    for (list, moved) in reordered.sorted(by: {
+      ($0.key.object, $0.key.relationship) < ($1.key.object, $1.key.relationship)
     }) {
       guard
-        case .relationship(let relationship)? = model.entity(touched.object.entity)
-          .property(named: touched.relationship)
+        case .relationship(let relationship)? = model.entity(list.object.entity)
+          .property(named: list.relationship)
       else { continue }
-      let places = try places(relationship, touched.object).compactMapValues { $0 }
-      if Set(places.values).count < places.count {
+      let places = try places(relationship, list.object).compactMapValues { $0 }
+      let clash = Set(places.values).count < places.count
+      if clash {
         let sequence = places.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
-        try place(sequence, relationship, touched.object)
+        try place(sequence, relationship, list.object)
       }
-      try count(touched.object)
+      guard moved || clash else { continue }
+      try count(list.object)
+      movedOwners.insert(list.object)
     }
-    reordered = []
+    reordered = [:]
   }
 
   /// The place of one member; nil where it is none.
@@ -99,7 +105,7 @@ extension SaveOperation {
     }
   }
 
-  private func places(
+  func places(
     _ relationship: RelationshipDescription,
     _ key: ObjectKey
   ) throws -> [Int64: Int64?] {
@@ -123,15 +129,13 @@ extension SaveOperation {
   ) throws {
     let column = SQLNames.quoted(placeColumn(relationship))
     let statement: PreparedStatement
-    switch relationship.storage {
-    case .pairs(let owner, let name, let owns):
-      let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(owner), name))
-      let (own, other) = owns ? ("source", "target") : ("target", "source")
+    if case .pairs = relationship.storage {
+      let (pairs, own, other) = placeTable(relationship)
       statement = try table(key).query(
         "UPDATE \(pairs) SET \(column) = ? WHERE \(other) = ? AND \(own) = ?"
       )
       statement.bind(key.object, at: 3)
-    case .column, .inverseColumn:
+    } else {
       let member = model.key(relationship.destination, number)
       let name = SQLNames.quoted(model.entity(member.entity).name)
       statement = try table(member).query("UPDATE \(name) SET \(column) = ? WHERE \"_id\" = ?")

@@ -65,6 +65,11 @@ extension SaveOperation {
       }
       reverted.append((group, before..<(try undoLog.lastLogged())))
     }
+    for key in movedOwners.sorted() where restored[key] == nil {
+      restored[key] = []
+      order.append(key)
+    }
+    // Outside of what the groups are noted to have changed: it has no values.
     try countPairs()
     try checkCounts()
     try throwProblems()
@@ -123,7 +128,7 @@ extension SaveOperation {
         // A pair that came and went again did not change.
         if balance[PairName(row)] != 0 { try playBack(pair: row, obstacles) }
       case .update where row.formerPlace != nil:
-        if !obstacles.objects.contains(key) { moves.append(row) }
+        moves.append(row)
       case .insert, .update, .delete:
         // What came and went again within the group was never there.
         guard let kind = kinds[key], !obstacles.objects.contains(key) else { continue }
@@ -145,7 +150,7 @@ extension SaveOperation {
     for key in paired.sorted() { try mendOneToOnes(key) }
     paired = []
     // When all members are there, and what they are members of.
-    for row in moves { try putBack(row) }
+    for row in moves { try putBack(row, obstacles) }
     try partPlaces()
   }
 
@@ -247,8 +252,7 @@ extension SaveOperation {
     let table = table(key)
     let entity = table.entity
     guard problems.isEmpty, try table.version(of: key.object) == nil else { return }
-    var row = entity.attributes.map(\.defaultValue)
-    row += Array(repeating: .null, count: table.toOnes.count)
+    var row = table.defaults
     for value in logged.values {
       guard let place = table.places[value.property], !entity.isDerived(value.property) else {
         continue

@@ -120,13 +120,16 @@ extension SaveOperation {
   }
 
   private func taken(_ set: [String], by key: ObjectKey, _ label: String) -> StoreError {
-    let existing = name(key)
+    // An insert of the same save has no name but that which the save gives it.
+    let other = insertedLabel(of: key)
+    let existing = other ?? name(key)
     return StoreError(
       .uniquenessViolation,
       existing == label
         ? "There is an object \(existing) already"
         : "\(existing) has the same \(set.joined(separator: ", ")) as \(label)",
-      hint: "Update \(existing), or choose other values",
+      hint: other == nil
+        ? "Update \(existing), or choose other values" : "Choose other values for one of the two",
       data: [
         JSONMember("id", .string(label)),
         JSONMember("properties", .array(set.map { .string($0) })),

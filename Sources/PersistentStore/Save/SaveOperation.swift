@@ -49,8 +49,11 @@ struct SaveOperation {
   var removedNames: [ObjectKey: String] = [:]
   /// Objects whose one-to-ones have to be looked at when a group is reverted.
   var paired: Set<ObjectKey> = []
-  /// To-manys of whose members some were put back to their places.
-  var reordered: Set<CountedRelationship> = []
+  /// To-manys of whose members some were put back to their places, and whether one that was there
+  /// moved.
+  var reordered: [CountedRelationship: Bool] = [:]
+  /// The owners of those in which one moved.
+  var movedOwners: Set<ObjectKey> = []
   /// The groups that were reverted, with the changes that did it.
   var reverted: [(group: RevertGroup, changes: Range<Int64>)] = []
   /// Whether a rule left a to-one that leads to nothing.
@@ -351,6 +354,12 @@ struct SaveOperation {
 
   /// The numbers that inserts of an entity were given, nil where there are none.
   func given(to entity: EntityDescription) -> ClosedRange<Int64>? { given[entity.number - 1] }
+
+  /// What a save calls an object that it inserts, nil for any other.
+  func insertedLabel(of key: ObjectKey) -> String? {
+    guard isInserted(key), let index = inserted.firstIndex(of: key) else { return nil }
+    return request.inserts[index].id ?? "insert[\(index)]"
+  }
 
   func isInserted(_ key: ObjectKey) -> Bool {
     given[key.entity - 1]?.contains(key.object) ?? false

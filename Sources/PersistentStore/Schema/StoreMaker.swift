@@ -56,7 +56,7 @@ enum StoreMaker {
       let generation = environment.random()
       let facts = [
         "format": formatVersion, "model": model.document.text, "modelHash": model.hash,
-        "slots": slotsText(model),
+        "slots": slotsText(model), "triggers": HistorySchema.triggersVersion,
         "generation": String(generation, radix: 16),
         "identifier": String(environment.random(), radix: 16)
           + String(environment.random(), radix: 16),
