@@ -380,6 +380,27 @@ import Testing
     }
   }
 
+  @Test func `the beginning of what is no plain text is compared in its stored form`() async throws
+  {
+    let store = try TestStore(
+      """
+      {"name": "Marks", "entities": [{"name": "Mark", "attributes": [
+        {"name": "key", "type": "uuid"}, {"name": "facts", "type": "json"}]}]}
+      """
+    )
+    let key = "A1B2C3D4-0000-0000-0000-00000000000F"
+    _ = try await store.save(
+      #"{"insert":[{"entity":"Mark","values":{"key":"\#(key)","facts":{"code":12}}}]}"#
+    )
+    for predicate in [
+      "key BEGINSWITH '\(key)'", "facts.code BEGINSWITH '1'", "facts.code ENDSWITH '2'",
+      "facts.code LIKE '1*'", "length:(facts.code) == 2",
+    ] {
+      let request = #"{"entity":"Mark","predicate":\#(JSONValue.string(predicate).text)}"#
+      #expect(try store.ids(request) == ["Mark/p1"], "\(predicate)")
+    }
+  }
+
   @Test func `strings that look like SQL are strings`() async throws {
     let texts = [
       "'; DROP TABLE \"Order\"; --", "\" OR 1=1 --", "%s%@?1:a@b$c", "a' UNION SELECT 1", "\\'",
