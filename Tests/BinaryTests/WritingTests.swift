@@ -217,6 +217,10 @@ import Testing
   }
 
   private func run(_ arguments: String..., code: Int32 = 0) throws -> [JSON] {
+    try run(arguments, code: code)
+  }
+
+  private func run(_ arguments: [String], code: Int32 = 0) throws -> [JSON] {
     let outcome = try scene.run(arguments)
     #expect(outcome.code == code, "\(arguments): \(outcome.errors)")
     return try outcome.output.split(separator: "\n").map { line in
@@ -230,33 +234,16 @@ import Testing
       ["save", store],
       input: #"{"insert":[{"entity":"Task","values":{"title":"a","priority":1}}]}"#
     )
-    #expect(
+    func update(_ options: String...) throws -> [JSON] {
       try run(
-        "update",
-        store,
-        "Task",
-        "--where",
-        "TRUEPREDICATE",
-        "--set",
-        #"title="b""#,
-        "--compute",
-        "priority=priority + 1",
-        "--dry-run"
-      ).first?["update"] == ["Task/p1"]
-    )
-    #expect(
-      try run(
-        "update",
-        store,
-        "Task",
-        "--where",
-        "TRUEPREDICATE",
-        "--set",
-        #"title="b""#,
-        "--compute",
-        "priority=priority + 1"
-      ) == ["Task/p1"]
-    )
+        [
+          "update", store, "Task", "--where", "TRUEPREDICATE", "--set", #"title="b""#,
+          "--compute", "priority=priority + 1",
+        ] + options
+      )
+    }
+    #expect(try update("--dry-run").first?["update"] == ["Task/p1"])
+    #expect(try update() == ["Task/p1"])
     let undone = try run("undo", store)
     #expect(undone.first?["values"] == ["priority": 1, "title": "a"])
     #expect(try run("redo", store).first?["values"] == ["priority": 2, "title": "b"])
