@@ -64,6 +64,27 @@ public struct WrappedID: Sendable {
   }
 }
 
+extension WrappedID {
+  /// Whether a text is what a client may call a new object of an entity for the time of one save.
+  ///
+  /// - Parameters:
+  ///   - text: Any text.
+  ///   - entity: The entity's name.
+  /// - Returns: Whether reading the text would answer a temporary ID of that entity.
+  /// - Complexity: Linear in the text.
+  package static func isTemporary(_ text: String, of entity: String) -> Bool {
+    let bytes = text.utf8Span.span
+    let name = entity.utf8Span.span
+    let start = name.count + 2
+    guard bytes.count > start, bytes.count <= start + Key.temporaryLengthMax,
+      bytes[name.count] == UInt8(ascii: "/"), bytes[name.count + 1] == UInt8(ascii: "t")
+    else { return false }
+    for index in name.indices where bytes[index] != name[index] { return false }
+    for index in start..<bytes.count where !Key.isTemporaryByte(bytes[index]) { return false }
+    return true
+  }
+}
+
 extension WrappedID.Key: Hashable {
   /// Compares code points: Swift's strings also equate what only looks alike, and the wire and
   /// SQLite do not.
@@ -125,7 +146,8 @@ extension WrappedID.Key {
       guard let decoded = PercentText.decode(text) else { return nil }
       self = .string(decoded)
     case UInt8(ascii: "t"):
-      guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isTemporaryByte)
+      guard (1...Self.temporaryLengthMax).contains(text.utf8.count),
+        text.utf8.allSatisfy(Self.isTemporaryByte)
       else { return nil }
       self = .temporary(String(text))
     default: return nil
@@ -137,7 +159,10 @@ extension WrappedID.Key {
     return number
   }
 
-  private static func isTemporaryByte(_ byte: UInt8) -> Bool {
+  /// How many bytes the client's part of a temporary ID has at most.
+  fileprivate static let temporaryLengthMax = 64
+
+  fileprivate static func isTemporaryByte(_ byte: UInt8) -> Bool {
     PercentText.isAlphanumeric(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
   }
 }

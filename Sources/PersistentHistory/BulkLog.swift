@@ -59,26 +59,26 @@ package enum BulkLog {
       )
     }.joined(separator: " || ")
   }
+}
 
-  /// Runs statements that fire no triggers.
-  ///
-  /// - Parameters:
-  ///   - db: The writer's connection.
-  ///   - body: Runs them; what they change it has logged.
-  /// - Throws: `DatabaseError`, and what the body throws.
-  package static func withoutTriggers(_ db: Database, _ body: () throws -> Void) throws {
-    try enable(false, db)
-    do {
-      try body()
-    } catch {
-      try enable(true, db)
-      throw error
-    }
-    try enable(true, db)
-  }
+/// Whether the writer's statements fire triggers.
+///
+/// Turning it has SQLite compile every statement anew, so it stays as it is until the other is
+/// needed: many bulk saves in a row turn it once. Used on the writer's queue only.
+package final class TriggerSwitch {
+  private let db: Database
+  /// Whether they fire.
+  package private(set) var isOn = true
 
-  private static func enable(_ enabled: Bool, _ db: Database) throws {
-    let code = unsafe sqlite_enable_triggers(db.sqliteConnection, enabled ? 1 : 0)
+  package init(_ db: Database) { self.db = db }
+
+  /// - Parameter on: Whether statements shall fire triggers; what changes where they don't, the
+  ///   caller logs.
+  /// - Throws: `DatabaseError`.
+  package func turn(on: Bool) throws {
+    guard on != isOn else { return }
+    let code = unsafe sqlite_enable_triggers(db.sqliteConnection, on ? 1 : 0)
     guard code == 0 else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    isOn = on
   }
 }

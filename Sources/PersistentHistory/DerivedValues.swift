@@ -10,6 +10,7 @@ package final class DerivedValues {
   private let triggered: [String]
   private let texts: [String]
   private let db: Database
+  private let triggers: TriggerSwitch
   /// Compiled when they are needed first: each brings the triggers of its table along.
   private var compiled: [String: PreparedStatement] = [:]
 
@@ -18,8 +19,10 @@ package final class DerivedValues {
   /// - Parameters:
   ///   - db: The writer's connection, which has our functions.
   ///   - model: The store's model.
-  package init(_ db: Database, model: Model) {
+  ///   - triggers: Whether the connection's statements fire triggers.
+  package init(_ db: Database, model: Model, triggers: TriggerSwitch) {
     self.db = db
+    self.triggers = triggers
     let schema = DerivedSchema(model)
     var sealed: [String] = []
     var triggered: [String] = []
@@ -81,7 +84,9 @@ package final class DerivedValues {
   /// - Throws: `DatabaseError`.
   /// - Complexity: Linear in the changes after it, and in the members of what they touch.
   package func refresh(after change: Int64, isForeign: Bool) throws {
-    for sql in isForeign ? sealed + triggered : sealed {
+    let all = isForeign ? sealed + triggered : sealed
+    if !all.isEmpty { try triggers.turn(on: true) }
+    for sql in all {
       let statement = try statement(sql)
       statement.bind(change, at: 1)
       try statement.run()
@@ -93,6 +98,7 @@ package final class DerivedValues {
   /// - Throws: `DatabaseError`.
   /// - Complexity: Linear in the objects that have such texts.
   package func refreshTexts() throws {
+    try triggers.turn(on: true)
     for sql in texts { try statement(sql).run() }
   }
 

@@ -9,6 +9,8 @@ package final class HistoryWriter {
   private let model: Model
   private let db: Database
   private let append: PreparedStatement
+  /// Whether statements fire the triggers.
+  package let triggers: TriggerSwitch
   /// Keeps what triggers do not.
   package let derived: DerivedValues
 
@@ -21,7 +23,8 @@ package final class HistoryWriter {
   package init(_ db: Database, model: Model) throws {
     self.model = model
     self.db = db
-    derived = DerivedValues(db, model: model)
+    triggers = TriggerSwitch(db)
+    derived = DerivedValues(db, model: model, triggers: triggers)
     append = try PreparedStatement(
       db,
       """

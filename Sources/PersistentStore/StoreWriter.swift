@@ -313,6 +313,7 @@ final class StoreWriter {
       tables: tables,
       db: db,
       log: log,
+      triggers: history.triggers,
       request: request,
       mergePolicies: environment.mergePolicies
     )

@@ -16,6 +16,12 @@ import Testing
       "\(text)",
       sourceLocation: sourceLocation
     )
+    #expect(
+      WrappedID.isTemporary(text, of: entity) == expected.isTemporary,
+      "\(text)",
+      sourceLocation: sourceLocation
+    )
+    #expect(!WrappedID.isTemporary(text, of: entity + "x"), sourceLocation: sourceLocation)
   }
 
   private func refuses(
@@ -26,6 +32,11 @@ import Testing
     for text in texts {
       #expect(
         WrappedID(text, store: store) == nil,
+        "\(text.debugDescription)",
+        sourceLocation: sourceLocation
+      )
+      #expect(
+        !WrappedID.isTemporary(text, of: "Task"),
         "\(text.debugDescription)",
         sourceLocation: sourceLocation
       )
@@ -180,6 +191,11 @@ import Testing
       var bytes = Array(text.utf8)
       bytes[random.below(bytes.count)] = UInt8(random.below(128))
       let changed = String(decoding: bytes, as: UTF8.self)
+      #expect(
+        WrappedID.isTemporary(changed, of: id.entity)
+          == (WrappedID(changed).map { $0.isTemporary && $0.entity == id.entity } ?? false),
+        "\(Seeds.repeating(seed))"
+      )
       if let read = WrappedID(changed) {
         #expect(read.description.utf8.elementsEqual(changed.utf8), "\(Seeds.repeating(seed))")
       }

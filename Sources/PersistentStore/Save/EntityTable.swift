@@ -25,9 +25,14 @@ final class EntityTable {
   let required: [(place: Int, name: String)]
   /// The to-manys of which a new object has to have some.
   let wanted: [String]
+  /// How many new rows one statement writes where many come: SQLite prepares itself for each
+  /// statement, and notes the last number given.
+  let rowsAtOnce: Int
+  private static let rowsAtOnceMax = 16
   private let db: Database
   /// What every save of its objects needs, compiled when the first one comes.
   private var known: Statements?
+  private var severalInsertion: PreparedStatement?
   private var updates: [[Int]: PreparedStatement] = [:]
   private var queries: [String: PreparedStatement] = [:]
   /// What the members of the last object were, by their order: the next one's are mostly the same.
@@ -46,10 +51,7 @@ final class EntityTable {
 
     init(_ db: Database, _ entity: EntityDescription) throws {
       let table = SQLNames.quoted(entity.name)
-      let columns = entity.columns
-      let list = (["\"_id\""] + columns.map(SQLNames.quoted)).joined(separator: ", ")
-      let marks = Array(repeating: "?", count: columns.count + 1).joined(separator: ", ")
-      insertion = try PreparedStatement(db, "INSERT INTO \(table)(\(list)) VALUES (\(marks))")
+      insertion = try PreparedStatement(db, Self.insertion(into: entity, count: 1))
       versionQuery = try PreparedStatement(
         db,
         "SELECT \"_version\" FROM \(table) WHERE \"_id\" = ?"
@@ -60,6 +62,22 @@ final class EntityTable {
         "UPDATE \(table) SET \"_version\" = \"_version\" + 1 WHERE \"_id\" = ?"
       )
     }
+
+    static func insertion(into entity: EntityDescription, count: Int) -> String {
+      let columns = (["_id"] + entity.columns).map(SQLNames.quoted)
+      let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
+      let rows = Array(repeating: "(\(marks))", count: count).joined(separator: ", ")
+      return "INSERT INTO \(SQLNames.quoted(entity.name))(\(columns.joined(separator: ", "))) "
+        + "VALUES \(rows)"
+    }
+  }
+
+  /// A new row that waits to be written with others.
+  struct WaitingRow {
+    let key: ObjectKey
+    /// What a problem calls it.
+    let label: String
+    let values: [AttributeValue]
   }
 
   private struct PairKey: Hashable {
@@ -73,6 +91,9 @@ final class EntityTable {
     toOnes = entity.relationships.filter { !$0.toMany }
     let places = Dictionary(uniqueKeysWithValues: entity.columns.enumerated().map { ($1, $0) })
     self.places = places
+    // What is unique in a family is looked for in the tables of all its members.
+    let isAlone = entity.place.ancestors.count == 1 && !entity.hasDescendants
+    rowsAtOnce = isAlone ? max(1, min(Self.rowsAtOnceMax, 128 / (entity.columns.count + 1))) : 1
     hasDerived = entity.attributes.contains { $0.derived != nil }
     checked = entity.attributes.enumerated().filter { $0.element.isChecked }
       .map { (place: $0.offset, attribute: $0.element) }
@@ -189,6 +210,27 @@ final class EntityTable {
     let insertion = try statements().insertion
     insertion.bind(object, at: 1)
     for (index, value) in values.enumerated() { insertion.bind(value, at: Int32(index + 2)) }
+    try insertion.run()
+  }
+
+  /// Inserts as many rows as one statement takes.
+  func insert(_ rows: [WaitingRow]) throws {
+    let insertion: PreparedStatement
+    if let known = severalInsertion {
+      insertion = known
+    } else {
+      insertion = try PreparedStatement(db, Statements.insertion(into: entity, count: rowsAtOnce))
+      severalInsertion = insertion
+    }
+    var place: Int32 = 1
+    for row in rows {
+      insertion.bind(row.key.object, at: place)
+      for value in row.values {
+        place += 1
+        insertion.bind(value, at: place)
+      }
+      place += 1
+    }
     try insertion.run()
   }
 

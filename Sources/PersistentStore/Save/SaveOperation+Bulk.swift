@@ -10,6 +10,12 @@ extension SaveOperation {
       && tables.allSatisfy { given(to: $0.entity) == nil || $0.logsInsertsInBulk(model) }
   }
 
+  /// Whether nothing but inserts can be written, so that what they need not fire may stay off.
+  var mayBeUnwatched: Bool {
+    request.updates.isEmpty && request.deletes.isEmpty && request.deleteMatching == nil
+      && request.updateMatching == nil && request.revert == nil
+  }
+
   /// Logs the inserts, whose numbers follow each other in each entity.
   func logInserts() throws {
     for table in tables {
@@ -146,7 +152,9 @@ extension SaveOperation {
         columns.flatMap(\.value.values) + conditionValues
       )
     ).run()
-    try BulkLog.withoutTriggers(db) { try statement(update).run() }
+    try triggers.turn(on: false)
+    try statement(update).run()
+    try triggers.turn(on: true)
   }
 
   /// Notes what is computed and cannot be stored; SQLite sorts out what certainly can.

@@ -63,18 +63,54 @@ extension SaveOperation {
     validate(row, table, label)
     if problems.count == problemsBefore {
       try checkFamily(key, label, row)
-      // One-to-ones are claimed one after the other, when all objects are there.
-      var inserted = row
-      for (relationship, _) in later where !relationship.toMany && isOneToOne(relationship) {
-        inserted[table.places[relationship.name] ?? 0] = .null
-      }
-      try constrained(key, label, row) { try table.insert(key.object, inserted) }
+      try write(row, of: key, label, later)
     }
     try writeInserted(insert, key, row, given, &writer)
     for name in table.wanted {
       touchedCounts.insert(CountedRelationship(object: key, relationship: name))
     }
     return later
+  }
+
+  /// Writes a new row, or has it wait for others of its kind.
+  private mutating func write(
+    _ row: [AttributeValue],
+    of key: ObjectKey,
+    _ label: String,
+    _ later: [Link]
+  ) throws {
+    let table = table(key)
+    if let first = waitingRows.first, first.key.entity != key.entity { try writeWaitingRows() }
+    if !triggers.isOn, later.isEmpty, table.rowsAtOnce > 1 {
+      waitingRows.append(EntityTable.WaitingRow(key: key, label: label, values: row))
+      if waitingRows.count == table.rowsAtOnce { try writeWaitingRows() }
+      return
+    }
+    // One-to-ones are claimed one after the other, when all objects are there.
+    var inserted = row
+    for (relationship, _) in later where !relationship.toMany && isOneToOne(relationship) {
+      inserted[table.places[relationship.name] ?? 0] = .null
+    }
+    try constrained(key, label, row) { try table.insert(key.object, inserted) }
+  }
+
+  /// Writes the rows that wait.
+  mutating func writeWaitingRows() throws {
+    guard let first = waitingRows.first else { return }
+    defer { waitingRows.removeAll(keepingCapacity: true) }
+    let table = table(first.key)
+    if waitingRows.count == table.rowsAtOnce {
+      do {
+        return try table.insert(waitingRows)
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+        // None of them is there now. Which one is refused shows when they come one by one.
+      }
+    }
+    for row in waitingRows {
+      try constrained(row.key, row.label, row.values) {
+        try table.insert(row.key.object, row.values)
+      }
+    }
   }
 
   private mutating func validate(

@@ -30,6 +30,7 @@ extension SaveOperation {
     _ head: HistoryHead,
     _ derive: () throws -> Void
   ) throws -> (body: [UInt8], count: Int, ids: [String]) {
+    try triggers.turn(on: true)
     let (groups, reachesEnd) = try undoLog.groups(
       revert.direction,
       author: request.author,

@@ -13,6 +13,7 @@ struct SaveOperation {
   let tables: [EntityTable]
   let db: Database
   let log: HistoryLog
+  let triggers: TriggerSwitch
   let request: SaveRequest
   let mergePolicies: [String: MergeDecision]
   var problems: [JSONValue] = []
@@ -32,6 +33,8 @@ struct SaveOperation {
   var touchedCounts: Set<CountedRelationship> = []
   /// The written objects, and where in the answer each one ends.
   var ends: [AnswerEnd] = []
+  /// New rows that are not written yet, all of one table.
+  var waitingRows: [EntityTable.WaitingRow] = []
   /// Inserts that an object which is there already answers for, by their place.
   var adopted: [Int: ObjectKey] = [:]
   /// What is written in the place of what an update sent, by its place in the request.
@@ -75,9 +78,11 @@ struct SaveOperation {
     tables: [EntityTable],
     db: Database,
     log: HistoryLog,
+    triggers: TriggerSwitch,
     request: SaveRequest,
     mergePolicies: [String: MergeDecision]
   ) {
+    self.triggers = triggers
     self.mergePolicies = mergePolicies
     given = Array(repeating: nil, count: tables.count)
     self.facts = facts
@@ -96,6 +101,7 @@ struct SaveOperation {
   mutating func perform(
     _ derive: () throws -> Void
   ) throws -> (body: [UInt8], count: Int, ids: [String]) {
+    let changesBefore = db.totalChangesCount
     try giveNumbers()
     try checkVersions()
     var writer = JSONWriter(reserving: 64 * (request.inserts.count + request.updates.count) + 64)
@@ -123,6 +129,9 @@ struct SaveOperation {
     try checkCounts()
     try throwProblems()
     try derive()
+    guard triggers.isOn || db.totalChangesCount - changesBefore == 2 * inserted.count else {
+      throw StoreError(.internalError, "Something was written that the log does not tell of")
+    }
     // What an update came to is known when everything is done: others may have changed it too.
     for (index, update) in updated.enumerated() {
       if index + request.inserts.count > 0 { writer.raw(",") }
@@ -143,10 +152,15 @@ struct SaveOperation {
   private mutating func insertAll(
     _ writer: inout JSONWriter
   ) throws -> [(index: Int, links: [Link])] {
-    guard isBulkInsert else { return try insertEach(&writer) }
-    var later: [(index: Int, links: [Link])] = []
-    try BulkLog.withoutTriggers(db) { later = try insertEach(&writer) }
+    guard isBulkInsert else {
+      try triggers.turn(on: true)
+      return try insertEach(&writer)
+    }
+    try triggers.turn(on: false)
+    let later = try insertEach(&writer)
     try logInserts()
+    // What else is written is logged by the triggers, and what follows from it done by them.
+    if !mayBeUnwatched || !later.isEmpty || !adopted.isEmpty { try triggers.turn(on: true) }
     return later
   }
 
@@ -163,6 +177,7 @@ struct SaveOperation {
       let links = try self.insert(insert, inserted[index], at: index, &writer)
       if !links.isEmpty { later.append((index, links)) }
     }
+    try writeWaitingRows()
     return later
   }
 
@@ -209,15 +224,16 @@ struct SaveOperation {
     var last: EntityDescription?
     for insert in request.inserts {
       var id: WrappedID?
-      if let text = insert.id {
-        id = WrappedID(text)
-        if id == nil { throw StoreError.invalidIdentifier(text, "it is malformed") }
-      }
       let entity: EntityDescription
-      if let last, let name = id?.entity, JSONBytes.areEqual(last.name, name), insert.entity == nil
+      if let last, let text = insert.id, insert.entity == nil,
+        WrappedID.isTemporary(text, of: last.name)
       {
         entity = last
       } else {
+        if let text = insert.id {
+          id = WrappedID(text)
+          if id == nil { throw StoreError.invalidIdentifier(text, "it is malformed") }
+        }
         entity = try self.entity(of: insert, id)
         last = entity
       }
@@ -231,12 +247,12 @@ struct SaveOperation {
         given[entity.number - 1] = first...key.object
       }
       inserted.append(key)
-      guard let id, let text = insert.id else { continue }
-      switch id.key {
-      case .temporary: break
+      guard let text = insert.id else { continue }
+      switch id?.key {
+      case .temporary, nil: break
       case .object:
         throw StoreError.invalidIdentifier(text, "the store gives these; insert with a t form")
-      default: _ = try IdentityResolver.identityValue(id, entity)
+      default: if let id { _ = try IdentityResolver.identityValue(id, entity) }
       }
       guard temporary.updateValue(key, forKey: text) == nil else {
         problem(text, nil, "unique", "The ID stands twice among the inserts")
