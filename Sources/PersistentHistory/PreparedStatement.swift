@@ -131,6 +131,11 @@ import GRDBSQLite
     unsafe sqlite3_reset(handle)
   }
 
+  /// Lets go of the arguments, of which SQLite keeps copies until others take their places.
+  package func clear() {
+    unsafe sqlite3_clear_bindings(handle)
+  }
+
   @inlinable
   package func isNull(_ column: Int32) -> Bool {
     unsafe sqlite3_column_type(handle, column) == SQLITE_NULL

@@ -78,6 +78,22 @@ private let model = """
     #expect(line.contains(expected), "\(line)")
   }
 
+  // Evidence: P-069
+  @Test func `another order alone is the store's where the store wins`() async throws {
+    try await store.save(#"{"update":[{"id":"Item/p1","values":{"marks":{"@add":["Tag/sa"]}}}]}"#)
+    let answer = try await store.save(
+      """
+      {"update":[{"id":"Item/p1","version":1,"values":{"marks":["Tag/se","Tag/sb","Tag/sd"]}}],
+       "mergePolicy":"storeTrump"}
+      """
+    )
+    #expect(answer["merged"] == [["id": "Item/p1", "properties": ["marks": "store"]]])
+    #expect(
+      answer["objects"]?.array?.first?["values"]
+        == ["marks": ["Tag/sd", "Tag/sb", "Tag/se", "Tag/sa"]]
+    )
+  }
+
   // Evidence: P-065, P-069
   @Test func `a mere move is told`() async throws {
     try await store.save(

@@ -231,6 +231,8 @@ final class EntityTable {
       }
       place += 1
     }
+    // Sixteen rows may be large, and the next such save far away.
+    defer { insertion.clear() }
     try insertion.run()
   }
 

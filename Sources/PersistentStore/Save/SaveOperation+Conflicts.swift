@@ -76,8 +76,14 @@ extension SaveOperation {
         .storeTrump where sent && isToMany(property, key) && base.array != nil:
         // To-manys are sets: what the client put in or took out holds beside what others did.
         let value = values.last { $0.name == property }?.value ?? .null
+        let change = try setChange(value, base, property, key)
         values.removeAll { $0.name == property }
-        values.append(JSONMember(property, try setChange(value, base, property, key)))
+        // Who sends what it knew, or another order of it, has nothing for the store to take.
+        guard change["@add"] != [] || change["@remove"] != [] else {
+          outcome.append(JSONMember(property, "store"))
+          continue
+        }
+        values.append(JSONMember(property, change))
         outcome.append(JSONMember(property, "client"))
       case .storeTrump where sent, .rollback:
         values.removeAll { $0.name == property }
@@ -106,8 +112,8 @@ extension SaveOperation {
       outcome += untouched.map { JSONMember($0.name, "store") }
       values = []
     }
-    let kept = outcome.filter { $0.value == "store" }.map(\.name)
-    // What the client sent and did not get is told with what is stored instead.
+    // What the client sent and did not get, or not alone, is told with what is stored instead.
+    let kept = outcome.filter { $0.value == "store" || isToMany($0.name, key) }.map(\.name)
     followed[key, default: []].formUnion(
       kept.filter { name in update.values.contains { $0.name == name } }
     )

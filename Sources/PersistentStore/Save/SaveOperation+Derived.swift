@@ -66,13 +66,34 @@ extension SaveOperation {
     let entity = model.entity(key.entity)
     let more = followed[key] ?? []
     let columns = entity.columns.filter { entity.isDerived($0) || more.contains($0) }
-    guard !columns.isEmpty else { return }
+    var members = try lateColumns(columns, of: key)
+    for relationship in entity.relationships
+    where relationship.toMany && more.contains(relationship.name) {
+      members.append((relationship.name, try storedValue(relationship.name, key)))
+    }
+    guard !members.isEmpty else { return }
+    writer.raw(hasValues ? "," : ",\"values\":{")
+    for (index, member) in members.enumerated() {
+      if index > 0 { writer.raw(",") }
+      writer.name(member.name)
+      writer.value(member.value)
+    }
+    if !hasValues { writer.raw("}") }
+  }
+
+  private func lateColumns(
+    _ columns: [String],
+    of key: ObjectKey
+  ) throws -> [(name: String, value: JSONValue)] {
+    guard !columns.isEmpty else { return [] }
+    let entity = model.entity(key.entity)
     let list = columns.map(SQLNames.quoted).joined(separator: ", ")
     let row = try table(key).query(
       "SELECT \(list) FROM \(SQLNames.quoted(entity.name)) WHERE \"_id\" = ?"
     )
     row.bind(key.object, at: 1)
-    guard try row.step() else { return row.reset() }
+    defer { row.reset() }
+    guard try row.step() else { return [] }
     var members: [(name: String, value: JSONValue)] = []
     for (index, column) in columns.enumerated() {
       if case .relationship(let relationship)? = entity.property(named: column) {
@@ -85,14 +106,7 @@ extension SaveOperation {
         members.append((column, try JSONParser.parse(value.bytes.span)))
       }
     }
-    row.reset()
-    writer.raw(hasValues ? "," : ",\"values\":{")
-    for (index, member) in members.enumerated() {
-      if index > 0 { writer.raw(",") }
-      writer.name(member.name)
-      writer.value(member.value)
-    }
-    if !hasValues { writer.raw("}") }
+    return members
   }
 }
 
