@@ -150,6 +150,28 @@ import Testing
     #expect(outcome.errors.contains("Group/nowhere"), "the reference was dropped in silence")
   }
 
+  @Test(arguments: [
+    (#"{"id":"Task/x6","#, "Line 6"), (#"{"values":{}}"#, "Line 6"),
+    (#"{"id":"Task/x6","values":{"title":6}}"#, "line 6"),
+  ])
+  func `an import that fails says where, and how much is there`(
+    line: String,
+    place: String
+  ) throws {
+    let scene = try Scene()
+    let store = try scene.store()
+    let good = (1...9).map { #"{"id":"Task/x\#($0)","values":{"title":"\#($0)"}}"# }
+    let lines = good[..<5] + [line] + good[6...]
+    let outcome = try scene.run(
+      ["import", store, "--batch", "2"],
+      input: lines.joined(separator: "\n")
+    )
+    #expect(outcome.code == 1)
+    #expect(outcome.errors.contains(place), "\(outcome.errors)")
+    #expect(outcome.errors.contains("4 objects are imported"), "\(outcome.errors)")
+    #expect(try scene.run(["fetch", store, "Task", "--count"]).output == "4\n")
+  }
+
   @Test(arguments: [["--help"], ["serve", "--help"], ["help", "fetch"], ["--version"]])
   func `help and version are on standard output`(words: [String]) throws {
     let outcome = try Scene().run(words)

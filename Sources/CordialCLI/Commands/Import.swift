@@ -92,6 +92,36 @@ struct References {
   func kind(_ entity: String, _ property: String) -> Kind? { kinds[entity]?[property] }
 }
 
+/// The objects of a file, a line each.
+private struct ObjectLines {
+  typealias Object = (line: Int, object: JSONValue)
+
+  private let bytes: [UInt8]
+  private var start = 0
+  private var line = 0
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The next objects, so many at most; none at the end.
+  ///
+  /// - Throws: `InputError` for a line that is no JSON.
+  mutating func next(_ count: Int) throws -> [Object] {
+    var objects: [Object] = []
+    while start < bytes.count, objects.count < count {
+      let end = JSONBytes.place(of: 0x0A, in: bytes.span, from: start)
+      defer { start = end + 1 }
+      line += 1
+      guard end > start else { continue }
+      do {
+        objects.append((line, try JSONParser.parse(bytes.span.extracting(start..<end))))
+      } catch {
+        throw InputError(message: "Line \(line): \(error.message)")
+      }
+    }
+    return objects
+  }
+}
+
 /// Turns lines into saves and remembers what became of their IDs.
 private struct Importer {
   typealias Kind = References.Kind
@@ -109,7 +139,6 @@ private struct Importer {
   /// What is referred to and was nowhere in the file.
   private var unknown: Set<String> = []
   private var imported = 0
-  private var lineNumber = 0
   private let began = ContinuousClock.now
 
   init(client: Client, references: References, batch: Int) {
@@ -119,34 +148,50 @@ private struct Importer {
   }
 
   mutating func run(_ bytes: [UInt8]) async throws {
-    var start = 0
-    while start < bytes.count {
-      var end = start
-      while end < bytes.count, bytes[end] != 0x0A { end += 1 }
-      lineNumber += 1
-      if end > start { try add(try parse(Array(bytes[start..<end]))) }
-      start = end + 1
-      if inserts.count >= batch { try await save() }
+    var lines = ObjectLines(bytes)
+    var objects = try next(&lines)
+    while !objects.isEmpty {
+      for (line, object) in objects { try add(object, line) }
+      let save: JSONValue = ["insert": .array(inserts), "context": "import"]
+      let client = client
+      async let answer = client.call("save", save)
+      // The next lines are read while these are saved; what is wrong with them is told behind that.
+      let following = Result { try lines.next(batch) }
+      do {
+        take(try await answer)
+      } catch let error as ClientError {
+        throw InputError(
+          message: "The save that ends at line \(objects.last?.line ?? 0) failed, "
+            + "\(imported) objects are imported: \(error.message)"
+        )
+      }
+      objects = try told(following)
     }
-    try await save()
     try await link()
   }
 
-  private func parse(_ line: [UInt8]) throws -> JSONValue {
+  private func next(_ lines: inout ObjectLines) throws -> [ObjectLines.Object] {
+    try told(Result { try lines.next(batch) })
+  }
+
+  /// Says with what is wrong in a file how much of it is there already.
+  private func told(
+    _ objects: Result<[ObjectLines.Object], any Error>
+  ) throws -> [ObjectLines.Object] {
     do {
-      return try JSONParser.parse(line.span)
-    } catch {
-      throw InputError(
-        message: "Line \(lineNumber): \(error.message); \(imported) objects are imported"
-      )
+      return try objects.get()
+    } catch let error as InputError {
+      throw InputError(message: "\(error.message); \(imported) objects are imported")
     }
   }
 
-  private mutating func add(_ object: JSONValue) throws {
+  private mutating func add(_ object: JSONValue, _ line: Int) throws {
     let id = object["id"]?.string
     let named = id.flatMap { $0.split(separator: "/", maxSplits: 1).first.map(String.init) }
     guard let entity = object["entity"]?.string ?? named else {
-      throw InputError(message: "Line \(lineNumber) has neither an id nor an entity")
+      throw InputError(
+        message: "Line \(line) has neither an id nor an entity; \(imported) objects are imported"
+      )
     }
     let temporary = "\(entity)/t\(inserts.count)"
     if let id { pending[id] = temporary }
@@ -191,17 +236,8 @@ private struct Importer {
     return found.first
   }
 
-  private mutating func save() async throws {
-    guard !inserts.isEmpty else { return }
-    let answer: JSONValue
-    do {
-      answer = try await client.call("save", ["insert": .array(inserts), "context": "import"])
-    } catch let error as ClientError {
-      throw InputError(
-        message: "The save that ends at line \(lineNumber) failed, \(imported) objects are "
-          + "imported: \(error.message)"
-      )
-    }
+  /// Takes up what became of the objects of a save.
+  private mutating func take(_ answer: JSONValue) {
     let ids = Dictionary(
       (answer["ids"]?.members ?? []).map { ($0.name, $0.value.string ?? "") },
       uniquingKeysWith: { first, _ in first }
