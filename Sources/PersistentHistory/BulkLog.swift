@@ -1,5 +1,3 @@
-import CSQLite
-package import GRDB
 package import ObjectModel
 
 /// The log of many rows that one statement of ours changes, written by one statement too.
@@ -58,27 +56,5 @@ package enum BulkLog {
         when: "\(row)\(SQLNames.quoted(name)) IS NOT \(value)"
       )
     }.joined(separator: " || ")
-  }
-}
-
-/// Whether the writer's statements fire triggers.
-///
-/// Turning it has SQLite compile every statement anew, so it stays as it is until the other is
-/// needed: many bulk saves in a row turn it once. Used on the writer's queue only.
-package final class TriggerSwitch {
-  private let db: Database
-  /// Whether they fire.
-  package private(set) var isOn = true
-
-  package init(_ db: Database) { self.db = db }
-
-  /// - Parameter on: Whether statements shall fire triggers; what changes where they don't, the
-  ///   caller logs.
-  /// - Throws: `DatabaseError`.
-  package func turn(on: Bool) throws {
-    guard on != isOn else { return }
-    let code = unsafe sqlite_enable_triggers(db.sqliteConnection, on ? 1 : 0)
-    guard code == 0 else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
-    isOn = on
   }
 }

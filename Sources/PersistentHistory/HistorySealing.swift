@@ -75,6 +75,7 @@ package final class HistoryWriter {
   /// - Returns: Whether rows may lead to objects that are gone since: it deleted, or set to-ones.
   /// - Throws: `DatabaseError`.
   package func seal(_ head: HistoryHead, _ stamp: CommitStamp) throws -> Bool {
+    try triggers.turn(on: true)
     var mayDangle = false
     for entity in model.concrete {
       let table = SQLNames.quoted(entity.name)

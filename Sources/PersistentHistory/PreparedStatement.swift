@@ -132,7 +132,7 @@ import GRDBSQLite
   }
 
   /// Lets go of the arguments, of which SQLite keeps copies until others take their places.
-  package func clear() {
+  package func clearArguments() {
     unsafe sqlite3_clear_bindings(handle)
   }
 

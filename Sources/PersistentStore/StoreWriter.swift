@@ -17,10 +17,24 @@ package struct StoreEnvironment: Sendable {
   /// For one save they may be asked more than once.
   package var mergePolicies: [String: MergeDecision] = [:]
 
+  /// From how many rows on a save writes them together.
+  package var bulk = BulkLimits()
+
   package init(now: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt32) {
     self.now = now
     self.random = random
   }
+}
+
+/// What makes saves of many rows quicker, and few ones slower.
+package struct BulkLimits: Sendable {
+  /// From how many objects on it pays to have all statements compiled anew, which doing without
+  /// triggers takes.
+  package var rowsMin = 1000
+  /// How many new rows one statement writes at most.
+  package var rowsAtOnceMax = 16
+
+  package init() {}
 }
 
 /// The only writer: it commits waiting saves as a group, in which none hurts another.
@@ -91,7 +105,9 @@ final class StoreWriter {
       let log = try HistoryLog(db, model: model)
       return (
         log, try HistoryWriter(db, model: model), UndoLog(db, model: model, log: log),
-        model.entities.map { EntityTable(db, entity: $0) }, try Statements(db)
+        model.entities.map {
+          EntityTable(db, entity: $0, rowsAtOnceMax: environment.bulk.rowsAtOnceMax)
+        }, try Statements(db)
       )
     }
     try renewTexts()
@@ -315,7 +331,7 @@ final class StoreWriter {
       log: log,
       triggers: history.triggers,
       request: request,
-      mergePolicies: environment.mergePolicies
+      environment: environment
     )
   }
 

@@ -6,10 +6,22 @@ import PersistentStore
 import TestStores
 import Testing
 
+private let mark = """
+  {"name":"Mark","identity":"code","attributes":[
+    {"name":"code","type":"string"},{"name":"size","type":"int32","optional":true}],
+   "relationships":[
+    {"name":"next","destination":"Mark","optional":true},
+    {"name":"near","destination":"Mark","toMany":true,"inverse":"near"},
+    {"name":"tags","destination":"Tag","toMany":true,"inverse":"marks"}]},
+  {"name":"Tag","relationships":[
+    {"name":"marks","destination":"Mark","toMany":true,"inverse":"tags"}]}
+  """
+
+/// Nothing is derived here.
+private let plain = #"{"name":"Plain","version":"1","entities":[\#(mark)]}"#
+
 private let marks = """
-  {"name":"Marks","version":"1","entities":[
-    {"name":"Mark","identity":"code","attributes":[
-      {"name":"code","type":"string"},{"name":"size","type":"int32","optional":true}]},
+  {"name":"Marks","version":"1","entities":[\(mark),
     {"name":"Shelf","attributes":[
       {"name":"weight","type":"double","optional":true,"derived":"books.@sum.weight"}],
      "relationships":[
@@ -66,11 +78,7 @@ private let marks = """
       try store.fetch(#"{"entity":"Mark","predicate":"size == 9"}"#).map { $0["id"] }
         == ["Mark/sc0", "Mark/sc1", "Mark/sc2", "Mark/sc3", "Mark/sc7", "Mark/sc9"]
     )
-    let verified = try store.snapshot { snapshot in
-      var verification = StoreVerification(snapshot)
-      return try verification.run()
-    }
-    #expect(verified["problems"] == [])
+    try verify(store)
   }
 
   @Test func `is refused whole for one of them, which is named`() async throws {
@@ -116,5 +124,71 @@ private let marks = """
     try await store.save(#"{"undo":1}"#)
     #expect(try store.ids(#"{"entity":"Mark"}"#) == [])
     #expect(try log() == [["insert Mark 1500"], ["delete Mark 1500"]])
+  }
+
+  /// Whether the store is what its history says.
+  private func verify(
+    _ store: TestStore,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let verified = try store.snapshot { snapshot in
+      var verification = StoreVerification(snapshot)
+      return try verification.run()
+    }
+    #expect(verified["problems"] == [], sourceLocation: sourceLocation)
+  }
+
+  @Test(arguments: [
+    ("INSERT INTO cordial_pairs_Mark_tags VALUES (1, 1)", ["Mark/sc0 v2", "Tag/p1 v2"]),
+    ("INSERT INTO cordial_pairs_Mark_near VALUES (1, 2), (2, 1)", ["Mark/sc0 v2", "Mark/sc1 v2"]),
+    (
+      "DELETE FROM Mark WHERE _id = 1; INSERT INTO Mark(_id, code) VALUES (1, 'c0')",
+      ["Mark/sc0 v2"]
+    ),
+    ("UPDATE Mark SET size = 5 WHERE _id = 2", ["Mark/sc1 v2"]),
+  ])
+  func `is followed by a foreign client's changes, each with its version`(
+    sql: String,
+    raised: [String]
+  ) async throws {
+    let store = try TestStore(plain)
+    try await store.save(#"{"insert":[{"id":"Tag/t1"}]}"#)
+    try await store.save(#"{"insert":[\#(inserts())]}"#)
+    try store.foreign(sql)
+    try await store.seal()
+    #expect(try store.world("Mark; Tag").filter { !$0.hasSuffix("v1") } == raised)
+    try verify(store)
+  }
+
+  @Test func `finds by identity what it inserts`() async throws {
+    let shelves = (0..<1000).map { #"{"entity":"Mark","values":{"code":"a\#($0)"}}"# }
+      .joined(separator: ",")
+    let last = #"{"id":"Mark/t1","values":{"code":"z","next":"Mark/sa999"}}"#
+    try await store.save(#"{"insert":[\#(shelves),\#(last)]}"#)
+    #expect(
+      try store.fetch(#"{"entity":"Mark","predicate":"code == 'z'","select":["next"]}"#).first?[
+        "values"
+      ] == ["next": "Mark/sa999"]
+    )
+    try verify(store)
+  }
+
+  // Evidence: P-063
+  @Test(arguments: [
+    #"{"id":"Book/t2","values":{"code":7,"weight":1,"shelf":"Shelf/p1"}}"#,
+    #"{"id":"Book/t2","values":{"code":7,"weight":1}},{"id":"Book/t3","values":{"none":1}}"#,
+    #"{"id":"Book/t2","values":{"code":7,"weight":1}},{"id":"Mark/t1","values":{"next":"Mark/p9"}}"#,
+    #"{"id":"Book/t2","values":{"code":7,"weight":1}},{"id":"Mark/tc","values":{"code":"c9"}}"#,
+  ])
+  func `tells the first that is refused, whatever comes after it`(rest: String) async throws {
+    try await store.save(#"{"insert":[{"id":"Shelf/t1"}]}"#)
+    let first = #"{"id":"Book/t1","values":{"code":7,"weight":1}}"#
+    let refused = try await store.refusal(
+      #"{"insert":[\#(inserts(1001)),\#(first),\#(rest)]}"#
+    )
+    #expect(refused?.code == "uniquenessViolation")
+    #expect(refused?.data["id"] == "Book/t2")
+    #expect(refused?.data["existing"] == "Book/t1")
+    try verify(store)
   }
 }

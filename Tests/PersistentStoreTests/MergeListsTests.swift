@@ -151,4 +151,20 @@ private let model = """
     #expect(refused?.data["existing"] == "Item/t1")
     #expect(refused?.data["id"] == "Item/t2")
   }
+
+  // Evidence: P-069
+  @Test(arguments: ["storeTrump", "objectTrump"])
+  func `what came of a client's list is told`(policy: String) async throws {
+    try await store.save(#"{"update":[{"id":"Item/p1","values":{"tags":{"@add":["Tag/sc"]}}}]}"#)
+    let answer = try await store.save(
+      """
+      {"update":[{"id":"Item/p1","version":1,"values":{"tags":["Tag/sa","Tag/sd"]}}],
+       "mergePolicy":"\(policy)"}
+      """
+    )
+    #expect(answer["merged"] == [["id": "Item/p1", "properties": ["tags": "client"]]])
+    #expect(
+      answer["objects"]?.array?.first?["values"] == ["tags": ["Tag/sa", "Tag/sc", "Tag/sd"]]
+    )
+  }
 }

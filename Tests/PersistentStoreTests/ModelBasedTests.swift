@@ -13,7 +13,19 @@ import Testing
   // Evidence: P-124, P-125, P-126, P-127
   @Test(arguments: Seeds.first(24))
   func `random operations of two processes`(seed: UInt64) async throws {
-    let run = try ModelRun(seed)
+    try await run(ModelRun(seed), seed)
+  }
+
+  /// What else takes thousands of rows goes this way with two.
+  @Test(arguments: Seeds.first(24))
+  func `random operations, rows written together`(seed: UInt64) async throws {
+    var bulk = BulkLimits()
+    bulk.rowsMin = 1
+    bulk.rowsAtOnceMax = 2
+    try await run(ModelRun(seed, bulk), seed)
+  }
+
+  private func run(_ run: ModelRun, _ seed: UInt64) async throws {
     for _ in 0..<60 {
       do {
         try await run.step()
@@ -37,10 +49,10 @@ private final class ModelRun {
   /// What was done last.
   private(set) var last = ""
 
-  init(_ seed: UInt64) throws {
+  init(_ seed: UInt64, _ bulk: BulkLimits = BulkLimits()) throws {
     self.seed = seed
-    let first = try TestStore(OperationGenerator.league)
-    stores = [first, try TestStore(nil, in: first.folder)]
+    let first = try TestStore(OperationGenerator.league, bulk: bulk)
+    stores = [first, try TestStore(nil, in: first.folder, bulk: bulk)]
     plain = PlainStore(try PlainModel(OperationGenerator.league))
     generator = OperationGenerator(random: SplitMix64(seed: seed))
   }

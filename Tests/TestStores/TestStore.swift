@@ -27,19 +27,23 @@ package final class TestStore {
   ///   - model: The text of its model file, nil for the store's own.
   ///   - folder: Where it is, nil for a new folder.
   ///   - mode: How it is opened.
+  ///   - bulk: From when on rows are written together.
   /// - Throws: `ModelError` or `StoreError`.
   package init(
     _ model: String?,
     in folder: TestFolder? = nil,
-    mode: StoreContainer.Mode = .readWrite
+    mode: StoreContainer.Mode = .readWrite,
+    bulk: BulkLimits = BulkLimits()
   ) throws {
+    var environment = Self.environment()
+    environment.bulk = bulk
     let folder = try folder ?? TestFolder()
     self.folder = folder
     store = try PersistentStore(
       container: StoreContainer(path: folder.path),
       model: try model.map { try ModelDocument.parse(Array($0.utf8).span) },
       mode: mode,
-      environment: Self.environment()
+      environment: environment
     )
   }
 

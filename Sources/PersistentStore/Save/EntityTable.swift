@@ -25,10 +25,12 @@ final class EntityTable {
   let required: [(place: Int, name: String)]
   /// The to-manys of which a new object has to have some.
   let wanted: [String]
-  /// How many new rows one statement writes where many come: SQLite prepares itself for each
-  /// statement, and notes the last number given.
+  /// How many new rows one statement writes where many come.
+  ///
+  /// SQLite prepares itself for each statement, and notes the last number given. In a family each row is written by itself, since
+  /// what is unique in it is looked for in the tables of all its members.
   let rowsAtOnce: Int
-  private static let rowsAtOnceMax = 16
+  private static let argumentsAtOnceMax = 128
   private let db: Database
   /// What every save of its objects needs, compiled when the first one comes.
   private var known: Statements?
@@ -85,15 +87,16 @@ final class EntityTable {
     let change: PairChange
   }
 
-  init(_ db: Database, entity: EntityDescription) {
+  init(_ db: Database, entity: EntityDescription, rowsAtOnceMax: Int) {
     self.db = db
     self.entity = entity
     toOnes = entity.relationships.filter { !$0.toMany }
     let places = Dictionary(uniqueKeysWithValues: entity.columns.enumerated().map { ($1, $0) })
     self.places = places
-    // What is unique in a family is looked for in the tables of all its members.
     let isAlone = entity.place.ancestors.count == 1 && !entity.hasDescendants
-    rowsAtOnce = isAlone ? max(1, min(Self.rowsAtOnceMax, 128 / (entity.columns.count + 1))) : 1
+    rowsAtOnce =
+      isAlone
+      ? max(1, min(rowsAtOnceMax, Self.argumentsAtOnceMax / (entity.columns.count + 1))) : 1
     hasDerived = entity.attributes.contains { $0.derived != nil }
     checked = entity.attributes.enumerated().filter { $0.element.isChecked }
       .map { (place: $0.offset, attribute: $0.element) }
@@ -232,7 +235,7 @@ final class EntityTable {
       place += 1
     }
     // Sixteen rows may be large, and the next such save far away.
-    defer { insertion.clear() }
+    defer { insertion.clearArguments() }
     try insertion.run()
   }
 

@@ -1,4 +1,5 @@
 import CordialValues
+import GRDB
 import ObjectModel
 import PersistentHistory
 
@@ -6,14 +7,28 @@ import PersistentHistory
 extension SaveOperation {
   /// Whether there are so many inserts, and nothing follows from any, that they are logged at once.
   var isBulkInsert: Bool {
-    request.inserts.count - adopted.count >= Self.bulkLogMin
+    request.inserts.count - adopted.count >= environment.bulk.rowsMin
       && tables.allSatisfy { given(to: $0.entity) == nil || $0.logsInsertsInBulk(model) }
   }
 
   /// Whether nothing but inserts can be written, so that what they need not fire may stay off.
-  var mayBeUnwatched: Bool {
+  var writesInsertsOnly: Bool {
     request.updates.isEmpty && request.deletes.isEmpty && request.deleteMatching == nil
       && request.updateMatching == nil && request.revert == nil
+  }
+
+  /// Makes sure that what was written without triggers is logged: a row and its entry each.
+  func checkUnwatched(since changesBefore: Int) throws {
+    // SQLite counts in 32 bits, and goes on from the least number behind the greatest.
+    let changes = Int32(truncatingIfNeeded: db.totalChangesCount &- changesBefore)
+    guard triggers.isOn || changes == 2 * request.inserts.count else {
+      throw StoreError(
+        .internalError,
+        "The save wrote something that the log does not tell of, and was taken back",
+        hint:
+          "Report this; the same inserts in saves of fewer than \(environment.bulk.rowsMin) go another way"
+      )
+    }
   }
 
   /// Logs the inserts, whose numbers follow each other in each entity.
@@ -100,13 +115,9 @@ extension SaveOperation {
       row.reset()
     }
     guard problems.isEmpty else { return (count, keys) }
-    try write(assignments, matches, logsInBulk: count >= Self.bulkLogMin)
+    try write(assignments, matches, logsInBulk: count >= environment.bulk.rowsMin)
     return (count, keys)
   }
-
-  /// From how many objects on it pays to have all statements compiled anew, which doing without
-  /// triggers takes.
-  private static let bulkLogMin = 1000
 
   private func write(
     _ assignments: [Assignment],
@@ -152,6 +163,7 @@ extension SaveOperation {
         columns.flatMap(\.value.values) + conditionValues
       )
     ).run()
+    // Where the update fails they stay off: whatever is written next says how it needs them.
     try triggers.turn(on: false)
     try statement(update).run()
     try triggers.turn(on: true)

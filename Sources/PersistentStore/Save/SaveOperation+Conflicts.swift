@@ -78,8 +78,10 @@ extension SaveOperation {
         let value = values.last { $0.name == property }?.value ?? .null
         let change = try setChange(value, base, property, key)
         values.removeAll { $0.name == property }
+        let isToMany = self.isToMany(property, key)
+        if isToMany, value.array != nil { mergedLists[key, default: []].insert(property) }
         // Who sends what it knew, or another order of it, has nothing for the store to take.
-        guard change["@add"] != [] || change["@remove"] != [] else {
+        guard !isToMany || change["@add"] != [] || change["@remove"] != [] else {
           outcome.append(JSONMember(property, "store"))
           continue
         }
@@ -112,8 +114,8 @@ extension SaveOperation {
       outcome += untouched.map { JSONMember($0.name, "store") }
       values = []
     }
-    // What the client sent and did not get, or not alone, is told with what is stored instead.
-    let kept = outcome.filter { $0.value == "store" || isToMany($0.name, key) }.map(\.name)
+    let kept = outcome.filter { $0.value == "store" }.map(\.name)
+    // What the client sent and did not get is told with what is stored instead.
     followed[key, default: []].formUnion(
       kept.filter { name in update.values.contains { $0.name == name } }
     )
@@ -131,7 +133,7 @@ extension SaveOperation {
     _ conflict: PropertyConflict,
     _ values: inout [JSONMember]
   ) throws -> JSONMember {
-    guard let decision = mergePolicies[name] else {
+    guard let decision = environment.mergePolicies[name] else {
       throw StoreError(.invalidRequest, "There is no merge policy \(StoreError.short(name))")
     }
     let property = conflict.property
@@ -270,7 +272,11 @@ extension SaveOperation {
     if case .relationship(let relationship)? = table.entity.property(named: property),
       relationship.toMany
     {
-      return ids(try members(relationship, of: key), relationship)
+      let there = try members(relationship, of: key).filter { number in
+        let member = model.key(relationship.destination, number)
+        return try isInserted(member) || self.table(member).version(of: number) != nil
+      }
+      return ids(there, relationship)
     }
     guard table.places[property] != nil else { return .null }
     let row = try table.query(

@@ -31,6 +31,7 @@ extension SaveOperation {
     let late = ends.filter { end in
       if case .whole = end.form { return true }
       return table(end.key).hasDerived || followed[end.key] != nil
+        || mergedLists[end.key] != nil
     }
     guard !late.isEmpty else { return answer }
     var writer = JSONWriter(reserving: answer.count + 64 * late.count)
@@ -67,9 +68,8 @@ extension SaveOperation {
     let more = followed[key] ?? []
     let columns = entity.columns.filter { entity.isDerived($0) || more.contains($0) }
     var members = try lateColumns(columns, of: key)
-    for relationship in entity.relationships
-    where relationship.toMany && more.contains(relationship.name) {
-      members.append((relationship.name, try storedValue(relationship.name, key)))
+    for name in (mergedLists[key] ?? []).sorted() {
+      members.append((name, try storedValue(name, key)))
     }
     guard !members.isEmpty else { return }
     writer.raw(hasValues ? "," : ",\"values\":{")

@@ -80,8 +80,10 @@ extension SaveOperation {
     _ later: [Link]
   ) throws {
     let table = table(key)
-    if let first = waitingRows.first, first.key.entity != key.entity { try writeWaitingRows() }
-    if !triggers.isOn, later.isEmpty, table.rowsAtOnce > 1 {
+    let waits = !triggers.isOn && later.isEmpty && table.rowsAtOnce > 1
+    // Rows are written in the order of the request.
+    if !waits || waitingRows.first?.key.entity != key.entity { try writeWaitingRows() }
+    if waits {
       waitingRows.append(EntityTable.WaitingRow(key: key, label: label, values: row))
       if waitingRows.count == table.rowsAtOnce { try writeWaitingRows() }
       return

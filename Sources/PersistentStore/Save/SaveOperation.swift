@@ -15,7 +15,7 @@ struct SaveOperation {
   let log: HistoryLog
   let triggers: TriggerSwitch
   let request: SaveRequest
-  let mergePolicies: [String: MergeDecision]
+  let environment: StoreEnvironment
   var problems: [JSONValue] = []
   var conflicts: [JSONValue] = []
   /// What temporary IDs stand for, by their text.
@@ -43,6 +43,8 @@ struct SaveOperation {
   var merged: [JSONValue] = []
   /// Deletes that are not carried out, since others changed the objects.
   var spared: Set<String> = []
+  /// To-manys of which a client sent a list that is not all that is stored now.
+  var mergedLists: [ObjectKey: Set<String>] = [:]
   /// Properties of which more is known than was sent: to-ones that were set because of what was
   /// said of another object, and what a merge decided.
   var followed: [ObjectKey: Set<String>] = [:]
@@ -80,10 +82,10 @@ struct SaveOperation {
     log: HistoryLog,
     triggers: TriggerSwitch,
     request: SaveRequest,
-    mergePolicies: [String: MergeDecision]
+    environment: StoreEnvironment
   ) {
     self.triggers = triggers
-    self.mergePolicies = mergePolicies
+    self.environment = environment
     given = Array(repeating: nil, count: tables.count)
     self.facts = facts
     self.tables = tables
@@ -128,10 +130,8 @@ struct SaveOperation {
     try countPairs()
     try checkCounts()
     try throwProblems()
+    try checkUnwatched(since: changesBefore)
     try derive()
-    guard triggers.isOn || db.totalChangesCount - changesBefore == 2 * inserted.count else {
-      throw StoreError(.internalError, "Something was written that the log does not tell of")
-    }
     // What an update came to is known when everything is done: others may have changed it too.
     for (index, update) in updated.enumerated() {
       if index + request.inserts.count > 0 { writer.raw(",") }
@@ -160,7 +160,7 @@ struct SaveOperation {
     let later = try insertEach(&writer)
     try logInserts()
     // What else is written is logged by the triggers, and what follows from it done by them.
-    if !mayBeUnwatched || !later.isEmpty || !adopted.isEmpty { try triggers.turn(on: true) }
+    if !writesInsertsOnly || !later.isEmpty || !adopted.isEmpty { try triggers.turn(on: true) }
     return later
   }
 
@@ -174,7 +174,14 @@ struct SaveOperation {
         ends.append(AnswerEnd(key: inserted[index], end: writer.bytes.count, form: .whole))
         continue
       }
-      let links = try self.insert(insert, inserted[index], at: index, &writer)
+      let links: [Link]
+      do {
+        links = try self.insert(insert, inserted[index], at: index, &writer)
+      } catch {
+        // What is wrong with an earlier one is told before that, unless SQLite took all back.
+        if db.isInsideTransaction { try writeWaitingRows() }
+        throw error
+      }
       if !links.isEmpty { later.append((index, links)) }
     }
     try writeWaitingRows()
@@ -463,6 +470,8 @@ extension SaveOperation {
       problem(label, relationship.name, "type", "\(relationship.name) wants a wrapped ID or null")
       return nil
     }
+    // It may be one that waits, by its identity.
+    if temporary[text] == nil { try writeWaitingRows() }
     guard let key = try resolve(text) else { throw StoreError.objectNotFound(text) }
     guard model.isKind(key.entity, of: destination.number) else {
       problem(
