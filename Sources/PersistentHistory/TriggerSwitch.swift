@@ -5,8 +5,9 @@ package import GRDB
 ///
 /// Turning it has SQLite compile every statement anew, so it stays as it is until the other is
 /// needed: of many bulk saves in a row, from which nothing else follows, the first one turns it.
-/// Whoever writes to an entity's table, or to one of pairs, says first how it has to be. Used on the
-/// writer's queue only.
+/// Whoever writes to an entity's table, or to one of pairs, says first how it has to be.
+///
+/// Used on the writer's queue only.
 package final class TriggerSwitch {
   private let db: Database
   /// Whether they fire.

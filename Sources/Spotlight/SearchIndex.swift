@@ -44,6 +44,8 @@ package final class SearchIndex: Sendable {
 
   private struct Waiter {
     let number: Int64
+    /// How many tries had begun when it came; what becomes of those says nothing to it.
+    let tries: Int
     let completion: @Sendable (Bool) -> Void
   }
 
@@ -51,6 +53,8 @@ package final class SearchIndex: Sendable {
     var status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
     var lastBatchCount = 0
     var isScheduled = false
+    /// How often the index began to read on.
+    var tries = 0
     var isStopped = false
     /// Whether a search met damage in the file, which is then made anew.
     var isDamaged = false
@@ -121,15 +125,24 @@ package final class SearchIndex: Sendable {
   }
 
   private func readOn() {
-    shared.withLock { $0.isScheduled = false }
+    let number = shared.withLock { shared in
+      shared.isScheduled = false
+      shared.tries += 1
+      return shared.tries
+    }
     do {
       try readToEnd()
     } catch {
-      shared.withLock { shared in
+      let (failed, areMore) = shared.withLock { shared in
         shared.status.state = .failed
         shared.status.failure = error
+        // Who came since this try began waits for the next: there may be room again.
+        let failed = shared.waiters.filter { $0.value.tries < number }
+        for waiter in failed.keys { shared.waiters[waiter] = nil }
+        return (failed.values.map(\.completion), !shared.waiters.isEmpty)
       }
-      failWaiters()
+      failed.forEach { $0(false) }
+      if areMore { follow() }
     }
   }
 
@@ -300,9 +313,15 @@ package final class SearchIndex: Sendable {
     enum Outcome { case now(Bool), later(Int) }
     let outcome = shared.withLock { shared -> Outcome in
       if let token = shared.status.token, token.number >= number { return .now(true) }
-      if shared.isStopped || shared.status.state == .failed { return .now(false) }
+      if shared.isStopped || shared.status.state == .failed && !shared.isScheduled {
+        return .now(false)
+      }
       shared.nextWaiter += 1
-      shared.waiters[shared.nextWaiter] = Waiter(number: number, completion: completion)
+      shared.waiters[shared.nextWaiter] = Waiter(
+        number: number,
+        tries: shared.tries,
+        completion: completion
+      )
       return .later(shared.nextWaiter)
     }
     switch outcome {

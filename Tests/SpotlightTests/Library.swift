@@ -17,6 +17,8 @@ final class Library: Sendable {
     var batches = 0
     /// How many of the next readings fail.
     var failures = 0
+    /// What happens while one fails.
+    var whileFailing: (@Sendable () -> Void)?
     var changesMax = Int.max
   }
 
@@ -52,11 +54,15 @@ final class LibraryReader: DocumentSource {
   }
 
   func batch(after token: StoreToken) throws -> IndexBatch? {
-    try library.state.withLock { state in
-      if state.failures > 0 {
-        state.failures -= 1
-        throw Library.Failure()
-      }
+    let (fails, meanwhile) = library.state.withLock { state in
+      defer { state.failures = max(0, state.failures - 1) }
+      return (state.failures > 0, state.whileFailing)
+    }
+    if fails {
+      meanwhile?()
+      throw Library.Failure()
+    }
+    return library.state.withLock { state in
       let from = Int(token.number)
       guard state.commits.indices.contains(from), Library.token(from, state) == token else {
         return nil

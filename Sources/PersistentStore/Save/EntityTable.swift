@@ -27,8 +27,8 @@ final class EntityTable {
   let wanted: [String]
   /// How many new rows one statement writes where many come.
   ///
-  /// SQLite prepares itself for each statement, and notes the last number given. In a family each row is written by itself, since
-  /// what is unique in it is looked for in the tables of all its members.
+  /// SQLite prepares itself for each statement, and notes the last number given. In a family each
+  /// row is written by itself, since what is unique in it is looked for in all its tables.
   let rowsAtOnce: Int
   private static let argumentsAtOnceMax = 128
   private let db: Database

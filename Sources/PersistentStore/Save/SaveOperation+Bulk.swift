@@ -25,8 +25,7 @@ extension SaveOperation {
       throw StoreError(
         .internalError,
         "The save wrote something that the log does not tell of, and was taken back",
-        hint:
-          "Report this; the same inserts in saves of fewer than \(environment.bulk.rowsMin) go another way"
+        hint: "Report this, and save fewer than \(environment.bulk.rowsMin) inserts at a time"
       )
     }
   }
