@@ -234,8 +234,7 @@ extension SaveOperation {
   }
 
   private func isThere(_ id: JSONValue) throws -> Bool {
-    guard let key = try target(id) else { return false }
-    return try isInserted(key) || table(key).version(of: key.object) != nil
+    try target(id).map(exists) ?? false
   }
 
   /// What changed since the version that a client knew, property by property, from the log.
@@ -273,8 +272,7 @@ extension SaveOperation {
       relationship.toMany
     {
       let there = try members(relationship, of: key).filter { number in
-        let member = model.key(relationship.destination, number)
-        return try isInserted(member) || self.table(member).version(of: number) != nil
+        try exists(model.key(relationship.destination, number))
       }
       return ids(there, relationship)
     }

@@ -146,16 +146,18 @@ extension SaveOperation {
     }
   }
 
-  private mutating func nullify(
+  /// Ends a to-one; one that must have a value is a problem, of which the reason may tell more.
+  mutating func nullify(
     _ relationship: RelationshipDescription,
-    of holder: ObjectKey
+    of holder: ObjectKey,
+    _ reason: String = ""
   ) throws {
     guard relationship.optional else {
       return problem(
         name(holder),
         relationship.name,
         "required",
-        "\(relationship.name) must have a value"
+        "\(relationship.name) must have a value\(reason)"
       )
     }
     try set(relationship, of: holder, to: nil)

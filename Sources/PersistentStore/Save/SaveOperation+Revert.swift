@@ -175,25 +175,8 @@ extension SaveOperation {
       let isGone = try table(target).version(of: number) == nil
       if isGone, inverse.deleteRule == .noAction { continue }
       guard try isGone || !holders(of: inverse, to: key).contains(target) else { continue }
-      try end(relationship, of: key, to: "what it led to")
+      try nullify(relationship, of: key, ", and what it led to is gone or taken")
     }
-  }
-
-  /// Ends a to-one whose target is gone or another's; one that must have a value is a problem.
-  private mutating func end(
-    _ relationship: RelationshipDescription,
-    of key: ObjectKey,
-    to target: String
-  ) throws {
-    guard relationship.optional else {
-      return problem(
-        name(key),
-        relationship.name,
-        "required",
-        "\(relationship.name) must have a value, and \(target) is gone or taken"
-      )
-    }
-    try set(relationship, of: key, to: nil)
   }
 
   /// Ends a to-one that leads to what is gone now, but where the rule is to leave it.
@@ -372,7 +355,7 @@ extension SaveOperation {
         isWhole = try holders(of: inverse, to: key).contains(target)
       }
       guard !isWhole else { continue }
-      try end(relationship, of: key, to: name(target))
+      try nullify(relationship, of: key, ", and \(name(target)) is gone or taken")
     }
   }
 

@@ -388,6 +388,11 @@ struct SaveOperation {
     given[key.entity - 1]?.contains(key.object) ?? false
   }
 
+  /// Whether there is such an object, of this save or in the store.
+  func exists(_ key: ObjectKey) throws -> Bool {
+    try isInserted(key) || table(key).version(of: key.object) != nil
+  }
+
   /// The text under which a problem names an object.
   func name(_ key: ObjectKey) -> String {
     let entity = model.entity(key.entity)
@@ -482,9 +487,7 @@ extension SaveOperation {
       )
       return nil
     }
-    guard try isInserted(key) || table(key).version(of: key.object) != nil else {
-      throw StoreError.objectNotFound(text)
-    }
+    guard try exists(key) else { throw StoreError.objectNotFound(text) }
     return key
   }
 }
