@@ -9,6 +9,8 @@
 //    may run together.
 // 3. All subscriptions of a connection move from one token to the next in one message.
 // 4. For each connection there is a position, never a queue of changes.
+// 5. State changes and effects do not overlap: everything happens in a turn, and sessions are sent
+//    to at its end only. An event that a sink reports meanwhile waits for a turn of its own.
 
 import CordialProtocol
 import JSON
@@ -47,6 +49,7 @@ package actor Service {
   /// Whether the index is going to read on anyway.
   var indexIsWoken = false
   private var stopping: (@Sendable () -> Void)?
+  var turn = Turn()
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe loop.unownedExecutor
@@ -142,12 +145,20 @@ package actor Service {
 
   /// Takes bytes that a peer sent.
   package func receive(_ bytes: Span<UInt8>, session number: Int) {
+    guard beginTurn() else {
+      let copy = bytes.indices.map { bytes[$0] }
+      return onLoop { $0.take(copy.span, session: number) }
+    }
+    take(bytes, session: number)
+    endTurn()
+  }
+
+  private func take(_ bytes: Span<UInt8>, session number: Int) {
     guard let session = sessions[number], !session.inputEnded else { return }
     session.bytesInFlight += bytes.count
     var events: [ConnectionEvent] = []
     session.connection.receive(bytes) { events.append($0) }
     for event in events { handle(event, session) }
-    session.flush()
     hold(session)
   }
 
@@ -166,30 +177,34 @@ package actor Service {
 
   /// Nothing more comes from a peer: what was read is answered, then the connection ends.
   package func endInput(session number: Int) {
-    guard let session = sessions[number], !session.inputEnded else { return }
-    var events: [ConnectionEvent] = []
-    session.connection.end { events.append($0) }
-    for event in events { handle(event, session) }
-    session.inputEnded = true
-    session.flush()
-    closeIfDone(session)
+    perform { service in
+      guard let session = service.sessions[number], !session.inputEnded else { return }
+      var events: [ConnectionEvent] = []
+      session.connection.end { events.append($0) }
+      for event in events { service.handle(event, session) }
+      session.inputEnded = true
+      service.closeIfDone(session)
+    }
   }
 
   /// The peer takes bytes again.
   package func becameWritable(session number: Int) {
-    guard let session = sessions[number] else { return }
-    startRequests(session)
-    session.flush()
-    pump(session)
-    closeIfDone(session)
+    perform { service in
+      guard let session = service.sessions[number] else { return }
+      service.startRequests(session)
+      service.pump(session)
+      service.closeIfDone(session)
+    }
   }
 
   /// The connection is gone; what it had running goes on and is answered to nobody.
   package func disconnected(session number: Int) {
-    guard let session = sessions.removeValue(forKey: number) else { return }
-    session.isClosed = true
-    subscriptionCount -= session.observed.subscriptions.count
-    finishStopping()
+    perform { service in
+      guard let session = service.sessions.removeValue(forKey: number) else { return }
+      session.disconnect()
+      service.subscriptionCount -= session.observed.subscriptions.count
+      service.finishStopping()
+    }
   }
 
   /// How many connections there are.
@@ -209,7 +224,8 @@ package actor Service {
 
   private func reject(_ error: RPCError, _ session: Session) {
     let message = MessageBytes(MessageWriter.error(.null, error))
-    session.answers.insert(message, inOrder: session.answersInOrder) { session.send($0) }
+    session.answers.insert(message, inOrder: session.answersInOrder)
+    sendReady(session)
   }
 
   // MARK: Messages
@@ -252,7 +268,8 @@ package actor Service {
       }
     }
     let place = session.answers.take(for: requestCount, parts: parts, isBatch: true)
-    session.answers.sendReady(place, inOrder: session.answersInOrder) { session.send($0) }
+    session.answers.release(place, inOrder: session.answersInOrder)
+    sendReady(session)
     for message in admitted {
       if case .request(let id, let method, let params) = message {
         dispatch(id, method, params, at: place, session)
@@ -322,7 +339,7 @@ package actor Service {
     session.isStarting = true
     defer { session.isStarting = false }
     // A peer that does not read what it asked for waits with the rest of it.
-    while session.sink.isWritable, !waitsForNews(session), let request = session.queue.next() {
+    while session.isWritable, !waitsForNews(session), let request = session.queue.next() {
       do {
         guard let handler = Self.handlers[ObjectIdentifier(request.method)] else {
           throw RPCError(.methodNotFound, "There is no method \(request.method.name)")
@@ -383,14 +400,12 @@ package actor Service {
   }
 
   private func answer(_ message: MessageBytes, at place: Int, _ session: Session) {
-    session.answers.answer(message, at: place, inOrder: session.answersInOrder) {
-      session.send($0)
-    }
+    session.answers.answer(message, at: place, inOrder: session.answersInOrder)
+    sendReady(session)
   }
 
-  /// Runs work on the loop and sends what it answered.
-  nonisolated func onLoop(_ work: @escaping @Sendable (isolated Service) -> Void) {
-    loop.execute { self.assumeIsolated { service in work(service) } }
+  private func sendReady(_ session: Session) {
+    while let message = session.answers.takeReady() { send(message, to: session) }
   }
 
   /// Ends a connection whose input has ended, once everything is answered and told.
@@ -399,26 +414,26 @@ package actor Service {
     let code: Int32 =
       exitCode ?? session.exitCode
       ?? (session.connection.framing == .header && !session.lifecycle.isShutDown ? 1 : 0)
-    session.close(exitCode: code)
+    close(session, exitCode: code)
   }
 
   // MARK: Stopping
 
   /// Takes no more connections, answers what was read, ends every connection, then calls back.
   package func stop(_ completion: @escaping @Sendable () -> Void) {
-    stopping = completion
-    // A peer that takes nothing must not keep the process: its rest is dropped.
-    loop.schedule(milliseconds: 1000 * limits.stopSecondsMax) {
-      self.assumeIsolated { service in
+    perform { service in
+      service.stopping = completion
+      // A peer that takes nothing must not keep the process: its rest is dropped.
+      service.onLoop(afterMilliseconds: 1000 * service.limits.stopSecondsMax) { service in
         for session in service.sessions.values { session.sink.cut() }
       }
+      for session in service.sessions.values {
+        session.inputEnded = true
+        session.exitCode = 0
+        service.closeIfDone(session)
+      }
+      service.finishStopping()
     }
-    for session in sessions.values {
-      session.inputEnded = true
-      session.exitCode = 0
-      closeIfDone(session)
-    }
-    finishStopping()
   }
 
   private func finishStopping() {

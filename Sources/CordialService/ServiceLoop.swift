@@ -11,6 +11,9 @@ package protocol ServiceLoop: Sendable {
 }
 
 /// Where the bytes for a peer go; used on the loop only.
+///
+/// A sink should report events of its peer in later turns of the loop. The service puts off those
+/// that come while it is in the middle of a turn.
 package protocol ByteSink: AnyObject, Sendable {
   /// Whether the peer takes more: when not, what can wait should.
   var isWritable: Bool { get }

@@ -163,6 +163,8 @@ final class OwnerHandler: ChannelInboundHandler {
   private let channel: ByteChannel
   private let stuckSecondsMax: Int
   private var watch: Scheduled<Void>?
+  /// Whether a later turn of the loop gives the channel what waits.
+  private var isWoken = false
 
   init(_ owner: any ByteChannelOwner, _ channel: ByteChannel, stuckSecondsMax: Int) {
     self.owner = owner
@@ -187,12 +189,20 @@ final class OwnerHandler: ChannelInboundHandler {
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     watch?.cancel()
     watch = nil
-    if context.channel.isWritable {
-      channel.feed()
-      if channel.isWritable { owner.becameWritable(channel) }
-    } else {
-      watchProgress(context.eventLoop, from: channel.untakenBytes)
+    guard context.channel.isWritable else {
+      return watchProgress(context.eventLoop, from: channel.untakenBytes)
     }
+    // NIO reports this inside a flush, which may be one of the owner's writes.
+    guard !isWoken else { return }
+    isWoken = true
+    let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
+    context.eventLoop.execute { handler.value.feed() }
+  }
+
+  private func feed() {
+    isWoken = false
+    channel.feed()
+    if channel.isWritable { owner.becameWritable(channel) }
   }
 
   /// Cuts a peer that takes nothing for too long; NIO is given nothing more meanwhile.
@@ -209,7 +219,9 @@ final class OwnerHandler: ChannelInboundHandler {
 
   func channelInactive(context: ChannelHandlerContext) {
     watch?.cancel()
-    owner.closed(channel)
+    // A failed write closes the channel inside the write.
+    let (owner, channel) = (owner, channel)
+    context.eventLoop.execute { owner.closed(channel) }
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {

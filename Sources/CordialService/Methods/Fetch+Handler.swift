@@ -77,7 +77,6 @@ extension Service {
           service.waitForCommit(text, request, waited: waited, next)
         case .failure(let error): service.finish(request, .failure(error))
         }
-        service.sessions[request.session]?.flush()
       }
     }
   }
@@ -97,13 +96,11 @@ extension Service {
       return finish(request, .failure(RPCError(error)))
     }
     let pause = 10
-    loop.schedule(milliseconds: pause) {
-      self.assumeIsolated { service in
-        do {
-          try service.whenVisible(text, request, waited: waited + pause, next)
-        } catch {
-          service.finish(request, .failure(RPCError(any: error)))
-        }
+    onLoop(afterMilliseconds: pause) { service in
+      do {
+        try service.whenVisible(text, request, waited: waited + pause, next)
+      } catch {
+        service.finish(request, .failure(RPCError(any: error)))
       }
     }
   }

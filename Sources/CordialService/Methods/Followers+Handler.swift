@@ -76,7 +76,6 @@ extension Service {
       case .success(let value): service.finish(request, result: value)
       case .failure(let error): service.finish(request, .failure(RPCError(any: error)))
       }
-      service.sessions[request.session]?.flush()
     }
   }
 

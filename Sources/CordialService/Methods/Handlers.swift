@@ -127,7 +127,6 @@ extension Service {
     } completion: { outcome in
       self.onLoop { service in
         service.finish(request, outcome)
-        service.sessions[request.session]?.flush()
       }
     }
   }

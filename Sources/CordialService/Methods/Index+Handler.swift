@@ -30,7 +30,6 @@ extension Service {
     whenIndexed(newestCommit, milliseconds: limits.waitMax) { service, reached in
       guard reached else {
         service.finish(request, .failure(service.indexIsLate("the newest commit")))
-        service.sessions[request.session]?.flush()
         return
       }
       service.compare(request)
@@ -65,7 +64,6 @@ extension Service {
               )
             )
           }
-          service.sessions[request.session]?.flush()
         }
       }
     )

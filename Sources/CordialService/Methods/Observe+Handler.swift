@@ -114,7 +114,6 @@ extension Service {
       finish(request, .success(registration.message))
     case .failure(let error): finish(request, .failure(error))
     }
-    session.flush()
     pump(session)
     closeIfDone(session)
   }
@@ -153,7 +152,6 @@ extension Service {
       service.subscriptionCount -= 1
       if session.observed.subscriptions.isEmpty { session.observed.position = nil }
       service.finish(request, result: [:])
-      session.flush()
     }
   }
 
@@ -183,7 +181,6 @@ extension Service {
     switch outcome {
     case .failure(let error):
       finish(request, .failure(error))
-      session.flush()
     case .success((let update, let token)):
       if let update { apply(update, session) }
       index.follow()
@@ -193,7 +190,6 @@ extension Service {
         } else {
           service.finish(request, .failure(service.indexIsLate("\(token)")))
         }
-        service.sessions[request.session]?.flush()
       }
     }
     pump(session)

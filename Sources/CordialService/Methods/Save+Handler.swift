@@ -175,7 +175,6 @@ extension Service {
               return MessageBytes(writer)
             }
           )
-          service.sessions[request.session]?.flush()
           return commit
         }
       }

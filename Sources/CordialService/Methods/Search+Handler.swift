@@ -43,7 +43,6 @@ extension Service {
       service.whenIndexed(token.number, milliseconds: service.limits.waitMax) { service, reached in
         guard reached else {
           service.finish(request, .failure(service.indexIsLate(at)))
-          service.sessions[request.session]?.flush()
           return
         }
         service.run(wanted, call, began: began, request)
@@ -131,12 +130,10 @@ extension Service {
             service.run(wanted, call, began: began, request)
           case .failure(let error):
             service.finish(request, .failure(RPCError(error)))
-            service.sessions[request.session]?.flush()
           }
         }
       }
     }
-    sessions[request.session]?.flush()
   }
 }
 

@@ -29,11 +29,9 @@ extension Service {
     indexIsWoken = true
     let pause =
       index.lastBatchCount < Self.largeBatch ? Self.indexPauseMilliseconds : Self.largePause
-    loop.schedule(milliseconds: pause) {
-      self.assumeIsolated { service in
-        service.indexIsWoken = false
-        service.index.follow()
-      }
+    onLoop(afterMilliseconds: pause) { service in
+      service.indexIsWoken = false
+      service.index.follow()
     }
   }
 
@@ -50,7 +48,7 @@ extension Service {
   func pump(_ session: Session, hasGathered: Bool = false) {
     let observed = session.observed
     guard observed.position != nil, observed.wanted > observed.examined.commit,
-      !observed.isUpdating, !observed.isGathering, session.sink.isWritable, !session.isClosed
+      !observed.isUpdating, !observed.isGathering, session.isWritable, !session.isClosed
     else { return }
     guard session.coalesce == 0 || hasGathered else { return gather(session) }
     if !updateOnLoop(session) { updateOnWorker(session) }
@@ -60,12 +58,10 @@ extension Service {
   private func gather(_ session: Session) {
     session.observed.isGathering = true
     let number = session.number
-    loop.schedule(milliseconds: session.coalesce) {
-      self.assumeIsolated { service in
-        guard let session = service.sessions[number] else { return }
-        session.observed.isGathering = false
-        service.pump(session, hasGathered: true)
-      }
+    onLoop(afterMilliseconds: session.coalesce) { service in
+      guard let session = service.sessions[number] else { return }
+      session.observed.isGathering = false
+      service.pump(session, hasGathered: true)
     }
   }
 
@@ -130,7 +126,7 @@ extension Service {
     case .failure(let error):
       // Without its update the connection's view would be wrong for ever: better to end it.
       log.error("A connection is cut: its update failed", metadata: ["error": "\(error.message)"])
-      session.close(exitCode: 1)
+      close(session, exitCode: 1)
       return
     }
     let waiting = session.observed.afterUpdate
@@ -159,8 +155,7 @@ extension Service {
     // With nothing to say the client's position stays: the next changes spans these commits.
     guard let message = outcome.message else { return }
     session.observed.position = session.observed.subscriptions.isEmpty ? nil : outcome.token
-    session.send(message)
-    session.flush()
+    send(message, to: session)
   }
 
   /// Runs work when no update of a connection is being made.

@@ -4,7 +4,9 @@ import JSONRPC
 /// Puts answers in the order of their requests, and those of a batch into one.
 ///
 /// A place is taken when a request or batch comes and given up when it is answered. With
-/// `inOrder`, an answer waits for those before it.
+/// `inOrder`, an answer waits for those before it. Nothing is sent from here: the caller takes what
+/// is ready with `takeReady()` once the mutation has ended, because a sink may report events while
+/// it takes bytes.
 struct AnswerOrder {
   private struct Place {
     /// The answers that came.
@@ -19,6 +21,8 @@ struct AnswerOrder {
   private var places: Deque<Place> = []
   /// The number of the first of them.
   private var first = 0
+  /// The messages that can go out, in order.
+  private var ready: Deque<MessageBytes> = []
 
   /// How many places are taken, those included that wait for one before them.
   var count: Int { places.count }
@@ -45,41 +49,36 @@ struct AnswerOrder {
   ///   - message: The whole message.
   ///   - number: The place that its request has.
   ///   - inOrder: Whether answers wait for those before them.
-  ///   - send: Called for each message that can go out now, in order.
-  mutating func answer(
-    _ message: MessageBytes,
-    at number: Int,
-    inOrder: Bool,
-    _ send: (MessageBytes) -> Void
-  ) {
+  mutating func answer(_ message: MessageBytes, at number: Int, inOrder: Bool) {
     let index = number - first
     guard places.indices.contains(index), places[index].missing > 0 else { return }
     places[index].parts.append(message)
     places[index].missing -= 1
-    sendReady(number, inOrder: inOrder, send)
+    release(number, inOrder: inOrder)
   }
 
   /// A message of ours that belongs to no request, in its place.
-  mutating func insert(
-    _ message: MessageBytes,
-    inOrder: Bool,
-    _ send: (MessageBytes) -> Void
-  ) {
-    let number = take(for: 0, parts: [message])
-    sendReady(number, inOrder: inOrder, send)
+  mutating func insert(_ message: MessageBytes, inOrder: Bool) {
+    release(take(for: 0, parts: [message]), inOrder: inOrder)
   }
 
-  /// Sends what a place has when nothing is missing there, and with `inOrder` nothing before it.
-  mutating func sendReady(_ number: Int, inOrder: Bool, _ send: (MessageBytes) -> Void) {
+  /// Takes the next message that can go out; nil when there is none.
+  mutating func takeReady() -> MessageBytes? {
+    ready.popFirst()
+  }
+
+  /// Makes ready what a place has when nothing is missing there, and with `inOrder` nothing before
+  /// it.
+  mutating func release(_ number: Int, inOrder: Bool) {
     let index = number - first
     guard places.indices.contains(index), places[index].missing == 0 else { return }
     if !inOrder, !places[index].isSent {
-      Self.message(of: places[index]).map(send)
+      if let message = Self.message(of: places[index]) { ready.append(message) }
       places[index].isSent = true
       places[index].parts = []
     }
     while let place = places.first, place.missing == 0 {
-      if !place.isSent { Self.message(of: place).map(send) }
+      if !place.isSent, let message = Self.message(of: place) { ready.append(message) }
       places.removeFirst()
       first += 1
     }

@@ -32,10 +32,18 @@ final class Session {
   var isClosed = false
   /// What `exit` asked a process to exit with, nil before it came.
   var exitCode: Int32?
-  private var outgoing: [UInt8] = []
+  /// Whether the end of the turn has something to perform for this session.
+  var isUnsent = false
+  /// What the end of the turn sends, as one write.
+  private var outgoing: [[UInt8]] = []
+  private var outgoingBytes = 0
+  /// The exit code of a close that the end of the turn performs.
+  private var closing: Int32?
 
-  /// Longer messages go out by themselves, to save copying them.
+  /// Longer messages are pieces of their own, to save copying them.
   private static let gatheredMax = 1 << 16
+  /// Nothing more is asked for when so many bytes wait for the end of the turn.
+  private static let outgoingBytesMax = 1 << 20
 
   init(number: Int, sink: any ByteSink, connection: Connection) {
     self.number = number
@@ -46,33 +54,64 @@ final class Session {
   /// Whether answers stand in the order of the requests: lines, before a handshake.
   var answersInOrder: Bool { connection.framing == .line && !lifecycle.isInitialized }
 
-  /// Adds a message to what the next flush sends.
-  func send(_ message: MessageBytes) {
+  /// Whether the peer takes more, what waits for the end of the turn included.
+  var isWritable: Bool { outgoingBytes < Self.outgoingBytesMax && sink.isWritable }
+
+  /// Adds a message to what the end of the turn sends; only `Service.send` calls this.
+  func append(_ message: MessageBytes) {
     guard !isClosed else { return }
-    guard message.count > Self.gatheredMax else {
-      outgoing += connection.framing.head(of: message.count)
-      for piece in message.pieces { outgoing += piece }
-      outgoing += connection.framing.tail
-      return
-    }
-    flush()
-    // The message itself goes as it is: copying some ten megabytes takes longer than reading them.
     let framing = connection.framing
-    sink.write([framing.head(of: message.count)] + message.pieces + [framing.tail])
+    gather(framing.head(of: message.count))
+    if message.count > Self.gatheredMax {
+      // Copying some ten megabytes takes longer than reading them.
+      outgoing += message.pieces
+      outgoingBytes += message.count
+    } else {
+      for piece in message.pieces { gather(piece) }
+    }
+    gather(framing.tail)
   }
 
-  /// Sends what was gathered, in one write.
-  func flush() {
-    guard !outgoing.isEmpty, !isClosed else { return }
-    sink.write([outgoing])
-    outgoing = []
+  /// Adds bytes to the last piece while that is short.
+  private func gather(_ bytes: [UInt8]) {
+    outgoingBytes += bytes.count
+    if let last = outgoing.indices.last, outgoing[last].count <= Self.gatheredMax {
+      outgoing[last] += bytes
+    } else {
+      outgoing.append(bytes)
+    }
   }
 
-  /// Ends the connection after what was sent.
-  func close(exitCode: Int32) {
+  /// Notes that the connection ends after what was sent; only `Service.close` calls this.
+  func endAfterSending(exitCode: Int32) {
     guard !isClosed else { return }
-    flush()
     isClosed = true
-    sink.close(exitCode: exitCode)
+    closing = exitCode
+  }
+
+  /// Drops what waits: the peer is gone.
+  func disconnect() {
+    isClosed = true
+    outgoing = []
+    outgoingBytes = 0
+    closing = nil
+  }
+
+  /// Sends what waits, then closes if that was asked for.
+  ///
+  /// The sink may report events meanwhile.
+  ///
+  /// - Returns: Whether requests may have been held back only because so much waited.
+  func perform() -> Bool {
+    let pieces = outgoing
+    let wasFull = outgoingBytes >= Self.outgoingBytesMax
+    let exitCode = closing
+    outgoing = []
+    outgoingBytes = 0
+    closing = nil
+    isUnsent = false
+    if !pieces.isEmpty { sink.write(pieces) }
+    if let exitCode { sink.close(exitCode: exitCode) }
+    return wasFull && exitCode == nil
   }
 }
