@@ -10,6 +10,10 @@ struct Options: Sendable {
       guard arguments[index].hasPrefix("--") else {
         throw BenchmarkError("Expected an option instead of \(arguments[index])")
       }
+      // An option in the place of a value would become a file of that name.
+      guard !arguments[index + 1].hasPrefix("-") else {
+        throw BenchmarkError("\(arguments[index]) takes a value, not \(arguments[index + 1])")
+      }
       values[String(arguments[index].dropFirst(2))] = arguments[index + 1]
     }
   }
