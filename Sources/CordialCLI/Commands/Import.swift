@@ -136,6 +136,8 @@ private struct Importer {
   private var pending: [String: String] = [:]
   /// What leads to objects that were not there yet: the object, its property, the IDs in the file.
   private var deferred: [(object: String, property: String, kind: Kind, targets: [String])] = []
+  /// How many of those are of earlier saves, and name their object by its permanent ID.
+  private var settledCount = 0
   /// What is referred to and was nowhere in the file.
   private var unknown: Set<String> = []
   private var imported = 0
@@ -243,9 +245,10 @@ private struct Importer {
       uniquingKeysWith: { first, _ in first }
     )
     for (id, temporary) in pending { known[id] = ids[temporary] }
-    for index in deferred.indices where ids[deferred[index].object] != nil {
-      deferred[index].object = ids[deferred[index].object] ?? ""
+    for index in settledCount..<deferred.count {
+      if let id = ids[deferred[index].object] { deferred[index].object = id }
     }
+    settledCount = deferred.count
     imported += inserts.count
     inserts = []
     pending = [:]
