@@ -51,6 +51,7 @@ let package = Package(
       uses: [
         "ObjectModel", "CordialValues", "PersistentHistory", "JSON", "CUnicode",
         .product(name: "DequeModule", package: "swift-collections"),
+        .product(name: "OrderedCollections", package: "swift-collections"),
       ] + .sqlite
     ),
 
@@ -132,8 +133,8 @@ let package = Package(
     .target(
       name: "TestStores",
       dependencies: [
-        "PersistentStore", "PersistentHistory", "ObjectModel", "CordialValues", "JSON",
-        .product(name: "GRDB", package: "GRDB.swift"),
+        "CordialService", "PersistentStore", "PersistentHistory", "ObjectModel", "CordialValues",
+        "JSON", .product(name: "GRDB", package: "GRDB.swift"),
       ],
       path: "Tests/TestStores",
       swiftSettings: .strict

@@ -1,4 +1,6 @@
+import CordialValues
 import JSON
+import JSONRPC
 
 /// What several methods have in common.
 extension Schema {
@@ -79,6 +81,27 @@ enum WriteFields {
     .boolean,
     "answer what it would do, and write nothing"
   )
+
+  static let transaction = Field.optional(
+    "transaction",
+    .string,
+    "a UUID of the client's: sent again, nothing is changed twice"
+  )
+
+  /// The transaction that params name, in lower case; nil for none.
+  ///
+  /// - Throws: `invalidParams` for a text that is no UUID.
+  static func transaction(of method: String, _ params: Params) throws(RPCError) -> String? {
+    guard let text = params.string("transaction") else { return nil }
+    guard let uuid = UUIDText.canonical(text) else {
+      throw RPCError(
+        .invalidParams,
+        "\(method): transaction is a UUID, as 0b1f7a52-6d0e-4f5c-9a57-3c8f0e1d2b4a, "
+          + "not \"\(text.prefix(100))\""
+      )
+    }
+    return uuid
+  }
 
   /// What a dry run answers beside what the call itself does.
   static let rehearsal = Field.optional(

@@ -1,7 +1,7 @@
 import CordialProtocol
 import JSON
 import JSONRPC
-import PersistentStore
+package import PersistentStore
 import Spotlight
 
 extension RPCError {
@@ -10,6 +10,11 @@ extension RPCError {
     var data: [JSONMember] = [JSONMember("code", .string(error.code.rawValue))]
     if let hint = error.hint { data.append(JSONMember("hint", .string(hint))) }
     data += error.data
+    if !error.problems.isEmpty {
+      data.append(
+        JSONMember("problems", .array(error.problems.map { $0.json(code: $0.code.wireCode) }))
+      )
+    }
     self.init(code: error.code.wireCode, message: error.message, data: .object(data))
   }
 
@@ -39,7 +44,7 @@ extension RPCError {
 
 extension StoreError.Code {
   /// The number of this error on the wire.
-  var wireCode: Int {
+  package var wireCode: Int {
     switch self {
     case .modelInvalid: ErrorName.modelInvalid.code
     case .unknownEntity: ErrorName.unknownEntity.code

@@ -36,6 +36,39 @@ package enum BulkLog {
     """
   }
 
+  /// Whether the triggers of a link table do nothing but log its rows.
+  ///
+  /// - Parameters:
+  ///   - relationship: The relationship that keeps the link rows.
+  ///   - model: The store's model.
+  /// - Returns: Whether nothing derived and no order follows from it.
+  package static func sufficesForLinks(
+    of relationship: RelationshipDescription,
+    in model: Model
+  ) -> Bool {
+    let keeper = model.entity(relationship.owner)
+    return DerivedSchema(model).afterPair(relationship, of: keeper, row: "NEW", sign: "+").isEmpty
+      && OrderSchema(model).pairTriggers(relationship, of: keeper).isEmpty
+  }
+
+  /// The statement that logs an inserted link row; its arguments are source and target.
+  package static func link(of relationship: RelationshipDescription) -> String {
+    """
+    INSERT INTO cordial_change(entity, object, kind, before, other)
+    VALUES (\(relationship.owner), ?1, \(HistorySchema.Kind.link.rawValue),
+      \(SQLNames.literal(relationship.name)), ?2)
+    """
+  }
+
+  /// The statement that logs increments of versions; its argument is a JSON list of numbers.
+  package static func increments(of entity: EntityDescription) -> String {
+    """
+    INSERT INTO cordial_change(entity, object, kind, version, before)
+    SELECT \(entity.number), "_id", \(HistorySchema.Kind.update.rawValue), "_version", ''
+    FROM \(SQLNames.quoted(entity.name)) WHERE "_id" IN (SELECT value FROM json_each(?))
+    """
+  }
+
   /// What the log says of the values before.
   ///
   /// - Parameters:

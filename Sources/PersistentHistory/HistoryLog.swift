@@ -278,7 +278,14 @@ package final class HistoryLog {
     return lower..<upper
   }
 
-  func eachRow(
+  /// Goes through rows of the log, oldest first.
+  ///
+  /// - Parameters:
+  ///   - after: The change after which to begin.
+  ///   - through: The last change to read.
+  ///   - body: Called with each row.
+  /// - Throws: `DatabaseError`; what the body throws.
+  package func eachRow(
     after: Int64,
     through: Int64,
     _ body: (HistoryRow) throws -> Void

@@ -36,14 +36,21 @@ enum IdentityResolver {
 
   /// The value of the identity attribute that an ID of that form stands for.
   static func identityValue(_ id: WrappedID, _ entity: EntityDescription) throws -> AttributeValue {
+    guard let value = value(id, entity) else {
+      throw StoreError.invalidIdentifier("\(id)", "\(entity.name) has no identity of that form")
+    }
+    return value
+  }
+
+  /// The same; nil for an ID of a form that the entity's objects do not have.
+  static func value(_ id: WrappedID, _ entity: EntityDescription) -> AttributeValue? {
     switch (id.key, entity.identity?.type) {
     case (.integer(let number), .int16), (.integer(let number), .int32),
       (.integer(let number), .int64):
-      return .integer(number)
-    case (.uuid(let uuid), .uuid): return .uuid(uuid)
-    case (.string(let text), .string): return .string(text)
-    default:
-      throw StoreError.invalidIdentifier("\(id)", "\(entity.name) has no identity of that form")
+      .integer(number)
+    case (.uuid(let uuid), .uuid): .uuid(uuid)
+    case (.string(let text), .string): .string(text)
+    default: nil
     }
   }
 

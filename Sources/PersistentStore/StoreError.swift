@@ -27,17 +27,21 @@ package struct StoreError: Error, Sendable {
   package let hint: String?
   /// What a program reads, as the protocol has it for the code.
   package let data: [JSONMember]
+  /// Of a save: every reason why it was not carried out.
+  package let problems: [SaveProblem]
 
   package init(
     _ code: Code,
     _ message: String,
     hint: String? = nil,
-    data: [JSONMember] = []
+    data: [JSONMember] = [],
+    problems: [SaveProblem] = []
   ) {
     self.code = code
     self.message = message
     self.hint = hint
     self.data = data
+    self.problems = problems
   }
 }
 
@@ -80,12 +84,7 @@ extension StoreError {
         .validationFailed,
         "The sum that \(place) is kept equal to goes beyond 64 bits",
         hint: "Nothing was written",
-        data: [
-          JSONMember(
-            "problems",
-            [["property": .string(place), "rule": "derived", "message": .string(message)]]
-          )
-        ]
+        problems: [.invalid("", place, "derived", message)]
       )
     case .SQLITE_TOOBIG:
       self.init(.limitExceeded, "A value or statement is larger than SQLite takes")

@@ -50,7 +50,7 @@ final class StoreWriter {
   private let log: HistoryLog
   private let history: HistoryWriter
   private let undoLog: UndoLog
-  private let tables: [EntityTable]
+  private let tables: StoreTables
   private let statements: Statements
   /// The head after our last commit; another means that another process wrote.
   private var known: HistoryHead?
@@ -105,9 +105,8 @@ final class StoreWriter {
       let log = try HistoryLog(db, model: model)
       return (
         log, try HistoryWriter(db, model: model), UndoLog(db, model: model, log: log),
-        model.entities.map {
-          EntityTable(db, entity: $0, rowsAtOnceMax: environment.bulk.rowsAtOnceMax)
-        }, try Statements(db)
+        StoreTables(db, SaveLayout(model), rowsAtOnceMax: environment.bulk.rowsAtOnceMax),
+        try Statements(db)
       )
     }
     try renewTexts()
@@ -237,7 +236,7 @@ final class StoreWriter {
       return outcomes
     } catch {
       known = nil
-      tables.forEach { $0.invalidate() }
+      tables.invalidate()
       if db.isInsideTransaction { try statements.rollback.run() }
       throw error
     }
@@ -252,48 +251,46 @@ final class StoreWriter {
     _ db: Database,
     isAlone: Bool
   ) throws -> Result<SaveOutcome, StoreError> {
-    if let repeated = try answerToRepetition(request) { return .success(repeated) }
+    do {
+      if let repeated = try answerToRepetition(request) { return .success(repeated) }
+    } catch let error as StoreError {
+      return .failure(error)
+    }
     if request.isDryRun { return .success(try rehearse(request, head, db)) }
     if !isAlone { try statements.savepoint.run() }
     do {
-      var operation = operation(request, db)
-      let result = try perform(&operation, head)
+      let outcome = try perform(request, head, db)
+      let context = outcome.reverted.count == 1 ? outcome.reverted[0].group.context : nil
       let stamp = CommitStamp(
         time: environment.now(),
         mark: environment.random(),
         author: request.author,
-        context: request.context ?? operation.revertedContext,
+        context: request.context ?? context,
         process: request.process,
         client: request.transaction,
-        answer: request.transaction == nil ? nil : String(decoding: result.body, as: UTF8.self)
+        answer: request.transaction.map { _ in outcome.result.storedText(of: request.method, in: facts.model) }
       )
       let lastLogged = try log.lastLogged()
       // What changes nothing is entered only where it has to be known later.
       if lastLogged > head.lastChange || request.transaction != nil
-        || !operation.reverted.isEmpty
+        || !outcome.reverted.isEmpty
       {
         try history.enter(head.number + 1, stamp)
         if let revert = request.revert {
-          try undoLog.enter(operation.reverted, revert.direction, in: head.number + 1)
+          try undoLog.enter(outcome.reverted, revert.direction, in: head.number + 1)
         }
         head = HistoryHead(
           number: head.number + 1,
           mark: stamp.mark,
           lastChange: lastLogged,
           lastLogged: lastLogged,
-          mayDangle: head.mayDangle || operation.leftDangling
+          mayDangle: head.mayDangle || outcome.leavesDangling
         )
       }
-      if operation.leftDangling { try statements.dangle.run() }
+      if outcome.leavesDangling { try statements.dangle.run() }
       if !isAlone { try statements.release.run() }
       return .success(
-        SaveOutcome(
-          token: token(head),
-          body: result.body,
-          count: result.count,
-          ids: result.ids,
-          dryRun: nil
-        )
+        SaveOutcome(token: token(head), result: outcome.result, dryRun: nil)
       )
     } catch {
       // Without a transaction there is nothing to go on with: SQLite rolled all of it back.
@@ -305,34 +302,28 @@ final class StoreWriter {
     }
   }
 
-  private static let noSave = "\"ids\":{},\"objects\":[]"
-  private static let noRevert = "\"undone\":0,\"objects\":[]"
-
   private func perform(
-    _ operation: inout SaveOperation,
-    _ head: HistoryHead
-  ) throws -> (body: [UInt8], count: Int, ids: [String]) {
-    if let revert = operation.request.revert {
-      // What a foreign client left behind, as pairs of what it deleted, may come alive again.
-      return try operation.perform(revert, undoLog, head) {
-        try history.derived.refresh(after: head.lastChange, isForeign: true)
-      }
-    }
-    return try operation.perform {
-      try history.derived.refresh(after: head.lastChange, isForeign: false)
-    }
-  }
-
-  private func operation(_ request: SaveRequest, _ db: Database) -> SaveOperation {
-    SaveOperation(
-      facts: facts,
+    _ request: SaveRequest,
+    _ head: HistoryHead,
+    _ db: Database
+  ) throws -> SavePipeline.Outcome {
+    let pipeline = SavePipeline(
       tables: tables,
       db: db,
       log: log,
       triggers: history.triggers,
-      request: request,
+      facts: facts,
       environment: environment
     )
+    if let revert = request.revert {
+      // What an external client left, as link rows of what it deleted, may become valid again.
+      return try pipeline.revert(revert, request, undoLog, head) {
+        try history.derived.refresh(after: head.lastChange, isForeign: true)
+      }
+    }
+    return try pipeline.save(request) {
+      try history.derived.refresh(after: head.lastChange, isForeign: false)
+    }
   }
 
   /// Carries a request out and takes it back.
@@ -346,21 +337,19 @@ final class StoreWriter {
     try statements.savepoint.run()
     let outcome: SaveOutcome
     do {
-      var operation = operation(request, db)
-      let result = try perform(&operation, head)
+      let carried = try perform(request, head, db)
       let changes = try log.changes(behind: head)
+      let builder = SaveResultBuilder(tables: tables, request: request, reported: [:])
       outcome = SaveOutcome(
         token: token(head),
-        body: result.body,
-        count: result.count,
-        ids: result.ids,
+        result: carried.result,
         dryRun: DryRun(
           error: nil,
-          deletes: operation.removedIDs,
+          deletes: carried.deleted,
           // What an undo brings back has its IDs; other inserts have none yet.
-          updates: changes.changes.values
+          updates: try changes.changes.values
             .filter { $0.kind == .update || request.revert != nil && $0.kind == .insert }.map(\.key)
-            .sorted { ($0.entity, $0.object) < ($1.entity, $1.object) }.map(operation.name),
+            .sorted().map(builder.name),
           changes: changes
         )
       )
@@ -368,25 +357,25 @@ final class StoreWriter {
       guard db.isInsideTransaction else { throw error }
       if let error = error as? DatabaseError, Self.isAboutTheWhole(error) { throw error }
       let changes = ChangeSet(from: head.number, through: head.number)
+      var result = SaveResult()
+      if request.revert != nil { result.undone = 0 }
       outcome = SaveOutcome(
         token: token(head),
-        body: Array((request.revert == nil ? Self.noSave : Self.noRevert).utf8),
-        count: 0,
-        ids: [],
+        result: result,
         dryRun: DryRun(error: StoreError(any: error), deletes: [], updates: [], changes: changes)
       )
     }
     try statements.rollbackToSavepoint.run()
     try statements.release.run()
     // Numbers that were given are free again.
-    tables.forEach { $0.invalidate() }
+    tables.invalidate()
     return outcome
   }
 
   /// The head with nothing unsealed behind it, and whether something had to be sealed.
   private func sealedHead() throws -> (HistoryHead, sealed: Bool) {
     var head = try log.head()
-    if head != known { tables.forEach { $0.invalidate() } }
+    if head != known { tables.invalidate() }
     if head.lastLogged < head.lastChange {
       try history.keepCounting()
       head = try log.head()
@@ -431,13 +420,21 @@ final class StoreWriter {
         updates: [],
         changes: ChangeSet(from: token.number, through: token.number)
       ) : nil
-    return SaveOutcome(
-      token: token,
-      body: Array(row.text(2).utf8),
-      count: 0,
-      ids: [],
-      dryRun: nothing
-    )
+    guard let kept = SaveResult.read(stored: row.text(2)) else {
+      throw StoreError(
+        .invalidRequest,
+        "The transaction \(client) was carried out as commit \(token), and its result is not kept"
+      )
+    }
+    guard kept.method == request.method else {
+      throw StoreError(
+        .invalidRequest,
+        "The transaction \(client) was carried out by \(kept.method.rawValue), "
+          + "not by \(request.method.rawValue)",
+        hint: "Give each transaction a UUID of its own"
+      )
+    }
+    return SaveOutcome(token: token, result: kept.result, dryRun: nothing)
   }
 
   private func token(_ head: HistoryHead) -> StoreToken {

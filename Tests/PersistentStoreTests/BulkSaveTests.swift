@@ -175,20 +175,38 @@ private let marks = """
 
   // Evidence: P-063
   @Test(arguments: [
-    #"{"id":"Book/t2","values":{"code":7,"weight":1,"shelf":"Shelf/p1"}}"#,
-    #"{"id":"Book/t2","values":{"code":7,"weight":1}},{"id":"Book/t3","values":{"none":1}}"#,
-    #"{"id":"Book/t2","values":{"code":7,"weight":1}},{"id":"Mark/t1","values":{"next":"Mark/p9"}}"#,
-    #"{"id":"Book/t2","values":{"code":7,"weight":1}},{"id":"Mark/tc","values":{"code":"c9"}}"#,
+    (#"{"id":"Book/t2","values":{"code":7,"weight":1,"shelf":"Shelf/p1"}}"#, [1105]),
+    (
+      #"{"id":"Book/t2","values":{"code":7,"weight":1}},{"id":"Book/t3","values":{"code":8,"weight":1,"none":1}}"#,
+      [1003, 1105]
+    ),
+    (
+      #"{"id":"Book/t2","values":{"code":7,"weight":1}},{"id":"Mark/t1","values":{"code":"z","next":"Mark/p99999"}}"#,
+      [1101, 1105]
+    ),
+    (
+      #"{"id":"Book/t2","values":{"code":7,"weight":1}},{"id":"Mark/tc","values":{"code":"c9"}}"#,
+      [1105, 1105]
+    ),
   ])
-  func `tells the first that is refused, whatever comes after it`(rest: String) async throws {
+  func `reports a violation beside whatever else is wrong`(
+    rest: String,
+    codes: [Int64]
+  ) async throws {
     try await store.save(#"{"insert":[{"id":"Shelf/t1"}]}"#)
     let first = #"{"id":"Book/t1","values":{"code":7,"weight":1}}"#
     let refused = try await store.refusal(
       #"{"insert":[\#(inserts(1001)),\#(first),\#(rest)]}"#
     )
-    #expect(refused?.code == "uniquenessViolation")
-    #expect(refused?.data["id"] == "Book/t2")
-    #expect(refused?.data["existing"] == "Book/t1")
+    let problems = refused?.data["problems"]?.array ?? []
+    #expect(problems.compactMap { $0["code"]?.integer }.sorted() == codes)
+    #expect(
+      problems.contains { $0["id"] == "Book/t2" && $0["existing"] == "Book/t1" },
+      "\(problems)"
+    )
+    #expect(
+      refused?.code == (Set(codes).count == 1 ? "uniquenessViolation" : "validationFailed")
+    )
     try verify(store)
   }
 }

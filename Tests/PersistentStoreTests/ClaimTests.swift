@@ -51,7 +51,7 @@ private let pairs = """
       #"{"insert":[{"id":"A/t0","values":{"r":"B/p1"}},{"id":"B/t1","values":{"i":"A/t0"}}]}"#
     )
     try expect([
-      "A/p1 v1 r=B/p2", "A/p2 v1 r=B/p3", "B/p1 v2 i=null", "B/p2 v1 i=A/p1", "B/p3 v1 i=A/p2",
+      "A/p1 v1 r=B/p2", "A/p2 v1 r=B/p3", "B/p1 v1 i=null", "B/p2 v1 i=A/p1", "B/p3 v1 i=A/p2",
     ])
   }
 

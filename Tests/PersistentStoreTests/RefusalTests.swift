@@ -58,7 +58,7 @@ import Testing
     (#""code":"abcde""#, "code maximumLength"), (#""code":7"#, "code type"),
     (#""state":"other""#, "state enum"), (#""amount":"9.51""#, "amount maximum"),
     (#""amount":9.5"#, "amount type"), (#""due":"2026-02-30T00:00:00Z""#, "due type"),
-    (#""due":1"#, "due type"), (#""owner":null"#, "owner required"), (#""owner":7"#, "owner type"),
+    (#""due":1"#, "due type"), (#""owner":7"#, "owner type"),
     (#""owner":"Part/p1""#, "owner type"), (#""owner":["Owner/p1"]"#, "owner type"),
     (#""parts":"Part/p1""#, "parts type"), (#""parts":[null]"#, "parts type"),
     (#""parts":["Part/p1","Part/p2","Part/p3"]"#, "parts maximumCount"),
@@ -171,7 +171,15 @@ import Testing
   {
     let refusal = try await store.refusal(save)
     #expect(refusal?.code == "uniquenessViolation")
-    #expect(refusal?.data.text == data)
+    #expect(refusal?.data.withoutProblems.text == data)
+  }
+
+  // Evidence: P-063
+  @Test func `a to-one that is ended breaks the rules of both its ends`() async throws {
+    #expect(
+      try await problems(#"{"update":[{"id":"Item/p1","values":{"owner":null}}]}"#).sorted()
+        == ["Item/p1 owner required", "Owner/p1 items minimumCount"]
+    )
   }
 
   @Test func `null is equal to nothing, null too`() async throws {
@@ -225,7 +233,7 @@ import Testing
     for save in [#"{"delete":["Part/p1"]}"#, #"{"update":[{"id":"Part/p1","values":{}}]}"#] {
       let refusal = try await store.refusal(save)
       #expect(refusal?.code == "objectNotFound")
-      #expect(refusal?.data == ["id": "Part/p1"])
+      #expect(refusal?.data.withoutProblems == ["id": "Part/p1"])
     }
   }
 

@@ -37,7 +37,7 @@ private let shop = """
     )
   }
 
-  private func update(_ predicate: String, _ set: String) async throws -> SaveOutcome {
+  private func update(_ predicate: String, _ set: String) async throws -> TestOutcome {
     try await store.outcome(
       #"{"updateMatching":{"entity":"Item","predicate":\#(JSONValue.string(predicate).text),"#
         + #""set":\#(set)}}"#

@@ -113,14 +113,22 @@ private let lands = """
     )
   }
 
-  @Test func `two inserts of one object that is not there stay an error`() async throws {
-    let refused = try await store.refusal(
+  // Evidence: P-122
+  @Test func `two inserts of one save with the same values are decided by the policy`() async throws {
+    func save(_ policy: String) -> String {
       """
-      {"insert":[{"id":"Land/sno"},{"id":"Land/t1","values":{"code":"no"}}],
-       "mergePolicy":"objectTrump"}
+      {"insert":[{"id":"Land/sno","values":{"area":1}},
+        {"id":"Land/t1","values":{"code":"no","area":2}}],"mergePolicy":"\(policy)"}
       """
-    )
-    #expect(refused?.code == "uniquenessViolation")
+    }
+    #expect(try await store.refusal(save("error"))?.code == "uniquenessViolation")
+    let answer = try await store.save(save("objectTrump"))
+    #expect(answer["ids"] == ["Land/sno": "Land/sno", "Land/t1": "Land/sno"])
+    #expect(answer["merged"]?.array?.map { $0["id"] } == ["Land/sno"])
+    #expect(try store.world("Land area").contains("Land/sno v1 area=2"))
+    try await store.save(#"{"delete":["Land/sno"]}"#)
+    try await store.save(save("storeTrump"))
+    #expect(try store.world("Land area").contains("Land/sno v1 area=1"))
   }
 }
 
@@ -146,7 +154,7 @@ private let lands = """
       let outcome: SaveOutcome = try await withCheckedThrowingContinuation { continuation in
         store.save(request) { continuation.resume(with: $0) }
       }
-      return try JSONParser.parse("{" + String(decoding: outcome.body, as: UTF8.self) + "}")
+      return try TestOutcome(outcome, store.model).body
     }
     _ = try await save(#"{"insert":[{"id":"Land/sis","values":{"area":1,"name":"a"}}]}"#)
     _ = try await save(#"{"update":[{"id":"Land/sis","values":{"area":5,"name":"b"}}]}"#)

@@ -21,6 +21,7 @@ extension SaveRequest {
         Update(
           id: $0["id"]?.string ?? "",
           version: $0["version"]?.integer,
+          asOf: $0["asOf"]?.string,
           values: $0["values"]?.members ?? []
         )
       },

@@ -6,6 +6,7 @@
 // 1. Time and chance are counters: one order of calls gives one history.
 // 2. What `foreign` writes goes through a connection that has none of our functions.
 
+import CordialService
 import CordialValues
 import GRDB
 package import JSON
@@ -69,22 +70,22 @@ package final class TestStore {
   // MARK: Writing
 
   /// Saves, and answers as the writer does.
-  package func outcome(_ request: SaveRequest) async throws -> SaveOutcome {
-    try await withCheckedThrowingContinuation { continuation in
+  package func outcome(_ request: SaveRequest) async throws -> TestOutcome {
+    let outcome: SaveOutcome = try await withCheckedThrowingContinuation { continuation in
       store.save(request) { continuation.resume(with: $0) }
     }
+    return try TestOutcome(outcome, store.model)
   }
 
   /// Saves what stands in the text, and answers as the writer does.
-  package func outcome(_ text: String) async throws -> SaveOutcome {
+  package func outcome(_ text: String) async throws -> TestOutcome {
     try await outcome(SaveRequest(try JSONParser.parse(text)))
   }
 
   /// Saves what stands in the text, and answers `{"ids":…,"objects":…}`.
   @discardableResult
   package func save(_ text: String) async throws -> JSONValue {
-    let outcome = try await outcome(text)
-    return try JSONParser.parse("{" + String(decoding: outcome.body, as: UTF8.self) + "}")
+    try await outcome(text).body
   }
 
   /// Why a save is refused: the name of the error and its data; nil when it is not.
@@ -93,7 +94,9 @@ package final class TestStore {
       try await save(text)
       return nil
     } catch let error as StoreError {
-      return (error.code.rawValue, .object(error.data))
+      let problems = error.problems.map { $0.json(code: $0.code.wireCode) }
+      let more = problems.isEmpty ? [] : [JSONMember("problems", .array(problems))]
+      return (error.code.rawValue, .object(error.data + more))
     }
   }
 
@@ -187,7 +190,9 @@ package final class TestStore {
       _ = try fetch(text)
       return nil
     } catch let error as StoreError {
-      return (error.code.rawValue, .object(error.data))
+      let problems = error.problems.map { $0.json(code: $0.code.wireCode) }
+      let more = problems.isEmpty ? [] : [JSONMember("problems", .array(problems))]
+      return (error.code.rawValue, .object(error.data + more))
     }
   }
 

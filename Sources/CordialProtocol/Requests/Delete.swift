@@ -13,6 +13,7 @@ package struct DeleteCall: Call {
   package let isDurable: Bool
   package let returnsIDs: Bool
   package let isDryRun: Bool
+  package let transaction: String?
 
   package static let method = Method.request(
     "delete",
@@ -24,7 +25,7 @@ package struct DeleteCall: Call {
       .optional("predicate", .string, "which objects; TRUEPREDICATE for all"),
       .optional("arguments", .either([.array(.any), .map(.any)]), "what the predicate names"),
       WriteFields.author, WriteFields.context, WriteFields.durability, WriteFields.dryRun,
-      WriteFields.returning,
+      WriteFields.returning, WriteFields.transaction,
     ],
     result: .object([
       .required("token", .token, "the position after the delete"),
@@ -46,6 +47,7 @@ package struct DeleteCall: Call {
     isDurable = params.string("durability") != "normal"
     returnsIDs = params.string("returning") == "ids"
     isDryRun = params.bool("dryRun")
+    transaction = try WriteFields.transaction(of: "delete", params)
     guard (params["ids"] == nil) != (entity == nil), (entity == nil) == (predicate == nil) else {
       throw RPCError(
         .invalidParams,

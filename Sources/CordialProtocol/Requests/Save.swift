@@ -14,6 +14,8 @@ package struct SaveCall: Call {
   package struct Update: Sendable {
     package let id: String
     package let version: Int64?
+    /// The token of the response in which the client read to-manys.
+    package let asOf: String?
     package let values: [JSONMember]
   }
 
@@ -62,6 +64,11 @@ package struct SaveCall: Call {
         .array(
           .object([
             .required("id", .wrappedID, "the object"), version,
+            .optional(
+              "asOf",
+              .token,
+              "where the lists of one-to-manys were read; goes with version"
+            ),
             .required("values", .map(.any), "the changed properties only"),
           ])
         ),
@@ -78,7 +85,7 @@ package struct SaveCall: Call {
       ),
       WriteFields.mergePolicy,
       WriteFields.author, WriteFields.context, WriteFields.durability, WriteFields.dryRun,
-      .optional("transaction", .string, "a UUID; sent again, nothing is changed twice"),
+      WriteFields.transaction,
     ],
     result: .object([
       .required("token", .token, "the position after the save"),
@@ -92,17 +99,22 @@ package struct SaveCall: Call {
             .optional("values", .map(.any), "what was stored other than sent"),
           ])
         ),
-        "inserts, then updates"
+        "inserts, then updates, then objects whose delete the merge policy skipped"
       ),
       .optional(
         "merged",
         .array(
           .object([
-            .required("id", .wrappedID, "an object that others changed"),
-            .required(
+            .required("id", .wrappedID, "an object that another save changed"),
+            .optional(
               "properties",
               .map(.choice(["client", "store", "base", "policy"])),
               "whose value each of them has now"
+            ),
+            .optional(
+              "delete",
+              .choice(["client", "store"]),
+              "whether the delete that was sent holds"
             ),
           ])
         ),
@@ -116,8 +128,8 @@ package struct SaveCall: Call {
     ],
     errors: [
       "unknownEntity", "unknownProperty", "objectNotFound", "validationFailed", "saveConflict",
-      "invalidIdentifier", "uniquenessViolation", "deleteDenied", "limitExceeded", "storeFull",
-      "storeReadOnly", "storeBusy",
+      "invalidIdentifier", "uniquenessViolation", "deleteDenied", "historyExpired",
+      "limitExceeded", "storeFull", "storeReadOnly", "storeBusy",
     ]
   )
 
@@ -133,6 +145,7 @@ package struct SaveCall: Call {
       Update(
         id: update["id"]?.string ?? "",
         version: update["version"]?.integer,
+        asOf: update["asOf"]?.string,
         values: update["values"]?.members ?? []
       )
     }
@@ -146,7 +159,7 @@ package struct SaveCall: Call {
     author = params.string("author")
     context = params.string("context")
     isDurable = params.string("durability") != "normal"
-    transaction = params.string("transaction")
+    transaction = try WriteFields.transaction(of: "save", params)
     isDryRun = params.bool("dryRun")
   }
 

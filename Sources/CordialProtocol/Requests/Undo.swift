@@ -12,14 +12,16 @@ package struct RevertParams: Sendable {
   package let mergePolicy: String?
   package let isDurable: Bool
   package let isDryRun: Bool
+  package let transaction: String?
 
-  fileprivate init(_ params: Params) {
+  fileprivate init(_ params: Params, method: String) throws(RPCError) {
     count = params.int("count") ?? 1
     author = params.string("author")
     context = params.string("context")
     mergePolicy = params.string("mergePolicy")
     isDurable = params.string("durability") != "normal"
     isDryRun = params.bool("dryRun")
+    transaction = try WriteFields.transaction(of: method, params)
   }
 
   fileprivate static func method(_ name: String, _ summary: String) -> Method {
@@ -36,7 +38,7 @@ package struct RevertParams: Sendable {
           .choice(["error", "storeTrump"]),
           "storeTrump: leave what others changed later, and revert the rest"
         ),
-        WriteFields.durability, WriteFields.dryRun,
+        WriteFields.durability, WriteFields.dryRun, WriteFields.transaction,
       ],
       result: .object([
         .required("token", .token, "the position after it"),
@@ -74,7 +76,7 @@ package struct UndoCall: Call {
   )
 
   package init(_ params: Params) throws(RPCError) {
-    self.params = RevertParams(params)
+    self.params = try RevertParams(params, method: "undo")
   }
 }
 
@@ -88,6 +90,6 @@ package struct RedoCall: Call {
   )
 
   package init(_ params: Params) throws(RPCError) {
-    self.params = RevertParams(params)
+    self.params = try RevertParams(params, method: "redo")
   }
 }

@@ -13,6 +13,7 @@ package struct UpdateCall: Call {
   package let isDurable: Bool
   package let returnsIDs: Bool
   package let isDryRun: Bool
+  package let transaction: String?
 
   package static let method = Method.request(
     "update",
@@ -28,7 +29,7 @@ package struct UpdateCall: Call {
         "values by property; {\"@expression\": \"count + 1\"} is computed for each object"
       ),
       WriteFields.author, WriteFields.context, WriteFields.durability, WriteFields.returning,
-      WriteFields.dryRun,
+      WriteFields.dryRun, WriteFields.transaction,
     ],
     result: .object([
       .required("token", .token, "the position after the update"),
@@ -57,6 +58,7 @@ package struct UpdateCall: Call {
     isDurable = params.string("durability") != "normal"
     returnsIDs = params.string("returning") == "ids"
     isDryRun = params.bool("dryRun")
+    transaction = try WriteFields.transaction(of: "update", params)
     guard !values.isEmpty else {
       throw RPCError(.invalidParams, "update: set names no property")
     }

@@ -19,7 +19,9 @@ extension Service {
     }
     var changes = SaveRequest(
       inserts: call.inserts.map { .init(id: $0.id, entity: $0.entity, values: $0.values) },
-      updates: call.updates.map { .init(id: $0.id, version: $0.version, values: $0.values) },
+      updates: call.updates.map {
+        .init(id: $0.id, version: $0.version, asOf: $0.asOf, values: $0.values)
+      },
       deletes: call.deletes.map { .init(id: $0.id, version: $0.version) },
       author: call.author ?? session.author,
       context: call.context ?? session.context,
@@ -29,7 +31,7 @@ extension Service {
       transaction: call.transaction
     )
     changes.isDryRun = call.isDryRun
-    write(changes, request) { outcome, writer in writer.raw(outcome.body) }
+    write(changes, request) { result, answer, writer in answer.writeSave(result, to: &writer) }
   }
 
   func delete(_ call: DeleteCall, _ session: Session, _ request: Request) throws {
@@ -54,10 +56,13 @@ extension Service {
         arguments: PredicateArguments(call.arguments)
       )
     }
+    changes.method = .delete
+    changes.wantsIDs = call.returnsIDs
+    changes.transaction = call.transaction
     changes.isDryRun = call.isDryRun
     let returnsIDs = call.returnsIDs
-    write(changes, request) { outcome, writer in
-      Self.writeCount(outcome, returnsIDs: returnsIDs, &writer)
+    write(changes, request) { result, answer, writer in
+      answer.writeCount(result, returnsIDs: returnsIDs, to: &writer)
     }
   }
 
@@ -76,11 +81,13 @@ extension Service {
       ),
       values: call.values
     )
+    changes.method = .update
     changes.wantsIDs = call.returnsIDs
+    changes.transaction = call.transaction
     changes.isDryRun = call.isDryRun
     let returnsIDs = call.returnsIDs
-    write(changes, request) { outcome, writer in
-      Self.writeCount(outcome, returnsIDs: returnsIDs, &writer)
+    write(changes, request) { result, answer, writer in
+      answer.writeCount(result, returnsIDs: returnsIDs, to: &writer)
     }
   }
 
@@ -101,20 +108,10 @@ extension Service {
       count: params.count,
       context: params.context
     )
+    changes.method = direction == .undo ? .undo : .redo
+    changes.transaction = params.transaction
     changes.isDryRun = params.isDryRun
-    write(changes, request) { outcome, writer in writer.raw(outcome.body) }
-  }
-
-  private static func writeCount(
-    _ outcome: SaveOutcome,
-    returnsIDs: Bool,
-    _ writer: inout JSONWriter
-  ) {
-    writer.raw("\"count\":")
-    writer.integer(Int64(outcome.count))
-    guard returnsIDs else { return }
-    writer.raw(",\"ids\":")
-    writer.value(.array(outcome.ids.map { .string($0) }))
+    write(changes, request) { result, answer, writer in answer.writeRevert(result, to: &writer) }
   }
 
   /// The merge policy of that name, nil where none is named.
@@ -138,20 +135,21 @@ extension Service {
   func write(
     _ changes: SaveRequest,
     _ request: Request,
-    _ members: @escaping @Sendable (SaveOutcome, inout JSONWriter) -> Void
+    _ members: @escaping @Sendable (SaveResult, SaveAnswer, inout JSONWriter) -> Void
   ) {
     var changes = changes
     changes.source = request.session
+    let encoder = SaveAnswer(model: store.model)
     store.save(changes) { outcome in
       let answer: Result<JSONWriter, RPCError>
       switch outcome {
       case .success(let saved):
-        var writer = JSONWriter(reserving: saved.body.count + 128)
+        var writer = JSONWriter(reserving: 48 * saved.result.objects.count + 256)
         MessageWriter.beginResult(request.id, &writer)
         writer.raw("{\"token\":\"")
         writer.raw(string: saved.token.description)
         writer.raw("\",")
-        members(saved, &writer)
+        members(saved.result, encoder, &writer)
         answer = .success(writer)
       case .failure(let error): answer = .failure(RPCError(error))
       }
@@ -194,6 +192,7 @@ extension Service {
 
   /// Writes what a transaction would have done, with the subscriptions that it can concern.
   private func write(_ dryRun: DryRun, of number: Int, _ writer: inout JSONWriter) {
+    let answer = SaveAnswer(model: store.model)
     var fire: [JSONValue] = []
     var others = 0
     let isLarge = dryRun.changes.changes.count > limits.changesMax
@@ -222,8 +221,8 @@ extension Service {
       )
     }
     members += [
-      JSONMember("delete", .array(dryRun.deletes.map { .string($0) })),
-      JSONMember("update", .array(dryRun.updates.map { .string($0) })),
+      JSONMember("delete", .array(dryRun.deletes.map { .string(answer.text($0)) })),
+      JSONMember("update", .array(dryRun.updates.map { .string(answer.text($0)) })),
       JSONMember("fire", .array(fire)), JSONMember("others", .integer(Int64(others))),
     ]
     writer.raw(",\"dryRun\":")

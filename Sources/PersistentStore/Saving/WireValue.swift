@@ -1,12 +1,12 @@
-import CordialValues
-import JSON
+package import CordialValues
+package import JSON
 import ObjectModel
 import PersistentHistory
 
 /// Stored values in the form of the wire, where speed does not matter.
-enum WireValue {
+package enum WireValue {
   /// An attribute's value as JSON.
-  static func json(_ value: AttributeValue) -> JSONValue {
+  package static func json(_ value: AttributeValue) -> JSONValue {
     switch value {
     case .null: .null
     case .string(let text), .decimal(let text), .uuid(let text), .uri(let text): .string(text)

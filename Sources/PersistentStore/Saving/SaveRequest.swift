@@ -24,11 +24,14 @@ package struct SaveRequest: Sendable {
     package let id: String
     /// The version that the client knew; nil checks nothing.
     package let version: Int64?
+    /// The token of the response in which the client read to-manys; nil for none.
+    package let asOf: String?
     package let values: [JSONMember]
 
-    package init(id: String, version: Int64?, values: [JSONMember]) {
+    package init(id: String, version: Int64?, asOf: String? = nil, values: [JSONMember]) {
       self.id = id
       self.version = version
+      self.asOf = asOf
       self.values = values
     }
   }
@@ -71,6 +74,11 @@ package struct SaveRequest: Sendable {
     }
   }
 
+  /// The method that a client called; a transaction is repeated by the same one.
+  package enum Method: String, Sendable {
+    case save, delete, update, undo, redo
+  }
+
   /// Whether an answer waits until the commit would survive a loss of power.
   package enum Durability: String, Sendable {
     case full, normal
@@ -102,6 +110,7 @@ package struct SaveRequest: Sendable {
     }
   }
 
+  package var method = Method.save
   package var inserts: [Insert]
   package var updates: [Update]
   package var deletes: [Delete]
@@ -150,12 +159,7 @@ package struct SaveRequest: Sendable {
 package struct SaveOutcome: Sendable {
   /// The position after it.
   package let token: StoreToken
-  /// `"ids":{…},"objects":[…]` of a save's answer, as it stands on the wire.
-  package let body: [UInt8]
-  /// How many objects a delete or an update by predicate named or matched.
-  package let count: Int
-  /// Which objects were removed, cascades included, or matched an update.
-  package let ids: [String]
+  package let result: SaveResult
   /// What it would have done, nil when it did it.
   package let dryRun: DryRun?
 }
@@ -165,9 +169,9 @@ package struct DryRun: Sendable {
   /// Why it would have failed; then it would have done nothing.
   package let error: StoreError?
   /// The objects that would have been removed, cascades included.
-  package let deletes: [String]
+  package let deletes: [ObjectName]
   /// The objects that would have been changed.
-  package let updates: [String]
+  package let updates: [ObjectName]
   /// What would have stood in the log.
   package let changes: ChangeSet
 }

@@ -1,0 +1,136 @@
+import CordialValues
+package import JSON
+package import ObjectModel
+package import PersistentStore
+
+/// Encodes what a transaction did as the members of its answer.
+package struct SaveAnswer: Sendable {
+  let model: Model
+
+  /// An encoder for results of a store with that model.
+  package init(model: Model) {
+    self.model = model
+  }
+
+  /// Writes `"ids":{…},"objects":[…]` and `"merged"` where something was merged.
+  package func writeSave(_ result: SaveResult, to writer: inout JSONWriter) {
+    writer.raw("\"ids\":{")
+    for (index, inserted) in result.ids.enumerated() {
+      if index > 0 { writer.raw(",") }
+      writer.string(inserted.sent)
+      writer.raw(":")
+      write(inserted.name, to: &writer)
+    }
+    writer.raw("},")
+    writeObjects(result.objects, to: &writer)
+    guard !result.merged.isEmpty else { return }
+    writer.raw(",\"merged\":[")
+    for (index, merged) in result.merged.enumerated() {
+      if index > 0 { writer.raw(",") }
+      write(merged, to: &writer)
+    }
+    writer.raw("]")
+  }
+
+  /// Writes `"count":…`, and `"ids"` where they were asked for.
+  package func writeCount(
+    _ result: SaveResult,
+    returnsIDs: Bool,
+    to writer: inout JSONWriter
+  ) {
+    writer.raw("\"count\":")
+    writer.integer(Int64(result.count))
+    guard returnsIDs else { return }
+    writer.raw(",\"ids\":[")
+    for (index, name) in result.matched.enumerated() {
+      if index > 0 { writer.raw(",") }
+      write(name, to: &writer)
+    }
+    writer.raw("]")
+  }
+
+  /// Writes `"undone":…,"objects":[…]`.
+  package func writeRevert(_ result: SaveResult, to writer: inout JSONWriter) {
+    writer.raw("\"undone\":")
+    writer.integer(Int64(result.undone ?? 0))
+    writer.raw(",")
+    writeObjects(result.objects, to: &writer)
+  }
+
+  private func writeObjects(_ objects: [SavedObject], to writer: inout JSONWriter) {
+    writer.raw("\"objects\":[")
+    for (index, object) in objects.enumerated() {
+      if index > 0 { writer.raw(",") }
+      writer.raw("{\"id\":")
+      write(object.id, to: &writer)
+      guard let version = object.version else {
+        writer.raw(",\"deleted\":true}")
+        continue
+      }
+      writer.raw(",\"version\":")
+      writer.integer(version)
+      write(object.values, to: &writer)
+      writer.raw("}")
+    }
+    writer.raw("]")
+  }
+
+  private func write(_ values: [SavedProperty], to writer: inout JSONWriter) {
+    guard !values.isEmpty else { return }
+    writer.raw(",\"values\":{")
+    for (index, property) in values.enumerated() {
+      if index > 0 { writer.raw(",") }
+      writer.name(property.name)
+      switch property.value {
+      case .attribute(let value): writer.value(WireValue.json(value))
+      case .reference(let name): write(name, to: &writer)
+      case .references(let names):
+        writer.raw("[")
+        for (index, name) in names.enumerated() {
+          if index > 0 { writer.raw(",") }
+          write(name, to: &writer)
+        }
+        writer.raw("]")
+      }
+    }
+    writer.raw("}")
+  }
+
+  private func write(_ merged: MergedObject, to writer: inout JSONWriter) {
+    writer.raw("{\"id\":")
+    write(merged.id, to: &writer)
+    switch merged.outcome {
+    case .delete(let outcome):
+      writer.raw(",\"delete\":")
+      writer.string(outcome.rawValue)
+    case .properties(let properties):
+      writer.raw(",\"properties\":{")
+      for (index, property) in properties.enumerated() {
+        if index > 0 { writer.raw(",") }
+        writer.name(property.name)
+        writer.string(property.outcome.rawValue)
+      }
+      writer.raw("}")
+    }
+    writer.raw("}")
+  }
+
+  private func write(_ name: ObjectName?, to writer: inout JSONWriter) {
+    switch name {
+    case .object(let key):
+      writer.raw(model.entity(key.entity).referencePrefix)
+      writer.integer(key.object)
+      writer.raw("\"")
+    case .text(let text): writer.string(text)
+    case nil: writer.null()
+    }
+  }
+
+  /// The wrapped ID of an object.
+  package func text(_ name: ObjectName) -> String {
+    switch name {
+    case .object(let key): "\(model.entity(key.entity).name)/p\(key.object)"
+    case .text(let text): text
+    }
+  }
+}

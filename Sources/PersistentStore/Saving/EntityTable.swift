@@ -1,0 +1,316 @@
+import CordialValues
+import GRDB
+import ObjectModel
+import PersistentHistory
+
+/// The writer's statements for one entity's table, each prepared once.
+final class EntityTable {
+  let layout: EntityLayout
+  /// How many new rows one statement writes where many come: SQLite prepares itself for each
+  /// statement, and notes the last number given.
+  let rowsAtOnce: Int
+  private static let argumentsAtOnceMax = 128
+  private let db: Database
+  private var statements: [Purpose: PreparedStatement] = [:]
+  /// What every save of its objects needs.
+  private var common: Common?
+  private var updates: [[Int]: PreparedStatement] = [:]
+  /// The number that was given last, nil until it is read.
+  private var lastObject: Int64?
+
+  private enum Purpose: Hashable {
+    case row, value(Int), name, restore, lastGiven, several, increment
+    case lastVersion, logInserts, logIncrements
+  }
+
+  private struct Common {
+    let insertion: PreparedStatement
+    let version: PreparedStatement
+    let deletion: PreparedStatement
+
+    init(_ db: Database, _ entity: EntityDescription) throws {
+      let table = SQLNames.quoted(entity.name)
+      insertion = try PreparedStatement(db, EntityTable.insertion(into: entity, count: 1))
+      version = try PreparedStatement(db, "SELECT \"_version\" FROM \(table) WHERE \"_id\" = ?")
+      deletion = try PreparedStatement(db, "DELETE FROM \(table) WHERE \"_id\" = ?")
+    }
+  }
+
+  init(_ db: Database, _ layout: EntityLayout, rowsAtOnceMax: Int) {
+    self.db = db
+    self.layout = layout
+    rowsAtOnce = max(
+      1,
+      min(rowsAtOnceMax, Self.argumentsAtOnceMax / (layout.entity.columns.count + 1))
+    )
+  }
+
+  private var entity: EntityDescription { layout.entity }
+  private var table: String { SQLNames.quoted(entity.name) }
+
+  private static func insertion(into entity: EntityDescription, count: Int) -> String {
+    let columns = (["_id"] + entity.columns).map(SQLNames.quoted)
+    let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
+    let rows = Array(repeating: "(\(marks))", count: count).joined(separator: ", ")
+    return "INSERT INTO \(SQLNames.quoted(entity.name))(\(columns.joined(separator: ", "))) "
+      + "VALUES \(rows)"
+  }
+
+  private func statement(
+    _ purpose: Purpose,
+    _ sql: @autoclosure () -> String
+  ) throws -> PreparedStatement {
+    if let known = statements[purpose] { return known }
+    let made = try PreparedStatement(db, sql())
+    statements[purpose] = made
+    return made
+  }
+
+  private func commonStatements() throws -> Common {
+    if let common { return common }
+    let made = try Common(db, entity)
+    common = made
+    return made
+  }
+
+  // MARK: Numbers
+
+  /// Forgets what another process may have changed.
+  func invalidate() {
+    lastObject = nil
+  }
+
+  /// A number that no object of this entity ever had.
+  func giveNumber() throws -> Int64 {
+    let number = try next(after: lastObject ?? lastGiven())
+    lastObject = number
+    return number
+  }
+
+  /// The number that was given last, by whichever process.
+  private func lastGiven() throws -> Int64 {
+    let sequence = try statement(.lastGiven, "SELECT seq FROM sqlite_sequence WHERE name = ?")
+    defer { sequence.reset() }
+    sequence.bind(entity.name, at: 1)
+    return try sequence.step() ? sequence.integer(0) : entity.numbers.lowerBound - 1
+  }
+
+  /// An external client may have used up the numbers.
+  private func next(after number: Int64) throws -> Int64 {
+    guard number < entity.numbers.upperBound else {
+      throw StoreError(
+        .storeFull,
+        "\(entity.name) has no numbers left: an object has the number \(number)",
+        hint: "Numbers are never used again; make a new store from an export of this one"
+      )
+    }
+    return number + 1
+  }
+
+  // MARK: Reading
+
+  /// The version of an object, nil where it does not exist.
+  func version(of object: Int64) throws -> Int64? {
+    // A number that is in no range of a family's is of no object.
+    guard !entity.isAbstract else { return nil }
+    let version = try commonStatements().version
+    defer { version.reset() }
+    version.bind(object, at: 1)
+    return try version.step() ? version.integer(0) : nil
+  }
+
+  /// The value in a column of an object, as its property has it; nil where there is no such object.
+  func value(_ column: Int, of object: Int64) throws -> AttributeValue? {
+    guard !entity.isAbstract else { return nil }
+    let row = try statement(
+      .value(column),
+      "SELECT \(SQLNames.quoted(entity.columns[column])) FROM \(table) WHERE \"_id\" = ?"
+    )
+    defer { row.reset() }
+    row.bind(object, at: 1)
+    return try row.step() ? StoredValue.read(row, 0, column, entity) : nil
+  }
+
+  /// The values of all columns; nil where there is no such object.
+  func row(of object: Int64) throws -> [AttributeValue]? {
+    guard !entity.isAbstract else { return nil }
+    let list = ["_version"] + entity.columns
+    let row = try statement(
+      .row,
+      "SELECT \(list.map(SQLNames.quoted).joined(separator: ", ")) FROM \(table) WHERE \"_id\" = ?"
+    )
+    defer { row.reset() }
+    row.bind(object, at: 1)
+    guard try row.step() else { return nil }
+    return entity.columns.indices.map { StoredValue.read(row, Int32($0 + 1), $0, entity) }
+  }
+
+  /// The wrapped ID of an object.
+  func name(of object: Int64) throws -> String {
+    let plain = "\(entity.name)/p\(object)"
+    guard let identity = entity.identity, !entity.isAbstract else { return plain }
+    let row = try statement(
+      .name,
+      "SELECT \(SQLNames.quoted(identity.name)) FROM \(table) WHERE \"_id\" = ?"
+    )
+    defer { row.reset() }
+    row.bind(object, at: 1)
+    return try row.step() ? ColumnForm.identityText(of: entity, row, 0) : plain
+  }
+
+  /// The greatest version with which an object was deleted; 0 where it never was.
+  func lastVersion(ofDeleted object: Int64) throws -> Int64 {
+    let version = try statement(
+      .lastVersion,
+      """
+      SELECT coalesce(max(version), 0) FROM cordial_change
+      WHERE kind = 2 AND entity = \(entity.number) AND object = ?
+      """
+    )
+    defer { version.reset() }
+    version.bind(object, at: 1)
+    return try version.step() ? version.integer(0) : 0
+  }
+
+  // MARK: Writing
+
+  func insert(_ object: Int64, _ values: [AttributeValue]) throws {
+    let insertion = try commonStatements().insertion
+    insertion.bind(object, at: 1)
+    for (index, value) in values.enumerated() { insertion.bind(value, at: Int32(index + 2)) }
+    try insertion.run()
+  }
+
+  /// Inserts as many rows as one statement takes.
+  func insert(_ rows: ArraySlice<PlannedInsert>) throws {
+    let insertion = try statement(.several, Self.insertion(into: entity, count: rowsAtOnce))
+    var index: Int32 = 1
+    for row in rows {
+      insertion.bind(row.key.object, at: index)
+      for value in row.row {
+        index += 1
+        insertion.bind(value, at: index)
+      }
+      index += 1
+    }
+    // Sixteen rows may be large, and the next such save may come much later.
+    defer { insertion.clearArguments() }
+    try insertion.run()
+  }
+
+  /// Inserts an object that existed before under its number, with a version that it never had.
+  func restore(_ object: Int64, version: Int64, _ values: [AttributeValue]) throws {
+    let names = (["_id", "_version"] + entity.columns).map(SQLNames.quoted)
+    let marks = Array(repeating: "?", count: names.count).joined(separator: ", ")
+    let insertion = try statement(
+      .restore,
+      "INSERT INTO \(table)(\(names.joined(separator: ", "))) VALUES (\(marks))"
+    )
+    insertion.bind(object, at: 1)
+    insertion.bind(version, at: 2)
+    for (index, value) in values.enumerated() { insertion.bind(value, at: Int32(index + 3)) }
+    try insertion.run()
+  }
+
+  /// Writes some columns of an object, where one of them differs from what is stored.
+  ///
+  /// - Parameters:
+  ///   - object: The number of the object.
+  ///   - columns: The columns and their values.
+  ///   - increments: Whether its version is incremented.
+  /// - Returns: Whether anything differed.
+  /// - Throws: `DatabaseError`.
+  func update(_ object: Int64, _ columns: [ColumnChange], increments: Bool) throws -> Bool {
+    guard !columns.isEmpty else { return false }
+    let statement = try update(of: columns.map(\.column), increments: increments)
+    for (index, column) in columns.enumerated() {
+      statement.bind(column.value, at: Int32(index + 1))
+    }
+    statement.bind(object, at: Int32(columns.count + 1))
+    try statement.run()
+    return statement.changes > 0
+  }
+
+  private func update(of columns: [Int], increments: Bool) throws -> PreparedStatement {
+    let key = columns + (increments ? [-1] : [])
+    if let known = updates[key] { return known }
+    if updates.count >= 64 { updates.removeAll() }
+    let names = entity.columns.map(SQLNames.quoted)
+    var terms = columns.enumerated().map { "\(names[$1]) = ?\($0 + 1)" }
+    let differs = columns.enumerated().map { "\(names[$1]) IS NOT ?\($0 + 1)" }
+    if increments { terms.append("\"_version\" = \"_version\" + 1") }
+    let made = try PreparedStatement(
+      db,
+      "UPDATE \(table) SET \(terms.joined(separator: ", ")) "
+        + "WHERE \"_id\" = ?\(columns.count + 1) AND (\(differs.joined(separator: " OR ")))"
+    )
+    updates[key] = made
+    return made
+  }
+
+  /// Increments the versions of objects, without writing anything else.
+  func increment(_ objects: [Int64]) throws {
+    let statement = try statement(
+      .increment,
+      "UPDATE \(table) SET \"_version\" = \"_version\" + 1 "
+        + "WHERE \"_id\" IN (SELECT value FROM json_each(?))"
+    )
+    statement.bind(Self.list(objects), at: 1)
+    defer { statement.clearArguments() }
+    try statement.run()
+  }
+
+  func delete(_ object: Int64) throws {
+    let deletion = try commonStatements().deletion
+    deletion.bind(object, at: 1)
+    try deletion.run()
+  }
+
+  // MARK: Logging, where triggers are off
+
+  /// Logs inserts whose numbers lie in a range.
+  func logInserts(_ numbers: ClosedRange<Int64>) throws {
+    let log = try statement(.logInserts, BulkLog.insertion(of: entity))
+    log.bind(numbers.lowerBound, at: 1)
+    log.bind(numbers.upperBound, at: 2)
+    try log.run()
+  }
+
+  /// Logs increments of versions that are written.
+  func logIncrements(_ objects: [Int64]) throws {
+    let log = try statement(.logIncrements, BulkLog.increments(of: entity))
+    log.bind(Self.list(objects), at: 1)
+    defer { log.clearArguments() }
+    try log.run()
+  }
+
+  private static func list(_ objects: [Int64]) -> String {
+    "[" + objects.map(String.init).joined(separator: ",") + "]"
+  }
+}
+
+/// Values of columns as SQLite returns them.
+enum StoredValue {
+  /// Reads a column in the type of its property.
+  static func read(
+    _ row: PreparedStatement,
+    _ index: Int32,
+    _ column: Int,
+    _ entity: EntityDescription
+  ) -> AttributeValue {
+    let value = row.value(index)
+    guard column < entity.attributes.count else { return value }
+    switch (entity.attributes[column].type, value) {
+    case (_, .null): return .null
+    case (.double, .integer(let number)), (.float, .integer(let number)):
+      return .double(Double(number))
+    case (.boolean, .integer(let flag)): return .boolean(flag != 0)
+    case (.date, .integer(let milliseconds)): return .date(milliseconds)
+    case (.decimal, .string(let text)): return .decimal(text)
+    case (.uuid, .string(let text)): return .uuid(text)
+    case (.uri, .string(let text)): return .uri(text)
+    case (.json, .string(let text)): return .json(text)
+    default: return value
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+
+extension LoggedValue {
+  /// The value as it is stored in the column of its property.
+  func stored(in entity: EntityDescription) -> AttributeValue {
+    guard case .attribute(let attribute)? = entity.property(named: property) else {
+      return value.integer.map { .integer($0) } ?? .null
+    }
+    switch (attribute.type, value) {
+    case (_, .null): return .null
+    case (.double, .integer(let number)), (.float, .integer(let number)):
+      return .double(Double(number))
+    case (.double, .number(let number)), (.float, .number(let number)): return .double(number)
+    case (.boolean, .integer(let flag)): return .boolean(flag != 0)
+    case (.date, .integer(let milliseconds)): return .date(milliseconds)
+    case (_, .integer(let number)) where attribute.type.isInteger: return .integer(number)
+    case (.string, _): return .string(value.string ?? value.text)
+    case (.decimal, _): return .decimal(value.string ?? value.text)
+    case (.uuid, .string(let text)): return .uuid(text)
+    case (.uri, .string(let text)): return .uri(text)
+    case (.json, .string(let text)): return .json(text)
+    case (.binary, .string(let hex)): return .binary(WireValue.bytes(hex: hex))
+    default: return .null
+    }
+  }
+}

@@ -1,0 +1,392 @@
+import CordialValues
+import GRDB
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// Reads changes of all objects that match a predicate.
+///
+/// Everything is computed before anything is written, so that no object sees what another became.
+struct MatchingChanges {
+  let tables: StoreTables
+  let db: Database
+  let triggers: TriggerSwitch
+  let bulk: BulkLimits
+  private var problems = ProblemList()
+
+  init(_ tables: StoreTables, _ db: Database, _ triggers: TriggerSwitch, _ bulk: BulkLimits) {
+    self.tables = tables
+    self.db = db
+    self.triggers = triggers
+    self.bulk = bulk
+  }
+
+  /// What an update by predicate comes to.
+  struct MatchedUpdate {
+    var updates: [ResolvedUpdate] = []
+    /// The update as one statement, where nothing else follows from it.
+    var statement: MatchingStatement?
+    var count = 0
+    /// The matched objects, in the order of their numbers; empty unless asked for.
+    var keys: [ObjectKey] = []
+    var problems = ProblemList()
+    /// Whether a part of it takes no part in the rest because it is a problem.
+    var leavesOut = false
+  }
+
+  /// What an update by predicate sets one attribute to.
+  struct Assignment {
+    let attribute: AttributeDescription
+    /// nil for what is computed.
+    var value: AttributeValue?
+  }
+
+  private var model: Model { tables.layout.model }
+
+  /// The objects that a predicate matches.
+  func keys(_ fetch: FetchRequest) throws -> [ObjectKey] {
+    var keys: [ObjectKey] = []
+    try eachMatch(try matches(fetch, [])) { key, _ in keys.append(key) }
+    return keys
+  }
+
+  private func matches(
+    _ fetch: FetchRequest,
+    _ expressions: [(AttributeDescription, String)]
+  ) throws -> FetchCompiler.Matches {
+    let row = try PreparedStatement(
+      db,
+      "SELECT EXISTS (SELECT 1 FROM cordial_meta WHERE name = 'mayDangle')"
+    )
+    defer { row.reset() }
+    let mayDangle = try row.step() && row.integer(0) != 0
+    return try FetchCompiler.matches(fetch, expressions, model: model, mayDangle: mayDangle)
+  }
+
+  func eachMatch(
+    _ matches: FetchCompiler.Matches,
+    _ body: (ObjectKey, PreparedStatement) throws -> Void
+  ) throws {
+    let rows = try PreparedStatement(db, bound: matches.query)
+    defer { rows.reset() }
+    while try rows.step() {
+      try body(model.key(matches.entity.number, rows.integer(0)), rows)
+    }
+  }
+
+  /// Reads an update by predicate.
+  ///
+  /// - Throws: `unknownEntity`, `predicateInvalid`, or `DatabaseError`.
+  mutating func read(
+    _ update: SaveRequest.UpdateMatching,
+    _ request: SaveRequest
+  ) throws -> MatchedUpdate {
+    guard let entity = model.entity(named: update.fetch.entity) else {
+      throw StoreError.unknownEntity(update.fetch.entity, in: model)
+    }
+    let (assignments, links, expressions) = assignments(update.values, of: entity)
+    let matches = try matches(update.fetch, expressions)
+    var matched = MatchedUpdate()
+    if links.isEmpty, isOneStatement(assignments, matches, request) {
+      try checkComputed(assignments, matches)
+      if request.wantsIDs {
+        try eachMatch(matches) { key, _ in matched.keys.append(key) }
+        matched.count = matched.keys.count
+      } else {
+        matched.count = try count(matches)
+      }
+      matched.statement = MatchingStatement(
+        assignments: assignments,
+        matches: matches,
+        logsInBulk: matched.count >= bulk.rowsMin
+      )
+    } else {
+      try readEach(assignments, links, expressions.count, matches, &matched)
+      if request.wantsIDs { matched.keys = matched.updates.map(\.key) }
+      matched.count = matched.updates.count
+    }
+    matched.problems = problems
+    return matched
+  }
+
+  /// Writes an update as one statement.
+  func write(_ statement: MatchingStatement) throws {
+    try statement.write(db, model, triggers)
+  }
+
+  private func count(_ matches: FetchCompiler.Matches) throws -> Int {
+    let row = try PreparedStatement(
+      db,
+      bound: SQLFragment(
+        "SELECT count(*) FROM \(SQLNames.quoted(matches.entity.name)) t "
+          + "WHERE \(matches.condition.sql)",
+        matches.condition.values
+      )
+    )
+    defer { row.reset() }
+    return try row.step() ? Int(row.integer(0)) : 0
+  }
+
+  /// Reads the update of each object that matches.
+  private mutating func readEach(
+    _ assignments: [Assignment],
+    _ links: [JSONMember],
+    _ computedCount: Int,
+    _ matches: FetchCompiler.Matches,
+    _ matched: inout MatchedUpdate
+  ) throws {
+    var objects: [(key: ObjectKey, computed: [AttributeValue])] = []
+    try eachMatch(matches) { key, row in
+      objects.append((key, (0..<computedCount).map { row.value(Int32($0 + 1)) }))
+    }
+    var resolver: Resolver?
+    for (key, computed) in objects {
+      let entity = tables.layout.entity(key)
+      let table = tables[key]
+      var update = ResolvedUpdate(
+        origin: .match,
+        key: key,
+        label: try table.name(of: key.object),
+        known: nil,
+        asOf: nil,
+        version: 0,
+        columns: [],
+        links: []
+      )
+      var next = 0
+      for assignment in assignments {
+        let column = entity.columns[assignment.attribute.name] ?? 0
+        var value = assignment.value
+        if value == nil {
+          value = checked(computed[next], assignment.attribute, update.label)
+          next += 1
+        }
+        guard let value else { continue }
+        if assignment.attribute.name == entity.entity.identity?.name,
+          try table.value(column, of: key.object) != value
+        {
+          problems.add(
+            .invalid(
+              update.label,
+              assignment.attribute.name,
+              "identity",
+              "An identity cannot be changed"
+            )
+          )
+          continue
+        }
+        update.columns.set(column, to: value)
+      }
+      entity.addDerivedTexts(to: &update.columns)
+      if !links.isEmpty {
+        var reading =
+          resolver
+          ?? Resolver(
+            SaveRequest(),
+            tables.layout,
+            DatabaseObjects(tables, identifier: "")
+          )
+        try reading.read(links, entity, &update)
+        resolver = reading
+      }
+      matched.updates.append(update)
+    }
+    for problem in resolver?.problems.problems ?? [] { problems.add(problem) }
+    matched.leavesOut = resolver?.leavesOut ?? false
+  }
+
+  /// What was sent, by how it is carried out: attributes, relationships, and what is computed.
+  private mutating func assignments(
+    _ values: [JSONMember],
+    of entity: EntityDescription
+  ) -> ([Assignment], links: [JSONMember], computed: [(AttributeDescription, String)]) {
+    var assignments: [Assignment] = []
+    var links: [JSONMember] = []
+    var computed: [(AttributeDescription, String)] = []
+    for member in values {
+      switch entity.property(named: member.name) {
+      case .attribute(let attribute):
+        guard attribute.derived == nil else {
+          problem(entity, member.name, "derived", "\(member.name) is kept by the store")
+          continue
+        }
+        if let text = Self.expression(member.value) {
+          assignments.append(Assignment(attribute: attribute, value: nil))
+          computed.append((attribute, text))
+          continue
+        }
+        switch attribute.decode(member.value) {
+        case .value(let value):
+          if let violation = attribute.violation(by: value) {
+            problem(entity, attribute.name, violation.rule, violation.message)
+          }
+          assignments.append(Assignment(attribute: attribute, value: value))
+        case .expected(let what):
+          problem(entity, member.name, "type", "\(member.name) wants \(what)")
+        }
+      case .relationship(let relationship):
+        guard Self.expression(member.value) == nil else {
+          problem(
+            entity,
+            relationship.name,
+            "type",
+            "\(relationship.name) is a relationship, which no expression makes"
+          )
+          continue
+        }
+        links.append(member)
+      case nil:
+        problems.add(
+          SaveProblem(
+            .unknownProperty(member.name, of: entity),
+            rule: "property",
+            id: entity.name,
+            property: StoreError.short(member.name)
+          )
+        )
+      }
+    }
+    return (assignments, links, computed)
+  }
+
+  private mutating func problem(
+    _ entity: EntityDescription,
+    _ property: String,
+    _ rule: String,
+    _ message: String
+  ) {
+    problems.add(.invalid(entity.name, property, rule, message))
+  }
+
+  /// The text of `{"@expression": "…"}`.
+  private static func expression(_ value: JSONValue) -> String? {
+    guard let members = value.members, members.count == 1, members[0].name == "@expression" else {
+      return nil
+    }
+    return members[0].value.string
+  }
+
+  private static func words(_ computed: AttributeValue) -> String {
+    if case .double(let number) = computed, !number.isFinite { return "infinity" }
+    return StoreError.short(WireValue.json(computed).text)
+  }
+
+  /// A computed value as its attribute stores it; nil where it cannot, which is a problem.
+  @discardableResult
+  private mutating func checked(
+    _ computed: AttributeValue,
+    _ attribute: AttributeDescription,
+    _ id: String
+  ) -> AttributeValue? {
+    guard let value = attribute.type.stored(computed)?.finite else {
+      problems.add(
+        .invalid(
+          id,
+          attribute.name,
+          "type",
+          "The expression makes \(Self.words(computed)), "
+            + "which is no \(attribute.type.rawValue)"
+        )
+      )
+      return nil
+    }
+    if let violation = attribute.violation(by: value) {
+      problems.add(.invalid(id, attribute.name, violation.rule, violation.message))
+      return nil
+    }
+    return value
+  }
+
+  // MARK: One statement
+
+  /// Whether an update concerns columns of one table and nothing else: no rule, no other form of a
+  /// text, no uniqueness, and no value that SQLite cannot check.
+  private func isOneStatement(
+    _ assignments: [Assignment],
+    _ matches: FetchCompiler.Matches,
+    _ request: SaveRequest
+  ) -> Bool {
+    let entity = matches.entity
+    guard matches.isPlain, !assignments.isEmpty, !entity.hasDescendants, !entity.isAbstract,
+      request.inserts.isEmpty, request.updates.isEmpty, problems.isEmpty
+    else { return false }
+    let names = Set(assignments.map(\.attribute.name))
+    let kept = entity.unique.joined() + (entity.identity.map { [$0.name] } ?? [])
+    return names.count == assignments.count && names.isDisjoint(with: kept)
+      && !tables.layout.entities[entity.number - 1].derivedTexts.contains {
+        names.contains(entity.columns[$0.source])
+      }
+      && assignments.allSatisfy { $0.value != nil || Self.plainCheck($0.attribute) != nil }
+  }
+
+  /// A condition on a computed value, written `$`, under which it can be stored unchanged; nil for
+  /// an attribute of which SQLite cannot tell.
+  private static func plainCheck(_ attribute: AttributeDescription) -> String? {
+    guard attribute.allowed == nil, attribute.pattern == nil, attribute.minimumLength == nil,
+      attribute.maximumLength == nil
+    else { return nil }
+    func integer(_ value: AttributeValue?) -> Int64? {
+      if case .integer(let number) = value { number } else { nil }
+    }
+    let check: String
+    switch attribute.type {
+    case .int16, .int32, .int64:
+      let type = attribute.type.integerRange ?? Int64.min...Int64.max
+      let least = max(type.lowerBound, integer(attribute.minimum) ?? type.lowerBound)
+      let greatest = min(type.upperBound, integer(attribute.maximum) ?? type.upperBound)
+      // The least integer has no literal of its own in SQL.
+      let above = least == Int64.min ? "1" : "$ >= \(least)"
+      check = "typeof($) = 'integer' AND \(above) AND $ <= \(greatest)"
+    case .double where attribute.minimum == nil && attribute.maximum == nil:
+      check = "typeof($) = 'real' AND abs($) <= 1.7976931348623157e308"
+    case .string: check = "typeof($) = 'text'"
+    case .boolean: check = "$ IN (0, 1)"
+    case .date where attribute.minimum == nil && attribute.maximum == nil:
+      check = "typeof($) = 'integer'"
+    default: return nil
+    }
+    return attribute.optional ? "($ IS NULL OR \(check))" : "(\(check))"
+  }
+
+  /// Reports what is computed and cannot be stored; SQLite sorts out what certainly can.
+  private mutating func checkComputed(
+    _ assignments: [Assignment],
+    _ matches: FetchCompiler.Matches
+  ) throws {
+    let attributes = assignments.filter { $0.value == nil }.map(\.attribute)
+    for (attribute, value) in zip(attributes, matches.computed) {
+      guard let check = Self.plainCheck(attribute) else { continue }
+      let parts = check.split(separator: "$", omittingEmptySubsequences: false)
+      let isFine = parts.joined(separator: "(\(value.sql))")
+      let rows = try PreparedStatement(
+        db,
+        bound: SQLFragment(
+          "SELECT t.\"_id\", \(value.sql) FROM \(SQLNames.quoted(matches.entity.name)) t "
+            + "WHERE (\(matches.condition.sql)) AND NOT coalesce(\(isFine), 0)",
+          value.values + matches.condition.values
+            + Array(repeating: value.values, count: parts.count - 1).joined()
+        )
+      )
+      defer { rows.reset() }
+      while try !problems.isFull && rows.step() {
+        let key = model.key(matches.entity.number, rows.integer(0))
+        checked(rows.value(1), attribute, try tables[key].name(of: key.object))
+      }
+    }
+  }
+}
+
+extension PreparedStatement {
+  /// A statement with its values bound.
+  convenience init(_ db: Database, bound query: SQLFragment) throws {
+    try self.init(db, query.sql)
+    for (index, value) in query.values.enumerated() { bind(value, at: Int32(index + 1)) }
+  }
+}
+
+extension AttributeValue {
+  /// The value, nil for a number beyond all that are finite.
+  fileprivate var finite: AttributeValue? {
+    if case .double(let number) = self, !number.isFinite { nil } else { self }
+  }
+}

@@ -1,0 +1,356 @@
+import CordialValues
+import ObjectModel
+import OrderedCollections
+
+/// The object graph that a save leaves: the stored objects with what the save changes laid over
+/// them.
+///
+/// What always holds:
+/// 1. A column or link row that ends as it is stored is no change.
+/// 2. Nothing is loaded that nothing asks for: members of a to-many are compared one by one.
+struct PlannedGraph {
+  let layout: SaveLayout
+  let stored: any StoredObjects
+  private(set) var inserts: [PlannedInsert] = []
+  /// The indices of an entity's new objects, whose numbers follow one another; by entity.
+  private var insertIndices: [InsertIndices]
+  /// The indices of objects that existed before and return.
+  private var restoredIndices: [ObjectKey: Int] = [:]
+  private(set) var updates: [PlannedUpdate] = []
+  private var updateIndices: [ObjectKey: Int] = [:]
+  /// In the order in which they are found: the named objects, then what cascades.
+  private(set) var deletes: OrderedSet<ObjectKey> = []
+  /// The link rows that come (true) and go (false), in the order of their first change.
+  private(set) var links: OrderedDictionary<LinkRow, Bool> = [:]
+  /// How lists differ from the stored ones; those of to-ones' inverses from when they are needed.
+  private var lists: [ListName: ListChange] = [:]
+  private var knowsHolders = false
+
+  private struct InsertIndices {
+    var first: Int64 = 0
+    var indices: [Int] = []
+  }
+
+  /// The objects that reference one through a relationship: by a to-one, or as members.
+  struct ListName: Hashable {
+    /// A to-one that references `object`, or a relationship with link rows that `object` has.
+    let relationship: Int
+    let object: Int64
+  }
+
+  /// What joined a list and what left it, compared with what is stored.
+  private struct ListChange {
+    var joined: OrderedSet<Int64> = []
+    var left: Set<Int64> = []
+
+    mutating func join(_ object: Int64) {
+      if left.remove(object) == nil { joined.append(object) }
+    }
+
+    mutating func leave(_ object: Int64) {
+      if joined.remove(object) == nil { left.insert(object) }
+    }
+
+    func applied(to members: [Int64]) -> [Int64] {
+      (left.isEmpty ? members : members.filter { !left.contains($0) }) + joined
+    }
+  }
+
+  init(_ layout: SaveLayout, _ stored: any StoredObjects) {
+    self.layout = layout
+    self.stored = stored
+    insertIndices = Array(repeating: InsertIndices(), count: layout.entities.count)
+  }
+
+  // MARK: Objects
+
+  mutating func insert(_ insert: PlannedInsert) {
+    let entity = insert.key.entity - 1
+    if insertIndices[entity].indices.isEmpty { insertIndices[entity].first = insert.key.object }
+    // A number whose insert is a problem leaves a gap.
+    let offset = Int(insert.key.object - insertIndices[entity].first)
+    while insertIndices[entity].indices.count < offset { insertIndices[entity].indices.append(-1) }
+    insertIndices[entity].indices.append(inserts.count)
+    inserts.append(insert)
+  }
+
+  /// Has an object return that existed before.
+  mutating func restore(_ insert: PlannedInsert) {
+    restoredIndices[insert.key] = inserts.count
+    inserts.append(insert)
+  }
+
+  /// Whether objects return that existed before.
+  var restoresObjects: Bool { !restoredIndices.isEmpty }
+
+  mutating func reserve(inserts count: Int) {
+    inserts.reserveCapacity(count)
+  }
+
+  func insertIndex(of key: ObjectKey) -> Int? {
+    let known = insertIndices[key.entity - 1]
+    let offset = key.object - known.first
+    guard offset >= 0, offset < known.indices.count else {
+      return restoredIndices.isEmpty ? nil : restoredIndices[key]
+    }
+    let index = known.indices[Int(offset)]
+    return index < 0 ? nil : index
+  }
+
+  func isInserted(_ key: ObjectKey) -> Bool { insertIndex(of: key) != nil }
+
+  /// The runs of inserts of one entity, as ranges of indices.
+  var runs: [Range<Int>] {
+    var runs: [Range<Int>] = []
+    var start = 0
+    for index in inserts.indices
+    where index + 1 == inserts.count
+      || inserts[index + 1].key.entity != inserts[start].key.entity
+    {
+      runs.append(start..<index + 1)
+      start = index + 1
+    }
+    return runs
+  }
+
+  /// The range of the numbers of an entity's inserts, by the entity's index.
+  var insertedNumbers: [(entity: Int, numbers: ClosedRange<Int64>)] {
+    insertIndices.enumerated().compactMap { entity, known in
+      known.indices.isEmpty
+        ? nil : (entity, known.first...known.first + Int64(known.indices.count) - 1)
+    }
+  }
+
+  /// Whether an object is there when the save is done.
+  func exists(_ key: ObjectKey) throws -> Bool {
+    guard !deletes.contains(key) else { return false }
+    return try isInserted(key) || stored.version(of: key) != nil
+  }
+
+  mutating func delete(_ key: ObjectKey) throws {
+    guard deletes.append(key).inserted, knowsHolders else { return }
+    try leaveCountedLists(key)
+  }
+
+  /// A deleted object is no member of a to-many whose members are counted.
+  private mutating func leaveCountedLists(_ key: ObjectKey) throws {
+    for (_, toOne) in layout.entity(key).toOnes where toOne.inverse?.isCounted == true {
+      guard let owner = try target(of: toOne, key) else { continue }
+      lists[ListName(toOne, owner), default: ListChange()].leave(key.object)
+    }
+  }
+
+  // MARK: Columns
+
+  /// The value that a column has; null where the object does not exist.
+  func value(_ column: Int, of key: ObjectKey) throws -> AttributeValue {
+    if let index = insertIndex(of: key) { return inserts[index].row[column] }
+    if let index = updateIndices[key], let value = updates[index].columns[column: column] {
+      return value
+    }
+    return try stored.value(column, of: key) ?? .null
+  }
+
+  /// The update of an object that is planned; nil for none.
+  func update(of key: ObjectKey) -> PlannedUpdate? { updateIndices[key].map { updates[$0] } }
+
+  /// Sets columns of an object that is not new.
+  mutating func set(_ columns: [ColumnChange], of key: ObjectKey) {
+    guard !columns.isEmpty else { return }
+    let index = index(ofUpdate: key)
+    for column in columns { updates[index].columns.set(column.column, to: column.value) }
+  }
+
+  private mutating func index(ofUpdate key: ObjectKey) -> Int {
+    if let index = updateIndices[key] { return index }
+    updateIndices[key] = updates.count
+    updates.append(PlannedUpdate(key: key, columns: []))
+    return updates.count - 1
+  }
+
+  /// Sets a column of an insert.
+  mutating func set(_ column: Int, to value: AttributeValue, ofInsert index: Int) {
+    inserts[index].row[column] = value
+  }
+
+  // MARK: To-ones
+
+  /// The number of the object that a to-one references; nil for none.
+  func target(of toOne: RelationshipLayout, _ key: ObjectKey) throws -> Int64? {
+    guard let column = layout.entity(key).column(of: toOne),
+      case .integer(let number) = try value(column, of: key), number >= 0
+    else { return nil }
+    return number
+  }
+
+  /// Sets a to-one, without its other end.
+  mutating func set(_ toOne: RelationshipLayout, of key: ObjectKey, to target: Int64?) throws {
+    guard let column = layout.entity(key).column(of: toOne) else { return }
+    let value: AttributeValue = target.map { .integer($0) } ?? .null
+    if knowsHolders {
+      let old = try self.target(of: toOne, key)
+      guard old != target else { return }
+      if let old { lists[ListName(toOne, old), default: ListChange()].leave(key.object) }
+      if let target { lists[ListName(toOne, target), default: ListChange()].join(key.object) }
+    }
+    if let index = insertIndex(of: key) {
+      inserts[index].row[column] = value
+    } else {
+      let index = index(ofUpdate: key)
+      updates[index].columns.set(column, to: value)
+    }
+  }
+
+  /// Reads what the planned columns reference, once something asks who references an object.
+  private mutating func knowHolders() throws {
+    guard !knowsHolders else { return }
+    knowsHolders = true
+    for insert in inserts {
+      for (column, toOne) in layout.entity(insert.key).toOnes {
+        guard case .integer(let target) = insert.row[column], target >= 0 else { continue }
+        lists[ListName(toOne, target), default: ListChange()].join(insert.key.object)
+      }
+    }
+    for update in updates {
+      for (column, toOne) in layout.entity(update.key).toOnes {
+        guard let value = update.columns[column: column] else { continue }
+        let old = try stored.value(column, of: update.key)
+        guard old != value else { continue }
+        if case .integer(let target)? = old {
+          lists[ListName(toOne, target), default: ListChange()].leave(update.key.object)
+        }
+        if case .integer(let target) = value {
+          lists[ListName(toOne, target), default: ListChange()].join(update.key.object)
+        }
+      }
+    }
+    for key in deletes { try leaveCountedLists(key) }
+  }
+
+  /// The objects whose to-one references an object, deleted ones included.
+  mutating func holders(of toOne: RelationshipLayout, to key: ObjectKey) throws -> [ObjectKey] {
+    try knowHolders()
+    let known = isInserted(key) ? [] : try stored.holders(of: toOne, to: key.object)
+    guard let change = lists[ListName(toOne, key.object)] else { return known }
+    return change.applied(to: known.map(\.object)).map(toOne.holder)
+  }
+
+  // MARK: To-manys
+
+  /// The numbers of the members of a to-many: in its stored order, those that joined at the end.
+  mutating func members(of toMany: RelationshipLayout, _ owner: ObjectKey) throws -> [Int64] {
+    let known = isInserted(owner) ? [] : try stored.members(of: toMany, owner)
+    return try change(of: toMany, owner)?.applied(to: known) ?? known
+  }
+
+  /// The numbers of the objects that have an object as a member, of a to-many without inverse.
+  func linkSources(of toMany: RelationshipLayout, to member: ObjectKey) throws -> [Int64] {
+    let known = isInserted(member) ? [] : try stored.linkSources(of: toMany, to: member.object)
+    return lists[ListName(backwards: toMany, member.object)]?.applied(to: known) ?? known
+  }
+
+  /// How many members a to-many has.
+  mutating func memberCount(of toMany: RelationshipLayout, _ owner: ObjectKey) throws -> Int {
+    let known = isInserted(owner) ? 0 : try stored.memberCount(of: toMany, owner)
+    guard let change = try change(of: toMany, owner) else { return known }
+    return known + change.joined.count - change.left.count
+  }
+
+  /// Whether an object is a member of a to-many.
+  func contains(_ member: ObjectKey, in toMany: RelationshipLayout, of owner: ObjectKey) throws
+    -> Bool
+  {
+    if !toMany.isLinked {
+      guard let inverse = toMany.inverse else { return false }
+      return try target(of: inverse, member) == owner.object
+    }
+    if let planned = links[LinkRow(toMany, owner.object, member.object)] { return planned }
+    guard !isInserted(owner), !isInserted(member) else { return false }
+    return try stored.isLinked(toMany, owner, member.object)
+  }
+
+  private mutating func change(
+    of toMany: RelationshipLayout,
+    _ owner: ObjectKey
+  ) throws -> ListChange? {
+    guard !toMany.isLinked else { return lists[ListName(toMany, owner.object)] }
+    guard let inverse = toMany.inverse else { return nil }
+    try knowHolders()
+    return lists[ListName(inverse, owner.object)]
+  }
+
+  /// What joined a to-many, in the order in which it did.
+  mutating func joined(_ toMany: RelationshipLayout, _ owner: ObjectKey) throws -> [Int64] {
+    try change(of: toMany, owner).map { Array($0.joined) } ?? []
+  }
+
+  /// Adds a link row that is not there, or removes one that is.
+  mutating func setLink(
+    _ isLinked: Bool,
+    _ toMany: RelationshipLayout,
+    of owner: ObjectKey,
+    to member: ObjectKey
+  ) {
+    let row = LinkRow(toMany, owner.object, member.object)
+    if links.removeValue(forKey: row) == nil { links[row] = isLinked }
+    note(member.object, isLinked, in: ListName(toMany, owner.object))
+    guard let inverse = toMany.inverse else {
+      return note(owner.object, isLinked, in: ListName(backwards: toMany, member.object))
+    }
+    guard inverse !== toMany || owner.object != member.object else { return }
+    note(owner.object, isLinked, in: ListName(inverse, member.object))
+  }
+
+  private mutating func note(_ member: Int64, _ isMember: Bool, in list: ListName) {
+    if isMember {
+      lists[list, default: ListChange()].join(member)
+    } else {
+      lists[list, default: ListChange()].leave(member)
+    }
+  }
+}
+
+extension PlannedGraph.ListName {
+  init(_ relationship: RelationshipLayout, _ object: Int64) {
+    self.init(relationship: relationship.number, object: object)
+  }
+
+  /// The objects that have an object as a member, of a to-many without inverse.
+  init(backwards relationship: RelationshipLayout, _ object: Int64) {
+    self.init(relationship: -1 - relationship.number, object: object)
+  }
+}
+
+/// A row of a link table, as the relationship that keeps it has it.
+struct LinkRow: Hashable {
+  /// The number of that relationship.
+  let relationship: Int
+  let source: Int64
+  let target: Int64
+
+  /// The row that links an object with a member of one of its to-manys.
+  ///
+  /// A symmetric link may be stored either way round and has one name.
+  init(_ toMany: RelationshipLayout, _ owner: Int64, _ member: Int64) {
+    relationship = toMany.linkNumber
+    let isTurned = toMany.description.isSymmetric ? member < owner : !toMany.ownsLinks
+    source = isTurned ? member : owner
+    target = isTurned ? owner : member
+  }
+}
+
+/// A new object as it will be stored.
+struct PlannedInsert {
+  let key: ObjectKey
+  let label: String
+  /// A value for each column.
+  var row: [AttributeValue]
+  /// The version with which an object returns that existed before; nil for a new one.
+  var version: Int64?
+}
+
+/// Columns of a stored object as they will be.
+struct PlannedUpdate {
+  let key: ObjectKey
+  var columns: [ColumnChange]
+}

@@ -1,0 +1,127 @@
+import CordialValues
+import JSON
+import ObjectModel
+
+/// Reading what was sent for relationships.
+extension Resolver {
+  /// Reads the value of a relationship; nil for one that is a problem, which is reported.
+  mutating func link(
+    _ value: JSONValue,
+    _ relationship: RelationshipLayout,
+    _ label: String
+  ) throws -> SentLink? {
+    guard relationship.isToMany else {
+      if value.isNull { return .toOne(nil) }
+      guard case .object(let key)? = try reference(value, relationship, label) else { return nil }
+      return .toOne(key)
+    }
+    if let list = value.array {
+      return try objects(list, relationship, label).map { .members($0) }
+    }
+    return try edit(value, relationship, label)
+  }
+
+  private mutating func edit(
+    _ value: JSONValue,
+    _ relationship: RelationshipLayout,
+    _ label: String
+  ) throws -> SentLink? {
+    let isOrdered = relationship.description.ordered
+    let known = isOrdered ? ["@add", "@remove", "@at"] : ["@add", "@remove"]
+    guard let members = value.members, !members.isEmpty,
+      members.allSatisfy({ known.contains($0.name) }),
+      let add = (value["@add"] ?? []).array, let remove = (value["@remove"] ?? []).array,
+      value["@at"] == nil || value["@at"]?.integer != nil
+    else {
+      self.add(
+        .invalid(
+          label,
+          relationship.name,
+          "type",
+          "\(relationship.name) wants a list of wrapped IDs, or {\"@add\": […], \"@remove\": […]"
+            + (isOrdered ? ", \"@at\": place}" : "}")
+        )
+      )
+      return nil
+    }
+    guard let added = try objects(add, relationship, label),
+      let removed = try objects(remove, relationship, label)
+    else { return nil }
+    let leaving = Set(removed)
+    return .edit(
+      add: added.filter { !leaving.contains($0) },
+      remove: removed,
+      at: value["@at"]?.integer.map { Int(clamping: $0) }
+    )
+  }
+
+  /// The objects of a list, each once; nil where one is a problem.
+  private mutating func objects(
+    _ list: [JSONValue],
+    _ relationship: RelationshipLayout,
+    _ label: String
+  ) throws -> [ObjectKey]? {
+    var keys: [ObjectKey] = []
+    keys.reserveCapacity(list.count)
+    var seen: Set<ObjectKey> = []
+    var isWhole = true
+    for element in list {
+      if element.isNull {
+        add(
+          .invalid(
+            label,
+            relationship.name,
+            "type",
+            "\(relationship.name) has no null in its list"
+          )
+        )
+        isWhole = false
+      } else if case .object(let key)? = try reference(element, relationship, label) {
+        // Most lists are short.
+        if keys.count < 8 ? !keys.contains(key) : seen.insert(key).inserted { keys.append(key) }
+        if keys.count == 8 { seen.formUnion(keys) }
+      } else {
+        isWhole = false
+      }
+    }
+    return isWhole ? keys : nil
+  }
+
+  /// The object that a reference names, which has to exist; nil for one that is a problem.
+  private mutating func reference(
+    _ value: JSONValue,
+    _ relationship: RelationshipLayout,
+    _ label: String
+  ) throws -> Target? {
+    guard let text = value.string else {
+      let wanted = relationship.isToMany ? "a wrapped ID" : "a wrapped ID or null"
+      add(
+        .invalid(
+          label,
+          relationship.name,
+          "type",
+          "\(relationship.name) wants \(wanted)"
+        )
+      )
+      return nil
+    }
+    guard case .object(let key)? = try target(text) else { return nil }
+    guard model.isKind(key.entity, of: relationship.destination.number) else {
+      add(
+        .invalid(
+          label,
+          relationship.name,
+          "type",
+          "\(relationship.name) leads to \(relationship.destination.name) only"
+        )
+      )
+      return nil
+    }
+    guard try isInserted(key) || stored.version(of: key) != nil else {
+      named[text] = .failed
+      add(SaveProblem(.objectNotFound(text), rule: "exists", id: text))
+      return nil
+    }
+    return .object(key)
+  }
+}

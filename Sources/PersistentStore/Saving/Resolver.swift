@@ -1,0 +1,552 @@
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// The first stage of a save: turns names, temporary IDs and identities into keys, and wire values
+/// into typed values.
+///
+/// A change that names an unknown entity, a malformed ID or a missing object is one problem and
+/// takes no further part.
+struct Resolver {
+  let layout: SaveLayout
+  let stored: any StoredObjects
+  let request: SaveRequest
+  private(set) var problems = ProblemList()
+  var resolved = ResolvedSave()
+  /// The objects that the request's own IDs name, and stored ones that were looked up.
+  var named: [String: Target] = [:]
+  /// Inserts by the values of their unique sets, where a policy decides about equal ones.
+  var insertedValues: [UniqueValues: ObjectKey] = [:]
+  /// The numbers that were given to new objects, which follow one another, by entity.
+  private var newNumbers: [Int: ClosedRange<Int64>] = [:]
+  /// The objects that the save deletes: an insert does not meet them.
+  var doomed: Set<ObjectKey> = []
+  /// Whether a change, or a part of one, takes no part in the rest because it is a problem.
+  private(set) var leavesOut = false
+  /// New objects by their identity values, once an ID asks for one.
+  private var insertedIdentities: [UniqueValues: ObjectKey]?
+  /// Whether inserts are compared with existing objects before they are written.
+  private let adopts: Bool
+
+  /// What an ID names.
+  enum Target {
+    case object(ObjectKey)
+    /// An ID about which a problem is reported already.
+    case failed
+  }
+
+  init(_ request: SaveRequest, _ layout: SaveLayout, _ stored: any StoredObjects) {
+    self.request = request
+    self.layout = layout
+    self.stored = stored
+    switch request.mergePolicy {
+    case .error, .named: adopts = false
+    case .objectTrump, .overwrite, .storeTrump, .rollback: adopts = true
+    }
+  }
+
+  var model: Model { layout.model }
+
+  mutating func add(_ problem: SaveProblem) { problems.add(problem) }
+
+  /// Notes that a part of the request takes no part in the rest.
+  mutating func leaveOut() { leavesOut = true }
+
+  /// Resolves the whole request.
+  ///
+  /// - Throws: `StoreError` for a request that is not well-formed; `DatabaseError`.
+  mutating func resolve() throws {
+    if adopts { try findDoomed() }
+    try giveKeys()
+    try readInserts()
+    try readUpdates()
+    try readDeletes()
+    checkRepetitions()
+  }
+
+  // MARK: Inserts
+
+  private struct NewObject {
+    let index: Int
+    let key: ObjectKey
+    let id: WrappedID?
+    let isAdopted: Bool
+  }
+
+  private var newObjects: [NewObject] = []
+
+  private mutating func findDoomed() throws {
+    for delete in request.deletes {
+      do {
+        if case .object(let key)? = try storedTarget(delete.id) { doomed.insert(key) }
+      } catch is StoreError {
+        // Reading the delete reports the ID.
+        continue
+      }
+    }
+  }
+
+  /// Gives each insert a key: a new number, or the object that answers for it.
+  private mutating func giveKeys() throws {
+    newObjects.reserveCapacity(request.inserts.count)
+    resolved.keys.reserveCapacity(request.inserts.count)
+    if !request.inserts.isEmpty { named.reserveCapacity(request.inserts.count) }
+    // One insert is mostly of the same entity as the one before it.
+    var last: EntityLayout?
+    for (index, insert) in request.inserts.enumerated() {
+      var id: WrappedID?
+      let entity: EntityLayout
+      if let last, let text = insert.id, insert.entity == nil,
+        WrappedID.isTemporary(text, of: last.entity.name)
+      {
+        entity = last
+      } else {
+        if let text = insert.id {
+          id = WrappedID(text)
+          if id == nil {
+            fail(insert, .invalidIdentifier(text, "it is malformed"), "identifier", index)
+            continue
+          }
+        }
+        guard let found = try self.entity(of: insert, id) else {
+          let error = StoreError.unknownEntity(id?.entity ?? insert.entity ?? "", in: model)
+          fail(insert, error, "entity", index)
+          continue
+        }
+        entity = found
+        last = found
+      }
+      if let id, let text = insert.id, let error = Self.refusal(of: id, text, entity.entity) {
+        fail(insert, error, "identifier", index)
+        continue
+      }
+      if let text = insert.id, named[text] != nil {
+        add(.invalid(text, nil, "unique", "The ID stands twice among the inserts"))
+        resolved.keys.append(nil)
+        continue
+      }
+      let existing = adopts ? try existing(insert, id, entity) : nil
+      let key = try existing ?? newKey(of: entity)
+      if adopts, existing == nil { try noteValues(insert, id, entity, key) }
+      newObjects.append(NewObject(index: index, key: key, id: id, isAdopted: existing != nil))
+      resolved.keys.append(key)
+      if let text = insert.id { named[text] = .object(key) }
+    }
+  }
+
+  private mutating func newKey(of entity: EntityLayout) throws -> ObjectKey {
+    let number = try stored.nextNumber(of: entity)
+    let first = newNumbers[entity.entity.number]?.lowerBound ?? number
+    newNumbers[entity.entity.number] = first...number
+    return ObjectKey(entity: entity.entity.number, object: number)
+  }
+
+  /// Reports an insert that takes no further part.
+  private mutating func fail(
+    _ insert: SaveRequest.Insert,
+    _ error: StoreError,
+    _ rule: String,
+    _ index: Int
+  ) {
+    add(SaveProblem(error, rule: rule, id: insert.id ?? "insert[\(index)]"))
+    leaveOut()
+    if let text = insert.id { named[text] = .failed }
+    resolved.keys.append(nil)
+  }
+
+  /// Why an ID cannot be that of an insert; nil where it can.
+  private static func refusal(
+    of id: WrappedID,
+    _ text: String,
+    _ entity: EntityDescription
+  ) -> StoreError? {
+    switch id.key {
+    case .temporary: return nil
+    case .object:
+      return .invalidIdentifier(text, "the store gives these; insert with a t form")
+    case .integer, .uuid, .string:
+      return IdentityResolver.value(id, entity) == nil
+        ? .invalidIdentifier("\(id)", "\(entity.name) has no identity of that form") : nil
+    }
+  }
+
+  /// The entity of a new object, which its ID or the insert itself names; nil for an unknown one.
+  private func entity(
+    of insert: SaveRequest.Insert,
+    _ id: WrappedID?
+  ) throws(StoreError) -> EntityLayout? {
+    guard let name = id?.entity ?? insert.entity else {
+      throw StoreError(.invalidRequest, "An insert names an id or an entity")
+    }
+    if let id, let entity = insert.entity, entity != id.entity {
+      throw StoreError(
+        .invalidRequest,
+        "An insert has the id \(insert.id ?? "") and the entity \(entity), which differ"
+      )
+    }
+    guard let entity = model.entity(named: name) else { return nil }
+    guard !entity.isAbstract else {
+      throw StoreError(
+        .invalidRequest,
+        "\(entity.name) is abstract: insert one of "
+          + entity.place.kinds.map { model.entity($0).name }.joined(separator: ", "),
+        data: [JSONMember("entity", .string(entity.name))]
+      )
+    }
+    return layout.entities[entity.number - 1]
+  }
+
+  private mutating func readInserts() throws {
+    resolved.inserts.reserveCapacity(newObjects.count)
+    for object in newObjects {
+      let insert = request.inserts[object.index]
+      let label = insert.id ?? "insert[\(object.index)]"
+      if object.isAdopted {
+        try readAdoption(insert, object, label)
+      } else {
+        try readInsert(insert, object, label)
+      }
+    }
+  }
+
+  private mutating func readInsert(
+    _ insert: SaveRequest.Insert,
+    _ object: NewObject,
+    _ label: String
+  ) throws {
+    let entity = layout.entity(object.key)
+    var read = ResolvedInsert(
+      index: object.index,
+      key: object.key,
+      label: label,
+      row: entity.defaults,
+      given: Array(repeating: false, count: entity.defaults.count),
+      links: []
+    )
+    var identity: AttributeValue?
+    if let id = object.id, let value = IdentityResolver.value(id, entity.entity),
+      let attribute = entity.entity.identity, let column = entity.columns[attribute.name]
+    {
+      read.row[column] = value
+      read.given[column] = true
+      identity = value
+    }
+    for (index, member) in insert.values.enumerated() {
+      guard let property = property(member, at: index, entity, label) else { continue }
+      if let relationship = property.relationship {
+        guard let link = try link(member.value, relationship, label) else {
+          leaveOut()
+          // A value that is a problem is not reported as missing too.
+          if property.column >= 0 { read.row[property.column] = .integer(-1) }
+          continue
+        }
+        if property.column >= 0 { read.given[property.column] = true }
+        read.links.append(RelationshipChange(relationship: relationship, link: link))
+        continue
+      }
+      guard let value = value(member, property, label) else {
+        read.row[property.column] = Self.unread
+        read.given[property.column] = true
+        continue
+      }
+      if let identity, property.name == entity.entity.identity?.name, identity != value {
+        add(.invalid(label, member.name, "identity", "The value differs from the one in the ID"))
+      }
+      read.row[property.column] = value
+      read.given[property.column] = true
+    }
+    for (column, form, source) in entity.derivedTexts {
+      read.row[column] = form.applied(to: read.row[source])
+    }
+    resolved.inserts.append(read)
+  }
+
+  /// Stands for a value that is a problem already: no rule is checked for it.
+  static let unread = AttributeValue.json("\u{0}")
+
+  private mutating func readAdoption(
+    _ insert: SaveRequest.Insert,
+    _ object: NewObject,
+    _ label: String
+  ) throws {
+    resolved.adoptions.append(
+      Adoption(
+        index: object.index,
+        key: object.key,
+        label: label,
+        names: insert.values.map(\.name)
+      )
+    )
+    let keepsStored = [.storeTrump, .rollback].contains(request.mergePolicy)
+    let entity = layout.entity(object.key)
+    var update = ResolvedUpdate(
+      origin: .insert(object.index),
+      key: object.key,
+      label: label,
+      known: nil,
+      asOf: nil,
+      version: try stored.version(of: object.key) ?? 0,
+      columns: [],
+      links: []
+    )
+    try read(insert.values, entity, &update)
+    if keepsStored {
+      update.columns = []
+      update.links = []
+    } else if request.mergePolicy == .overwrite {
+      let sent = Set(insert.values.map(\.name))
+      for (column, _) in entity.written
+      where !sent.contains(entity.entity.attributes[column].name)
+        && entity.entity.attributes[column].name != entity.entity.identity?.name
+      {
+        update.columns.set(column, to: entity.entity.attributes[column].defaultValue)
+      }
+      for (_, relationship) in entity.toOnes where !sent.contains(relationship.name) {
+        update.links.append(RelationshipChange(relationship: relationship, link: .toOne(nil)))
+      }
+      entity.addDerivedTexts(to: &update.columns)
+    }
+    resolved.updates.append(update)
+  }
+
+  // MARK: Updates and deletes
+
+  private mutating func readUpdates() throws {
+    for (index, update) in request.updates.enumerated() {
+      guard let (key, version) = try existingObject(update.id) else { continue }
+      guard update.asOf == nil || update.version != nil else {
+        throw StoreError(.invalidRequest, "An update with asOf names a version too")
+      }
+      if let known = update.version, known > version {
+        add(
+          .invalid(
+            update.id,
+            nil,
+            "version",
+            "Version \(known) is ahead of the store's \(version)"
+          )
+        )
+      }
+      var read = ResolvedUpdate(
+        origin: .update(index),
+        key: key,
+        label: update.id,
+        known: update.version,
+        asOf: update.asOf,
+        version: version,
+        columns: [],
+        links: []
+      )
+      try self.read(update.values, layout.entity(key), &read)
+      resolved.updates.append(read)
+    }
+  }
+
+  /// Reads the members of an update.
+  mutating func read(
+    _ values: [JSONMember],
+    _ entity: EntityLayout,
+    _ update: inout ResolvedUpdate
+  ) throws {
+    for (index, member) in values.enumerated() {
+      guard let property = property(member, at: index, entity, update.label) else { continue }
+      if let relationship = property.relationship {
+        guard let link = try link(member.value, relationship, update.label) else {
+          leaveOut()
+          continue
+        }
+        update.links.removeAll { $0.relationship === relationship }
+        update.links.append(RelationshipChange(relationship: relationship, link: link))
+      } else if let value = value(member, property, update.label) {
+        if property.name == entity.entity.identity?.name {
+          guard try stored.value(property.column, of: update.key) == value || isInserted(update.key)
+          else {
+            add(.invalid(update.label, member.name, "identity", "An identity cannot be changed"))
+            continue
+          }
+        }
+        update.columns.set(property.column, to: value)
+      }
+    }
+    entity.addDerivedTexts(to: &update.columns)
+  }
+
+  /// Whether an object is new in this save.
+  func isInserted(_ key: ObjectKey) -> Bool {
+    newNumbers[key.entity]?.contains(key.object) ?? false
+  }
+
+  private mutating func readDeletes() throws {
+    for delete in request.deletes {
+      guard let (key, version) = try existingObject(delete.id, takesNew: true) else { continue }
+      if let known = delete.version, known > version {
+        add(
+          .invalid(
+            delete.id,
+            nil,
+            "version",
+            "Version \(known) is ahead of the store's \(version)"
+          )
+        )
+      }
+      resolved.deletes.append(
+        ResolvedDelete(key: key, label: delete.id, known: delete.version, version: version)
+      )
+    }
+  }
+
+  /// The stored object that an update or delete names; nil for one that is a problem.
+  ///
+  /// - Parameters:
+  ///   - text: The ID.
+  ///   - takesNew: Whether it may name a new object of the save.
+  private mutating func existingObject(
+    _ text: String,
+    takesNew: Bool = false
+  ) throws -> (ObjectKey, version: Int64)? {
+    switch try target(text) {
+    case .failed, nil:
+      leaveOut()
+      return nil
+    case .object(let key):
+      if let version = try stored.version(of: key) { return (key, version) }
+      if isInserted(key) {
+        if takesNew { return (key, 1) }
+        add(.invalid(text, nil, "once", "An object is inserted or updated, not both in a save"))
+        return nil
+      }
+      add(SaveProblem(.objectNotFound(text), rule: "exists", id: text))
+      leaveOut()
+      return nil
+    }
+  }
+
+  private mutating func checkRepetitions() {
+    guard request.updates.count + request.deletes.count > 0,
+      resolved.updates.count + resolved.deletes.count > 1
+    else { return }
+    var seen = Set(resolved.adoptions.map(\.key))
+    func isRepeated(_ key: ObjectKey) -> Bool { !seen.insert(key).inserted }
+    var repeated: [String] = []
+    for update in resolved.updates {
+      if case .update = update.origin, isRepeated(update.key) { repeated.append(update.label) }
+    }
+    for delete in resolved.deletes where isRepeated(delete.key) { repeated.append(delete.label) }
+    for id in repeated {
+      add(
+        .invalid(
+          id,
+          nil,
+          "once",
+          "An object stands once in update, delete and the inserts that it answers for"
+        )
+      )
+    }
+  }
+
+  // MARK: Names
+
+  /// What an ID names; nil for one that is a problem, which is reported.
+  mutating func target(_ text: String) throws -> Target? {
+    if let known = named[text] { return known }
+    let found: Target
+    do {
+      if let key = try storedTarget(text) ?? insertedTarget(text) {
+        found = key
+      } else {
+        add(SaveProblem(.objectNotFound(text), rule: "exists", id: text))
+        found = .failed
+        named[text] = found
+        return nil
+      }
+    } catch let error as StoreError {
+      let rule = error.code == .unknownEntity ? "entity" : "identifier"
+      add(SaveProblem(error, rule: rule, id: text))
+      named[text] = .failed
+      return nil
+    }
+    named[text] = found
+    return found
+  }
+
+  /// The object of the store that an ID names; nil for an identity that no object has.
+  func storedTarget(_ text: String) throws -> Target? {
+    guard let id = WrappedID(text, store: stored.identifier) else {
+      throw StoreError.invalidIdentifier(text, "it is malformed, or of another store")
+    }
+    guard let entity = model.entity(named: id.entity) else {
+      throw StoreError.unknownEntity(id.entity, in: model)
+    }
+    switch id.key {
+    case .temporary: throw StoreError.invalidIdentifier(text, "no insert of this save has it")
+    case .object(let number): return .object(model.key(entity.number, number))
+    case .integer, .uuid, .string:
+      guard let value = IdentityResolver.value(id, entity) else {
+        throw StoreError.invalidIdentifier(text, "\(entity.name) has no identity of that form")
+      }
+      return try stored.object(of: layout.entities[entity.number - 1], identity: value)
+        .map { .object($0) }
+    }
+  }
+
+  /// The new object whose identity an ID has; nil for none.
+  private mutating func insertedTarget(_ text: String) throws -> Target? {
+    guard let id = WrappedID(text, store: stored.identifier),
+      let entity = model.entity(named: id.entity), let value = IdentityResolver.value(id, entity),
+      let set = layout.entities[entity.number - 1].uniqueSets.first(where: \.isIdentity)
+    else { return nil }
+    if insertedIdentities == nil { insertedIdentities = try identities() }
+    let name = UniqueValues(scope: set.scope.number, names: set.names, values: [value])
+    guard let key = insertedIdentities?[name], model.isKind(key.entity, of: entity.number) else {
+      return nil
+    }
+    return .object(key)
+  }
+
+  private func identities() throws -> [UniqueValues: ObjectKey] {
+    var identities: [UniqueValues: ObjectKey] = [:]
+    for object in newObjects where !object.isAdopted {
+      let entity = layout.entity(object.key)
+      guard let set = entity.uniqueSets.first(where: \.isIdentity),
+        let values = try values(of: set, request.inserts[object.index], object.id, entity)
+      else { continue }
+      let name = UniqueValues(scope: set.scope.number, names: set.names, values: values)
+      identities[name] = object.key
+    }
+    return identities
+  }
+
+  /// The property of a sent member; nil for one that is a problem, which is reported.
+  private mutating func property(
+    _ member: JSONMember,
+    at index: Int,
+    _ entity: EntityLayout,
+    _ label: String
+  ) -> PropertyLayout? {
+    if let property = entity.property(named: member.name, at: index) { return property }
+    let error = StoreError.unknownProperty(member.name, of: entity.entity)
+    add(SaveProblem(error, rule: "property", id: label, property: StoreError.short(member.name)))
+    return nil
+  }
+
+  /// The value of a sent attribute; nil for one that is a problem, which is reported.
+  private mutating func value(
+    _ member: JSONMember,
+    _ property: PropertyLayout,
+    _ label: String
+  ) -> AttributeValue? {
+    switch property.type?.decode(member.value) {
+    case .value(let value)?:
+      guard !property.isDerived else {
+        add(.invalid(label, member.name, "derived", "\(member.name) is kept by the store"))
+        return nil
+      }
+      return value
+    case .expected(let what)?:
+      add(.invalid(label, member.name, "type", "\(member.name) wants \(what)"))
+      return nil
+    case nil: return nil
+    }
+  }
+}

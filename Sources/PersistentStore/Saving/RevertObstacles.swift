@@ -1,0 +1,292 @@
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// What of a group cannot be reverted, because another save changed it later.
+struct RevertObstacles {
+  /// Objects that are not touched at all.
+  var objects: Set<ObjectKey> = []
+  var properties: [ObjectKey: Set<String>] = [:]
+  var links: Set<PairName> = []
+  /// To-ones of other objects that reference inserted objects which go.
+  var cut: [(holder: ObjectKey, property: String)] = []
+
+  /// Whether an object's membership in a to-many stays as other saves made it, and so its position.
+  func keep(
+    _ member: ObjectKey,
+    in toMany: RelationshipLayout,
+    of owner: ObjectKey
+  ) -> Bool {
+    if objects.contains(member) || objects.contains(owner) { return true }
+    guard let link = PairName(toMany, owner.object, member.object) else {
+      return properties[member]?.contains(toMany.description.inverse ?? "") ?? false
+    }
+    return links.contains(link)
+  }
+}
+
+extension PairName {
+  /// The link row between an object and a member of one of its to-manys; nil for a to-many whose
+  /// membership is a column of its members.
+  init?(_ relationship: RelationshipLayout, _ owner: Int64, _ member: Int64) {
+    guard case .pairs(let keeper, let name, let owns) = relationship.description.storage else {
+      return nil
+    }
+    self.init(
+      entity: keeper,
+      relationship: name,
+      source: owns ? owner : member,
+      target: owns ? member : owner
+    )
+  }
+}
+
+/// Finds what blocks the revert of a group.
+struct RevertObstacleSearch {
+  let layout: SaveLayout
+  let stored: any StoredObjects
+  let undoLog: UndoLog
+  /// All groups that are reverted together.
+  let groups: [RevertGroup]
+  let group: RevertGroup
+  let head: HistoryHead
+  let author: String?
+  /// Whether obstacles are left as they are instead of being conflicts.
+  let leavesConflicts: Bool
+  private(set) var conflicts: [SaveConflict] = []
+  private var obstacles = RevertObstacles()
+
+  init(
+    _ layout: SaveLayout,
+    _ stored: any StoredObjects,
+    _ undoLog: UndoLog,
+    groups: [RevertGroup],
+    group: RevertGroup,
+    head: HistoryHead,
+    _ request: SaveRequest
+  ) {
+    self.layout = layout
+    self.stored = stored
+    self.undoLog = undoLog
+    self.groups = groups
+    self.group = group
+    self.head = head
+    author = request.author
+    leavesConflicts = request.mergePolicy == .storeTrump
+  }
+
+  /// Finds the obstacles; each is a conflict too, unless conflicts are left.
+  mutating func find(_ net: [HistoryChange]) throws -> RevertObstacles {
+    var keys = Set(net.map(\.key))
+    for change in net { for (_, target) in targets(of: change) { keys.insert(target) } }
+    let later = try laterChanges(keys)
+    let returning = Set(net.filter { $0.kind == .delete }.map(\.key))
+    for change in net where change.kind != .insert {
+      let key = change.key
+      let exists = try stored.version(of: key) != nil
+      if !exists, change.kind == .update, change.before.isEmpty, !later.deletes(key, since: group) {
+        // It was deleted before the group, which only ended a link row that was left.
+        obstacles.objects.insert(key)
+        continue
+      }
+      guard exists == (change.kind == .update) else {
+        try conflict(key, nil)
+        obstacles.objects.insert(key)
+        continue
+      }
+      try findValues(change, later)
+      for (relationship, target) in targets(of: change)
+      where !returning.contains(target) && later.deletes(target, since: group) {
+        guard try stored.version(of: target) == nil else { continue }
+        try conflict(key, relationship.name)
+      }
+    }
+    try findLinks(net, later)
+    try keepInserts(net, later)
+    return obstacles
+  }
+
+  private func laterChanges(_ keys: Set<ObjectKey>) throws -> LaterChanges {
+    try undoLog.laterChanges(since: groups, of: author, through: head, in: keys)
+  }
+
+  /// Finds the properties of an updated object that were written later.
+  private mutating func findValues(_ change: HistoryChange, _ later: LaterChanges) throws {
+    guard change.kind == .update else { return }
+    let entity = layout.entity(change.key)
+    for value in change.before where !entity.entity.isDerived(value.property) {
+      guard entity.columns[value.property] != nil,
+        let other = later.value(before: change.key, value.property, since: group)
+      else { continue }
+      try conflict(
+        change.key,
+        value.property,
+        base: wire(other, entity.entity),
+        client: wire(value, entity.entity)
+      )
+      obstacles.properties[change.key, default: []].insert(value.property)
+    }
+  }
+
+  private mutating func conflict(
+    _ key: ObjectKey,
+    _ property: String?,
+    base: JSONValue = .null,
+    client: JSONValue = .null
+  ) throws {
+    guard !leavesConflicts else { return }
+    conflicts.append(
+      SaveConflict(
+        id: try stored.name(of: key),
+        property: property,
+        base: base,
+        store: try property.map { try StoredWire(layout: layout, stored: stored).json($0, key) }
+          ?? .null,
+        client: client,
+        version: try stored.version(of: key)
+      )
+    )
+  }
+
+  private func wire(_ value: LoggedValue, _ entity: EntityDescription) throws -> JSONValue {
+    try WireValue.json(value, of: entity) { relationship, object in
+      try stored.name(of: layout.model.key(relationship.destination, object))
+    }
+  }
+
+  /// The objects that the changed to-ones of a change referenced before.
+  private func targets(of change: HistoryChange) -> [(RelationshipLayout, ObjectKey)] {
+    guard change.kind != .insert else { return [] }
+    let entity = layout.entity(change.key)
+    return change.before.compactMap { value in
+      guard let relationship = entity.relationship(named: value.property),
+        !relationship.isToMany, let number = value.value.integer
+      else { return nil }
+      return (relationship, relationship.target(number))
+    }
+  }
+
+  // MARK: Link rows
+
+  private func link(_ key: ObjectKey, _ property: String, _ other: ObjectKey) -> PairName? {
+    layout.entity(key).relationship(named: property)
+      .flatMap { PairName($0, key.object, other.object) }
+  }
+
+  private mutating func findLinks(_ net: [HistoryChange], _ later: LaterChanges) throws {
+    for change in net {
+      for (property, others) in Array(change.linked) + Array(change.unlinked) {
+        for other in others {
+          guard let link = link(change.key, property, other), later.touches(link, since: group),
+            try stored.version(of: change.key) != nil,
+            obstacles.links.insert(link).inserted
+          else { continue }
+          try conflict(change.key, property)
+        }
+      }
+    }
+  }
+
+  // MARK: Objects that were inserted
+
+  /// Finds the inserted objects that stay: those that other saves changed or referenced from what
+  /// stays, and what those reference.
+  private mutating func keepInserts(_ net: [HistoryChange], _ later: LaterChanges) throws {
+    var doomed: Set<ObjectKey> = []
+    var kept: [ObjectKey] = []
+    for change in net where change.kind == .insert {
+      guard try stored.version(of: change.key) != nil else { continue }
+      doomed.insert(change.key)
+      let entity = layout.entity(change.key).entity
+      let written = later.properties(of: change.key, since: group)
+        .filter { !entity.isDerived($0) }
+      for property in written.sorted() { try conflict(change.key, property) }
+      if !written.isEmpty { kept.append(change.key) }
+    }
+    var referenced: [ObjectKey: [ObjectKey]] = [:]
+    var outside: [(holder: ObjectKey, property: String, key: ObjectKey)] = []
+    for key in doomed.sorted() {
+      for (holder, property) in try holders(of: key) {
+        if doomed.contains(holder) {
+          referenced[holder, default: []].append(key)
+        } else {
+          outside.append((holder, property, key))
+        }
+      }
+    }
+    kept += try keptByOthers(outside, net)
+    while let key = kept.popLast() {
+      guard doomed.remove(key) != nil else { continue }
+      obstacles.objects.insert(key)
+      kept += referenced[key] ?? []
+    }
+    try keepReferences(to: obstacles.objects, net)
+  }
+
+  /// The inserted objects that other objects reference, where another save wrote that since.
+  private mutating func keptByOthers(
+    _ outside: [(holder: ObjectKey, property: String, key: ObjectKey)],
+    _ net: [HistoryChange]
+  ) throws -> [ObjectKey] {
+    guard !outside.isEmpty else { return [] }
+    let later = try laterChanges(Set(outside.map(\.holder)))
+    var own: [ObjectKey: Set<String>] = [:]
+    for change in net where change.kind == .update {
+      own[change.key] = Set(change.before.map(\.property))
+    }
+    var kept: [ObjectKey] = []
+    for (holder, property, key) in outside {
+      let isOthers =
+        later.inserts(holder, since: group)
+        || later.value(before: holder, property, since: group) != nil
+        || link(holder, property, key).map { later.touches($0, since: group) } ?? false
+      guard isOthers else {
+        // What the group did itself it takes back.
+        if own[holder]?.contains(property) != true { obstacles.cut.append((holder, property)) }
+        continue
+      }
+      try conflict(holder, property)
+      kept.append(key)
+    }
+    return kept
+  }
+
+  /// References to an object that stays, stay.
+  private mutating func keepReferences(
+    to kept: Set<ObjectKey>,
+    _ net: [HistoryChange]
+  ) throws {
+    guard !kept.isEmpty else { return }
+    for change in net where change.kind == .update {
+      for (column, toOne) in layout.entity(change.key).toOnes
+      where change.before.contains(where: { $0.property == toOne.name }) {
+        guard case .integer(let number)? = try stored.value(column, of: change.key),
+          kept.contains(toOne.target(number))
+        else { continue }
+        obstacles.properties[change.key, default: []].insert(toOne.name)
+      }
+    }
+  }
+
+  /// The objects that reference one, each with the property that does.
+  private func holders(of key: ObjectKey) throws -> [(ObjectKey, String)] {
+    var found: [(ObjectKey, String)] = []
+    for relationship in layout.relationships
+    where layout.model.isKind(key.entity, of: relationship.destination.number) {
+      if relationship.isLinked, relationship.ownsLinks {
+        found += try stored.linkSources(of: relationship, to: key.object)
+          .map { (relationship.holder($0), relationship.name) }
+      } else if !relationship.isToMany {
+        found += try stored.holders(of: relationship, to: key.object)
+          .map { ($0, relationship.name) }
+      }
+    }
+    for relationship in layout.entity(key).relationships where relationship.isLinked {
+      guard let inverse = relationship.inverse else { continue }
+      found += try stored.members(of: relationship, key)
+        .map { (relationship.target($0), inverse.name) }
+    }
+    return found
+  }
+}

@@ -1,0 +1,123 @@
+import CordialValues
+import GRDB
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// What merging asks the log. Tests answer with values.
+protocol SaveHistory: AnyObject {
+  /// What happened to objects since they had a version, oldest first; objects to whose versions
+  /// the log does not reach back are absent.
+  func rows(since versions: [ObjectKey: Int64]) throws -> [ObjectKey: [HistoryRow]]
+
+  /// The last change of the commit in which an object reached a version; of the oldest retained
+  /// commit where the log does not reach back to it.
+  func position(of key: ObjectKey, reaching version: Int64) throws -> Int64
+
+  /// The last change of the commit that a token names.
+  ///
+  /// - Throws: `historyExpired` for a token that the log does not have.
+  func position(of token: String) throws -> Int64
+
+  /// The rows of the log after a change, oldest first.
+  func eachRow(after change: Int64, _ body: (HistoryRow) throws -> Void) throws
+
+  /// The oldest retained position, as an error names it.
+  func oldestToken() throws -> StoreToken
+}
+
+/// The log of the writer's connection.
+final class DatabaseHistory: SaveHistory {
+  private let db: Database
+  private let log: HistoryLog
+  private let generation: UInt32
+  private var reached: PreparedStatement?
+  private var commit: PreparedStatement?
+  private var token: PreparedStatement?
+  private var oldest: PreparedStatement?
+
+  init(_ db: Database, _ log: HistoryLog, generation: UInt32) {
+    self.db = db
+    self.log = log
+    self.generation = generation
+  }
+
+  func rows(since versions: [ObjectKey: Int64]) throws -> [ObjectKey: [HistoryRow]] {
+    try log.rows(since: versions)
+  }
+
+  func position(of key: ObjectKey, reaching version: Int64) throws -> Int64 {
+    let reached = try statement(
+      \.reached,
+      """
+      SELECT number FROM cordial_change
+      WHERE entity = ?1 AND object = ?2 AND version = ?3 AND kind IN (0, 1)
+      ORDER BY number DESC LIMIT 1
+      """
+    )
+    reached.bind(Int64(key.entity), at: 1)
+    reached.bind(key.object, at: 2)
+    reached.bind(version, at: 3)
+    let number = try reached.step() ? reached.integer(0) : 0
+    reached.reset()
+    // Number 0 finds the oldest commit that is retained.
+    let commit = try statement(
+      \.commit,
+      "SELECT lastChange FROM cordial_transaction WHERE lastChange >= ? ORDER BY number LIMIT 1"
+    )
+    defer { commit.reset() }
+    commit.bind(number, at: 1)
+    return try commit.step() ? commit.integer(0) : Int64.max
+  }
+
+  func position(of text: String) throws -> Int64 {
+    guard let token = StoreToken(text) else {
+      throw StoreError(.invalidRequest, "asOf: \"\(StoreError.short(text))\" is no token")
+    }
+    let row = try statement(
+      \.token,
+      "SELECT lastChange, mark FROM cordial_transaction WHERE number = ?"
+    )
+    defer { row.reset() }
+    row.bind(token.number, at: 1)
+    guard token.generation == generation, try row.step(),
+      UInt32(truncatingIfNeeded: row.integer(1)) == token.mark
+    else {
+      throw StoreError(
+        .historyExpired,
+        "The history does not have the commit \(StoreError.short(text))",
+        hint: "Fetch the object again",
+        data: [JSONMember("oldest", .string(try oldestToken().description))]
+      )
+    }
+    return row.integer(0)
+  }
+
+  func eachRow(after change: Int64, _ body: (HistoryRow) throws -> Void) throws {
+    try log.eachRow(after: change, through: Int64.max, body)
+  }
+
+  func oldestToken() throws -> StoreToken {
+    let row = try statement(
+      \.oldest,
+      "SELECT number, mark FROM cordial_transaction ORDER BY number LIMIT 1"
+    )
+    defer { row.reset() }
+    let isThere = try row.step()
+    return StoreToken(
+      generation: generation,
+      number: isThere ? row.integer(0) : 0,
+      mark: UInt32(truncatingIfNeeded: isThere ? row.integer(1) : 0)
+    )
+  }
+
+  private func statement(
+    _ known: ReferenceWritableKeyPath<DatabaseHistory, PreparedStatement?>,
+    _ sql: String
+  ) throws -> PreparedStatement {
+    if let statement = self[keyPath: known] { return statement }
+    let made = try PreparedStatement(db, sql)
+    self[keyPath: known] = made
+    return made
+  }
+}

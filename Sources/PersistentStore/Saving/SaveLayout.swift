@@ -1,0 +1,305 @@
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// What the stages of a save know about a model: the columns of each entity, and each relationship
+/// with both of its ends. Made once for a store; has no statements.
+final class SaveLayout {
+  let model: Model
+  /// In the order of the model.
+  private(set) var entities: [EntityLayout] = []
+  /// Every relationship once, at the index that is its number; inherited ones are their owner's.
+  private(set) var relationships: [RelationshipLayout] = []
+
+  init(_ model: Model) {
+    self.model = model
+    var known: [RelationshipName: RelationshipLayout] = [:]
+    for entity in model.entities {
+      for relationship in entity.relationships {
+        let name = RelationshipName(owner: relationship.owner, name: relationship.name)
+        guard known[name] == nil else { continue }
+        let layout = RelationshipLayout(relationship, number: relationships.count, in: model)
+        known[name] = layout
+        relationships.append(layout)
+      }
+    }
+    for layout in relationships {
+      guard let inverse = layout.description.inverse,
+        case .relationship(let description)? = layout.destination.property(named: inverse)
+      else { continue }
+      layout.inverse = known[RelationshipName(owner: description.owner, name: description.name)]
+    }
+    let byName = known
+    entities = model.entities.map { entity in
+      EntityLayout(entity, in: model) { relationship in
+        byName[RelationshipName(owner: relationship.owner, name: relationship.name)]
+      }
+    }
+    for layout in relationships { layout.linkNumber = linkNumber(of: layout) }
+  }
+
+  private struct RelationshipName: Hashable {
+    let owner: Int
+    let name: String
+  }
+
+  /// The number of the relationship that keeps the link rows; -1 where there are none.
+  private func linkNumber(of layout: RelationshipLayout) -> Int {
+    guard case .pairs(let owner, let name, _) = layout.description.storage else { return -1 }
+    return relationships.first { $0.description.owner == owner && $0.description.name == name }?
+      .number ?? -1
+  }
+
+  func entity(_ key: ObjectKey) -> EntityLayout { entities[key.entity - 1] }
+}
+
+/// A relationship with what planning its changes takes.
+final class RelationshipLayout {
+  let description: RelationshipDescription
+  /// Its index in `SaveLayout.relationships`.
+  let number: Int
+  let owner: EntityDescription
+  let destination: EntityDescription
+  /// The relationship that leads back; nil for none.
+  fileprivate(set) weak var inverse: RelationshipLayout?
+  /// The number of the relationship that keeps its link rows, itself or its inverse; -1 where it
+  /// has none.
+  fileprivate(set) var linkNumber = -1
+  /// Whether its owner is the source of its link rows.
+  let ownsLinks: Bool
+  /// Whether it has link rows.
+  let isLinked: Bool
+  private let model: Model
+
+  fileprivate init(_ description: RelationshipDescription, number: Int, in model: Model) {
+    self.description = description
+    self.number = number
+    self.model = model
+    owner = model.entity(description.owner)
+    destination = model.entity(description.destination)
+    if case .pairs(_, _, let owns) = description.storage {
+      isLinked = true
+      ownsLinks = owns
+    } else {
+      isLinked = false
+      ownsLinks = false
+    }
+  }
+
+  var name: String { description.name }
+  var isToMany: Bool { description.toMany }
+
+  /// Whether both ends reference one object.
+  var isOneToOne: Bool { !description.toMany && inverse.map { !$0.isToMany } ?? false }
+
+  /// Whether its number of members can be wrong.
+  var isCounted: Bool {
+    description.toMany && (description.minimumCount > 0 || description.maximumCount != nil)
+  }
+
+  /// The object at its other end that has a number.
+  func target(_ object: Int64) -> ObjectKey { model.key(destination.number, object) }
+
+  /// The object that has it and has a number.
+  func holder(_ object: Int64) -> ObjectKey { model.key(owner.number, object) }
+}
+
+/// An entity with what planning changes of its objects takes.
+final class EntityLayout {
+  let entity: EntityDescription
+  /// The index of each property's column among those of the entity, by name.
+  let columns: [String: Int]
+  /// All relationships, inherited ones included, in the order of the model.
+  let relationships: [RelationshipLayout]
+  /// The to-ones, each with the index of its column.
+  let toOnes: [(column: Int, relationship: RelationshipLayout)]
+  /// The derived attributes that are another form of one of its own: the columns of both.
+  let derivedTexts: [(column: Int, form: DerivedExpression.TextForm, source: Int)]
+  let hasDerived: Bool
+  /// The attributes that some value could break, null included, with their columns.
+  let checked: [(column: Int, attribute: AttributeDescription)]
+  /// The to-ones that must have a value, with their columns.
+  let required: [(column: Int, name: String)]
+  /// The to-manys of which a new object has to have some.
+  let wanted: [RelationshipLayout]
+  /// The values of a new object of which nothing was sent.
+  let defaults: [AttributeValue]
+  /// The columns of attributes that clients write, and whether one may be stored in another form
+  /// than it was sent in.
+  let written: [(column: Int, isCanonical: Bool)]
+  /// The sets of properties whose values together no two objects have; an identity is one.
+  let uniqueSets: [UniqueSet]
+  /// What the members of the last object were, by their order: the next object's are mostly the
+  /// same.
+  private var shape: [PropertyLayout] = []
+
+  fileprivate init(
+    _ entity: EntityDescription,
+    in model: Model,
+    _ layout: (RelationshipDescription) -> RelationshipLayout?
+  ) {
+    self.entity = entity
+    let columns = Dictionary(uniqueKeysWithValues: entity.columns.enumerated().map { ($1, $0) })
+    self.columns = columns
+    relationships = entity.relationships.compactMap(layout)
+    toOnes = relationships.filter { !$0.isToMany }.map { (columns[$0.name] ?? 0, $0) }
+    hasDerived = entity.attributes.contains { $0.derived != nil }
+    checked = entity.attributes.enumerated().filter { $0.element.isChecked }
+      .map { (column: $0.offset, attribute: $0.element) }
+    written = entity.attributes.enumerated().compactMap { column, attribute in
+      attribute.derived == nil ? (column, attribute.type.isCanonical) : nil
+    }
+    defaults = entity.attributes.map(\.defaultValue) + toOnes.map { _ in .null }
+    required = toOnes.compactMap { column, relationship in
+      relationship.description.optional ? nil : (column, relationship.name)
+    }
+    wanted = relationships.filter { $0.isToMany && $0.description.minimumCount > 0 }
+    derivedTexts = entity.attributes.enumerated().compactMap { column, attribute in
+      guard case .text(let form, let name)? = attribute.derived, let source = columns[name] else {
+        return nil
+      }
+      return (column, form, source)
+    }
+    uniqueSets = ((entity.identity.map { [[$0.name]] } ?? []) + entity.unique).map { names in
+      UniqueSet(names, of: entity, columns, in: model)
+    }
+  }
+
+  /// The property of that name, which is the member of an object at that index; nil for none.
+  func property(named name: String, at index: Int) -> PropertyLayout? {
+    if index < shape.count, JSONBytes.areEqual(shape[index].name, name) { return shape[index] }
+    let property: PropertyLayout
+    switch entity.property(named: name) {
+    case .attribute(let attribute):
+      property = PropertyLayout(attribute, column: columns[name] ?? 0)
+    case .relationship:
+      guard let relationship = relationship(named: name) else { return nil }
+      property = PropertyLayout(relationship, column: columns[name] ?? -1)
+    case nil: return nil
+    }
+    if index < shape.count {
+      shape[index] = property
+    } else if index == shape.count {
+      shape.append(property)
+    }
+    return property
+  }
+
+  /// The index of a to-one's column; nil where the entity does not have it.
+  func column(of toOne: RelationshipLayout) -> Int? {
+    toOnes.first { $0.relationship === toOne }?.column
+  }
+
+  func relationship(named name: String) -> RelationshipLayout? {
+    relationships.first { $0.name == name }
+  }
+
+  /// Adds the columns that are other forms of those.
+  func addDerivedTexts(to changes: inout [ColumnChange]) {
+    for (column, form, source) in derivedTexts {
+      if let change = changes.last(where: { $0.column == source }) {
+        changes.set(column, to: form.applied(to: change.value))
+      }
+    }
+  }
+}
+
+/// A property with what writing it takes.
+final class PropertyLayout {
+  let name: String
+  /// The index of its column; -1 for a to-many.
+  let column: Int
+  /// nil for a relationship.
+  let attribute: AttributeDescription?
+  let type: AttributeType?
+  let isDerived: Bool
+  /// nil for an attribute.
+  let relationship: RelationshipLayout?
+
+  init(_ attribute: AttributeDescription, column: Int) {
+    name = attribute.name
+    self.column = column
+    self.attribute = attribute
+    type = attribute.type
+    isDerived = attribute.derived != nil
+    relationship = nil
+  }
+
+  init(_ relationship: RelationshipLayout, column: Int) {
+    name = relationship.name
+    self.column = column
+    attribute = nil
+    type = nil
+    isDerived = false
+    self.relationship = relationship
+  }
+}
+
+/// Properties whose values together no two objects of an entity and its descendants have.
+struct UniqueSet {
+  let names: [String]
+  /// Their columns.
+  let columns: [Int]
+  /// The first ancestor that demands it: the set holds among all objects of that entity.
+  let scope: EntityDescription
+  /// Whether objects of several tables are compared, which no index does.
+  let isOfFamily: Bool
+  /// Whether it is the identity, which never changes.
+  let isIdentity: Bool
+
+  fileprivate init(
+    _ names: [String],
+    of entity: EntityDescription,
+    _ columns: [String: Int],
+    in model: Model
+  ) {
+    self.names = names
+    self.columns = names.map { columns[$0] ?? 0 }
+    let identity = entity.identity.map { [$0.name] }
+    isIdentity = names == identity
+    scope =
+      entity.place.ancestors.map { model.entity($0) }
+      .first { $0.unique.contains(names) || names == $0.identity.map { [$0.name] } } ?? entity
+    isOfFamily = scope.hasDescendants
+  }
+}
+
+/// A column of an object, and what it becomes.
+struct ColumnChange {
+  let column: Int
+  var value: AttributeValue
+}
+
+extension [ColumnChange] {
+  /// Sets a column once: the last value holds.
+  mutating func set(_ column: Int, to value: AttributeValue) {
+    if let index = firstIndex(where: { $0.column == column }) {
+      self[index].value = value
+    } else {
+      append(ColumnChange(column: column, value: value))
+    }
+  }
+
+  subscript(column column: Int) -> AttributeValue? {
+    first { $0.column == column }?.value
+  }
+}
+
+extension AttributeDescription {
+  /// Whether there is a value of its type, or null, that it does not take.
+  fileprivate var isChecked: Bool {
+    !optional || minimum != nil || maximum != nil || allowed != nil || pattern != nil
+      || minimumLength != nil || maximumLength != nil
+  }
+}
+
+extension AttributeType {
+  /// Whether a value may be stored other than it is sent: in another form, or rounded.
+  var isCanonical: Bool {
+    switch self {
+    case .decimal, .uuid, .date, .float: true
+    case .string, .int16, .int32, .int64, .double, .boolean, .uri, .binary, .json: false
+    }
+  }
+}

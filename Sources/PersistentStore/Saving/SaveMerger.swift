@@ -1,0 +1,403 @@
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// The second stage of a save: compares what updates and deletes are based on with what is stored
+/// now, property by property, and lets the merge policy decide.
+///
+/// Whether an insert meets an existing object is decided while names are resolved; what is
+/// reported of it comes from here.
+struct SaveMerger {
+  let layout: SaveLayout
+  let stored: any StoredObjects
+  let history: any SaveHistory
+  let request: SaveRequest
+  let decisions: [String: MergeDecision]
+  private(set) var save: ResolvedSave
+  private(set) var conflicts: [SaveConflict] = []
+  private(set) var merged: [MergedObject] = []
+  /// Properties whose stored values are reported besides what the planner and the store change.
+  private(set) var reported: [ObjectKey: Set<String>] = [:]
+  /// Deletes that the policy skips: the objects are reported whole.
+  private(set) var skippedDeletes: [ResolvedDelete] = []
+
+  init(
+    _ save: ResolvedSave,
+    _ request: SaveRequest,
+    _ layout: SaveLayout,
+    _ stored: any StoredObjects,
+    _ history: any SaveHistory,
+    decisions: [String: MergeDecision]
+  ) {
+    self.save = save
+    self.request = request
+    self.layout = layout
+    self.stored = stored
+    self.history = history
+    self.decisions = decisions
+  }
+
+  var policy: SaveRequest.MergePolicy { request.mergePolicy }
+  private var wire: StoredWire { StoredWire(layout: layout, stored: stored) }
+
+  /// Decides about everything.
+  ///
+  /// - Throws: `historyExpired` where a policy needs what the log does not have any more.
+  mutating func merge() throws {
+    reportAdoptions()
+    let stale = save.updates.indices.filter { index in
+      let update = save.updates[index]
+      return update.known.map { $0 < update.version } ?? false
+    }
+    let rows =
+      stale.isEmpty
+      ? [:]
+      : try history.rows(
+        since: Dictionary(
+          stale.map { (save.updates[$0].key, save.updates[$0].known ?? 0) },
+          uniquingKeysWith: min
+        )
+      )
+    for index in save.updates.indices where save.updates[index].known != nil {
+      var update = save.updates[index]
+      let isStale = stale.contains(index)
+      var changed = isStale ? try changes(of: update, rows[update.key]) : []
+      changed += try changedMembers(of: update)
+      guard isStale || !changed.isEmpty else { continue }
+      if policy == .error {
+        try note(conflicts: changed, of: update)
+      } else {
+        try decide(&update, changed)
+        save.updates[index] = update
+      }
+    }
+    try mergeDeletes()
+  }
+
+  private mutating func mergeDeletes() throws {
+    var kept: [ResolvedDelete] = []
+    for delete in save.deletes {
+      guard let known = delete.known, known < delete.version else {
+        kept.append(delete)
+        continue
+      }
+      switch policy {
+      case .error: conflicts.append(SaveConflict(delete.label, delete.version))
+      case .objectTrump, .overwrite:
+        merged.append(MergedObject(id: .text(delete.label), outcome: .delete(.client)))
+        kept.append(delete)
+      case .storeTrump, .rollback, .named:
+        merged.append(MergedObject(id: .text(delete.label), outcome: .delete(.store)))
+        skippedDeletes.append(delete)
+      }
+    }
+    save.deletes = kept
+  }
+
+  private mutating func reportAdoptions() {
+    let outcome: MergeOutcome =
+      [.storeTrump, .rollback].contains(policy) ? .store : .client
+    for adoption in save.adoptions {
+      var names = adoption.names
+      if policy == .overwrite {
+        let update = save.updates.first {
+          if case .insert(adoption.index) = $0.origin { true } else { false }
+        }
+        names = update.map(propertyNames) ?? names
+      }
+      merged.append(
+        MergedObject(
+          id: .object(adoption.key),
+          outcome: .properties(names.map { MergedProperty(name: $0, outcome: outcome) })
+        )
+      )
+      if outcome == .store { reported[adoption.key, default: []].formUnion(names) }
+    }
+  }
+
+  private func propertyNames(of update: ResolvedUpdate) -> [String] {
+    let entity = layout.entity(update.key).entity
+    return update.columns.map { entity.columns[$0.column] }.filter { !entity.isDerived($0) }
+      + update.links.map(\.relationship.name)
+  }
+
+  // MARK: Policies
+
+  /// Puts what a client changed together with what other saves changed since.
+  private mutating func decide(
+    _ update: inout ResolvedUpdate,
+    _ changed: [ChangedProperty]
+  ) throws {
+    let sent = Set(propertyNames(of: update))
+    var outcomes: [MergedProperty] = []
+    for change in changed {
+      let isSent = sent.contains(change.name)
+      let outcome: MergeOutcome
+      switch policy {
+      case .objectTrump where isSent, .storeTrump where isSent && change.isMembership:
+        outcome = try combine(&update, change)
+      case .storeTrump where isSent, .rollback:
+        update.remove(change.name, layout)
+        outcome = .store
+      case .overwrite:
+        try overwrite(&update, change)
+        outcome = isSent ? .client : .base
+      case .named(let name): outcome = try ask(name, &update, change)
+      case .error, .objectTrump, .storeTrump: outcome = .store
+      }
+      outcomes.append(MergedProperty(name: change.name, outcome: outcome))
+    }
+    if policy == .rollback {
+      outcomes += propertyNames(of: update).map {
+        MergedProperty(name: $0, outcome: .store)
+      }
+      update.columns = []
+      update.links = []
+    }
+    for decided in outcomes {
+      let name = decided.name
+      switch decided.outcome {
+      // What the client sent and did not get is reported with what is stored instead.
+      case .store: if sent.contains(name) { reported[update.key, default: []].insert(name) }
+      case .base, .policy: reported[update.key, default: []].insert(name)
+      case .client: break
+      }
+    }
+    guard !outcomes.isEmpty else { return }
+    merged.append(MergedObject(id: .text(update.label), outcome: .properties(outcomes)))
+  }
+
+  /// The client's value holds; of a to-many what it added and removed holds beside what others did.
+  private mutating func combine(
+    _ update: inout ResolvedUpdate,
+    _ change: ChangedProperty
+  ) throws -> MergeOutcome {
+    guard let index = update.links.firstIndex(where: { $0.relationship.name == change.name }),
+      case .members(let list) = update.links[index].link, case .members(let base) = change.base
+    else { return .client }
+    let toMany = update.links[index].relationship
+    reported[update.key, default: []].insert(change.name)
+    let before = Set(base)
+    let sent = Set(list)
+    let added = list.filter { !before.contains($0) }
+    // A member that was deleted since is in no list any more.
+    let removed = try base.filter { try !sent.contains($0) && stored.version(of: $0) != nil }
+    if toMany.description.ordered, policy == .objectTrump {
+      let present = try stored.members(of: toMany, update.key).map(toMany.target)
+      let now = Set(present)
+      let kept = list.filter { !before.contains($0) || now.contains($0) }
+      let others = present.filter { !before.contains($0) && !sent.contains($0) }
+      update.links[index].link = .members(kept + others)
+      return .client
+    }
+    // A client that sends what it knew, or another order of it, changed no member.
+    guard !added.isEmpty || !removed.isEmpty else {
+      update.links.remove(at: index)
+      return .store
+    }
+    update.links[index].link = .edit(add: added, remove: removed, at: nil)
+    return .client
+  }
+
+  /// The object becomes what the client had: a property that it did not send gets its value before.
+  private func overwrite(_ update: inout ResolvedUpdate, _ change: ChangedProperty) throws {
+    let entity = layout.entity(update.key)
+    switch change.base {
+    case .column(let column, let value):
+      guard update.columns[column: column] == nil else { return }
+      if let toOne = entity.toOnes.first(where: { $0.column == column })?.relationship {
+        guard !update.links.contains(where: { $0.relationship === toOne }) else { return }
+        var target: ObjectKey?
+        if case .integer(let number) = value {
+          let key = toOne.target(number)
+          // A reference to an object that was deleted since is ended.
+          target = try stored.version(of: key) == nil ? nil : key
+        }
+        update.links.append(RelationshipChange(relationship: toOne, link: .toOne(target)))
+      } else {
+        update.columns.set(column, to: value)
+        entity.addDerivedTexts(to: &update.columns)
+      }
+    case .members(let base):
+      guard let toMany = entity.relationship(named: change.name) else { return }
+      let there = try base.filter { try stored.version(of: $0) != nil }
+      let index = update.links.firstIndex { $0.relationship === toMany }
+      guard let index else {
+        return update.links.append(
+          RelationshipChange(relationship: toMany, link: .members(there))
+        )
+      }
+      // What is added and removed is so against what the client had.
+      guard case .edit(let add, let remove, nil) = update.links[index].link else { return }
+      let known = Set(there)
+      let removed = Set(remove)
+      update.links[index].link = .members(
+        there.filter { !removed.contains($0) } + add.filter { !known.contains($0) }
+      )
+    case .unknown: return
+    }
+  }
+
+  /// Asks a policy of the program's own.
+  private mutating func ask(
+    _ name: String,
+    _ update: inout ResolvedUpdate,
+    _ change: ChangedProperty
+  ) throws -> MergeOutcome {
+    guard let decision = decisions[name] else {
+      throw StoreError(.invalidRequest, "There is no merge policy \(StoreError.short(name))")
+    }
+    let client = sentValue(of: change.name, update)
+    let conflict = PropertyConflict(
+      id: update.label,
+      property: change.name,
+      base: try wire.json(change.base, of: change.name, update.key),
+      store: try wire.json(change.name, update.key),
+      client: client
+    )
+    switch decision(conflict) {
+    case .client where client != nil: return .client
+    case .store, .client:
+      update.remove(change.name, layout)
+      return .store
+    case .base:
+      try set(change.name, to: conflict.base, in: &update)
+      return .base
+    case .value(let value):
+      try set(change.name, to: value, in: &update)
+      return .policy
+    }
+  }
+
+  /// Puts a value into an update as if a client had sent it.
+  private mutating func set(
+    _ name: String,
+    to value: JSONValue,
+    in update: inout ResolvedUpdate
+  ) throws {
+    update.remove(name, layout)
+    var resolver = Resolver(SaveRequest(), layout, stored)
+    var read = update
+    read.columns = []
+    read.links = []
+    try resolver.read([JSONMember(name, value)], layout.entity(update.key), &read)
+    if let error = resolver.problems.error { throw error }
+    for column in read.columns { update.columns.set(column.column, to: column.value) }
+    update.links += read.links
+  }
+
+  /// What the client sent for a property, as it sent it.
+  private func sentValue(of name: String, _ update: ResolvedUpdate) -> JSONValue? {
+    guard case .update(let index) = update.origin else { return nil }
+    return request.updates[index].values.last { $0.name == name }?.value
+  }
+
+  private mutating func note(
+    conflicts changed: [ChangedProperty],
+    of update: ResolvedUpdate
+  ) throws {
+    // An older version is a conflict even when the log has nothing of it.
+    guard !changed.isEmpty else {
+      return conflicts.append(SaveConflict(update.label, update.version))
+    }
+    for change in changed {
+      conflicts.append(
+        SaveConflict(
+          id: update.label,
+          property: change.name,
+          base: try wire.json(change.base, of: change.name, update.key),
+          store: try wire.json(change.name, update.key),
+          client: sentValue(of: change.name, update) ?? .null,
+          version: update.version,
+          isMembership: change.isOneToMany
+        )
+      )
+    }
+  }
+}
+
+extension ResolvedUpdate {
+  /// Drops what was sent for a property.
+  fileprivate mutating func remove(_ name: String, _ layout: SaveLayout) {
+    let entity = layout.entity(key)
+    links.removeAll { $0.relationship.name == name }
+    guard let column = entity.columns[name] else { return }
+    columns.removeAll { change in
+      change.column == column
+        || entity.derivedTexts.contains { $0.column == change.column && $0.source == column }
+    }
+  }
+}
+
+/// What became of a property that several saves changed.
+package enum MergeOutcome: String, Sendable {
+  case client, store, base, policy
+}
+
+/// A property that several saves changed.
+package struct MergedProperty: Sendable, Equatable {
+  package let name: String
+  package let outcome: MergeOutcome
+}
+
+/// What became of an object that several saves changed.
+package struct MergedObject: Sendable, Equatable {
+  /// What was decided.
+  package enum Outcome: Sendable, Equatable {
+    case properties([MergedProperty])
+    /// Whether the delete that was sent holds.
+    case delete(MergeOutcome)
+  }
+
+  package let id: ObjectName
+  package let outcome: Outcome
+}
+
+/// A property, or an object as such, that other saves changed since the version a client knew.
+struct SaveConflict {
+  let id: String
+  var property: String?
+  var base: JSONValue = .null
+  var store: JSONValue = .null
+  var client: JSONValue = .null
+  var version: Int64?
+  /// Whether it is about the members of a one-to-many, for which the hint names `asOf`.
+  var isMembership = false
+  /// Whether only the object is named.
+  var isWhole = false
+
+  init(
+    id: String,
+    property: String?,
+    base: JSONValue,
+    store: JSONValue,
+    client: JSONValue,
+    version: Int64?,
+    isMembership: Bool = false
+  ) {
+    self.id = id
+    self.property = property
+    self.base = base
+    self.store = store
+    self.client = client
+    self.version = version
+    self.isMembership = isMembership
+  }
+
+  /// A conflict about an object as such.
+  init(_ id: String, _ version: Int64) {
+    self.id = id
+    self.version = version
+    isWhole = true
+  }
+
+  var json: JSONValue {
+    let version: JSONValue = version.map { .integer($0) } ?? .null
+    guard !isWhole else { return ["id": .string(id), "property": nil, "version": version] }
+    return [
+      "id": .string(id), "property": property.map { .string($0) } ?? .null,
+      "base": base, "store": store, "client": client, "version": version,
+    ]
+  }
+}

@@ -1,0 +1,164 @@
+import CordialValues
+import JSON
+import ObjectModel
+import OrderedCollections
+import PersistentHistory
+
+/// Undoing and redoing: each group is planned from the log and written as a save is.
+extension SavePipeline {
+  /// Reverts groups of commits, the newest first.
+  ///
+  /// - Parameters:
+  ///   - revert: Which groups.
+  ///   - request: The request.
+  ///   - undoLog: Knows what comes next.
+  ///   - head: The newest commit.
+  ///   - derive: Brings those derived values up to date that no trigger keeps.
+  /// - Throws: `StoreError`, or `DatabaseError` when SQLite failed; the caller rolls back.
+  func revert(
+    _ revert: SaveRequest.Revert,
+    _ request: SaveRequest,
+    _ undoLog: UndoLog,
+    _ head: HistoryHead,
+    _ derive: () throws -> Void
+  ) throws -> Outcome {
+    try triggers.turn(on: true)
+    let groups = try groups(revert, request, undoLog)
+    var outcome = Outcome(result: SaveResult())
+    var answer = RevertedObjects()
+    var conflicts: [SaveConflict] = []
+    // One writer for all groups: an undo is one save, and increments each version once.
+    var writer = SaveWriter(tables, triggers, db, environment.bulk, labels: [:])
+    for group in groups {
+      let before = try undoLog.lastLogged()
+      let (rows, net) = try undoLog.changes(of: group)
+      let stored = DatabaseObjects(tables, identifier: facts.identifier)
+      var search = RevertObstacleSearch(
+        tables.layout,
+        stored,
+        undoLog,
+        groups: groups,
+        group: group,
+        head: head,
+        request
+      )
+      let obstacles = try search.find(net)
+      conflicts += search.conflicts
+      if conflicts.isEmpty {
+        let plan = try plan(rows, net, obstacles, stored)
+        try answer.noteDeleted(plan, tables)
+        try writer.write(plan)
+        answer.note(net, obstacles, plan, tables.layout)
+        outcome.leavesDangling = outcome.leavesDangling || plan.leavesDangling
+      }
+      outcome.reverted.append((group, before..<(try undoLog.lastLogged())))
+    }
+    try Self.check(
+      conflicts,
+      ProblemList(),
+      hint: "The merge policy storeTrump leaves what other saves changed and reverts the rest"
+    )
+    try derive()
+    let builder = SaveResultBuilder(tables: tables, request: request, reported: [:])
+    outcome.result.objects = try answer.objects(builder, tables)
+    outcome.result.undone = groups.count
+    outcome.result.count = groups.count
+    outcome.deleted = answer.deletedNames
+    return outcome
+  }
+
+  private func groups(
+    _ revert: SaveRequest.Revert,
+    _ request: SaveRequest,
+    _ undoLog: UndoLog
+  ) throws -> [RevertGroup] {
+    let (groups, reachesEnd) = try undoLog.groups(
+      revert.direction,
+      author: request.author,
+      context: revert.context,
+      count: revert.count
+    )
+    guard groups.isEmpty, reachesEnd else { return groups }
+    let oldest = try DatabaseHistory(db, log, generation: facts.generation).oldestToken()
+    throw StoreError(
+      .historyExpired,
+      "The history does not reach back to what would be undone next",
+      hint: "Undo goes as far back as the history that is kept",
+      data: [JSONMember("oldest", .string(oldest.description))]
+    )
+  }
+
+  private func plan(
+    _ rows: [HistoryRow],
+    _ net: [HistoryChange],
+    _ obstacles: RevertObstacles,
+    _ stored: DatabaseObjects
+  ) throws -> SavePlan {
+    var planner = SavePlanner(tables.layout, stored)
+    try planner.plan(reverting: rows, net, obstacles) { key in
+      try tables[key].lastVersion(ofDeleted: key.object)
+    }
+    var validator = SaveValidator(
+      planner.plan,
+      tables.layout,
+      labels: [:],
+      problems: planner.problems,
+      isPartial: false
+    )
+    try validator.validate()
+    if let error = validator.problems.error { throw error }
+    return planner.plan
+  }
+}
+
+/// The objects that a revert changed, as they are returned.
+struct RevertedObjects {
+  /// The columns of each that are returned, in the order in which the objects were found.
+  private var columns: OrderedDictionary<ObjectKey, Set<String>> = [:]
+  /// The names of deleted objects, by which alone they are known afterwards.
+  private var deleted: [ObjectKey: ObjectName] = [:]
+
+  /// The names of objects that are deleted in the end.
+  var deletedNames: [ObjectName] { deleted.sorted { $0.key < $1.key }.map(\.value) }
+
+  /// Notes the names of objects that a plan deletes, while they exist.
+  mutating func noteDeleted(_ plan: SavePlan, _ tables: StoreTables) throws {
+    let builder = SaveResultBuilder(tables: tables, request: SaveRequest(), reported: [:])
+    for key in plan.graph.deletes { deleted[key] = try builder.name(of: key) }
+    for insert in plan.graph.inserts { deleted[insert.key] = nil }
+  }
+
+  mutating func note(
+    _ net: [HistoryChange],
+    _ obstacles: RevertObstacles,
+    _ plan: SavePlan,
+    _ layout: SaveLayout
+  ) {
+    for change in net where !obstacles.objects.contains(change.key) {
+      columns[change.key, default: []].formUnion(change.properties)
+      if change.kind == .delete {
+        columns[change.key, default: []].formUnion(layout.entity(change.key).entity.columns)
+      }
+    }
+    for (holder, property) in obstacles.cut { columns[holder, default: []].insert(property) }
+    for (key, names) in plan.followed { columns[key, default: []].formUnion(names) }
+    for key in plan.increments.sorted() where columns[key] == nil { columns[key] = [] }
+  }
+
+  /// The objects with their stored values; an object that was inserted and deleted within the
+  /// groups is left out.
+  func objects(_ builder: SaveResultBuilder, _ tables: StoreTables) throws -> [SavedObject] {
+    try columns.compactMap { key, names in
+      guard let version = try tables[key].version(of: key.object) else {
+        return deleted[key].map { SavedObject(id: $0, version: nil) }
+      }
+      let entity = tables.layout.entity(key).entity
+      let wanted = names.union(entity.columns.filter { entity.isDerived($0) })
+      return SavedObject(
+        id: try builder.name(of: key),
+        version: version,
+        values: try builder.columns(wanted, of: key)
+      )
+    }
+  }
+}

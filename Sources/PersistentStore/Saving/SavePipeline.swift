@@ -1,0 +1,139 @@
+import CordialValues
+import GRDB
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// Carries a save out inside the writer's transaction, stage by stage: resolve, merge, plan,
+/// validate, write.
+///
+/// Each stage hands values to the next one; only the last one changes anything.
+struct SavePipeline {
+  let tables: StoreTables
+  let db: Database
+  let log: HistoryLog
+  let triggers: TriggerSwitch
+  let facts: StoreMaker.Facts
+  let environment: StoreEnvironment
+
+  /// What a save did, with what the writer's transaction has to know of it.
+  struct Outcome {
+    var result: SaveResult
+    /// The stored objects that were deleted.
+    var deleted: [ObjectName] = []
+    /// Whether a rule left a reference to a deleted object.
+    var leavesDangling = false
+    /// The groups that were reverted, with the changes that did it.
+    var reverted: [(group: RevertGroup, changes: Range<Int64>)] = []
+  }
+
+  private var layout: SaveLayout { tables.layout }
+
+  /// Carries a save out.
+  ///
+  /// - Parameters:
+  ///   - request: The save.
+  ///   - derive: Brings those derived values up to date that no trigger keeps.
+  /// - Throws: `StoreError`, or `DatabaseError` when SQLite failed; the caller rolls back.
+  func save(_ request: SaveRequest, _ derive: () throws -> Void) throws -> Outcome {
+    let stored = DatabaseObjects(tables, identifier: facts.identifier)
+    var resolver = Resolver(request, layout, stored)
+    try resolver.resolve()
+    var matching = MatchingChanges(tables, db, triggers, environment.bulk)
+    let update = try request.updateMatching.map { try matching.read($0, request) }
+    var save = resolver.resolved
+    var problems = resolver.problems
+    if let update {
+      save.updates += update.updates
+      for problem in update.problems.problems { problems.add(problem) }
+    }
+    let matchedDeletes = try request.deleteMatching.map { try matching.keys($0) } ?? []
+
+    var merger = SaveMerger(
+      save,
+      request,
+      layout,
+      stored,
+      DatabaseHistory(db, log, generation: facts.generation),
+      decisions: environment.mergePolicies
+    )
+    try merger.merge()
+    try Self.check(merger.conflicts, problems)
+
+    var planner = SavePlanner(layout, stored)
+    try planner.plan(merger.save, alsoDeleting: matchedDeletes)
+    for problem in planner.problems.problems { problems.add(problem) }
+
+    let labels = Self.labels(of: merger.save)
+    var validator = SaveValidator(
+      planner.plan,
+      layout,
+      labels: labels,
+      problems: problems,
+      isPartial: resolver.leavesOut || update?.leavesOut == true
+    )
+    try validator.validate()
+    if let error = validator.problems.error { throw error }
+
+    let plan = planner.plan
+    let builder = SaveResultBuilder(
+      tables: tables,
+      request: request,
+      reported: merger.reported.merging(plan.followed) { $0.union($1) }
+    )
+    let doomed = try request.wantsIDs || request.isDryRun
+      ? plan.graph.deletes.map { (key: $0, name: try builder.name(of: $0)) } : []
+    var writer = SaveWriter(tables, triggers, db, environment.bulk, labels: labels)
+    try writer.write(plan)
+    if let statement = update?.statement { try matching.write(statement) }
+    try derive()
+    stored.forget()
+
+    var outcome = Outcome(
+      result: try builder.result(
+        of: merger.save,
+        merged: merger.merged,
+        skipped: merger.skippedDeletes
+      )
+    )
+    outcome.leavesDangling = plan.leavesDangling
+    outcome.deleted = doomed.filter { !plan.graph.isInserted($0.key) }.map(\.name)
+    let named = Set(merger.save.deletes.map(\.key)).union(matchedDeletes)
+    outcome.result.count = named.count + (update?.count ?? 0)
+    if request.wantsIDs {
+      outcome.result.matched = doomed.map(\.name) + (try (update?.keys ?? []).map(builder.name))
+    }
+    return outcome
+  }
+
+  /// What the request calls its objects, for problems that turn up later.
+  private static func labels(of save: ResolvedSave) -> [ObjectKey: String] {
+    guard !save.updates.isEmpty else { return [:] }
+    return Dictionary(
+      save.updates.compactMap { update in
+        if case .match = update.origin { nil } else { (update.key, update.label) }
+      },
+      uniquingKeysWith: { first, _ in first }
+    )
+  }
+
+  /// Throws the conflicts, with those problems that hold whatever the end state is.
+  static func check(
+    _ conflicts: [SaveConflict],
+    _ problems: ProblemList,
+    hint: String? = nil
+  ) throws {
+    guard !conflicts.isEmpty else { return }
+    let isAboutMembers = conflicts.contains(where: \.isMembership)
+    throw StoreError(
+      .saveConflict,
+      "Another save changed what this save is based on",
+      hint: hint
+        ?? (isAboutMembers
+          ? "Name in asOf the token with which the list was read, or send @add and @remove"
+          : "Fetch the objects again and apply the change to their present values"),
+      data: [JSONMember("conflicts", .array(conflicts.map(\.json)))],
+      problems: problems.ofTheRequest
+    )
+  }
+}

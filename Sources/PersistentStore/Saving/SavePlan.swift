@@ -1,0 +1,47 @@
+import CordialValues
+import ObjectModel
+import OrderedCollections
+
+/// Objects, each once, in the order in which they were found.
+typealias OrderedKeySet = OrderedSet<ObjectKey>
+
+/// What a save writes: the output of planning, and all that `SaveWriter` knows of a save.
+struct SavePlan {
+  /// The objects as they will be.
+  var graph: PlannedGraph
+  /// Sort positions of members of ordered to-manys, where they are not the trigger's.
+  var positions: [PositionChange] = []
+  /// The objects whose version counts a change of a link row or of an order; those whose columns
+  /// change are not counted twice.
+  var increments: [ObjectKey] = []
+  /// The to-manys whose number of members may have become wrong.
+  var touched: [PlannedList: RelationshipLayout] = [:]
+  /// To-ones that were set because of what was sent for another object, by name.
+  var followed: [ObjectKey: Set<String>] = [:]
+  /// Whether a delete rule leaves a reference to a deleted object.
+  var leavesDangling = false
+}
+
+/// A to-many of one object.
+struct PlannedList: Hashable, Comparable {
+  let owner: ObjectKey
+  /// The number of the relationship.
+  let relationship: Int
+
+  init(_ relationship: RelationshipLayout, of owner: ObjectKey) {
+    self.owner = owner
+    self.relationship = relationship.number
+  }
+
+  static func < (first: PlannedList, second: PlannedList) -> Bool {
+    (first.owner, first.relationship) < (second.owner, second.relationship)
+  }
+}
+
+/// The sort position of one member of an ordered to-many.
+struct PositionChange {
+  let relationship: RelationshipLayout
+  let owner: ObjectKey
+  let member: Int64
+  let position: Int64
+}

@@ -1,0 +1,139 @@
+import CordialValues
+import JSON
+import ObjectModel
+import OrderedCollections
+
+/// Deleting objects and applying the model's delete rules.
+///
+/// What happens to a to-one whose target is deleted is decided in `nullifyReferences` alone.
+extension SavePlanner {
+  /// How many holders a denied delete names.
+  private static let holdersMax = 100
+
+  /// Deletes objects and what cascades from them.
+  ///
+  /// Rules look at the graph that the rest of the save leaves: first the closure of the cascades,
+  /// then what denies, then what is nullified.
+  mutating func delete(_ named: [ObjectKey]) throws {
+    guard !named.isEmpty else { return }
+    let doomed = try closure(of: named)
+    for key in doomed { try deny(key, doomed) }
+    for key in doomed {
+      try removeLinks(of: key)
+      try nullifyReferences(to: key, doomed)
+    }
+    for key in doomed { try plan.graph.delete(key) }
+  }
+
+  /// The named objects and everything that cascades from them, each once.
+  private mutating func closure(of named: [ObjectKey]) throws -> OrderedKeySet {
+    var found = OrderedKeySet(named)
+    var next = 0
+    while next < found.count {
+      let key = found[next]
+      next += 1
+      for relationship in layout.entity(key).relationships
+      where relationship.description.deleteRule == .cascade {
+        for other in try related(relationship, key) { found.append(other) }
+      }
+    }
+    return found
+  }
+
+  /// The existing objects that a relationship of an object references.
+  private mutating func related(
+    _ relationship: RelationshipLayout,
+    _ key: ObjectKey
+  ) throws -> [ObjectKey] {
+    let numbers: [Int64] =
+      relationship.isToMany
+      ? try plan.graph.members(of: relationship, key)
+      : try plan.graph.target(of: relationship, key).map { [$0] } ?? []
+    return try numbers.map(relationship.target).filter { try plan.graph.exists($0) }
+  }
+
+  private mutating func deny(_ key: ObjectKey, _ doomed: OrderedKeySet) throws {
+    for relationship in layout.entity(key).relationships
+    where relationship.description.deleteRule == .deny {
+      let holders = try related(relationship, key).filter { !doomed.contains($0) }
+      guard !holders.isEmpty else { continue }
+      let id = try label(of: key)
+      add(
+        SaveProblem(
+          .deleteDenied,
+          "deny",
+          id,
+          nil,
+          "\(id) cannot be deleted while \(relationship.name) leads to \(holders.count)",
+          hint: "Delete or move those first",
+          details: [
+            JSONMember("relationship", .string(relationship.name)),
+            JSONMember(
+              "holders",
+              .array(try holders.prefix(Self.holdersMax).map { .string(try label(of: $0)) })
+            ),
+          ]
+        )
+      )
+    }
+  }
+
+  mutating func removeLinks(of key: ObjectKey) throws {
+    for relationship in layout.entity(key).relationships where relationship.isLinked {
+      for member in try plan.graph.members(of: relationship, key) {
+        try leave(relationship.target(member), relationship, key)
+      }
+    }
+    // To-manys without inverse of which it is a member.
+    for relationship in layout.relationships
+    where relationship.inverse == nil && relationship.isLinked
+      && layout.model.isKind(key.entity, of: relationship.destination.number)
+    {
+      for source in try plan.graph.linkSources(of: relationship, to: key) {
+        try leave(key, relationship, relationship.holder(source))
+      }
+    }
+  }
+
+  /// Ends the to-ones that reference a deleted object, from its relationships' other ends and from
+  /// to-ones without inverse; the rule `noAction` leaves them.
+  ///
+  /// A to-one that must have a value is ended too: validation reports it.
+  private mutating func nullifyReferences(to key: ObjectKey, _ doomed: OrderedKeySet) throws {
+    for relationship in layout.entity(key).relationships where !relationship.isLinked {
+      if !relationship.isToMany, let inverse = relationship.inverse, inverse.isCounted,
+        let owner = try plan.graph.target(of: relationship, key)
+      {
+        touch(inverse, of: relationship.target(owner))
+      }
+      guard relationship.description.deleteRule != .noAction else {
+        plan.leavesDangling = true
+        continue
+      }
+      guard let inverse = relationship.inverse, !inverse.isToMany else { continue }
+      try nullify(inverse, to: key, doomed)
+    }
+    for relationship in layout.relationships
+    where relationship.inverse == nil && !relationship.isToMany
+      && layout.model.isKind(key.entity, of: relationship.destination.number)
+    {
+      try nullify(relationship, to: key, doomed)
+    }
+  }
+
+  private mutating func nullify(
+    _ toOne: RelationshipLayout,
+    to key: ObjectKey,
+    _ doomed: OrderedKeySet
+  ) throws {
+    for holder in try plan.graph.holders(of: toOne, to: key) where !doomed.contains(holder) {
+      try setAlone(toOne, of: holder, to: nil)
+    }
+  }
+
+  /// What a problem calls an object: the ID that the client sent, where the object is new.
+  func label(of key: ObjectKey) throws -> String {
+    if let index = plan.graph.insertIndex(of: key) { return plan.graph.inserts[index].label }
+    return try plan.graph.stored.name(of: key)
+  }
+}

@@ -1,0 +1,282 @@
+import CordialValues
+import ObjectModel
+import OrderedCollections
+import PersistentHistory
+
+/// Planning the reverse of what a group of commits did.
+///
+/// Values return as the log has them, both ends of a relationship each by itself: a graph that was
+/// valid before the group is valid again, and no delete rule runs a second time. What other saves
+/// changed meanwhile is left by the obstacles; the ends that no longer fit are mended here.
+extension SavePlanner {
+  /// Plans the revert of a group.
+  ///
+  /// - Parameters:
+  ///   - rows: What the group logged, oldest first.
+  ///   - net: What became of each object.
+  ///   - obstacles: What is left as it is.
+  ///   - lastVersion: The version with which an object was deleted last.
+  mutating func plan(
+    reverting rows: [HistoryRow],
+    _ net: [HistoryChange],
+    _ obstacles: RevertObstacles,
+    lastVersion: (ObjectKey) throws -> Int64
+  ) throws {
+    var paired: Set<ObjectKey> = []
+    let changes = net.filter { !obstacles.objects.contains($0.key) }
+    // Objects return before anything references them, and go when nothing does.
+    for change in changes where change.kind == .delete {
+      try restore(change, version: try lastVersion(change.key) + 1, &paired)
+    }
+    for change in changes where change.kind == .update {
+      try putBack(change, obstacles.properties[change.key] ?? [], &paired)
+    }
+    for change in changes { try revertLinks(change, obstacles) }
+    for change in changes where change.kind == .insert {
+      try remove(change.key, &paired)
+    }
+    for change in changes where change.kind != .insert { try mendToOnes(change) }
+    for (holder, property) in obstacles.cut { try cut(property, of: holder) }
+    for key in paired.sorted() { try mendOneToOnes(key) }
+    try putBackPositions(rows, obstacles)
+    try finish()
+  }
+
+  private mutating func restore(
+    _ change: HistoryChange,
+    version: Int64,
+    _ paired: inout Set<ObjectKey>
+  ) throws {
+    let key = change.key
+    guard try !plan.graph.exists(key) else { return }
+    let entity = layout.entity(key)
+    var row = entity.defaults
+    for value in change.before where !entity.entity.isDerived(value.property) {
+      guard let column = entity.columns[value.property] else { continue }
+      row[column] = value.stored(in: entity.entity)
+    }
+    for (column, form, source) in entity.derivedTexts { row[column] = form.applied(to: row[source]) }
+    plan.graph.restore(
+      PlannedInsert(
+        key: key,
+        label: Self.label(of: change, entity.entity),
+        row: row,
+        version: version
+      )
+    )
+    for relationship in entity.relationships where relationship.isToMany {
+      touch(relationship, of: key)
+    }
+    for (column, toOne) in entity.toOnes {
+      if case .integer(let number) = row[column] { touchInverse(of: toOne, number) }
+    }
+    try notePartners(of: key, &paired)
+  }
+
+  /// The ID of an object of which only the log knows.
+  private static func label(of change: HistoryChange, _ entity: EntityDescription) -> String {
+    let number = WrappedID(entity: entity.name, key: .object(change.key.object)).description
+    guard let identity = entity.identity,
+      let value = change.before.first(where: { $0.property == identity.name }),
+      let key = WrappedID.Key(identity: value.value, identity.type)
+    else { return number }
+    return WrappedID(entity: entity.name, key: key).description
+  }
+
+  private mutating func putBack(
+    _ change: HistoryChange,
+    _ left: Set<String>,
+    _ paired: inout Set<ObjectKey>
+  ) throws {
+    let key = change.key
+    let entity = layout.entity(key)
+    var columns: [ColumnChange] = []
+    for value in change.before
+    where !left.contains(value.property) && !entity.entity.isDerived(value.property) {
+      guard let column = entity.columns[value.property] else { continue }
+      columns.set(column, to: value.stored(in: entity.entity))
+    }
+    entity.addDerivedTexts(to: &columns)
+    let references = columns.contains { $0.column >= entity.entity.attributes.count }
+    if references { try notePartners(of: key, &paired) }
+    for (column, toOne) in entity.toOnes {
+      guard let value = columns[column: column] else { continue }
+      if let old = try plan.graph.target(of: toOne, key) { touchInverse(of: toOne, old) }
+      var target: Int64?
+      if case .integer(let number) = value {
+        touchInverse(of: toOne, number)
+        target = number
+      }
+      try plan.graph.set(toOne, of: key, to: target)
+      columns.removeAll { $0.column == column }
+    }
+    plan.graph.set(columns, of: key)
+    if references { try notePartners(of: key, &paired) }
+  }
+
+  private mutating func touchInverse(of toOne: RelationshipLayout, _ owner: Int64) {
+    guard let inverse = toOne.inverse, inverse.isToMany else { return }
+    touch(inverse, of: toOne.target(owner))
+  }
+
+  /// Ends link rows that the group made, and makes those again that it ended.
+  private mutating func revertLinks(_ change: HistoryChange, _ obstacles: RevertObstacles) throws {
+    for (property, others) in change.linked.sorted(by: { $0.key < $1.key }) {
+      for other in others.sorted() {
+        try revertLink(change.key, property, other, isLinked: false, obstacles)
+      }
+    }
+    for (property, others) in change.unlinked.sorted(by: { $0.key < $1.key }) {
+      for other in others.sorted() {
+        try revertLink(change.key, property, other, isLinked: true, obstacles)
+      }
+    }
+  }
+
+  private mutating func revertLink(
+    _ key: ObjectKey,
+    _ property: String,
+    _ other: ObjectKey,
+    isLinked: Bool,
+    _ obstacles: RevertObstacles
+  ) throws {
+    guard let toMany = layout.entity(key).relationship(named: property), toMany.isLinked,
+      !obstacles.objects.contains(other),
+      PairName(toMany, key.object, other.object).map({ !obstacles.links.contains($0) }) ?? true,
+      try plan.graph.exists(key), try plan.graph.exists(other),
+      try plan.graph.contains(other, in: toMany, of: key) != isLinked
+    else { return }
+    if isLinked {
+      try join(other, toMany, key)
+    } else {
+      try leave(other, toMany, key)
+    }
+  }
+
+  /// Deletes what was inserted, without delete rules.
+  private mutating func remove(_ key: ObjectKey, _ paired: inout Set<ObjectKey>) throws {
+    guard try plan.graph.exists(key) else { return }
+    try notePartners(of: key, &paired)
+    for (_, toOne) in layout.entity(key).toOnes {
+      if let owner = try plan.graph.target(of: toOne, key) { touchInverse(of: toOne, owner) }
+    }
+    try removeLinks(of: key)
+    try plan.graph.delete(key)
+  }
+
+  // MARK: References that no longer fit
+
+  /// Notes the objects at both ends of an object's one-to-ones.
+  private func notePartners(of key: ObjectKey, _ paired: inout Set<ObjectKey>) throws {
+    for (_, toOne) in layout.entity(key).toOnes where toOne.isOneToOne {
+      paired.insert(key)
+      if let number = try plan.graph.target(of: toOne, key) { paired.insert(toOne.target(number)) }
+    }
+  }
+
+  /// Ends to-ones that returned and whose targets no longer exist, or reference another object.
+  private mutating func mendToOnes(_ change: HistoryChange) throws {
+    let key = change.key
+    guard try plan.graph.exists(key) else { return }
+    for (_, toOne) in layout.entity(key).toOnes
+    where change.before.contains(where: { $0.property == toOne.name }) {
+      guard let number = try plan.graph.target(of: toOne, key) else { continue }
+      let target = toOne.target(number)
+      if try plan.graph.exists(target) {
+        guard toOne.isOneToOne, let inverse = toOne.inverse,
+          try plan.graph.target(of: inverse, target) != key.object
+        else { continue }
+      }
+      try setAlone(toOne, of: key, to: nil)
+    }
+  }
+
+  /// Ends one-to-ones of an object whose other end references another object.
+  private mutating func mendOneToOnes(_ key: ObjectKey) throws {
+    guard try plan.graph.exists(key) else { return }
+    for (_, toOne) in layout.entity(key).toOnes where toOne.isOneToOne {
+      guard let inverse = toOne.inverse, let number = try plan.graph.target(of: toOne, key) else {
+        continue
+      }
+      let target = toOne.target(number)
+      let isDeleted = try !plan.graph.exists(target)
+      if isDeleted, inverse.description.deleteRule == .noAction { continue }
+      guard try isDeleted || plan.graph.target(of: inverse, target) != key.object else { continue }
+      try setAlone(toOne, of: key, to: nil)
+    }
+  }
+
+  /// Ends a to-one that references a deleted object, unless the rule is to leave it.
+  private mutating func cut(_ property: String, of holder: ObjectKey) throws {
+    guard let toOne = layout.entity(holder).relationship(named: property), !toOne.isToMany,
+      try plan.graph.exists(holder), let number = try plan.graph.target(of: toOne, holder),
+      try !plan.graph.exists(toOne.target(number))
+    else { return }
+    if toOne.inverse?.description.deleteRule == .noAction {
+      plan.leavesDangling = true
+    } else {
+      try setAlone(toOne, of: holder, to: nil)
+    }
+  }
+
+  // MARK: Sort positions
+
+  /// Puts members of ordered to-manys back to the positions that they had, where they are members.
+  private mutating func putBackPositions(
+    _ rows: [HistoryRow],
+    _ obstacles: RevertObstacles
+  ) throws {
+    var lists: OrderedDictionary<PlannedList, FormerOrder> = [:]
+    for row in rows.reversed() {
+      guard let former = row.formerPlace, layout.model.entities.indices.contains(row.entity - 1),
+        case let owner = layout.model.key(row.entity, row.object),
+        let toMany = layout.entity(owner).relationship(named: former.property),
+        toMany.description.ordered, case let member = toMany.target(row.other),
+        !obstacles.keep(member, in: toMany, of: owner),
+        try plan.graph.exists(owner), try plan.graph.contains(member, in: toMany, of: owner)
+      else { continue }
+      lists[
+        PlannedList(toMany, of: owner),
+        default: FormerOrder(toMany: toMany, owner: owner)
+      ].positions[row.other] = (former.place, former.event == .moved)
+    }
+    for list in lists.values { try putBack(list) }
+  }
+
+  /// The positions that members of one to-many had.
+  private struct FormerOrder {
+    let toMany: RelationshipLayout
+    let owner: ObjectKey
+    /// By the member's number: the position, and whether the member stayed a member.
+    var positions: OrderedDictionary<Int64, (position: Int64, moved: Bool)> = [:]
+  }
+
+  private mutating func putBack(_ list: FormerOrder) throws {
+    let (toMany, owner) = (list.toMany, list.owner)
+    let present =
+      plan.graph.isInserted(owner) ? [:] : try plan.graph.stored.positions(of: toMany, owner)
+    let members = try plan.graph.members(of: toMany, owner)
+    var positions: [Int64: Int64] = [:]
+    for member in members { positions[member] = present[member] ?? nil }
+    var moves = false
+    for (member, former) in list.positions {
+      // A member that left and returns is a change of its own only.
+      if former.moved, positions[member] != former.position { moves = true }
+      positions[member] = former.position
+    }
+    if Set(positions.values).count < positions.count {
+      // Two members would have one position: the order decides, and all get positions again.
+      let order = positions.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
+      let wanted = SortPositions.assign(order.map { present[$0] ?? nil }, gap: OrderSchema.gap)
+      for (member, position) in zip(order, wanted) { positions[member] = position }
+      moves = true
+    }
+    for (member, position) in positions.sorted(by: { $0.key < $1.key })
+    where present[member] != .some(position) {
+      plan.positions.append(
+        PositionChange(relationship: toMany, owner: owner, member: member, position: position)
+      )
+    }
+    if moves { plan.increments.append(owner) }
+  }
+}

@@ -1,0 +1,310 @@
+import CordialValues
+import ObjectModel
+import OrderedCollections
+import PersistentHistory
+
+/// The third stage of a save: computes the graph that the whole save leaves.
+///
+/// The order is the protocol's: inserts, updates, deletes, each in the order given; then delete
+/// rules on the graph that results.
+struct SavePlanner {
+  let layout: SaveLayout
+  var plan: SavePlan
+  private(set) var problems = ProblemList()
+  /// Ordered to-manys whose whole order is known, with it.
+  var sequences: OrderedDictionary<PlannedList, Sequence> = [:]
+  /// Ordered to-manys at whose end several members are added, with them.
+  var appended: OrderedDictionary<PlannedList, Sequence> = [:]
+
+  /// The order of a to-many.
+  struct Sequence {
+    let toMany: RelationshipLayout
+    let owner: ObjectKey
+    var members: [Int64]
+  }
+
+  init(_ layout: SaveLayout, _ stored: any StoredObjects) {
+    self.layout = layout
+    plan = SavePlan(graph: PlannedGraph(layout, stored))
+  }
+
+  mutating func add(_ problem: SaveProblem) { problems.add(problem) }
+
+  /// Plans a resolved and merged save.
+  mutating func plan(_ save: ResolvedSave, alsoDeleting matched: [ObjectKey] = []) throws {
+    plan.graph.reserve(inserts: save.inserts.count)
+    for insert in save.inserts {
+      plan.graph.insert(PlannedInsert(key: insert.key, label: insert.label, row: insert.row))
+    }
+    for insert in save.inserts {
+      for toMany in layout.entity(insert.key).wanted { touch(toMany, of: insert.key) }
+      for change in insert.links {
+        try apply(change, to: insert.key, insert.label, follows: false)
+      }
+    }
+    for update in save.updates { try apply(update) }
+    try delete(save.deletes.map(\.key) + matched)
+    try finish()
+  }
+
+  /// Plans what follows for versions and sort positions from all changes together.
+  mutating func finish() throws {
+    try placeMembers()
+    countLinks()
+  }
+
+  private mutating func apply(_ update: ResolvedUpdate) throws {
+    if let index = plan.graph.insertIndex(of: update.key) {
+      // An earlier insert of the save answers for this one.
+      for change in update.columns {
+        plan.graph.set(change.column, to: change.value, ofInsert: index)
+      }
+    } else {
+      plan.graph.set(update.columns, of: update.key)
+    }
+    for change in update.links { try apply(change, to: update.key, update.label, follows: false) }
+  }
+
+  // MARK: Relationships
+
+  /// Sets a relationship and has its other end follow.
+  private mutating func apply(
+    _ change: RelationshipChange,
+    to key: ObjectKey,
+    _ label: String,
+    follows: Bool
+  ) throws {
+    switch change.link {
+    case .toOne(let target): try set(change.relationship, of: key, to: target, follows: follows)
+    case .members(let members): try setMembers(members, of: change.relationship, key)
+    case .edit(let add, let remove, let position):
+      try edit(change.relationship, of: key, add, remove, at: position, label)
+    }
+  }
+
+  /// Sets a to-one and has its inverse follow; an object that had the inverse before loses it.
+  ///
+  /// - Parameters:
+  ///   - toOne: The to-one.
+  ///   - key: The object that has it.
+  ///   - target: The object that it references, nil for none.
+  ///   - follows: Whether something that was sent for another object sets it.
+  mutating func set(
+    _ toOne: RelationshipLayout,
+    of key: ObjectKey,
+    to target: ObjectKey?,
+    follows: Bool
+  ) throws {
+    if follows { plan.followed[key, default: []].insert(toOne.name) }
+    guard let inverse = toOne.inverse else {
+      return try plan.graph.set(toOne, of: key, to: target?.object)
+    }
+    guard !inverse.isToMany else {
+      if inverse.isCounted {
+        if let old = try plan.graph.target(of: toOne, key) { touch(inverse, of: toOne.target(old)) }
+        if let target { touch(inverse, of: target) }
+      }
+      return try plan.graph.set(toOne, of: key, to: target?.object)
+    }
+    for holder in try plan.graph.holders(of: inverse, to: key) where holder != target {
+      try setAlone(inverse, of: holder, to: nil)
+    }
+    try plan.graph.set(toOne, of: key, to: target?.object)
+    guard let target else { return }
+    for rival in try plan.graph.holders(of: toOne, to: target) where rival != key {
+      try setAlone(toOne, of: rival, to: nil)
+    }
+    if try plan.graph.target(of: inverse, target) != key.object {
+      try setAlone(inverse, of: target, to: key.object)
+    }
+  }
+
+  /// Sets one end of a one-to-one.
+  mutating func setAlone(
+    _ toOne: RelationshipLayout,
+    of key: ObjectKey,
+    to target: Int64?
+  ) throws {
+    plan.followed[key, default: []].insert(toOne.name)
+    try plan.graph.set(toOne, of: key, to: target)
+  }
+
+  private mutating func setMembers(
+    _ members: [ObjectKey],
+    of toMany: RelationshipLayout,
+    _ owner: ObjectKey
+  ) throws {
+    let present = try plan.graph.members(of: toMany, owner)
+    let current = Set(present)
+    let wanted = Set(members.map(\.object))
+    let added = members.filter { !current.contains($0.object) }
+    // Members that join go to the end, in the order in which they come.
+    for member in toMany.description.ordered ? added : added.sorted() {
+      try join(member, toMany, owner)
+    }
+    for member in current.subtracting(wanted).sorted() {
+      try leave(toMany.target(member), toMany, owner)
+    }
+    touch(toMany, of: owner)
+    guard toMany.description.ordered else { return }
+    let list = PlannedList(toMany, of: owner)
+    appended[list] = nil
+    sequences[list] = Sequence(toMany: toMany, owner: owner, members: members.map(\.object))
+  }
+
+  private mutating func edit(
+    _ toMany: RelationshipLayout,
+    of owner: ObjectKey,
+    _ add: [ObjectKey],
+    _ remove: [ObjectKey],
+    at position: Int?,
+    _ label: String
+  ) throws {
+    let list = PlannedList(toMany, of: owner)
+    if toMany.description.ordered, position != nil || sequences[list] != nil {
+      return try editOrder(toMany, of: owner, add, remove, at: position, label)
+    }
+    for member in add where try !plan.graph.contains(member, in: toMany, of: owner) {
+      try join(member, toMany, owner)
+      if toMany.description.ordered {
+        appended[list, default: Sequence(toMany: toMany, owner: owner, members: [])]
+          .members.append(member.object)
+      }
+    }
+    for member in remove where try plan.graph.contains(member, in: toMany, of: owner) {
+      try leave(member, toMany, owner)
+    }
+  }
+
+  private mutating func editOrder(
+    _ toMany: RelationshipLayout,
+    of owner: ObjectKey,
+    _ add: [ObjectKey],
+    _ remove: [ObjectKey],
+    at position: Int?,
+    _ label: String
+  ) throws {
+    let leaving = Set(remove.map(\.object))
+    let adding = Set(add.map(\.object))
+    var sequence = try sequence(of: toMany, owner)
+    sequence.removeAll { leaving.contains($0) || position != nil && adding.contains($0) }
+    guard 0...sequence.count ~= position ?? sequence.count else {
+      return self.add(
+        .invalid(
+          label,
+          toMany.name,
+          "place",
+          "\(toMany.name) has the places 0 to \(sequence.count), not \(position ?? 0)"
+        )
+      )
+    }
+    let present = Set(sequence)
+    sequence.insert(
+      contentsOf: add.map(\.object).filter { !present.contains($0) },
+      at: position ?? sequence.count
+    )
+    try setMembers(sequence.map(toMany.target), of: toMany, owner)
+  }
+
+  /// The members of an ordered to-many in the order that is planned.
+  private mutating func sequence(
+    of toMany: RelationshipLayout,
+    _ owner: ObjectKey
+  ) throws -> [Int64] {
+    let members = try plan.graph.members(of: toMany, owner)
+    guard let planned = sequences[PlannedList(toMany, of: owner)]?.members else { return members }
+    let present = Set(members)
+    let known = Set(planned)
+    return planned.filter { present.contains($0) } + members.filter { !known.contains($0) }
+  }
+
+  /// Adds a member that a to-many does not have.
+  mutating func join(
+    _ member: ObjectKey,
+    _ toMany: RelationshipLayout,
+    _ owner: ObjectKey
+  ) throws {
+    if toMany.isLinked {
+      touch(toMany, of: owner)
+      if let inverse = toMany.inverse { touch(inverse, of: member) }
+      plan.graph.setLink(true, toMany, of: owner, to: member)
+    } else if let inverse = toMany.inverse {
+      try set(inverse, of: member, to: owner, follows: true)
+    }
+  }
+
+  /// Removes a member that a to-many has.
+  mutating func leave(
+    _ member: ObjectKey,
+    _ toMany: RelationshipLayout,
+    _ owner: ObjectKey
+  ) throws {
+    if toMany.isLinked {
+      touch(toMany, of: owner)
+      if let inverse = toMany.inverse { touch(inverse, of: member) }
+      plan.graph.setLink(false, toMany, of: owner, to: member)
+    } else if let inverse = toMany.inverse {
+      try set(inverse, of: member, to: nil, follows: true)
+    }
+  }
+
+  /// Has the number of a to-many's members checked, where it can be wrong.
+  mutating func touch(_ toMany: RelationshipLayout, of owner: ObjectKey) {
+    guard toMany.isCounted else { return }
+    plan.touched[PlannedList(toMany, of: owner)] = toMany
+  }
+
+  // MARK: Versions and positions
+
+  /// A link row that comes or goes is a change of both objects where there is an inverse.
+  private mutating func countLinks() {
+    guard !plan.graph.links.isEmpty else { return }
+    var counted = Set(plan.increments)
+    for row in plan.graph.links.keys {
+      let keeper = layout.relationships[row.relationship]
+      var ends = [keeper.holder(row.source)]
+      if keeper.inverse != nil { ends.append(keeper.target(row.target)) }
+      for key in ends where counted.insert(key).inserted { plan.increments.append(key) }
+    }
+  }
+
+  /// Gives members the sort positions of their order, moving as few as that takes.
+  private mutating func placeMembers() throws {
+    for sequence in sequences.values where try plan.graph.exists(sequence.owner) {
+      let (toMany, owner) = (sequence.toMany, sequence.owner)
+      let order = try self.sequence(of: toMany, owner)
+      let present =
+        plan.graph.isInserted(owner) ? [:] : try plan.graph.stored.positions(of: toMany, owner)
+      let wanted = SortPositions.assign(order.map { present[$0] ?? nil }, gap: OrderSchema.gap)
+      var moves = false
+      var hasJoined = false
+      for (member, position) in zip(order, wanted) {
+        let isPresent = present[member] != nil
+        // A member that joins in front of a present one changes the order of the others.
+        if isPresent, hasJoined || present[member] != .some(position) { moves = true }
+        if !isPresent { hasJoined = true }
+        guard present[member] != .some(position) else { continue }
+        plan.positions.append(
+          PositionChange(relationship: toMany, owner: owner, member: member, position: position)
+        )
+      }
+      if moves, !plan.graph.isInserted(owner) { plan.increments.append(owner) }
+    }
+    for sequence in appended.values where sequence.members.count > 1 {
+      let (toMany, owner) = (sequence.toMany, sequence.owner)
+      guard sequences[PlannedList(toMany, of: owner)] == nil, try plan.graph.exists(owner) else {
+        continue
+      }
+      var position =
+        plan.graph.isInserted(owner)
+        ? 0 : try plan.graph.stored.lastPosition(of: toMany, owner)
+      for member in sequence.members
+      where try plan.graph.contains(toMany.target(member), in: toMany, of: owner) {
+        position += OrderSchema.gap
+        plan.positions.append(
+          PositionChange(relationship: toMany, owner: owner, member: member, position: position)
+        )
+      }
+    }
+  }
+}

@@ -1,0 +1,124 @@
+package import JSON
+
+/// One reason why a save was not carried out.
+package struct SaveProblem: Sendable, Equatable {
+  /// The code that an answer has when all of its problems are of this kind.
+  package let code: StoreError.Code
+  /// The rule that is violated, as the protocol names it.
+  package let rule: String
+  /// The ID that the client sent.
+  package let id: String
+  package let property: String?
+  /// A sentence for a person.
+  package let message: String
+  package let hint: String?
+  /// The members of its code, as the protocol lists them.
+  package let details: [JSONMember]
+
+  init(
+    _ code: StoreError.Code,
+    _ rule: String,
+    _ id: String,
+    _ property: String?,
+    _ message: String,
+    hint: String? = nil,
+    details: [JSONMember] = []
+  ) {
+    self.code = code
+    self.rule = rule
+    self.id = id
+    self.property = property
+    self.message = message
+    self.hint = hint
+    self.details = details
+  }
+
+  /// A value or count that the model does not allow.
+  static func invalid(
+    _ id: String,
+    _ property: String?,
+    _ rule: String,
+    _ message: String
+  ) -> SaveProblem {
+    SaveProblem(.validationFailed, rule, id, property, message)
+  }
+
+  /// The problem that one of the store's errors is, about an object of the request.
+  init(_ error: StoreError, rule: String, id: String, property: String? = nil) {
+    self.init(
+      error.code,
+      rule,
+      id,
+      property,
+      error.message,
+      hint: error.hint,
+      details: error.data.filter { $0.name != "id" && $0.name != "property" }
+    )
+  }
+}
+
+/// The problems of a save, as many as are reported.
+struct ProblemList {
+  private(set) var problems: [SaveProblem] = []
+
+  /// How many problems are reported at most.
+  static let problemsMax = 1000
+
+  var isEmpty: Bool { problems.isEmpty }
+  var count: Int { problems.count }
+  var isFull: Bool { problems.count >= Self.problemsMax }
+
+  mutating func add(_ problem: SaveProblem) {
+    guard !isFull else { return }
+    problems.append(problem)
+  }
+
+  /// The problems that hold whatever the end state of the save is: beside a conflict it is not
+  /// known.
+  var ofTheRequest: [SaveProblem] {
+    problems.filter {
+      [.unknownEntity, .unknownProperty, .objectNotFound, .invalidIdentifier].contains($0.code)
+    }
+  }
+
+  /// The error that reports all of them; nil when there are none.
+  var error: StoreError? {
+    guard let first = problems.first else { return nil }
+    let isOneKind = problems.allSatisfy { $0.code == first.code }
+    let code = isOneKind ? first.code : .validationFailed
+    let more = problems.count == 1 ? "" : " (and \(problems.count - 1) more)"
+    var data: [JSONMember] = []
+    if isOneKind, code != .validationFailed {
+      if code != .unknownEntity { data.append(JSONMember("id", .string(first.id))) }
+      if let property = first.property, code == .unknownProperty {
+        data.append(JSONMember("property", .string(property)))
+      }
+      data += first.details
+    }
+    let isAboutID = code == .validationFailed
+    return StoreError(
+      code,
+      (isAboutID && !first.id.isEmpty ? "\(first.id): " : "") + first.message + more,
+      hint: isOneKind && first.hint != nil
+        ? first.hint : "Nothing was written; data.problems lists everything",
+      data: data,
+      problems: problems
+    )
+  }
+}
+
+extension SaveProblem {
+  /// The problem as an element of `data.problems`.
+  ///
+  /// - Parameter code: The number that its code has on the wire.
+  package func json(code: Int) -> JSONValue {
+    var members = [
+      JSONMember("code", .integer(Int64(code))), JSONMember("rule", .string(rule)),
+      JSONMember("id", .string(id)),
+    ]
+    if let property { members.append(JSONMember("property", .string(property))) }
+    members += details
+    members.append(JSONMember("message", .string(message)))
+    return .object(members)
+  }
+}

@@ -1,0 +1,233 @@
+package import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+
+/// What a transaction did, as values: whoever answers a client encodes them.
+package struct SaveResult: Sendable, Equatable {
+  /// What became of the IDs of inserts, in the order of the request; nil for an ID that is not
+  /// given in the end.
+  package var ids: [InsertedID] = []
+  /// The inserts, then the updates, then objects whose delete a merge policy skipped; of an undo
+  /// the objects that it changed.
+  package var objects: [SavedObject] = []
+  package var merged: [MergedObject] = []
+  /// How many objects a delete or an update by predicate named or matched.
+  package var count = 0
+  /// The deleted objects, cascades included, or those that matched an update; empty unless asked
+  /// for.
+  package var matched: [ObjectName] = []
+  /// How many groups were undone or redone; nil for any other request.
+  package var undone: Int?
+
+  package init() {}
+}
+
+/// The ID of an insert with the one that it was given.
+package struct InsertedID: Sendable, Equatable {
+  package let sent: String
+  package let name: ObjectName?
+}
+
+/// How an object is named on the wire.
+package enum ObjectName: Sendable, Equatable {
+  /// By the store's number.
+  case object(ObjectKey)
+  /// By a text, as its identity or as a client sent it.
+  case text(String)
+}
+
+/// What is returned of one object.
+package struct SavedObject: Sendable, Equatable {
+  /// nil for an ID that is not given in the end.
+  package let id: ObjectName?
+  /// nil for a deleted object.
+  package let version: Int64?
+  /// What is stored differently from what was sent.
+  package var values: [SavedProperty] = []
+}
+
+/// A property with its stored value.
+package struct SavedProperty: Sendable, Equatable {
+  /// A value as the wire has it.
+  package enum Value: Sendable, Equatable {
+    case attribute(AttributeValue)
+    case reference(ObjectName?)
+    case references([ObjectName])
+  }
+
+  package let name: String
+  package let value: Value
+}
+
+/// Puts together what a save returns, after everything is written.
+struct SaveResultBuilder {
+  let tables: StoreTables
+  let request: SaveRequest
+  /// Properties that were set because of what was sent for others, or that a merge decided.
+  let reported: [ObjectKey: Set<String>]
+
+  private var layout: SaveLayout { tables.layout }
+
+  /// The ID of an object that exists, or existed until now.
+  func name(of key: ObjectKey) throws -> ObjectName {
+    layout.entity(key).entity.identity == nil
+      ? .object(key) : .text(try tables[key].name(of: key.object))
+  }
+
+  /// The result of a save.
+  func result(of save: ResolvedSave, merged: [MergedObject], skipped: [ResolvedDelete]) throws
+    -> SaveResult
+  {
+    var result = SaveResult()
+    result.objects.reserveCapacity(request.inserts.count + request.updates.count)
+    let adopted = Set(save.adoptions.map(\.index))
+    var nextInsert = 0
+    for (index, insert) in request.inserts.enumerated() {
+      guard let key = save.keys[index] else { continue }
+      let isAdopted = adopted.contains(index)
+      let name = try isAdopted ? self.name(of: key) : newName(of: key, insert)
+      let given = given(name, insert, isAdopted)
+      if let sent = insert.id { result.ids.append(InsertedID(sent: sent, name: given)) }
+      if isAdopted {
+        let update = save.updates.first {
+          if case .insert(index) = $0.origin { true } else { false }
+        }
+        result.objects.append(
+          SavedObject(
+            id: given,
+            version: try tables[key].version(of: key.object) ?? 0,
+            values: update.map { values(of: $0, insert.values) } ?? []
+          )
+        )
+      } else {
+        let read = save.inserts[nextInsert]
+        nextInsert += 1
+        result.objects.append(SavedObject(id: given, version: 1, values: values(of: read, insert)))
+      }
+      try addLate(key, to: &result.objects)
+    }
+    for update in save.updates {
+      guard case .update(let index) = update.origin else { continue }
+      let version = try tables[update.key].version(of: update.key.object) ?? update.version
+      let sent = request.updates[index].values
+      result.objects.append(
+        SavedObject(id: .text(update.label), version: version, values: values(of: update, sent))
+      )
+      try addLate(update.key, to: &result.objects)
+    }
+    for delete in skipped {
+      result.objects.append(
+        SavedObject(
+          id: .text(delete.label),
+          version: delete.version,
+          values: try columns(Set(layout.entity(delete.key).entity.columns), of: delete.key)
+        )
+      )
+    }
+    result.merged = try merged.map { object in
+      guard case .object(let key) = object.id else { return object }
+      return MergedObject(id: try name(of: key), outcome: object.outcome)
+    }
+    return result
+  }
+
+  /// The ID of a new object: its identity where its entity has one.
+  private func newName(of key: ObjectKey, _ insert: SaveRequest.Insert) throws -> ObjectName {
+    let entity = layout.entity(key).entity
+    guard entity.identity != nil else { return .object(key) }
+    if let text = insert.id, let id = WrappedID(text), !id.isTemporary { return .text(text) }
+    return .text(try tables[key].name(of: key.object))
+  }
+
+  /// A number that is not given in the end is no ID.
+  private func given(
+    _ name: ObjectName,
+    _ insert: SaveRequest.Insert,
+    _ isAdopted: Bool
+  ) -> ObjectName? {
+    guard request.isDryRun, !isAdopted, insert.id.flatMap({ WrappedID($0) })?.isTemporary ?? true
+    else { return name }
+    return nil
+  }
+
+  private func values(
+    of read: ResolvedInsert,
+    _ insert: SaveRequest.Insert
+  ) -> [SavedProperty] {
+    let entity = layout.entity(read.key)
+    var values: [SavedProperty] = []
+    for (column, isCanonical) in entity.written {
+      let value = read.row[column]
+      let attribute = entity.entity.attributes[column]
+      if read.given[column] {
+        guard isCanonical, Self.differs(value, from: insert.values, attribute) else { continue }
+      } else if value == .null {
+        continue
+      }
+      values.append(SavedProperty(name: attribute.name, value: .attribute(value)))
+    }
+    return values
+  }
+
+  private func values(of update: ResolvedUpdate, _ sent: [JSONMember]) -> [SavedProperty] {
+    let attributes = layout.entity(update.key).entity.attributes
+    return update.columns.compactMap { change in
+      guard change.column < attributes.count else { return nil }
+      let attribute = attributes[change.column]
+      guard attribute.derived == nil, attribute.type.isCanonical,
+        reported[update.key]?.contains(attribute.name) != true,
+        Self.differs(change.value, from: sent, attribute)
+      else { return nil }
+      return SavedProperty(name: attribute.name, value: .attribute(change.value))
+    }
+  }
+
+  /// Whether a value is stored other than it was sent: in its canonical form, or rounded.
+  private static func differs(
+    _ stored: AttributeValue,
+    from sent: [JSONMember],
+    _ attribute: AttributeDescription
+  ) -> Bool {
+    sent.last { $0.name == attribute.name }.map { $0.value != WireValue.json(stored) } ?? false
+  }
+
+  /// Adds to the last object what the store itself wrote into it: derived values, to-ones that
+  /// followed from what was sent for others, and what a merge decided.
+  private func addLate(_ key: ObjectKey, to objects: inout [SavedObject]) throws {
+    let entity = layout.entity(key)
+    let more = reported[key] ?? []
+    guard entity.hasDerived || !more.isEmpty, !objects.isEmpty else { return }
+    let names = Set(entity.entity.columns.filter { entity.entity.isDerived($0) || more.contains($0) })
+    let late = try columns(names, of: key) + members(more, of: key)
+    let last = objects.count - 1
+    let lateNames = Set(late.map(\.name))
+    objects[last].values.removeAll { lateNames.contains($0.name) }
+    objects[last].values += late
+  }
+
+  /// The stored values of columns, in their order; none of an object that does not exist.
+  func columns(_ names: Set<String>, of key: ObjectKey) throws -> [SavedProperty] {
+    guard !names.isEmpty, let row = try tables[key].row(of: key.object) else { return [] }
+    let entity = layout.entity(key)
+    return try entity.entity.columns.enumerated().compactMap { column, name in
+      guard names.contains(name) else { return nil }
+      guard let toOne = entity.toOnes.first(where: { $0.column == column })?.relationship else {
+        return SavedProperty(name: name, value: .attribute(row[column]))
+      }
+      guard case .integer(let number) = row[column] else {
+        return SavedProperty(name: name, value: .reference(nil))
+      }
+      return SavedProperty(name: name, value: .reference(try self.name(of: toOne.target(number))))
+    }
+  }
+
+  private func members(_ names: Set<String>, of key: ObjectKey) throws -> [SavedProperty] {
+    try layout.entity(key).relationships.filter { $0.isToMany && names.contains($0.name) }
+      .sorted { $0.name < $1.name }.map { toMany in
+        let members = try tables[toMany].members(of: key.object).map(toMany.target)
+          .filter { try tables[$0].version(of: $0.object) != nil }
+        return SavedProperty(name: toMany.name, value: .references(try members.map(name)))
+      }
+  }
+}

@@ -1,0 +1,127 @@
+import CordialValues
+import JSON
+import ObjectModel
+
+/// The fourth stage of a save: checks the objects as the whole save leaves them.
+struct SaveValidator {
+  let layout: SaveLayout
+  private var graph: PlannedGraph
+  private let touched: [PlannedList: RelationshipLayout]
+  /// What the request calls its objects.
+  private let labels: [ObjectKey: String]
+  /// Whether a reported problem kept a change from the graph: what is missing then may be its.
+  private let isPartial: Bool
+  private(set) var problems: ProblemList
+
+  init(
+    _ plan: SavePlan,
+    _ layout: SaveLayout,
+    labels: [ObjectKey: String],
+    problems: ProblemList,
+    isPartial: Bool
+  ) {
+    self.layout = layout
+    graph = plan.graph
+    touched = plan.touched
+    self.labels = labels
+    self.problems = problems
+    self.isPartial = isPartial
+  }
+
+  /// Checks everything that the save touches.
+  ///
+  /// What a unique index keeps is looked up only where the save fails anyway: SQLite reports it.
+  mutating func validate() throws {
+    for insert in graph.inserts where !graph.deletes.contains(insert.key) { validate(insert) }
+    for update in graph.updates
+    where try !graph.deletes.contains(update.key) && graph.exists(update.key) {
+      try validate(update)
+    }
+    try validateCounts()
+    var check = UniquenessCheck(layout, graph, labels)
+    for problem in try check.violations(includesIndexed: !problems.isEmpty) {
+      problems.add(problem)
+    }
+  }
+
+  private mutating func validate(_ insert: PlannedInsert) {
+    let entity = layout.entity(insert.key)
+    for (column, attribute) in entity.checked where insert.row[column] != Resolver.unread {
+      if let violation = attribute.violation(by: insert.row[column]) {
+        problems.add(
+          .invalid(insert.label, attribute.name, violation.rule, violation.message)
+        )
+      }
+    }
+    for (column, name) in entity.required where insert.row[column] == .null {
+      problems.add(.invalid(insert.label, name, "required", "\(name) must have a value"))
+    }
+  }
+
+  private mutating func validate(_ update: PlannedUpdate) throws {
+    let entity = layout.entity(update.key)
+    let attributes = entity.entity.attributes
+    for change in update.columns {
+      if change.column < attributes.count {
+        let attribute = attributes[change.column]
+        guard attribute.derived == nil, let violation = attribute.violation(by: change.value)
+        else { continue }
+        problems.add(
+          .invalid(
+            try label(of: update.key),
+            attribute.name,
+            violation.rule,
+            violation.message
+          )
+        )
+      } else if change.value == .null,
+        let required = entity.required.first(where: { $0.column == change.column }),
+        try graph.stored.value(change.column, of: update.key) != .null
+          || labels[update.key] != nil
+      {
+        problems.add(
+          .invalid(
+            try label(of: update.key),
+            required.name,
+            "required",
+            "\(required.name) must have a value"
+          )
+        )
+      }
+    }
+  }
+
+  private mutating func validateCounts() throws {
+    guard !touched.isEmpty else { return }
+    for (list, toMany) in touched.sorted(by: { $0.key < $1.key })
+    where try graph.exists(list.owner) {
+      let count = try graph.memberCount(of: toMany, list.owner)
+      let (minimum, maximum) = (toMany.description.minimumCount, toMany.description.maximumCount)
+      if count < minimum {
+        guard !isPartial else { continue }
+        problems.add(
+          .invalid(
+            try label(of: list.owner),
+            toMany.name,
+            "minimumCount",
+            "\(toMany.name) has \(count), fewer than \(minimum)"
+          )
+        )
+      } else if let maximum, count > maximum {
+        problems.add(
+          .invalid(
+            try label(of: list.owner),
+            toMany.name,
+            "maximumCount",
+            "\(toMany.name) has \(count), more than \(maximum)"
+          )
+        )
+      }
+    }
+  }
+
+  private func label(of key: ObjectKey) throws -> String {
+    if let index = graph.insertIndex(of: key) { return graph.inserts[index].label }
+    return try labels[key] ?? graph.stored.name(of: key)
+  }
+}

@@ -1,0 +1,245 @@
+import CordialValues
+import GRDB
+import ObjectModel
+import OrderedCollections
+import PersistentHistory
+
+/// The last stage of a save, and the only one with SQL: writes what was planned.
+struct SaveWriter {
+  let tables: StoreTables
+  let triggers: TriggerSwitch
+  let db: Database
+  let bulk: BulkLimits
+  /// Knows which planned objects would have the values of others, once SQLite refuses a row.
+  let labels: [ObjectKey: String]
+  /// The objects whose versions are incremented: once in a save, whatever changes.
+  private var counted: Set<ObjectKey> = []
+  /// Deletes that were carried out early, to make room for unique values.
+  private var deletedEarly: Set<ObjectKey> = []
+
+  init(
+    _ tables: StoreTables,
+    _ triggers: TriggerSwitch,
+    _ db: Database,
+    _ bulk: BulkLimits,
+    labels: [ObjectKey: String]
+  ) {
+    self.tables = tables
+    self.triggers = triggers
+    self.db = db
+    self.bulk = bulk
+    self.labels = labels
+  }
+
+  /// Writes a plan inside the writer's transaction.
+  ///
+  /// - Throws: `StoreError` when unique values are violated; `DatabaseError`.
+  mutating func write(_ plan: SavePlan) throws {
+    deletedEarly = []
+    if try writeInBulk(plan) { return }
+    try triggers.turn(on: true)
+    for insert in plan.graph.inserts {
+      try constrained(insert.key, plan) { writer in
+        let table = writer.tables[insert.key]
+        guard let version = insert.version else {
+          return try table.insert(insert.key.object, insert.row)
+        }
+        try table.restore(insert.key.object, version: version, insert.row)
+        writer.counted.insert(insert.key)
+      }
+    }
+    for update in plan.graph.updates { try write(update, plan) }
+    for (row, isLinked) in plan.graph.links {
+      try tables[tables.layout.relationships[row.relationship]].setLink(
+        isLinked,
+        source: row.source,
+        target: row.target
+      )
+    }
+    for change in plan.positions {
+      try tables[change.relationship].setPosition(
+        change.position,
+        of: change.member,
+        change.owner.object
+      )
+    }
+    for (entity, objects) in increments(of: plan) {
+      try tables.entities[entity].increment(objects)
+      for object in objects { counted.insert(ObjectKey(entity: entity + 1, object: object)) }
+    }
+    for key in plan.graph.deletes where !deletedEarly.contains(key) {
+      try tables[key].delete(key.object)
+    }
+  }
+
+  private mutating func write(_ update: PlannedUpdate, _ plan: SavePlan) throws {
+    // A deleted object is not updated first, but where a trigger of its columns has to run.
+    guard !deletedEarly.contains(update.key) else { return }
+    try constrained(update.key, plan) { writer in
+      let counts = !writer.counted.contains(update.key)
+      if try writer.tables[update.key].update(
+        update.key.object,
+        update.columns,
+        increments: counts
+      ) {
+        writer.counted.insert(update.key)
+      }
+    }
+  }
+
+  /// The objects whose versions are incremented without a column that differs, by the index of
+  /// their entity.
+  private func increments(of plan: SavePlan) -> [(Int, [Int64])] {
+    guard !plan.increments.isEmpty else { return [] }
+    var objects: [Int: [Int64]] = [:]
+    for key in Set(plan.increments)
+    where !counted.contains(key) && !plan.graph.isInserted(key) && !deletedEarly.contains(key) {
+      objects[key.entity - 1, default: []].append(key.object)
+    }
+    return objects.sorted { $0.key < $1.key }.map { ($0.key, $0.value.sorted()) }
+  }
+
+  // MARK: Unique values
+
+  /// Runs a statement that a unique index may refuse.
+  ///
+  /// SQLite checks each row as it is written, so that a swap of two values meets its report too.
+  /// Only then it is looked up whether the planned end state is a violation. If it is not, the
+  /// objects that still have the values make room, and the statement runs again.
+  private mutating func constrained(
+    _ key: ObjectKey,
+    _ plan: SavePlan,
+    _ body: (inout SaveWriter) throws -> Void
+  ) throws {
+    do {
+      try body(&self)
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      guard
+        [.SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY]
+          .contains(error.extendedResultCode)
+      else { throw error }
+      var check = UniquenessCheck(tables.layout, plan.graph, labels)
+      var problems = ProblemList()
+      for problem in try check.violations(includesIndexed: true) { problems.add(problem) }
+      if let violation = problems.error { throw violation }
+      try makeRoom(for: key, plan)
+      try body(&self)
+    }
+  }
+
+  /// Has the objects that still have the planned values of another give them up: those that the
+  /// save deletes are deleted now, the others get values that no object has for the moment.
+  private mutating func makeRoom(for key: ObjectKey, _ plan: SavePlan) throws {
+    for set in tables.layout.entity(key).uniqueSets {
+      let values = try set.columns.map { try plan.graph.value($0, of: key) }
+      guard !values.contains(.null) else { continue }
+      for holder in try tables.holders(of: set, values) where holder != key {
+        if plan.graph.deletes.contains(holder) {
+          try tables[holder].delete(holder.object)
+          deletedEarly.insert(holder)
+        } else {
+          try park(holder, set)
+        }
+      }
+    }
+  }
+
+  /// Gives an object values of a unique set that no object has, until its planned ones are written.
+  private mutating func park(_ key: ObjectKey, _ set: UniqueSet) throws {
+    let entity = tables.layout.entity(key)
+    guard let own = entity.uniqueSets.first(where: { $0.names == set.names }),
+      let column = own.columns.first(where: { isOptional($0, entity) }) ?? own.columns.first
+    else { return }
+    let change = ColumnChange(
+      column: column,
+      value: isOptional(column, entity)
+        ? .null : Self.parked(key.object, entity.entity.attributes[column].type)
+    )
+    // The version is incremented with the first write, so that the log has the value before in
+    // the row of that version.
+    if try tables[key].update(key.object, [change], increments: !counted.contains(key)) {
+      counted.insert(key)
+    }
+  }
+
+  private func isOptional(_ column: Int, _ entity: EntityLayout) -> Bool {
+    let attributes = entity.entity.attributes
+    return column >= attributes.count || attributes[column].optional
+  }
+
+  /// A value that no object has: the store's own values are checked against their types.
+  private static func parked(_ object: Int64, _ type: AttributeType) -> AttributeValue {
+    switch type {
+    case .string, .decimal, .uuid, .uri, .json: .string("\u{1}\(object)")
+    case .int16, .int32, .int64, .boolean, .date: .integer(Int64.min / 2 + object)
+    case .double, .float: .double(-Double.greatestFiniteMagnitude + Double(object) * 1e292)
+    case .binary: .binary(Array("\u{1}\(object)".utf8))
+    }
+  }
+
+  // MARK: In bulk
+
+  /// Writes many inserts, the link rows between them and what those count with triggers off and
+  /// logs them here, where nothing else follows from them.
+  ///
+  /// - Returns: Whether the plan was written.
+  private mutating func writeInBulk(_ plan: SavePlan) throws -> Bool {
+    let graph = plan.graph
+    guard graph.inserts.count >= bulk.rowsMin, graph.updates.isEmpty, graph.deletes.isEmpty,
+      plan.positions.isEmpty, !graph.restoresObjects, tables.logsInBulk(graph, plan.increments)
+    else { return false }
+    try triggers.turn(on: false)
+    let changesBefore = db.totalChangesCount
+    var written = 0
+    for run in graph.runs { try insert(graph.inserts[run], plan) }
+    for (entity, numbers) in graph.insertedNumbers {
+      try tables.entities[entity].logInserts(numbers)
+    }
+    written += graph.inserts.count
+    for (row, isLinked) in graph.links where isLinked {
+      let table = tables[tables.layout.relationships[row.relationship]]
+      try table.setLink(true, source: row.source, target: row.target)
+      try table.logLink(source: row.source, target: row.target)
+      written += 1
+    }
+    for (entity, objects) in increments(of: plan) {
+      try tables.entities[entity].increment(objects)
+      try tables.entities[entity].logIncrements(objects)
+      written += objects.count
+    }
+    // SQLite counts in 32 bits, and goes on from the least number after the greatest.
+    let changes = Int32(truncatingIfNeeded: db.totalChangesCount &- changesBefore)
+    guard changes == Int32(truncatingIfNeeded: 2 * written) else {
+      throw StoreError(
+        .internalError,
+        "The save wrote something that the log does not have, and was taken back",
+        hint: "Report this, and save fewer than \(bulk.rowsMin) inserts at a time"
+      )
+    }
+    return true
+  }
+
+  /// Inserts rows of one table, several with each statement.
+  private mutating func insert(_ rows: ArraySlice<PlannedInsert>, _ plan: SavePlan) throws {
+    guard let first = rows.first else { return }
+    let table = tables[first.key]
+    var rest = rows
+    while !rest.isEmpty {
+      let several = rest.prefix(table.rowsAtOnce)
+      rest = rest.dropFirst(several.count)
+      if several.count == table.rowsAtOnce, several.count > 1 {
+        do {
+          try table.insert(several)
+          continue
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+          // None of them is written. Which one is refused shows when they come one by one.
+        }
+      }
+      for row in several {
+        try constrained(row.key, plan) { writer in
+          try writer.tables[row.key].insert(row.key.object, row.row)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import CordialValues
+import GRDB
+import ObjectModel
+import PersistentHistory
+
+/// The writer's statements for all tables of a store, each prepared when it is first needed.
+final class StoreTables {
+  let layout: SaveLayout
+  let entities: [EntityTable]
+  private let relationships: [RelationshipTable]
+  private let db: Database
+  private var identityQueries: [Int: PreparedStatement] = [:]
+  private var uniqueQueries: [UniqueQueryName: PreparedStatement] = [:]
+
+  private struct UniqueQueryName: Hashable {
+    let scope: Int
+    let names: [String]
+  }
+
+  init(_ db: Database, _ layout: SaveLayout, rowsAtOnceMax: Int) {
+    self.db = db
+    self.layout = layout
+    entities = layout.entities.map { EntityTable(db, $0, rowsAtOnceMax: rowsAtOnceMax) }
+    relationships = layout.relationships.map { RelationshipTable(db, $0, in: layout.model) }
+  }
+
+  subscript(key: ObjectKey) -> EntityTable { entities[key.entity - 1] }
+
+  subscript(relationship: RelationshipLayout) -> RelationshipTable {
+    relationships[relationship.number]
+  }
+
+  /// Forgets what another process may have changed.
+  func invalidate() {
+    entities.forEach { $0.invalidate() }
+  }
+
+  /// Finds an object of an entity or its descendants by its identity value.
+  func identityQuery(of entity: EntityLayout) throws -> PreparedStatement {
+    if let known = identityQueries[entity.entity.number] { return known }
+    let column = SQLNames.quoted(entity.entity.identity?.name ?? "")
+    let made = try PreparedStatement(
+      db,
+      "SELECT \"_id\" FROM \(layout.model.source(entity.entity)) WHERE \(column) = ?"
+    )
+    identityQueries[entity.entity.number] = made
+    return made
+  }
+
+  /// The objects that have these values in a unique set, in all tables in which it holds.
+  func holders(of set: UniqueSet, _ values: [AttributeValue]) throws -> [ObjectKey] {
+    let name = UniqueQueryName(scope: set.scope.number, names: set.names)
+    let rows: PreparedStatement
+    if let known = uniqueQueries[name] {
+      rows = known
+    } else {
+      let condition = set.names.map { "\(SQLNames.quoted($0)) = ?" }.joined(separator: " AND ")
+      rows = try PreparedStatement(
+        db,
+        "SELECT \"_id\" FROM \(layout.model.source(set.scope)) WHERE \(condition)"
+      )
+      uniqueQueries[name] = rows
+    }
+    defer { rows.reset() }
+    for (index, value) in values.enumerated() { rows.bind(value, at: Int32(index + 1)) }
+    var found: [ObjectKey] = []
+    while try rows.step() {
+      found.append(layout.model.key(set.scope.number, rows.integer(0)))
+    }
+    return found
+  }
+
+  // MARK: Bulk
+
+  /// Whether the log's triggers are all that inserts, link rows and increments of versions fire, by
+  /// the index of the entity or the number of the relationship; filled as it is asked for.
+  private lazy var insertsAreAlone = layout.entities.map {
+    BulkLog.sufficesForInserts(into: $0.entity, in: layout.model)
+  }
+  private lazy var incrementsAreAlone = layout.entities.map {
+    BulkLog.suffices(for: $0.entity, in: layout.model)
+  }
+  private lazy var linksAreAlone = layout.relationships.map {
+    $0.linkNumber < 0
+      || BulkLog.sufficesForLinks(
+        of: layout.relationships[$0.linkNumber].description,
+        in: layout.model
+      )
+  }
+
+  /// Whether inserts, their link rows and increments can be written with triggers off.
+  func logsInBulk(_ graph: PlannedGraph, _ increments: [ObjectKey]) -> Bool {
+    graph.insertedNumbers.allSatisfy { insertsAreAlone[$0.entity] }
+      && graph.links.allSatisfy { $0.value && linksAreAlone[$0.key.relationship] }
+      && increments.allSatisfy { incrementsAreAlone[$0.entity - 1] }
+  }
+}

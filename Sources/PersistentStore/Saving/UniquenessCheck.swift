@@ -1,0 +1,98 @@
+import CordialValues
+import JSON
+import ObjectModel
+
+/// Looks up in the planned end state which objects would have the same unique values.
+struct UniquenessCheck {
+  let layout: SaveLayout
+  let graph: PlannedGraph
+  let labels: [ObjectKey: String]
+  private var planned: [UniqueValues: ObjectKey] = [:]
+  private var found: [SaveProblem] = []
+
+  init(_ layout: SaveLayout, _ graph: PlannedGraph, _ labels: [ObjectKey: String]) {
+    self.layout = layout
+    self.graph = graph
+    self.labels = labels
+  }
+
+  /// Finds the violations.
+  ///
+  /// - Parameter includesIndexed: Whether sets are looked up too that an index of one table keeps:
+  ///   SQLite reports those as they are written.
+  /// - Returns: One problem for each object that has the values of another.
+  mutating func violations(includesIndexed: Bool) throws -> [SaveProblem] {
+    for insert in graph.inserts where !graph.deletes.contains(insert.key) {
+      for set in layout.entity(insert.key).uniqueSets
+      where includesIndexed || set.isOfFamily {
+        try check(set, of: insert.key, set.columns.map { insert.row[$0] })
+      }
+    }
+    for update in graph.updates where !graph.deletes.contains(update.key) {
+      for set in layout.entity(update.key).uniqueSets
+      where (includesIndexed || set.isOfFamily)
+        && set.columns.contains(where: { update.columns[column: $0] != nil })
+      {
+        try check(set, of: update.key, set.columns.map { try graph.value($0, of: update.key) })
+      }
+    }
+    return found
+  }
+
+  private mutating func check(
+    _ set: UniqueSet,
+    of key: ObjectKey,
+    _ values: [AttributeValue]
+  ) throws {
+    guard !values.contains(where: { $0 == .null || $0 == Resolver.unread || $0 == .integer(-1) })
+    else { return }
+    let name = UniqueValues(scope: set.scope.number, names: set.names, values: values)
+    if let other = planned.updateValue(key, forKey: name) {
+      found.append(try violation(set, key, other))
+      return
+    }
+    for holder in try graph.stored.holders(of: set, values)
+    where try holder != key && !graph.deletes.contains(holder) && !isChecked(holder, set) {
+      found.append(try violation(set, key, holder))
+      return
+    }
+  }
+
+  /// Whether the save changes a set of an object, so that its planned values are compared.
+  private func isChecked(_ key: ObjectKey, _ set: UniqueSet) throws -> Bool {
+    if graph.isInserted(key) { return true }
+    guard let update = graph.update(of: key) else { return false }
+    let columns = layout.entity(key).uniqueSets.first { $0.names == set.names }?.columns ?? []
+    return columns.contains { update.columns[column: $0] != nil }
+  }
+
+  private func violation(
+    _ set: UniqueSet,
+    _ key: ObjectKey,
+    _ other: ObjectKey
+  ) throws -> SaveProblem {
+    let id = try label(of: key)
+    let existing = try label(of: other)
+    let isStored = !graph.isInserted(other)
+    return SaveProblem(
+      .uniquenessViolation,
+      "unique",
+      id,
+      nil,
+      existing == id
+        ? "There is an object \(existing) already"
+        : "\(existing) has the same \(set.names.joined(separator: ", ")) as \(id)",
+      hint: isStored
+        ? "Update \(existing), or choose other values" : "Choose other values for one of the two",
+      details: [
+        JSONMember("properties", .array(set.names.map { .string($0) })),
+        JSONMember("existing", .string(existing)),
+      ]
+    )
+  }
+
+  private func label(of key: ObjectKey) throws -> String {
+    if let index = graph.insertIndex(of: key) { return graph.inserts[index].label }
+    return try labels[key] ?? graph.stored.name(of: key)
+  }
+}
