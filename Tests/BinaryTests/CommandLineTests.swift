@@ -265,7 +265,7 @@ import Testing
   @Test func `the printed protocol is the committed one`() throws {
     let path = URL(fileURLWithPath: Scene.models).deletingLastPathComponent()
       .appendingPathComponent("openrpc.json").path
-    guard let data = FileManager.default.contents(atPath: path) else { return }
+    let data = try #require(FileManager.default.contents(atPath: path), "\(path) is missing")
     #expect(try Scene().run(["protocol"]).output == String(decoding: data, as: UTF8.self))
   }
 }

@@ -1,12 +1,7 @@
-import Foundation
-
-/// The program `sqlite3`, as somebody who writes to a store without knowing us.
+/// The program `sqlite3`: an SQLite client that does not use Cordial.
+///
+/// `Tools/test` installs it, so a test that cannot start it fails.
 enum ForeignClient {
-  /// Whether it is installed; without it there is no foreign writer to test.
-  static let isInstalled = ["/usr/bin", "/bin", "/usr/local/bin"].contains {
-    FileManager.default.isExecutableFile(atPath: $0 + "/sqlite3")
-  }
-
   /// Runs SQL on a store's file, as one commit where there are several statements.
   static func write(_ store: String, _ sql: String) throws {
     _ = try run(store, "BEGIN IMMEDIATE; \(sql); COMMIT")

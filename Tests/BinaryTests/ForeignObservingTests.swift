@@ -1,7 +1,6 @@
 import Testing
 
-@Suite(.enabled(if: ForeignClient.isInstalled, "The program sqlite3 is not installed"))
-struct `What a foreign client writes reaches who observes` {
+@Suite struct `What a foreign client writes reaches who observes` {
   private let scene: Scene
   private let store: String
   private let writer: Peer

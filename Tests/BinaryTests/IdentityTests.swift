@@ -101,8 +101,7 @@ import Testing
   }
 
   // Evidence: P-082
-  @Test(.enabled(if: ForeignClient.isInstalled, "The program sqlite3 is not installed"))
-  func `another object in the place of an identity's is an update`() throws {
+  @Test func `another object in the place of an identity's is an update`() throws {
     try writer.call(
       "save",
       ["insert": [["id": "Tag/sred"], ["id": "Tag/sblue", "values": ["note": "one"]]]]

@@ -125,13 +125,24 @@ import Testing
   }
 
   @Test func `a thousand connections are served at once`() throws {
-    var limit = rlimit()
-    unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    guard limit.rlim_cur > 1500 else { return }
+    try allowOpenFiles(2048)
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
     let peers = try (0..<1000).map { _ in try daemon.connect() }
     for peer in peers { try peer.request("status") }
     for peer in peers { #expect(try peer.answer(1)["result"] != nil) }
+  }
+
+  /// Raises the soft limit of open files, which the started service inherits.
+  private func allowOpenFiles(_ count: UInt) throws {
+    let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    var limit = rlimit()
+    guard unsafe getrlimit(resource, &limit) == 0 else { throw Failure("getrlimit: \(errno)") }
+    guard limit.rlim_cur < count else { return }
+    limit.rlim_cur = rlim_t(count)
+    limit.rlim_max = max(limit.rlim_max, limit.rlim_cur)
+    guard unsafe setrlimit(resource, &limit) == 0 else {
+      throw Failure("The limit of open files cannot be raised to \(count): errno \(errno)")
+    }
   }
 }

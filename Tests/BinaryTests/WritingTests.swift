@@ -41,8 +41,7 @@ import Testing
   }
 
   // Evidence: P-071
-  @Test(.enabled(if: ForeignClient.isInstalled, "The program sqlite3 is not installed"))
-  func `history tells the number of a commit that is too large for it`() throws {
+  @Test func `history tells the number of a commit that is too large for it`() throws {
     let peer = Peer(try Child(["serve", store]))
     let maximum: Int64 = 200_000
     let facts = try peer.call("initialize")
@@ -283,8 +282,7 @@ import Testing
     #expect(try run("compact", store).first?["after"] != nil)
   }
 
-  @Test(.enabled(if: ForeignClient.isInstalled, "The program sqlite3 is not installed"))
-  func `doctor exits with 1 where something is wrong`() throws {
+  @Test func `doctor exits with 1 where something is wrong`() throws {
     _ = try scene.run(
       ["save", store],
       input: """
