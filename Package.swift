@@ -127,7 +127,10 @@ let package = Package(
     .tests("JSONTests", uses: ["JSON", "TestSeeds"]),
     .tests("CordialValuesTests", uses: ["CordialValues", "TestSeeds"]),
     .tests("ObjectModelTests", uses: ["ObjectModel", "CordialValues", "JSON", "TestSeeds"]),
-    .tests("XcodeModelTests", uses: ["XcodeModel", "ObjectModel", "JSON", "TestStores"]),
+    .tests(
+      "XcodeModelTests",
+      uses: ["XcodeModel", "ObjectModel", "CordialValues", "JSON", "TestStores"]
+    ),
     .tests("SubscriptionsTests", uses: ["Subscriptions", "CordialValues", "TestSeeds"]),
     .tests("JSONRPCTests", uses: ["JSONRPC", "JSON", "TestSeeds"]),
     .target(
