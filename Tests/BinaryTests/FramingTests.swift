@@ -350,7 +350,7 @@ import Testing
     }
   }
 
-  // Evidence: P-021
+  // Evidence: P-021a
   @Test(arguments: [
     "status", "model", "rpc.discover", "index/status", "index/verify", "observe/flush",
     "history", "search", "unobserve",

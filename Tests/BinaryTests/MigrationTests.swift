@@ -92,6 +92,7 @@ import Testing
   }
 
   /// The client has spoken already when the migration begins: its input is a file.
+  // Evidence: P-017b
   @Test(arguments: [true, false])
   func `who asks for progress is told, and answered when it is over`(asks: Bool) throws {
     let scene = try Scene()
@@ -108,7 +109,10 @@ import Testing
     let progress = lines.filter { $0["method"] == "$/progress" }.map { $0["params"] }
     #expect(lines.suffix(2).map { $0["id"] } == [1, 2])
     #expect(lines.last?["result"]?["count"] == 30)
-    guard asks else { return #expect(progress.isEmpty) }
+    guard asks else {
+      #expect(progress.isEmpty)
+      return
+    }
     #expect(progress.count == lines.count - 2)
     #expect(progress.allSatisfy { $0?["token"] == "w" })
     let kinds = progress.map { $0?["value"]?["kind"] }

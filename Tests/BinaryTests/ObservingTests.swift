@@ -44,6 +44,27 @@ import Testing
     }
   }
 
+  // Evidence: P-080a
+  @Test func `an observed fetch is answered as the same fetch would be, with its count`() throws {
+    let scene = try Scene()
+    let peer = Peer(try Child(["serve", try scene.store()]))
+    let first = try peer.call("save", ["insert": [task("b", priority: 1), task("a")]])["token"]
+    let fetch: JSON = ["entity": "Task", "predicate": "priority < 2", "sort": ["title"]]
+    let fetched = try peer.call("fetch", fetch)
+    for params in [["fetch": fetch], ["fetch": fetch, "since": first ?? .null]] as [JSON] {
+      let observed = try peer.call("observe", params)
+      #expect(observed["subscription"]?.string?.isEmpty == false)
+      #expect(observed["token"] == first)
+      #expect(observed["fresh"] == true)
+      #expect(observed["result"]?["objects"] == fetched["objects"])
+      #expect(observed["result"]?["count"] == 2)
+    }
+    let ids: JSON = ["ids": ["Task/p2", "Task/p9"]]
+    let byIDs = try peer.call("observe", ids)
+    #expect(byIDs["fresh"] == true)
+    #expect(byIDs["result"]?["objects"] == (try peer.call("fetch", ids)["objects"]))
+  }
+
   // Evidence: P-083
   @Test func `ids mode by IDs hears inserts and deletes only`() throws {
     let scene = try Scene()

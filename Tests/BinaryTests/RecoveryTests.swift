@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct `A process killed at any moment` {
-  // Evidence: P-095
+  // Evidence: P-095a
   @Test(arguments: 1...10)
   func `loses no acknowledged save, from the store nor from the index`(round: Int) throws {
     let scene = try Scene()
@@ -61,8 +61,7 @@ import Testing
   }
 }
 
-@Suite(.enabled(if: ForeignClient.isInstalled, "The program sqlite3 is not installed"))
-struct `A foreign SQLite client` {
+@Suite struct `A foreign SQLite client` {
   private func check(_ store: String, _ peer: Peer) throws {
     let fetch: JSON = ["entity": "Task", "sort": ["-priority"]]
     let observed = try peer.call("observe", ["fetch": fetch])

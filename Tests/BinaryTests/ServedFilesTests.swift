@@ -39,7 +39,7 @@ import Testing
     #expect(try peer.errorCode("delete", ["ids": ["Task/p1"]]) == 1403)
   }
 
-  // Evidence: P-095
+  // Evidence: P-095a
   @Test func `an index that was removed is made anew, and found in`() throws {
     let peer = Peer(try Child(["serve", store]))
     var saved = try peer.call("save", ["insert": [task("milk one")]])

@@ -435,7 +435,7 @@ private let todo = """
   }
 
   /// The contract has these; until they are built they are refused by name, never read over.
-  // Evidence: P-111
+  // Evidence: P-110
   @Test func `of what isn't built yet`() {
     check(entity: #","renamedFrom":"Z""#, [])
     check(relationship: #""destination":"B","inverse":"a","toMany":true,"ordered":true"#, [])
@@ -495,7 +495,7 @@ private let todo = """
     #expect(hash.allSatisfy { $0.isHexDigit && !$0.isUppercase })
   }
 
-  // Evidence: P-111
+  // Evidence: P-111a
   @Test func `formatting and order don't change it`() throws {
     let expected = try hash(todo)
     let document = try JSONParser.parse(todo)

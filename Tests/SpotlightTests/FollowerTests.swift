@@ -163,7 +163,7 @@ import Testing
 
   // MARK: Damage
 
-  // Evidence: P-095
+  // Evidence: P-095a
   @Test(arguments: ["no database", "", "half", "middle"])
   func `a damaged file is made anew`(damage: String) async throws {
     let first = try TestIndex()
