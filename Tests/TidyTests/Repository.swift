@@ -71,11 +71,6 @@ struct TextFile: Sendable {
     return parts.count > 2 ? String(parts[1]) : nil
   }
 
-  /// Whether it only keeps a module's place until the module is written.
-  var isPlaceholder: Bool {
-    lines.count < 6 && (path.hasSuffix("/Placeholder.swift") || lines.allSatisfy(\.isEmpty))
-  }
-
   /// The comment that the file begins with.
   var headComment: String {
     lines.prefix { $0.hasPrefix("//") }.joined(separator: "\n")

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @Suite struct `The shape of the sources` {
@@ -31,8 +32,7 @@ import Testing
 
   @Test(arguments: Repository.modules)
   func `one file of a module says at its head what the module must not know`(module: String) {
-    let files = Repository.sources.filter { $0.module == module && !$0.isPlaceholder }
-    guard !files.isEmpty else { return }
+    let files = Repository.sources.filter { $0.module == module }
     let heads = files.filter { $0.headComment.contains("Must not know") }
     #expect(
       heads.count == 1,
@@ -89,6 +89,25 @@ import Testing
   // Put together here, so that this file doesn't mention them.
   private let neighbour = "../" + "shared"
   private let machine = "/wo" + "rk/"
+
+  @Test func `the top level has these names only, beside dot files`() {
+    let names = Set(Repository.trackedPaths.compactMap { $0.split(separator: "/").first })
+      .filter { !$0.hasPrefix(".") }
+    #expect(
+      names == ["Package.swift", "Sources", "Tests", "Protocol", "Tools", "README.md"],
+      "git keeps \(names.sorted())"
+    )
+  }
+
+  @Test func `no file is a database or another binary`() throws {
+    #expect(!Repository.trackedPaths.isEmpty, "git lists no file")
+    for path in Repository.trackedPaths {
+      let place = Repository.root.appending(path: path).path(percentEncoded: false)
+      let bytes = try #require(FileManager.default.contents(atPath: place), "\(path) is gone")
+      #expect(!bytes.starts(with: "SQLite format 3".utf8), "\(path) is a database")
+      #expect(!bytes.contains(0), "\(path) holds a NUL byte")
+    }
+  }
 
   @Test func `nothing names a folder beside the repository`() {
     for file in Repository.files() where !file.path.hasPrefix("Tests/") {
