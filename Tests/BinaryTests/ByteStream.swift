@@ -114,6 +114,14 @@ final class ByteStream {
     return line
   }
 
+  /// Returns everything that has come, without waiting.
+  func textThatCame() -> String {
+    var poll = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
+    while !hasEnded, unsafe Glibc.poll(&poll, 1, 0) > 0 { receive() }
+    defer { buffer = [] }
+    return String(decoding: buffer, as: UTF8.self)
+  }
+
   /// Waits until something comes on one of several streams, or on another descriptor, and takes
   /// in what came on the streams.
   static func waitForAny(of streams: [ByteStream], or descriptor: Int32) throws {
