@@ -21,7 +21,11 @@ import Testing
   }
 
   /// Sends everything at once, reads as fast as possible, and returns the IDs of the answers.
-  private func converse(_ script: String, answers count: Int) throws -> (ids: [Int], longest: Int) {
+  private func converse(
+    _ script: String,
+    answers count: Int,
+    endsInput: Bool = false
+  ) throws -> (ids: [Int], longest: Int) {
     let connection = try RawConnection(daemon.socket, hasHeaders: false)
     connection.enqueue(Array(script.utf8))
     var ids: [Int] = []
@@ -32,6 +36,7 @@ import Testing
         throw Failure("nothing came after \(ids.count) of \(count) answers")
       }
       _ = connection.write()
+      if endsInput, connection.pending == 0 { connection.endInput() }
       _ = try connection.read { answer in
         guard answer.isWhole else { throw Failure("a broken answer: \(answer.text)") }
         longest = max(longest, answer.length)
@@ -73,9 +78,21 @@ import Testing
     }
   }
 
+  // The small answers are ready before the long one, and wait for it.
+  // Evidence: P-012, P-013
+  @Test func `are answered after the end of the input`() throws {
+    for round in 1...20 {
+      var script = line(1, "fetch", ["entity": "Task"])
+      for number in 2...200 { script += line(number, "status") }
+      let (ids, longest) = try converse(script, answers: 200, endsInput: true)
+      #expect(ids.count == 200, "round \(round)")
+      #expect(ids == Array(1...ids.count), "round \(round)")
+      #expect(longest > 1 << 20, "round \(round)")
+    }
+  }
+
   // Evidence: P-012, P-019
-  @Test
-  func `are answered in order after an observe`() throws {
+  @Test func `are answered in order after an observe`() throws {
     let fetch: JSON = ["entity": "Task", "sort": ["title"]]
     try check { line($0, "observe", ["fetch": fetch]) }
   }

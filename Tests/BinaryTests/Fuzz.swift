@@ -99,11 +99,19 @@ final class Fuzz {
     for client in clients {
       log += Data("== client \(client.number) \(client.role) headers \(client.hasHeaders)\n".utf8)
       for message in client.recent { log += Data(message) + Data([0x0A]) }
+      for answer in client.answers { log += Data("-- answer of \(answer)\n".utf8) }
     }
     _ = FileManager.default.createFile(atPath: place, contents: log)
     var text = "\(failure.description)\nafter \(sent) messages; what was sent last is in \(place)"
+    // A process that dies closes its sockets one by one, a moment before all of it is gone.
+    for _ in 0..<20 where !daemon.child.errors.hasEnded {
+      _ = poll(nil, 0, 50)
+      said = String((said + daemon.child.errors.textThatCame()).suffix(20_000))
+    }
     if daemon.child.errors.hasEnded {
       text += "\nexit code \(try daemon.child.exitCode()): \(said)"
+    } else {
+      text += "\nthe process is alive"
     }
     return Failure(text)
   }

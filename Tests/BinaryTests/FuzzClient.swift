@@ -27,6 +27,7 @@ final class FuzzClient {
   /// No power of two, and nothing that a template has, is among the IDs from here on.
   static let firstID = 600_000_000
   private static let recentMax = 2000
+  private static let answersMax = 30
   private static let pauseMillisecondsMax = 1500
 
   let number: Int
@@ -50,6 +51,8 @@ final class FuzzClient {
   private var lastProgress = ContinuousClock.now
   /// What was sent last, for a report.
   private(set) var recent: [[UInt8]] = []
+  /// The beginnings of the last answers, for a report.
+  private(set) var answers: [String] = []
   /// How many requests that let the store grow were answered with a result.
   private(set) var growthCount = 0
 
@@ -193,6 +196,8 @@ final class FuzzClient {
       throw Failure("client \(number): a message of another shape: \(answer.text)")
     }
     harvest.take(answer)
+    if answers.count >= Self.answersMax { answers.removeFirst() }
+    answers.append("\(answer.length): \(answer.text.prefix(150))")
     guard let id = answer.integerID, id >= Self.firstID, id < Self.firstID + 100_000_000 else {
       return
     }
@@ -229,8 +234,8 @@ final class FuzzClient {
       }
       guard outstanding.isEmpty else {
         throw Failure(
-          "client \(number), \(pace): \(outstanding.count) requests were never answered: "
-            + "\(outstanding.sorted().prefix(20)) of \(nextID - 1)"
+          "client \(number), \(pace): \(outstanding.count) requests were never answered, "
+            + "read error \(raw.readError ?? 0): \(outstanding.sorted().prefix(20)) of \(nextID - 1)"
         )
       }
       guard raw.isAtBoundary else {

@@ -13,6 +13,8 @@ final class RawConnection {
   private(set) var hasEnded = false
   /// Why bytes could not be written; nil while they can.
   private(set) var writeError: Int32?
+  /// Why nothing more could be read; nil at the end of the stream.
+  private(set) var readError: Int32?
 
   private static let chunkBytes = 1 << 18
   private var chunk = [UInt8](repeating: 0, count: chunkBytes)
@@ -109,6 +111,7 @@ final class RawConnection {
         try unsafe reader.take(UnsafeRawBufferPointer(rebasing: bytes[..<count]), each)
       }
     } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
+      readError = count < 0 ? errno : nil
       hasEnded = true
     }
     return Swift.max(0, count)
