@@ -163,6 +163,15 @@ let package = Package(
         "ObjectModel", "CordialValues", "JSON", "TestSeeds", "TestStores",
       ] + .sqlite
     ),
+    .tests(
+      "CordialServiceTests",
+      uses: [
+        "CordialService", "CordialProtocol", "PersistentStore", "PersistentHistory", "Spotlight",
+        "ObjectModel", "JSONRPC", "JSON", "TestStores",
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "Logging", package: "swift-log"),
+      ]
+    ),
     .tests("BinaryTests", uses: ["TestSeeds"]),
     .tests("TidyTests", uses: []),
   ],
