@@ -82,6 +82,14 @@ final class ManualLoop: ServiceLoop, SerialExecutor {
     return true
   }
 
+  /// Forgets the timers and the jobs, which keep alive what they would do something with.
+  func clear() {
+    state.withLock { state in
+      state.jobs = []
+      state.timers = []
+    }
+  }
+
   /// Moves the clock to the next timer.
   ///
   /// - Parameter limit: A moment beyond which the clock does not go; it goes there when no timer is

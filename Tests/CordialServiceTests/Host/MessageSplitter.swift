@@ -33,9 +33,10 @@ struct MessageSplitter {
     case .header:
       guard !rest.isEmpty else { return nil }
       guard let end = rest.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound else { return nil }
-      let head = String(decoding: rest[..<end], as: UTF8.self)
+      // To Swift a line's end is one character.
+      let head = String(decoding: rest[..<(end - 4)], as: UTF8.self)
       guard head.hasPrefix("Content-Length: "),
-        let count = Int(head.dropFirst("Content-Length: ".count).dropLast(4)),
+        let count = Int(head.dropFirst("Content-Length: ".count)),
         rest.count >= end + count
       else { return nil }
       defer { rest.removeFirst(end + count) }

@@ -144,6 +144,26 @@ final class ServiceHost {
     enter { $0.disconnected(session: session) }
   }
 
+  /// Hands over bytes while the writer is held up, so that all saves that begin with them are one
+  /// group, however long the test takes.
+  ///
+  /// - Parameters:
+  ///   - bytes: The bytes.
+  ///   - session: Who sent them.
+  /// - Throws: `TookTooLong`.
+  func sendAsOneGroup(_ bytes: [UInt8], to session: Int) throws {
+    guard !store.isReadOnly else { return send(bytes, to: session) }
+    let entered = DispatchSemaphore(value: 0)
+    let leave = DispatchSemaphore(value: 0)
+    store.seal { _ in
+      entered.signal()
+      leave.wait()
+    }
+    defer { leave.signal() }
+    try wait(for: entered, "the writer is idle")
+    send(bytes, to: session)
+  }
+
   /// Does something with the service, on its loop.
   func enter<Answer: Sendable>(_ body: (isolated Service) throws -> Answer) rethrows -> Answer {
     try loop.enter { try service.assumeIsolated(body) }
@@ -261,6 +281,7 @@ final class ServiceHost {
     try run(until: "the service has stopped") { isStopped.number != nil }
     index.stop()
     store.close()
+    loop.clear()
   }
 }
 

@@ -92,7 +92,7 @@ final class TranscriptPlayer {
       peer.pending += peer.framing.frame(Array(message.utf8))
       peer.expectedCount += Self.answers(to: message)
       if waiting == .withNext { return }
-      send(peer)
+      try send(peer)
       guard waiting == .forAnswers else { break }
       try host.run(until: "everything is answered") {
         peer.collect()
@@ -101,7 +101,7 @@ final class TranscriptPlayer {
     case .sendRaw(let connection, let text):
       let peer = try peer(named: connection)
       peer.pending += try Self.bytes(text)
-      send(peer)
+      try send(peer)
     case .other(let text): try perform(text.split(separator: " ").map(String.init), text)
     }
     try host.settle()
@@ -171,10 +171,10 @@ final class TranscriptPlayer {
     return peer
   }
 
-  private func send(_ peer: TranscriptPeer) {
+  private func send(_ peer: TranscriptPeer) throws {
     defer { peer.pending = [] }
     guard let number = peer.session.number else { return }
-    host.send(peer.pending, to: number)
+    try host.sendAsOneGroup(peer.pending, to: number)
   }
 
   private func collect() {
