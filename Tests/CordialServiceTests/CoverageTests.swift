@@ -3,30 +3,30 @@ import JSON
 import JSONRPC
 import Testing
 
-/// The transcripts together say everything that can be said.
-@Suite struct `What the transcripts cover` {
-  /// Codes that no transcript can bring about, and why.
+/// The transcripts together cover the protocol.
+@Suite struct `Coverage of the transcripts` {
+  /// Error codes that no transcript can produce, with the reason.
   private static let unreachable: [Int: String] = [
     ErrorName.modelInvalid.code: """
-    A service has read its model before its first connection; the program prints this error.
+    A service reads its model before it accepts a connection. The command line prints this error.
     """
   ]
 
-  @Test func `every method and notification stands in a transcript`() throws {
-    let said = try messages().compactMap { $0["method"]?.string }
+  @Test func `every method and notification appears in a transcript`() throws {
+    let names = Set(try messages().compactMap { $0["method"]?.string })
     for method in MethodTable.all {
-      #expect(said.contains(method.name), "No transcript has \(method.name)")
+      #expect(names.contains(method.name), "No transcript has \(method.name)")
     }
   }
 
-  @Test func `every error code stands in a transcript, or in the list of those that cannot`() throws
+  @Test func `every error code appears in a transcript or in the list of unreachable codes`() throws
   {
     let codes = Set(try messages().compactMap { $0["error"]?["code"]?.integer.map(Int.init) })
     for code in ErrorName.allCases.map(\.code) + Self.standardCodes {
-      let why = Self.unreachable[code]
+      let reason = Self.unreachable[code]
       #expect(
-        codes.contains(code) == (why == nil),
-        why == nil ? "No transcript has error \(code)" : "Error \(code) is covered: remove its row"
+        codes.contains(code) == (reason == nil),
+        reason == nil ? "No transcript has error \(code)" : "Error \(code) is reachable: unlist it"
       )
     }
   }
@@ -36,24 +36,16 @@ import Testing
     .serverNotInitialized, .requestCancelled,
   ].map(\.rawValue)
 
-  /// Every message of every transcript, those of batches by themselves.
+  /// Returns every message of every transcript, and the elements of batches.
   private func messages() throws -> [JSONValue] {
     try Transcript.names.flatMap { name in
       try Transcript(named: name).lines.flatMap { line -> [JSONValue] in
         guard let match = line.prefixMatch(of: #/[A-Za-z]*(-[-?+]>|<--) /#) else { return [] }
         let text = String(line[match.range.upperBound...])
           .replacing("\"result\":openrpc.json", with: "\"result\":{}")
-        guard let message = Self.parsed(text) else { return [] }
+        guard let message = JSONText.parsed(text) else { return [] }
         return message.array ?? [message]
       }
-    }
-  }
-
-  private static func parsed(_ text: String) -> JSONValue? {
-    do {
-      return try JSONParser.parse(text)
-    } catch {
-      return nil
     }
   }
 }

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// Conversations that were recorded, replayed byte for byte.
+/// Replays recorded conversations and compares every message byte for byte.
 ///
-/// `UPDATE_EXPECT=1 swift test --filter CordialServiceTests` writes what the service says now into
-/// the transcripts; what changed shows in the diff.
+/// `UPDATE_EXPECT=1 swift test --filter CordialServiceTests` rewrites the recorded messages. Review
+/// the changes with `git diff`.
 @Suite struct `Transcripts` {
   @Test(arguments: Transcript.names)
-  func `the service answers as the transcript says`(name: String) async throws {
+  func `a replay produces the recorded messages`(name: String) async throws {
     let transcript = try Transcript(named: name)
     let played = try await onOwnThread { try TranscriptPlayer(transcript).play() }
     guard played != transcript.lines else { return }
@@ -17,26 +17,26 @@ import Testing
     Issue.record("\(Self.difference(transcript.lines, played, in: name))")
   }
 
-  /// The first line in which two transcripts differ.
+  /// Describes the first line that differs.
   private static func difference(
     _ expected: [String],
     _ actual: [String],
     in name: String
   ) -> String {
     let first = zip(expected, actual).enumerated().first { $0.element.0 != $0.element.1 }?.offset
-    let place = first ?? min(expected.count, actual.count)
-    let sent = actual.prefix(place).last { Transcript.step($0) != nil } ?? ""
+    let index = first ?? min(expected.count, actual.count)
+    let sent = actual.prefix(index).last { Transcript.step($0) != nil } ?? ""
     func line(_ lines: [String]) -> String {
-      lines.indices.contains(place) ? lines[place] : "the end"
+      lines.indices.contains(index) ? lines[index] : "the end of the transcript"
     }
     return """
-      Protocol/transcripts/\(name).txt:\(place + 1), after
+      Protocol/transcripts/\(name).txt:\(index + 1), after
         \(sent)
       expected
         \(line(expected))
       actual
         \(line(actual))
-      UPDATE_EXPECT=1 writes what the service says now into the transcripts.
+      UPDATE_EXPECT=1 rewrites the recorded messages.
       """
   }
 }

@@ -1,7 +1,7 @@
 import PersistentStore
 import Synchronization
 
-/// The time of a service host: it goes on only when a test says so.
+/// The time and the randomness of a service host, the same in every run.
 final class HostClock: Sendable {
   /// 2026-01-01T00:00:00Z, in milliseconds since 1970.
   private static let start: Int64 = 1_767_225_600_000
@@ -9,15 +9,15 @@ final class HostClock: Sendable {
   private let passed = Atomic<Int64>(0)
   private let drawn = Atomic<UInt32>(0)
 
-  /// Milliseconds since 1970.
+  /// The time, in milliseconds since 1970.
   var now: Int64 { Self.start + passed.load(ordering: .relaxed) }
 
-  /// Lets time go by.
+  /// Advances the time.
   func advance(milliseconds: Int64) {
     passed.add(milliseconds, ordering: .relaxed)
   }
 
-  /// This time, and numbers that come once and are the same in each run.
+  /// The environment of a store: this time, and a sequence of numbers without repetitions.
   var environment: StoreEnvironment {
     StoreEnvironment(
       now: { self.now },

@@ -3,11 +3,11 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// A service's loop that runs on the test's own thread, and only while the test waits for something.
+/// A service loop without a thread: the test runs its jobs on the test's own thread.
 ///
-/// Background threads of the store and of the index hand work to it at any time; `run` carries it
-/// out. Timers belong to a clock that the test advances, so that nothing happens because time went
-/// by while the test was slow.
+/// The store and the index schedule jobs from background threads at any time. A job runs only when
+/// the test calls `runNext`. Timers depend on a clock that only the test advances, so that a slow
+/// test run never fires a timer early.
 final class ManualLoop: ServiceLoop, SerialExecutor {
   private struct Timer {
     let due: Int
@@ -20,23 +20,26 @@ final class ManualLoop: ServiceLoop, SerialExecutor {
     var timers: [Timer] = []
     var timerCount = 0
     var now = 0
-    /// The thread that is running a job or `enter`, nil while none is.
+    /// The thread that runs a job or the body of `enter`; nil while no thread does.
     var owner: pthread_t?
   }
 
   private let state = Mutex(State())
-  /// Counts the jobs that wait.
+  /// Counts the waiting jobs.
   private let waiting = DispatchSemaphore(value: 0)
 
-  // MARK: What a service uses
+  // MARK: For the service
 
+  /// The loop as an executor.
   var unownedExecutor: UnownedSerialExecutor { unsafe asUnownedSerialExecutor() }
 
+  /// Adds a job.
   func execute(_ work: @escaping @Sendable () -> Void) {
     state.withLock { $0.jobs.append(work) }
     waiting.signal()
   }
 
+  /// Adds a timer.
   func schedule(milliseconds: Int, _ work: @escaping @Sendable () -> Void) {
     state.withLock { state in
       state.timerCount += 1
@@ -45,22 +48,24 @@ final class ManualLoop: ServiceLoop, SerialExecutor {
     }
   }
 
+  /// Adds a job of a Swift task.
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     execute { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
   }
 
+  /// Ends the process when the current thread does not own the loop.
   func checkIsolated() {
     let isHere = state.withLock { $0.owner.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
-    if !isHere { fatalError("The service was entered from outside of its loop") }
+    if !isHere { fatalError("The service was entered from outside its loop") }
   }
 
-  // MARK: What a test uses
+  // MARK: For the test
 
-  /// Milliseconds that went by on the clock of the timers.
+  /// The time of the timers, in milliseconds.
   var now: Int { state.withLock { $0.now } }
 
-  /// Does something as if it was a job of the loop; it may be called within a job.
+  /// Runs the body as a job of the loop, also inside another job.
   func enter<Answer>(_ body: () throws -> Answer) rethrows -> Answer {
     let previous = state.withLock { state in
       defer { state.owner = pthread_self() }
@@ -70,10 +75,10 @@ final class ManualLoop: ServiceLoop, SerialExecutor {
     return try body()
   }
 
-  /// Runs the next job, waiting for one until a moment.
+  /// Runs the next job.
   ///
-  /// - Parameter deadline: How long to wait; `.now()` runs only what is there.
-  /// - Returns: Whether there was one.
+  /// - Parameter deadline: How long to wait for a job; `.now()` does not wait.
+  /// - Returns: Whether a job was run.
   func runNext(before deadline: DispatchTime) -> Bool {
     guard waiting.wait(timeout: deadline) == .success else { return false }
     let job = state.withLock { $0.jobs.isEmpty ? nil : $0.jobs.removeFirst() }
@@ -82,7 +87,7 @@ final class ManualLoop: ServiceLoop, SerialExecutor {
     return true
   }
 
-  /// Forgets the timers and the jobs, which keep alive what they would do something with.
+  /// Drops all jobs and timers, which keep the service alive.
   func clear() {
     state.withLock { state in
       state.jobs = []
@@ -90,12 +95,11 @@ final class ManualLoop: ServiceLoop, SerialExecutor {
     }
   }
 
-  /// Moves the clock to the next timer.
+  /// Advances the clock to the next timer, or to the limit when no timer is due before.
   ///
-  /// - Parameter limit: A moment beyond which the clock does not go; it goes there when no timer is
-  ///   due before.
-  /// - Returns: How many milliseconds went by, and the timer's work, to be run by `enter`; nil when
-  ///   no timer is due.
+  /// - Parameter limit: The latest time to which the clock advances.
+  /// - Returns: By how many milliseconds the clock advanced, and the work of the timer, which the
+  ///   caller runs with `enter`; nil when no timer is due.
   func nextTimer(through limit: Int) -> (milliseconds: Int, work: (@Sendable () -> Void)?) {
     state.withLock { state in
       let next = state.timers.indices

@@ -1,19 +1,19 @@
 import JSONRPC
 
-/// Cuts what a service sent into messages again, and takes nothing but what the framing prescribes.
+/// Splits the bytes that a service wrote into messages.
 struct MessageSplitter {
   let framing: Framing
   private var rest: [UInt8] = []
 
-  /// A splitter for one connection.
+  /// Creates a splitter for one connection.
   init(framing: Framing) {
     self.framing = framing
   }
 
-  /// Takes bytes, and returns the messages that they complete.
+  /// Adds bytes.
   ///
   /// - Parameter bytes: The next bytes.
-  /// - Returns: The messages, without their framing.
+  /// - Returns: The messages that are complete now, without their framing.
   mutating func take(_ bytes: [UInt8]) -> [[UInt8]] {
     rest += bytes
     var messages: [[UInt8]] = []
@@ -21,7 +21,7 @@ struct MessageSplitter {
     return messages
   }
 
-  /// Bytes that make no whole message; where each write is of whole messages, there are none.
+  /// The bytes after the last complete message, none while a service writes whole messages.
   var remainder: [UInt8] { rest }
 
   private mutating func next() -> [UInt8]? {
@@ -31,9 +31,8 @@ struct MessageSplitter {
       defer { rest.removeFirst(end + 1) }
       return Array(rest[..<end])
     case .header:
-      guard !rest.isEmpty else { return nil }
       guard let end = rest.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound else { return nil }
-      // To Swift a line's end is one character.
+      // In a Swift string CR LF is one character.
       let head = String(decoding: rest[..<(end - 4)], as: UTF8.self)
       guard head.hasPrefix("Content-Length: "),
         let count = Int(head.dropFirst("Content-Length: ".count)),

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Runs work that blocks on a thread of its own.
+/// Runs blocking work on a new thread.
 ///
-/// A test that blocks its own thread takes that from the store: the threads of Swift's tasks and
-/// those of Dispatch's concurrent queues are the same, as many as the machine has cores.
+/// Swift tasks and Dispatch's concurrent queues share one thread per core. A test that blocks its
+/// own thread takes a thread from the store's readers, and Dispatch replaces it only after a second.
 ///
-/// - Parameter work: What to do.
-/// - Returns: What it returned.
-/// - Throws: What it threw.
+/// - Parameter work: The work.
+/// - Returns: The result of the work.
+/// - Throws: The error of the work.
 func onOwnThread<Answer: Sendable>(
   _ work: @escaping @Sendable () throws -> Answer
 ) async throws -> Answer {

@@ -1,17 +1,17 @@
 import CordialService
 import Synchronization
 
-/// A byte sink that keeps everything the service does with it, in order.
+/// A byte sink that records every call of the service.
 final class RecordingSink: ByteSink {
-  /// One thing that a service did with a connection.
+  /// One call of the service.
   enum Event: Equatable, Sendable {
-    /// The bytes of one `write`.
+    /// `write`, with all of its bytes.
     case wrote([UInt8])
     /// `setReading`.
     case reading(Bool)
-    /// The connection was ended at once.
+    /// `cut`.
     case cut
-    /// The connection ended after everything was sent, with this exit code.
+    /// `close`.
     case closed(exitCode: Int32)
   }
 
@@ -22,23 +22,23 @@ final class RecordingSink: ByteSink {
   }
 
   private let state = Mutex(State())
-  private let ended: @Sendable () -> Void
   private let wrote: @Sendable ([UInt8]) -> Void
+  private let ended: @Sendable () -> Void
 
-  /// A sink that is open and writable.
+  /// Creates an open, writable sink.
   ///
   /// - Parameters:
-  ///   - wrote: Called inside of each `write`, after it was recorded.
-  ///   - ended: Called when the service ends the connection.
+  ///   - wrote: Called inside each `write`, after the bytes were recorded.
+  ///   - ended: Called inside `cut` and `close`.
   init(
     wrote: @escaping @Sendable ([UInt8]) -> Void = { _ in },
-    ended: @escaping @Sendable () -> Void
+    ended: @escaping @Sendable () -> Void = {}
   ) {
     self.wrote = wrote
     self.ended = ended
   }
 
-  /// Everything since the last call.
+  /// Returns and removes the recorded events.
   func takeEvents() -> [Event] {
     state.withLock { state in
       defer { state.events = [] }
@@ -46,10 +46,12 @@ final class RecordingSink: ByteSink {
     }
   }
 
-  /// Whether the service ended the connection.
+  /// Whether the service closed the connection.
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  /// Lets the peer take bytes, or not; the service is told by `ServiceHost.becameWritable`.
+  /// Sets `isWritable`.
+  ///
+  /// Call `ServiceHost.becameWritable` after setting it to true.
   func setWritable(_ isWritable: Bool) {
     state.withLock { $0.isWritable = isWritable }
   }

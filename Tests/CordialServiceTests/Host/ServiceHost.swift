@@ -10,30 +10,41 @@ import Spotlight
 import Synchronization
 import TestStores
 
-/// A service in this process: a real store with a real index in a folder of its own, a loop that
-/// runs on the test's thread, and a time that the test advances.
+/// A service in the test process: a real store and a real index in a temporary folder, a loop that
+/// runs on the test's thread, and a time that only the test advances.
 ///
-/// A test connects sinks, hands the service bytes, and then waits: `run(until:)` for a condition,
-/// `settle()` until the service has nothing left to do. Nothing of the service runs on its loop but
-/// while the test waits, and a wait that takes longer than `patience` throws. A host blocks the thread
-/// on which it waits: use it inside of `onOwnThread`.
+/// A test connects sinks, passes bytes to the service, and waits: `run(until:)` for a condition, or
+/// `settle()` until the service is idle. Jobs of the loop run only while the test waits. A wait that
+/// exceeds `patience` throws. Waiting blocks the thread: use a host inside `onOwnThread`.
+///
+/// ```swift
+/// try await onOwnThread {
+///   let host = try ServiceHost(model: TestModels.todo)
+///   let session = host.connect(framing: .line)
+///   host.send(Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"status\"}\n".utf8), to: session)
+///   try host.settle()
+///   print(session.sink.takeEvents())
+///   try host.close()
+/// }
+/// ```
 final class ServiceHost {
-  /// How a service is put together.
+  /// The configuration of a service.
   struct Options {
     var limits = Limits()
     var mode = StoreContainer.Mode.readWrite
-    /// Whether a store that cannot have the model is served as far as it goes.
+    /// Whether a store that cannot migrate to the model is served with its own model.
     var opensMismatch = false
+    /// The merge policies of the program, by name.
     var mergePolicies: [String: MergeDecision] = [:]
-    /// Where the store is, and its copies may be; nil for a new folder.
+    /// The folder that contains the folder of the store; nil for a new one.
     var folder: TestFolder?
-    /// The time; one that is shared goes on when a host is followed by another in the same folder.
+    /// The time, which successive hosts of one folder share.
     var clock = HostClock()
-    /// How long one wait may take, in seconds.
+    /// The longest time that one wait may take, in seconds.
     var patience = 30.0
   }
 
-  /// A wait that took too long.
+  /// The error of a wait that exceeded `patience`.
   struct TookTooLong: Error, CustomStringConvertible {
     let description: String
   }
@@ -44,15 +55,16 @@ final class ServiceHost {
   let store: PersistentStore
   let index: SearchIndex
   let service: Service
-  private let patience: Double
-  /// How many jobs of the service its loop has run.
+  /// The longest time that one wait may take, in seconds.
+  var patience: Double
+  /// The number of jobs that the loop has run.
   private var jobCount = 0
 
-  /// Opens a store and serves it.
+  /// Opens or creates a store and serves it.
   ///
   /// - Parameters:
-  ///   - model: The text of its model file, nil for the store's own.
-  ///   - options: How it is served.
+  ///   - model: The text of the model file; nil for the model of the existing store.
+  ///   - options: The configuration.
   /// - Throws: `ModelError`, or `StoreError`.
   init(model: String?, _ options: Options = Options()) throws {
     folder = try options.folder ?? TestFolder()
@@ -69,7 +81,7 @@ final class ServiceHost {
       opensMismatch: options.opensMismatch
     )
     self.store = store
-    // The index of a store that is not written is elsewhere, as in a real service.
+    // As in `Engine`, the index of a read-only store is in another folder.
     let path = store.isReadOnly ? folder.path + "/index.sqlite" : container.indexPath
     index = SearchIndex(path: path, model: store.model) {
       try StoreDocuments(store: store, layout: IndexLayout(store.model))
@@ -89,13 +101,13 @@ final class ServiceHost {
 
   // MARK: Connections
 
-  /// Opens a session for a sink of the test's own.
+  /// Opens a session with a sink of the test.
   ///
   /// - Parameters:
-  ///   - sink: Where its bytes go; the service calls it on the test's thread.
-  ///   - framing: The framing, nil to let the first bytes tell.
-  ///   - closesOnUnknownFraming: Whether bytes of no framing end it, as on a socket.
-  /// - Returns: The number of the session, nil when the service refused it.
+  ///   - sink: The sink. The service calls it on the test's thread.
+  ///   - framing: The framing; nil to detect it from the first bytes.
+  ///   - closesOnUnknownFraming: Whether bytes of unknown framing close the connection.
+  /// - Returns: The session number; nil when the service refused the connection.
   func connect(
     _ sink: any ByteSink,
     framing: Framing? = nil,
@@ -106,50 +118,43 @@ final class ServiceHost {
     }
   }
 
-  /// Opens a session whose bytes are recorded, and which is over when the service ends it.
+  /// Opens a session with a `RecordingSink`.
+  ///
+  /// When the service closes the sink, the host reports the session as disconnected, as a transport
+  /// does.
   func connect(
     framing: Framing? = nil,
     closesOnUnknownFraming: Bool = false
   ) -> HostSession {
-    let kept = Kept()
-    let sink = RecordingSink { [loop, service] in
-      // The service is in the middle of its own work when it ends a connection.
+    let session = Shared<Int>()
+    let sink = RecordingSink(ended: { [loop, service] in
+      // The service closes a sink in the middle of its own work.
       loop.execute {
-        guard let number = kept.number else { return }
+        guard let number = session.value else { return }
         service.assumeIsolated { $0.disconnected(session: number) }
       }
-    }
+    })
     let number = connect(sink, framing: framing, closesOnUnknownFraming: closesOnUnknownFraming)
-    kept.number = number
+    session.value = number
     return HostSession(number: number, sink: sink)
   }
 
-  /// Hands the service bytes that a peer sent; what it does at once is done when this returns.
+  /// Passes bytes of a peer to the service, which handles them before this returns.
   func send(_ bytes: [UInt8], to session: Int) {
     enter { $0.receive(bytes.span, session: session) }
   }
 
-  /// Tells the service that nothing more comes from a peer.
-  func endInput(of session: Int) {
-    enter { $0.endInput(session: session) }
+  /// Passes bytes to the service; a session that was refused receives nothing.
+  func send(_ bytes: [UInt8], to session: HostSession) {
+    if let number = session.number { send(bytes, to: number) }
   }
 
-  /// Tells the service that a peer takes bytes again.
-  func becameWritable(_ session: Int) {
-    enter { $0.becameWritable(session: session) }
-  }
-
-  /// Tells the service that a connection is gone.
-  func disconnect(_ session: Int) {
-    enter { $0.disconnected(session: session) }
-  }
-
-  /// Hands over bytes while the writer is held up, so that all saves that begin with them are one
-  /// group, however long the test takes.
+  /// Passes bytes to the service while the writer is blocked, so that all saves that start with
+  /// these bytes are committed as one group.
   ///
   /// - Parameters:
   ///   - bytes: The bytes.
-  ///   - session: Who sent them.
+  ///   - session: The session.
   /// - Throws: `TookTooLong`.
   func sendAsOneGroup(_ bytes: [UInt8], to session: Int) throws {
     guard !store.isReadOnly else { return send(bytes, to: session) }
@@ -164,34 +169,47 @@ final class ServiceHost {
     send(bytes, to: session)
   }
 
-  /// Does something with the service, on its loop.
+  /// Reports the end of a peer's input.
+  func endInput(of session: Int) {
+    enter { $0.endInput(session: session) }
+  }
+
+  /// Reports that a peer takes bytes again.
+  func becameWritable(_ session: Int) {
+    enter { $0.becameWritable(session: session) }
+  }
+
+  /// Reports that a connection is closed.
+  func disconnect(_ session: Int) {
+    enter { $0.disconnected(session: session) }
+  }
+
+  /// Runs the body on the loop, isolated to the service.
   func enter<Answer: Sendable>(_ body: (isolated Service) throws -> Answer) rethrows -> Answer {
     try loop.enter { try service.assumeIsolated(body) }
   }
 
   // MARK: Waiting
 
-  /// Runs the loop until something is so.
+  /// Runs the loop until a condition holds.
   ///
   /// - Parameters:
-  ///   - what: What is waited for, for the error.
-  ///   - condition: Looked at before each job of the loop.
+  ///   - what: The condition in words, for the error.
+  ///   - condition: The condition, evaluated before each job.
   /// - Throws: `TookTooLong`.
   func run(until what: String, _ condition: () -> Bool) throws {
     let deadline = DispatchTime.now() + patience
     while !condition() {
-      guard loop.runNext(before: deadline) else {
-        throw TookTooLong(description: "Waited \(patience) s in vain until \(what)")
-      }
+      guard loop.runNext(before: deadline) else { throw tookTooLong(what) }
       jobCount += 1
     }
   }
 
-  /// Runs the loop until the service has nothing to do: the writer, the readers and the index are
-  /// idle, and the loop has no jobs.
+  /// Runs the loop until the service is idle: the writer, the readers and the index have no work,
+  /// and the loop has no jobs.
   ///
-  /// Requests that wait for a timer go on waiting. A search may still be running, since nothing
-  /// shows that from outside: wait for its answer first.
+  /// A request that waits for a timer keeps waiting. A search that is still running is not detected:
+  /// wait for its response first.
   ///
   /// - Throws: `TookTooLong`.
   func settle() throws {
@@ -205,9 +223,9 @@ final class ServiceHost {
     } while jobCount > before
   }
 
-  /// Lets time go by: for the timers of the loop, one after the other, and for the store.
+  /// Advances the time, runs the timers that become due, and settles after each of them.
   ///
-  /// - Parameter milliseconds: How much.
+  /// - Parameter milliseconds: By how much.
   /// - Throws: `TookTooLong`.
   func advance(milliseconds: Int) throws {
     let end = loop.now + milliseconds
@@ -221,34 +239,34 @@ final class ServiceHost {
     }
   }
 
-  /// Takes both of the store's readers at the same time, so that whoever had them is done.
+  /// Waits until all readers of the store are in this function, so that earlier reads are complete.
   ///
-  /// - Returns: The newest commit; nil when it cannot be read.
+  /// - Returns: The number of the newest commit; nil when it cannot be read.
   private func passReaders() throws -> Int64? {
-    try Self.taking.withLock { _ in try passReadersAlone() }
+    // Two hosts that hold one reader thread each would wait for each other.
+    try Self.readers.withLock { _ in try passReadersAlone() }
   }
 
-  /// Two hosts that take one reader each would wait for a thread for the other.
-  private static let taking = Mutex(())
+  private static let readers = Mutex(())
 
   private func passReadersAlone() throws -> Int64? {
     let entered = DispatchSemaphore(value: 0)
     let leave = DispatchSemaphore(value: 0)
-    let head = Kept()
+    let head = Shared<Int64>()
     for _ in 0..<PersistentStore.readersMax {
       store.read { reader in
         do {
-          head.number = Int(try reader.get().snapshot { $0.head.number })
+          head.value = try reader.get().snapshot { $0.head.number }
         } catch {
-          // A foreign client's changes wait to be sealed, or the file is gone.
+          // Changes of an external SQLite client are not sealed yet, or the file was removed.
         }
         entered.signal()
         if case .success = reader { leave.wait() }
       }
     }
     defer { for _ in 0..<PersistentStore.readersMax { leave.signal() } }
-    for _ in 0..<PersistentStore.readersMax { try wait(for: entered, "a reader is free") }
-    return head.number.map(Int64.init)
+    for _ in 0..<PersistentStore.readersMax { try wait(for: entered, "the readers are idle") }
+    return head.value
   }
 
   private func passWriter() throws {
@@ -265,39 +283,41 @@ final class ServiceHost {
   }
 
   private func wait(for semaphore: DispatchSemaphore, _ what: String) throws {
-    guard semaphore.wait(timeout: .now() + patience) == .success else {
-      throw TookTooLong(description: "Waited \(patience) s in vain until \(what)")
-    }
+    guard semaphore.wait(timeout: .now() + patience) == .success else { throw tookTooLong(what) }
+  }
+
+  private func tookTooLong(_ what: String) -> TookTooLong {
+    TookTooLong(description: "Waited \(patience) s in vain until \(what)")
   }
 
   // MARK: The end
 
-  /// Ends the connections after what they asked was answered, then closes the store.
+  /// Stops the service, which answers pending requests and closes all sinks, and closes the store.
   ///
   /// - Throws: `TookTooLong`.
   func close() throws {
-    let isStopped = Kept()
-    enter { $0.stop { isStopped.number = 1 } }
-    try run(until: "the service has stopped") { isStopped.number != nil }
+    let isStopped = Shared<Bool>()
+    enter { $0.stop { isStopped.value = true } }
+    try run(until: "the service has stopped") { isStopped.value == true }
     index.stop()
     store.close()
     loop.clear()
   }
 }
 
-/// A connection of a service host whose bytes are recorded.
+/// A connection to a service host with a recording sink.
 struct HostSession {
-  /// Names it to the host; nil when the service refused it.
+  /// The session number; nil when the service refused the connection.
   let number: Int?
   let sink: RecordingSink
 }
 
-/// A number that one thread leaves for another.
-private final class Kept: Sendable {
-  private let kept = Mutex<Int?>(nil)
+/// A value that one thread stores for another.
+private final class Shared<Value: Sendable>: Sendable {
+  private let stored = Mutex<Value?>(nil)
 
-  var number: Int? {
-    get { kept.withLock { $0 } }
-    set { kept.withLock { $0 = newValue } }
+  var value: Value? {
+    get { stored.withLock { $0 } }
+    set { stored.withLock { $0 = newValue } }
   }
 }

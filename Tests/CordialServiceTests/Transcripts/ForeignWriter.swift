@@ -1,6 +1,6 @@
 import GRDB
 
-/// Any other SQLite client, which has none of our functions.
+/// An external SQLite client, without Cordial's SQL functions.
 enum ForeignWriter {
   /// Runs SQL on a store's file.
   static func write(_ path: String, _ sql: String) throws {

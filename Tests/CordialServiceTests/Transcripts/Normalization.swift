@@ -1,25 +1,27 @@
 import JSON
 
-/// What stands in a transcript for what differs from one run or machine to the next; all there is.
+/// Replaces the parts of a message that differ between runs or machines.
+///
+/// Everything else is fixed by `HostClock` and compared byte for byte. Prefer fixing a value to adding
+/// a rule here.
 enum Normalization {
-  /// A message as it stands in a transcript.
+  /// Returns a message as it is recorded.
   ///
   /// - Parameters:
-  ///   - text: The message as it came.
-  ///   - folder: The folder that holds the store.
-  /// - Returns: The text, changed where a rule applies.
-  /// - Throws: When `openrpc.json` cannot be read.
+  ///   - text: The message.
+  ///   - folder: The folder of the store.
+  /// - Returns: The normalized message.
+  /// - Throws: The error of reading `openrpc.json`.
   static func normalized(_ text: String, folder: String) throws -> String {
     var text = text.replacing(folder, with: "$FOLDER")
-    // Sizes of files depend on the version of SQLite.
+    // File sizes depend on the version of SQLite.
     text.replace(/"(bytes|before|after)":\d+/) { "\"\($0.1)\":\"SIZE\"" }
-    // What is derived by `now()` is SQLite's time, which nobody hands in.
+    // Attributes derived by `now()` have the time of SQLite, which cannot be injected.
     text.replace(/"touched":"[^"]*"/, with: #""touched":"NOW""#)
     return try withoutDocument(text)
   }
 
-  /// The answer to `rpc.discover` is another file of the protocol; a test compares that with what the
-  /// program prints.
+  /// Replaces the result of `rpc.discover` when it equals `openrpc.json`.
   private static func withoutDocument(_ text: String) throws -> String {
     guard text.contains(#""result":{"openrpc":"#) else { return text }
     let message = try JSONParser.parse(text)

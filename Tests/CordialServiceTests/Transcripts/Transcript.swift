@@ -2,34 +2,35 @@ import CordialService
 import Foundation
 import JSON
 
-/// A conversation in a text file: what clients send, and what the service answers.
+/// A recorded conversation between clients and a service: `Protocol/transcripts/NAME.txt`.
 ///
-/// A file begins with its header, `name: value` on each line up to the first empty line:
+/// The header is every line up to the first empty line, `name: value` or a comment:
 ///
-/// - `model`: the model file, in the folder of the transcripts or in `Protocol/models`.
-/// - `framing`: `line` (when absent) or `header`, of connections that do not say theirs.
-/// - `mode: readOnly`: the store is made, and then opened to be read only.
-/// - `reopened with`: the store is made, and then opened with this model, which it cannot have.
-/// - `limits`: a JSON object with limits that differ from the usual ones.
+/// - `model`: the model file, in `Protocol/transcripts` or `Protocol/models`.
+/// - `framing`: `line` (the default) or `header`, for connections without an explicit framing.
+/// - `mode: readOnly`: the store is created and then opened read-only.
+/// - `reopened with`: the store is created and then opened with this model, to which it cannot
+///   migrate.
+/// - `limits`: a JSON object with limits that differ from the defaults.
 ///
-/// Then every line is one of these; `A` is the name of a connection, which may be empty:
+/// Each line after the header is one of these. `A` is the name of a connection and may be empty:
 ///
-/// - `# …` and empty lines: for the reader.
-/// - `A--> {json}`: a message is sent, and all of its answers are waited for.
-/// - `A-?> {json}`: a message is sent that is not answered now.
-/// - `A-+> {json}`: a message is sent in the same bytes as the one on the next line.
-/// - `A-*> text`: bytes are sent without framing; `\n`, `\r`, `\\` and `\xNN` stand for others.
-/// - `A<-- {json}`: a message that came; `A<== …`: something else that became of the connection.
-/// - `== …`: a step that is no message, see `TranscriptPlayer`.
+/// - `# …` or an empty line: a comment.
+/// - `A--> {json}`: sends a message and waits for all responses.
+/// - `A-?> {json}`: sends a message and does not wait for responses.
+/// - `A-+> {json}`: sends a message in the same bytes as the message on the next line.
+/// - `A-*> text`: sends bytes without framing. `\n`, `\r`, `\\` and `\xNN` are escapes.
+/// - `A<-- {json}`: a message that the service sent. `A<== …`: another action on the connection.
+/// - `== …`: a step other than a message, see `TranscriptPlayer`.
 ///
-/// In what is sent, `$(7.token)` is the member `token` of the last answer to the request with the id
-/// 7, and `$FOLDER` the folder in which the store is.
+/// In sent messages, `$(7.token)` is the member `token` of the last result for request 7, and
+/// `$FOLDER` is the folder that contains the store.
 struct Transcript: Sendable {
-  /// One line that makes something happen.
+  /// One line to perform.
   enum Step: Equatable, Sendable {
-    /// How the service is waited for.
+    /// What to wait for after a message.
     enum Waiting: Sendable {
-      case forAnswers, untilQuiet, withNext
+      case forResponses, untilIdle, withNext
     }
 
     case send(connection: String, text: String, Waiting)
@@ -37,14 +38,18 @@ struct Transcript: Sendable {
     case other(String)
   }
 
-  /// A file that cannot be read as a transcript.
+  /// The error of a transcript that cannot be read or performed.
   struct Malformed: Error, CustomStringConvertible {
     let description: String
+
+    init(_ description: String) {
+      self.description = description
+    }
   }
 
   let name: String
   let header: [String: String]
-  /// The lines of the file; those that came from the service are made anew by each replay.
+  /// The lines of the file, with the recorded messages of the service.
   let lines: [String]
 
   private static let folder = URL(filePath: #filePath).resolvingSymlinksInPath()
@@ -54,7 +59,7 @@ struct Transcript: Sendable {
   /// The names of all transcripts.
   static let names: [String] = {
     let path = folder.appending(path: "transcripts").path
-    return ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [])
+    return (FileManager.default.subpaths(atPath: path) ?? [])
       .filter { $0.hasSuffix(".txt") }.map { String($0.dropLast(4)) }.sorted()
   }()
 
@@ -68,7 +73,7 @@ struct Transcript: Sendable {
     var header: [String: String] = [:]
     for line in lines.prefix(while: { !$0.isEmpty }) where !line.hasPrefix("#") {
       guard let colon = line.firstRange(of: ": ") else {
-        throw Malformed(description: "\(name): the header has a line without a name: \(line)")
+        throw Malformed("\(name): a header line has no name: \(line)")
       }
       header[String(line[..<colon.lowerBound])] = String(line[colon.upperBound...])
     }
@@ -99,13 +104,13 @@ struct Transcript: Sendable {
     return try protocolFile("models/\(name)")
   }
 
-  /// The limits of the service.
+  /// Returns the default limits with the changes of the header.
   func limits() throws -> Limits {
     var limits = Limits()
     guard let text = header["limits"] else { return limits }
     for member in try JSONParser.parse(text).members ?? [] {
       guard let path = Self.limits[member.name], let value = member.value.integer else {
-        throw Malformed(description: "\(name): no limit \(member.name) can be set")
+        throw Malformed("\(name): unknown limit \(member.name)")
       }
       limits[keyPath: path] = Int(value)
     }
@@ -124,12 +129,12 @@ struct Transcript: Sendable {
 
   // MARK: Lines
 
-  /// Whether a line came from the service.
+  /// Whether a line records an action of the service.
   static func isReceived(_ line: String) -> Bool {
     line.contains(#/^[A-Za-z]*(<--|<==) /#)
   }
 
-  /// What a line says to do; nil where it says nothing.
+  /// The step that a line stands for; nil for comments and recorded lines.
   static func step(_ line: String) -> Step? {
     if line.hasPrefix("== ") { return .other(String(line.dropFirst(3))) }
     guard let match = line.prefixMatch(of: #/([A-Za-z]*)-([-?+*])> /#) else { return nil }
@@ -137,9 +142,9 @@ struct Transcript: Sendable {
     let text = String(line[match.range.upperBound...])
     switch match.2 {
     case "*": return .sendRaw(connection: connection, text: text)
-    case "?": return .send(connection: connection, text: text, .untilQuiet)
+    case "?": return .send(connection: connection, text: text, .untilIdle)
     case "+": return .send(connection: connection, text: text, .withNext)
-    default: return .send(connection: connection, text: text, .forAnswers)
+    default: return .send(connection: connection, text: text, .forResponses)
     }
   }
 }

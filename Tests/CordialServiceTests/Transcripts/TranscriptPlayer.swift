@@ -5,32 +5,33 @@ import JSONRPC
 import PersistentStore
 import TestStores
 
-/// Replays one transcript against a service of its own.
+/// Replays one transcript against a service host.
 ///
-/// Steps that are no messages, `NAME` being a connection's, left out for the one without a name:
+/// Steps other than messages, where NAME is a connection and may be left out for the connection
+/// without a name:
 ///
-/// - `== connect NAME line|header|guess|socket`: `guess` lets the first bytes choose the framing, and
-///   so does `socket`, on which bytes of no framing end the connection.
-/// - `== end NAME`: nothing more comes from this peer.
-/// - `== disconnect NAME`: the connection is gone.
-/// - `== full NAME`, `== drain NAME`: the peer takes no more bytes; it takes them again.
-/// - `== wait N ms`, `== wait N days`: time goes by.
-/// - `== external SQL`: a foreign SQLite client writes to the store.
-/// - `== remove PATH`: a file below `$FOLDER` is removed.
-/// - `== restart`: the service is stopped, and another one opens the store.
-/// - `== stop`: the service is stopped.
+/// - `== connect NAME line|header|guess|socket`: opens a connection. `guess` and `socket` detect the
+///   framing; with `socket`, bytes of unknown framing close the connection.
+/// - `== end NAME`: the peer's input ends.
+/// - `== disconnect NAME`: the connection is closed.
+/// - `== full NAME`, `== drain NAME`: the peer stops and resumes reading.
+/// - `== wait N ms`, `== wait N days`: the time advances.
+/// - `== external SQL`: an external SQLite client writes to the store.
+/// - `== remove PATH`: removes a file below `$FOLDER`.
+/// - `== restart`: stops the service and serves the same store again.
+/// - `== stop`: stops the service.
 final class TranscriptPlayer {
   private let transcript: Transcript
   private let options: ServiceHost.Options
   private let folder: TestFolder
   private var host: ServiceHost
   private var peers: [TranscriptPeer] = []
-  /// Connections in whose place others came.
-  private var closed: [TranscriptPeer] = []
-  /// The last result to each id.
+  /// Connections that a restart or a connection of the same name replaced.
+  private var replaced: [TranscriptPeer] = []
+  /// The last result for each request ID.
   private var results: [String: JSONValue] = [:]
 
-  /// Starts the service that a transcript's header describes.
+  /// Starts the service that the header of a transcript describes.
   init(_ transcript: Transcript) throws {
     self.transcript = transcript
     folder = try TestFolder()
@@ -53,7 +54,7 @@ final class TranscriptPlayer {
     self.options = options
   }
 
-  /// A merge policy of the program's own: the higher of two integers, else the store's value.
+  /// A merge policy of the program: the higher of two integers, otherwise the stored value.
   private static let highest: MergeDecision = { conflict in
     guard let store = conflict.store.integer, let client = conflict.client?.integer else {
       return .store
@@ -61,10 +62,10 @@ final class TranscriptPlayer {
     return client > store ? .client : .store
   }
 
-  /// Does everything that the transcript says.
+  /// Performs every step of the transcript.
   ///
-  /// - Returns: The lines of the transcript, with what came from the service.
-  /// - Throws: `Malformed`, which names the line where a step cannot be done.
+  /// - Returns: The lines of the transcript, with the messages that the service sent.
+  /// - Throws: `Transcript.Malformed`, which names the line of a step that failed.
   func play() throws -> [String] {
     var played: [String] = []
     for (index, line) in transcript.lines.enumerated() where !Transcript.isReceived(line) {
@@ -75,7 +76,7 @@ final class TranscriptPlayer {
         played += try takeLines()
       } catch {
         throw Transcript.Malformed(
-          description: "\(transcript.name), line \(index + 1), \(line.prefix(300)): \(error)"
+          "\(transcript.name), line \(index + 1), \(line.prefix(300)): \(error)"
         )
       }
     }
@@ -84,25 +85,25 @@ final class TranscriptPlayer {
   }
 
   private func perform(_ step: Transcript.Step) throws {
+    // Each step has a time of its own, whatever the speed of the machine.
     host.clock.advance(milliseconds: 1000)
     switch step {
     case .send(let connection, let text, let waiting):
       let peer = try peer(named: connection)
       let message = try filledIn(text)
       peer.pending += peer.framing.frame(Array(message.utf8))
-      peer.expectedCount += Self.answers(to: message)
+      peer.expectedCount += Self.responseCount(for: message)
       if waiting == .withNext { return }
       try send(peer)
-      guard waiting == .forAnswers else { break }
-      try host.run(until: "everything is answered") {
-        peer.collect()
-        return peer.answerCount >= peer.expectedCount || peer.session.sink.isClosed
+      if waiting == .forResponses {
+        try host.run(until: "every request is answered") { peer.isAnswered }
       }
     case .sendRaw(let connection, let text):
       let peer = try peer(named: connection)
       peer.pending += try Self.bytes(text)
       try send(peer)
-    case .other(let text): try perform(text.split(separator: " ").map(String.init), text)
+    case .other(let text):
+      try perform(text.split(separator: " ").map(String.init), text)
     }
     try host.settle()
   }
@@ -117,13 +118,7 @@ final class TranscriptPlayer {
     case ("drain", _):
       try peer(words).session.sink.setWritable(true)
       try host.becameWritable(number(words))
-    case ("wait", 3):
-      guard let count = Int(words[1]) else { throw Malformed(text) }
-      if words[2] == "days" {
-        host.clock.advance(milliseconds: Int64(count) * 86_400_000)
-      } else {
-        try host.advance(milliseconds: count)
-      }
+    case ("wait", 3): try wait(words)
     case ("external", _):
       try ForeignWriter.write(folder.path + "/store/store.sqlite", String(text.dropFirst(9)))
       host.service.lookForCommits()
@@ -131,17 +126,25 @@ final class TranscriptPlayer {
     case ("stop", 1): try host.close()
     case ("restart", 1):
       try host.close()
-      collect()
-      closed += peers
+      replaced += peers
       peers = []
       host = try ServiceHost(model: nil, options)
-    default: throw Malformed(text)
+    default: throw Transcript.Malformed("unknown step")
     }
   }
 
-  // MARK: Peers
+  private func wait(_ words: [String]) throws {
+    guard let count = Int(words[1]) else { throw Transcript.Malformed("no number to wait") }
+    if words[2] == "days" {
+      host.clock.advance(milliseconds: Int64(count) * 86_400_000)
+    } else {
+      try host.advance(milliseconds: count)
+    }
+  }
 
-  /// The connection of that name, made when it is not there.
+  // MARK: Connections
+
+  /// Returns the connection of that name, and opens it when there is none.
   private func peer(named name: String) throws -> TranscriptPeer {
     if let known = peers.first(where: { $0.name == name }) { return known }
     return try connect(name, framing: transcript.header["framing"] ?? "line")
@@ -152,18 +155,22 @@ final class TranscriptPlayer {
   }
 
   private func number(_ words: [String]) throws -> Int {
-    guard let number = try peer(words).session.number else { throw Malformed("no connection") }
+    guard let number = try peer(words).session.number else {
+      throw Transcript.Malformed("the service refused this connection")
+    }
     return number
   }
 
   @discardableResult
   private func connect(_ name: String, framing: String) throws -> TranscriptPeer {
-    let isGuess = framing == "guess" || framing == "socket"
-    guard let sent = Framing(rawValue: isGuess ? "line" : framing) else { throw Malformed(framing) }
-    closed += peers.filter { $0.name == name }
+    let isDetected = framing == "guess" || framing == "socket"
+    guard let sent = Framing(rawValue: isDetected ? "line" : framing) else {
+      throw Transcript.Malformed("unknown framing")
+    }
+    replaced += peers.filter { $0.name == name }
     peers.removeAll { $0.name == name }
     let session = host.connect(
-      framing: isGuess ? nil : sent,
+      framing: isDetected ? nil : sent,
       closesOnUnknownFraming: framing == "socket"
     )
     let peer = TranscriptPeer(name: name, session: session, framing: sent)
@@ -177,19 +184,14 @@ final class TranscriptPlayer {
     try host.sendAsOneGroup(peer.pending, to: number)
   }
 
-  private func collect() {
-    peers.forEach { $0.collect() }
-  }
-
-  /// What came since the last step, by connection: between two of them there is no order.
+  /// The lines for everything that arrived since the last step, grouped by connection: the service
+  /// promises no order between two connections.
   private func takeLines() throws -> [String] {
-    collect()
-    return try (closed + peers).flatMap { peer in
-      defer { peer.arrivals = [] }
-      return try peer.arrivals.map { arrival in
+    try (replaced + peers).flatMap { peer in
+      try peer.takeArrivals().map { arrival in
         switch arrival {
         case .message(let text):
-          note(text)
+          keepResult(of: text)
           return "\(peer.name)<-- \(try Normalization.normalized(text, folder: folder.path))"
         case .event(let text): return "\(peer.name)<== \(text)"
         }
@@ -199,34 +201,28 @@ final class TranscriptPlayer {
 
   // MARK: Texts
 
-  /// Keeps results, so that later messages can name what stood in them.
-  private func note(_ text: String) {
-    guard let message = Self.parsed(text), let id = message["id"], let result = message["result"]
+  private func keepResult(of text: String) {
+    guard let message = JSONText.parsed(text), let id = message["id"],
+      let result = message["result"]
     else { return }
     results[id.string ?? id.text] = result
   }
 
-  /// What is sent for a text of the transcript.
+  /// Replaces `$FOLDER` and `$(ID.member)`.
   private func filledIn(_ text: String) throws -> String {
     var filled = text.replacing("$FOLDER", with: folder.path)
     for match in text.matches(of: /\$\(([^().]+)\.([^()]+)\)/) {
       var value = results[String(match.1)]
-      for name in match.2.split(separator: ".") {
-        if let place = Int(name), let elements = value?.array {
-          value = elements.indices.contains(place) ? elements[place] : nil
-        } else {
-          value = value?[String(name)]
-        }
-      }
-      guard let value else { throw Malformed("nothing was answered as \(match.0)") }
+      for name in match.2.split(separator: ".") { value = value?[String(name)] }
+      guard let value else { throw Transcript.Malformed("no result has \(match.0)") }
       filled = filled.replacing(match.0, with: value.string ?? value.text)
     }
     return filled
   }
 
-  /// How many messages answer one.
-  private static func answers(to text: String) -> Int {
-    guard let message = parsed(text) else { return 0 }
+  /// The number of messages that answer a message.
+  private static func responseCount(for text: String) -> Int {
+    guard let message = JSONText.parsed(text) else { return 0 }
     if let elements = message.array {
       return elements.isEmpty || elements.contains { $0["id"] != nil || $0["method"] == nil }
         ? 1 : 0
@@ -234,15 +230,7 @@ final class TranscriptPlayer {
     return message["id"] != nil && message["method"] != nil ? 1 : 0
   }
 
-  private static func parsed(_ text: String) -> JSONValue? {
-    do {
-      return try JSONParser.parse(text)
-    } catch {
-      return nil
-    }
-  }
-
-  /// The bytes of a text in which `\n`, `\r`, `\\` and `\xNN` stand for others.
+  /// Decodes the escapes of a raw line.
   private static func bytes(_ text: String) throws -> [UInt8] {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]
@@ -257,64 +245,13 @@ final class TranscriptPlayer {
       case UInt8(ascii: "\\"): bytes.append(UInt8(ascii: "\\"))
       case UInt8(ascii: "x"):
         guard let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
-          throw Malformed("\\x wants two hexadecimal digits")
+          throw Transcript.Malformed("\\x needs two hexadecimal digits")
         }
         bytes.append(value)
         rest = rest.dropFirst(2)
-      default: throw Malformed("\\ stands before n, r, \\ or x")
+      default: throw Transcript.Malformed("\\ needs n, r, \\ or x after it")
       }
     }
     return bytes
-  }
-}
-
-private func Malformed(_ text: String) -> Transcript.Malformed {
-  Transcript.Malformed(description: "this means nothing: \(text)")
-}
-
-/// One connection of a transcript.
-final class TranscriptPeer {
-  /// What came.
-  enum Arrival {
-    case message(String)
-    case event(String)
-  }
-
-  let name: String
-  let session: HostSession
-  let framing: Framing
-  private var splitter: MessageSplitter
-  /// How many answers came, and how many are expected for everything that was sent.
-  var answerCount = 0
-  var expectedCount = 0
-  /// Bytes that are sent together with the next message.
-  var pending: [UInt8] = []
-  var arrivals: [Arrival] = []
-
-  init(name: String, session: HostSession, framing: Framing) {
-    self.name = name
-    self.session = session
-    self.framing = framing
-    splitter = MessageSplitter(framing: framing)
-  }
-
-  /// Takes what the service did with the connection.
-  func collect() {
-    for event in session.sink.takeEvents() {
-      switch event {
-      case .wrote(let bytes):
-        for message in splitter.take(bytes) {
-          let text = String(decoding: message, as: UTF8.self)
-          if !text.contains("\"method\":\"changes\"") { answerCount += 1 }
-          arrivals.append(.message(text))
-        }
-        if !splitter.remainder.isEmpty {
-          arrivals.append(.event("no end: \(String(decoding: splitter.remainder, as: UTF8.self))"))
-        }
-      case .reading(let reads): arrivals.append(.event(reads ? "read again" : "not read"))
-      case .cut: arrivals.append(.event("cut"))
-      case .closed(let code): arrivals.append(.event("closed with exit code \(code)"))
-      }
-    }
   }
 }
