@@ -34,6 +34,9 @@ extension SaveRequest {
       mergePolicy: json["mergePolicy"]?.string.map { MergePolicy($0) } ?? .error,
       transaction: json["transaction"]?.string
     )
+    if let name = json["method"]?.string, let method = Method(rawValue: name) {
+      self.method = method
+    }
     deleteMatching = json["deleteMatching"].map { FetchRequest($0) }
     updateMatching = json["updateMatching"].map {
       UpdateMatching(fetch: FetchRequest($0), values: $0["set"]?.members ?? [])

@@ -1,0 +1,32 @@
+import Synchronization
+
+/// Counts what the random operations came to, so that a loss of coverage is seen.
+final class ModelCoverage: Sendable {
+  static let shared = ModelCoverage()
+
+  /// The largest share of all requests that one case of the contract that is open may have.
+  static let openShareMax = 0.02
+
+  private let counts = Mutex<[String: Int]>([:])
+
+  func count(_ name: String) {
+    counts.withLock { $0[name, default: 0] += 1 }
+  }
+
+  /// The table of all cases with their counts.
+  var table: [(name: String, count: Int)] {
+    counts.withLock { $0.sorted { $0.key < $1.key } }.map { ($0.key, $0.value) }
+  }
+
+  var text: String {
+    table.map { "\($0.count)\t\($0.name)" }.joined(separator: "\n")
+  }
+
+  /// The open cases that make up more than the allowed share of the requests.
+  var excessive: [String] {
+    let all = table.filter { $0.name.hasPrefix("request") }.map(\.count).reduce(0, +)
+    return table.filter { name, count in
+      name.hasPrefix("open: ") && Double(count) > Double(all) * Self.openShareMax
+    }.map { "\($0.count) of \(all): \($0.name)" }
+  }
+}

@@ -1,0 +1,85 @@
+import JSON
+
+/// Comparing a refusal with the problems that the plain model found.
+extension ModelRun {
+  func compare(error: JSONValue, _ request: JSONValue, _ save: PlainSave) {
+    let code = error["code"]?.integer.map { Int($0) } ?? 0
+    guard ModelFeatures.has(.allProblems) else {
+      // One kind of problem may hide the others.
+      let kinds = Set(save.problems.map(\.code) + save.possible.map(\.code))
+        .union(save.conflicts.isEmpty ? [] : [1103])
+      return expect(
+        !save.codes.isEmpty && kinds.contains(code),
+        "\(error.text), not \(save.problems) \(save.conflicts)"
+      )
+    }
+    expect(save.codes.contains(code), "\(error.text), not \(save.problems) \(save.conflicts)")
+    let listed = error["data"]?["problems"]?.array ?? []
+    let actual = listed.map { problem($0, save) }
+    let isConflict = !save.conflicts.isEmpty
+    let certain = save.problems.filter { !isConflict || $0.isOfResolution }
+    for problem in certain {
+      if problem.code == 1105, problem.property == nil {
+        expect(actual.contains { $0.code == 1105 }, "\(error.text) lacks \(problem)")
+        continue
+      }
+      let found = actual.filter { $0.comparable == problem.comparable }
+      expect(!found.isEmpty, "\(error.text) lacks \(problem)")
+      expect(
+        found.contains { Self.isRule($0.rule, problem.rule) } || found.isEmpty,
+        "\(error.text): the rule of \(problem)"
+      )
+    }
+    let isOpen = certain.contains { $0.isOfResolution || $0.rule == "twice" || $0.property == nil }
+    let allowed = Set((certain + (isConflict ? [] : save.possible)).map(\.comparable))
+    for problem in actual where !isOpen {
+      expect(allowed.contains(problem.comparable), "\(error.text): \(problem) is no problem")
+    }
+    if ModelFeatures.has(.problemIDs) { compareIDs(listed, request, save) }
+  }
+
+  /// The rules of counts, of IDs and of identities have several names.
+  private static func isRule(_ actual: String?, _ wanted: String?) -> Bool {
+    guard let wanted, wanted != "twice", let actual else {
+      return wanted == nil || wanted == "twice"
+    }
+    return actual == wanted || (wanted == "count" && actual.lowercased().hasSuffix("count"))
+  }
+
+  /// A problem as the store reports it, with the keys of its objects.
+  private func problem(_ value: JSONValue, _ save: PlainSave) -> PlainProblem {
+    func key(_ id: JSONValue?) -> Int? {
+      id?.string.flatMap { save.ids[$0] ?? save.before.key($0) ?? save.state.key($0) }
+    }
+    let code = value["code"]?.integer.map { Int($0) } ?? 0
+    var problem = PlainProblem(code: code, rule: value["rule"]?.string, key: key(value["id"]))
+    problem.id = problem.key == nil || [1101, 1104].contains(code) ? value["id"]?.string : nil
+    problem.property = value["property"]?.string
+    if code == 1105 {
+      let names = (value["properties"]?.array ?? []).compactMap(\.string)
+      problem.property = names.joined(separator: ",")
+      problem.others = Set([key(value["existing"])].compactMap { $0 })
+    }
+    if code == 1106 {
+      problem.property = value["relationship"]?.string
+      problem.others = Set((value["holders"]?.array ?? []).compactMap { key($0) })
+    }
+    return problem
+  }
+
+  /// A problem names an object as the request did; one that the request does not name by its ID.
+  private func compareIDs(_ listed: [JSONValue], _ request: JSONValue, _ save: PlainSave) {
+    var sent: [Int: Set<String>] = [:]
+    for id in PlainSave.texts(request["params"] ?? .null) {
+      guard let key = save.ids[id] ?? save.before.key(id) else { continue }
+      sent[key, default: []].insert(id)
+    }
+    for problem in listed {
+      guard let id = problem["id"]?.string, let key = save.ids[id] ?? save.before.key(id) else {
+        continue
+      }
+      let wanted = sent[key] ?? [save.before.id(key)]
+      expect(wanted.contains(id), "\(problem.text) names an ID that was not sent")
+    }
+  }
+}

@@ -1,0 +1,199 @@
+import JSON
+
+/// One insert of a save.
+struct PlainInsert {
+  let id: String?
+  let entity: PlainModel.Entity
+  let members: [JSONMember]
+  var key: Int
+  /// Whether it meets an object, which it updates or leaves.
+  var isMet = false
+}
+
+/// Inserts, and those that meet an object that has their unique values.
+extension PlainSave {
+  mutating func resolve(_ insert: JSONValue) -> PlainInsert? {
+    let id = insert["id"]?.string
+    if let id, !isWellFormed(id) { return nil }
+    let name = id.map { String($0.prefix { $0 != "/" }) } ?? insert["entity"]?.string ?? ""
+    guard model.isKnown(name) else {
+      problems.append(PlainProblem(code: 1002, rule: "entity", id: name))
+      return nil
+    }
+    let entity = model.entity(name)
+    let key = nextKey
+    nextKey += 1
+    var members = insert["values"]?.members ?? []
+    if let id, let identity = entity.identity {
+      let form = id.drop { $0 != "/" }.dropFirst()
+      if let first = form.first, let value = PlainState.identity(first, String(form.dropFirst())) {
+        members.append(JSONMember(identity, value))
+      }
+    }
+    if let id {
+      if let twin = ids[id], id.contains("/t") {
+        problems.append(PlainProblem(code: 1102, rule: "twice", key: twin))
+      }
+      ids[id] = key
+    }
+    return PlainInsert(id: id, entity: entity, members: members, key: key)
+  }
+
+  /// Finds the inserts that meet an object, which a policy then decides.
+  mutating func meet(_ inserts: inout [PlainInsert], deleted: Set<Int>, named: Set<Int>) {
+    guard policy != "error" else { return }
+    for index in inserts.indices {
+      var found: Set<Int> = []
+      for set in inserts[index].entity.unique {
+        guard let own = values(set, of: inserts[index]) else { continue }
+        if deleted.contains(where: { before.uniqueValues(set, of: $0) == own }) {
+          needs.insert(.swaps)
+        }
+        let stored = before.objects.keys.filter {
+          !deleted.contains($0) && model.isKind(before[$0]?.entity ?? "", of: set.entity)
+            && before.uniqueValues(set, of: $0) == own
+        }
+        let earlier = inserts[..<index].filter {
+          !$0.isMet && model.isKind($0.entity.name, of: set.entity) && values(set, of: $0) == own
+        }.map(\.key)
+        let others = Set(stored).union(earlier)
+        if others.isEmpty { continue }
+        found.formUnion(others)
+        if set.names.contains(where: { inserts[index].entity.relationship($0) != nil }) {
+          needs.insert(.uniqueOverFamily)
+        }
+      }
+      meet(&inserts, index, found, named)
+    }
+  }
+
+  private mutating func meet(
+    _ inserts: inout [PlainInsert],
+    _ index: Int,
+    _ found: Set<Int>,
+    _ named: Set<Int>
+  ) {
+    guard let met = found.first else { return }
+    let entities = found.compactMap { before[$0]?.entity }
+    if entities.count < found.count
+      || entities.contains(where: { $0 != inserts[index].entity.name })
+    {
+      needs.insert(.upsertsOfFamily)
+    }
+    guard found.count == 1 else {
+      problems.append(
+        PlainProblem(code: 1105, rule: "unique", key: inserts[index].key, others: found)
+      )
+      needs.insert(.upsertsOfFamily)
+      return
+    }
+    if !found.isDisjoint(with: named) {
+      open.insert("an insert meets an object that the save updates")
+    }
+    inserts[index].key = met
+    inserts[index].isMet = true
+    if let id = inserts[index].id { ids[id] = met }
+  }
+
+  /// The values of a unique set that an insert brings itself; nil where one is null.
+  private func values(_ set: PlainModel.UniqueSet, of insert: PlainInsert) -> [JSONValue]? {
+    var values: [JSONValue] = []
+    for name in set.names {
+      let sent = insert.members.last { $0.name == name }?.value
+      if insert.entity.relationship(name) != nil {
+        guard let id = sent?.string, let key = ids[id] ?? before.key(id) else { return nil }
+        values.append(.integer(Int64(key)))
+      } else {
+        let value = sent ?? insert.entity.attribute(name)?.defaultValue ?? .null
+        guard !value.isNull else { return nil }
+        values.append(value)
+      }
+    }
+    return values
+  }
+
+  // MARK: Applying
+
+  mutating func insert(_ inserts: [PlainInsert]) {
+    for insert in inserts where !insert.isMet {
+      inserted.append(insert.key)
+      var object = PlainObject(entity: insert.entity.name)
+      for attribute in insert.entity.stored {
+        object.values[attribute.name] = attribute.defaultValue
+      }
+      state.objects[insert.key] = object
+    }
+    answered += inserts.map(\.key)
+    // Without the feature, inserts that meet an object come last.
+    let ordered =
+      ModelFeatures.has(.insertOrder)
+      ? inserts : inserts.filter { !$0.isMet } + inserts.filter(\.isMet)
+    for insert in ordered {
+      if insert.isMet {
+        adopt(insert)
+      } else {
+        for relationship in insert.entity.toOnes where !relationship.optional {
+          let sent = insert.members.last { $0.name == relationship.name }?.value
+          if sent?.isNull ?? true { noteCleared(relationship.name, of: insert.key) }
+        }
+        apply(insert.members, to: insert.key)
+      }
+      noteCollisions(insert.key)
+    }
+    for insert in inserts where state.exists(insert.key) { noteCollisions(insert.key) }
+  }
+
+  /// Makes of an object what an insert that met it says.
+  private mutating func adopt(_ insert: PlainInsert) {
+    let entity = state.entity(insert.key)
+    var members = insert.members
+    if let identity = entity.identity, let sent = members.last(where: { $0.name == identity }),
+      sent.value != state[insert.key]?.values[identity]
+    {
+      open.insert("an insert with another identity meets an object by other unique values")
+    }
+    for member in members
+    where entity.attribute(member.name) == nil && entity.relationship(member.name) == nil {
+      problems.append(
+        PlainProblem(code: 1003, rule: "property", key: insert.key, property: member.name)
+      )
+    }
+    let isKept = ["storeTrump", "rollback"].contains(policy)
+    for member in members where member.name != entity.identity {
+      merged[insert.key, default: [:]][member.name] = .some(isKept ? "store" : "client")
+    }
+    if merged[insert.key] == nil { merged[insert.key] = [:] }
+    guard !isKept else { return noteLeftOut(insert.members, of: entity) }
+    if policy == "overwrite" {
+      for name in entity.columns
+      where name != entity.identity && !members.contains(where: { $0.name == name }) {
+        members.append(JSONMember(name, entity.attribute(name)?.defaultValue ?? .null))
+      }
+    }
+    apply(members, to: insert.key)
+  }
+
+  /// Under a policy that keeps the store's values, an update that takes the unique values of
+  /// another object leaves them.
+  mutating func leaveUniqueValues(_ keys: [Int]) {
+    guard ["storeTrump", "rollback"].contains(policy) else { return }
+    for key in keys where before.exists(key) && state.exists(key) {
+      for set in state.entity(key).unique {
+        let others = state.sharers(set, with: key)
+        guard !others.isEmpty else { continue }
+        needs.insert(.updateTakesUnique)
+        if !others.isDisjoint(with: keys) || !others.isDisjoint(with: inserted)
+          || set.names.contains(where: { state.entity(key).relationship($0) != nil })
+        {
+          open.insert("an update takes unique values that the same save writes")
+        }
+        for name in set.names where state.entity(key).attribute(name) != nil {
+          if state[key]?.values[name] != before[key]?.values[name] {
+            merged[key, default: [:]][name] = .some("store")
+          }
+          state.objects[key]?.values[name] = before[key]?.values[name]
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,313 @@
+import JSON
+
+/// One save carried out on plain objects, as section 6 of the contract says.
+///
+/// The changes are applied in the order given; what is required, counts and uniqueness are checked
+/// once, on the state that the whole save leaves.
+struct PlainSave {
+  let model: PlainModel
+  let before: PlainState
+  /// The commits before the save, oldest first.
+  let past: [PlainCommit]
+  let policy: String
+  var state: PlainState
+  var nextKey: Int
+
+  // MARK: What is refused
+
+  /// Problems that an answer has to report.
+  var problems: [PlainProblem] = []
+  /// Problems that an answer may report: the contract does not decide.
+  var possible: [PlainProblem] = []
+  var conflicts: Set<PlainConflict> = []
+  /// Values that were refused before they were written, so that nothing else is wrong with them.
+  var refusedValues: Set<PlainProperty> = []
+
+  // MARK: What is not compared
+
+  /// The features that a store needs to answer as the contract says.
+  var needs: Set<ModelFeature> = []
+  /// What the contract leaves open: the request is not sent, and counted.
+  var open: Set<String> = []
+  /// Orders that the contract leaves open; the store's is taken, if its members are right.
+  var openOrders: Set<PlainProperty> = []
+  /// Owners of which the contract leaves open whether a changed order increments the version.
+  var openVersions: Set<Int> = []
+
+  // MARK: What is answered
+
+  /// The objects of the IDs of inserts.
+  var ids: [String: Int] = [:]
+  var inserted: [Int] = []
+  /// The objects of the answer's `objects`.
+  var answered: [Int] = []
+  /// The decisions of `merged`; nil where any is right.
+  var merged: [Int: [String: String?]] = [:]
+  var mergedDeletes: [Int: String] = [:]
+  var removed: [Int] = []
+  var matched: [Int] = []
+  var count = 0
+
+  // MARK: What today's store gets wrong on the way
+
+  private var collisionsOnTheWay: Set<Int> = []
+  private var clearedOnTheWay: Set<PlainProperty> = []
+  /// The properties that values were sent for.
+  private var sentProperties: Set<PlainProperty> = []
+  private var lostOnTheWay: Set<PlainProperty> = []
+  private var invalidOnTheWay: Set<PlainProperty> = []
+  /// Objects that the save wrote, even if their values ended as they were.
+  private var writtenOnTheWay: Set<Int> = []
+  /// Those of them whose unique values were not compared since.
+  private var writtenSince: Set<Int> = []
+  /// The object whose change is being applied.
+  var changing = 0
+  /// To-ones that changes of other objects wrote.
+  var writtenFromOtherEnd: Set<PlainProperty> = []
+
+  init(_ store: PlainStore, policy: String) {
+    model = store.model
+    before = store.state
+    past = store.commits
+    self.policy = policy
+    state = store.state
+    nextKey = store.nextKey
+  }
+
+  /// Carries a save out.
+  mutating func run(_ params: JSONValue) {
+    let updates = params["update"]?.array ?? []
+    let deletes = params["delete"]?.array ?? []
+    let named = (updates + deletes).compactMap { ($0["id"] ?? $0).string }
+    let deleted = Set(deletes.compactMap { ($0["id"] ?? $0).string.flatMap(before.key) })
+    var inserts = (params["insert"]?.array ?? []).compactMap { resolve($0) }
+    meet(&inserts, deleted: deleted, named: Set(named.compactMap(before.key)))
+    checkTwice(updates, deletes)
+    let merges = updates.compactMap { update -> (key: Int, members: [JSONMember])? in
+      guard let id = update["id"]?.string, let key = existing(id) else { return nil }
+      return (key, merge(update, key))
+    }
+    let doomed = deletes.compactMap { keep($0) }
+    insert(inserts)
+    for (key, members) in merges where state.exists(key) {
+      answered.append(key)
+      apply(members, to: key)
+      noteCollisions(key)
+    }
+    leaveUniqueValues(merges.map(\.key))
+    delete(doomed)
+    end()
+  }
+
+  /// Checks the end state, and increments versions.
+  mutating func end() {
+    let violations = state.violations().filter { problem in
+      !refusedValues.contains { $0.key == problem.key && $0.name == problem.property }
+    }
+    let isKnown = !problems.contains { $0.isOfResolution || $0.rule == "twice" }
+    if !isKnown {
+      // The contract does not say what of such a change still takes part in the checks.
+      possible += violations
+    } else if problems.contains(where: { $0.code == 1106 }) {
+      possible += violations
+    } else {
+      problems += violations
+    }
+    noteNeeds(violations)
+    countVersions()
+    guard !ModelFeatures.has(.insertOrder) else { return }
+    for key in inserted where state.exists(key) {
+      for relationship in state.entity(key).toManys where relationship.ordered {
+        openOrders.insert(PlainProperty(key: key, name: relationship.name))
+      }
+    }
+  }
+
+  private mutating func countVersions() {
+    for key in state.objects.keys {
+      guard let old = before[key] else { continue }
+      let change = PlainChange(key, from: before, to: state)
+      if change.countsVersion { state.objects[key]?.version = old.version + 1 }
+      if !change.placed.isEmpty { openVersions.insert(key) }
+      if !change.countsVersion, writtenOnTheWay.contains(key), !ModelFeatures.has(.netVersions) {
+        openVersions.insert(key)
+      }
+    }
+  }
+
+  // MARK: On the way
+
+  mutating func noteCollisions(_ key: Int) {
+    let sets = state.entity(key).unique
+    if sets.contains(where: { !state.sharers($0, with: key).isEmpty }) {
+      collisionsOnTheWay.insert(key)
+    }
+  }
+
+  mutating func noteSent(_ name: String, of key: Int) {
+    sentProperties.insert(PlainProperty(key: key, name: name))
+  }
+
+  mutating func noteWritten(_ name: String, of key: Int) {
+    writtenOnTheWay.insert(key)
+    writtenSince.insert(key)
+    if key != changing { writtenFromOtherEnd.insert(PlainProperty(key: key, name: name)) }
+  }
+
+  /// Compares the unique values of what was written since the last time.
+  mutating func noteCollisions() {
+    for key in writtenSince where state.exists(key) { noteCollisions(key) }
+    writtenSince = []
+  }
+
+  mutating func noteCleared(_ name: String, of key: Int) {
+    clearedOnTheWay.insert(PlainProperty(key: key, name: name))
+  }
+
+  /// Another object's claim ended a to-one.
+  mutating func noteLost(_ name: String, of key: Int) {
+    lostOnTheWay.insert(PlainProperty(key: key, name: name))
+  }
+
+  mutating func noteInvalid(_ name: String, of key: Int) {
+    invalidOnTheWay.insert(PlainProperty(key: key, name: name))
+  }
+
+  private mutating func noteNeeds(_ violations: [PlainProblem]) {
+    let collisions = violations.filter { $0.code == 1105 }
+    for problem in collisions {
+      let keys = problem.others.union(problem.key.map { [$0] } ?? [])
+      let entities = Set(keys.compactMap { state[$0]?.entity })
+      let names = (problem.property ?? "").split(separator: ",").map(String.init)
+      let hasToOne = names.contains {
+        state.entity(problem.key ?? 0).relationship($0) != nil
+      }
+      if entities.count > 1 || hasToOne { needs.insert(.uniqueOverFamily) }
+    }
+    for problem in violations {
+      let property = PlainProperty(key: problem.key ?? 0, name: problem.property ?? "")
+      if problem.rule == "count", !sentProperties.contains(property) {
+        needs.insert(.countsOfOtherEnd)
+      }
+      if lostOnTheWay.contains(property) { needs.insert(.requiredOneToOne) }
+    }
+    let colliding = Set(collisions.flatMap { $0.others.union($0.key.map { [$0] } ?? []) })
+    if !collisionsOnTheWay.subtracting(colliding).isEmpty { needs.insert(.swaps) }
+    for property in clearedOnTheWay {
+      let isReported = violations.contains {
+        $0.key == property.key && $0.property == property.name
+      }
+      if !isReported { needs.insert(.requiredFromOtherEnd) }
+    }
+    for property in invalidOnTheWay {
+      let isReported = violations.contains {
+        $0.key == property.key && $0.property == property.name
+      }
+      if !isReported { open.insert("an invalid value that does not last") }
+    }
+  }
+
+  // MARK: Resolution
+
+  /// The stored object that an ID names.
+  mutating func existing(_ id: String) -> Int? {
+    guard isWellFormed(id) else { return nil }
+    if let key = before.key(id) { return key }
+    guard !id.contains("/t") else {
+      problems.append(PlainProblem(code: 1104, rule: "identifier", id: id))
+      return nil
+    }
+    if ids[id] != nil { open.insert("an update or delete of an object that the save inserts") }
+    problems.append(PlainProblem(code: 1101, rule: "exists", id: id))
+    return nil
+  }
+
+  mutating func isWellFormed(_ id: String) -> Bool {
+    let parts = id.split(separator: "/", maxSplits: 1).map(String.init)
+    guard parts.count == 2, let form = parts[1].first, "piust".contains(form) else {
+      problems.append(PlainProblem(code: 1104, rule: "identifier", id: id))
+      return false
+    }
+    guard model.isKnown(parts[0]) else {
+      problems.append(PlainProblem(code: 1002, rule: "entity", id: id))
+      return false
+    }
+    return true
+  }
+
+  /// The object that a relationship's value names: one of the store or of this save.
+  mutating func target(_ value: JSONValue) -> Int? {
+    guard let id = value.string, isWellFormed(id) else { return nil }
+    if let key = ids[id] ?? state.key(id) { return key }
+    guard !id.contains("/t") else {
+      problems.append(PlainProblem(code: 1104, rule: "identifier", id: id))
+      return nil
+    }
+    problems.append(PlainProblem(code: 1101, rule: "exists", id: id))
+    return nil
+  }
+
+  /// A merge policy leaves values out before they are checked.
+  mutating func noteLeftOut(_ members: [JSONMember], of entity: PlainModel.Entity) {
+    let isValid = members.allSatisfy { member in
+      if let attribute = entity.attribute(member.name) {
+        guard attribute.derived == nil else { return false }
+        return !before.isInvalid(attribute, member.value)
+          && (member.value.isNull || Self.isOfType(member.value, attribute.type))
+      }
+      guard let relationship = entity.relationship(member.name) else { return false }
+      if member.value.isNull { return relationship.optional && !relationship.toMany }
+      return Self.texts(member.value).allSatisfy { id in
+        guard let key = ids[id] ?? before.key(id) else { return false }
+        guard let target = before[key]?.entity else { return true }
+        return model.isKind(target, of: relationship.destination)
+      }
+    }
+    if !isValid { open.insert("invalid values that a merge policy leaves out") }
+  }
+
+  /// All texts in a value.
+  static func texts(_ value: JSONValue) -> [String] {
+    switch value {
+    case .string(let text): [text]
+    case .array(let elements): elements.flatMap(texts)
+    case .object(let members): members.flatMap { texts($0.value) }
+    default: []
+    }
+  }
+
+  /// An object is named once (P-063).
+  mutating func checkTwice(_ updates: [JSONValue], _ deletes: [JSONValue]) {
+    let changed = updates.compactMap { $0["id"]?.string.flatMap(before.key) }
+    let gone = deletes.compactMap { ($0["id"] ?? $0).string.flatMap(before.key) }
+    let all = changed + gone
+    for key in Set(all) where all.count(where: { $0 == key }) > 1 {
+      problems.append(PlainProblem(code: 1102, rule: "twice", key: key))
+    }
+  }
+
+  /// Whether the save is refused, and with which codes that the contract allows.
+  var codes: Set<Int> {
+    if !conflicts.isEmpty { return [1103] }
+    let certain = Set(problems.map(\.code))
+    let all = certain.union(possible.map(\.code))
+    switch (certain.count, all.count) {
+    case (0, _): return []
+    case (1, 1): return certain
+    case (1, _): return certain.union([1102])
+    default: return [1102]
+    }
+  }
+}
+
+/// A property of an object.
+struct PlainProperty: Hashable {
+  let key: Int
+  let name: String
+}
+
+/// A property that another save changed; nil where the object as a whole is in conflict.
+struct PlainConflict: Hashable {
+  let key: Int
+  let name: String?
+}
