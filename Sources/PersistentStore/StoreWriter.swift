@@ -268,7 +268,9 @@ final class StoreWriter {
         context: request.context ?? context,
         process: request.process,
         client: request.transaction,
-        answer: request.transaction.map { _ in outcome.result.storedText(of: request.method, in: facts.model) }
+        answer: request.transaction.map { _ in
+          outcome.result.storedText(of: request.method, in: facts.model)
+        }
       )
       let lastLogged = try log.lastLogged()
       // What changes nothing is entered only where it has to be known later.

@@ -114,7 +114,8 @@ private let lands = """
   }
 
   // Evidence: P-122
-  @Test func `two inserts of one save with the same values are decided by the policy`() async throws {
+  @Test func `two inserts of one save with the same values are decided by the policy`() async throws
+  {
     func save(_ policy: String) -> String {
       """
       {"insert":[{"id":"Land/sno","values":{"area":1}},

@@ -14,7 +14,8 @@ enum Walls {
       "CordialValues", "ObjectModel", "JSON", "CSQLite", "GRDB", "GRDBSQLite", "Glibc",
     ],
     "PersistentStore": [
-      "ObjectModel", "CordialValues", "DequeModule", "PersistentHistory", "JSON", "CUnicode",
+      "ObjectModel", "CordialValues", "DequeModule", "OrderedCollections", "PersistentHistory",
+      "JSON", "CUnicode",
       "GRDB", "GRDBSQLite",
       "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
     ],

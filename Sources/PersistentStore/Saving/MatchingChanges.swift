@@ -217,9 +217,6 @@ struct MatchingChanges {
         }
         switch attribute.decode(member.value) {
         case .value(let value):
-          if let violation = attribute.violation(by: value) {
-            problem(entity, attribute.name, violation.rule, violation.message)
-          }
           assignments.append(Assignment(attribute: attribute, value: value))
         case .expected(let what):
           problem(entity, member.name, "type", "\(member.name) wants \(what)")
@@ -316,7 +313,10 @@ struct MatchingChanges {
       && !tables.layout.entities[entity.number - 1].derivedTexts.contains {
         names.contains(entity.columns[$0.source])
       }
-      && assignments.allSatisfy { $0.value != nil || Self.plainCheck($0.attribute) != nil }
+      && assignments.allSatisfy { assignment in
+        assignment.value.map { assignment.attribute.violation(by: $0) == nil }
+          ?? (Self.plainCheck(assignment.attribute) != nil)
+      }
   }
 
   /// A condition on a computed value, written `$`, under which it can be stored unchanged; nil for

@@ -257,7 +257,11 @@ struct PlannedGraph {
   }
 
   /// Whether an object is a member of a to-many.
-  func contains(_ member: ObjectKey, in toMany: RelationshipLayout, of owner: ObjectKey) throws
+  func contains(
+    _ member: ObjectKey,
+    in toMany: RelationshipLayout,
+    of owner: ObjectKey
+  ) throws
     -> Bool
   {
     if !toMany.isLinked {

@@ -44,9 +44,10 @@ extension Resolver {
       )
       return nil
     }
-    guard let added = try objects(add, relationship, label),
-      let removed = try objects(remove, relationship, label)
-    else { return nil }
+    let (adding, removing) = (
+      try objects(add, relationship, label), try objects(remove, relationship, label)
+    )
+    guard let added = adding, let removed = removing else { return nil }
     let leaving = Set(removed)
     return .edit(
       add: added.filter { !leaving.contains($0) },

@@ -20,12 +20,14 @@ struct Resolver {
   var insertedValues: [UniqueValues: ObjectKey] = [:]
   /// The numbers that were given to new objects, which follow one another, by entity.
   private var newNumbers: [Int: ClosedRange<Int64>] = [:]
+  /// IDs of inserts that the request updates or deletes too.
+  private var insertedTexts: Set<String> = []
   /// The objects that the save deletes: an insert does not meet them.
   var doomed: Set<ObjectKey> = []
   /// Whether a change, or a part of one, takes no part in the rest because it is a problem.
   private(set) var leavesOut = false
   /// New objects by their identity values, once an ID asks for one.
-  private var insertedIdentities: [UniqueValues: ObjectKey]?
+  var insertedIdentities: [UniqueValues: ObjectKey]?
   /// Whether inserts are compared with existing objects before they are written.
   private let adopts: Bool
 
@@ -48,6 +50,17 @@ struct Resolver {
 
   var model: Model { layout.model }
 
+  /// What the request calls the objects that it names.
+  var labels: [ObjectKey: String] {
+    var labels: [ObjectKey: String] = [:]
+    for (text, target) in named {
+      if case .object(let key) = target, !isInserted(key) { labels[key] = text }
+    }
+    for delete in resolved.deletes { labels[delete.key] = delete.label }
+    for update in resolved.updates { labels[update.key] = update.label }
+    return labels
+  }
+
   mutating func add(_ problem: SaveProblem) { problems.add(problem) }
 
   /// Notes that a part of the request takes no part in the rest.
@@ -59,6 +72,9 @@ struct Resolver {
   mutating func resolve() throws {
     if adopts { try findDoomed() }
     try giveKeys()
+    for id in request.updates.map(\.id) + request.deletes.map(\.id) where named[id] != nil {
+      insertedTexts.insert(id)
+    }
     try readInserts()
     try readUpdates()
     try readDeletes()
@@ -67,14 +83,14 @@ struct Resolver {
 
   // MARK: Inserts
 
-  private struct NewObject {
+  struct NewObject {
     let index: Int
     let key: ObjectKey
     let id: WrappedID?
     let isAdopted: Bool
   }
 
-  private var newObjects: [NewObject] = []
+  private(set) var newObjects: [NewObject] = []
 
   private mutating func findDoomed() throws {
     for delete in request.deletes {
@@ -128,10 +144,11 @@ struct Resolver {
       }
       let existing = adopts ? try existing(insert, id, entity) : nil
       let key = try existing ?? newKey(of: entity)
-      if adopts, existing == nil { try noteValues(insert, id, entity, key) }
       newObjects.append(NewObject(index: index, key: key, id: id, isAdopted: existing != nil))
       resolved.keys.append(key)
       if let text = insert.id { named[text] = .object(key) }
+      // It may reference itself.
+      if adopts, existing == nil { try noteValues(insert, id, entity, key) }
     }
   }
 
@@ -401,10 +418,19 @@ struct Resolver {
   /// - Parameters:
   ///   - text: The ID.
   ///   - takesNew: Whether it may name a new object of the save.
+  /// - Returns: The object with its stored version.
+  /// - Throws: `DatabaseError`.
   private mutating func existingObject(
     _ text: String,
     takesNew: Bool = false
   ) throws -> (ObjectKey, version: Int64)? {
+    // Updates and deletes name the stored object whose identity an insert of the save has too.
+    if insertedTexts.contains(text), WrappedID(text)?.isTemporary == false,
+      case .object(let key)? = try storedTarget(text),
+      let version = try stored.version(of: key)
+    {
+      return (key, version)
+    }
     switch try target(text) {
     case .failed, nil:
       leaveOut()
@@ -426,7 +452,7 @@ struct Resolver {
     guard request.updates.count + request.deletes.count > 0,
       resolved.updates.count + resolved.deletes.count > 1
     else { return }
-    var seen = Set(resolved.adoptions.map(\.key))
+    var seen = Set(resolved.adoptions.map(\.key).filter { !isInserted($0) })
     func isRepeated(_ key: ObjectKey) -> Bool { !seen.insert(key).inserted }
     var repeated: [String] = []
     for update in resolved.updates {
@@ -442,111 +468,6 @@ struct Resolver {
           "An object stands once in update, delete and the inserts that it answers for"
         )
       )
-    }
-  }
-
-  // MARK: Names
-
-  /// What an ID names; nil for one that is a problem, which is reported.
-  mutating func target(_ text: String) throws -> Target? {
-    if let known = named[text] { return known }
-    let found: Target
-    do {
-      if let key = try storedTarget(text) ?? insertedTarget(text) {
-        found = key
-      } else {
-        add(SaveProblem(.objectNotFound(text), rule: "exists", id: text))
-        found = .failed
-        named[text] = found
-        return nil
-      }
-    } catch let error as StoreError {
-      let rule = error.code == .unknownEntity ? "entity" : "identifier"
-      add(SaveProblem(error, rule: rule, id: text))
-      named[text] = .failed
-      return nil
-    }
-    named[text] = found
-    return found
-  }
-
-  /// The object of the store that an ID names; nil for an identity that no object has.
-  func storedTarget(_ text: String) throws -> Target? {
-    guard let id = WrappedID(text, store: stored.identifier) else {
-      throw StoreError.invalidIdentifier(text, "it is malformed, or of another store")
-    }
-    guard let entity = model.entity(named: id.entity) else {
-      throw StoreError.unknownEntity(id.entity, in: model)
-    }
-    switch id.key {
-    case .temporary: throw StoreError.invalidIdentifier(text, "no insert of this save has it")
-    case .object(let number): return .object(model.key(entity.number, number))
-    case .integer, .uuid, .string:
-      guard let value = IdentityResolver.value(id, entity) else {
-        throw StoreError.invalidIdentifier(text, "\(entity.name) has no identity of that form")
-      }
-      return try stored.object(of: layout.entities[entity.number - 1], identity: value)
-        .map { .object($0) }
-    }
-  }
-
-  /// The new object whose identity an ID has; nil for none.
-  private mutating func insertedTarget(_ text: String) throws -> Target? {
-    guard let id = WrappedID(text, store: stored.identifier),
-      let entity = model.entity(named: id.entity), let value = IdentityResolver.value(id, entity),
-      let set = layout.entities[entity.number - 1].uniqueSets.first(where: \.isIdentity)
-    else { return nil }
-    if insertedIdentities == nil { insertedIdentities = try identities() }
-    let name = UniqueValues(scope: set.scope.number, names: set.names, values: [value])
-    guard let key = insertedIdentities?[name], model.isKind(key.entity, of: entity.number) else {
-      return nil
-    }
-    return .object(key)
-  }
-
-  private func identities() throws -> [UniqueValues: ObjectKey] {
-    var identities: [UniqueValues: ObjectKey] = [:]
-    for object in newObjects where !object.isAdopted {
-      let entity = layout.entity(object.key)
-      guard let set = entity.uniqueSets.first(where: \.isIdentity),
-        let values = try values(of: set, request.inserts[object.index], object.id, entity)
-      else { continue }
-      let name = UniqueValues(scope: set.scope.number, names: set.names, values: values)
-      identities[name] = object.key
-    }
-    return identities
-  }
-
-  /// The property of a sent member; nil for one that is a problem, which is reported.
-  private mutating func property(
-    _ member: JSONMember,
-    at index: Int,
-    _ entity: EntityLayout,
-    _ label: String
-  ) -> PropertyLayout? {
-    if let property = entity.property(named: member.name, at: index) { return property }
-    let error = StoreError.unknownProperty(member.name, of: entity.entity)
-    add(SaveProblem(error, rule: "property", id: label, property: StoreError.short(member.name)))
-    return nil
-  }
-
-  /// The value of a sent attribute; nil for one that is a problem, which is reported.
-  private mutating func value(
-    _ member: JSONMember,
-    _ property: PropertyLayout,
-    _ label: String
-  ) -> AttributeValue? {
-    switch property.type?.decode(member.value) {
-    case .value(let value)?:
-      guard !property.isDerived else {
-        add(.invalid(label, member.name, "derived", "\(member.name) is kept by the store"))
-        return nil
-      }
-      return value
-    case .expected(let what)?:
-      add(.invalid(label, member.name, "type", "\(member.name) wants \(what)"))
-      return nil
-    case nil: return nil
     }
   }
 }

@@ -116,9 +116,17 @@ struct RevertObstacleSearch {
     guard change.kind == .update else { return }
     let entity = layout.entity(change.key)
     for value in change.before where !entity.entity.isDerived(value.property) {
-      guard entity.columns[value.property] != nil,
+      guard let column = entity.columns[value.property],
         let other = later.value(before: change.key, value.property, since: group)
       else { continue }
+      // A value that is again as the group left it was not changed.
+      let left = other.stored(in: entity.entity)
+      guard try stored.value(column, of: change.key) != left else { continue }
+      guard other.value != value.value else {
+        // The group itself left it as it was: there is nothing to revert.
+        obstacles.properties[change.key, default: []].insert(value.property)
+        continue
+      }
       try conflict(
         change.key,
         value.property,

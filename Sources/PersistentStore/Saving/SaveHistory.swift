@@ -4,7 +4,9 @@ import JSON
 import ObjectModel
 import PersistentHistory
 
-/// What merging asks the log. Tests answer with values.
+/// What merging asks the log.
+///
+/// Tests answer with values.
 protocol SaveHistory: AnyObject {
   /// What happened to objects since they had a version, oldest first; objects to whose versions
   /// the log does not reach back are absent.

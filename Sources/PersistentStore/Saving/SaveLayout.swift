@@ -3,8 +3,10 @@ import JSON
 import ObjectModel
 import PersistentHistory
 
-/// What the stages of a save know about a model: the columns of each entity, and each relationship
-/// with both of its ends. Made once for a store; has no statements.
+/// What the stages of a save know about a model.
+///
+/// It has the columns of each entity, and each relationship with both of its ends. It is made once
+/// for a store and has no statements.
 final class SaveLayout {
   let model: Model
   /// In the order of the model.

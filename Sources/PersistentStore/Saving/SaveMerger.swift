@@ -73,6 +73,55 @@ struct SaveMerger {
       }
     }
     try mergeDeletes()
+    if [.storeTrump, .rollback].contains(policy) { try keepUniqueValues() }
+  }
+
+  /// An update that takes the unique values of another object leaves them as they are stored.
+  private mutating func keepUniqueValues() throws {
+    let doomed = Set(save.deletes.map(\.key))
+    for index in save.updates.indices {
+      var update = save.updates[index]
+      for set in layout.entity(update.key).uniqueSets where !set.isIdentity {
+        let sent = Set(propertyNames(of: update))
+        guard set.names.contains(where: sent.contains), let values = try values(of: set, update),
+          try stored.holders(of: set, values).contains(where: { holder in
+            try holder != update.key && !doomed.contains(holder) && !leaves(set, holder, values)
+          })
+        else { continue }
+        let kept = set.names.filter(sent.contains)
+        for name in kept { update.remove(name, layout) }
+        reported[update.key, default: []].formUnion(kept)
+        report(kept.map { MergedProperty(name: $0, outcome: .store) }, of: update.key)
+      }
+      save.updates[index] = update
+    }
+  }
+
+  /// The values that a unique set has after an update; nil where one is null.
+  private func values(of set: UniqueSet, _ update: ResolvedUpdate) throws -> [AttributeValue]? {
+    var values: [AttributeValue] = []
+    for (name, column) in zip(set.names, set.columns) {
+      var value = try update.columns[column: column] ?? stored.value(column, of: update.key)
+      if case .toOne(let target)? = update.links.last(where: { $0.relationship.name == name })?.link
+      {
+        value = target.map { .integer($0.object) }
+      }
+      guard let value, value != .null else { return nil }
+      values.append(value)
+    }
+    return values
+  }
+
+  /// Whether an update of the same save gives an object other values in a unique set.
+  private func leaves(
+    _ set: UniqueSet,
+    _ holder: ObjectKey,
+    _ taken: [AttributeValue]
+  ) throws -> Bool {
+    guard let update = save.updates.last(where: { $0.key == holder }),
+      let own = layout.entity(holder).uniqueSets.first(where: { $0.names == set.names })
+    else { return false }
+    return try values(of: own, update) != taken
   }
 
   private mutating func mergeDeletes() throws {
@@ -88,7 +137,7 @@ struct SaveMerger {
         merged.append(MergedObject(id: .text(delete.label), outcome: .delete(.client)))
         kept.append(delete)
       case .storeTrump, .rollback, .named:
-        merged.append(MergedObject(id: .text(delete.label), outcome: .delete(.store)))
+        merged.append(MergedObject(id: .object(delete.key), outcome: .delete(.store)))
         skippedDeletes.append(delete)
       }
     }
@@ -106,11 +155,11 @@ struct SaveMerger {
         }
         names = update.map(propertyNames) ?? names
       }
-      merged.append(
-        MergedObject(
-          id: .object(adoption.key),
-          outcome: .properties(names.map { MergedProperty(name: $0, outcome: outcome) })
-        )
+      // The identity is what they have in common.
+      let identity = layout.entity(adoption.key).entity.identity?.name
+      report(
+        names.filter { $0 != identity }.map { MergedProperty(name: $0, outcome: outcome) },
+        of: adoption.key
       )
       if outcome == .store { reported[adoption.key, default: []].formUnion(names) }
     }
@@ -164,8 +213,22 @@ struct SaveMerger {
       case .client: break
       }
     }
-    guard !outcomes.isEmpty else { return }
-    merged.append(MergedObject(id: .text(update.label), outcome: .properties(outcomes)))
+    if !outcomes.isEmpty { report(outcomes, of: update.key) }
+  }
+
+  /// Reports what was decided about properties of an object, in one entry for each object.
+  private mutating func report(_ properties: [MergedProperty], of key: ObjectKey) {
+    guard
+      let index = merged.firstIndex(where: { $0.id == .object(key) }),
+      case .properties(let known) = merged[index].outcome
+    else {
+      return merged.append(MergedObject(id: .object(key), outcome: .properties(properties)))
+    }
+    let names = Set(properties.map(\.name))
+    merged[index] = MergedObject(
+      id: .object(key),
+      outcome: .properties(known.filter { !names.contains($0.name) } + properties)
+    )
   }
 
   /// The client's value holds; of a to-many what it added and removed holds beside what others did.

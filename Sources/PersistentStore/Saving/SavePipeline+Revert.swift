@@ -14,6 +14,7 @@ extension SavePipeline {
   ///   - undoLog: Knows what comes next.
   ///   - head: The newest commit.
   ///   - derive: Brings those derived values up to date that no trigger keeps.
+  /// - Returns: What was reverted.
   /// - Throws: `StoreError`, or `DatabaseError` when SQLite failed; the caller rolls back.
   func revert(
     _ revert: SaveRequest.Revert,
@@ -27,8 +28,9 @@ extension SavePipeline {
     var outcome = Outcome(result: SaveResult())
     var answer = RevertedObjects()
     var conflicts: [SaveConflict] = []
+    var written = WrittenObjects()
     // One writer for all groups: an undo is one save, and increments each version once.
-    var writer = SaveWriter(tables, triggers, db, environment.bulk, labels: [:])
+    var writer = SaveWriter(tables, triggers, db, environment.bulk, labels: SaveLabels())
     for group in groups {
       let before = try undoLog.lastLogged()
       let (rows, net) = try undoLog.changes(of: group)
@@ -49,6 +51,7 @@ extension SavePipeline {
         try answer.noteDeleted(plan, tables)
         try writer.write(plan)
         answer.note(net, obstacles, plan, tables.layout)
+        written.add(plan)
         outcome.leavesDangling = outcome.leavesDangling || plan.leavesDangling
       }
       outcome.reverted.append((group, before..<(try undoLog.lastLogged())))
@@ -58,6 +61,7 @@ extension SavePipeline {
       ProblemList(),
       hint: "The merge policy storeTrump leaves what other saves changed and reverts the rest"
     )
+    try validate(written)
     try derive()
     let builder = SaveResultBuilder(tables: tables, request: request, reported: [:])
     outcome.result.objects = try answer.objects(builder, tables)
@@ -98,16 +102,45 @@ extension SavePipeline {
     try planner.plan(reverting: rows, net, obstacles) { key in
       try tables[key].lastVersion(ofDeleted: key.object)
     }
+    return planner.plan
+  }
+
+  /// Checks the objects that were written as all groups together leave them.
+  private func validate(_ written: WrittenObjects) throws {
+    var plan = SavePlan(
+      graph: PlannedGraph(tables.layout, DatabaseObjects(tables, identifier: facts.identifier))
+    )
+    for key in written.keys {
+      guard let row = try tables[key].row(of: key.object) else { continue }
+      plan.graph.set(
+        row.enumerated().map { ColumnChange(column: $0.offset, value: $0.element) },
+        of: key
+      )
+    }
+    plan.touched = written.touched
     var validator = SaveValidator(
-      planner.plan,
+      plan,
       tables.layout,
-      labels: [:],
-      problems: planner.problems,
-      isPartial: false
+      labels: SaveLabels(),
+      problems: ProblemList(),
+      isPartial: false,
+      checksAll: true
     )
     try validator.validate()
     if let error = validator.problems.error { throw error }
-    return planner.plan
+  }
+}
+
+/// The objects that a revert wrote.
+private struct WrittenObjects {
+  var keys: OrderedKeySet = []
+  /// The to-manys whose number of members may have become wrong.
+  var touched: [PlannedList: RelationshipLayout] = [:]
+
+  mutating func add(_ plan: SavePlan) {
+    for insert in plan.graph.inserts { keys.append(insert.key) }
+    for update in plan.graph.updates { keys.append(update.key) }
+    touched.merge(plan.touched) { first, _ in first }
   }
 }
 

@@ -34,6 +34,7 @@ struct SavePipeline {
   /// - Parameters:
   ///   - request: The save.
   ///   - derive: Brings those derived values up to date that no trigger keeps.
+  /// - Returns: What was written.
   /// - Throws: `StoreError`, or `DatabaseError` when SQLite failed; the caller rolls back.
   func save(_ request: SaveRequest, _ derive: () throws -> Void) throws -> Outcome {
     let stored = DatabaseObjects(tables, identifier: facts.identifier)
@@ -60,11 +61,12 @@ struct SavePipeline {
     try merger.merge()
     try Self.check(merger.conflicts, problems)
 
-    var planner = SavePlanner(layout, stored)
+    let names = resolver
+    let labels = SaveLabels { names.labels }
+    var planner = SavePlanner(layout, stored, labels: labels)
     try planner.plan(merger.save, alsoDeleting: matchedDeletes)
     for problem in planner.problems.problems { problems.add(problem) }
 
-    let labels = Self.labels(of: merger.save)
     var validator = SaveValidator(
       planner.plan,
       layout,
@@ -81,7 +83,8 @@ struct SavePipeline {
       request: request,
       reported: merger.reported.merging(plan.followed) { $0.union($1) }
     )
-    let doomed = try request.wantsIDs || request.isDryRun
+    let doomed =
+      try request.wantsIDs || request.isDryRun
       ? plan.graph.deletes.map { (key: $0, name: try builder.name(of: $0)) } : []
     var writer = SaveWriter(tables, triggers, db, environment.bulk, labels: labels)
     try writer.write(plan)
@@ -104,17 +107,6 @@ struct SavePipeline {
       outcome.result.matched = doomed.map(\.name) + (try (update?.keys ?? []).map(builder.name))
     }
     return outcome
-  }
-
-  /// What the request calls its objects, for problems that turn up later.
-  private static func labels(of save: ResolvedSave) -> [ObjectKey: String] {
-    guard !save.updates.isEmpty else { return [:] }
-    return Dictionary(
-      save.updates.compactMap { update in
-        if case .match = update.origin { nil } else { (update.key, update.label) }
-      },
-      uniquingKeysWith: { first, _ in first }
-    )
   }
 
   /// Throws the conflicts, with those problems that hold whatever the end state is.

@@ -134,6 +134,6 @@ extension SavePlanner {
   /// What a problem calls an object: the ID that the client sent, where the object is new.
   func label(of key: ObjectKey) throws -> String {
     if let index = plan.graph.insertIndex(of: key) { return plan.graph.inserts[index].label }
-    return try plan.graph.stored.name(of: key)
+    return try labels[key] ?? plan.graph.stored.name(of: key)
   }
 }

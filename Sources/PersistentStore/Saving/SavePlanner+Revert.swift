@@ -16,6 +16,7 @@ extension SavePlanner {
   ///   - net: What became of each object.
   ///   - obstacles: What is left as it is.
   ///   - lastVersion: The version with which an object was deleted last.
+  /// - Throws: `DatabaseError`.
   mutating func plan(
     reverting rows: [HistoryRow],
     _ net: [HistoryChange],
@@ -55,7 +56,9 @@ extension SavePlanner {
       guard let column = entity.columns[value.property] else { continue }
       row[column] = value.stored(in: entity.entity)
     }
-    for (column, form, source) in entity.derivedTexts { row[column] = form.applied(to: row[source]) }
+    for (column, form, source) in entity.derivedTexts {
+      row[column] = form.applied(to: row[source])
+    }
     plan.graph.restore(
       PlannedInsert(
         key: key,

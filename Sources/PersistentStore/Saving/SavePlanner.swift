@@ -23,8 +23,12 @@ struct SavePlanner {
     var members: [Int64]
   }
 
-  init(_ layout: SaveLayout, _ stored: any StoredObjects) {
+  /// What the request calls its objects.
+  let labels: SaveLabels
+
+  init(_ layout: SaveLayout, _ stored: any StoredObjects, labels: SaveLabels = SaveLabels()) {
     self.layout = layout
+    self.labels = labels
     plan = SavePlan(graph: PlannedGraph(layout, stored))
   }
 
@@ -36,13 +40,18 @@ struct SavePlanner {
     for insert in save.inserts {
       plan.graph.insert(PlannedInsert(key: insert.key, label: insert.label, row: insert.row))
     }
+    // An insert that an existing object answers for has its turn among the inserts.
+    var updates = save.updates[...]
     for insert in save.inserts {
-      for toMany in layout.entity(insert.key).wanted { touch(toMany, of: insert.key) }
-      for change in insert.links {
-        try apply(change, to: insert.key, insert.label, follows: false)
+      while let update = updates.first, case .insert(let index) = update.origin,
+        index < insert.index
+      {
+        try apply(updates.removeFirst())
       }
+      for toMany in layout.entity(insert.key).wanted { touch(toMany, of: insert.key) }
+      for change in insert.links { try apply(change, to: insert.key, insert.label) }
     }
-    for update in save.updates { try apply(update) }
+    for update in updates { try apply(update) }
     try delete(save.deletes.map(\.key) + matched)
     try finish()
   }
@@ -62,7 +71,7 @@ struct SavePlanner {
     } else {
       plan.graph.set(update.columns, of: update.key)
     }
-    for change in update.links { try apply(change, to: update.key, update.label, follows: false) }
+    for change in update.links { try apply(change, to: update.key, update.label) }
   }
 
   // MARK: Relationships
@@ -71,11 +80,10 @@ struct SavePlanner {
   private mutating func apply(
     _ change: RelationshipChange,
     to key: ObjectKey,
-    _ label: String,
-    follows: Bool
+    _ label: String
   ) throws {
     switch change.link {
-    case .toOne(let target): try set(change.relationship, of: key, to: target, follows: follows)
+    case .toOne(let target): try set(change.relationship, of: key, to: target, follows: false)
     case .members(let members): try setMembers(members, of: change.relationship, key)
     case .edit(let add, let remove, let position):
       try edit(change.relationship, of: key, add, remove, at: position, label)
@@ -89,6 +97,7 @@ struct SavePlanner {
   ///   - key: The object that has it.
   ///   - target: The object that it references, nil for none.
   ///   - follows: Whether something that was sent for another object sets it.
+  /// - Throws: `DatabaseError`.
   mutating func set(
     _ toOne: RelationshipLayout,
     of key: ObjectKey,

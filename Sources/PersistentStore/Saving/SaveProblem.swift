@@ -111,6 +111,7 @@ extension SaveProblem {
   /// The problem as an element of `data.problems`.
   ///
   /// - Parameter code: The number that its code has on the wire.
+  /// - Returns: The members that the protocol lists.
   package func json(code: Int) -> JSONValue {
     var members = [
       JSONMember("code", .integer(Int64(code))), JSONMember("rule", .string(rule)),

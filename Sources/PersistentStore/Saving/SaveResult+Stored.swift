@@ -44,7 +44,10 @@ extension SaveResult {
     guard let ids = value["ids"]?.array, let objects = value["objects"]?.array else { return nil }
     self.init()
     self.ids = ids.map {
-      InsertedID(sent: $0.array?.element(0)?.string ?? "", name: $0.array?.element(1)?.string.map { .text($0) })
+      InsertedID(
+        sent: $0.array?.element(0)?.string ?? "",
+        name: $0.array?.element(1)?.string.map { .text($0) }
+      )
     }
     self.objects = objects.map(SavedObject.init(stored:))
     merged = (value["merged"]?.array ?? []).map(MergedObject.init(stored:))
@@ -76,7 +79,10 @@ extension SavedObject {
       id: value.array?.element(0)?.string.map { .text($0) },
       version: value.array?.element(1)?.integer,
       values: (value.array?.element(2)?.array ?? []).map {
-        SavedProperty(name: $0.array?.element(0)?.string ?? "", value: SavedProperty.Value(stored: $0.array?.element(1) ?? .null))
+        SavedProperty(
+          name: $0.array?.element(0)?.string ?? "",
+          value: SavedProperty.Value(stored: $0.array?.element(1) ?? .null)
+        )
       }
     )
   }
@@ -147,7 +153,12 @@ extension MergedObject {
       id: .text(value.array?.element(0)?.string ?? ""),
       outcome: value.array?.element(1)?.array.map {
         .properties(
-          $0.map { MergedProperty(name: $0.array?.element(0)?.string ?? "", outcome: outcome($0.array?.element(1))) }
+          $0.map {
+            MergedProperty(
+              name: $0.array?.element(0)?.string ?? "",
+              outcome: outcome($0.array?.element(1))
+            )
+          }
         )
       } ?? .delete(outcome(value.array?.element(1)))
     )

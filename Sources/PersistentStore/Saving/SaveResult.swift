@@ -76,7 +76,11 @@ struct SaveResultBuilder {
   }
 
   /// The result of a save.
-  func result(of save: ResolvedSave, merged: [MergedObject], skipped: [ResolvedDelete]) throws
+  func result(
+    of save: ResolvedSave,
+    merged: [MergedObject],
+    skipped: [ResolvedDelete]
+  ) throws
     -> SaveResult
   {
     var result = SaveResult()
@@ -112,14 +116,18 @@ struct SaveResultBuilder {
       let version = try tables[update.key].version(of: update.key.object) ?? update.version
       let sent = request.updates[index].values
       result.objects.append(
-        SavedObject(id: .text(update.label), version: version, values: values(of: update, sent))
+        SavedObject(
+          id: try currentName(of: update),
+          version: version,
+          values: values(of: update, sent)
+        )
       )
       try addLate(update.key, to: &result.objects)
     }
     for delete in skipped {
       result.objects.append(
         SavedObject(
-          id: .text(delete.label),
+          id: try name(of: delete.key),
           version: delete.version,
           values: try columns(Set(layout.entity(delete.key).entity.columns), of: delete.key)
         )
@@ -130,6 +138,12 @@ struct SaveResultBuilder {
       return MergedObject(id: try name(of: key), outcome: object.outcome)
     }
     return result
+  }
+
+  /// The ID of an updated object; of one that a cascade deleted, the ID that was sent.
+  private func currentName(of update: ResolvedUpdate) throws -> ObjectName {
+    try tables[update.key].version(of: update.key.object) == nil
+      ? .text(update.label) : name(of: update.key)
   }
 
   /// The ID of a new object: its identity where its entity has one.
@@ -198,7 +212,9 @@ struct SaveResultBuilder {
     let entity = layout.entity(key)
     let more = reported[key] ?? []
     guard entity.hasDerived || !more.isEmpty, !objects.isEmpty else { return }
-    let names = Set(entity.entity.columns.filter { entity.entity.isDerived($0) || more.contains($0) })
+    let names = Set(
+      entity.entity.columns.filter { entity.entity.isDerived($0) || more.contains($0) }
+    )
     let late = try columns(names, of: key) + members(more, of: key)
     let last = objects.count - 1
     let lateNames = Set(late.map(\.name))

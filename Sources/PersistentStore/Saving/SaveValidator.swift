@@ -8,17 +8,20 @@ struct SaveValidator {
   private var graph: PlannedGraph
   private let touched: [PlannedList: RelationshipLayout]
   /// What the request calls its objects.
-  private let labels: [ObjectKey: String]
+  private let labels: SaveLabels
   /// Whether a reported problem kept a change from the graph: what is missing then may be its.
   private let isPartial: Bool
+  /// Whether what was wrong before the save is a problem too.
+  private let checksAll: Bool
   private(set) var problems: ProblemList
 
   init(
     _ plan: SavePlan,
     _ layout: SaveLayout,
-    labels: [ObjectKey: String],
+    labels: SaveLabels,
     problems: ProblemList,
-    isPartial: Bool
+    isPartial: Bool,
+    checksAll: Bool = false
   ) {
     self.layout = layout
     graph = plan.graph
@@ -26,6 +29,7 @@ struct SaveValidator {
     self.labels = labels
     self.problems = problems
     self.isPartial = isPartial
+    self.checksAll = checksAll
   }
 
   /// Checks everything that the save touches.
@@ -38,10 +42,13 @@ struct SaveValidator {
       try validate(update)
     }
     try validateCounts()
+    if problems.isEmpty, try violations(includesIndexed: false).isEmpty { return }
+    for problem in try violations(includesIndexed: true) { problems.add(problem) }
+  }
+
+  private func violations(includesIndexed: Bool) throws -> [SaveProblem] {
     var check = UniquenessCheck(layout, graph, labels)
-    for problem in try check.violations(includesIndexed: !problems.isEmpty) {
-      problems.add(problem)
-    }
+    return try check.violations(includesIndexed: includesIndexed)
   }
 
   private mutating func validate(_ insert: PlannedInsert) {
@@ -76,8 +83,8 @@ struct SaveValidator {
         )
       } else if change.value == .null,
         let required = entity.required.first(where: { $0.column == change.column }),
-        try graph.stored.value(change.column, of: update.key) != .null
-          || labels[update.key] != nil
+        try checksAll || labels[update.key] != nil
+          || graph.stored.value(change.column, of: update.key) != .null
       {
         problems.add(
           .invalid(

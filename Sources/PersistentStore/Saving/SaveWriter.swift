@@ -11,7 +11,7 @@ struct SaveWriter {
   let db: Database
   let bulk: BulkLimits
   /// Knows which planned objects would have the values of others, once SQLite refuses a row.
-  let labels: [ObjectKey: String]
+  let labels: SaveLabels
   /// The objects whose versions are incremented: once in a save, whatever changes.
   private var counted: Set<ObjectKey> = []
   /// Deletes that were carried out early, to make room for unique values.
@@ -22,7 +22,7 @@ struct SaveWriter {
     _ triggers: TriggerSwitch,
     _ db: Database,
     _ bulk: BulkLimits,
-    labels: [ObjectKey: String]
+    labels: SaveLabels
   ) {
     self.tables = tables
     self.triggers = triggers
@@ -73,8 +73,8 @@ struct SaveWriter {
   }
 
   private mutating func write(_ update: PlannedUpdate, _ plan: SavePlan) throws {
-    // A deleted object is not updated first, but where a trigger of its columns has to run.
-    guard !deletedEarly.contains(update.key) else { return }
+    // A deleted object is logged as it was before the save.
+    guard !plan.graph.deletes.contains(update.key) else { return }
     try constrained(update.key, plan) { writer in
       let counts = !writer.counted.contains(update.key)
       if try writer.tables[update.key].update(
@@ -93,7 +93,9 @@ struct SaveWriter {
     guard !plan.increments.isEmpty else { return [] }
     var objects: [Int: [Int64]] = [:]
     for key in Set(plan.increments)
-    where !counted.contains(key) && !plan.graph.isInserted(key) && !deletedEarly.contains(key) {
+    where !counted.contains(key) && !plan.graph.isInserted(key)
+      && !plan.graph.deletes.contains(key)
+    {
       objects[key.entity - 1, default: []].append(key.object)
     }
     return objects.sorted { $0.key < $1.key }.map { ($0.key, $0.value.sorted()) }

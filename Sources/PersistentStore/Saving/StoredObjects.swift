@@ -2,8 +2,9 @@ import CordialValues
 import ObjectModel
 import PersistentHistory
 
-/// What the stages before writing ask about stored objects. Tests answer with values.
+/// What the stages before writing ask about stored objects.
 ///
+/// Tests answer with values.
 /// Everything is as it is stored before the save; `PlannedGraph` adds what the save changes.
 protocol StoredObjects: AnyObject {
   /// The store's identifier, which its URIs begin with.
@@ -34,7 +35,11 @@ protocol StoredObjects: AnyObject {
   func memberCount(of toMany: RelationshipLayout, _ owner: ObjectKey) throws -> Int
 
   /// Whether there is a link row between two objects.
-  func isLinked(_ relationship: RelationshipLayout, _ owner: ObjectKey, _ member: Int64) throws
+  func isLinked(
+    _ relationship: RelationshipLayout,
+    _ owner: ObjectKey,
+    _ member: Int64
+  ) throws
     -> Bool
 
   /// The objects with a link row of this relationship that leads to an object.

@@ -6,11 +6,11 @@ import ObjectModel
 struct UniquenessCheck {
   let layout: SaveLayout
   let graph: PlannedGraph
-  let labels: [ObjectKey: String]
+  let labels: SaveLabels
   private var planned: [UniqueValues: ObjectKey] = [:]
   private var found: [SaveProblem] = []
 
-  init(_ layout: SaveLayout, _ graph: PlannedGraph, _ labels: [ObjectKey: String]) {
+  init(_ layout: SaveLayout, _ graph: PlannedGraph, _ labels: SaveLabels) {
     self.layout = layout
     self.graph = graph
     self.labels = labels
@@ -21,6 +21,7 @@ struct UniquenessCheck {
   /// - Parameter includesIndexed: Whether sets are looked up too that an index of one table keeps:
   ///   SQLite reports those as they are written.
   /// - Returns: One problem for each object that has the values of another.
+  /// - Throws: `DatabaseError`.
   mutating func violations(includesIndexed: Bool) throws -> [SaveProblem] {
     for insert in graph.inserts where !graph.deletes.contains(insert.key) {
       for set in layout.entity(insert.key).uniqueSets

@@ -31,6 +31,15 @@ extension PlainProblem: CustomStringConvertible {
     return "\(code) \(rule ?? "*") \(object) \(property ?? "-") \(others)"
   }
 
+  /// Whether a violation of uniqueness that the store reports is about two of these objects.
+  func covers(_ reported: PlainProblem) -> Bool {
+    guard code == 1105, reported.code == 1105 else { return false }
+    guard let property else { return true }
+    let shared = others.union(key.map { [$0] } ?? [])
+    let named = reported.others.union(reported.key.map { [$0] } ?? [])
+    return reported.property == property && named.isSubset(of: shared)
+  }
+
   /// Equal for a problem that is expected and the one that the store reports for it.
   var comparable: String {
     switch code {

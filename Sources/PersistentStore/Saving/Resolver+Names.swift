@@ -1,0 +1,109 @@
+import CordialValues
+import JSON
+import ObjectModel
+
+/// Reading names: IDs, properties and the values of attributes.
+extension Resolver {
+  /// What an ID names; nil for one that is a problem, which is reported.
+  mutating func target(_ text: String) throws -> Target? {
+    if let known = named[text] { return known }
+    let found: Target
+    do {
+      if let key = try storedTarget(text) ?? insertedTarget(text) {
+        found = key
+      } else {
+        add(SaveProblem(.objectNotFound(text), rule: "exists", id: text))
+        found = .failed
+        named[text] = found
+        return nil
+      }
+    } catch let error as StoreError {
+      let rule = error.code == .unknownEntity ? "entity" : "identifier"
+      add(SaveProblem(error, rule: rule, id: text))
+      named[text] = .failed
+      return nil
+    }
+    named[text] = found
+    return found
+  }
+
+  /// The object of the store that an ID names; nil for an identity that no object has.
+  func storedTarget(_ text: String) throws -> Target? {
+    guard let id = WrappedID(text, store: stored.identifier) else {
+      throw StoreError.invalidIdentifier(text, "it is malformed, or of another store")
+    }
+    guard let entity = model.entity(named: id.entity) else {
+      throw StoreError.unknownEntity(id.entity, in: model)
+    }
+    switch id.key {
+    case .temporary: throw StoreError.invalidIdentifier(text, "no insert of this save has it")
+    case .object(let number): return .object(model.key(entity.number, number))
+    case .integer, .uuid, .string:
+      guard let value = IdentityResolver.value(id, entity) else {
+        throw StoreError.invalidIdentifier(text, "\(entity.name) has no identity of that form")
+      }
+      return try stored.object(of: layout.entities[entity.number - 1], identity: value)
+        .map { .object($0) }
+    }
+  }
+
+  /// The new object whose identity an ID has; nil for none.
+  mutating func insertedTarget(_ text: String) throws -> Target? {
+    guard let id = WrappedID(text, store: stored.identifier),
+      let entity = model.entity(named: id.entity), let value = IdentityResolver.value(id, entity),
+      let set = layout.entities[entity.number - 1].uniqueSets.first(where: \.isIdentity)
+    else { return nil }
+    if insertedIdentities == nil { insertedIdentities = try identities() }
+    let name = UniqueValues(scope: set.scope.number, names: set.names, values: [value])
+    guard let key = insertedIdentities?[name], model.isKind(key.entity, of: entity.number) else {
+      return nil
+    }
+    return .object(key)
+  }
+
+  func identities() throws -> [UniqueValues: ObjectKey] {
+    var identities: [UniqueValues: ObjectKey] = [:]
+    for object in newObjects where !object.isAdopted {
+      let entity = layout.entity(object.key)
+      guard let set = entity.uniqueSets.first(where: \.isIdentity),
+        let values = try values(of: set, request.inserts[object.index], object.id, entity)
+      else { continue }
+      let name = UniqueValues(scope: set.scope.number, names: set.names, values: values)
+      identities[name] = object.key
+    }
+    return identities
+  }
+
+  /// The property of a sent member; nil for one that is a problem, which is reported.
+  mutating func property(
+    _ member: JSONMember,
+    at index: Int,
+    _ entity: EntityLayout,
+    _ label: String
+  ) -> PropertyLayout? {
+    if let property = entity.property(named: member.name, at: index) { return property }
+    let error = StoreError.unknownProperty(member.name, of: entity.entity)
+    add(SaveProblem(error, rule: "property", id: label, property: StoreError.short(member.name)))
+    return nil
+  }
+
+  /// The value of a sent attribute; nil for one that is a problem, which is reported.
+  mutating func value(
+    _ member: JSONMember,
+    _ property: PropertyLayout,
+    _ label: String
+  ) -> AttributeValue? {
+    switch property.type?.decode(member.value) {
+    case .value(let value)?:
+      guard !property.isDerived else {
+        add(.invalid(label, member.name, "derived", "\(member.name) is kept by the store"))
+        return nil
+      }
+      return value
+    case .expected(let what)?:
+      add(.invalid(label, member.name, "type", "\(member.name) wants \(what)"))
+      return nil
+    case nil: return nil
+    }
+  }
+}
