@@ -113,15 +113,17 @@ struct ExternalWrite {
     )
   }
 
-  /// Deletes an object to which nothing refers.
+  /// Deletes an object to which nothing refers, or any object.
   private static func delete(_ random: inout SplitMix64, _ store: PlainStore) -> ExternalWrite? {
     let lonely = store.state.objects.keys.sorted().filter { key in
       store.state.entity(key).relationships.allSatisfy {
         store.state.related($0, of: key).isEmpty
       }
     }
-    guard !lonely.isEmpty else { return nil }
-    let key = random.pick(lonely)
+    let anyone = ModelFeatures.has(.danglingReferences) && random.oneIn(2)
+    let keys = anyone ? store.state.objects.keys.sorted() : lonely
+    guard !keys.isEmpty else { return nil }
+    let key = random.pick(keys)
     guard let object = store.state[key], let number = object.number else { return nil }
     var save = PlainSave(store, policy: "error")
     save.state.objects[key] = nil

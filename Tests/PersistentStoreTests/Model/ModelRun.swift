@@ -8,16 +8,16 @@ final class ModelRun {
   var plain: PlainStore
   var random: SplitMix64
   let seed: UInt64
-  let test: String
+  private let coverage: ModelCoverage
   private(set) var agrees = true
   /// The operations so far, the newest last.
   private(set) var log: [String] = []
   /// Accepted saves with a `transaction`, and their answers.
   private var remembered: [(request: JSONValue, answer: JSONValue)] = []
 
-  init(_ seed: UInt64, rowsTogether: Bool, test: String) throws {
+  init(_ seed: UInt64, rowsTogether: Bool, _ coverage: ModelCoverage) throws {
     self.seed = seed
-    self.test = test
+    self.coverage = coverage
     var models = ModelGenerator(seed: seed)
     let model = models.model()
     let first = try StoreUnderTest(model: model, rowsTogether: rowsTogether)
@@ -65,7 +65,8 @@ final class ModelRun {
     let isVerbose = ModelRun.isVerbose
     let operations = isVerbose ? log.joined(separator: "\n") : log.last ?? ""
     let model = isVerbose ? "\nmodel \(plain.model.text)\n" : ""
-    let comment = "\(what())\nafter \(model)\(operations)\n\(Seeds.repeating(seed, test))"
+    let comment =
+      "\(what())\nafter \(model)\(operations)\n\(Seeds.repeating(seed, "random operations"))"
     Issue.record(Comment(rawValue: comment))
   }
 
@@ -128,22 +129,22 @@ final class ModelRun {
         let codes = [dryRun["error"]?["code"], answer["error"]?["code"]]
         expect(codes[0] == codes[1], "the dry run says \(dryRun.text), not \(answer.text)")
       }
-      ModelCoverage.shared.count("request refused: \(answer["error"]?["code"]?.text ?? "")")
+      coverage.count("request refused: \(answer["error"]?["code"]?.text ?? "")")
       return nil
     }
     expect(save.codes.isEmpty, "the store accepts what has \(save.problems) \(save.conflicts)")
     if let dryRun { compare(dryRun: dryRun, save) }
-    ModelCoverage.shared.count("request accepted: \(request["method"]?.string ?? "")")
+    coverage.count("request accepted: \(request["method"]?.string ?? "")")
     return agrees ? result : nil
   }
 
   /// Whether the contract decides the answer, and the store has the features for it.
   private func isSent(_ save: PlainSave) -> Bool {
     if let missing = save.needs.subtracting(ModelFeatures.on).first {
-      ModelCoverage.shared.count("off: \(missing.rawValue)")
+      coverage.count("off: \(missing.rawValue)")
       return false
     }
-    for name in save.open { ModelCoverage.shared.count("open: \(name)") }
+    for name in save.open { coverage.count("open: \(name)") }
     return save.open.isEmpty
   }
 
@@ -155,7 +156,7 @@ final class ModelRun {
       answer["result"] == first,
       "a repeated transaction returns \(answer.text), not \(first.text)"
     )
-    ModelCoverage.shared.count("request repeated")
+    coverage.count("request repeated")
   }
 
   // MARK: Undo
@@ -189,6 +190,6 @@ final class ModelRun {
       write.save.state.objects[key]?.number = try store.rows(query).first.flatMap { Int64($0) }
     }
     plain.keep(write.save, author: "external", context: nil, token: try store.token())
-    ModelCoverage.shared.count("external write: \(write.sql.prefix { $0 != " " })")
+    coverage.count("external write: \(write.sql.prefix { $0 != " " })")
   }
 }

@@ -71,8 +71,12 @@ extension PlainSave {
     _ doomed: [Int]
   ) {
     for other in state.related(relationship, of: key) where !doomed.contains(other) {
-      if relationship.deleteRule == "noAction" { needs.insert(.danglingReferences) }
       let inverse = model.inverse(of: relationship)
+      if relationship.deleteRule == "noAction" {
+        needs.insert(.danglingReferences)
+        if !inverse.toMany, !inverse.optional { open.insert("noAction ends a required to-one") }
+        if model.isManyToMany(relationship) { open.insert("noAction of a many-to-many") }
+      }
       if model.isManyToMany(relationship) {
         state.pair(relationship, key, other, false)
       } else if inverse.toMany {

@@ -58,6 +58,7 @@ struct PlainSave {
   private var invalidOnTheWay: Set<PlainProperty> = []
   /// Objects that the save wrote, even if their values ended as they were.
   private var writtenOnTheWay: Set<Int> = []
+  private var writtenProperties: Set<PlainProperty> = []
   /// Those of them whose unique values were not compared since.
   private var writtenSince: Set<Int> = []
   /// The object whose change is being applied.
@@ -150,8 +151,18 @@ struct PlainSave {
 
   mutating func noteWritten(_ name: String, of key: Int) {
     writtenOnTheWay.insert(key)
+    writtenProperties.insert(PlainProperty(key: key, name: name))
     writtenSince.insert(key)
     if key != changing { writtenFromOtherEnd.insert(PlainProperty(key: key, name: name)) }
+  }
+
+  /// Whether the save wrote a property that ended as it was.
+  var wavers: Bool {
+    writtenProperties.contains { property in
+      guard let old = before[property.key], let new = state[property.key] else { return false }
+      return old.values[property.name] == new.values[property.name]
+        && old.toOnes[property.name] == new.toOnes[property.name]
+    }
   }
 
   /// Compares the unique values of what was written since the last time.

@@ -31,6 +31,9 @@ extension PlainStore {
         && unit.changes.contains { $0.value.kind == .delete }
     }
     if isAfterDelete { undo.save.needs.insert(.undoAfterExternalDelete) }
+    if undo.groups.flatMap(\.units).contains(where: \.wavers) {
+      undo.save.needs.insert(.netVersions)
+    }
     for group in undo.groups {
       let later = PlainLater(
         standing.filter {
@@ -38,13 +41,22 @@ extension PlainStore {
         }
       )
       let before = undo.save.state
+      let touched = Set(
+        standing.filter { $0.id > group.id }.flatMap(\.changes).filter {
+          $0.value.kind == .update
+        }.map(\.key)
+      )
+      let isTouched = group.changes.contains { key, change in
+        change.kind == .insert && !before.exists(key) && touched.contains(key)
+      }
+      if isTouched { undo.save.open.insert("undo of an insert that others changed and deleted") }
       undo.save.revert(group, later, leaves: policy == "storeTrump")
       undo.changes.append(PlainChange.changes(from: before, to: undo.save.state))
     }
     undo.save.end()
     if !undo.groups.isEmpty { settleOrders(&undo) }
     if !ModelFeatures.has(.netVersions) {
-      undo.save.openVersions.formUnion(undo.groups.flatMap(\.changes.keys))
+      undo.save.openVersions.formUnion(state.objects.keys)
     }
     return undo
   }

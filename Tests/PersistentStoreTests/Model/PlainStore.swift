@@ -22,6 +22,8 @@ struct PlainUnit {
   let context: String?
   let kind: Kind
   let changes: [Int: PlainChange]
+  /// Whether it wrote a property that ended as it was.
+  var wavers = false
 
   var id: Int { number * 100 + index }
 
@@ -84,7 +86,8 @@ struct PlainStore {
       author: author,
       context: context,
       kind: .ordinary,
-      changes: changes
+      changes: changes,
+      wavers: save.wavers
     )
     undoable[author ?? "", default: []].append(unit)
     redoable[author ?? ""] = []
