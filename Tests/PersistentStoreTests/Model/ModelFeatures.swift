@@ -43,8 +43,8 @@ enum ModelFeature: String, CaseIterable {
   case problemIDs
   /// `merged` for deletes with an older version.
   case mergedDeletes
-  /// `rollback` reports to-manys and returns their values.
-  case rollbackLists
+  /// To-manys that a policy keeps as the store has them are reported, and their values returned.
+  case keptLists
   /// `before` of an order that changed.
   case orderBefore
   /// The values in `objects` are those that the whole save leaves.
@@ -61,28 +61,28 @@ enum ModelFeature: String, CaseIterable {
 enum ModelFeatures {
   /// Every feature; those on by default are the ones that the store has.
   static let all: [ModelFeature: Bool] = [
-    .uniqueOverFamily: true,
-    .requiredFromOtherEnd: true,
-    .swaps: true,
-    .oneToManyLists: true,
-    .asOf: true,
-    .upsertsOfFamily: true,
-    .updateTakesUnique: true,
+    .uniqueOverFamily: false,
+    .requiredFromOtherEnd: false,
+    .swaps: false,
+    .oneToManyLists: false,
+    .asOf: false,
+    .upsertsOfFamily: false,
+    .updateTakesUnique: false,
     .danglingReferences: false,
-    .transactionForms: true,
-    .requiredOneToOne: true,
-    .countsOfOtherEnd: true,
-    .externalReplace: true,
-    .undoAfterExternalDelete: true,
-    .allProblems: true,
-    .problemIDs: true,
-    .mergedDeletes: true,
-    .rollbackLists: true,
-    .orderBefore: true,
-    .insertOrder: true,
-    .endStateInAnswers: true,
-    .netVersions: true,
-    .identityInAnswers: true,
+    .transactionForms: false,
+    .requiredOneToOne: false,
+    .countsOfOtherEnd: false,
+    .externalReplace: false,
+    .undoAfterExternalDelete: false,
+    .allProblems: false,
+    .problemIDs: false,
+    .mergedDeletes: false,
+    .keptLists: false,
+    .orderBefore: false,
+    .insertOrder: false,
+    .endStateInAnswers: false,
+    .netVersions: false,
+    .identityInAnswers: false,
   ]
 
   /// Those of `all`, and what `CORDIAL_FEATURES` turns on (`swaps,asOf`, `all`) or off (`-swaps`).

@@ -92,9 +92,13 @@ extension ModelRun {
         expect(result["ids"]?[id]?.string == state.id(key), "ids of \(result.text)")
       }
       let objects = result["objects"]?.array ?? []
-      // An object whose delete the policy skips is listed after the others.
-      let skipped = save.mergedDeletes.values.count { $0 == "store" }
-      expect(objects.count == save.answered.count + skipped, "objects of \(result.text)")
+      let kept = save.mergedDeletes.filter { $0.value == "store" }.keys
+      let isKept = ModelFeatures.has(.mergedDeletes)
+      expect(
+        objects.count == save.answered.count + (isKept ? kept.count : 0),
+        "objects of \(result.text)"
+      )
+      if isKept { compareKept(objects, Set(kept), save) }
       for (object, key) in zip(objects, save.answered) where state.exists(key) {
         let id = object["id"]?.string ?? ""
         let isSame = !ModelFeatures.has(.identityInAnswers) && state.key(id) == key
@@ -140,16 +144,45 @@ extension ModelRun {
         let wanted = state.wire(name, of: key)
         expect(value ?? .null == wanted, "\(name) of \(object.text), not \(wanted.text)")
       }
-      compareLists(object, key, save)
+      compareLists(object, sent[index], key, save)
     }
   }
 
-  /// Compares the lists that an answer returns.
-  private func compareLists(_ object: JSONValue, _ key: Int, _ save: PlainSave) {
+  /// An object that a policy keeps from a delete is returned whole.
+  private func compareKept(_ objects: [JSONValue], _ kept: Set<Int>, _ save: PlainSave) {
+    for key in kept where save.state.exists(key) {
+      guard let object = objects.last(where: { $0["id"]?.string == save.state.id(key) }) else {
+        return expect(false, "the answer lacks \(save.state.id(key)), which stays")
+      }
+      for name in save.state.entity(key).columns {
+        let wanted = save.state.wire(name, of: key)
+        expect(object["values"]?[name] == wanted, "\(name) of \(object.text), not \(wanted.text)")
+      }
+    }
+  }
+
+  /// Compares the lists that an answer returns; those that a policy decided on have to be there.
+  private func compareLists(
+    _ object: JSONValue,
+    _ sent: JSONValue,
+    _ key: Int,
+    _ save: PlainSave
+  ) {
     for relationship in save.state.entity(key).toManys {
-      guard let list = object["values"]?[relationship.name]?.array else { continue }
-      let keys = list.compactMap { $0.string.flatMap(save.state.key) }
       let wanted = save.state.related(relationship, of: key)
+      guard let list = object["values"]?[relationship.name]?.array else {
+        guard let list = sent["values"]?[relationship.name]?.array,
+          save.merged[key]?[relationship.name] != nil,
+          ModelFeatures.has(.keptLists)
+        else { continue }
+        let keys = list.compactMap { $0.string.flatMap { save.ids[$0] ?? save.before.key($0) } }
+        expect(
+          Set(keys) == Set(wanted),
+          "\(object.text) lacks \(relationship.name), which is \(wanted.map(save.state.id))"
+        )
+        continue
+      }
+      let keys = list.compactMap { $0.string.flatMap(save.state.key) }
       let isEqual = relationship.ordered ? keys == wanted : Set(keys) == Set(wanted)
       expect(isEqual, "\(relationship.name) of \(object.text), not \(wanted.map(save.state.id))")
     }
@@ -160,10 +193,13 @@ extension ModelRun {
     var deletes: [Int: String] = [:]
     for entry in result["merged"]?.array ?? [] {
       let id = entry["id"]?.string ?? ""
+      if let decision = entry["delete"]?.string, let key = save.before.key(id) {
+        deletes[key] = decision
+        continue
+      }
       guard let key = save.state.key(id) ?? save.before.key(id) else {
         return expect(false, "merged of \(result.text)")
       }
-      if let decision = entry["delete"]?.string { deletes[key] = decision }
       if let values = entry["properties"]?.members {
         properties[key] = .object((properties[key]?.members ?? []) + values)
       }
@@ -171,7 +207,7 @@ extension ModelRun {
     for (key, decisions) in save.merged where save.state.exists(key) {
       for (name, decision) in decisions {
         let isList = save.state.entity(key).relationship(name)?.toMany == true
-        if isList, save.policy == "rollback", !ModelFeatures.has(.rollbackLists) { continue }
+        if isList, save.policy == "rollback", !ModelFeatures.has(.keptLists) { continue }
         let actual = properties[key]?[name]?.string
         expect(
           actual != nil && (decision == nil || actual == decision),

@@ -58,8 +58,26 @@ extension ModelRun {
         expect(value == old, "the history has \(name) \(value.text), not \(old.text): \(found)")
       }
     }
+    if ModelFeatures.has(.orderBefore) { compareOrders(found, change, key, before) }
     compare(links: found.linked, change.linked, before, found)
     compare(links: found.unlinked, change.unlinked, before, found)
+  }
+
+  /// A change of the order alone holds the former order.
+  private func compareOrders(
+    _ found: StoreChange,
+    _ change: PlainChange,
+    _ key: Int,
+    _ before: PlainState
+  ) {
+    for name in change.moved {
+      guard let relationship = before.entity(key).relationship(name) else { continue }
+      let then = before.related(relationship, of: key)
+      guard Set(then) == Set(plain.state.related(relationship, of: key)) else { continue }
+      let order = JSONValue.array(then.map { .integer(before[$0]?.number ?? 0) })
+      let actual = found.before[name] ?? .null
+      expect(actual == order, "the history has \(name) \(actual.text), not \(order.text)")
+    }
   }
 
   /// An attribute or to-one as the log has it; nil for a to-many.

@@ -36,7 +36,11 @@ extension ModelRun {
         expect(actual.contains(where: problem.covers), "\(error.text) lacks \(problem)")
         continue
       }
-      let found = actual.filter { $0.comparable == problem.comparable }
+      let found = actual.filter { other in
+        other.comparable == problem.comparable
+          || (other.code == problem.code && other.key != nil && other.key == problem.holder?.key
+            && other.property == problem.holder?.name)
+      }
       expect(!found.isEmpty, "\(error.text) lacks \(problem)")
       expect(
         found.contains { Self.isRule($0.rule, problem.rule) } || found.isEmpty,

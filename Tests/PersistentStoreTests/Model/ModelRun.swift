@@ -149,7 +149,26 @@ final class ModelRun {
   }
 
   private func repeatTransaction(_ store: StoreUnderTest) async throws {
-    let (request, first) = random.pick(remembered)
+    var (request, first) = random.pick(remembered)
+    let mayDiffer = ModelFeatures.has(.transactionForms)
+    if mayDiffer, random.oneIn(2) {
+      // The case of a UUID does not count, nor do other params.
+      let members = (request["params"]?.members ?? []).map { member in
+        let isUUID = member.name == "transaction"
+        return isUUID
+          ? JSONMember(member.name, .string(member.value.string?.uppercased() ?? "")) : member
+      }
+      request = ["method": request["method"] ?? .null, "params": .object(members)]
+    }
+    if mayDiffer, random.oneIn(4) {
+      let other: JSONValue = [
+        "method": request["method"] == "undo" ? "redo" : "undo",
+        "params": ["transaction": request["params"]?["transaction"] ?? .null],
+      ]
+      let answer = try await store.answer(to: other)
+      expect(answer["error"]?["code"] == -32602, "\(other.text) returns \(answer.text)")
+      return
+    }
     log.append("again \(request.text)")
     let answer = try await store.answer(to: request)
     expect(
@@ -163,8 +182,14 @@ final class ModelRun {
 
   private func undo(_ store: StoreUnderTest) async throws {
     var generator = OperationGenerator(random, plain)
-    let request = generator.revert()
+    var request = generator.revert()
     random = generator.random
+    if ModelFeatures.has(.transactionForms), random.oneIn(10),
+      let transaction = transaction(request)
+    {
+      let params = (request["params"]?.members ?? []) + [transaction]
+      request = ["method": request["method"] ?? .null, "params": .object(params)]
+    }
     var undo = plain.undo(request)
     guard let result = try await send(request, undo.save, store) else { return }
     expect(
@@ -178,6 +203,7 @@ final class ModelRun {
       author: request["params"]?["author"]?.string,
       token: result["token"]?.string ?? ""
     )
+    if request["params"]?["transaction"] != nil { remembered.append((request, result)) }
   }
 
   // MARK: External clients

@@ -10,6 +10,9 @@ struct PlainProblem: Hashable {
   /// The ID that was sent, for problems of IDs.
   var id: String?
   var property: String?
+  /// The property whose value names an ID that is a problem; the store may report the one or the
+  /// other.
+  var holder: PlainProperty?
   /// The other objects: of a uniqueness violation all that have the values, of a denied delete the
   /// holders.
   var others: Set<Int> = []

@@ -21,6 +21,7 @@ extension PlainSave {
   private mutating func apply(_ member: JSONMember, to key: Int) {
     let entity = state.entity(key)
     noteSent(member.name, of: key)
+    changingProperty = member.name
     if let attribute = entity.attribute(member.name) {
       set(attribute, of: key, to: member.value)
     } else if let relationship = entity.relationship(member.name) {

@@ -61,8 +61,9 @@ struct PlainSave {
   private var writtenProperties: Set<PlainProperty> = []
   /// Those of them whose unique values were not compared since.
   private var writtenSince: Set<Int> = []
-  /// The object whose change is being applied.
+  /// The object and the property that are being changed.
   var changing = 0
+  var changingProperty = ""
   /// To-ones that changes of other objects wrote.
   var writtenFromOtherEnd: Set<PlainProperty> = []
 
@@ -248,13 +249,21 @@ struct PlainSave {
 
   /// The object that a relationship's value names: one of the store or of this save.
   mutating func target(_ value: JSONValue) -> Int? {
-    guard let id = value.string, isWellFormed(id) else { return nil }
-    if let key = ids[id] ?? state.key(id) { return key }
-    guard !id.contains("/t") else {
-      problems.append(PlainProblem(code: 1104, rule: "identifier", id: id))
-      return nil
+    guard let id = value.string else { return nil }
+    if isWellFormed(id) {
+      if let key = ids[id] ?? state.key(id) { return key }
+      let isTemporary = id.contains("/t")
+      problems.append(
+        PlainProblem(
+          code: isTemporary ? 1104 : 1101,
+          rule: isTemporary ? "identifier" : "exists",
+          id: id
+        )
+      )
     }
-    problems.append(PlainProblem(code: 1101, rule: "exists", id: id))
+    if let last = problems.indices.last {
+      problems[last].holder = PlainProperty(key: changing, name: changingProperty)
+    }
     return nil
   }
 

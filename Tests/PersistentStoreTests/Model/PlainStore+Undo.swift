@@ -104,7 +104,11 @@ extension PlainStore {
 
   /// Keeps what an undo or redo did as a commit.
   mutating func keep(_ undo: PlainUndo, author: String?, token: String) {
-    guard !undo.groups.isEmpty else { return }
+    guard !undo.groups.isEmpty else {
+      // Its `transaction` may be remembered.
+      _ = enter(undo.save, token: token)
+      return
+    }
     let name = author ?? ""
     guard enter(undo.save, token: token) else { return }
     let reverted = Set(undo.groups.flatMap(\.units).map(\.id))

@@ -11,7 +11,7 @@ struct StoreChange {
   let number: Int64
   let kind: String
   let properties: Set<String>
-  /// Attributes, and to-ones as numbers.
+  /// Attributes, to-ones as numbers, and the former order of an ordered to-many as numbers.
   let before: [String: JSONValue]
   /// The other ends of link rows that were made or removed, as `Entity number`.
   let linked: [String: Set<String>]
