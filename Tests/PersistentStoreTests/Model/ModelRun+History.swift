@@ -58,6 +58,8 @@ extension ModelRun {
         expect(value == old, "the history has \(name) \(value.text), not \(old.text): \(found)")
       }
     }
+    // An external client's delete leaves link rows.
+    guard change.kind != .delete || log.last?.hasPrefix("DELETE") != true else { return }
     if ModelFeatures.has(.orderBefore) { compareOrders(found, change, key, before) }
     compare(links: found.linked, change.linked, before, found)
     compare(links: found.unlinked, change.unlinked, before, found)
@@ -85,8 +87,9 @@ extension ModelRun {
     let entity = state.entity(key)
     if let relationship = entity.relationship(name) {
       guard !relationship.toMany else { return nil }
-      let target = state[key]?.toOnes[name].flatMap { state[$0]?.number }
-      return target.map { .integer($0) } ?? .null
+      guard let target = state[key]?.toOnes[name] else { return .null }
+      // The number of an object that an external client deleted is in the log.
+      return state[target]?.number.map { .integer($0) }
     }
     guard let value = state[key].map({ _ in state.wire(name, of: key) }) else { return nil }
     if let flag = value.bool { return .integer(flag ? 1 : 0) }

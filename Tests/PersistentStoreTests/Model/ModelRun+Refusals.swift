@@ -86,7 +86,9 @@ extension ModelRun {
     if code == 1105 {
       let names = (value["properties"]?.array ?? []).compactMap(\.string)
       problem.property = names.joined(separator: ",")
-      problem.others = Set([key(value["existing"])].compactMap { $0 })
+      // An insert in the identity form has the same ID as the object that it would repeat.
+      let existing = value["existing"]?.string ?? ""
+      problem.others = Set([save.before.key(existing) ?? key(value["existing"])].compactMap { $0 })
     }
     if code == 1106 {
       problem.property = value["relationship"]?.string

@@ -160,6 +160,7 @@ extension PlainSave {
     let found = add.compactMap { member($0, relationship, key) }
     let added = found.uniqued
     let gone = remove.compactMap { member($0, relationship, key) }
+    if !Set(gone).isDisjoint(with: added) { open.insert("an object in both @add and @remove") }
     guard found.count == add.count, gone.count == remove.count else { return }
     guard let place = value["@at"]?.integer.map({ Int($0) }) else {
       let kept = present.filter { !gone.contains($0) }
