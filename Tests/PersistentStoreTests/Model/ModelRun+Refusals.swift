@@ -4,6 +4,7 @@ import JSON
 extension ModelRun {
   func compare(error: JSONValue, _ request: JSONValue, _ save: PlainSave) {
     let code = error["code"]?.integer.map { Int($0) } ?? 0
+    if code == 1103, request["method"] == "save" { compareConflicts(error, save) }
     guard ModelFeatures.has(.allProblems) else {
       // One kind of problem may hide the others.
       let kinds = Set(save.problems.map(\.code) + save.possible.map(\.code))
@@ -58,6 +59,19 @@ extension ModelRun {
       expect(allowed.contains(problem.comparable), "\(error.text): \(problem) is no problem")
     }
     if ModelFeatures.has(.problemIDs) { compareIDs(listed, request, save) }
+  }
+
+  /// A conflict is reported for each property that other saves changed.
+  private func compareConflicts(_ error: JSONValue, _ save: PlainSave) {
+    let listed = (error["data"]?["conflicts"]?.array ?? []).map { conflict in
+      let key = conflict["id"]?.string.flatMap(save.before.key) ?? 0
+      return PlainConflict(key: key, name: conflict["property"]?.string)
+    }
+    let missing = save.conflicts.subtracting(listed)
+    expect(missing.isEmpty, "\(error.text) lacks \(missing)")
+    guard ModelFeatures.has(.netVersions) else { return }
+    let more = Set(listed).subtracting(save.conflicts)
+    expect(more.isEmpty, "\(error.text) has \(more)")
   }
 
   /// The rules of counts, of IDs and of identities have several names.
