@@ -31,7 +31,7 @@ extension PlainStore {
         && unit.changes.contains { $0.value.kind == .delete }
     }
     if isAfterDelete { undo.save.needs.insert(.undoAfterExternalDelete) }
-    if undo.groups.flatMap(\.units).contains(where: \.wavers) {
+    if standing.contains(where: { $0.id >= first && $0.wavers }) {
       undo.save.needs.insert(.netVersions)
     }
     for group in undo.groups {
@@ -41,13 +41,8 @@ extension PlainStore {
         }
       )
       let before = undo.save.state
-      let touched = Set(
-        standing.filter { $0.id > group.id }.flatMap(\.changes).filter {
-          $0.value.kind == .update
-        }.map(\.key)
-      )
       let isTouched = group.changes.contains { key, change in
-        change.kind == .insert && !before.exists(key) && touched.contains(key)
+        change.kind == .insert && !before.exists(key) && isUpdated(key, since: group)
       }
       if isTouched { undo.save.open.insert("undo of an insert that others changed and deleted") }
       undo.save.revert(group, later, leaves: policy == "storeTrump")
@@ -59,6 +54,15 @@ extension PlainStore {
       undo.save.openVersions.formUnion(state.objects.keys)
     }
     return undo
+  }
+
+  /// Whether a commit after a group's first updated an object, reverted or not.
+  private func isUpdated(_ key: Int, since group: PlainGroup) -> Bool {
+    let first = group.units.first?.number ?? 0
+    return commits.indices.dropFirst(first + 1).contains { index in
+      let change = PlainChange(key, from: commits[index - 1].state, to: commits[index].state)
+      return commits[index].state.exists(key) && change.kind == .update && change.countsVersion
+    }
   }
 
   /// The groups of what an author did, the newest first.
