@@ -47,10 +47,18 @@ package struct LaterChanges: Sendable {
     let value: Value
   }
 
+  /// A write of a property.
+  private struct Written: Sendable {
+    /// The value before.
+    let value: LoggedValue
+    /// Whether the row was deleted, and may have returned with the same value.
+    let isDelete: Bool
+  }
+
   private let model: Model
   /// The ordinary commit with which each group began in the end, by its first commit.
   var origins: [Int64: Int64] = [:]
-  private var written: [ObjectKey: [String: [Entry<LoggedValue>]]] = [:]
+  private var written: [ObjectKey: [String: [Entry<Written>]]] = [:]
   private var deleted: [ObjectKey: [Entry<Void>]] = [:]
   private var inserted: [ObjectKey: [Entry<Void>]] = [:]
   private var pairs: [PairName: [Entry<Void>]] = [:]
@@ -73,7 +81,8 @@ package struct LaterChanges: Sendable {
       if row.kind == .delete { deleted[key, default: []].append(entry(())) }
       // What was deleted and is there again may be other in all it has.
       for value in row.values {
-        written[key, default: [:]][value.property, default: []].append(entry(value))
+        written[key, default: [:]][value.property, default: []]
+          .append(entry(Written(value: value, isDelete: row.kind == .delete)))
       }
     case .link, .unlink:
       pairs[PairName(row), default: []].append(entry(()))
@@ -99,7 +108,18 @@ package struct LaterChanges: Sendable {
     _ property: String,
     since group: RevertGroup
   ) -> LoggedValue? {
-    first(written[key]?[property], since: group)
+    first(written[key]?[property], since: group)?.value
+  }
+
+  /// Whether a property was only written since a group by replacing its whole row, which may have
+  /// left its value.
+  package func isOnlyReplaced(
+    _ key: ObjectKey,
+    _ property: String,
+    since group: RevertGroup
+  ) -> Bool {
+    let updates = written[key]?[property]?.filter { !$0.value.isDelete }
+    return first(updates, since: group) == nil
   }
 
   /// The properties of an object that were written since a group.

@@ -200,8 +200,8 @@ package final class UndoLog {
           )
         }
       } else if direction == .redo {
-        // An ordinary save ends what could be done again.
-        return (collector.end(), false)
+        // An ordinary save ends what could be done again; one that changed nothing does not.
+        guard rows.integer(1) == before else { return (collector.end(), false) }
       } else if state.isUndone(number, of: author) || rows.integer(1) == before {
         collector.close()
       } else {

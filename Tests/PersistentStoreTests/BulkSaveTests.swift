@@ -181,7 +181,7 @@ private let marks = """
       [1003, 1105]
     ),
     (
-      #"{"id":"Book/t2","values":{"code":7,"weight":1}},{"id":"Mark/t1","values":{"code":"c5000","next":"Mark/sc9999"}}"#,
+      #"{"id":"Book/t2","values":{"code":7,"weight":1}},{"id":"Mark/tz","values":{"code":"c5000","next":"Mark/sc9999"}}"#,
       [1101, 1105]
     ),
     (

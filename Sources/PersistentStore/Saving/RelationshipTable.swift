@@ -184,7 +184,20 @@ final class RelationshipTable {
   }
 
   /// Sets the sort position of a member.
-  func setPosition(_ position: Int64, of member: Int64, _ owner: Int64) throws {
+  ///
+  /// Of a member that joins, the position that the trigger gave it is removed first: the log has no
+  /// move of it.
+  func setPosition(
+    _ position: Int64,
+    of member: Int64,
+    _ owner: Int64,
+    joins: Bool
+  ) throws {
+    if joins, !layout.isLinked { try setPosition(nil, of: member, owner) }
+    try setPosition(position, of: member, owner)
+  }
+
+  private func setPosition(_ position: Int64?, of member: Int64, _ owner: Int64) throws {
     let statement: PreparedStatement
     if layout.isLinked {
       let (links, own, other) = membership

@@ -85,8 +85,7 @@ struct RevertObstacleSearch {
     for change in net where change.kind != .insert {
       let key = change.key
       let exists = try stored.version(of: key) != nil
-      if !exists, change.kind == .update, change.before.isEmpty, !later.deletes(key, since: group) {
-        // It was deleted before the group, which only ended a link row that was left.
+      if !exists, change.kind == .update, try isAlreadyDeleted(change, later) {
         obstacles.objects.insert(key)
         continue
       }
@@ -107,6 +106,15 @@ struct RevertObstacleSearch {
     return obstacles
   }
 
+  /// Whether nothing of an object that no longer exists was there to change for the group: the group
+  /// ended a link row that an external client left, or changed what the object derived.
+  private func isAlreadyDeleted(_ change: HistoryChange, _ later: LaterChanges) throws -> Bool {
+    let entity = layout.entity(change.key).entity
+    guard change.before.allSatisfy({ entity.isDerived($0.property) }) else { return false }
+    let hasLinks = !change.linked.isEmpty || !change.unlinked.isEmpty
+    return !hasLinks || !later.deletes(change.key, since: group)
+  }
+
   private func laterChanges(_ keys: Set<ObjectKey>) throws -> LaterChanges {
     try undoLog.laterChanges(since: groups, of: author, through: head, in: keys)
   }
@@ -116,12 +124,15 @@ struct RevertObstacleSearch {
     guard change.kind == .update else { return }
     let entity = layout.entity(change.key)
     for value in change.before where !entity.entity.isDerived(value.property) {
-      guard let column = entity.columns[value.property],
+      guard entity.columns[value.property] != nil,
         let other = later.value(before: change.key, value.property, since: group)
       else { continue }
-      // A value that is again as the group left it was not changed.
-      let left = other.stored(in: entity.entity)
-      guard try stored.value(column, of: change.key) != left else { continue }
+      if later.isOnlyReplaced(change.key, value.property, since: group),
+        let column = entity.columns[value.property],
+        try stored.value(column, of: change.key) == other.stored(in: entity.entity)
+      {
+        continue
+      }
       guard other.value != value.value else {
         // The group itself left it as it was: there is nothing to revert.
         obstacles.properties[change.key, default: []].insert(value.property)

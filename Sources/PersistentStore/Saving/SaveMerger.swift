@@ -237,10 +237,12 @@ struct SaveMerger {
     _ change: ChangedProperty
   ) throws -> MergeOutcome {
     guard let index = update.links.firstIndex(where: { $0.relationship.name == change.name }),
-      case .members(let list) = update.links[index].link, case .members(let base) = change.base
+      case .members(let base) = change.base
     else { return .client }
     let toMany = update.links[index].relationship
+    // The client does not know what other saves made of the list.
     reported[update.key, default: []].insert(change.name)
+    guard case .members(let list) = update.links[index].link else { return .client }
     let before = Set(base)
     let sent = Set(list)
     let added = list.filter { !before.contains($0) }

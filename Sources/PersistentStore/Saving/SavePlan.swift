@@ -44,4 +44,6 @@ struct PositionChange {
   let owner: ObjectKey
   let member: Int64
   let position: Int64
+  /// Whether the member joins the to-many with this save: it moves within no order.
+  let joins: Bool
 }

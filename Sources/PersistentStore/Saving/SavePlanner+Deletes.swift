@@ -22,7 +22,10 @@ extension SavePlanner {
       try removeLinks(of: key)
       try nullifyReferences(to: key, doomed)
     }
-    for key in doomed { try plan.graph.delete(key) }
+    for key in doomed {
+      try noteDeleted(key)
+      try plan.graph.delete(key)
+    }
   }
 
   /// The named objects and everything that cascades from them, each once.

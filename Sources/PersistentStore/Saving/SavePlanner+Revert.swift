@@ -277,7 +277,13 @@ extension SavePlanner {
     for (member, position) in positions.sorted(by: { $0.key < $1.key })
     where present[member] != .some(position) {
       plan.positions.append(
-        PositionChange(relationship: toMany, owner: owner, member: member, position: position)
+        PositionChange(
+          relationship: toMany,
+          owner: owner,
+          member: member,
+          position: position,
+          joins: present[member] == nil
+        )
       )
     }
     if moves { plan.increments.append(owner) }

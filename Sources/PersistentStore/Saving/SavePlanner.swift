@@ -16,6 +16,11 @@ struct SavePlanner {
   /// Ordered to-manys at whose end several members are added, with them.
   var appended: OrderedDictionary<PlannedList, Sequence> = [:]
 
+  /// To-manys for which the request has a value.
+  private var sentLists: Set<PlannedList> = []
+  /// The one whose value is being applied.
+  private var current: PlannedList?
+
   /// The order of a to-many.
   struct Sequence {
     let toMany: RelationshipLayout
@@ -82,6 +87,11 @@ struct SavePlanner {
     to key: ObjectKey,
     _ label: String
   ) throws {
+    if change.relationship.isToMany {
+      current = PlannedList(change.relationship, of: key)
+      sentLists.insert(PlannedList(change.relationship, of: key))
+    }
+    defer { current = nil }
     switch change.link {
     case .toOne(let target): try set(change.relationship, of: key, to: target, follows: false)
     case .members(let members): try setMembers(members, of: change.relationship, key)
@@ -112,6 +122,10 @@ struct SavePlanner {
       if inverse.isCounted {
         if let old = try plan.graph.target(of: toOne, key) { touch(inverse, of: toOne.target(old)) }
         if let target { touch(inverse, of: target) }
+      }
+      if !sentLists.isEmpty {
+        if let old = try plan.graph.target(of: toOne, key) { note(inverse, of: toOne.target(old)) }
+        if let target { note(inverse, of: target) }
       }
       return try plan.graph.set(toOne, of: key, to: target?.object)
     }
@@ -235,7 +249,11 @@ struct SavePlanner {
   ) throws {
     if toMany.isLinked {
       touch(toMany, of: owner)
-      if let inverse = toMany.inverse { touch(inverse, of: member) }
+      note(toMany, of: owner)
+      if let inverse = toMany.inverse {
+        touch(inverse, of: member)
+        note(inverse, of: member)
+      }
       plan.graph.setLink(true, toMany, of: owner, to: member)
     } else if let inverse = toMany.inverse {
       try set(inverse, of: member, to: owner, follows: true)
@@ -250,10 +268,32 @@ struct SavePlanner {
   ) throws {
     if toMany.isLinked {
       touch(toMany, of: owner)
-      if let inverse = toMany.inverse { touch(inverse, of: member) }
+      note(toMany, of: owner)
+      if let inverse = toMany.inverse {
+        touch(inverse, of: member)
+        note(inverse, of: member)
+      }
       plan.graph.setLink(false, toMany, of: owner, to: member)
     } else if let inverse = toMany.inverse {
       try set(inverse, of: member, to: nil, follows: true)
+    }
+  }
+
+  /// Has a to-many returned for which the request had a value, and that something else changes.
+  private mutating func note(_ toMany: RelationshipLayout, of owner: ObjectKey) {
+    let list = PlannedList(toMany, of: owner)
+    guard list != current, sentLists.contains(list) else { return }
+    plan.followed[owner, default: []].insert(toMany.name)
+  }
+
+  /// Has the to-manys returned that an object leaves because it is deleted.
+  mutating func noteDeleted(_ key: ObjectKey) throws {
+    guard !sentLists.isEmpty else { return }
+    for (_, toOne) in layout.entity(key).toOnes {
+      guard let inverse = toOne.inverse, inverse.isToMany,
+        let owner = try plan.graph.target(of: toOne, key)
+      else { continue }
+      note(inverse, of: toOne.target(owner))
     }
   }
 
@@ -294,7 +334,13 @@ struct SavePlanner {
         if !isPresent { hasJoined = true }
         guard present[member] != .some(position) else { continue }
         plan.positions.append(
-          PositionChange(relationship: toMany, owner: owner, member: member, position: position)
+          PositionChange(
+            relationship: toMany,
+            owner: owner,
+            member: member,
+            position: position,
+            joins: !isPresent
+          )
         )
       }
       if moves, !plan.graph.isInserted(owner) { plan.increments.append(owner) }
@@ -311,7 +357,13 @@ struct SavePlanner {
       where try plan.graph.contains(toMany.target(member), in: toMany, of: owner) {
         position += OrderSchema.gap
         plan.positions.append(
-          PositionChange(relationship: toMany, owner: owner, member: member, position: position)
+          PositionChange(
+            relationship: toMany,
+            owner: owner,
+            member: member,
+            position: position,
+            joins: true
+          )
         )
       }
     }

@@ -60,7 +60,8 @@ struct SaveWriter {
       try tables[change.relationship].setPosition(
         change.position,
         of: change.member,
-        change.owner.object
+        change.owner.object,
+        joins: change.joins
       )
     }
     for (entity, objects) in increments(of: plan) {
@@ -139,19 +140,23 @@ struct SaveWriter {
         if plan.graph.deletes.contains(holder) {
           try tables[holder].delete(holder.object)
           deletedEarly.insert(holder)
-        } else {
-          try park(holder, set)
+        } else if let update = plan.graph.update(of: holder) {
+          try park(update, set)
         }
       }
     }
   }
 
-  /// Gives an object values of a unique set that no object has, until its planned ones are written.
-  private mutating func park(_ key: ObjectKey, _ set: UniqueSet) throws {
+  /// Gives an object a value that no object has, in a column of a unique set that the save changes:
+  /// its planned value is written later.
+  private mutating func park(_ update: PlannedUpdate, _ set: UniqueSet) throws {
+    let key = update.key
     let entity = tables.layout.entity(key)
-    guard let own = entity.uniqueSets.first(where: { $0.names == set.names }),
-      let column = own.columns.first(where: { isOptional($0, entity) }) ?? own.columns.first
-    else { return }
+    let own = entity.uniqueSets.first { $0.names == set.names }
+    let changing = (own?.columns ?? []).filter { update.columns[column: $0] != nil }
+    guard let column = changing.first(where: { isOptional($0, entity) }) ?? changing.first else {
+      return
+    }
     let change = ColumnChange(
       column: column,
       value: isOptional(column, entity)

@@ -39,9 +39,8 @@ struct StoreUnderTest {
   /// - Returns: `{"result"}` or `{"error": {"code", "message", "data"}}` as on the wire.
   func answer(to request: JSONValue) async throws -> JSONValue {
     do {
-      let outcome = try await store.outcome(Self.text(of: request))
-      let body = try JSONParser.parse("{" + String(decoding: outcome.body, as: UTF8.self) + "}")
-      var members = body.members ?? []
+      let outcome = try await store.outcome(try Self.text(of: request))
+      var members = outcome.body.members ?? []
       members.append(JSONMember("token", .string(outcome.token.description)))
       if request["method"] != "save" {
         members.append(JSONMember("count", .integer(Int64(outcome.count))))
@@ -62,8 +61,18 @@ struct StoreUnderTest {
   }
 
   /// The request in the form of `SaveRequest.init(_:)`.
-  private static func text(of request: JSONValue) -> String {
+  ///
+  /// - Throws: `invalidRequest` for a transaction that is no UUID, as the protocol refuses it.
+  private static func text(of request: JSONValue) throws -> String {
     var params = request["params"]?.members ?? []
+    params.append(JSONMember("method", request["method"] ?? "save"))
+    if let text = request["params"]?["transaction"]?.string {
+      guard let uuid = UUIDText.canonical(text) else {
+        throw StoreError(.invalidRequest, "A transaction is a UUID")
+      }
+      params.removeAll { $0.name == "transaction" }
+      params.append(JSONMember("transaction", .string(uuid)))
+    }
     switch request["method"]?.string {
     case "delete" where params.contains { $0.name == "predicate" }:
       params.append(JSONMember("deleteMatching", .object(params)))
@@ -89,20 +98,11 @@ struct StoreUnderTest {
       .invalidIdentifier: 1104, .uniquenessViolation: 1105, .deleteDenied: 1106,
       .historyExpired: 1201, .invalidRequest: -32602,
     ]
-    let code = JSONValue.integer(codes[error.code] ?? -32603)
-    // An error without a list is one problem; those of a list have the error's code.
-    let data = JSONValue.object(error.data)
-    if error.code == .saveConflict {
-      return ["code": code, "message": .string(error.message), "data": data]
-    }
-    let problems = (data["problems"]?.array ?? [data]).map { problem in
-      problem["code"]?.integer == nil
-        ? .object([JSONMember("code", code)] + (problem.members ?? []).filter { $0.name != "code" })
-        : problem
-    }
+    let problems = error.problems.map { $0.json(code: Int(codes[$0.code] ?? -32603)) }
+    let more = problems.isEmpty ? [] : [JSONMember("problems", .array(problems))]
     return [
-      "code": code, "message": .string(error.message),
-      "data": .object(error.data + [JSONMember("problems", .array(problems))]),
+      "code": .integer(codes[error.code] ?? -32603), "message": .string(error.message),
+      "data": .object(error.data + more),
     ]
   }
 
