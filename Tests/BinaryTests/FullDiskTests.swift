@@ -23,7 +23,7 @@ private struct Shortage {
     try begin(child)
     for number in 1...3 {
       let insert: JSON = [task("half"), large("large", bytes: 400_000), task("half")]
-      let save: JSON = ["insert": insert, "transaction": "one"]
+      let save: JSON = ["insert": insert, "transaction": "0f8fad5b-d9cb-469f-a165-708677289501"]
       let error = try peer.answer(try peer.request("save", save))["error"]
       #expect(error?["code"] == 1402, "\(number)")
       #expect(error?["data"]?["code"] == "storeFull")
@@ -36,7 +36,7 @@ private struct Shortage {
     }
     try end(child)
     let insert: JSON = [task("whole"), large("large", bytes: 400_000), task("whole")]
-    let saved = try peer.call("save", ["insert": insert, "transaction": "one"])
+    let saved = try peer.call("save", ["insert": insert, "transaction": "0f8fad5b-d9cb-469f-a165-708677289501"])
     #expect(try peer.call("fetch", ["entity": "Task", "result": "count"])["count"] == 4)
     #expect(try peer.call("history", ["since": kept])["transactions"]?.array?.count == 1)
     let found = try peer.call("search", ["query": "whole", "at": saved["token"] ?? .null])

@@ -106,8 +106,9 @@ struct RevertObstacleSearch {
     return obstacles
   }
 
-  /// Whether nothing of an object that no longer exists was there to change for the group: the group
-  /// ended a link row that an external client left, or changed what the object derived.
+  /// Whether the group changed nothing of its own of an object that no longer exists.
+  ///
+  /// It ended a link row that an external client left, or changed what the object derived.
   private func isAlreadyDeleted(_ change: HistoryChange, _ later: LaterChanges) throws -> Bool {
     let entity = layout.entity(change.key).entity
     guard change.before.allSatisfy({ entity.isDerived($0.property) }) else { return false }
