@@ -36,7 +36,10 @@ private struct Shortage {
     }
     try end(child)
     let insert: JSON = [task("whole"), large("large", bytes: 400_000), task("whole")]
-    let saved = try peer.call("save", ["insert": insert, "transaction": "0f8fad5b-d9cb-469f-a165-708677289501"])
+    let saved = try peer.call(
+      "save",
+      ["insert": insert, "transaction": "0f8fad5b-d9cb-469f-a165-708677289501"]
+    )
     #expect(try peer.call("fetch", ["entity": "Task", "result": "count"])["count"] == 4)
     #expect(try peer.call("history", ["since": kept])["transactions"]?.array?.count == 1)
     let found = try peer.call("search", ["query": "whole", "at": saved["token"] ?? .null])

@@ -295,7 +295,11 @@ extension FuzzCorpus {
     row(10, "save", #"{"update":[{"id":%g,"values":{"items":{"@add":[%i]},"name":%s}}]}"#),
     row(10, "save", #"{"delete":[%i],"dryRun":%z}"#),
     row(10, "save", #"{"delete":[{"id":%i,"version":1}],"mergePolicy":"%m","context":"c%n"}"#),
-    row(6, "save", #"{"insert":[{"entity":"Note"}],"transaction":"0f8fad5b-d9cb-469f-a165-708677289502","durability":"normal"}"#),
+    row(
+      6,
+      "save",
+      #"{"insert":[{"entity":"Note"}],"transaction":"0f8fad5b-d9cb-469f-a165-708677289502"}"#
+    ),
     row(10, "delete", #"{"ids":[%i],"returning":"ids"}"#),
     row(
       3,
