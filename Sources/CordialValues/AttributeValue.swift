@@ -64,6 +64,13 @@ package struct ObjectKey: Hashable, Sendable {
   }
 }
 
+extension ObjectKey {
+  /// Hashes both parts at once: numbers of entities are small, and numbers of objects have 53 bits.
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(object &+ Int64(truncatingIfNeeded: entity) &<< 53)
+  }
+}
+
 extension ObjectKey: Comparable {
   package static func < (first: ObjectKey, second: ObjectKey) -> Bool {
     (first.entity, first.object) < (second.entity, second.object)

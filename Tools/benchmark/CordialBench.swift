@@ -82,6 +82,14 @@ enum CordialBench {
       usage: "--file F [--change constant|expression --count N --rounds N]",
       run: Updates.sqlite
     ),
+    Subcommand(name: "cost-model", usage: "--file F", run: SaveCosts.model),
+    Subcommand(
+      name: "cost-members",
+      usage: "--socket S [--count N --rounds N]",
+      run: SaveCosts.members
+    ),
+    Subcommand(name: "cost-undo", usage: "--socket S [--count N]", run: SaveCosts.undo),
+    Subcommand(name: "cost-targets", usage: "--socket S [--count N]", run: SaveCosts.targets),
     Subcommand(name: "history-size", usage: "--file F", run: HistoryCost.size),
     Subcommand(name: "purge", usage: "--socket S --file F [--rounds N]", run: HistoryCost.purge),
     Subcommand(name: "fsync", usage: "--file F [--rounds N]", run: SyncTime.run),

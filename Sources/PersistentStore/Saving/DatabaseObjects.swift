@@ -54,8 +54,12 @@ final class DatabaseObjects: StoredObjects {
     try tables[toMany].members(of: owner.object)
   }
 
-  func memberCount(of toMany: RelationshipLayout, _ owner: ObjectKey) throws -> Int {
-    try tables[toMany].memberCount(of: owner.object)
+  func memberCount(
+    of toMany: RelationshipLayout,
+    _ owner: ObjectKey,
+    upTo limit: Int
+  ) throws -> Int {
+    try tables[toMany].memberCount(of: owner.object, upTo: limit)
   }
 
   func isLinked(

@@ -41,7 +41,7 @@ final class EntityTable {
     self.layout = layout
     rowsAtOnce = max(
       1,
-      min(rowsAtOnceMax, Self.argumentsAtOnceMax / (layout.entity.columns.count + 1))
+      min(rowsAtOnceMax, Self.argumentsAtOnceMax / (layout.columnNames.count + 1))
     )
   }
 
@@ -124,7 +124,7 @@ final class EntityTable {
     guard !entity.isAbstract else { return nil }
     let row = try statement(
       .value(column),
-      "SELECT \(SQLNames.quoted(entity.columns[column])) FROM \(table) WHERE \"_id\" = ?"
+      "SELECT \(SQLNames.quoted(layout.columnNames[column])) FROM \(table) WHERE \"_id\" = ?"
     )
     defer { row.reset() }
     row.bind(object, at: 1)
@@ -134,15 +134,16 @@ final class EntityTable {
   /// The values of all columns; nil where there is no such object.
   func row(of object: Int64) throws -> [AttributeValue]? {
     guard !entity.isAbstract else { return nil }
-    let list = ["_version"] + entity.columns
-    let row = try statement(
-      .row,
-      "SELECT \(list.map(SQLNames.quoted).joined(separator: ", ")) FROM \(table) WHERE \"_id\" = ?"
-    )
+    let row = try statement(.row, rowQuery)
     defer { row.reset() }
     row.bind(object, at: 1)
     guard try row.step() else { return nil }
-    return entity.columns.indices.map { StoredValue.read(row, Int32($0 + 1), $0, entity) }
+    return layout.columnNames.indices.map { StoredValue.read(row, Int32($0 + 1), $0, entity) }
+  }
+
+  private var rowQuery: String {
+    let list = (["_version"] + layout.columnNames).map(SQLNames.quoted).joined(separator: ", ")
+    return "SELECT \(list) FROM \(table) WHERE \"_id\" = ?"
   }
 
   /// The wrapped ID of an object.
@@ -200,16 +201,17 @@ final class EntityTable {
 
   /// Inserts an object that existed before under its number, with a version that it never had.
   func restore(_ object: Int64, version: Int64, _ values: [AttributeValue]) throws {
-    let names = (["_id", "_version"] + entity.columns).map(SQLNames.quoted)
-    let marks = Array(repeating: "?", count: names.count).joined(separator: ", ")
-    let insertion = try statement(
-      .restore,
-      "INSERT INTO \(table)(\(names.joined(separator: ", "))) VALUES (\(marks))"
-    )
+    let insertion = try statement(.restore, restoration)
     insertion.bind(object, at: 1)
     insertion.bind(version, at: 2)
     for (index, value) in values.enumerated() { insertion.bind(value, at: Int32(index + 3)) }
     try insertion.run()
+  }
+
+  private var restoration: String {
+    let names = (["_id", "_version"] + layout.columnNames).map(SQLNames.quoted)
+    let marks = Array(repeating: "?", count: names.count).joined(separator: ", ")
+    return "INSERT INTO \(table)(\(names.joined(separator: ", "))) VALUES (\(marks))"
   }
 
   /// Writes some columns of an object, where one of them differs from what is stored.
@@ -235,7 +237,7 @@ final class EntityTable {
     let key = columns + (increments ? [-1] : [])
     if let known = updates[key] { return known }
     if updates.count >= 64 { updates.removeAll() }
-    let names = entity.columns.map(SQLNames.quoted)
+    let names = layout.columnNames.map(SQLNames.quoted)
     var terms = columns.enumerated().map { "\(names[$1]) = ?\($0 + 1)" }
     let differs = columns.enumerated().map { "\(names[$1]) IS NOT ?\($0 + 1)" }
     if increments { terms.append("\"_version\" = \"_version\" + 1") }

@@ -249,11 +249,18 @@ struct PlannedGraph {
     return lists[ListName(backwards: toMany, member.object)]?.applied(to: known) ?? known
   }
 
-  /// How many members a to-many has.
-  mutating func memberCount(of toMany: RelationshipLayout, _ owner: ObjectKey) throws -> Int {
-    let known = isInserted(owner) ? 0 : try stored.memberCount(of: toMany, owner)
-    guard let change = try change(of: toMany, owner) else { return known }
-    return known + change.joined.count - change.left.count
+  /// How many members a to-many has; a number beyond the limit may be too small, and is beyond it.
+  mutating func memberCount(
+    of toMany: RelationshipLayout,
+    _ owner: ObjectKey,
+    upTo limit: Int = .max
+  ) throws -> Int {
+    let change = try change(of: toMany, owner)
+    guard !isInserted(owner) else { return change?.joined.count ?? 0 }
+    let left = change?.left.count ?? 0
+    let counted = limit > .max - left ? .max : limit + left
+    let known = try stored.memberCount(of: toMany, owner, upTo: counted)
+    return known + (change?.joined.count ?? 0) - left
   }
 
   /// Whether an object is a member of a to-many.

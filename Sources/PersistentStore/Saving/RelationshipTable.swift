@@ -94,15 +94,18 @@ final class RelationshipTable {
     return "SELECT \(other) FROM \(source) WHERE \(own) = ?\(order)"
   }
 
-  func memberCount(of owner: Int64) throws -> Int {
+  /// The number of members, counted no further than a limit.
+  func memberCount(of owner: Int64, upTo limit: Int) throws -> Int {
+    let row = try statement(.count, "SELECT count(*) FROM (\(countedQuery) LIMIT ?2)")
+    defer { row.reset() }
+    row.bind(owner, at: 1)
+    row.bind(Int64(limit), at: 2)
+    return try row.step() ? Int(row.integer(0)) : 0
+  }
+
+  private var countedQuery: String {
     let (source, own, _) = membership
-    let row = try statement(
-      .count,
-      description.isSymmetric
-        ? "SELECT count(*) FROM (\(membersQuery))"
-        : "SELECT count(*) FROM \(source) WHERE \(own) = ?1"
-    )
-    return Int(try numbers(row, owner).first ?? 0)
+    return description.isSymmetric ? membersQuery : "SELECT 1 FROM \(source) WHERE \(own) = ?1"
   }
 
   /// The objects whose to-one references an object.

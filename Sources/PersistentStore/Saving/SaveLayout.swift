@@ -110,6 +110,10 @@ final class RelationshipLayout {
 /// An entity with what planning changes of its objects takes.
 final class EntityLayout {
   let entity: EntityDescription
+  /// The names of its columns: attributes, then to-ones.
+  let columnNames: [String]
+  /// The columns of derived attributes.
+  let derived: Set<String>
   /// The index of each property's column among those of the entity, by name.
   let columns: [String: Int]
   /// All relationships, inherited ones included, in the order of the model.
@@ -119,6 +123,10 @@ final class EntityLayout {
   /// The derived attributes that are another form of one of its own: the columns of both.
   let derivedTexts: [(column: Int, form: DerivedExpression.TextForm, source: Int)]
   let hasDerived: Bool
+  /// Whether an object's own values can be wrong.
+  var isChecked: Bool {
+    !checked.isEmpty || !required.isEmpty || uniqueSets.contains(where: \.isOfFamily)
+  }
   /// The attributes that some value could break, null included, with their columns.
   let checked: [(column: Int, attribute: AttributeDescription)]
   /// The to-ones that must have a value, with their columns.
@@ -142,7 +150,10 @@ final class EntityLayout {
     _ layout: (RelationshipDescription) -> RelationshipLayout?
   ) {
     self.entity = entity
-    let columns = Dictionary(uniqueKeysWithValues: entity.columns.enumerated().map { ($1, $0) })
+    let names = entity.columns
+    columnNames = names
+    derived = Set(names.filter { entity.isDerived($0) })
+    let columns = Dictionary(uniqueKeysWithValues: names.enumerated().map { ($1, $0) })
     self.columns = columns
     relationships = entity.relationships.compactMap(layout)
     toOnes = relationships.filter { !$0.isToMany }.map { (columns[$0.name] ?? 0, $0) }

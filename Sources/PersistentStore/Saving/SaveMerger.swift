@@ -166,8 +166,9 @@ struct SaveMerger {
   }
 
   private func propertyNames(of update: ResolvedUpdate) -> [String] {
-    let entity = layout.entity(update.key).entity
-    return update.columns.map { entity.columns[$0.column] }.filter { !entity.isDerived($0) }
+    let entity = layout.entity(update.key)
+    return update.columns.map { entity.columnNames[$0.column] }
+      .filter { !entity.derived.contains($0) }
       + update.links.map(\.relationship.name)
   }
 

@@ -29,6 +29,8 @@ extension SavePipeline {
     var answer = RevertedObjects()
     var conflicts: [SaveConflict] = []
     var written = WrittenObjects()
+    /// The newest commit that is not reverted yet.
+    var newest = head.number
     // One writer for all groups: an undo is one save, and increments each version once.
     var writer = SaveWriter(tables, triggers, db, environment.bulk, labels: SaveLabels())
     for group in groups {
@@ -44,7 +46,9 @@ extension SavePipeline {
         head: head,
         request
       )
-      let obstacles = try search.find(net)
+      // What nothing followed has no obstacles: its group is the newest, but for those before it.
+      let obstacles = group.last == newest ? RevertObstacles() : try search.find(net)
+      newest = group.place == nil ? group.first - 1 : 0
       conflicts += search.conflicts
       if conflicts.isEmpty {
         let plan = try plan(rows, net, obstacles, stored)
@@ -110,7 +114,7 @@ extension SavePipeline {
     var plan = SavePlan(
       graph: PlannedGraph(tables.layout, DatabaseObjects(tables, identifier: facts.identifier))
     )
-    for key in written.keys {
+    for key in written.keys where tables.layout.entity(key).isChecked {
       guard let row = try tables[key].row(of: key.object) else { continue }
       plan.graph.set(
         row.enumerated().map { ColumnChange(column: $0.offset, value: $0.element) },
@@ -146,8 +150,9 @@ private struct WrittenObjects {
 
 /// The objects that a revert changed, as they are returned.
 struct RevertedObjects {
-  /// The columns of each that are returned, in the order in which the objects were found.
-  private var columns: OrderedDictionary<ObjectKey, Set<String>> = [:]
+  /// The columns of each that are returned, nil for all, in the order in which the objects were
+  /// found.
+  private var columns: OrderedDictionary<ObjectKey, Set<String>?> = [:]
   /// The names of deleted objects, by which alone they are known afterwards.
   private var deleted: [ObjectKey: ObjectName] = [:]
 
@@ -168,14 +173,23 @@ struct RevertedObjects {
     _ layout: SaveLayout
   ) {
     for change in net where !obstacles.objects.contains(change.key) {
-      columns[change.key, default: []].formUnion(change.properties)
       if change.kind == .delete {
-        columns[change.key, default: []].formUnion(layout.entity(change.key).entity.columns)
+        columns[change.key] = .some(nil)
+      } else {
+        add(change.properties, of: change.key)
       }
     }
-    for (holder, property) in obstacles.cut { columns[holder, default: []].insert(property) }
-    for (key, names) in plan.followed { columns[key, default: []].formUnion(names) }
-    for key in plan.increments.sorted() where columns[key] == nil { columns[key] = [] }
+    for (holder, property) in obstacles.cut { add([property], of: holder) }
+    for (key, names) in plan.followed.sorted(by: { $0.key < $1.key }) { add(names, of: key) }
+    for key in plan.increments.sorted() { add([], of: key) }
+  }
+
+  private mutating func add(_ names: Set<String>, of key: ObjectKey) {
+    switch columns[key] {
+    case nil: columns[key] = .some(names)
+    case .some(nil): break
+    case .some(let known?): columns[key] = .some(known.union(names))
+    }
   }
 
   /// The objects with their stored values; an object that was inserted and deleted within the
@@ -185,8 +199,7 @@ struct RevertedObjects {
       guard let version = try tables[key].version(of: key.object) else {
         return deleted[key].map { SavedObject(id: $0, version: nil) }
       }
-      let entity = tables.layout.entity(key).entity
-      let wanted = names.union(entity.columns.filter { entity.isDerived($0) })
+      let wanted = names?.union(tables.layout.entity(key).derived)
       return SavedObject(
         id: try builder.name(of: key),
         version: version,

@@ -129,7 +129,7 @@ struct SaveResultBuilder {
         SavedObject(
           id: try name(of: delete.key),
           version: delete.version,
-          values: try columns(Set(layout.entity(delete.key).entity.columns), of: delete.key)
+          values: try columns(nil, of: delete.key)
         )
       )
     }
@@ -213,7 +213,7 @@ struct SaveResultBuilder {
     let more = reported[key] ?? []
     guard entity.hasDerived || !more.isEmpty, !objects.isEmpty else { return }
     let names = Set(
-      entity.entity.columns.filter { entity.entity.isDerived($0) || more.contains($0) }
+      entity.columnNames.filter { entity.derived.contains($0) || more.contains($0) }
     )
     let late = try columns(names, of: key) + members(more, of: key)
     let last = objects.count - 1
@@ -223,11 +223,17 @@ struct SaveResultBuilder {
   }
 
   /// The stored values of columns, in their order; none of an object that does not exist.
-  func columns(_ names: Set<String>, of key: ObjectKey) throws -> [SavedProperty] {
-    guard !names.isEmpty, let row = try tables[key].row(of: key.object) else { return [] }
+  ///
+  /// - Parameters:
+  ///   - names: Their names; nil for all.
+  ///   - key: The object.
+  /// - Returns: The properties.
+  /// - Throws: `DatabaseError`.
+  func columns(_ names: Set<String>?, of key: ObjectKey) throws -> [SavedProperty] {
+    guard names?.isEmpty != true, let row = try tables[key].row(of: key.object) else { return [] }
     let entity = layout.entity(key)
-    return try entity.entity.columns.enumerated().compactMap { column, name in
-      guard names.contains(name) else { return nil }
+    return try entity.columnNames.enumerated().compactMap { column, name in
+      guard names?.contains(name) != false else { return nil }
       guard let toOne = entity.toOnes.first(where: { $0.column == column })?.relationship else {
         return SavedProperty(name: name, value: .attribute(row[column]))
       }

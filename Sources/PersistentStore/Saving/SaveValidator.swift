@@ -102,8 +102,16 @@ struct SaveValidator {
     guard !touched.isEmpty else { return }
     for (list, toMany) in touched.sorted(by: { $0.key < $1.key })
     where try graph.exists(list.owner) {
-      let count = try graph.memberCount(of: toMany, list.owner)
       let (minimum, maximum) = (toMany.description.minimumCount, toMany.description.maximumCount)
+      // Members are counted only as far as the model asks, but for a message.
+      var count = try graph.memberCount(
+        of: toMany,
+        list.owner,
+        upTo: maximum.map { max(minimum, $0 + 1) } ?? minimum
+      )
+      if let maximum, count > maximum {
+        count = try graph.memberCount(of: toMany, list.owner)
+      }
       if count < minimum {
         guard !isPartial else { continue }
         problems.add(

@@ -31,8 +31,14 @@ protocol StoredObjects: AnyObject {
   /// The numbers of the members of a to-many, in its order where it has one.
   func members(of toMany: RelationshipLayout, _ owner: ObjectKey) throws -> [Int64]
 
-  /// How many members a to-many has, without loading them.
-  func memberCount(of toMany: RelationshipLayout, _ owner: ObjectKey) throws -> Int
+  /// How many members a to-many has, without loading them; a greater number than the limit may be
+  /// returned as the limit.
+  func memberCount(
+    of toMany: RelationshipLayout,
+    _ owner: ObjectKey,
+    upTo limit: Int
+  ) throws
+    -> Int
 
   /// Whether there is a link row between two objects.
   func isLinked(
