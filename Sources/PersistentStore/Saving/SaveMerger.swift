@@ -17,6 +17,8 @@ struct SaveMerger {
   private(set) var save: ResolvedSave
   private(set) var conflicts: [SaveConflict] = []
   private(set) var merged: [MergedObject] = []
+  /// Where the properties of an object are in `merged`.
+  private var mergedIndices: [ObjectKey: Int] = [:]
   /// Properties whose stored values are reported besides what the planner and the store change.
   private(set) var reported: [ObjectKey: Set<String>] = [:]
   /// Deletes that the policy skips: the objects are reported whole.
@@ -46,22 +48,16 @@ struct SaveMerger {
   /// - Throws: `historyExpired` where a policy needs what the log does not have any more.
   mutating func merge() throws {
     reportAdoptions()
-    let stale = save.updates.indices.filter { index in
-      let update = save.updates[index]
-      return update.known.map { $0 < update.version } ?? false
-    }
+    let stale = save.updates.filter(\.isStale)
     let rows =
       stale.isEmpty
       ? [:]
       : try history.rows(
-        since: Dictionary(
-          stale.map { (save.updates[$0].key, save.updates[$0].known ?? 0) },
-          uniquingKeysWith: min
-        )
+        since: Dictionary(stale.map { ($0.key, $0.known ?? 0) }, uniquingKeysWith: min)
       )
     for index in save.updates.indices where save.updates[index].known != nil {
       var update = save.updates[index]
-      let isStale = stale.contains(index)
+      let isStale = update.isStale
       var changed = isStale ? try changes(of: update, rows[update.key]) : []
       changed += try changedMembers(of: update)
       guard isStale || !changed.isEmpty else { continue }
@@ -147,14 +143,9 @@ struct SaveMerger {
   private mutating func reportAdoptions() {
     let outcome: MergeOutcome =
       [.storeTrump, .rollback].contains(policy) ? .store : .client
-    for adoption in save.adoptions {
-      var names = adoption.names
-      if policy == .overwrite {
-        let update = save.updates.first {
-          if case .insert(adoption.index) = $0.origin { true } else { false }
-        }
-        names = update.map(propertyNames) ?? names
-      }
+    // Adopted inserts are the first updates, in the same order.
+    for (adoption, update) in zip(save.adoptions, save.updates) {
+      let names = policy == .overwrite ? propertyNames(of: update) : adoption.names
       // The identity is what they have in common.
       let identity = layout.entity(adoption.key).entity.identity?.name
       report(
@@ -219,10 +210,9 @@ struct SaveMerger {
 
   /// Reports what was decided about properties of an object, in one entry for each object.
   private mutating func report(_ properties: [MergedProperty], of key: ObjectKey) {
-    guard
-      let index = merged.firstIndex(where: { $0.id == .object(key) }),
-      case .properties(let known) = merged[index].outcome
+    guard let index = mergedIndices[key], case .properties(let known) = merged[index].outcome
     else {
+      mergedIndices[key] = merged.count
       return merged.append(MergedObject(id: .object(key), outcome: .properties(properties)))
     }
     let names = Set(properties.map(\.name))
@@ -384,6 +374,9 @@ struct SaveMerger {
 }
 
 extension ResolvedUpdate {
+  /// Whether another save changed the object since the client read it.
+  fileprivate var isStale: Bool { known.map { $0 < version } ?? false }
+
   /// Drops what was sent for a property.
   fileprivate mutating func remove(_ name: String, _ layout: SaveLayout) {
     let entity = layout.entity(key)

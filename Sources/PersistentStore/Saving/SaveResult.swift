@@ -87,6 +87,7 @@ struct SaveResultBuilder {
     result.objects.reserveCapacity(request.inserts.count + request.updates.count)
     let adopted = Set(save.adoptions.map(\.index))
     var nextInsert = 0
+    var nextAdoption = 0
     for (index, insert) in request.inserts.enumerated() {
       guard let key = save.keys[index] else { continue }
       let isAdopted = adopted.contains(index)
@@ -94,14 +95,14 @@ struct SaveResultBuilder {
       let given = given(name, insert, isAdopted)
       if let sent = insert.id { result.ids.append(InsertedID(sent: sent, name: given)) }
       if isAdopted {
-        let update = save.updates.first {
-          if case .insert(index) = $0.origin { true } else { false }
-        }
+        // Adopted inserts are the first updates, in the same order.
+        let update = save.updates[nextAdoption]
+        nextAdoption += 1
         result.objects.append(
           SavedObject(
             id: given,
             version: try tables[key].version(of: key.object) ?? 0,
-            values: update.map { values(of: $0, insert.values) } ?? []
+            values: values(of: update, insert.values)
           )
         )
       } else {
