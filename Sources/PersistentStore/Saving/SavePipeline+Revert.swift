@@ -29,8 +29,6 @@ extension SavePipeline {
     var answer = RevertedObjects()
     var conflicts: [SaveConflict] = []
     var written = WrittenObjects()
-    /// The newest commit that is not reverted yet.
-    var newest = head.number
     // One writer for all groups: an undo is one save, and increments each version once.
     var writer = SaveWriter(tables, triggers, db, environment.bulk, labels: SaveLabels())
     for group in groups {
@@ -46,9 +44,11 @@ extension SavePipeline {
         head: head,
         request
       )
-      // What nothing followed has no obstacles: its group is the newest, but for those before it.
-      let obstacles = group.last == newest ? RevertObstacles() : try search.find(net)
-      newest = group.place == nil ? group.first - 1 : 0
+      // What nothing followed has no obstacles. A later group, or one of several commits, may have
+      // the commits of others between; and what an earlier group left is an obstacle too.
+      let isNewest =
+        group == groups.first && group.first == group.last && group.last == head.number
+      let obstacles = isNewest ? RevertObstacles() : try search.find(net)
       conflicts += search.conflicts
       if conflicts.isEmpty {
         let plan = try plan(rows, net, obstacles, stored)
