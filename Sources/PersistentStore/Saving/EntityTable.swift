@@ -19,7 +19,7 @@ final class EntityTable {
   private var lastObject: Int64?
 
   private enum Purpose: Hashable {
-    case row, value(Int), name, restore, lastGiven, several, increment
+    case row, value(Int), least(Int), name, restore, lastGiven, several, increment
     case lastVersion, logInserts, logIncrements
   }
 
@@ -129,6 +129,27 @@ final class EntityTable {
     defer { row.reset() }
     row.bind(object, at: 1)
     return try row.step() ? StoredValue.read(row, 0, column, entity) : nil
+  }
+
+  /// The least integer in a column; 0 where it has none.
+  func leastInteger(_ column: Int) throws -> Int64 {
+    let row = try least(column)
+    defer { row.reset() }
+    return try row.step() ? row.optionalInteger(0) ?? 0 : 0
+  }
+
+  /// The least number in a column; 0 where it has none.
+  func leastDouble(_ column: Int) throws -> Double {
+    let row = try least(column)
+    defer { row.reset() }
+    return try row.step() ? row.double(0) : 0
+  }
+
+  private func least(_ column: Int) throws -> PreparedStatement {
+    try statement(
+      .least(column),
+      "SELECT min(\(SQLNames.quoted(layout.columnNames[column]))) FROM \(table)"
+    )
   }
 
   /// The values of all columns; nil where there is no such object.

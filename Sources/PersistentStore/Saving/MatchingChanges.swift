@@ -12,9 +12,17 @@ struct MatchingChanges {
   let db: Database
   let triggers: TriggerSwitch
   let bulk: BulkLimits
+  private let stored: any StoredObjects
   private var problems = ProblemList()
 
-  init(_ tables: StoreTables, _ db: Database, _ triggers: TriggerSwitch, _ bulk: BulkLimits) {
+  init(
+    _ tables: StoreTables,
+    _ stored: any StoredObjects,
+    _ db: Database,
+    _ triggers: TriggerSwitch,
+    _ bulk: BulkLimits
+  ) {
+    self.stored = stored
     self.tables = tables
     self.db = db
     self.triggers = triggers
@@ -184,7 +192,7 @@ struct MatchingChanges {
           ?? Resolver(
             SaveRequest(),
             tables.layout,
-            DatabaseObjects(tables, identifier: "")
+            stored
           )
         try reading.read(links, entity, &update)
         resolver = reading

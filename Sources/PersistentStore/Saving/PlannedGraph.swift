@@ -178,7 +178,7 @@ struct PlannedGraph {
   /// The number of the object that a to-one references; nil for none.
   func target(of toOne: RelationshipLayout, _ key: ObjectKey) throws -> Int64? {
     guard let column = layout.entity(key).column(of: toOne),
-      case .integer(let number) = try value(column, of: key), number >= 0
+      case .integer(let number) = try value(column, of: key)
     else { return nil }
     return number
   }
@@ -207,7 +207,7 @@ struct PlannedGraph {
     knowsHolders = true
     for insert in inserts {
       for (column, toOne) in layout.entity(insert.key).toOnes {
-        guard case .integer(let target) = insert.row[column], target >= 0 else { continue }
+        guard case .integer(let target) = insert.row[column] else { continue }
         lists[ListName(toOne, target), default: ListChange()].join(insert.key.object)
       }
     }

@@ -255,7 +255,7 @@ struct Resolver {
         guard let link = try link(member.value, relationship, label) else {
           leaveOut()
           // A value that is a problem is not reported as missing too.
-          if property.column >= 0 { read.row[property.column] = .integer(-1) }
+          if property.column >= 0 { read.row[property.column] = Self.unread }
           continue
         }
         if property.column >= 0 { read.given[property.column] = true }
@@ -377,8 +377,7 @@ struct Resolver {
         update.links.append(RelationshipChange(relationship: relationship, link: link))
       } else if let value = value(member, property, update.label) {
         if property.name == entity.entity.identity?.name {
-          guard try stored.value(property.column, of: update.key) == value || isInserted(update.key)
-          else {
+          guard try isIdentity(value, of: update.key, property.column) else {
             add(.invalid(update.label, member.name, "identity", "An identity cannot be changed"))
             continue
           }
@@ -387,6 +386,20 @@ struct Resolver {
       }
     }
     entity.addDerivedTexts(to: &update.columns)
+  }
+
+  /// Whether an object has an identity value, stored or from its insert.
+  private mutating func isIdentity(
+    _ value: AttributeValue,
+    of key: ObjectKey,
+    _ column: Int
+  ) throws -> Bool {
+    guard isInserted(key) else { return try stored.value(column, of: key) == value }
+    guard let set = layout.entity(key).uniqueSets.first(where: \.isIdentity) else { return true }
+    if insertedIdentities == nil { insertedIdentities = try identities() }
+    return insertedIdentities?[
+      UniqueValues(scope: set.scope.number, names: set.names, values: [value])
+    ] == key
   }
 
   /// Whether an object is new in this save.
@@ -443,6 +456,7 @@ struct Resolver {
         return nil
       }
       add(SaveProblem(.objectNotFound(text), rule: "exists", id: text))
+      named[text] = .failed
       leaveOut()
       return nil
     }

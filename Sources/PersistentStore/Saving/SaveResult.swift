@@ -129,7 +129,7 @@ struct SaveResultBuilder {
       result.objects.append(
         SavedObject(
           id: try name(of: delete.key),
-          version: delete.version,
+          version: try tables[delete.key].version(of: delete.key.object) ?? delete.version,
           values: try columns(nil, of: delete.key)
         )
       )

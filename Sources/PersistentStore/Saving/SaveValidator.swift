@@ -60,7 +60,7 @@ struct SaveValidator {
         )
       }
     }
-    for (column, name) in entity.required where insert.row[column] == .null {
+    for (column, name) in entity.required where !isPartial && insert.row[column] == .null {
       problems.add(.invalid(insert.label, name, "required", "\(name) must have a value"))
     }
   }
@@ -81,7 +81,7 @@ struct SaveValidator {
             violation.message
           )
         )
-      } else if change.value == .null,
+      } else if change.value == .null, !isPartial,
         let required = entity.required.first(where: { $0.column == change.column }),
         try checksAll || labels[update.key] != nil
           || graph.stored.value(change.column, of: update.key) != .null
@@ -122,7 +122,7 @@ struct SaveValidator {
             "\(toMany.name) has \(count), fewer than \(minimum)"
           )
         )
-      } else if let maximum, count > maximum {
+      } else if let maximum, count > maximum, !isPartial {
         problems.add(
           .invalid(
             try label(of: list.owner),

@@ -16,6 +16,8 @@ struct SaveWriter {
   private var counted: Set<ObjectKey> = []
   /// Deletes that were carried out early, to make room for unique values.
   private var deletedEarly: Set<ObjectKey> = []
+  /// Whether the unique values of the plan's end state were looked up, and are not violated.
+  private var isUnique = false
 
   init(
     _ tables: StoreTables,
@@ -36,6 +38,7 @@ struct SaveWriter {
   /// - Throws: `StoreError` when unique values are violated; `DatabaseError`.
   mutating func write(_ plan: SavePlan) throws {
     deletedEarly = []
+    isUnique = false
     if try writeInBulk(plan) { return }
     try triggers.turn(on: true)
     for insert in plan.graph.inserts {
@@ -121,13 +124,19 @@ struct SaveWriter {
         [.SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY]
           .contains(error.extendedResultCode)
       else { throw error }
-      var check = UniquenessCheck(tables.layout, plan.graph, labels)
-      var problems = ProblemList()
-      for problem in try check.violations(includesIndexed: true) { problems.add(problem) }
-      if let violation = problems.error { throw violation }
+      if !isUnique { try checkUniqueness(plan) }
       try makeRoom(for: key, plan)
       try body(&self)
     }
+  }
+
+  /// Looks the unique values of the planned end state up, once for a plan.
+  private mutating func checkUniqueness(_ plan: SavePlan) throws {
+    var check = UniquenessCheck(tables.layout, plan.graph, labels)
+    var problems = ProblemList()
+    for problem in try check.violations(includesIndexed: true) { problems.add(problem) }
+    if let violation = problems.error { throw violation }
+    isUnique = true
   }
 
   /// Has the objects that still have the planned values of another give them up: those that the
@@ -153,15 +162,18 @@ struct SaveWriter {
     let key = update.key
     let entity = tables.layout.entity(key)
     let own = entity.uniqueSets.first { $0.names == set.names }
-    let changing = (own?.columns ?? []).filter { update.columns[column: $0] != nil }
-    guard let column = changing.first(where: { isOptional($0, entity) }) ?? changing.first else {
-      return
+    let changing = try (own?.columns ?? []).filter { column in
+      guard let planned = update.columns[column: column] else { return false }
+      return try tables[key].value(column, of: key.object) != planned
     }
-    let change = ColumnChange(
-      column: column,
-      value: isOptional(column, entity)
-        ? .null : Self.parked(key.object, entity.entity.attributes[column].type)
-    )
+    // A to-one would leave its place in an order.
+    let attributes = changing.filter { $0 < entity.entity.attributes.count }
+    let optional = attributes.first { entity.entity.attributes[$0].optional }
+    guard let column = optional ?? attributes.first ?? changing.first else { return }
+    let value =
+      column == attributes.first && optional == nil
+      ? try parked(key, column, entity.entity.attributes[column].type) : .null
+    let change = ColumnChange(column: column, value: value)
     // The version is incremented with the first write, so that the log has the value before in
     // the row of that version.
     if try tables[key].update(key.object, [change], increments: !counted.contains(key)) {
@@ -169,18 +181,18 @@ struct SaveWriter {
     }
   }
 
-  private func isOptional(_ column: Int, _ entity: EntityLayout) -> Bool {
-    let attributes = entity.entity.attributes
-    return column >= attributes.count || attributes[column].optional
-  }
-
-  /// A value that no object has: the store's own values are checked against their types.
-  private static func parked(_ object: Int64, _ type: AttributeType) -> AttributeValue {
+  /// A value that no object of the entity has: sums of such values stay near those of stored ones.
+  private func parked(
+    _ key: ObjectKey,
+    _ column: Int,
+    _ type: AttributeType
+  ) throws -> AttributeValue {
     switch type {
-    case .string, .decimal, .uuid, .uri, .json: .string("\u{1}\(object)")
-    case .int16, .int32, .int64, .boolean, .date: .integer(Int64.min / 2 + object)
-    case .double, .float: .double(-Double.greatestFiniteMagnitude + Double(object) * 1e292)
-    case .binary: .binary(Array("\u{1}\(object)".utf8))
+    case .string, .decimal, .uuid, .uri, .json: .string("\u{1}\(key.object)")
+    case .binary: .binary(Array("\u{1}\(key.object)".utf8))
+    case .int16, .int32, .int64, .boolean, .date:
+      .integer(try tables[key].leastInteger(column) &- 1)
+    case .double, .float: .double(try tables[key].leastDouble(column) - 1)
     }
   }
 

@@ -45,7 +45,7 @@ struct UniquenessCheck {
     of key: ObjectKey,
     _ values: [AttributeValue]
   ) throws {
-    guard !values.contains(where: { $0 == .null || $0 == Resolver.unread || $0 == .integer(-1) })
+    guard !values.contains(where: { $0 == .null || $0 == Resolver.unread })
     else { return }
     let name = UniqueValues(scope: set.scope.number, names: set.names, values: values)
     if let other = planned.updateValue(key, forKey: name) {
