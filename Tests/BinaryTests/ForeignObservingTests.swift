@@ -38,7 +38,7 @@ import Testing
     ["entity": "Group", "sort": ["title"]],
   ]
 
-  // Evidence: P-070, P-082, P-083
+  // Evidence: P-070b, P-082, P-083
   @Test func `a row that replaces another is told in every mode`() throws {
     let watcher = try Watcher(reader, Self.fetches)
     try ForeignClient.write(

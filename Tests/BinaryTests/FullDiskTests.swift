@@ -52,7 +52,7 @@ private struct Shortage {
 }
 
 @Suite struct `A limit of file sizes` {
-  // Evidence: P-060, P-101
+  // Evidence: P-060a, P-101
   @Test func `refuses a save as a whole, and is over when it is lifted`() throws {
     let scene = try Scene()
     func limit(_ child: Child, _ bytes: String) throws {
@@ -81,7 +81,7 @@ struct `A full disk` {
     store = try scene.store("disk/Test.cordial")
   }
 
-  // Evidence: P-060, P-101
+  // Evidence: P-060a, P-101
   @Test func `refuses a save as a whole, and is over when there is room`() throws {
     let shortage = Shortage(scene: scene, store: store) { _ in
       try disk.fill()
@@ -91,7 +91,7 @@ struct `A full disk` {
     try shortage.check()
   }
 
-  // Evidence: P-060, P-066
+  // Evidence: P-060a, P-066b
   @Test(arguments: Seeds.first(5))
   func `takes exactly those saves that it acknowledged`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)

@@ -45,7 +45,7 @@ import Testing
   /// The first of the objects that the next `changes` is about.
   private func told() throws -> JSON? { try reader.changes()["updates"]?[0]?["objects"]?[0] }
 
-  // Evidence: P-031, P-071
+  // Evidence: P-031, P-071c
   @Test func `the deleted are named by their identity, in history and by who observes`() throws {
     try insertPost()
     try reader.call("observe", ["fetch": ["entity": "Post"]])
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  // Evidence: P-065, P-082
+  // Evidence: P-065b, P-082
   @Test func `a version that a many-to-many raises is told to both ends`() throws {
     try insertPost()
     try writer.call("save", ["insert": [["id": "Tag/sblue"]]])

@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  // Evidence: P-066
+  // Evidence: P-066a
   @Test(arguments: [false, true])
   func `one that was removed, or put in its place, takes no saves`(isReplaced: Bool) throws {
     let peer = Peer(try Child(["serve", store]))

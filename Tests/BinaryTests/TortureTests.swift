@@ -9,7 +9,7 @@ import Testing
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
   }
 
-  // Evidence: P-060, P-066, P-067, P-070, P-072
+  // Evidence: P-060a, P-066b, P-067b, P-070b, P-072
   @Test func `leave every acknowledged save, no half of one, and none twice`() throws {
     let seed = Self.number("CORDIAL_TORTURE_SEED") ?? Int.random(in: 1...9999)
     print("CORDIAL_TORTURE_SEED=\(seed)")

@@ -10,7 +10,7 @@ import Testing
     store = try scene.store()
   }
 
-  // Evidence: P-119, P-120, P-121
+  // Evidence: P-119a, P-120a, P-121b
   @Test func `a dry run names the subscriptions that it concerns`() throws {
     let daemon = try scene.daemon(store)
     let peer = try daemon.connect()
@@ -40,7 +40,7 @@ import Testing
     #expect(failing["dryRun"]?["error"]?["data"]?["id"] == "Task/p9")
   }
 
-  // Evidence: P-071
+  // Evidence: P-071e
   @Test func `history tells the number of a commit that is too large for it`() throws {
     let peer = Peer(try Child(["serve", store]))
     let maximum: Int64 = 200_000
@@ -65,7 +65,7 @@ import Testing
     #expect(history["more"] == false)
   }
 
-  // Evidence: P-124, P-126
+  // Evidence: P-124a, P-126b
   @Test func `undo and redo are told to who observes`() throws {
     let peer = Peer(try Child(["serve", store]))
     try peer.call("save", ["insert": [task("a")], "author": "ann"])
@@ -227,7 +227,7 @@ import Testing
     }
   }
 
-  // Evidence: P-124
+  // Evidence: P-071a, P-124a
   @Test func `update, undo, redo, history`() throws {
     _ = try scene.run(
       ["save", store],

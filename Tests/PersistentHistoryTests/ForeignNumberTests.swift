@@ -41,7 +41,7 @@ import Testing
     )
   }
 
-  // Evidence: P-070
+  // Evidence: P-070b
   @Test func `may be those of another row, which is changed then`() async throws {
     try await store.save(
       """
@@ -84,7 +84,7 @@ import Testing
     return try log(store, after: before).flatMap { $0.dropFirst() }
   }
 
-  // Evidence: P-071
+  // Evidence: P-071b
   @Test func `leaves nothing in the log`() async throws {
     let came = "INSERT INTO Task(_id, title) VALUES (9, 'x')"
     let went = "DELETE FROM Task WHERE _id = 9"

@@ -121,7 +121,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
     #expect(try versions().prefix(2) == ["Task/p1 v2", "Task/p3 v1"])
   }
 
-  // Evidence: P-070
+  // Evidence: P-070b
   @Test func `several commits of it are sealed into one`() async throws {
     try store.foreign("UPDATE Task SET title = 'a' WHERE _id = 1")
     try store.foreign("UPDATE Task SET title = 'b', done = 1 WHERE _id = 1")
@@ -146,7 +146,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
 
   // MARK: REPLACE, IGNORE and their kin
 
-  // Evidence: P-070
+  // Evidence: P-070b
   @Test func `a row that replaces another is a change of it`() async throws {
     let before = try store.snapshot { $0.head.number }
     try store.foreign("INSERT OR REPLACE INTO Task(_id, title) VALUES (1, 'Oat milk')")

@@ -14,7 +14,7 @@ import Testing
     store = try TestStore(TestModels.todo)
   }
 
-  // Evidence: P-060
+  // Evidence: P-060a, P-070a
   @Test func `has a transaction for each save, with what it did and what was before`()
     async throws
   {
@@ -41,7 +41,7 @@ import Testing
     )
   }
 
-  // Evidence: P-071
+  // Evidence: P-071c
   @Test func `has pairs as what came and went on both sides`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Task/t1","values":{"labels":["Label/t1"]}},{"id":"Label/t1"},{"id":"Label/t2"}]}"#

@@ -173,7 +173,7 @@ private let marks = """
     try verify(store)
   }
 
-  // Evidence: P-063
+  // Evidence: P-063f
   @Test(arguments: [
     (#"{"id":"Book/t2","values":{"code":7,"weight":1,"shelf":"Shelf/p1"}}"#, [1105]),
     (

@@ -76,7 +76,7 @@ import Testing
     #expect(try store.ids(#"{"entity":"Parent"}"#) == ["Parent/p2"])
   }
 
-  // Evidence: P-064
+  // Evidence: P-064b
   @Test func `cascade takes everything along, and tells`() async throws {
     let store = try await family("cascade")
     let outcome = try await store.outcome(#"{"delete":["Parent/p1"]}"#)
@@ -89,6 +89,7 @@ import Testing
     )
   }
 
+  // Evidence: P-064a
   @Test func `deny refuses while there is anything, and says what`() async throws {
     let store = try await family("deny")
     let before = try store.world(all)
@@ -137,7 +138,7 @@ import Testing
     }
   }
 
-  // Evidence: P-061
+  // Evidence: P-061a
   @Test func `rules look at the graph as the rest of the save left it`() async throws {
     let store = try await family("cascade")
     try await store.save(

@@ -31,7 +31,7 @@ private let house = """
 
   private func world() throws -> [String] { try store.world("Room name; Chair legs room") }
 
-  // Evidence: P-121
+  // Evidence: P-121a
   @Test func `of a save`() async throws {
     let before = try world()
     let outcome = try await store.outcome(

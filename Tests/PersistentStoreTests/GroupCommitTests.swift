@@ -144,7 +144,7 @@ import Testing
     store = try TestStore(TestModels.todo)
   }
 
-  // Evidence: P-067
+  // Evidence: P-067b
   @Test func `changes nothing and is answered as the first time`() async throws {
     let save = """
       {"insert":[{"id":"Task/t1","values":{"title":"Milk"}},{"id":"Task/t2"}],
@@ -171,7 +171,7 @@ import Testing
     #expect(try again.ids(#"{"entity":"Task"}"#) == ["Task/p1"])
   }
 
-  // Evidence: P-060
+  // Evidence: P-060b
   @Test func `is known though it changed nothing`() async throws {
     try await store.save(#"{"insert":[{"id":"Task/t1","values":{"title":"a"}}]}"#)
     let save = #"{"update":[{"id":"Task/p1","values":{"title":"a"}}],"transaction":"\#(name)"}"#
@@ -182,6 +182,7 @@ import Testing
     #expect(try store.world("Task title") == ["Task/p1 v2 title=b"])
   }
 
+  // Evidence: P-067d
   @Test func `may be tried again when it failed`() async throws {
     let save = #"{"update":[{"id":"Task/p1","values":{"title":"a"}}],"transaction":"\#(name)"}"#
     #expect(try await store.refusal(save)?.code == "objectNotFound")

@@ -41,7 +41,7 @@ private let model = """
     return try store.world("Item name tags marks best").first ?? ""
   }
 
-  // Evidence: P-069
+  // Evidence: P-069b
   @Test(arguments: ["storeTrump", "objectTrump"])
   func `an object is the same in whatever form its ID is`(policy: String) async throws {
     let line = try await merged(
@@ -52,7 +52,7 @@ private let model = """
     #expect(line.contains("tags=[Tag/sa,Tag/sc,Tag/sd]"), "\(line)")
   }
 
-  // Evidence: P-069
+  // Evidence: P-069b, P-069c
   @Test(arguments: [
     // What it did not send goes back, in its order.
     ("overwrite", #"{"name":"x"}"#, "marks=[Tag/sd,Tag/sb,Tag/se]"),
@@ -78,7 +78,7 @@ private let model = """
     #expect(line.contains(expected), "\(line)")
   }
 
-  // Evidence: P-069
+  // Evidence: P-069b
   @Test func `another order alone is the store's where the store wins`() async throws {
     try await store.save(#"{"update":[{"id":"Item/p1","values":{"marks":{"@add":["Tag/sa"]}}}]}"#)
     let answer = try await store.save(
@@ -94,7 +94,7 @@ private let model = """
     )
   }
 
-  // Evidence: P-065, P-069
+  // Evidence: P-065c, P-069b
   @Test func `a mere move is told`() async throws {
     try await store.save(
       #"{"update":[{"id":"Item/p1","values":{"marks":["Tag/sb","Tag/se","Tag/sd"]}}]}"#
@@ -107,7 +107,7 @@ private let model = """
     #expect(conflict?["base"] == ["Tag/sd", "Tag/sb", "Tag/se"])
   }
 
-  // Evidence: P-069
+  // Evidence: P-069b
   @Test func `what is gone is nobody's any more`() async throws {
     try await store.save(#"{"delete":["Tag/sb"]}"#)
     try await store.save(
@@ -141,7 +141,7 @@ private let model = """
     #expect(try store.world("Item tags") == ["Item/p1 v2 tags=[Tag/sa,Tag/sb,Tag/sc]"])
   }
 
-  // Evidence: P-122
+  // Evidence: P-122c
   @Test func `two inserts of a save are told by their names in it`() async throws {
     let refused = try await store.refusal(
       """
@@ -152,7 +152,7 @@ private let model = """
     #expect(refused?.data["id"] == "Item/t2")
   }
 
-  // Evidence: P-069
+  // Evidence: P-069b
   @Test(arguments: ["storeTrump", "objectTrump"])
   func `what came of a client's list is told`(policy: String) async throws {
     try await store.save(#"{"update":[{"id":"Item/p1","values":{"tags":{"@add":["Tag/sc"]}}}]}"#)

@@ -37,7 +37,7 @@ private let people = """
     )
   }
 
-  // Evidence: P-069
+  // Evidence: P-069a, P-069d, P-069e
   @Test(arguments: [
     ("storeTrump", "name=client age=2 sex=store", #"{"age":"store","sex":"store"}"#),
     ("objectTrump", "name=client age=3 sex=store", #"{"age":"client","sex":"store"}"#),

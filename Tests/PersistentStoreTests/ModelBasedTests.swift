@@ -21,8 +21,8 @@ import Testing
     return Seeds.first(count ?? 24)
   }
 
-  // Evidence: P-060, P-061, P-062, P-063, P-064, P-065, P-069, P-070, P-071, P-119, P-121, P-122
-  // Evidence: P-124, P-125, P-126, P-127
+  // Evidence: P-060a, P-061a, P-062c, P-063a, P-063f, P-064a, P-065c, P-069a, P-069b, P-069g, P-070b
+  // Evidence: P-071b, P-119a, P-121a, P-122a, P-124b, P-125a, P-126a, P-127a
   @Test(arguments: Rows.allCases)
   func `random operations`(rows: Rows) async {
     let coverage = ModelCoverage()

@@ -234,7 +234,7 @@ import Testing
   }
 
   /// 2 is FULL: under NORMAL an acknowledged save can be lost with the power.
-  // Evidence: P-066
+  // Evidence: P-066b
   @Test func `the writer waits for the disk`() async throws {
     let store = try TestStore(TestModels.todo)
     #expect(try store.store.writerSynchronous() == 2)

@@ -85,7 +85,7 @@ import Testing
     )
   }
 
-  // Evidence: P-063
+  // Evidence: P-063a
   @Test func `every problem of a save is listed at once`() async throws {
     let found = try await problems(
       """
@@ -174,7 +174,7 @@ import Testing
     #expect(refusal?.data.withoutProblems.text == data)
   }
 
-  // Evidence: P-063
+  // Evidence: P-063a
   @Test func `a to-one that is ended breaks the rules of both its ends`() async throws {
     #expect(
       try await problems(#"{"update":[{"id":"Item/p1","values":{"owner":null}}]}"#).sorted()

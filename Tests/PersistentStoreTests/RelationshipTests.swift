@@ -71,6 +71,7 @@ import Testing
     try expect(["Task/p1 v1 memo=Memo/p1", "Memo/p1 v1 task=Task/p1"], "Task memo; Memo task")
   }
 
+  // Evidence: P-061b
   @Test func `cycles of temporary IDs`() async throws {
     try await store.save(
       """
@@ -112,6 +113,7 @@ import Testing
     }
   }
 
+  // Evidence: P-062b
   @Test func `a to-many is the whole list, or what comes and goes`() async throws {
     try await make("Group", 2)
     try await make("Task", 4)
@@ -132,6 +134,7 @@ import Testing
   }
 
   /// The inverse of a to-one is no change of its owner.
+  // Evidence: P-065b
   @Test func `a task that moves counts, and neither of its groups does`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Group/t1"},{"id":"Group/t2"},{"id":"Task/t1","values":{"group":"Group/t1"}}]}"#
@@ -145,7 +148,7 @@ import Testing
 
   // MARK: One-to-one
 
-  // Evidence: P-062
+  // Evidence: P-062c
   @Test func `a one-to-one target that is claimed twice goes to the later claim`() async throws {
     try await make("Task", 2)
     try await make("Memo", 2)
@@ -199,6 +202,7 @@ import Testing
 
   // MARK: Many-to-many
 
+  // Evidence: P-062c, P-065b
   @Test func `a many-to-many changes both sides`() async throws {
     try await make("Task", 2)
     try await make("Label", 2)

@@ -154,6 +154,7 @@ import Testing
     store = try TestStore(Self.model)
   }
 
+  // Evidence: P-060c
   @Test func `an insert without values stores the defaults and answers them`() async throws {
     let answer = try await store.save(#"{"insert":[{"entity":"Item"}]}"#)
     #expect(
@@ -188,6 +189,7 @@ import Testing
   }
 
   /// `values` is what was stored other than sent.
+  // Evidence: P-060c
   @Test func `a value that is stored in another form is answered`() async throws {
     let all = """
       "title":"a","count":1,"ratio":1.5,"flag":true,"due":null,"data":null
@@ -230,6 +232,7 @@ import Testing
     #expect(try store.ids(#"{"entity":"Item"}"#) == [])
   }
 
+  // Evidence: P-065a
   @Test func `a version goes up once in a save, whatever the save does to the object`()
     async throws
   {
@@ -292,6 +295,7 @@ import Testing
     )
   }
 
+  // Evidence: P-060e
   @Test func `objects are named by identity or by number`() async throws {
     try await store.save(#"{"insert":[{"id":"Country/sde"},{"id":"City/i1"}]}"#)
     try await store.save(#"{"update":[{"id":"Country/p1","values":{"name":"Germany"}}]}"#)
@@ -305,6 +309,7 @@ import Testing
     #expect(try store.ids(#"{"entity":"City"}"#) == [])
   }
 
+  // Evidence: P-060e, P-064b
   @Test func `what a delete removed is named by identity`() async throws {
     try await store.save(#"{"insert":[{"id":"Country/sde"}]}"#)
     let outcome = try await store.outcome(#"{"delete":["Country/p1"]}"#)

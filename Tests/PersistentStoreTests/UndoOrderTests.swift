@@ -20,7 +20,7 @@ private let lists = """
       {"name":"tasks","destination":"Task","toMany":true,"ordered":true,"inverse":"labels"}]}]}
   """
 
-// Evidence: P-127
+// Evidence: P-127b
 @Suite struct `Undo puts members back to their places` {
   private let store: TestStore
 

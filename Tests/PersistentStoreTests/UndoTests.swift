@@ -62,7 +62,7 @@ private let everything = [
   @discardableResult
   private func revert(_ text: String) async throws -> JSONValue { try await store.save(text) }
 
-  // Evidence: P-124
+  // Evidence: P-124b
   @Test func `a cascade comes back under its IDs, with everything that led to it`() async throws {
     let before = try all()
     try await store.save(#"{"delete":["Bed/p1"],"author":"ann"}"#)
@@ -90,7 +90,7 @@ private let everything = [
     #expect(try await revert(#"{"undo":1,"author":"ann"}"#)["undone"] == 0)
   }
 
-  // Evidence: P-125
+  // Evidence: P-125a
   @Test func `another author's later change is a conflict and stays`() async throws {
     try await store.save(
       #"{"update":[{"id":"Bed/p1","values":{"name":"a","size":1}}],"author":"ann"}"#
@@ -121,6 +121,7 @@ private let everything = [
     try await revert(#"{"redo":1,"author":"bob","mergePolicy":"storeTrump"}"#)
   }
 
+  // Evidence: P-125b
   @Test func `an insert that others use stays`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Bed/t1","values":{"name":"south"}}],"author":"ann"}"#
@@ -145,7 +146,7 @@ private let everything = [
     #expect(try store.rows("SELECT bed FROM Plant WHERE _id = 1") == ["null"])
   }
 
-  // Evidence: P-126
+  // Evidence: P-126a
   @Test func `neighbours of one context are one group`() async throws {
     for size in 5...7 {
       try await store.save(
@@ -165,6 +166,7 @@ private let everything = [
     #expect(try store.rows("SELECT size FROM Bed") == ["7"])
   }
 
+  // Evidence: P-126a
   @Test func `only a context's groups`() async throws {
     try await store.save(
       #"{"update":[{"id":"Bed/p1","values":{"size":5}}],"author":"ann","context":"import"}"#
@@ -175,6 +177,7 @@ private let everything = [
     #expect(try store.world("Bed name size") == ["Bed/p1 v4 name=n size=4"])
   }
 
+  // Evidence: P-126b
   @Test func `several at once are done again one by one`() async throws {
     for size in 5...7 {
       try await store.save(
@@ -190,6 +193,7 @@ private let everything = [
     #expect(try await revert(#"{"redo":1,"author":"ann"}"#)["undone"] == 0)
   }
 
+  // Evidence: P-126b
   @Test func `an ordinary save ends what can be done again`() async throws {
     try await store.save(#"{"update":[{"id":"Bed/p1","values":{"size":5}}],"author":"ann"}"#)
     try await revert(#"{"undo":1,"author":"ann"}"#)
@@ -199,6 +203,7 @@ private let everything = [
     #expect(try store.world("Bed name size").first?.hasSuffix("name=north size=4") == true)
   }
 
+  // Evidence: P-124c, P-121a
   @Test func `it holds over a restart, and a dry run of it does nothing`() async throws {
     let folder = store.folder
     try await store.save(#"{"update":[{"id":"Bed/p1","values":{"size":5}}],"author":"ann"}"#)
@@ -244,6 +249,7 @@ private let everything = [
     #expect(try store.rows("SELECT count FROM Bed") == ["2"])
   }
 
+  // Evidence: P-124c
   @Test func `what a foreign client wrote is its author's`() async throws {
     let before = try all()
     try store.foreign("UPDATE Plant SET name = 'x', height = 9; DELETE FROM Plant WHERE _id = 2")
@@ -252,7 +258,7 @@ private let everything = [
     #expect(try all() == before)
   }
 
-  // Evidence: P-127
+  // Evidence: P-127a
   @Test(arguments: Seeds.first(8))
   func `random commits, back and forth`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)

@@ -44,7 +44,7 @@ private let shop = """
     )
   }
 
-  // Evidence: P-119
+  // Evidence: P-119a
   @Test func `a value, for each that matches`() async throws {
     let outcome = try await update("count < 50", #"{"title":"È","price":null}"#)
     #expect(outcome.count == 2)
@@ -57,7 +57,7 @@ private let shop = """
     )
   }
 
-  // Evidence: P-120
+  // Evidence: P-120a
   @Test func `texts with NUL are whole in expressions, patterns and derived texts`() async throws {
     _ = try await update("count == 2", #"{"title":"a\u0000Ü"}"#)
     _ = try await update("count == 2", #"{"title":{"@expression":"uppercase:(title)"}}"#)
@@ -78,7 +78,7 @@ private let shop = """
     }
   }
 
-  // Evidence: P-120
+  // Evidence: P-120a
   @Test func `an expression is computed from what was before, over key paths too`() async throws {
     _ = try await update(
       "shelf != nil",
@@ -92,6 +92,7 @@ private let shop = """
     )
   }
 
+  // Evidence: P-120b
   @Test func `what an expression may not make is told for each object, and nothing is written`()
     async throws
   {
@@ -137,11 +138,13 @@ private let shop = """
     )
   }
 
+  // Evidence: P-119b
   @Test func `objects that have the value already count no version`() async throws {
     #expect(try await update("count = 1", #"{"count":1}"#).count == 1)
     #expect(try store.world("Item count").first == "Item/sa v1 count=1")
   }
 
+  // Evidence: P-119b
   @Test func `each object is in the history with its value before`() async throws {
     _ = try await update("count < 50", #"{"count":{"@expression":"count + 1"}}"#)
     let before = try store.rows(

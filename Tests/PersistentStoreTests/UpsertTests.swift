@@ -42,7 +42,7 @@ private let lands = """
     )
   }
 
-  // Evidence: P-122
+  // Evidence: P-122a, P-122b
   @Test(arguments: [
     (
       "objectTrump", "Land/sis v2 area=103 name=Ísland", "Town/p1 v2 people=750 founded=10.5",
@@ -93,6 +93,7 @@ private let lands = """
     #expect(merged.first?["properties"]?["name"] == .string(whose))
   }
 
+  // Evidence: P-122a
   @Test func `error refuses it`() async throws {
     let refused = try await store.refusal(#"{"insert":[{"id":"Land/sis"}]}"#)
     #expect(refused?.code == "uniquenessViolation")
@@ -113,7 +114,7 @@ private let lands = """
     )
   }
 
-  // Evidence: P-122
+  // Evidence: P-122c
   @Test func `two inserts of one save with the same values are decided by the policy`() async throws
   {
     func save(_ policy: String) -> String {

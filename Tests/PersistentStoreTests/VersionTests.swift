@@ -39,7 +39,7 @@ import Testing
     )
   }
 
-  // Evidence: P-065
+  // Evidence: P-065c
   @Test func `a many-to-many is told from both ends, by its members before and now`() async throws {
     try await relabel(#"{"@add":["Label/p2"],"@remove":["Label/p1"]}"#)
     try await check(
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  // Evidence: P-065
+  // Evidence: P-065c
   @Test func `where the log tells nothing it is a conflict of the whole object`() async throws {
     try await relabel(#"{"@add":["Label/p2"]}"#)
     try await relabel(#"{"@remove":["Label/p2"]}"#)
@@ -96,7 +96,7 @@ import Testing
     #expect(try store.world("Task labels") == ["Task/p1 v2 labels=[]"])
   }
 
-  // Evidence: P-065
+  // Evidence: P-065e
   @Test(arguments: [
     #"{"update":[{"id":"Task/p1","version":2,"values":{"title":"Oat milk"}}]}"#,
     #"{"delete":[{"id":"Task/p1","version":9}]}"#,

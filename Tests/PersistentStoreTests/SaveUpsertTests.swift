@@ -1,0 +1,242 @@
+import JSON
+import PersistentStore
+import TestStores
+import Testing
+
+private let shelves = """
+  {"name":"Shelves","entities":[
+    {"name":"Item","abstract":true,"attributes":[
+      {"name":"code","type":"string","optional":true},
+      {"name":"number","type":"int32","default":7,"optional":true}],
+     "unique":[["code"]]},
+    {"name":"Book","parent":"Item","attributes":[
+      {"name":"pages","type":"int32","optional":true}]},
+    {"name":"Disc","parent":"Item","attributes":[
+      {"name":"minutes","type":"int32","optional":true}]},
+    {"name":"Shelf","attributes":[],"relationships":[
+      {"name":"best","destination":"Item","optional":true}]}]}
+  """
+
+@Suite struct `Inserts that meet an object of the entity family` {
+  private let store: TestStore
+
+  init() async throws {
+    store = try TestStore(shelves)
+  }
+
+  /// The values of all items, without their IDs, which are long in a family.
+  private func items() throws -> [String] {
+    try store.fetch(#"{"entity":"Item"}"#).map { object in
+      let id = object["id"]?.string ?? ""
+      let values = (object["values"]?.members ?? []).map { "\($0.name)=\($0.value.text)" }
+      return ([String(id.prefix { $0 != "/" }), "v\(object["version"]?.text ?? "")"] + values)
+        .joined(separator: " ")
+    }
+  }
+
+  private func insert(_ inserts: String, _ policy: String) -> String {
+    #"{"insert":[\#(inserts)],"mergePolicy":"\#(policy)"}"#
+  }
+
+  private let two = """
+    {"id":"Book/t1","values":{"code":"a","number":1,"pages":1}},
+    {"id":"Book/t2","values":{"code":"a","pages":2}}
+    """
+
+  // Evidence: P-122c
+  @Test(arguments: [
+    ("objectTrump", #"Book v1 code="a" number=1 pages=2"#, "client"),
+    ("overwrite", #"Book v1 code="a" number=7 pages=2"#, "client"),
+    ("storeTrump", #"Book v1 code="a" number=1 pages=1"#, "store"),
+    ("rollback", #"Book v1 code="a" number=1 pages=1"#, "store"),
+  ])
+  func `two inserts of one save become one object`(
+    policy: String,
+    item: String,
+    outcome: String
+  ) async throws {
+    let answer = try await store.save(insert(two, policy))
+    let id = try #require(answer["ids"]?["Book/t1"])
+    #expect(answer["ids"] == ["Book/t1": id, "Book/t2": id])
+    #expect(answer["objects"]?.array?.map { $0["id"] } == [id, id])
+    #expect(try items() == [item])
+    #expect(answer["merged"]?.array?.map { $0["id"] } == [id])
+    #expect(
+      answer["merged"]?.array?.first?["properties"]?["pages"] == .string(outcome)
+    )
+  }
+
+  // Evidence: P-122c
+  @Test func `two inserts of one save are refused under error by their sent IDs`() async throws {
+    let refusal = try await store.refusal(insert(two, "error"))
+    #expect(refusal?.code == "uniquenessViolation")
+    #expect(
+      refusal?.data.withoutProblems
+        == ["id": "Book/t2", "properties": ["code"], "existing": "Book/t1"]
+    )
+    #expect(try items() == [])
+  }
+
+  // Evidence: P-122c
+  @Test func `what references either insert references the one object`() async throws {
+    let answer = try await store.save(
+      insert(two + #",{"id":"Shelf/t1","values":{"best":"Book/t2"}}"#, "storeTrump")
+    )
+    #expect(
+      try store.fetch(#"{"entity":"Shelf"}"#).first?["values"]?["best"]
+        == answer["ids"]?["Book/t1"]
+    )
+  }
+
+  // Evidence: P-122d
+  @Test(arguments: [
+    ("objectTrump", #"Book v2 code="a" number=9 pages=5"#, "client"),
+    ("overwrite", #"Book v2 code="a" number=9 pages=null"#, "client"),
+    ("storeTrump", #"Book v1 code="a" number=1 pages=5"#, "store"),
+    ("rollback", #"Book v1 code="a" number=1 pages=5"#, "store"),
+  ])
+  func `a stored object of another entity keeps its entity`(
+    policy: String,
+    item: String,
+    outcome: String
+  ) async throws {
+    let ids = try await store.save(
+      #"{"insert":[{"id":"Book/t1","values":{"code":"a","number":1,"pages":5}}]}"#
+    )["ids"]
+    let book = try #require(ids?["Book/t1"])
+    let answer = try await store.save(
+      insert(#"{"id":"Disc/t1","values":{"code":"a","number":9}}"#, policy)
+    )
+    #expect(answer["ids"] == ["Disc/t1": book])
+    #expect(answer["objects"]?.array?.map { $0["id"] } == [book])
+    #expect(answer["merged"]?.array?.first?["properties"]?["number"] == .string(outcome))
+    #expect(try items() == [item])
+  }
+
+  // Evidence: P-122d
+  @Test(arguments: ["objectTrump", "overwrite", "storeTrump", "rollback"])
+  func `a property that its entity does not have is unknown`(policy: String) async throws {
+    try await store.save(#"{"insert":[{"id":"Book/t1","values":{"code":"a"}}]}"#)
+    let refusal = try await store.refusal(
+      insert(#"{"id":"Disc/t1","values":{"code":"a","minutes":9}}"#, policy)
+    )
+    #expect(refusal?.code == "unknownProperty")
+    #expect(refusal?.data["id"] == "Disc/t1")
+    #expect(refusal?.data["property"] == "minutes")
+  }
+
+  // Evidence: P-122d
+  @Test func `an object of another entity is refused under error`() async throws {
+    let ids = try await store.save(#"{"insert":[{"id":"Book/t1","values":{"code":"a"}}]}"#)["ids"]
+    let refusal = try await store.refusal(
+      insert(#"{"id":"Disc/t1","values":{"code":"a"}}"#, "error")
+    )
+    #expect(refusal?.code == "uniquenessViolation")
+    #expect(refusal?.data["id"] == "Disc/t1")
+    #expect(refusal?.data["existing"] == ids?["Book/t1"])
+  }
+
+  // Evidence: P-122f
+  @Test func `an object that the save deletes is not met`() async throws {
+    let ids = try await store.save(#"{"insert":[{"id":"Book/t1","values":{"code":"a"}}]}"#)["ids"]
+    let book = ids?["Book/t1"]?.string ?? ""
+    let answer = try await store.save(
+      """
+      {"insert":[{"id":"Disc/t1","values":{"code":"a","minutes":9}}],"delete":["\(book)"],
+       "mergePolicy":"objectTrump"}
+      """
+    )
+    #expect(answer["merged"] == nil)
+    #expect(try items() == [#"Disc v1 code="a" number=7 minutes=9"#])
+  }
+}
+
+private let ranks = """
+  {"name":"Ranks","entities":[
+    {"name":"Task","attributes":[
+      {"name":"title","type":"string","optional":true},
+      {"name":"rank","type":"int32","optional":true},
+      {"name":"slot","type":"int32","optional":true},
+      {"name":"day","type":"int32","optional":true}],
+     "unique":[["rank"],["slot","day"]]}]}
+  """
+
+@Suite struct `An update that takes the unique values of another object` {
+  private let store: TestStore
+
+  init() async throws {
+    store = try TestStore(ranks)
+    try await store.save(
+      """
+      {"insert":[{"id":"Task/t1","values":{"rank":1,"slot":1,"day":1}},
+        {"id":"Task/t2","values":{"rank":2,"slot":2,"day":1}}]}
+      """
+    )
+  }
+
+  // Evidence: P-122e
+  @Test(arguments: ["storeTrump", "rollback"])
+  func `keeps its stored unique values where the store wins`(policy: String) async throws {
+    let answer = try await store.save(
+      """
+      {"update":[{"id":"Task/p2","values":{"title":"new","rank":1,"slot":1}}],
+       "mergePolicy":"\(policy)"}
+      """
+    )
+    #expect(
+      answer["merged"]
+        == [["id": "Task/p2", "properties": ["rank": "store", "slot": "store"]]]
+    )
+    #expect(
+      answer["objects"]
+        == [["id": "Task/p2", "version": 2, "values": ["rank": 2, "slot": 2]]]
+    )
+    #expect(
+      try store.world("Task title rank slot day")[1]
+        == "Task/p2 v2 title=new rank=2 slot=2 day=1"
+    )
+  }
+
+  // Evidence: P-122e
+  @Test(arguments: ["error", "objectTrump", "overwrite"])
+  func `is refused where the store does not win`(policy: String) async throws {
+    let refusal = try await store.refusal(
+      #"{"update":[{"id":"Task/p2","values":{"rank":1}}],"mergePolicy":"\#(policy)"}"#
+    )
+    #expect(refusal?.code == "uniquenessViolation")
+    #expect(
+      refusal?.data.withoutProblems
+        == ["id": "Task/p2", "properties": ["rank"], "existing": "Task/p1"]
+    )
+  }
+
+  // Evidence: P-122e
+  @Test(arguments: ["storeTrump", "rollback"])
+  func `is stored where the other object gives them up`(policy: String) async throws {
+    let answer = try await store.save(
+      """
+      {"update":[{"id":"Task/p1","values":{"rank":2}},{"id":"Task/p2","values":{"rank":1}}],
+       "mergePolicy":"\(policy)"}
+      """
+    )
+    #expect(answer["merged"] == nil)
+    #expect(try store.world("Task rank") == ["Task/p1 v2 rank=2", "Task/p2 v2 rank=1"])
+    try await store.save(
+      #"{"update":[{"id":"Task/p1","values":{"rank":1}}],"delete":["Task/p2"],"mergePolicy":"\#(policy)"}"#
+    )
+    #expect(try store.world("Task rank") == ["Task/p1 v3 rank=1"])
+  }
+
+  // Evidence: P-122f
+  @Test func `an insert that meets two objects is refused under every policy`() async throws {
+    for policy in ["error", "objectTrump", "overwrite", "storeTrump", "rollback"] {
+      let refusal = try await store.refusal(
+        #"{"insert":[{"id":"Task/t9","values":{"rank":1,"slot":2,"day":1}}],"mergePolicy":"\#(policy)"}"#
+      )
+      #expect(refusal?.code == "uniquenessViolation", "\(policy)")
+      #expect(
+        refusal?.data["problems"]?.array?.map { $0["existing"] } == ["Task/p1", "Task/p2"]
+      )
+    }
+  }
+}
