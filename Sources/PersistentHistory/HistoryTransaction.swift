@@ -27,6 +27,24 @@ package struct HistoryRow: Sendable {
   /// nil for what the store itself changed, and for pairs.
   package let version: Int64?
 
+  /// Creates a row as a trigger would log it, for tests that have no log.
+  package init(
+    number: Int64,
+    key: ObjectKey,
+    kind: HistorySchema.Kind,
+    before: String? = nil,
+    other: Int64 = 0,
+    version: Int64? = nil
+  ) {
+    self.number = number
+    entity = key.entity
+    object = key.object
+    self.kind = kind
+    self.before = before
+    self.other = other
+    self.version = version
+  }
+
   /// What `init` reads, as columns of `cordial_change`.
   static let columns = "number, entity, object, kind, before, other, version"
 
