@@ -1,6 +1,6 @@
-import CordialValues
+package import CordialValues
 import ObjectModel
-import OrderedCollections
+package import OrderedCollections
 
 /// The object graph that a save leaves: the stored objects with what the save changes laid over
 /// them.
@@ -8,20 +8,22 @@ import OrderedCollections
 /// What always holds:
 /// 1. A column or link row that ends as it is stored is no change.
 /// 2. Nothing is loaded that nothing asks for: members of a to-many are compared one by one.
-struct PlannedGraph {
+package struct PlannedGraph {
   let layout: SaveLayout
   let stored: any StoredObjects
-  private(set) var inserts: [PlannedInsert] = []
+  /// The new objects, in the order of the request.
+  package private(set) var inserts: [PlannedInsert] = []
   /// The indices of an entity's new objects, whose numbers follow one another; by entity.
   private var insertIndices: [InsertIndices]
   /// The indices of objects that existed before and return.
   private var restoredIndices: [ObjectKey: Int] = [:]
-  private(set) var updates: [PlannedUpdate] = []
+  /// The stored objects of which columns are set, in the order of their first change.
+  package private(set) var updates: [PlannedUpdate] = []
   private var updateIndices: [ObjectKey: Int] = [:]
   /// In the order in which they are found: the named objects, then what cascades.
-  private(set) var deletes: OrderedSet<ObjectKey> = []
+  package private(set) var deletes: OrderedSet<ObjectKey> = []
   /// The link rows that come (true) and go (false), in the order of their first change.
-  private(set) var links: OrderedDictionary<LinkRow, Bool> = [:]
+  package private(set) var links: OrderedDictionary<LinkRow, Bool> = [:]
   /// How lists differ from the stored ones; those of to-ones' inverses from when they are needed.
   private var lists: [ListName: ListChange] = [:]
   private var knowsHolders = false
@@ -333,11 +335,13 @@ extension PlannedGraph.ListName {
 }
 
 /// A row of a link table, as the relationship that keeps it has it.
-struct LinkRow: Hashable {
+package struct LinkRow: Hashable {
   /// The number of that relationship.
-  let relationship: Int
-  let source: Int64
-  let target: Int64
+  package let relationship: Int
+  /// The number of the object at the end that owns the link rows.
+  package let source: Int64
+  /// The number of the object at the other end.
+  package let target: Int64
 
   /// The row that links an object with a member of one of its to-manys.
   ///
@@ -351,17 +355,21 @@ struct LinkRow: Hashable {
 }
 
 /// A new object as it will be stored.
-struct PlannedInsert {
-  let key: ObjectKey
-  let label: String
+package struct PlannedInsert {
+  /// The new object.
+  package let key: ObjectKey
+  /// What a problem calls it: the ID that the client sent.
+  package let label: String
   /// A value for each column.
-  var row: [AttributeValue]
+  package var row: [AttributeValue]
   /// The version with which an object returns that existed before; nil for a new one.
   var version: Int64?
 }
 
 /// Columns of a stored object as they will be.
-struct PlannedUpdate {
-  let key: ObjectKey
-  var columns: [ColumnChange]
+package struct PlannedUpdate {
+  /// The changed object.
+  package let key: ObjectKey
+  /// Each column once, with its last value.
+  package var columns: [ColumnChange]
 }

@@ -1,10 +1,10 @@
-import CordialValues
+package import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
 
 /// A value that a client sent for a relationship, read.
-enum SentLink {
+package enum SentLink {
   case toOne(ObjectKey?)
   case members([ObjectKey])
   /// Members that are added and removed; the added ones go to a position of the order, or to its
@@ -13,30 +13,33 @@ enum SentLink {
 }
 
 /// A relationship that a change sets.
-struct RelationshipChange {
-  let relationship: RelationshipLayout
-  var link: SentLink
+package struct RelationshipChange {
+  /// The relationship that is set.
+  package let relationship: RelationshipLayout
+  /// The value that was sent for it.
+  package var link: SentLink
 }
 
 /// A new object, read.
-struct ResolvedInsert {
+package struct ResolvedInsert {
   /// Its index in the request.
-  let index: Int
-  let key: ObjectKey
+  package let index: Int
+  /// The object that the insert names.
+  package let key: ObjectKey
   /// What a problem calls it: the ID that the client sent.
-  let label: String
+  package let label: String
   /// A value for each column; to-ones are null here and set by `links`.
-  var row: [AttributeValue]
+  package var row: [AttributeValue]
   /// Whether a value was sent for each of those.
-  var given: [Bool]
+  package var given: [Bool]
   /// In the order in which they were sent.
-  var links: [RelationshipChange]
+  package var links: [RelationshipChange]
 }
 
 /// A changed object, read.
-struct ResolvedUpdate {
+package struct ResolvedUpdate {
   /// Which change of the request it is.
-  enum Origin {
+  package enum Origin {
     case update(Int)
     /// An insert that an existing object answers for.
     case insert(Int)
@@ -44,45 +47,54 @@ struct ResolvedUpdate {
     case match
   }
 
-  let origin: Origin
-  let key: ObjectKey
-  let label: String
+  /// The change of the request.
+  package let origin: Origin
+  /// The changed object.
+  package let key: ObjectKey
+  /// What a problem calls it: the ID that the client sent.
+  package let label: String
   /// The version that the client knew; nil checks nothing.
-  let known: Int64?
+  package let known: Int64?
   /// The position at which the client read to-manys; nil where it named none.
-  let asOf: String?
+  package let asOf: String?
   /// The stored version.
-  let version: Int64
-  var columns: [ColumnChange]
-  var links: [RelationshipChange]
+  package let version: Int64
+  /// Each column once, with its last value.
+  package var columns: [ColumnChange]
+  package var links: [RelationshipChange]
 }
 
 /// A deleted object, read.
-struct ResolvedDelete {
-  let key: ObjectKey
-  let label: String
-  let known: Int64?
-  let version: Int64
+package struct ResolvedDelete {
+  /// The deleted object.
+  package let key: ObjectKey
+  /// What a problem calls it: the ID that the client sent.
+  package let label: String
+  /// The version that the client knew; nil checks nothing.
+  package let known: Int64?
+  /// The stored version.
+  package let version: Int64
 }
 
 /// An insert that an existing object, or an earlier insert, answers for.
-struct Adoption {
+package struct Adoption {
   /// The insert's index in the request.
-  let index: Int
-  let key: ObjectKey
-  let label: String
+  package let index: Int
+  /// The object that the insert names.
+  package let key: ObjectKey
+  package let label: String
   /// The names of the values that were sent.
-  let names: [String]
+  package let names: [String]
 }
 
 /// A request whose names are keys and whose values are typed.
-struct ResolvedSave {
+package struct ResolvedSave {
   /// The object of each insert of the request, adopted ones included; nil for one that is a
   /// problem.
-  var keys: [ObjectKey?] = []
-  var inserts: [ResolvedInsert] = []
-  var adoptions: [Adoption] = []
+  package var keys: [ObjectKey?] = []
+  package var inserts: [ResolvedInsert] = []
+  package var adoptions: [Adoption] = []
   /// Adopted inserts first, then the updates, each in the order of the request.
-  var updates: [ResolvedUpdate] = []
-  var deletes: [ResolvedDelete] = []
+  package var updates: [ResolvedUpdate] = []
+  package var deletes: [ResolvedDelete] = []
 }

@@ -1,4 +1,4 @@
-import CordialValues
+package import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
@@ -8,12 +8,14 @@ import PersistentHistory
 ///
 /// A change that names an unknown entity, a malformed ID or a missing object is one problem and
 /// takes no further part.
-struct Resolver {
+package struct Resolver {
   let layout: SaveLayout
   let stored: any StoredObjects
   let request: SaveRequest
-  private(set) var problems = ProblemList()
-  var resolved = ResolvedSave()
+  /// What is wrong with the request.
+  package private(set) var problems = ProblemList()
+  /// What the request says in keys and typed values.
+  package var resolved = ResolvedSave()
   /// The objects that the request's own IDs name, and stored ones that were looked up.
   var named: [String: Target] = [:]
   /// Inserts by the values of their unique sets, where a policy decides about equal ones.
@@ -25,7 +27,7 @@ struct Resolver {
   /// The objects that the save deletes: an insert does not meet them.
   var doomed: Set<ObjectKey> = []
   /// Whether a change, or a part of one, takes no part in the rest because it is a problem.
-  private(set) var leavesOut = false
+  package private(set) var leavesOut = false
   /// New objects by their identity values, once an ID asks for one.
   var insertedIdentities: [UniqueValues: ObjectKey]?
   /// Whether inserts are compared with existing objects before they are written.
@@ -38,7 +40,8 @@ struct Resolver {
     case failed
   }
 
-  init(_ request: SaveRequest, _ layout: SaveLayout, _ stored: any StoredObjects) {
+  /// Prepares the resolution of a request.
+  package init(_ request: SaveRequest, _ layout: SaveLayout, _ stored: any StoredObjects) {
     self.request = request
     self.layout = layout
     self.stored = stored
@@ -51,7 +54,7 @@ struct Resolver {
   var model: Model { layout.model }
 
   /// What the request calls the objects that it names.
-  var labels: [ObjectKey: String] {
+  package var labels: [ObjectKey: String] {
     var labels: [ObjectKey: String] = [:]
     for (text, target) in named {
       if case .object(let key) = target, !isInserted(key) { labels[key] = text }
@@ -69,7 +72,7 @@ struct Resolver {
   /// Resolves the whole request.
   ///
   /// - Throws: `StoreError` for a request that is not well-formed; `DatabaseError`.
-  mutating func resolve() throws {
+  package mutating func resolve() throws {
     if adopts { try findDoomed() }
     try giveKeys()
     for id in request.updates.map(\.id) + request.deletes.map(\.id) where named[id] != nil {

@@ -1,13 +1,13 @@
-import CordialValues
+package import CordialValues
 import GRDB
 import JSON
 import ObjectModel
-import PersistentHistory
+package import PersistentHistory
 
 /// What merging asks the log.
 ///
 /// Tests answer with values.
-protocol SaveHistory: AnyObject {
+package protocol SaveHistory: AnyObject {
   /// What happened to objects since they had a version, oldest first; objects to whose versions
   /// the log does not reach back are absent.
   func rows(since versions: [ObjectKey: Int64]) throws -> [ObjectKey: [HistoryRow]]

@@ -1,20 +1,22 @@
-import CordialValues
+package import CordialValues
 import JSON
-import ObjectModel
+package import ObjectModel
 import PersistentHistory
 
 /// What the stages of a save know about a model.
 ///
 /// It has the columns of each entity, and each relationship with both of its ends. It is made once
 /// for a store and has no statements.
-final class SaveLayout {
-  let model: Model
+package final class SaveLayout {
+  /// The model that is laid out.
+  package let model: Model
   /// In the order of the model.
-  private(set) var entities: [EntityLayout] = []
+  package private(set) var entities: [EntityLayout] = []
   /// Every relationship once, at the index that is its number; inherited ones are their owner's.
-  private(set) var relationships: [RelationshipLayout] = []
+  package private(set) var relationships: [RelationshipLayout] = []
 
-  init(_ model: Model) {
+  /// Lays a model out.
+  package init(_ model: Model) {
     self.model = model
     var known: [RelationshipName: RelationshipLayout] = [:]
     for entity in model.entities {
@@ -53,25 +55,28 @@ final class SaveLayout {
       .number ?? -1
   }
 
-  func entity(_ key: ObjectKey) -> EntityLayout { entities[key.entity - 1] }
+  /// Returns the layout of the entity of an object.
+  package func entity(_ key: ObjectKey) -> EntityLayout { entities[key.entity - 1] }
 }
 
 /// A relationship with what planning its changes takes.
-final class RelationshipLayout {
-  let description: RelationshipDescription
+package final class RelationshipLayout {
+  package let description: RelationshipDescription
   /// Its index in `SaveLayout.relationships`.
-  let number: Int
-  let owner: EntityDescription
-  let destination: EntityDescription
+  package let number: Int
+  /// The entity that declares it.
+  package let owner: EntityDescription
+  /// The entity of the objects at its other end.
+  package let destination: EntityDescription
   /// The relationship that leads back; nil for none.
-  fileprivate(set) weak var inverse: RelationshipLayout?
+  package fileprivate(set) weak var inverse: RelationshipLayout?
   /// The number of the relationship that keeps its link rows, itself or its inverse; -1 where it
   /// has none.
-  fileprivate(set) var linkNumber = -1
+  package fileprivate(set) var linkNumber = -1
   /// Whether its owner is the source of its link rows.
-  let ownsLinks: Bool
+  package let ownsLinks: Bool
   /// Whether it has link rows.
-  let isLinked: Bool
+  package let isLinked: Bool
   private let model: Model
 
   fileprivate init(_ description: RelationshipDescription, number: Int, in model: Model) {
@@ -89,8 +94,10 @@ final class RelationshipLayout {
     }
   }
 
-  var name: String { description.name }
-  var isToMany: Bool { description.toMany }
+  /// Its name in the model.
+  package var name: String { description.name }
+  /// Whether it references any number of objects.
+  package var isToMany: Bool { description.toMany }
 
   /// Whether both ends reference one object.
   var isOneToOne: Bool { !description.toMany && inverse.map { !$0.isToMany } ?? false }
@@ -101,25 +108,26 @@ final class RelationshipLayout {
   }
 
   /// The object at its other end that has a number.
-  func target(_ object: Int64) -> ObjectKey { model.key(destination.number, object) }
+  package func target(_ object: Int64) -> ObjectKey { model.key(destination.number, object) }
 
   /// The object that has it and has a number.
-  func holder(_ object: Int64) -> ObjectKey { model.key(owner.number, object) }
+  package func holder(_ object: Int64) -> ObjectKey { model.key(owner.number, object) }
 }
 
 /// An entity with what planning changes of its objects takes.
-final class EntityLayout {
-  let entity: EntityDescription
+package final class EntityLayout {
+  /// The entity in the model.
+  package let entity: EntityDescription
   /// The names of its columns: attributes, then to-ones.
   let columnNames: [String]
   /// The columns of derived attributes.
   let derived: Set<String>
   /// The index of each property's column among those of the entity, by name.
-  let columns: [String: Int]
+  package let columns: [String: Int]
   /// All relationships, inherited ones included, in the order of the model.
-  let relationships: [RelationshipLayout]
+  package let relationships: [RelationshipLayout]
   /// The to-ones, each with the index of its column.
-  let toOnes: [(column: Int, relationship: RelationshipLayout)]
+  package let toOnes: [(column: Int, relationship: RelationshipLayout)]
   /// The derived attributes that are another form of one of its own: the columns of both.
   let derivedTexts: [(column: Int, form: DerivedExpression.TextForm, source: Int)]
   let hasDerived: Bool
@@ -134,12 +142,12 @@ final class EntityLayout {
   /// The to-manys of which a new object has to have some.
   let wanted: [RelationshipLayout]
   /// The values of a new object of which nothing was sent.
-  let defaults: [AttributeValue]
+  package let defaults: [AttributeValue]
   /// The columns of attributes that clients write, and whether one may be stored in another form
   /// than it was sent in.
   let written: [(column: Int, isCanonical: Bool)]
   /// The sets of properties whose values together no two objects have; an identity is one.
-  let uniqueSets: [UniqueSet]
+  package let uniqueSets: [UniqueSet]
   /// What the members of the last object were, by their order: the next object's are mostly the
   /// same.
   private var shape: [PropertyLayout] = []
@@ -250,12 +258,13 @@ final class PropertyLayout {
 }
 
 /// Properties whose values together no two objects of an entity and its descendants have.
-struct UniqueSet {
-  let names: [String]
+package struct UniqueSet {
+  /// The names of the properties.
+  package let names: [String]
   /// Their columns.
-  let columns: [Int]
+  package let columns: [Int]
   /// The first ancestor that demands it: the set holds among all objects of that entity.
-  let scope: EntityDescription
+  package let scope: EntityDescription
   /// Whether objects of several tables are compared, which no index does.
   let isOfFamily: Bool
   /// Whether it is the identity, which never changes.
@@ -279,9 +288,11 @@ struct UniqueSet {
 }
 
 /// A column of an object, and what it becomes.
-struct ColumnChange {
-  let column: Int
-  var value: AttributeValue
+package struct ColumnChange {
+  /// The index of the column.
+  package let column: Int
+  /// The value that it gets.
+  package var value: AttributeValue
 }
 
 extension [ColumnChange] {

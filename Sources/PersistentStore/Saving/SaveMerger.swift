@@ -1,5 +1,5 @@
-import CordialValues
-import JSON
+package import CordialValues
+package import JSON
 import ObjectModel
 import PersistentHistory
 
@@ -8,23 +8,27 @@ import PersistentHistory
 ///
 /// Whether an insert meets an existing object is decided while names are resolved; what is
 /// reported of it comes from here.
-struct SaveMerger {
+package struct SaveMerger {
   let layout: SaveLayout
   let stored: any StoredObjects
   let history: any SaveHistory
   let request: SaveRequest
   let decisions: [String: MergeDecision]
-  private(set) var save: ResolvedSave
-  private(set) var conflicts: [SaveConflict] = []
-  private(set) var merged: [MergedObject] = []
+  /// What is left to be planned.
+  package private(set) var save: ResolvedSave
+  /// What the policy `error` refuses.
+  package private(set) var conflicts: [SaveConflict] = []
+  /// What the policy decided, one entry for each object.
+  package private(set) var merged: [MergedObject] = []
   /// Where the properties of an object are in `merged`.
   private var mergedIndices: [ObjectKey: Int] = [:]
   /// Properties whose stored values are reported besides what the planner and the store change.
-  private(set) var reported: [ObjectKey: Set<String>] = [:]
+  package private(set) var reported: [ObjectKey: Set<String>] = [:]
   /// Deletes that the policy skips: the objects are reported whole.
-  private(set) var skippedDeletes: [ResolvedDelete] = []
+  package private(set) var skippedDeletes: [ResolvedDelete] = []
 
-  init(
+  /// Prepares the merging of a resolved request.
+  package init(
     _ save: ResolvedSave,
     _ request: SaveRequest,
     _ layout: SaveLayout,
@@ -46,7 +50,7 @@ struct SaveMerger {
   /// Decides about everything.
   ///
   /// - Throws: `historyExpired` where a policy needs what the log does not have any more.
-  mutating func merge() throws {
+  package mutating func merge() throws {
     reportAdoptions()
     let stale = save.updates.filter(\.isStale)
     let rows =
@@ -414,17 +418,23 @@ package struct MergedObject: Sendable, Equatable {
 }
 
 /// A property, or an object as such, that other saves changed since the version a client knew.
-struct SaveConflict {
-  let id: String
-  var property: String?
-  var base: JSONValue = .null
-  var store: JSONValue = .null
-  var client: JSONValue = .null
-  var version: Int64?
+package struct SaveConflict {
+  /// The object's ID as the client sent it.
+  package let id: String
+  /// The property; nil for an object as such.
+  package var property: String?
+  /// The value that the client knew.
+  package var base: JSONValue = .null
+  /// The stored value.
+  package var store: JSONValue = .null
+  /// The value that the client sent.
+  package var client: JSONValue = .null
+  /// The stored version of the object.
+  package var version: Int64?
   /// Whether it is about the members of a one-to-many, for which the hint names `asOf`.
-  var isMembership = false
+  package var isMembership = false
   /// Whether only the object is named.
-  var isWhole = false
+  package var isWhole = false
 
   init(
     id: String,

@@ -1,4 +1,4 @@
-import CordialValues
+package import CordialValues
 import ObjectModel
 import OrderedCollections
 
@@ -6,44 +6,45 @@ import OrderedCollections
 typealias OrderedKeySet = OrderedSet<ObjectKey>
 
 /// What a save writes: the output of planning, and all that `SaveWriter` knows of a save.
-struct SavePlan {
+package struct SavePlan {
   /// The objects as they will be.
-  var graph: PlannedGraph
+  package var graph: PlannedGraph
   /// Sort positions of members of ordered to-manys, where they are not the trigger's.
-  var positions: [PositionChange] = []
+  package var positions: [PositionChange] = []
   /// The objects whose version counts a change of a link row or of an order; those whose columns
   /// change are not counted twice.
-  var increments: [ObjectKey] = []
+  package var increments: [ObjectKey] = []
   /// The to-manys whose number of members may have become wrong.
-  var touched: [PlannedList: RelationshipLayout] = [:]
+  package var touched: [PlannedList: RelationshipLayout] = [:]
   /// To-ones that were set because of what was sent for another object, by name.
-  var followed: [ObjectKey: Set<String>] = [:]
+  package var followed: [ObjectKey: Set<String>] = [:]
   /// Whether a delete rule leaves a reference to a deleted object.
-  var leavesDangling = false
+  package var leavesDangling = false
 }
 
 /// A to-many of one object.
-struct PlannedList: Hashable, Comparable {
-  let owner: ObjectKey
+package struct PlannedList: Hashable, Comparable {
+  package let owner: ObjectKey
   /// The number of the relationship.
-  let relationship: Int
+  package let relationship: Int
 
   init(_ relationship: RelationshipLayout, of owner: ObjectKey) {
     self.owner = owner
     self.relationship = relationship.number
   }
 
-  static func < (first: PlannedList, second: PlannedList) -> Bool {
+  /// Orders lists by their owners, then by the numbers of their relationships.
+  package static func < (first: PlannedList, second: PlannedList) -> Bool {
     (first.owner, first.relationship) < (second.owner, second.relationship)
   }
 }
 
 /// The sort position of one member of an ordered to-many.
-struct PositionChange {
-  let relationship: RelationshipLayout
-  let owner: ObjectKey
-  let member: Int64
-  let position: Int64
+package struct PositionChange {
+  package let relationship: RelationshipLayout
+  package let owner: ObjectKey
+  package let member: Int64
+  package let position: Int64
   /// Whether the member joins the to-many with this save: it moves within no order.
-  let joins: Bool
+  package let joins: Bool
 }

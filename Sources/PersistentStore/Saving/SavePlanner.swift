@@ -1,4 +1,4 @@
-import CordialValues
+package import CordialValues
 import ObjectModel
 import OrderedCollections
 import PersistentHistory
@@ -7,10 +7,12 @@ import PersistentHistory
 ///
 /// The order is the protocol's: inserts, updates, deletes, each in the order given; then delete
 /// rules on the graph that results.
-struct SavePlanner {
+package struct SavePlanner {
   let layout: SaveLayout
-  var plan: SavePlan
-  private(set) var problems = ProblemList()
+  /// The plan as far as it is made.
+  package var plan: SavePlan
+  /// Deletes that are denied, and positions that a list does not have.
+  package private(set) var problems = ProblemList()
   /// Ordered to-manys whose whole order is known, with it.
   var sequences: OrderedDictionary<PlannedList, Sequence> = [:]
   /// Ordered to-manys at whose end several members are added, with them.
@@ -31,7 +33,9 @@ struct SavePlanner {
   /// What the request calls its objects.
   let labels: SaveLabels
 
-  init(_ layout: SaveLayout, _ stored: any StoredObjects, labels: SaveLabels = SaveLabels()) {
+  /// Prepares planning over stored objects.
+  package init(_ layout: SaveLayout, _ stored: any StoredObjects, labels: SaveLabels = SaveLabels())
+  {
     self.layout = layout
     self.labels = labels
     plan = SavePlan(graph: PlannedGraph(layout, stored))
@@ -40,7 +44,7 @@ struct SavePlanner {
   mutating func add(_ problem: SaveProblem) { problems.add(problem) }
 
   /// Plans a resolved and merged save.
-  mutating func plan(_ save: ResolvedSave, alsoDeleting matched: [ObjectKey] = []) throws {
+  package mutating func plan(_ save: ResolvedSave, alsoDeleting matched: [ObjectKey] = []) throws {
     plan.graph.reserve(inserts: save.inserts.count)
     for insert in save.inserts {
       plan.graph.insert(PlannedInsert(key: insert.key, label: insert.label, row: insert.row))

@@ -58,17 +58,22 @@ package struct SaveProblem: Sendable, Equatable {
 }
 
 /// The problems of a save, as many as are reported.
-struct ProblemList {
-  private(set) var problems: [SaveProblem] = []
+package struct ProblemList {
+  /// The problems, in the order in which they were found.
+  package private(set) var problems: [SaveProblem] = []
 
   /// How many problems are reported at most.
-  static let problemsMax = 1000
+  package static let problemsMax = 1000
+
+  /// Creates a list without problems.
+  package init() {}
 
   var isEmpty: Bool { problems.isEmpty }
   var count: Int { problems.count }
   var isFull: Bool { problems.count >= Self.problemsMax }
 
-  mutating func add(_ problem: SaveProblem) {
+  /// Adds a problem, unless as many are there as are reported.
+  package mutating func add(_ problem: SaveProblem) {
     guard !isFull else { return }
     problems.append(problem)
   }
@@ -82,7 +87,7 @@ struct ProblemList {
   }
 
   /// The error that reports all of them; nil when there are none.
-  var error: StoreError? {
+  package var error: StoreError? {
     guard let first = problems.first else { return nil }
     let isOneKind = problems.allSatisfy { $0.code == first.code }
     let code = isOneKind ? first.code : .validationFailed

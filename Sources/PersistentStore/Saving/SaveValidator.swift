@@ -3,7 +3,7 @@ import JSON
 import ObjectModel
 
 /// The fourth stage of a save: checks the objects as the whole save leaves them.
-struct SaveValidator {
+package struct SaveValidator {
   let layout: SaveLayout
   private var graph: PlannedGraph
   private let touched: [PlannedList: RelationshipLayout]
@@ -13,9 +13,11 @@ struct SaveValidator {
   private let isPartial: Bool
   /// Whether what was wrong before the save is a problem too.
   private let checksAll: Bool
-  private(set) var problems: ProblemList
+  /// The problems of the stages before and those that validation finds.
+  package private(set) var problems: ProblemList
 
-  init(
+  /// Prepares the validation of a plan.
+  package init(
     _ plan: SavePlan,
     _ layout: SaveLayout,
     labels: SaveLabels,
@@ -35,7 +37,7 @@ struct SaveValidator {
   /// Checks everything that the save touches.
   ///
   /// What a unique index keeps is looked up only where the save fails anyway: SQLite reports it.
-  mutating func validate() throws {
+  package mutating func validate() throws {
     for insert in graph.inserts where !graph.deletes.contains(insert.key) { validate(insert) }
     for update in graph.updates
     where try !graph.deletes.contains(update.key) && graph.exists(update.key) {

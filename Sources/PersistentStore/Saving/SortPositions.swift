@@ -1,5 +1,5 @@
 /// The sort positions of the members of an ordered to-many.
-enum SortPositions {
+package enum SortPositions {
   /// Assigns ascending positions, most of them the present ones.
   ///
   /// - Parameters:
@@ -7,7 +7,7 @@ enum SortPositions {
   ///   - gap: How far apart new positions are where there is room.
   /// - Returns: A position for each member.
   /// - Complexity: O(*n* log *n*).
-  static func assign(_ present: [Int64?], gap: Int64) -> [Int64] {
+  package static func assign(_ present: [Int64?], gap: Int64) -> [Int64] {
     let kept = longestAscending(present)
     var positions: [Int64] = []
     positions.reserveCapacity(present.count)

@@ -1,4 +1,4 @@
-import CordialValues
+package import CordialValues
 import ObjectModel
 import PersistentHistory
 
@@ -6,7 +6,7 @@ import PersistentHistory
 ///
 /// Tests answer with values.
 /// Everything is as it is stored before the save; `PlannedGraph` adds what the save changes.
-protocol StoredObjects: AnyObject {
+package protocol StoredObjects: AnyObject {
   /// The store's identifier, which its URIs begin with.
   var identifier: String { get }
 

@@ -3,14 +3,15 @@ import JSON
 import ObjectModel
 
 /// Looks up in the planned end state which objects would have the same unique values.
-struct UniquenessCheck {
+package struct UniquenessCheck {
   let layout: SaveLayout
   let graph: PlannedGraph
   let labels: SaveLabels
   private var planned: [UniqueValues: ObjectKey] = [:]
   private var found: [SaveProblem] = []
 
-  init(_ layout: SaveLayout, _ graph: PlannedGraph, _ labels: SaveLabels) {
+  /// Prepares the check of a plan.
+  package init(_ layout: SaveLayout, _ graph: PlannedGraph, _ labels: SaveLabels) {
     self.layout = layout
     self.graph = graph
     self.labels = labels
@@ -22,7 +23,7 @@ struct UniquenessCheck {
   ///   SQLite reports those as they are written.
   /// - Returns: One problem for each object that has the values of another.
   /// - Throws: `DatabaseError`.
-  mutating func violations(includesIndexed: Bool) throws -> [SaveProblem] {
+  package mutating func violations(includesIndexed: Bool) throws -> [SaveProblem] {
     for insert in graph.inserts where !graph.deletes.contains(insert.key) {
       for set in layout.entity(insert.key).uniqueSets
       where includesIndexed || set.isOfFamily {
