@@ -100,10 +100,12 @@ private struct HistoryAnswer {
 
   private func json(_ change: HistoryChange) throws -> JSONValue {
     let entity = snapshot.model.entity(change.key.entity)
-    var before = try change.before.map {
+    let linked = Set(change.linked.keys).union(change.unlinked.keys)
+    // A list whose order changed too is named once, with its members.
+    var before = try change.before.filter { !linked.contains($0.property) }.map {
       JSONMember($0.property, try snapshot.json($0, of: entity))
     }
-    for property in Set(change.linked.keys).union(change.unlinked.keys).sorted() {
+    for property in linked.sorted() {
       // What would undo the change: pairs that went come back, those that came go.
       before.append(
         JSONMember(

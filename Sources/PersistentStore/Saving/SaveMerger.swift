@@ -77,7 +77,16 @@ package struct SaveMerger {
   }
 
   /// An update that takes the unique values of another object leaves them as they are stored.
+  ///
+  /// Values that stay may be those that another update takes, so it goes on until nothing changes;
+  /// each pass but the last drops a property.
   private mutating func keepUniqueValues() throws {
+    while try keepUniqueValuesOnce() {}
+  }
+
+  /// - Returns: Whether an update left something out.
+  private mutating func keepUniqueValuesOnce() throws -> Bool {
+    var leavesOut = false
     let doomed = Set(save.deletes.map(\.key))
     for index in save.updates.indices {
       var update = save.updates[index]
@@ -90,11 +99,13 @@ package struct SaveMerger {
         else { continue }
         let kept = set.names.filter(sent.contains)
         for name in kept { update.remove(name, layout) }
+        leavesOut = true
         reported[update.key, default: []].formUnion(kept)
         report(kept.map { MergedProperty(name: $0, outcome: .store) }, of: update.key)
       }
       save.updates[index] = update
     }
+    return leavesOut
   }
 
   /// The values that a unique set has after an update; nil where one is null.

@@ -144,7 +144,11 @@ final class PlainObjects: StoredObjects {
     return members.sorted { (places[$0] ?? .max, $0) < (places[$1] ?? .max, $1) }
   }
 
-  func memberCount(of toMany: RelationshipLayout, _ owner: ObjectKey) -> Int {
+  func memberCount(
+    of toMany: RelationshipLayout,
+    _ owner: ObjectKey,
+    upTo limit: Int
+  ) -> Int {
     count()
     return numbers(of: toMany, owner).count
   }

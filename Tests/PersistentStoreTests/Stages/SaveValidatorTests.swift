@@ -249,15 +249,26 @@ import Testing
                  {"id": "Team/t1"}, {"id": "Task/t2", "values": {"code": "x"}},
                  {"id": "Tag/sred"}],
       "update": [{"id": "Player/p1", "values": {"team": null}},
-                 {"id": "Player/p9", "values": {"team": null}},
                  {"id": "Task/p2", "values": {"rank": "x"}}],
       "delete": ["Group/p1"]
       """,
       [
-        "property Task/t1.nope", "exists Player/p9", "type Task/p2.rank", "deny Group/p1",
+        "property Task/t1.nope", "type Task/p2.rank", "deny Group/p1",
         "required Report/t1.group", "minimum Task/t1.rank", "required Report/p1.group",
+        "minimumCount Team/p1.players", "minimumCount Team/t1.players",
         "unique Task/t2", "unique Tag/sred",
       ]
+    )
+  }
+
+  /// What was to be written to an object that does not exist may have been the other end.
+  @Test func `an object that does not exist leaves open what others miss`() throws {
+    try check(
+      """
+      "insert": [{"id": "Report/t1"}, {"id": "Task/t1", "values": {"rank": -1}}],
+      "update": [{"id": "Player/p9", "values": {"team": null}}]
+      """,
+      ["exists Player/p9", "minimum Task/t1.rank"]
     )
   }
 
