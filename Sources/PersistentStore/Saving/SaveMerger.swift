@@ -78,8 +78,8 @@ package struct SaveMerger {
 
   /// An update that takes the unique values of another object leaves them as they are stored.
   ///
-  /// Values that stay may be those that another update takes, so it goes on until nothing changes;
-  /// each pass but the last drops a property.
+  /// The values that an update leaves as stored may be those that another update takes. The passes
+  /// end when none drops a property.
   private mutating func keepUniqueValues() throws {
     while try keepUniqueValuesOnce() {}
   }
@@ -237,7 +237,10 @@ package struct SaveMerger {
     )
   }
 
-  /// The client's value holds; of a to-many what it added and removed holds beside what others did.
+  /// The client's value is kept.
+  ///
+  /// In a to-many, both what the client and what others added and
+  /// removed is kept.
   private mutating func combine(
     _ update: inout ResolvedUpdate,
     _ change: ChangedProperty

@@ -251,17 +251,7 @@ package struct SavePlanner {
     _ toMany: RelationshipLayout,
     _ owner: ObjectKey
   ) throws {
-    if toMany.isLinked {
-      touch(toMany, of: owner)
-      note(toMany, of: owner)
-      if let inverse = toMany.inverse {
-        touch(inverse, of: member)
-        note(inverse, of: member)
-      }
-      plan.graph.setLink(true, toMany, of: owner, to: member)
-    } else if let inverse = toMany.inverse {
-      try set(inverse, of: member, to: owner, follows: true)
-    }
+    try setMember(member, toMany, owner, isMember: true)
   }
 
   /// Removes a member that a to-many has.
@@ -270,6 +260,15 @@ package struct SavePlanner {
     _ toMany: RelationshipLayout,
     _ owner: ObjectKey
   ) throws {
+    try setMember(member, toMany, owner, isMember: false)
+  }
+
+  private mutating func setMember(
+    _ member: ObjectKey,
+    _ toMany: RelationshipLayout,
+    _ owner: ObjectKey,
+    isMember: Bool
+  ) throws {
     if toMany.isLinked {
       touch(toMany, of: owner)
       note(toMany, of: owner)
@@ -277,9 +276,9 @@ package struct SavePlanner {
         touch(inverse, of: member)
         note(inverse, of: member)
       }
-      plan.graph.setLink(false, toMany, of: owner, to: member)
+      plan.graph.setLink(isMember, toMany, of: owner, to: member)
     } else if let inverse = toMany.inverse {
-      try set(inverse, of: member, to: nil, follows: true)
+      try set(inverse, of: member, to: isMember ? owner : nil, follows: true)
     }
   }
 

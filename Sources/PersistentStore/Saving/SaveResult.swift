@@ -3,7 +3,9 @@ import JSON
 import ObjectModel
 import PersistentHistory
 
-/// What a transaction did, as values: whoever answers a client encodes them.
+/// What a transaction did, as values.
+///
+/// The service encodes them for each client.
 package struct SaveResult: Sendable, Equatable {
   /// What became of the IDs of inserts, in the order of the request; nil for an ID that is not
   /// given in the end.

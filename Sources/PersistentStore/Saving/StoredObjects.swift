@@ -48,7 +48,7 @@ package protocol StoredObjects: AnyObject {
   ) throws
     -> Bool
 
-  /// The objects with a link row of this relationship that leads to an object.
+  /// The numbers of the objects whose link rows of this relationship reference an object.
   func linkSources(of relationship: RelationshipLayout, to object: Int64) throws -> [Int64]
 
   /// The sort positions of the members of an ordered to-many; nil for a member without one.

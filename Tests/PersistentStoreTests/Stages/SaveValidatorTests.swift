@@ -261,8 +261,8 @@ import Testing
     )
   }
 
-  /// What was to be written to an object that does not exist may have been the other end.
-  @Test func `an object that does not exist leaves open what others miss`() throws {
+  /// The update of the object that does not exist might have set the required relationship.
+  @Test func `required to-ones are not checked when an update names an unknown object`() throws {
     try check(
       """
       "insert": [{"id": "Report/t1"}, {"id": "Task/t1", "values": {"rank": -1}}],
