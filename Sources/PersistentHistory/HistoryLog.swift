@@ -86,6 +86,7 @@ package final class HistoryLog {
   private let lastLoggedStatement: PreparedStatement
   private let boundsStatement: PreparedStatement
   private let changesStatement: PreparedStatement
+  private let changesBackwardsStatement: PreparedStatement
   private let transactionsStatement: PreparedStatement
   private let tombstoneStatement: PreparedStatement
   /// Compiled when they are first needed.
@@ -109,13 +110,12 @@ package final class HistoryLog {
       db,
       "SELECT number, lastChange FROM cordial_transaction WHERE number IN (?1, ?2)"
     )
-    changesStatement = try PreparedStatement(
-      db,
-      """
+    let changes = """
       SELECT \(HistoryRow.columns) FROM cordial_change
       WHERE number > ?1 AND number <= ?2 ORDER BY number
       """
-    )
+    changesStatement = try PreparedStatement(db, changes)
+    changesBackwardsStatement = try PreparedStatement(db, changes + " DESC")
     transactionsStatement = try PreparedStatement(
       db,
       """
@@ -295,6 +295,28 @@ package final class HistoryLog {
     changesStatement.bind(through, at: 2)
     while try changesStatement.step() {
       if let row = HistoryRow(changesStatement) { try body(row) }
+    }
+  }
+
+  /// Goes through rows of the log, newest first, until the body returns false.
+  ///
+  /// - Parameters:
+  ///   - after: The change before the oldest one to read.
+  ///   - through: The change to begin with.
+  ///   - body: Called with each row.
+  /// - Throws: `DatabaseError`; what the body throws.
+  package func eachRowBackwards(
+    after: Int64,
+    through: Int64,
+    _ body: (HistoryRow) throws -> Bool
+  ) throws {
+    let rows = changesBackwardsStatement
+    defer { rows.reset() }
+    rows.bind(after, at: 1)
+    rows.bind(through, at: 2)
+    while try rows.step() {
+      guard let row = HistoryRow(rows) else { continue }
+      guard try body(row) else { return }
     }
   }
 

@@ -31,6 +31,8 @@ private struct HistoryAnswer {
   func write(since: StoreToken?, to writer: inout JSONWriter) throws {
     let entities = try call.entities.map { try EntityNames.numbers($0, in: snapshot.model) }
     let start = try since.map { try snapshot.position(of: $0) } ?? snapshot.oldest().number
+    let pageEnd = start.addingReportingOverflow(Int64(call.limit))
+    var orders = FormerOrders(snapshot, through: pageEnd.overflow ? .max : pageEnd.partialValue)
     var last = start
     var isFirst = true
     writer.raw("{\"transactions\":[")
@@ -40,12 +42,19 @@ private struct HistoryAnswer {
       limit: call.limit,
       changesMax: limits.historyChangesMax
     ) { transaction in
-      if let json = try json(transaction, entities) {
+      if let json = try json(transaction, entities, &orders) {
         var commit = JSONWriter()
         commit.value(json)
         if writer.count + commit.count > limits.answerBytesMax {
           // The page ends before it; what no page can have is told by its number.
-          guard isFirst, let short = try self.json(transaction, entities, leavesOut: true) else {
+          guard isFirst,
+            let short = try self.json(
+              transaction,
+              entities,
+              &orders,
+              leavesOut: true
+            )
+          else {
             return false
           }
           commit = JSONWriter()
@@ -71,6 +80,7 @@ private struct HistoryAnswer {
   private func json(
     _ transaction: HistoryTransaction,
     _ entities: Set<Int>?,
+    _ orders: inout FormerOrders,
     leavesOut: Bool = false
   ) throws -> JSONValue? {
     if let authors = call.authors, !authors.contains(transaction.author) { return nil }
@@ -84,13 +94,14 @@ private struct HistoryAnswer {
       mark: transaction.mark
     )
     func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
+    let shown = leavesOut ? [] : try changes.map { try json($0, of: transaction, &orders) }
     var members = [
       JSONMember("token", .string(token.description)),
       JSONMember("time", .string(DateText.text(transaction.time) ?? "")),
       JSONMember("author", text(transaction.author)),
       JSONMember("context", text(transaction.context)),
       JSONMember("process", text(transaction.process)),
-      JSONMember("changes", .array(leavesOut ? [] : try changes.map(json))),
+      JSONMember("changes", .array(shown)),
     ]
     if leavesOut {
       members.append(JSONMember("leftOut", .integer(Int64(transaction.changeCount))))
@@ -98,12 +109,26 @@ private struct HistoryAnswer {
     return .object(members)
   }
 
-  private func json(_ change: HistoryChange) throws -> JSONValue {
+  private func json(
+    _ change: HistoryChange,
+    of transaction: HistoryTransaction,
+    _ orders: inout FormerOrders
+  ) throws -> JSONValue {
     let entity = snapshot.model.entity(change.key.entity)
     let linked = Set(change.linked.keys).union(change.unlinked.keys)
+    var before: [JSONMember] = []
     // A list whose order changed too is named once, with its members.
-    var before = try change.before.filter { !linked.contains($0.property) }.map {
-      JSONMember($0.property, try snapshot.json($0, of: entity))
+    for value in change.before where !linked.contains(value.property) {
+      guard case .relationship(let list)? = entity.property(named: value.property), list.toMany
+      else {
+        before.append(JSONMember(value.property, try snapshot.json(value, of: entity)))
+        continue
+      }
+      // What a delete holds are attributes and to-ones.
+      guard change.kind == .update,
+        let order = try orders.order(of: list.name, change.key, before: transaction)
+      else { continue }
+      before.append(JSONMember(list.name, try ids(order)))
     }
     for property in linked.sorted() {
       // What would undo the change: pairs that went come back, those that came go.
@@ -111,7 +136,8 @@ private struct HistoryAnswer {
         JSONMember(
           property,
           [
-            "@add": try ids(change.unlinked[property]), "@remove": try ids(change.linked[property]),
+            "@add": try ids((change.unlinked[property] ?? []).sorted()),
+            "@remove": try ids((change.linked[property] ?? []).sorted()),
           ]
         )
       )
@@ -126,7 +152,7 @@ private struct HistoryAnswer {
     ]
   }
 
-  private func ids(_ keys: Set<ObjectKey>?) throws -> JSONValue {
-    .array(try (keys ?? []).sorted().map { .string(try snapshot.wrappedID($0).description) })
+  private func ids(_ keys: [ObjectKey]) throws -> JSONValue {
+    .array(try keys.map { .string(try snapshot.wrappedID($0).description) })
   }
 }

@@ -39,30 +39,11 @@ final class RelationshipTable {
 
   private var description: RelationshipDescription { layout.description }
 
+  /// Where the members of a to-many are stored.
+  private var list: ListSource { ListSource(description, in: model) }
+
   /// The name of the link table.
-  private var links: String {
-    guard case .pairs(let owner, let name, _) = description.storage else { return "" }
-    return SQLNames.quoted(SQLNames.pairs(model.entity(owner), name))
-  }
-
-  /// The table in which a to-many's members are found, with the column of the owner and that of
-  /// the member.
-  private var membership: (source: String, own: String, other: String) {
-    guard layout.isLinked else {
-      let source = model.source(layout.destination)
-      return (source, SQLNames.quoted(description.inverse ?? ""), "\"_id\"")
-    }
-    return layout.ownsLinks ? (links, "source", "target") : (links, "target", "source")
-  }
-
-  private var positionColumn: String {
-    guard layout.isLinked else {
-      return SQLNames.quoted(SQLNames.place(description.inverse ?? ""))
-    }
-    return SQLNames.quoted(
-      layout.ownsLinks ? SQLNames.pairPlaces.ofTarget : SQLNames.pairPlaces.ofSource
-    )
-  }
+  private var links: String { list.table }
 
   // MARK: Reading
 
@@ -85,13 +66,13 @@ final class RelationshipTable {
   }
 
   private var membersQuery: String {
-    let (source, own, other) = membership
+    let list = list
     if description.isSymmetric {
       return "SELECT target FROM \(links) WHERE source = ?1 "
         + "UNION SELECT source FROM \(links) WHERE target = ?1"
     }
-    let order = description.ordered ? " ORDER BY \(positionColumn)" : ""
-    return "SELECT \(other) FROM \(source) WHERE \(own) = ?\(order)"
+    let order = description.ordered ? " ORDER BY \(list.position)" : ""
+    return "SELECT \(list.member) FROM \(list.table) WHERE \(list.owner) = ?\(order)"
   }
 
   /// The number of members, counted no further than a limit.
@@ -104,8 +85,8 @@ final class RelationshipTable {
   }
 
   private var countedQuery: String {
-    let (source, own, _) = membership
-    return description.isSymmetric ? membersQuery : "SELECT 1 FROM \(source) WHERE \(own) = ?1"
+    description.isSymmetric
+      ? membersQuery : "SELECT 1 FROM \(list.table) WHERE \(list.owner) = ?1"
   }
 
   /// The objects whose to-one references an object.
@@ -119,11 +100,11 @@ final class RelationshipTable {
   }
 
   func isLinked(_ owner: Int64, _ member: Int64) throws -> Bool {
-    let (_, own, other) = membership
+    let list = list
     let either = description.isSymmetric ? " OR source = ?2 AND target = ?1" : ""
     let row = try statement(
       .isLinked,
-      "SELECT 1 FROM \(links) WHERE \(own) = ?1 AND \(other) = ?2\(either)"
+      "SELECT 1 FROM \(list.table) WHERE \(list.owner) = ?1 AND \(list.member) = ?2\(either)"
     )
     defer { row.reset() }
     row.bind(owner, at: 1)
@@ -137,23 +118,13 @@ final class RelationshipTable {
   }
 
   func positions(of owner: Int64) throws -> [Int64: Int64?] {
-    let (source, own, other) = membership
-    let rows = try statement(
-      .positions,
-      "SELECT \(other), \(positionColumn) FROM \(source) WHERE \(own) = ?"
-    )
-    defer { rows.reset() }
-    rows.bind(owner, at: 1)
-    var positions: [Int64: Int64?] = [:]
-    while try rows.step() { positions[rows.integer(0)] = .some(rows.optionalInteger(1)) }
-    return positions
+    try list.positions(of: owner, try statement(.positions, list.positionsQuery))
   }
 
   func lastPosition(of owner: Int64) throws -> Int64 {
-    let (source, own, _) = membership
     let row = try statement(
       .lastPosition,
-      "SELECT max(\(positionColumn)) FROM \(source) WHERE \(own) = ?"
+      "SELECT max(\(list.position)) FROM \(list.table) WHERE \(list.owner) = ?"
     )
     return try numbers(row, owner).first ?? 0
   }
@@ -203,11 +174,11 @@ final class RelationshipTable {
   private func setPosition(_ position: Int64?, of member: Int64, _ owner: Int64) throws {
     let statement: PreparedStatement
     if layout.isLinked {
-      let (links, own, other) = membership
+      let list = list
       statement = try self.statement(
         .place,
-        "UPDATE \(links) SET \(positionColumn) = ?1 WHERE \(other) = ?2 AND \(own) = ?3 "
-          + "AND \(positionColumn) IS NOT ?1"
+        "UPDATE \(list.table) SET \(list.position) = ?1 WHERE \(list.member) = ?2 "
+          + "AND \(list.owner) = ?3 AND \(list.position) IS NOT ?1"
       )
       statement.bind(owner, at: 3)
     } else {
@@ -215,8 +186,8 @@ final class RelationshipTable {
       let table = SQLNames.quoted(model.entity(key.entity).name)
       statement = try self.statement(
         .placeOf(key.entity),
-        "UPDATE \(table) SET \(positionColumn) = ?1 WHERE \"_id\" = ?2 "
-          + "AND \(positionColumn) IS NOT ?1"
+        "UPDATE \(table) SET \(list.position) = ?1 WHERE \"_id\" = ?2 "
+          + "AND \(list.position) IS NOT ?1"
       )
     }
     statement.bind(position, at: 1)

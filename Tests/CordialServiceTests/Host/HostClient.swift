@@ -24,8 +24,10 @@ final class HostClient {
   /// - Throws: `TookTooLong`, or an error of the test when no answer came.
   func call(_ method: String, _ params: String) throws -> JSONValue {
     id += 1
+    // A line feed ends the message.
+    let line = params.replacing("\n", with: " ")
     host.send(
-      Array(#"{"jsonrpc":"2.0","id":\#(id),"method":"\#(method)","params":\#(params)}"#.utf8)
+      Array(#"{"jsonrpc":"2.0","id":\#(id),"method":"\#(method)","params":\#(line)}"#.utf8)
         + [0x0A],
       to: session
     )

@@ -145,13 +145,21 @@ struct StoreUnderTest {
           Set(keys.map { "\(model.entity($0.entity).name) \($0.object)" })
         }
       }
-      return (commit?.changes ?? []).map { change in
-        StoreChange(
+      var orders = FormerOrders(snapshot, through: head)
+      return try (commit?.changes ?? []).map { change in
+        var before = Dictionary(change.before.map { ($0.property, $0.value) }) { $1 }
+        for name in before.keys where change.kind == .update {
+          guard let commit,
+            let order = try orders.order(of: name, change.key, before: commit)
+          else { continue }
+          before[name] = .array(order.map { .integer($0.object) })
+        }
+        return StoreChange(
           entity: model.entity(change.key.entity).name,
           number: change.key.object,
           kind: "\(change.kind)",
           properties: change.properties,
-          before: Dictionary(change.before.map { ($0.property, $0.value) }) { $1 },
+          before: before,
           linked: names(change.linked),
           unlinked: names(change.unlinked)
         )

@@ -1,0 +1,129 @@
+package import CordialValues
+import JSON
+package import ObjectModel
+
+/// The members of to-manys at a past position of the log.
+///
+/// It begins with the present members, and goes back through the log row by row.
+///
+/// - Complexity: Rewinding a row is constant in the number and the length of the lists.
+package struct FormerLists {
+  private let model: Model
+  /// By list, the sort position of each member; of no meaning in a list without an order.
+  private var lists: [ListName: [Int64: Int64]] = [:]
+  /// The to-ones whose inverses are among the lists.
+  private var toOnes: [RelationshipDescription] = []
+  /// The objects that those to-ones reference, as far as their inverses are among the lists.
+  private var targets: [Reference: Int64] = [:]
+
+  private struct ListName: Hashable {
+    let owner: ObjectKey
+    let property: String
+  }
+
+  /// A to-one, by its index in `toOnes`, of an object.
+  private struct Reference: Hashable {
+    let toOne: Int
+    let object: Int64
+  }
+
+  /// The position of a member of which the log tells none: at the end.
+  private static let unknown = Int64.max
+
+  package init(_ model: Model) {
+    self.model = model
+  }
+
+  /// Begins with the present members of a list.
+  ///
+  /// - Parameters:
+  ///   - toMany: The to-many.
+  ///   - owner: The object that has it.
+  ///   - positions: Its members with their sort positions; nil for a member without one.
+  package mutating func begin(
+    _ toMany: RelationshipDescription,
+    of owner: ObjectKey,
+    with positions: [Int64: Int64?]
+  ) {
+    // SQLite orders null in front of every number.
+    lists[ListName(owner: owner, property: toMany.name)] =
+      positions.mapValues { $0 ?? Int64.min }
+    guard case .inverseColumn = toMany.storage, let name = toMany.inverse,
+      case .relationship(let toOne)? = model.entity(toMany.destination).property(named: name)
+    else { return }
+    let index = toOnes.firstIndex { $0 === toOne } ?? toOnes.count
+    if index == toOnes.count { toOnes.append(toOne) }
+    for member in positions.keys {
+      targets[Reference(toOne: index, object: member)] = owner.object
+    }
+  }
+
+  /// The members of a list at the position that rewinding has reached: in its order, or by number.
+  package func members(of toMany: RelationshipDescription, _ owner: ObjectKey) -> [Int64] {
+    let positions = lists[ListName(owner: owner, property: toMany.name)] ?? [:]
+    guard toMany.ordered else { return positions.keys.sorted() }
+    return positions.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
+  }
+
+  /// Goes back before a row of the log; rows are given from the newest to the oldest.
+  package mutating func rewind(_ row: HistoryRow) {
+    guard model.entities.indices.contains(row.entity - 1) else { return }
+    switch row.kind {
+    case .link, .unlink: rewindLink(row)
+    case .insert: setTargets(of: row) { _ in .some(nil) }
+    case .update, .delete:
+      if let former = row.formerPlace {
+        let list = ListName(owner: model.key(row.entity, row.object), property: former.property)
+        guard lists[list]?[row.other] != nil else { return }
+        lists[list]?[row.other] = former.place
+      } else if !toOnes.isEmpty, row.version != nil {
+        let values = row.values
+        setTargets(of: row) { toOne in
+          values.first { $0.property == toOne.name }.map { $0.value.integer }
+        }
+      }
+    }
+  }
+
+  private mutating func rewindLink(_ row: HistoryRow) {
+    for (index, (key, property)) in row.sides(in: model).enumerated() {
+      let list = ListName(owner: key, property: property)
+      guard lists[list] != nil else { continue }
+      let member = index == 0 ? row.other : row.object
+      if row.kind == .link {
+        lists[list]?[member] = nil
+      } else if lists[list]?[member] == nil {
+        lists[list]?[member] = Self.unknown
+      }
+    }
+  }
+
+  /// Sets what an object's to-ones referenced.
+  ///
+  /// - Parameters:
+  ///   - row: A row of the log, of an object.
+  ///   - former: The number of the object that a to-one referenced; nil where the row tells
+  ///     nothing of it.
+  private mutating func setTargets(
+    of row: HistoryRow,
+    to former: (RelationshipDescription) -> Int64??
+  ) {
+    let key = model.key(row.entity, row.object)
+    for (index, toOne) in toOnes.enumerated() where model.isKind(key.entity, of: toOne.owner) {
+      guard let target = former(toOne) else { continue }
+      let reference = Reference(toOne: index, object: key.object)
+      let known = targets[reference]
+      guard known != target else { continue }
+      if let known { lists[list(of: toOne, known)]?[key.object] = nil }
+      targets[reference] = nil
+      guard let target, lists[list(of: toOne, target)] != nil else { continue }
+      lists[list(of: toOne, target)]?[key.object] = Self.unknown
+      targets[reference] = target
+    }
+  }
+
+  /// The list of a to-one's inverse.
+  private func list(of toOne: RelationshipDescription, _ target: Int64) -> ListName {
+    ListName(owner: model.key(toOne.destination, target), property: toOne.inverse ?? "")
+  }
+}

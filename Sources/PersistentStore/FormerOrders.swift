@@ -1,0 +1,141 @@
+package import CordialValues
+import ObjectModel
+package import PersistentHistory
+
+/// The orders that ordered to-manys had before commits of the history that changed them.
+///
+/// The log has where each moved member was. The order of the whole list follows from the present
+/// one, by going back through the log. It is read once for many commits.
+package struct FormerOrders {
+  private let snapshot: StoreSnapshot
+  /// The last commit whose orders are read together with those of earlier ones.
+  private let last: Int64
+  /// The orders that were read, by commit; members of all of them are counted.
+  private var orders: [Int64: [ListName: [ObjectKey]]] = [:]
+  /// The last commit up to which `orders` is complete.
+  private var complete: Int64 = 0
+
+  /// How many members the orders have at most that are kept.
+  static let membersMax = 1_000_000
+
+  private struct ListName: Hashable {
+    let owner: ObjectKey
+    let property: String
+  }
+
+  /// Prepares reading orders.
+  ///
+  /// - Parameters:
+  ///   - snapshot: What the reader sees.
+  ///   - last: The last commit about which is asked, as far as it is known.
+  package init(_ snapshot: StoreSnapshot, through last: Int64) {
+    self.snapshot = snapshot
+    self.last = min(last, snapshot.head.number)
+  }
+
+  /// The members of a to-many before a commit that changed its order; nil where the commit did
+  /// not.
+  ///
+  /// - Throws: `DatabaseError`.
+  /// - Complexity: The first call is linear in the rows of the log since the commit.
+  package mutating func order(
+    of property: String,
+    _ owner: ObjectKey,
+    before commit: HistoryTransaction
+  ) throws -> [ObjectKey]? {
+    if commit.number > complete { try read(from: commit) }
+    return orders[commit.number]?[ListName(owner: owner, property: property)]
+  }
+
+  /// Reads the orders of a commit and of those that follow it.
+  private mutating func read(from commit: HistoryTransaction) throws {
+    orders = [:]
+    let start = commit.lastChange - Int64(commit.changeCount)
+    let moved = try self.moved(after: start, from: commit.number)
+    var former = FormerLists(snapshot.model)
+    for list in Set(moved.flatMap(\.lists)) {
+      guard let toMany = toMany(list) else { continue }
+      let source = ListSource(toMany, in: snapshot.model)
+      let positions = try source.positions(
+        of: list.owner.object,
+        snapshot.statement(source.positionsQuery)
+      )
+      former.begin(toMany, of: list.owner, with: positions)
+    }
+    var rest = moved
+    complete = last
+    var count = 0
+    /// Notes the orders before the commits that begin with or after a change.
+    func note(_ change: Int64) {
+      while let newest = rest.last, newest.after >= change {
+        rest.removeLast()
+        var known: [ListName: [ObjectKey]] = [:]
+        for list in newest.lists {
+          guard let toMany = toMany(list) else { continue }
+          let members = former.members(of: toMany, list.owner)
+          count += members.count
+          known[list] = members.map { snapshot.model.key(toMany.destination, $0) }
+        }
+        orders[newest.number] = known
+        // Those of the newest commits are read again when it is their turn.
+        while count > Self.membersMax, complete > commit.number {
+          count -= orders.removeValue(forKey: complete)?.values.reduce(0) { $0 + $1.count } ?? 0
+          complete -= 1
+        }
+      }
+    }
+    let end = snapshot.head.lastChange
+    try snapshot.log.eachRowBackwards(after: start, through: end) { row in
+      note(row.number)
+      former.rewind(row)
+      return true
+    }
+    note(start)
+  }
+
+  private func toMany(_ list: ListName) -> RelationshipDescription? {
+    guard
+      case .relationship(let found)? = snapshot.model.entity(list.owner.entity)
+        .property(named: list.property), found.toMany, found.ordered
+    else { return nil }
+    return found
+  }
+
+  /// A commit with the lists whose order it changed.
+  private struct Moves {
+    let number: Int64
+    /// The change before its first one.
+    let after: Int64
+    var lists: Set<ListName> = []
+  }
+
+  /// The lists whose order commits changed, oldest commit first.
+  private func moved(after start: Int64, from first: Int64) throws -> [Moves] {
+    var moves: [Moves] = []
+    var after = start
+    // The caller may be reading the commits with the statement of the log.
+    let commits = try snapshot.statement(
+      """
+      SELECT number, lastChange FROM cordial_transaction WHERE number >= ?1 AND number <= ?2
+      ORDER BY number
+      """
+    )
+    defer { commits.reset() }
+    commits.bind(first, at: 1)
+    commits.bind(last, at: 2)
+    while try commits.step() {
+      let lastChange = commits.integer(1)
+      var found = Moves(number: commits.integer(0), after: after)
+      try snapshot.log.eachRow(after: after, through: lastChange) { row in
+        guard let former = row.formerPlace, former.event == .moved,
+          snapshot.model.entities.indices.contains(row.entity - 1)
+        else { return }
+        let owner = snapshot.model.key(row.entity, row.object)
+        found.lists.insert(ListName(owner: owner, property: former.property))
+      }
+      if !found.lists.isEmpty { moves.append(found) }
+      after = lastChange
+    }
+    return moves
+  }
+}
