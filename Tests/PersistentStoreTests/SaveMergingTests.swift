@@ -242,6 +242,18 @@ private let model = """
     #expect(refusal?.code == "historyExpired")
     #expect(refusal?.data["oldest"]?.string != nil)
   }
+
+  // Evidence: P-069j
+  @Test(arguments: ["nonsense", "1-1-1"], [#""name":"x""#, #""tasks":{"@add":["Task/p1"]}"#])
+  func `an asOf that is unknown is refused whatever it is for`(
+    token: String,
+    values: String
+  ) async throws {
+    let refusal = try await store.refusal(
+      #"{"update":[{"id":"Group/p1","version":1,"asOf":"\#(token)","values":{\#(values)}}]}"#
+    )
+    #expect(refusal?.code == (token == "nonsense" ? "invalidRequest" : "historyExpired"))
+  }
 }
 
 @Suite struct `A rollback returns the stored to-many` {

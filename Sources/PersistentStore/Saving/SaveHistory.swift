@@ -21,8 +21,8 @@ package protocol SaveHistory: AnyObject {
   /// - Throws: `historyExpired` for a token that the log does not have.
   func position(of token: String) throws -> Int64
 
-  /// The rows of the log after a change, oldest first.
-  func eachRow(after change: Int64, _ body: (HistoryRow) throws -> Void) throws
+  /// The rows of the log after a change, newest first.
+  func eachRowBackwards(after change: Int64, _ body: (HistoryRow) throws -> Void) throws
 
   /// The oldest retained position, as an error names it.
   func oldestToken() throws -> StoreToken
@@ -95,8 +95,11 @@ final class DatabaseHistory: SaveHistory {
     return row.integer(0)
   }
 
-  func eachRow(after change: Int64, _ body: (HistoryRow) throws -> Void) throws {
-    try log.eachRow(after: change, through: Int64.max, body)
+  func eachRowBackwards(after change: Int64, _ body: (HistoryRow) throws -> Void) throws {
+    try log.eachRowBackwards(after: change, through: Int64.max) { row in
+      try body(row)
+      return true
+    }
   }
 
   func oldestToken() throws -> StoreToken {

@@ -116,93 +116,114 @@ extension SaveMerger {
     _ key: ObjectKey,
     before rows: [HistoryRow]
   ) throws -> [Int64] {
-    guard case .pairs(let owner, let name, let owns) = toMany.description.storage else { return [] }
-    var members: [Int64: Int64] = [:]
-    if toMany.description.ordered {
-      members = try stored.positions(of: toMany, key).mapValues { $0 ?? 0 }
-    } else {
-      for member in try stored.members(of: toMany, key) { members[member] = 0 }
-    }
-    // Backwards: a member that joined leaves, one that left joins, one that moved returns.
-    for row in rows.reversed() {
-      if let former = row.formerPlace {
-        guard former.property == toMany.name, layout.model.key(row.entity, row.object) == key,
-          members[row.other] != nil
-        else { continue }
-        members[row.other] = former.place
-        continue
-      }
-      guard row.kind == .link || row.kind == .unlink, row.entity == owner, row.before == name
-      else { continue }
-      let isSource = toMany.description.isSymmetric ? row.object == key.object : owns
-      guard (isSource ? row.object : row.other) == key.object else { continue }
-      members[isSource ? row.other : row.object] = row.kind == .link ? nil : 0
-    }
-    return members.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
+    var former = FormerLists(layout.model)
+    former.begin(toMany.description, of: key, with: try positions(of: toMany, key))
+    for row in rows.reversed() { former.rewind(row) }
+    return former.members(of: toMany.description, key)
+  }
+
+  /// The members of a to-many with their sort positions, none where it has no order.
+  private func positions(
+    of toMany: RelationshipLayout,
+    _ key: ObjectKey
+  ) throws -> [Int64: Int64?] {
+    if toMany.description.ordered { return try stored.positions(of: toMany, key) }
+    return Dictionary(
+      try stored.members(of: toMany, key).map { ($0, 0) },
+      uniquingKeysWith: { first, _ in first }
+    )
   }
 
   // MARK: One-to-manys
 
+  /// A whole list of a one-to-many that was sent with the version of its owner.
+  private struct VersionedList {
+    /// The index of the update.
+    let update: Int
+    let toMany: RelationshipLayout
+    let owner: ObjectKey
+    let sent: [ObjectKey]
+    /// The position of the log at which the client read it.
+    let position: Int64
+  }
+
   /// The one-to-manys whose sent list contradicts what other saves made of the members since the
-  /// client read them: the membership is stored at the members and no version counts it.
-  func changedMembers(of update: ResolvedUpdate) throws -> [ChangedProperty] {
-    var changes: [ChangedProperty] = []
-    for change in update.links {
-      guard case .members(let sent) = change.link, !change.relationship.isLinked,
-        let inverse = change.relationship.inverse
-      else { continue }
-      let toMany = change.relationship
-      let position =
-        try update.asOf.map(history.position(of:))
-        ?? history.position(of: update.key, reaching: update.known ?? 0)
-      let now = try stored.members(of: toMany, update.key).map(toMany.target)
-      let before = try members(of: inverse, update.key, now, at: position)
-      let present = Set(now)
-      let list = Set(sent)
-      let isContradicted =
-        now.contains { !before.contains($0) && !list.contains($0) }
-        || before.contains { !present.contains($0) && list.contains($0) }
-      guard isContradicted else { continue }
-      changes.append(
-        ChangedProperty(
-          name: toMany.name,
-          base: .members(before.sorted()),
-          isOneToMany: true
-        )
+  /// client read them, by the index of their update.
+  ///
+  /// The membership is stored at the members, and no version counts it.
+  func changedMembers() throws -> [Int: [ChangedProperty]] {
+    let lists = try versionedLists()
+    guard let oldest = lists.last?.position else { return [:] }
+    var former = FormerLists(layout.model)
+    for list in lists {
+      former.begin(
+        list.toMany.description,
+        of: list.owner,
+        with: try positions(of: list.toMany, list.owner)
       )
     }
+    var changes: [Int: [ChangedProperty]] = [:]
+    var rest = lists[...]
+    /// Compares the lists that were read at or after a position of the log.
+    func compare(_ position: Int64) throws {
+      while let list = rest.first, list.position >= position {
+        rest.removeFirst()
+        let before = former.members(of: list.toMany.description, list.owner)
+          .map(list.toMany.target)
+        guard let change = try contradiction(list, before) else { continue }
+        changes[list.update, default: []].append(change)
+      }
+    }
+    try history.eachRowBackwards(after: oldest) { row in
+      try compare(row.number)
+      former.rewind(row)
+    }
+    try compare(oldest)
     return changes
   }
 
-  /// The objects whose to-one referenced an object at a position of the log.
-  private func members(
-    of toOne: RelationshipLayout,
-    _ owner: ObjectKey,
-    _ now: [ObjectKey],
-    at position: Int64
-  ) throws -> Set<ObjectKey> {
-    var members = Set(now)
-    // The first row of each object after the position tells what it was there.
-    var known: Set<ObjectKey> = []
-    try history.eachRow(after: position) { row in
-      guard layout.model.entities.indices.contains(row.entity - 1),
-        row.kind != .link, row.kind != .unlink, row.formerPlace == nil,
-        case let key = layout.model.key(row.entity, row.object),
-        layout.model.isKind(key.entity, of: toOne.owner.number), !known.contains(key)
-      else { return }
-      guard row.kind != .insert else {
-        known.insert(key)
-        members.remove(key)
-        return
-      }
-      guard let value = row.values.first(where: { $0.property == toOne.name }) else { return }
-      known.insert(key)
-      if value.value.integer == owner.object {
-        members.insert(key)
-      } else {
-        members.remove(key)
+  /// Those that were read last come first.
+  private func versionedLists() throws -> [VersionedList] {
+    var lists: [VersionedList] = []
+    for (index, update) in save.updates.enumerated() {
+      guard let known = update.known else { continue }
+      // What the log does not have is refused whatever it is for.
+      let asOf = try update.asOf.map(history.position(of:))
+      for change in update.links {
+        guard case .members(let sent) = change.link, !change.relationship.isLinked,
+          change.relationship.inverse != nil
+        else { continue }
+        lists.append(
+          VersionedList(
+            update: index,
+            toMany: change.relationship,
+            owner: update.key,
+            sent: sent,
+            position: try asOf ?? history.position(of: update.key, reaching: known)
+          )
+        )
       }
     }
-    return members
+    return lists.sorted { $0.position > $1.position }
+  }
+
+  /// What others made of a list that contradicts what a client sent; nil for nothing.
+  private func contradiction(
+    _ list: VersionedList,
+    _ before: [ObjectKey]
+  ) throws -> ChangedProperty? {
+    let now = try stored.members(of: list.toMany, list.owner).map(list.toMany.target)
+    let present = Set(now)
+    let former = Set(before)
+    let sent = Set(list.sent)
+    let isContradicted =
+      now.contains { !former.contains($0) && !sent.contains($0) }
+      || before.contains { !present.contains($0) && sent.contains($0) }
+    guard isContradicted else { return nil }
+    return ChangedProperty(
+      name: list.toMany.name,
+      base: .members(before.sorted()),
+      isOneToMany: true
+    )
   }
 }

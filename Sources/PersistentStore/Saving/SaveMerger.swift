@@ -59,11 +59,12 @@ package struct SaveMerger {
       : try history.rows(
         since: Dictionary(stale.map { ($0.key, $0.known ?? 0) }, uniquingKeysWith: min)
       )
+    let changedMembers = try changedMembers()
     for index in save.updates.indices where save.updates[index].known != nil {
       var update = save.updates[index]
       let isStale = update.isStale
       var changed = isStale ? try changes(of: update, rows[update.key]) : []
-      changed += try changedMembers(of: update)
+      changed += changedMembers[index] ?? []
       guard isStale || !changed.isEmpty else { continue }
       if policy == .error {
         try note(conflicts: changed, of: update)

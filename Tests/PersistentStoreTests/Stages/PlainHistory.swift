@@ -41,8 +41,8 @@ final class PlainHistory: SaveHistory {
     return number
   }
 
-  func eachRow(after change: Int64, _ body: (HistoryRow) throws -> Void) rethrows {
-    for row in log where row.number > change { try body(row) }
+  func eachRowBackwards(after change: Int64, _ body: (HistoryRow) throws -> Void) rethrows {
+    for row in log.reversed() where row.number > change { try body(row) }
   }
 
   func oldestToken() -> StoreToken { StoreToken(generation: 1, number: 0, mark: 0) }
