@@ -22,7 +22,7 @@ package struct SavePlan {
   package var leavesDangling = false
 }
 
-/// A to-many of one object.
+/// A relationship of one object, mostly a to-many.
 package struct PlannedList: Hashable, Comparable {
   package let owner: ObjectKey
   /// The number of the relationship.

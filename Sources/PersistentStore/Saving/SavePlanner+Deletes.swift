@@ -13,14 +13,16 @@ extension SavePlanner {
   /// Deletes objects and what cascades from them.
   ///
   /// Rules look at the graph that the rest of the save leaves: first the closure of the cascades,
-  /// then what denies, then what is nullified.
+  /// then what denies, then what is nullified. What a denied delete would nullify is left: that it
+  /// must have a value would only follow from the denied delete.
   mutating func delete(_ named: [ObjectKey]) throws {
     guard !named.isEmpty else { return }
     let doomed = try closure(of: named)
-    for key in doomed { try deny(key, doomed) }
+    var denied: Set<PlannedList> = []
+    for key in doomed { try deny(key, doomed, &denied) }
     for key in doomed {
-      try removeLinks(of: key)
-      try nullifyReferences(to: key, doomed)
+      try removeLinks(of: key) { !denied.contains(PlannedList($0, of: key)) }
+      try nullifyReferences(to: key, doomed) { !denied.contains(PlannedList($0, of: key)) }
     }
     for key in doomed {
       try noteDeleted(key)
@@ -55,11 +57,17 @@ extension SavePlanner {
     return try numbers.map(relationship.target).filter { try plan.graph.exists($0) }
   }
 
-  private mutating func deny(_ key: ObjectKey, _ doomed: OrderedKeySet) throws {
+  /// Reports the relationships of an object that deny its delete.
+  private mutating func deny(
+    _ key: ObjectKey,
+    _ doomed: OrderedKeySet,
+    _ denied: inout Set<PlannedList>
+  ) throws {
     for relationship in layout.entity(key).relationships
     where relationship.description.deleteRule == .deny {
       let holders = try related(relationship, key).filter { !doomed.contains($0) }
       guard !holders.isEmpty else { continue }
+      denied.insert(PlannedList(relationship, of: key))
       let id = try label(of: key)
       add(
         SaveProblem(
@@ -81,8 +89,13 @@ extension SavePlanner {
     }
   }
 
-  mutating func removeLinks(of key: ObjectKey) throws {
-    for relationship in layout.entity(key).relationships where relationship.isLinked {
+  /// Ends the link rows of an object, in those of its relationships that a filter accepts.
+  mutating func removeLinks(
+    of key: ObjectKey,
+    where isIncluded: (RelationshipLayout) -> Bool = { _ in true }
+  ) throws {
+    for relationship in layout.entity(key).relationships
+    where relationship.isLinked && isIncluded(relationship) {
       for member in try plan.graph.members(of: relationship, key) {
         try leave(relationship.target(member), relationship, key)
       }
@@ -102,8 +115,13 @@ extension SavePlanner {
   /// to-ones without inverse; the rule `noAction` leaves them.
   ///
   /// A to-one that must have a value is ended too: validation reports it.
-  private mutating func nullifyReferences(to key: ObjectKey, _ doomed: OrderedKeySet) throws {
-    for relationship in layout.entity(key).relationships where !relationship.isLinked {
+  private mutating func nullifyReferences(
+    to key: ObjectKey,
+    _ doomed: OrderedKeySet,
+    where isIncluded: (RelationshipLayout) -> Bool
+  ) throws {
+    for relationship in layout.entity(key).relationships
+    where !relationship.isLinked && isIncluded(relationship) {
       if !relationship.isToMany, let inverse = relationship.inverse, inverse.isCounted,
         let owner = try plan.graph.target(of: relationship, key)
       {

@@ -40,10 +40,12 @@ extension PlainSave {
         rest += state.related(relationship, of: key)
       }
     }
+    var denied: [Int: Set<String>] = [:]
     for key in doomed {
       for relationship in state.entity(key).relationships where relationship.deleteRule == "deny" {
         let holders = Set(state.related(relationship, of: key)).subtracting(doomed)
         guard !holders.isEmpty else { continue }
+        denied[key, default: []].insert(relationship.name)
         problems.append(
           PlainProblem(
             code: 1106,
@@ -55,8 +57,10 @@ extension PlainSave {
         )
       }
     }
+    // That an object misses a reference to one that stays is no problem of its own.
     for key in doomed {
-      for relationship in state.entity(key).relationships {
+      for relationship in state.entity(key).relationships
+      where denied[key]?.contains(relationship.name) != true {
         leave(relationship, of: key, doomed)
       }
     }

@@ -54,7 +54,7 @@ import Testing
         #""update": [{"id": "Report/p1", "values": {"group": null}}]"#, ["required Report/p1.group"]
       ),
       (#""update": [{"id": "Group/p1", "values": {"reports": []}}]"#, ["required Report/p1.group"]),
-      (#""delete": ["Group/p1"]"#, ["deny Group/p1", "required Report/p1.group"]),
+      (#""delete": ["Group/p1"]"#, ["deny Group/p1"]),
       (
         """
         "update": [{"id": "Group/p1", "values": {"reports": {"@remove": ["Report/p1"]}}},
@@ -254,7 +254,7 @@ import Testing
       """,
       [
         "property Task/t1.nope", "type Task/p2.rank", "deny Group/p1",
-        "required Report/t1.group", "minimum Task/t1.rank", "required Report/p1.group",
+        "required Report/t1.group", "minimum Task/t1.rank",
         "minimumCount Team/p1.players", "minimumCount Team/t1.players",
         "unique Task/t2", "unique Tag/sred",
       ]
