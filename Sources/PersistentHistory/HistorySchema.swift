@@ -56,7 +56,7 @@ package enum HistorySchema {
   package static let lateTables = undoTable + "\n" + followerTable
 
   /// Counts the forms that the triggers had: a store that has those of another one gets these.
-  package static let triggersVersion = "2"
+  package static let triggersVersion = "3"
 
   /// The triggers of one entity's table and of the pairs that it keeps.
   package static func triggers(for entity: EntityDescription, in model: Model) -> [String] {
@@ -67,9 +67,10 @@ package enum HistorySchema {
     }
     guard !entity.isAbstract else { return pairs }
     return [
-      insertion(entity, derived, order), displacement(entity), update(entity, derived, order),
+      insertion(entity, derived, order), displacement(entity, order),
+      update(entity, derived, order),
       renumbering(entity), deletion(entity, derived, order),
-    ] + derivedUpdate(entity) + order.moves(of: entity) + updateDisplacement(entity) + pairs
+    ] + derivedUpdate(entity) + order.moves(of: entity) + updateDisplacement(entity, order) + pairs
   }
 
   private static let object = SQLNames.quoted(SQLNames.object)
@@ -97,7 +98,10 @@ package enum HistorySchema {
   /// Logs the rows that an `INSERT OR REPLACE` removes, which fires no delete trigger.
   ///
   /// What a statement that did not replace after all logged here, sealing takes out again.
-  private static func displacement(_ entity: EntityDescription) -> String {
+  private static func displacement(
+    _ entity: EntityDescription,
+    _ order: OrderSchema
+  ) -> String {
     let identity = entity.identity.map { [[$0.name]] } ?? []
     let keys = [["\(SQLNames.object)"]] + identity + entity.unique
     let same = keys.map { columns in
@@ -109,6 +113,7 @@ package enum HistorySchema {
     return """
       CREATE TRIGGER \(name(entity, "displace")) BEFORE INSERT ON \(table)
       WHEN EXISTS (SELECT 1 FROM \(table) WHERE \(condition)) BEGIN
+        \(order.departures(of: entity, where: condition).joined(separator: "\n  "))
         INSERT INTO cordial_change(entity, object, kind, version, before)
         SELECT \(entity.number), \(object), 2, \(version), \(tombstone(entity, row: ""))
         FROM \(table) WHERE \(condition);
@@ -117,7 +122,10 @@ package enum HistorySchema {
   }
 
   /// Logs the rows that an `UPDATE OR REPLACE` removes, as `displacement` does.
-  private static func updateDisplacement(_ entity: EntityDescription) -> [String] {
+  private static func updateDisplacement(
+    _ entity: EntityDescription,
+    _ order: OrderSchema
+  ) -> [String] {
     let keys = [[SQLNames.object]] + (entity.identity.map { [[$0.name]] } ?? []) + entity.unique
     let same = keys.map { columns in
       columns.map { "\(SQLNames.quoted($0)) = NEW.\(SQLNames.quoted($0))" }
@@ -131,6 +139,7 @@ package enum HistorySchema {
       """
       CREATE TRIGGER \(name(entity, "displace_update")) BEFORE UPDATE OF \(columns) ON \(table)
       WHEN EXISTS (SELECT 1 FROM \(table) WHERE \(condition)) BEGIN
+        \(order.departures(of: entity, where: condition).joined(separator: "\n  "))
         INSERT INTO cordial_change(entity, object, kind, version, before)
         SELECT \(entity.number), \(object), 2, \(version), \(tombstone(entity, row: ""))
         FROM \(table) WHERE \(condition);

@@ -89,6 +89,22 @@ package struct OrderSchema {
     }
   }
 
+  /// The same for rows that a statement displaces.
+  ///
+  /// A statement that displaces none after all leaves them in the log, where they say what is so.
+  func departures(of entity: EntityDescription, where condition: String) -> [String] {
+    model.orderedInverses(of: entity).map { toOne, toMany in
+      let place = SQLNames.quoted(SQLNames.place(toOne.name))
+      let column = SQLNames.quoted(toOne.name)
+      return """
+        INSERT INTO cordial_change(entity, object, kind, before, other)
+        SELECT \(toOne.destination), \(column), 1, \(before(toMany, .left, place)), "_id"
+        FROM \(SQLNames.quoted(entity.name))
+        WHERE (\(condition)) AND \(column) IS NOT NULL AND \(place) IS NOT NULL;
+        """
+    }
+  }
+
   /// The same for a pair that goes.
   func pairDepartures(
     _ relationship: RelationshipDescription,

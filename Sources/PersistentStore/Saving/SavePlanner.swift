@@ -324,7 +324,9 @@ package struct SavePlanner {
   private mutating func placeMembers() throws {
     for sequence in sequences.values where try plan.graph.exists(sequence.owner) {
       let (toMany, owner) = (sequence.toMany, sequence.owner)
+      // A deleted member is logged where it was stored.
       let order = try self.sequence(of: toMany, owner)
+        .filter { !plan.graph.deletes.contains(toMany.target($0)) }
       let present =
         plan.graph.isInserted(owner) ? [:] : try plan.graph.stored.positions(of: toMany, owner)
       let wanted = SortPositions.assign(order.map { present[$0] ?? nil }, gap: OrderSchema.gap)
@@ -357,7 +359,9 @@ package struct SavePlanner {
         plan.graph.isInserted(owner)
         ? 0 : try plan.graph.stored.lastPosition(of: toMany, owner)
       for member in sequence.members
-      where try plan.graph.contains(toMany.target(member), in: toMany, of: owner) {
+      where try !plan.graph.deletes.contains(toMany.target(member))
+        && plan.graph.contains(toMany.target(member), in: toMany, of: owner)
+      {
         position += OrderSchema.gap
         plan.positions.append(
           PositionChange(
