@@ -222,6 +222,18 @@ package final class HistoryLog {
     return set
   }
 
+  /// What is logged behind a commit and not entered yet, one change for each object.
+  ///
+  /// - Parameter head: The newest commit.
+  /// - Returns: The changes, in order of the first change of each object.
+  /// - Throws: `DatabaseError`.
+  /// - Complexity: Linear in the changes.
+  package func netChanges(behind head: HistoryHead) throws -> [HistoryChange] {
+    var changes = HistoryChanges(model: model)
+    try eachRow(after: head.lastChange, through: Int64.max) { changes.add($0) }
+    return changes.list
+  }
+
   /// A change set without its changes: the authors between two commits.
   ///
   /// - Parameters:

@@ -328,6 +328,19 @@ final class StoreWriter {
     }
   }
 
+  /// Whether an updated object is other than it was: a derived value may have changed back.
+  private func differs(_ change: HistoryChange) throws -> Bool {
+    let entity = tables.layout.entity(change.key)
+    guard change.properties.allSatisfy(entity.entity.isDerived), !change.properties.isEmpty else {
+      return true
+    }
+    return try change.before.contains { value in
+      guard let column = entity.columns[value.property] else { return true }
+      return try tables[change.key].value(column, of: change.key.object)
+        != value.stored(in: entity.entity)
+    }
+  }
+
   /// Carries a request out and takes it back.
   ///
   /// - Throws: Only what makes the whole transaction fail.
@@ -349,9 +362,9 @@ final class StoreWriter {
           error: nil,
           deletes: carried.deleted,
           // What an undo brings back has its IDs; other inserts have none yet.
-          updates: try changes.changes.values
-            .filter { $0.kind == .update || request.revert != nil && $0.kind == .insert }.map(\.key)
-            .sorted().map(builder.name),
+          updates: try log.netChanges(behind: head).filter {
+            try $0.kind == .insert ? request.revert != nil : $0.kind == .update && differs($0)
+          }.map(\.key).sorted().map(builder.name),
           changes: changes
         )
       )

@@ -57,6 +57,17 @@ private let model = """
     #expect(try store.ids(#"{"entity":"Task"}"#) == ["Task/p1"])
   }
 
+  // Evidence: P-060e, P-069f
+  @Test(arguments: [
+    ("objectTrump", JSONValue.string("client")), ("storeTrump", JSONValue.string("store")),
+  ])
+  func `names the object by its identity`(policy: String, outcome: JSONValue) async throws {
+    let answer = try await store.save(
+      #"{"delete":[{"id":"Label/p1","version":1}],"mergePolicy":"\#(policy)"}"#
+    )
+    #expect(answer["merged"] == [["id": "Label/sred", "delete": outcome]])
+  }
+
   // Evidence: P-069f
   @Test(arguments: ["objectTrump", "overwrite"])
   func `is carried out and reported`(policy: String) async throws {

@@ -14,7 +14,15 @@ private let shelves = """
     {"name":"Disc","parent":"Item","attributes":[
       {"name":"minutes","type":"int32","optional":true}]},
     {"name":"Shelf","attributes":[],"relationships":[
-      {"name":"best","destination":"Item","optional":true}]}]}
+      {"name":"best","destination":"Item","optional":true}]},
+    {"name":"Tape","attributes":[
+      {"name":"side","type":"string","optional":true},
+      {"name":"code","type":"string","optional":true}],"unique":[["side"],["code"]]},
+    {"name":"Crate","attributes":[],"relationships":[
+      {"name":"label","destination":"Label","optional":true}],"unique":[["label"]]},
+    {"name":"Label","attributes":[],"relationships":[
+      {"name":"tag","destination":"Tag","optional":true}],"unique":[["tag"]]},
+    {"name":"Tag","attributes":[{"name":"code","type":"string"}],"unique":[["code"]]}]}
   """
 
 @Suite struct `Inserts that meet an object of the entity family` {
@@ -64,6 +72,83 @@ private let shelves = """
     #expect(
       answer["merged"]?.array?.first?["properties"]?["pages"] == .string(outcome)
     )
+  }
+
+  // Evidence: P-060c, P-122c
+  @Test func `the earlier of two inserts is returned as the later one leaves it`() async throws {
+    let answer = try await store.save(insert(two, "objectTrump"))
+    #expect(answer["objects"]?.array?.map { $0["values"]?["pages"] } == [2, nil])
+    let again = try await store.save(
+      insert(
+        #"{"id":"Book/t1","values":{"code":"a","number":4}},"#
+          + #"{"id":"Book/t2","values":{"code":"a"}}"#,
+        "overwrite"
+      )
+    )
+    #expect(again["objects"]?.array?.map { $0["values"]?["number"] } == [7, 7])
+  }
+
+  // Evidence: P-122a
+  @Test func `an insert meets what earlier inserts make of stored objects`() async throws {
+    let ids = try await store.save(
+      insert(
+        #"{"id":"Tape/t1","values":{"side":"a","code":"x"}},"#
+          + #"{"id":"Tape/t2","values":{"side":"b","code":"y"}}"#,
+        "error"
+      )
+    )["ids"]
+    // The first gives the object another code, which the second has; the former code is free.
+    let answer = try await store.save(
+      insert(
+        #"{"id":"Tape/t3","values":{"side":"a","code":"z"}},"#
+          + #"{"id":"Tape/t4","values":{"code":"z"}},{"id":"Tape/t5","values":{"code":"x"}}"#,
+        "objectTrump"
+      )
+    )
+    #expect(answer["ids"]?["Tape/t3"] == ids?["Tape/t1"])
+    #expect(answer["ids"]?["Tape/t4"] == ids?["Tape/t1"])
+    let new = answer["ids"]?["Tape/t5"]
+    #expect(new != nil && new != ids?["Tape/t1"] && new != ids?["Tape/t2"])
+  }
+
+  // Evidence: P-122a
+  @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1]])
+  func `what an insert meets does not depend on the order of what it references`(
+    order: [Int]
+  ) async throws {
+    // Each crate has its own label, and each label its own tag.
+    let chain = [
+      #"{"id":"Crate/t1","values":{"label":"Label/t1"}}"#,
+      #"{"id":"Label/t1","values":{"tag":"Tag/t1"}}"#,
+      #"{"id":"Tag/t1","values":{"code":"a"}}"#,
+    ]
+    let first = try await store.save(insert(chain.joined(separator: ","), "error"))
+    let answer = try await store.save(
+      insert(order.map { chain[$0] }.joined(separator: ","), "objectTrump")
+    )
+    #expect(answer["ids"]?.members?.count == 3)
+    for id in first["ids"]?.members ?? [] { #expect(answer["ids"]?[id.name] == id.value) }
+  }
+
+  // Evidence: P-122f
+  @Test func `an insert that meets two objects is refused wherever it stands`() async throws {
+    try await store.save(
+      insert(
+        #"{"id":"Tape/t1","values":{"side":"a","code":"x"}},"#
+          + #"{"id":"Tape/t2","values":{"side":"b","code":"y"}}"#,
+        "error"
+      )
+    )
+    let refusal = try await store.refusal(
+      insert(
+        #"{"id":"Tape/t3","values":{"side":"a","code":"y"}},"#
+          + #"{"id":"Tape/t4","values":{"side":"b","code":"x"}}"#,
+        "objectTrump"
+      )
+    )
+    #expect(refusal?.code == "uniquenessViolation")
+    let problems = refusal?.data["problems"]?.array ?? []
+    #expect(Set(problems.compactMap { $0["id"]?.string }) == ["Tape/t3", "Tape/t4"])
   }
 
   // Evidence: P-122c

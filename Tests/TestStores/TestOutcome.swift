@@ -37,7 +37,7 @@ package struct TestOutcome {
     writer.raw("}")
     body = try JSONParser.parse(writer.bytes.span)
     count = outcome.result.count
-    ids = outcome.result.matched.map(answer.text)
+    ids = (outcome.result.matched ?? []).map(answer.text)
     dryRun = outcome.dryRun.map {
       Rehearsal(
         error: $0.error,

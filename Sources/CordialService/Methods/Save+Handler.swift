@@ -60,10 +60,7 @@ extension Service {
     changes.wantsIDs = call.returnsIDs
     changes.transaction = call.transaction
     changes.isDryRun = call.isDryRun
-    let returnsIDs = call.returnsIDs
-    write(changes, request) { result, answer, writer in
-      answer.writeCount(result, returnsIDs: returnsIDs, to: &writer)
-    }
+    write(changes, request) { result, answer, writer in answer.writeCount(result, to: &writer) }
   }
 
   func update(_ call: UpdateCall, _ session: Session, _ request: Request) throws {
@@ -85,10 +82,7 @@ extension Service {
     changes.wantsIDs = call.returnsIDs
     changes.transaction = call.transaction
     changes.isDryRun = call.isDryRun
-    let returnsIDs = call.returnsIDs
-    write(changes, request) { result, answer, writer in
-      answer.writeCount(result, returnsIDs: returnsIDs, to: &writer)
-    }
+    write(changes, request) { result, answer, writer in answer.writeCount(result, to: &writer) }
   }
 
   func revert(

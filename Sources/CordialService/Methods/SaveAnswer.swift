@@ -33,16 +33,12 @@ package struct SaveAnswer: Sendable {
   }
 
   /// Writes `"count":…`, and `"ids"` where they were asked for.
-  package func writeCount(
-    _ result: SaveResult,
-    returnsIDs: Bool,
-    to writer: inout JSONWriter
-  ) {
+  package func writeCount(_ result: SaveResult, to writer: inout JSONWriter) {
     writer.raw("\"count\":")
     writer.integer(Int64(result.count))
-    guard returnsIDs else { return }
+    guard let matched = result.matched else { return }
     writer.raw(",\"ids\":[")
-    for (index, name) in result.matched.enumerated() {
+    for (index, name) in matched.enumerated() {
       if index > 0 { writer.raw(",") }
       write(name, to: &writer)
     }

@@ -3,48 +3,93 @@ import JSON
 import ObjectModel
 import PersistentHistory
 
-/// The values of a unique set.
+/// The values of a unique set, whichever entity of the family has them.
 struct UniqueValues: Hashable {
   let scope: Int
   let names: [String]
   let values: [AttributeValue]
+
+  init(scope: Int, names: [String], values: [AttributeValue]) {
+    self.scope = scope
+    self.names = names
+    self.values = values
+  }
+
+  init(_ set: UniqueSet, _ values: [AttributeValue]) {
+    self.init(scope: set.scope.number, names: set.names, values: values)
+  }
 }
 
 /// Inserts that meet an existing object, or one another.
 extension Resolver {
-  /// The object that answers for an insert, where the merge policy decides about it; nil for none.
-  mutating func existing(
+  /// What an insert meets by its unique values.
+  enum Meeting {
+    case nothing
+    case object(ObjectKey)
+    /// Several objects: the insert violates one of its sets whatever is done.
+    case several
+  }
+
+  /// The object that answers for an insert, where the merge policy decides about it.
+  mutating func meeting(
     _ insert: SaveRequest.Insert,
     _ id: WrappedID?,
     _ entity: EntityLayout
-  ) throws -> ObjectKey? {
+  ) throws -> Meeting {
     var found: ObjectKey?
     for set in entity.uniqueSets {
-      guard let values = try values(of: set, insert, id, entity) else { continue }
-      let name = UniqueValues(scope: set.scope.number, names: set.names, values: values)
-      let holder =
-        try insertedValues[name]
-        ?? stored.holders(of: set, values).first { !doomed.contains($0) }
-      guard let holder else { continue }
-      // An insert that meets two objects violates one of the sets whatever is done.
-      if let found, found != holder { return nil }
+      guard let values = try values(of: set, insert, id, entity),
+        let holder = try holder(of: set, values)
+      else { continue }
+      if let found, found != holder { return .several }
       found = holder
     }
-    return found
+    return found.map { .object($0) } ?? .nothing
   }
 
-  /// Notes the unique values of a new object for the inserts after it.
+  /// The object that has the values of a unique set, as the inserts so far leave them.
+  private func holder(of set: UniqueSet, _ values: [AttributeValue]) throws -> ObjectKey? {
+    if let known = insertedValues[UniqueValues(set, values)] { return known }
+    return try stored.holders(of: set, values).first { !doomed.contains($0) }
+  }
+
+  /// Notes the unique values of a new object for the inserts after its own.
   mutating func noteValues(
     _ insert: SaveRequest.Insert,
     _ id: WrappedID?,
     _ entity: EntityLayout,
-    _ key: ObjectKey
+    of key: ObjectKey
   ) throws {
     for set in entity.uniqueSets {
-      guard let values = try values(of: set, insert, id, entity) else { continue }
-      insertedValues[
-        UniqueValues(scope: set.scope.number, names: set.names, values: values)
-      ] = key
+      guard let values = try values(of: set, insert, id, entity),
+        try holder(of: set, values) == nil
+      else { continue }
+      insertedValues[UniqueValues(set, values)] = .some(key)
+    }
+  }
+
+  /// Notes the unique values that an insert gives the object that answers for it.
+  mutating func noteValues(
+    _ insert: SaveRequest.Insert,
+    _ id: WrappedID?,
+    ofExisting key: ObjectKey
+  ) throws {
+    // Only these policies store what the insert has.
+    guard [.objectTrump, .overwrite].contains(request.mergePolicy) else { return }
+    let entity = layout.entity(key)
+    for set in entity.uniqueSets where !set.isIdentity {
+      let former = try set.columns.map { try stored.value($0, of: key) ?? .null }
+      var values: [AttributeValue] = []
+      for (name, old) in zip(set.names, former) {
+        let isSent = insert.values.contains { $0.name == name }
+        let isKept = !isSent && request.mergePolicy == .objectTrump
+        values.append(isKept ? old : try value(of: name, insert, id, entity) ?? .null)
+      }
+      guard values != former else { continue }
+      if !former.contains(.null), insertedValues[UniqueValues(set, former)] == nil {
+        insertedValues[UniqueValues(set, former)] = .some(nil)
+      }
+      if !values.contains(.null) { insertedValues[UniqueValues(set, values)] = .some(key) }
     }
   }
 

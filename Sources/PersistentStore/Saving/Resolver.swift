@@ -18,10 +18,11 @@ package struct Resolver {
   package var resolved = ResolvedSave()
   /// The objects that the request's own IDs name, and stored ones that were looked up.
   var named: [String: Target] = [:]
-  /// Inserts by the values of their unique sets, where a policy decides about equal ones.
-  var insertedValues: [UniqueValues: ObjectKey] = [:]
+  /// The objects that earlier inserts give the values of unique sets, where a policy decides about
+  /// equal ones; nil for values that an insert takes from a stored object.
+  var insertedValues: [UniqueValues: ObjectKey?] = [:]
   /// The numbers that were given to new objects, which follow one another, by entity.
-  private var newNumbers: [Int: ClosedRange<Int64>] = [:]
+  var newNumbers: [Int: ClosedRange<Int64>] = [:]
   /// IDs of inserts that the request updates or deletes too.
   private var insertedTexts: Set<String> = []
   /// The objects that the save deletes: an insert does not meet them.
@@ -31,7 +32,7 @@ package struct Resolver {
   /// New objects by their identity values, once an ID asks for one.
   var insertedIdentities: [UniqueValues: ObjectKey]?
   /// Whether inserts are compared with existing objects before they are written.
-  private let adopts: Bool
+  let adopts: Bool
 
   /// What an ID names.
   enum Target {
@@ -93,7 +94,8 @@ package struct Resolver {
     let isAdopted: Bool
   }
 
-  private(set) var newObjects: [NewObject] = []
+  /// The objects of the inserts that are no problem, in the order of the request.
+  var newObjects: [NewObject] = []
 
   private mutating func findDoomed() throws {
     for delete in request.deletes {
@@ -104,117 +106,6 @@ package struct Resolver {
         continue
       }
     }
-  }
-
-  /// Gives each insert a key: a new number, or the object that answers for it.
-  private mutating func giveKeys() throws {
-    newObjects.reserveCapacity(request.inserts.count)
-    resolved.keys.reserveCapacity(request.inserts.count)
-    if !request.inserts.isEmpty { named.reserveCapacity(request.inserts.count) }
-    // One insert is mostly of the same entity as the one before it.
-    var last: EntityLayout?
-    for (index, insert) in request.inserts.enumerated() {
-      var id: WrappedID?
-      let entity: EntityLayout
-      if let last, let text = insert.id, insert.entity == nil,
-        WrappedID.isTemporary(text, of: last.entity.name)
-      {
-        entity = last
-      } else {
-        if let text = insert.id {
-          id = WrappedID(text)
-          if id == nil {
-            fail(insert, .invalidIdentifier(text, "it is malformed"), "identifier", index)
-            continue
-          }
-        }
-        guard let found = try self.entity(of: insert, id) else {
-          let error = StoreError.unknownEntity(id?.entity ?? insert.entity ?? "", in: model)
-          fail(insert, error, "entity", index)
-          continue
-        }
-        entity = found
-        last = found
-      }
-      if let id, let text = insert.id, let error = Self.refusal(of: id, text, entity.entity) {
-        fail(insert, error, "identifier", index)
-        continue
-      }
-      if let text = insert.id, named[text] != nil {
-        add(.invalid(text, nil, "unique", "The ID stands twice among the inserts"))
-        resolved.keys.append(nil)
-        continue
-      }
-      let existing = adopts ? try existing(insert, id, entity) : nil
-      let key = try existing ?? newKey(of: entity)
-      newObjects.append(NewObject(index: index, key: key, id: id, isAdopted: existing != nil))
-      resolved.keys.append(key)
-      if let text = insert.id { named[text] = .object(key) }
-      // It may reference itself.
-      if adopts, existing == nil { try noteValues(insert, id, entity, key) }
-    }
-  }
-
-  private mutating func newKey(of entity: EntityLayout) throws -> ObjectKey {
-    let number = try stored.nextNumber(of: entity)
-    let first = newNumbers[entity.entity.number]?.lowerBound ?? number
-    newNumbers[entity.entity.number] = first...number
-    return ObjectKey(entity: entity.entity.number, object: number)
-  }
-
-  /// Reports an insert that takes no further part.
-  private mutating func fail(
-    _ insert: SaveRequest.Insert,
-    _ error: StoreError,
-    _ rule: String,
-    _ index: Int
-  ) {
-    add(SaveProblem(error, rule: rule, id: insert.id ?? "insert[\(index)]"))
-    leaveOut()
-    if let text = insert.id { named[text] = .failed }
-    resolved.keys.append(nil)
-  }
-
-  /// Why an ID cannot be that of an insert; nil where it can.
-  private static func refusal(
-    of id: WrappedID,
-    _ text: String,
-    _ entity: EntityDescription
-  ) -> StoreError? {
-    switch id.key {
-    case .temporary: return nil
-    case .object:
-      return .invalidIdentifier(text, "the store gives these; insert with a t form")
-    case .integer, .uuid, .string:
-      return IdentityResolver.value(id, entity) == nil
-        ? .invalidIdentifier("\(id)", "\(entity.name) has no identity of that form") : nil
-    }
-  }
-
-  /// The entity of a new object, which its ID or the insert itself names; nil for an unknown one.
-  private func entity(
-    of insert: SaveRequest.Insert,
-    _ id: WrappedID?
-  ) throws(StoreError) -> EntityLayout? {
-    guard let name = id?.entity ?? insert.entity else {
-      throw StoreError(.invalidRequest, "An insert names an id or an entity")
-    }
-    if let id, let entity = insert.entity, entity != id.entity {
-      throw StoreError(
-        .invalidRequest,
-        "An insert has the id \(insert.id ?? "") and the entity \(entity), which differ"
-      )
-    }
-    guard let entity = model.entity(named: name) else { return nil }
-    guard !entity.isAbstract else {
-      throw StoreError(
-        .invalidRequest,
-        "\(entity.name) is abstract: insert one of "
-          + entity.place.kinds.map { model.entity($0).name }.joined(separator: ", "),
-        data: [JSONMember("entity", .string(entity.name))]
-      )
-    }
-    return layout.entities[entity.number - 1]
   }
 
   private mutating func readInserts() throws {
@@ -262,6 +153,8 @@ package struct Resolver {
           continue
         }
         if property.column >= 0 { read.given[property.column] = true }
+        // Of a property that is sent twice, the last value holds.
+        read.links.removeAll { $0.relationship === relationship }
         read.links.append(RelationshipChange(relationship: relationship, link: link))
         continue
       }

@@ -146,7 +146,9 @@ package struct SaveMerger {
       switch policy {
       case .error: conflicts.append(SaveConflict(delete.label, delete.version))
       case .objectTrump, .overwrite:
-        merged.append(MergedObject(id: .text(delete.label), outcome: .delete(.client)))
+        // Its name is read while it exists.
+        let name = ObjectName.text(try stored.name(of: delete.key))
+        merged.append(MergedObject(id: name, outcome: .delete(.client)))
         kept.append(delete)
       case .storeTrump, .rollback, .named:
         merged.append(MergedObject(id: .object(delete.key), outcome: .delete(.store)))

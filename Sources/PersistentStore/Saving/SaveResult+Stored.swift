@@ -18,7 +18,10 @@ extension SaveResult {
       JSONMember("objects", .array(objects.map { $0.stored(in: model) })),
       JSONMember("merged", .array(merged.map { $0.stored(in: model) })),
       JSONMember("count", .integer(Int64(count))),
-      JSONMember("matched", .array(matched.map { $0.stored(in: model) })),
+      JSONMember(
+        "matched",
+        matched.map { .array($0.map { $0.stored(in: model) }) } ?? .null
+      ),
       JSONMember("undone", undone.map { .integer(Int64($0)) } ?? .null),
     ]).text
   }
@@ -52,7 +55,7 @@ extension SaveResult {
     self.objects = objects.map(SavedObject.init(stored:))
     merged = (value["merged"]?.array ?? []).map(MergedObject.init(stored:))
     count = Int(value["count"]?.integer ?? 0)
-    matched = (value["matched"]?.array ?? []).map { .text($0.string ?? "") }
+    matched = value["matched"]?.array?.map { .text($0.string ?? "") }
     undone = value["undone"]?.integer.map { Int($0) }
   }
 }

@@ -16,9 +16,9 @@ package struct SaveResult: Sendable, Equatable {
   package var merged: [MergedObject] = []
   /// How many objects a delete or an update by predicate named or matched.
   package var count = 0
-  /// The deleted objects, cascades included, or those that matched an update; empty unless asked
-  /// for.
-  package var matched: [ObjectName] = []
+  /// The deleted objects, cascades included, or those that matched an update; nil where they were
+  /// not asked for.
+  package var matched: [ObjectName]?
   /// How many groups were undone or redone; nil for any other request.
   package var undone: Int?
 
@@ -88,6 +88,7 @@ struct SaveResultBuilder {
     var result = SaveResult()
     result.objects.reserveCapacity(request.inserts.count + request.updates.count)
     let adopted = Set(save.adoptions.map(\.index))
+    let later = overridden(by: save)
     var nextInsert = 0
     var nextAdoption = 0
     for (index, insert) in request.inserts.enumerated() {
@@ -112,7 +113,7 @@ struct SaveResultBuilder {
         nextInsert += 1
         result.objects.append(SavedObject(id: given, version: 1, values: values(of: read, insert)))
       }
-      try addLate(key, to: &result.objects)
+      try addLate(key, also: later[index] ?? [], to: &result.objects)
     }
     for update in save.updates {
       guard case .update(let index) = update.origin else { continue }
@@ -141,6 +142,28 @@ struct SaveResultBuilder {
       return MergedObject(id: try name(of: key), outcome: object.outcome)
     }
     return result
+  }
+
+  /// The properties that later inserts set of the object of an insert, by the insert's index.
+  private func overridden(by save: ResolvedSave) -> [Int: Set<String>] {
+    guard !save.adoptions.isEmpty else { return [:] }
+    var names: [ObjectKey: Set<String>] = [:]
+    var overridden: [Int: Set<String>] = [:]
+    var setting: [Int: ResolvedUpdate] = [:]
+    for update in save.updates {
+      if case .insert(let index) = update.origin { setting[index] = update }
+    }
+    for (index, key) in save.keys.enumerated().reversed() {
+      guard let key else { continue }
+      overridden[index] = names[key]
+      guard let update = setting[index] else { continue }
+      let entity = layout.entity(key)
+      names[key, default: []].formUnion(
+        update.columns.map { entity.columnNames[$0.column] }
+          + update.links.map(\.relationship.name)
+      )
+    }
+    return overridden
   }
 
   /// The ID of an updated object; of one that a cascade deleted, the ID that was sent.
@@ -189,12 +212,19 @@ struct SaveResultBuilder {
 
   private func values(of update: ResolvedUpdate, _ sent: [JSONMember]) -> [SavedProperty] {
     let attributes = layout.entity(update.key).entity.attributes
+    let isInsert = if case .insert = update.origin { true } else { false }
     return update.columns.compactMap { change in
       guard change.column < attributes.count else { return nil }
       let attribute = attributes[change.column]
-      guard attribute.derived == nil, attribute.type.isCanonical,
-        reported[update.key]?.contains(attribute.name) != true,
-        Self.differs(change.value, from: sent, attribute)
+      guard attribute.derived == nil, reported[update.key]?.contains(attribute.name) != true else {
+        return nil
+      }
+      // Under `overwrite` an insert gives an object its defaults.
+      let isDefault =
+        isInsert && change.value != .null && !sent.contains { $0.name == attribute.name }
+      guard
+        isDefault
+          || attribute.type.isCanonical && Self.differs(change.value, from: sent, attribute)
       else { return nil }
       return SavedProperty(name: attribute.name, value: .attribute(change.value))
     }
@@ -211,9 +241,13 @@ struct SaveResultBuilder {
 
   /// Adds to the last object what the store itself wrote into it: derived values, to-ones that
   /// followed from what was sent for others, and what a merge decided.
-  private func addLate(_ key: ObjectKey, to objects: inout [SavedObject]) throws {
+  private func addLate(
+    _ key: ObjectKey,
+    also names: Set<String> = [],
+    to objects: inout [SavedObject]
+  ) throws {
     let entity = layout.entity(key)
-    let more = reported[key] ?? []
+    let more = names.union(reported[key] ?? [])
     guard entity.hasDerived || !more.isEmpty, !objects.isEmpty else { return }
     let names = Set(
       entity.columnNames.filter { entity.derived.contains($0) || more.contains($0) }

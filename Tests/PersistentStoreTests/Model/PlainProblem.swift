@@ -54,6 +54,33 @@ extension PlainProblem: CustomStringConvertible {
   }
 }
 
+extension PlainProblem {
+  /// The problem with each object named as its twin: their ID does not tell them apart.
+  func naming(_ twins: [Int: Int]) -> PlainProblem {
+    var problem = self
+    problem.key = key.map { twins[$0] ?? $0 }
+    problem.others = Set(others.map { twins[$0] ?? $0 })
+    if let holder {
+      problem.holder = PlainProperty(key: twins[holder.key] ?? holder.key, name: holder.name)
+    }
+    return problem
+  }
+}
+
+extension PlainSave {
+  /// The stored objects whose identity new objects have too, by the keys of the new ones.
+  var twins: [Int: Int] {
+    var twins: [Int: Int] = [:]
+    for key in state.objects.keys where !before.exists(key) {
+      if let stored = before.key(state.id(key)), stored != key { twins[key] = stored }
+    }
+    for (id, key) in ids {
+      if let stored = before.key(id), stored != key { twins[key] = stored }
+    }
+    return twins
+  }
+}
+
 extension PlainState {
   /// Everything that the end state of a save violates: required properties, types of values,
   /// ranges, counts, and uniqueness over each family.

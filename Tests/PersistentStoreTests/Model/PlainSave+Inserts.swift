@@ -40,8 +40,28 @@ extension PlainSave {
   }
 
   /// Finds the inserts that meet an object, which a policy then decides.
+  ///
+  /// What an insert meets may depend on what another one meets to which it refers, wherever in the
+  /// request that is: all are found again until nothing changes.
   mutating func meet(_ inserts: inout [PlainInsert], deleted: Set<Int>, named: Set<Int>) {
     guard policy != "error" else { return }
+    let (save, asSent) = (self, inserts)
+    for _ in 0...inserts.count {
+      let known = ids
+      self = save
+      ids = known
+      inserts = asSent
+      meetOnce(&inserts, deleted: deleted, named: named)
+      if ids == known { return }
+    }
+    open.insert("inserts meet one another in a circle")
+  }
+
+  private mutating func meetOnce(
+    _ inserts: inout [PlainInsert],
+    deleted: Set<Int>,
+    named: Set<Int>
+  ) {
     for index in inserts.indices {
       var found: Set<Int> = []
       for set in inserts[index].entity.unique {

@@ -1,0 +1,222 @@
+import CordialValues
+import JSON
+import ObjectModel
+
+/// Giving each insert a key: a new number, or that of the object that answers for it.
+extension Resolver {
+  /// An insert whose entity is known, and whose key is not.
+  private struct Draft {
+    let index: Int
+    let id: WrappedID?
+    let entity: EntityLayout
+    /// The object that answers for it; nil for none.
+    var existing: ObjectKey?
+  }
+
+  mutating func giveKeys() throws {
+    newObjects.reserveCapacity(request.inserts.count)
+    resolved.keys = Array(repeating: nil, count: request.inserts.count)
+    if !request.inserts.isEmpty { named.reserveCapacity(request.inserts.count) }
+    var drafts: [Draft] = []
+    // One insert is mostly of the same entity as the one before it.
+    var last: EntityLayout?
+    for (index, insert) in request.inserts.enumerated() {
+      guard let draft = try draft(insert, index, last) else { continue }
+      last = draft.entity
+      if let text = insert.id, named[text] != nil {
+        add(.invalid(text, nil, "unique", "Two inserts have this ID"))
+        leaveOut()
+        continue
+      }
+      if adopts {
+        // Where no object answers for it, the number is given in the order of the request.
+        if let text = insert.id { named[text] = .object(provisionalKey(of: draft)) }
+        drafts.append(draft)
+      } else {
+        try finish(draft, newKey(of: draft.entity))
+      }
+    }
+    guard adopts else { return }
+    try findExisting(&drafts)
+    var keys: [ObjectKey: ObjectKey] = [:]
+    for draft in drafts where draft.existing == nil {
+      keys[provisionalKey(of: draft)] = try newKey(of: draft.entity)
+    }
+    for draft in drafts {
+      let key = draft.existing ?? provisionalKey(of: draft)
+      finish(draft, keys[key] ?? key)
+    }
+  }
+
+  /// Stands for the number of a new object until all inserts are compared.
+  private func provisionalKey(of draft: Draft) -> ObjectKey {
+    ObjectKey(entity: draft.entity.entity.number, object: Int64(-1 - draft.index))
+  }
+
+  private mutating func finish(_ draft: Draft, _ key: ObjectKey) {
+    newObjects.append(
+      NewObject(index: draft.index, key: key, id: draft.id, isAdopted: draft.existing != nil)
+    )
+    resolved.keys[draft.index] = key
+    if let text = request.inserts[draft.index].id { named[text] = .object(key) }
+  }
+
+  private mutating func newKey(of entity: EntityLayout) throws -> ObjectKey {
+    let number = try stored.nextNumber(of: entity)
+    let first = newNumbers[entity.entity.number]?.lowerBound ?? number
+    newNumbers[entity.entity.number] = first...number
+    return ObjectKey(entity: entity.entity.number, object: number)
+  }
+
+  // MARK: Inserts that meet an object
+
+  /// Finds the objects that answer for inserts: stored ones, or those of earlier inserts.
+  ///
+  /// An insert with a unique to-one to another insert comes after that one, wherever it is in the
+  /// request: what answers for the other one decides about it.
+  private mutating func findExisting(_ drafts: inout [Draft]) throws {
+    for index in order(of: drafts) {
+      let draft = drafts[index]
+      let insert = request.inserts[draft.index]
+      switch try meeting(insert, draft.id, draft.entity) {
+      case .object(let key):
+        drafts[index].existing = key
+        if let text = insert.id { named[text] = .object(key) }
+        try noteValues(insert, draft.id, ofExisting: key)
+      case .nothing, .several:
+        try noteValues(insert, draft.id, draft.entity, of: provisionalKey(of: draft))
+      }
+    }
+  }
+
+  /// The indices of inserts in the order in which they are compared.
+  private func order(of drafts: [Draft]) -> [Int] {
+    let hasReferences = drafts.contains { draft in
+      draft.entity.uniqueSets.contains { !uniqueToOnes(of: $0, draft.entity).isEmpty }
+    }
+    guard hasReferences else { return Array(drafts.indices) }
+    var indices: [String: Int] = [:]
+    for (index, draft) in drafts.enumerated() {
+      if let text = request.inserts[draft.index].id { indices[text] = index }
+    }
+    /// How many inserts each has to wait for in a row; nil until it is known.
+    var depths: [Int?] = Array(repeating: nil, count: drafts.count)
+    for index in drafts.indices where depths[index] == nil {
+      // A chain is followed to its end; a circle is cut where it closes.
+      var path = [index]
+      var isOnPath: Set<Int> = [index]
+      while let last = path.last {
+        let waiting = references(of: drafts[last], indices)
+        if let next = waiting.first(where: { depths[$0] == nil && !isOnPath.contains($0) }) {
+          path.append(next)
+          isOnPath.insert(next)
+          continue
+        }
+        depths[last] = waiting.compactMap { depths[$0].map { $0 + 1 } }.max() ?? 0
+        isOnPath.remove(last)
+        path.removeLast()
+      }
+    }
+    return drafts.indices.sorted { (depths[$0] ?? 0, $0) < (depths[$1] ?? 0, $1) }
+  }
+
+  /// The other inserts that the unique to-ones of one reference.
+  private func references(of draft: Draft, _ indices: [String: Int]) -> [Int] {
+    let values = request.inserts[draft.index].values
+    return draft.entity.uniqueSets.flatMap { uniqueToOnes(of: $0, draft.entity) }
+      .compactMap { name in
+        values.last { $0.name == name }?.value.string.flatMap { indices[$0] }
+      }
+  }
+
+  private func uniqueToOnes(of set: UniqueSet, _ entity: EntityLayout) -> [String] {
+    zip(set.names, set.columns).filter { $0.1 >= entity.entity.attributes.count }.map(\.0)
+  }
+
+  // MARK: Entities
+
+  /// Reads the entity of an insert; nil for one that is a problem, which is reported.
+  private mutating func draft(
+    _ insert: SaveRequest.Insert,
+    _ index: Int,
+    _ last: EntityLayout?
+  ) throws -> Draft? {
+    if let last, let text = insert.id, insert.entity == nil,
+      WrappedID.isTemporary(text, of: last.entity.name)
+    {
+      return Draft(index: index, id: nil, entity: last)
+    }
+    var id: WrappedID?
+    if let text = insert.id {
+      id = WrappedID(text)
+      if id == nil {
+        fail(insert, .invalidIdentifier(text, "it is malformed"), "identifier", index)
+        return nil
+      }
+    }
+    guard let entity = try entity(of: insert, id) else {
+      let error = StoreError.unknownEntity(id?.entity ?? insert.entity ?? "", in: model)
+      fail(insert, error, "entity", index)
+      return nil
+    }
+    if let id, let text = insert.id, let error = Self.refusal(of: id, text, entity.entity) {
+      fail(insert, error, "identifier", index)
+      return nil
+    }
+    return Draft(index: index, id: id, entity: entity)
+  }
+
+  /// Reports an insert that takes no further part.
+  private mutating func fail(
+    _ insert: SaveRequest.Insert,
+    _ error: StoreError,
+    _ rule: String,
+    _ index: Int
+  ) {
+    add(SaveProblem(error, rule: rule, id: insert.id ?? "insert[\(index)]"))
+    leaveOut()
+    if let text = insert.id { named[text] = .failed }
+  }
+
+  /// Why an ID cannot be that of an insert; nil where it can.
+  private static func refusal(
+    of id: WrappedID,
+    _ text: String,
+    _ entity: EntityDescription
+  ) -> StoreError? {
+    switch id.key {
+    case .temporary: return nil
+    case .object:
+      return .invalidIdentifier(text, "the store gives these; insert with a t form")
+    case .integer, .uuid, .string:
+      return IdentityResolver.value(id, entity) == nil
+        ? .invalidIdentifier("\(id)", "\(entity.name) has no identity of that form") : nil
+    }
+  }
+
+  /// The entity of a new object, which its ID or the insert itself names; nil for an unknown one.
+  private func entity(
+    of insert: SaveRequest.Insert,
+    _ id: WrappedID?
+  ) throws(StoreError) -> EntityLayout? {
+    guard let name = id?.entity ?? insert.entity else {
+      throw StoreError(.invalidRequest, "An insert names an id or an entity")
+    }
+    if let id, let entity = insert.entity, entity != id.entity {
+      throw StoreError(
+        .invalidRequest,
+        "An insert has the id \(insert.id ?? "") and the entity \(entity), which differ"
+      )
+    }
+    guard let entity = model.entity(named: name) else { return nil }
+    guard !entity.isAbstract else {
+      throw StoreError(
+        .invalidRequest,
+        "\(entity.name) is abstract: insert one of "
+          + entity.place.kinds.map { model.entity($0).name }.joined(separator: ", "),
+        data: [JSONMember("entity", .string(entity.name))]
+      )
+    }
+    return layout.entities[entity.number - 1]
+  }
+}
