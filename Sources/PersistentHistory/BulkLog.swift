@@ -36,6 +36,15 @@ package enum BulkLog {
     """
   }
 
+  /// The statement that logs inserts of an entity; its argument is a JSON list of numbers.
+  package static func insertions(of entity: EntityDescription) -> String {
+    """
+    INSERT INTO cordial_change(entity, object, kind, version)
+    SELECT \(entity.number), "_id", \(HistorySchema.Kind.insert.rawValue), "_version"
+    FROM \(SQLNames.quoted(entity.name)) WHERE "_id" IN (SELECT value FROM json_each(?))
+    """
+  }
+
   /// Whether the triggers of a link table do nothing but log its rows.
   ///
   /// - Parameters:

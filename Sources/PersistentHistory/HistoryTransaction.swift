@@ -60,7 +60,7 @@ package struct HistoryRow: Sendable {
     version = row.optionalInteger(6)
   }
 
-  var key: ObjectKey { ObjectKey(entity: entity, object: object) }
+  package var key: ObjectKey { ObjectKey(entity: entity, object: object) }
 
   /// The values before, in the order of the columns.
   package var values: [LoggedValue] { Self.values(before: before) }
@@ -198,6 +198,7 @@ struct HistoryChanges {
   var list: [HistoryChange] {
     all.compactMap { change in
       guard !passed.contains(change.key) else { return nil }
+      guard !change.linked.isEmpty || !change.unlinked.isEmpty else { return change }
       var change = change
       let paired = Set(change.linked.keys).union(change.unlinked.keys)
       change.linked = change.linked.filter { !$0.value.isEmpty }
@@ -205,7 +206,7 @@ struct HistoryChanges {
       // A pair that came and went again changed nothing.
       let left = Set(change.linked.keys).union(change.unlinked.keys)
       change.properties.subtract(paired.subtracting(left))
-      let isEmpty = change.kind == .update && change.properties.isEmpty && !paired.isEmpty
+      let isEmpty = change.kind == .update && change.properties.isEmpty
       return isEmpty ? nil : change
     }
   }

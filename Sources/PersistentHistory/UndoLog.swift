@@ -202,7 +202,10 @@ package final class UndoLog {
       } else if direction == .redo {
         // An ordinary save ends what could be done again; one that changed nothing does not.
         guard rows.integer(1) == before else { return (collector.end(), false) }
-      } else if state.isUndone(number, of: author) || rows.integer(1) == before {
+      } else if rows.integer(1) == before {
+        // A commit that only remembers its transaction does not part its neighbours.
+        continue
+      } else if state.isUndone(number, of: author) {
         collector.close()
       } else {
         collector.extend(number, try Self.range(before, rows.integer(1)), rows.optionalText(2))

@@ -20,7 +20,7 @@ final class EntityTable {
 
   private enum Purpose: Hashable {
     case row, value(Int), least(Int), name, restore, lastGiven, several, increment
-    case lastVersion, logInserts, logIncrements
+    case restoreSeveral, lastVersion, logInserts, logRestored, logIncrements
   }
 
   private struct Common {
@@ -41,15 +41,20 @@ final class EntityTable {
     self.layout = layout
     rowsAtOnce = max(
       1,
-      min(rowsAtOnceMax, Self.argumentsAtOnceMax / (layout.columnNames.count + 1))
+      min(rowsAtOnceMax, Self.argumentsAtOnceMax / (layout.columnNames.count + 2))
     )
   }
 
   private var entity: EntityDescription { layout.entity }
   private var table: String { SQLNames.quoted(entity.name) }
 
-  private static func insertion(into entity: EntityDescription, count: Int) -> String {
-    let columns = (["_id"] + entity.columns).map(SQLNames.quoted)
+  private static func insertion(
+    into entity: EntityDescription,
+    count: Int,
+    isRestored: Bool = false
+  ) -> String {
+    let own = isRestored ? [SQLNames.object, SQLNames.version] : [SQLNames.object]
+    let columns = (own + entity.columns).map(SQLNames.quoted)
     let marks = Array(repeating: "?", count: columns.count).joined(separator: ", ")
     let rows = Array(repeating: "(\(marks))", count: count).joined(separator: ", ")
     return "INSERT INTO \(SQLNames.quoted(entity.name))(\(columns.joined(separator: ", "))) "
@@ -196,43 +201,49 @@ final class EntityTable {
 
   // MARK: Writing
 
-  func insert(_ object: Int64, _ values: [AttributeValue]) throws {
-    let insertion = try commonStatements().insertion
-    insertion.bind(object, at: 1)
-    for (index, value) in values.enumerated() { insertion.bind(value, at: Int32(index + 2)) }
+  /// Inserts an object: a new one, or one that existed before under its number, with a version that
+  /// it never had.
+  func insert(_ insert: PlannedInsert) throws {
+    let insertion =
+      insert.version == nil
+      ? try commonStatements().insertion
+      : try statement(.restore, Self.insertion(into: entity, count: 1, isRestored: true))
+    Self.bind(insert, to: insertion, at: 1)
     try insertion.run()
   }
 
-  /// Inserts as many rows as one statement takes.
+  /// Inserts as many objects as one statement takes: all new ones, or all that existed before.
   func insert(_ rows: ArraySlice<PlannedInsert>) throws {
-    let insertion = try statement(.several, Self.insertion(into: entity, count: rowsAtOnce))
+    let isRestored = rows.first?.version != nil
+    let insertion = try statement(
+      isRestored ? .restoreSeveral : .several,
+      Self.insertion(into: entity, count: rowsAtOnce, isRestored: isRestored)
+    )
     var index: Int32 = 1
-    for row in rows {
-      insertion.bind(row.key.object, at: index)
-      for value in row.row {
-        index += 1
-        insertion.bind(value, at: index)
-      }
-      index += 1
-    }
+    for row in rows { index = Self.bind(row, to: insertion, at: index) }
     // Sixteen rows may be large, and the next such save may come much later.
     defer { insertion.clearArguments() }
     try insertion.run()
   }
 
-  /// Inserts an object that existed before under its number, with a version that it never had.
-  func restore(_ object: Int64, version: Int64, _ values: [AttributeValue]) throws {
-    let insertion = try statement(.restore, restoration)
-    insertion.bind(object, at: 1)
-    insertion.bind(version, at: 2)
-    for (index, value) in values.enumerated() { insertion.bind(value, at: Int32(index + 3)) }
-    try insertion.run()
-  }
-
-  private var restoration: String {
-    let names = (["_id", "_version"] + layout.columnNames).map(SQLNames.quoted)
-    let marks = Array(repeating: "?", count: names.count).joined(separator: ", ")
-    return "INSERT INTO \(table)(\(names.joined(separator: ", "))) VALUES (\(marks))"
+  /// - Returns: The index of the argument that follows.
+  @discardableResult
+  private static func bind(
+    _ insert: PlannedInsert,
+    to insertion: PreparedStatement,
+    at first: Int32
+  ) -> Int32 {
+    var index = first
+    insertion.bind(insert.key.object, at: index)
+    if let version = insert.version {
+      index += 1
+      insertion.bind(version, at: index)
+    }
+    for value in insert.row {
+      index += 1
+      insertion.bind(value, at: index)
+    }
+    return index + 1
   }
 
   /// Writes some columns of an object, where one of them differs from what is stored.
@@ -296,6 +307,14 @@ final class EntityTable {
     let log = try statement(.logInserts, BulkLog.insertion(of: entity))
     log.bind(numbers.lowerBound, at: 1)
     log.bind(numbers.upperBound, at: 2)
+    try log.run()
+  }
+
+  /// Logs inserts of objects.
+  func logInserts(_ objects: [Int64]) throws {
+    let log = try statement(.logRestored, BulkLog.insertions(of: entity))
+    log.bind(Self.list(objects), at: 1)
+    defer { log.clearArguments() }
     try log.run()
   }
 

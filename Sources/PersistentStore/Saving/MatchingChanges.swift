@@ -39,7 +39,9 @@ struct MatchingChanges {
     var keys: [ObjectKey] = []
     var problems = ProblemList()
     /// Whether a part of it takes no part in the rest because it is a problem.
-    var leavesOut = false
+    var leftOut = LeftOut()
+    /// What the request calls the objects that its values name.
+    var labels: [ObjectKey: String] = [:]
   }
 
   /// What an update by predicate sets one attribute to.
@@ -169,7 +171,10 @@ struct MatchingChanges {
           value = checked(computed[next], assignment.attribute, update.label)
           next += 1
         }
-        guard let value else { continue }
+        guard let value else {
+          update.columns.set(column, to: Resolver.unread)
+          continue
+        }
         if assignment.attribute.name == entity.entity.identity?.name,
           try table.value(column, of: key.object) != value
         {
@@ -200,7 +205,8 @@ struct MatchingChanges {
       matched.updates.append(update)
     }
     for problem in resolver?.problems.problems ?? [] { problems.add(problem) }
-    matched.leavesOut = resolver?.leavesOut ?? false
+    matched.leftOut = resolver?.leftOut ?? LeftOut()
+    matched.labels = resolver?.labels ?? [:]
   }
 
   /// What was sent, by how it is carried out: attributes, relationships, and what is computed.

@@ -82,8 +82,12 @@ package struct PlannedGraph {
     inserts.append(insert)
   }
 
-  /// Whether objects return that existed before.
-  var restoresObjects: Bool { !restoredIndices.isEmpty }
+  /// The numbers of the objects that existed before and return, by the index of their entity.
+  var restoredNumbers: [(entity: Int, numbers: [Int64])] {
+    var numbers: [Int: [Int64]] = [:]
+    for key in restoredIndices.keys { numbers[key.entity - 1, default: []].append(key.object) }
+    return numbers.sorted { $0.key < $1.key }.map { ($0.key, $0.value.sorted()) }
+  }
 
   mutating func reserve(inserts count: Int) {
     inserts.reserveCapacity(count)
@@ -290,6 +294,17 @@ package struct PlannedGraph {
     guard let inverse = toMany.inverse else { return nil }
     try knowHolders()
     return lists[ListName(inverse, owner.object)]
+  }
+
+  /// How many rows of the same kind are written before the one that makes an object a member.
+  func writingRank(
+    of member: Int64,
+    in toMany: RelationshipLayout,
+    of owner: ObjectKey
+  ) -> Int {
+    if toMany.isLinked { return links.index(forKey: LinkRow(toMany, owner.object, member)) ?? -1 }
+    let key = toMany.target(member)
+    return insertIndex(of: key) ?? updateIndices[key].map { inserts.count + $0 } ?? -1
   }
 
   /// What joined a to-many, in the order in which it did.

@@ -87,6 +87,38 @@ package struct Adoption {
   package let names: [String]
 }
 
+/// What of a request takes no part in the save because it is a problem.
+///
+/// What the end state then misses may be its: that is no problem of its own.
+package struct LeftOut {
+  /// Whether a whole change is left out.
+  var isWholeChange = false
+  /// The numbers of the relationships whose values are left out, and of their inverses.
+  var relationships: Set<Int> = []
+
+  package init() {}
+
+  /// Whether nothing is left out.
+  package var isEmpty: Bool { !isWholeChange && relationships.isEmpty }
+
+  mutating func add(_ relationship: RelationshipLayout) {
+    relationships.insert(relationship.number)
+    if let inverse = relationship.inverse { relationships.insert(inverse.number) }
+  }
+
+  func adding(_ other: LeftOut) -> LeftOut {
+    var sum = self
+    sum.isWholeChange = isWholeChange || other.isWholeChange
+    sum.relationships.formUnion(other.relationships)
+    return sum
+  }
+
+  /// Whether what is left out may have set a relationship.
+  func concerns(_ relationship: RelationshipLayout) -> Bool {
+    isWholeChange || relationships.contains(relationship.number)
+  }
+}
+
 /// A request whose names are keys and whose values are typed.
 package struct ResolvedSave {
   /// The object of each insert of the request, adopted ones included; nil for one that is a

@@ -27,7 +27,7 @@ extension Resolver {
     case nothing
     case object(ObjectKey)
     /// Several objects: the insert violates one of its sets whatever is done.
-    case several
+    case several([(set: UniqueSet, key: ObjectKey)])
   }
 
   /// The object that answers for an insert, where the merge policy decides about it.
@@ -36,15 +36,15 @@ extension Resolver {
     _ id: WrappedID?,
     _ entity: EntityLayout
   ) throws -> Meeting {
-    var found: ObjectKey?
+    var found: [(set: UniqueSet, key: ObjectKey)] = []
     for set in entity.uniqueSets {
       guard let values = try values(of: set, insert, id, entity),
         let holder = try holder(of: set, values)
       else { continue }
-      if let found, found != holder { return .several }
-      found = holder
+      found.append((set, holder))
     }
-    return found.map { .object($0) } ?? .nothing
+    guard let first = found.first?.key else { return .nothing }
+    return found.allSatisfy { $0.key == first } ? .object(first) : .several(found)
   }
 
   /// The object that has the values of a unique set, as the inserts so far leave them.

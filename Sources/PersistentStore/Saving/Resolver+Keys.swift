@@ -11,6 +11,8 @@ extension Resolver {
     let entity: EntityLayout
     /// The object that answers for it; nil for none.
     var existing: ObjectKey?
+    /// Where it meets several objects: these, with the sets whose values they have.
+    var rivals: [(set: UniqueSet, key: ObjectKey)] = []
   }
 
   mutating func giveKeys() throws {
@@ -45,8 +47,34 @@ extension Resolver {
     for draft in drafts {
       let key = draft.existing ?? provisionalKey(of: draft)
       finish(draft, keys[key] ?? key)
+      for rival in draft.rivals {
+        rivals.append(
+          Rival(index: draft.index, key: keys[rival.key] ?? rival.key, set: rival.set)
+        )
+      }
     }
   }
+
+  /// Reports the inserts that meet several objects.
+  mutating func reportRivals() throws {
+    guard !rivals.isEmpty else { return }
+    let labels = labels
+    for rival in rivals {
+      let insert = newObjects.first { $0.key == rival.key && !$0.isAdopted }
+      add(
+        .violation(
+          of: rival.set,
+          by: label(of: rival.index),
+          existing: try insert.map { label(of: $0.index) } ?? labels[rival.key]
+            ?? stored.name(of: rival.key),
+          isStored: insert == nil
+        )
+      )
+    }
+  }
+
+  /// What a problem calls an insert.
+  func label(of index: Int) -> String { request.inserts[index].id ?? "insert[\(index)]" }
 
   /// Stands for the number of a new object until all inserts are compared.
   private func provisionalKey(of draft: Draft) -> ObjectKey {
@@ -78,12 +106,21 @@ extension Resolver {
     for index in order(of: drafts) {
       let draft = drafts[index]
       let insert = request.inserts[draft.index]
-      switch try meeting(insert, draft.id, draft.entity) {
+      var met = try meeting(insert, draft.id, draft.entity)
+      if case .object(let key) = met, let text = insert.id {
+        // It may reference itself, and so meet another object too.
+        named[text] = .object(key)
+        met = try meeting(insert, draft.id, draft.entity)
+        if case .several = met { named[text] = .object(provisionalKey(of: draft)) }
+      }
+      switch met {
       case .object(let key):
         drafts[index].existing = key
-        if let text = insert.id { named[text] = .object(key) }
         try noteValues(insert, draft.id, ofExisting: key)
-      case .nothing, .several:
+      case .several(let found):
+        drafts[index].rivals = found
+        fallthrough
+      case .nothing:
         try noteValues(insert, draft.id, draft.entity, of: provisionalKey(of: draft))
       }
     }
@@ -173,7 +210,7 @@ extension Resolver {
     _ rule: String,
     _ index: Int
   ) {
-    add(SaveProblem(error, rule: rule, id: insert.id ?? "insert[\(index)]"))
+    add(SaveProblem(error, rule: rule, id: label(of: index)))
     leaveOut()
     if let text = insert.id { named[text] = .failed }
   }

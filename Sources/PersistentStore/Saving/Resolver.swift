@@ -27,8 +27,8 @@ package struct Resolver {
   private var insertedTexts: Set<String> = []
   /// The objects that the save deletes: an insert does not meet them.
   var doomed: Set<ObjectKey> = []
-  /// Whether a change, or a part of one, takes no part in the rest because it is a problem.
-  package private(set) var leavesOut = false
+  /// What takes no part in the rest because it is a problem.
+  package var leftOut = LeftOut()
   /// New objects by their identity values, once an ID asks for one.
   var insertedIdentities: [UniqueValues: ObjectKey]?
   /// Whether inserts are compared with existing objects before they are written.
@@ -67,8 +67,8 @@ package struct Resolver {
 
   mutating func add(_ problem: SaveProblem) { problems.add(problem) }
 
-  /// Notes that a part of the request takes no part in the rest.
-  mutating func leaveOut() { leavesOut = true }
+  /// Notes that a change of the request takes no part in the rest.
+  mutating func leaveOut() { leftOut.isWholeChange = true }
 
   /// Resolves the whole request.
   ///
@@ -83,6 +83,7 @@ package struct Resolver {
     try readUpdates()
     try readDeletes()
     checkRepetitions()
+    try reportRivals()
   }
 
   // MARK: Inserts
@@ -93,6 +94,15 @@ package struct Resolver {
     let id: WrappedID?
     let isAdopted: Bool
   }
+
+  /// An insert that meets several objects, with one of them.
+  struct Rival {
+    let index: Int
+    let key: ObjectKey
+    let set: UniqueSet
+  }
+
+  var rivals: [Rival] = []
 
   /// The objects of the inserts that are no problem, in the order of the request.
   var newObjects: [NewObject] = []
@@ -112,7 +122,7 @@ package struct Resolver {
     resolved.inserts.reserveCapacity(newObjects.count)
     for object in newObjects {
       let insert = request.inserts[object.index]
-      let label = insert.id ?? "insert[\(object.index)]"
+      let label = label(of: object.index)
       if object.isAdopted {
         try readAdoption(insert, object, label)
       } else {
@@ -147,7 +157,7 @@ package struct Resolver {
       guard let property = property(member, at: index, entity, label) else { continue }
       if let relationship = property.relationship {
         guard let link = try link(member.value, relationship, label) else {
-          leaveOut()
+          leftOut.add(relationship)
           // A value that is a problem is not reported as missing too.
           if property.column >= 0 { read.row[property.column] = Self.unread }
           continue
@@ -176,7 +186,7 @@ package struct Resolver {
   }
 
   /// Stands for a value that is a problem already: no rule is checked for it.
-  static let unread = AttributeValue.json("\u{0}")
+  package static let unread = AttributeValue.json("\u{0}")
 
   private mutating func readAdoption(
     _ insert: SaveRequest.Insert,
@@ -266,7 +276,7 @@ package struct Resolver {
       guard let property = property(member, at: index, entity, update.label) else { continue }
       if let relationship = property.relationship {
         guard let link = try link(member.value, relationship, update.label) else {
-          leaveOut()
+          leftOut.add(relationship)
           continue
         }
         update.links.removeAll { $0.relationship === relationship }
@@ -279,6 +289,8 @@ package struct Resolver {
           }
         }
         update.columns.set(property.column, to: value)
+      } else if !property.isDerived {
+        update.columns.set(property.column, to: Self.unread)
       }
     }
     entity.addDerivedTexts(to: &update.columns)

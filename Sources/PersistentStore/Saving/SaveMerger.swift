@@ -93,7 +93,8 @@ package struct SaveMerger {
       var update = save.updates[index]
       for set in layout.entity(update.key).uniqueSets where !set.isIdentity {
         let sent = Set(propertyNames(of: update))
-        guard set.names.contains(where: sent.contains), let values = try values(of: set, update),
+        guard set.names.contains(where: sent.contains), !takesOneToOne(set, update),
+          let values = try values(of: set, update),
           try stored.holders(of: set, values).contains(where: { holder in
             try holder != update.key && !doomed.contains(holder) && !leaves(set, holder, values)
           })
@@ -107,6 +108,15 @@ package struct SaveMerger {
       save.updates[index] = update
     }
     return leavesOut
+  }
+
+  /// Whether an update takes a one-to-one of a unique set: who had it does not have the values any
+  /// more.
+  private func takesOneToOne(_ set: UniqueSet, _ update: ResolvedUpdate) -> Bool {
+    update.links.contains { change in
+      guard change.relationship.isOneToOne, case .toOne(.some) = change.link else { return false }
+      return set.names.contains(change.relationship.name)
+    }
   }
 
   /// The values that a unique set has after an update; nil where one is null.

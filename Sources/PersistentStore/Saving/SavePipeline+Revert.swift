@@ -51,11 +51,13 @@ extension SavePipeline {
       let obstacles = isNewest ? RevertObstacles() : try search.find(net)
       conflicts += search.conflicts
       if conflicts.isEmpty {
-        let plan = try plan(rows, net, obstacles, stored)
+        let plan = try plan(rows, net, obstacles, stored, isNewest: isNewest)
+        // The end state of several groups is validated after all are written.
+        if groups.count == 1 { try validate(plan) }
         try answer.noteDeleted(plan, tables)
         try writer.write(plan)
         answer.note(net, obstacles, plan, tables.layout)
-        written.add(plan)
+        if groups.count == 1 { answer.notePlanned(plan) } else { written.add(plan) }
         outcome.leavesDangling = outcome.leavesDangling || plan.leavesDangling
       }
       outcome.reverted.append((group, before..<(try undoLog.lastLogged())))
@@ -100,11 +102,17 @@ extension SavePipeline {
     _ rows: [HistoryRow],
     _ net: [HistoryChange],
     _ obstacles: RevertObstacles,
-    _ stored: DatabaseObjects
+    _ stored: DatabaseObjects,
+    isNewest: Bool
   ) throws -> SavePlan {
+    // No object that the newest commit deleted was deleted later.
+    var deleted: [ObjectKey: Int64] = [:]
+    if isNewest {
+      for row in rows where row.kind == .delete { deleted[row.key] = row.version }
+    }
     var planner = SavePlanner(tables.layout, stored)
     try planner.plan(reverting: rows, net, obstacles) { key in
-      try tables[key].lastVersion(ofDeleted: key.object)
+      try deleted[key] ?? tables[key].lastVersion(ofDeleted: key.object)
     }
     return planner.plan
   }
@@ -122,12 +130,16 @@ extension SavePipeline {
       )
     }
     plan.touched = written.touched
+    try validate(plan)
+  }
+
+  private func validate(_ plan: SavePlan) throws {
     var validator = SaveValidator(
       plan,
       tables.layout,
       labels: SaveLabels(),
       problems: ProblemList(),
-      isPartial: false,
+      leftOut: LeftOut(),
       checksAll: true
     )
     try validator.validate()
@@ -155,9 +167,17 @@ struct RevertedObjects {
   private var columns: OrderedDictionary<ObjectKey, Set<String>?> = [:]
   /// The names of deleted objects, by which alone they are known afterwards.
   private var deleted: [ObjectKey: ObjectName] = [:]
+  /// Objects that return, as they are stored but for what the store derives.
+  private var planned: [ObjectKey: PlannedInsert] = [:]
 
   /// The names of objects that are deleted in the end.
   var deletedNames: [ObjectName] { deleted.sorted { $0.key < $1.key }.map(\.value) }
+
+  /// Notes the objects that return: those of one plan are stored as planned.
+  mutating func notePlanned(_ plan: SavePlan) {
+    planned.reserveCapacity(plan.graph.inserts.count)
+    for insert in plan.graph.inserts { planned[insert.key] = insert }
+  }
 
   /// Notes the names of objects that a plan deletes, while they exist.
   mutating func noteDeleted(_ plan: SavePlan, _ tables: StoreTables) throws {
@@ -196,10 +216,18 @@ struct RevertedObjects {
   /// groups is left out.
   func objects(_ builder: SaveResultBuilder, _ tables: StoreTables) throws -> [SavedObject] {
     try columns.compactMap { key, names in
+      let entity = tables.layout.entity(key)
+      if let insert = planned[key], let version = insert.version, !entity.hasDerived {
+        return SavedObject(
+          id: builder.name(of: key, insert.row),
+          version: version,
+          values: try builder.columns(names, insert.row, of: key)
+        )
+      }
       guard let version = try tables[key].version(of: key.object) else {
         return deleted[key].map { SavedObject(id: $0, version: nil) }
       }
-      let wanted = names?.union(tables.layout.entity(key).derived)
+      let wanted = names?.union(entity.derived)
       return SavedObject(
         id: try builder.name(of: key),
         version: version,

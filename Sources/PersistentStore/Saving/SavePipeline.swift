@@ -62,7 +62,8 @@ struct SavePipeline {
     try Self.check(merger.conflicts, problems)
 
     let names = resolver
-    let labels = SaveLabels { names.labels }
+    let valueLabels = update?.labels ?? [:]
+    let labels = SaveLabels { names.labels.merging(valueLabels) { first, _ in first } }
     var planner = SavePlanner(layout, stored, labels: labels)
     try planner.plan(merger.save, alsoDeleting: matchedDeletes)
     for problem in planner.problems.problems { problems.add(problem) }
@@ -72,7 +73,7 @@ struct SavePipeline {
       layout,
       labels: labels,
       problems: problems,
-      isPartial: resolver.leavesOut || update?.leavesOut == true
+      leftOut: resolver.leftOut.adding(update?.leftOut ?? LeftOut())
     )
     try validator.validate()
     if let error = validator.problems.error { throw error }

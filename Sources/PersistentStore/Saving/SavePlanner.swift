@@ -15,13 +15,20 @@ package struct SavePlanner {
   package private(set) var problems = ProblemList()
   /// Ordered to-manys whose whole order is known, with it.
   var sequences: OrderedDictionary<PlannedList, Sequence> = [:]
-  /// Ordered to-manys at whose end several members are added, with them.
-  var appended: OrderedDictionary<PlannedList, Sequence> = [:]
+  /// The members that join ordered to-manys at their end, in the order in which they do.
+  var appended: OrderedDictionary<PlannedList, Joining> = [:]
 
   /// To-manys for which the request has a value.
   private var sentLists: Set<PlannedList> = []
   /// The one whose value is being applied.
   private var current: PlannedList?
+
+  /// The members that join an ordered to-many.
+  struct Joining {
+    let toMany: RelationshipLayout
+    let owner: ObjectKey
+    var members: OrderedSet<Int64> = []
+  }
 
   /// The order of a to-many.
   struct Sequence {
@@ -131,6 +138,7 @@ package struct SavePlanner {
         if let old = try plan.graph.target(of: toOne, key) { note(inverse, of: toOne.target(old)) }
         if let target { note(inverse, of: target) }
       }
+      if inverse.description.ordered { try noteJoining(inverse, key, target) }
       return try plan.graph.set(toOne, of: key, to: target?.object)
     }
     for holder in try plan.graph.holders(of: inverse, to: key) where holder != target {
@@ -175,7 +183,6 @@ package struct SavePlanner {
     touch(toMany, of: owner)
     guard toMany.description.ordered else { return }
     let list = PlannedList(toMany, of: owner)
-    appended[list] = nil
     sequences[list] = Sequence(toMany: toMany, owner: owner, members: members.map(\.object))
   }
 
@@ -187,16 +194,12 @@ package struct SavePlanner {
     at position: Int?,
     _ label: String
   ) throws {
-    let list = PlannedList(toMany, of: owner)
-    if toMany.description.ordered, position != nil || sequences[list] != nil {
+    let isPlaced = position != nil || sequences[PlannedList(toMany, of: owner)] != nil
+    if toMany.description.ordered, isPlaced {
       return try editOrder(toMany, of: owner, add, remove, at: position, label)
     }
     for member in add where try !plan.graph.contains(member, in: toMany, of: owner) {
       try join(member, toMany, owner)
-      if toMany.description.ordered {
-        appended[list, default: Sequence(toMany: toMany, owner: owner, members: [])]
-          .members.append(member.object)
-      }
     }
     for member in remove where try plan.graph.contains(member, in: toMany, of: owner) {
       try leave(member, toMany, owner)
@@ -242,7 +245,10 @@ package struct SavePlanner {
     guard let planned = sequences[PlannedList(toMany, of: owner)]?.members else { return members }
     let present = Set(members)
     let known = Set(planned)
-    return planned.filter { present.contains($0) } + members.filter { !known.contains($0) }
+    let joined = appended[PlannedList(toMany, of: owner)]?.members ?? []
+    let others = members.filter { !known.contains($0) }
+    return planned.filter { present.contains($0) } + others.filter { !joined.contains($0) }
+      + joined.filter { present.contains($0) && !known.contains($0) }
   }
 
   /// Adds a member that a to-many does not have.
@@ -277,8 +283,43 @@ package struct SavePlanner {
         note(inverse, of: member)
       }
       plan.graph.setLink(isMember, toMany, of: owner, to: member)
+      noteLink(toMany, of: owner, to: member, isMember)
+      if let inverse = toMany.inverse { noteLink(inverse, of: member, to: owner, isMember) }
     } else if let inverse = toMany.inverse {
       try set(inverse, of: member, to: isMember ? owner : nil, follows: true)
+    }
+  }
+
+  /// Notes that a to-one has an object join or leave ordered to-manys.
+  private mutating func noteJoining(
+    _ toMany: RelationshipLayout,
+    _ member: ObjectKey,
+    _ owner: ObjectKey?
+  ) throws {
+    guard let toOne = toMany.inverse else { return }
+    let former = try plan.graph.target(of: toOne, member)
+    guard former != owner?.object else { return }
+    if let former {
+      appended[PlannedList(toMany, of: toOne.target(former))]?.members.remove(member.object)
+    }
+    guard let owner else { return }
+    appended[PlannedList(toMany, of: owner), default: Joining(toMany: toMany, owner: owner)]
+      .members.append(member.object)
+  }
+
+  /// Notes that a link row has an object join or leave an ordered to-many.
+  private mutating func noteLink(
+    _ toMany: RelationshipLayout,
+    of owner: ObjectKey,
+    to member: ObjectKey,
+    _ isMember: Bool
+  ) {
+    guard toMany.description.ordered else { return }
+    let list = PlannedList(toMany, of: owner)
+    if isMember {
+      appended[list, default: Joining(toMany: toMany, owner: owner)].members.append(member.object)
+    } else {
+      appended[list]?.members.remove(member.object)
     }
   }
 
@@ -307,6 +348,18 @@ package struct SavePlanner {
   }
 
   // MARK: Versions and positions
+
+  /// Whether the rows that have members join are written in the order in which they join: the
+  /// triggers append them in that order.
+  private func isWrittenInOrder(_ joining: Joining) -> Bool {
+    var last = -1
+    for member in joining.members {
+      let rank = plan.graph.writingRank(of: member, in: joining.toMany, of: joining.owner)
+      guard rank > last else { return false }
+      last = rank
+    }
+    return true
+  }
 
   /// A link row that comes or goes is a change of both objects where there is an inverse.
   private mutating func countLinks() {
@@ -350,15 +403,15 @@ package struct SavePlanner {
       }
       if moves, !plan.graph.isInserted(owner) { plan.increments.append(owner) }
     }
-    for sequence in appended.values where sequence.members.count > 1 {
-      let (toMany, owner) = (sequence.toMany, sequence.owner)
-      guard sequences[PlannedList(toMany, of: owner)] == nil, try plan.graph.exists(owner) else {
-        continue
-      }
+    for joining in appended.values where joining.members.count > 1 {
+      let (toMany, owner) = (joining.toMany, joining.owner)
+      guard sequences[PlannedList(toMany, of: owner)] == nil, try plan.graph.exists(owner),
+        !isWrittenInOrder(joining)
+      else { continue }
       var position =
         plan.graph.isInserted(owner)
         ? 0 : try plan.graph.stored.lastPosition(of: toMany, owner)
-      for member in sequence.members
+      for member in joining.members
       where try !plan.graph.deletes.contains(toMany.target(member))
         && plan.graph.contains(toMany.target(member), in: toMany, of: owner)
       {

@@ -43,6 +43,44 @@ package struct SaveProblem: Sendable, Equatable {
     SaveProblem(.validationFailed, rule, id, property, message)
   }
 
+  /// Unique values that another object has.
+  ///
+  /// - Parameters:
+  ///   - set: The properties.
+  ///   - id: The ID of the object that would have the values too.
+  ///   - existing: The ID of the other object.
+  ///   - isStored: Whether the other object is not new in the save.
+  /// - Returns: The problem, with the rule `unique`.
+  static func violation(
+    of set: UniqueSet,
+    by id: String,
+    existing: String,
+    isStored: Bool
+  ) -> SaveProblem {
+    SaveProblem(
+      .uniquenessViolation,
+      "unique",
+      id,
+      nil,
+      existing == id
+        ? "There is an object \(existing) already"
+        : "\(existing) has the same \(set.names.joined(separator: ", ")) as \(id)",
+      hint: isStored
+        ? "Update \(existing), or choose other values" : "Choose other values for one of the two",
+      details: [
+        JSONMember("properties", .array(set.names.map { .string($0) })),
+        JSONMember("existing", .string(existing)),
+      ]
+    )
+  }
+
+  /// Whether it reports the same violated set of the same object.
+  func isSameViolation(as other: SaveProblem) -> Bool {
+    code == .uniquenessViolation && other.code == code && id == other.id
+      && details.first { $0.name == "properties" }
+        == other.details.first { $0.name == "properties" }
+  }
+
   /// The problem that one of the store's errors is, about an object of the request.
   init(_ error: StoreError, rule: String, id: String, property: String? = nil) {
     self.init(

@@ -77,6 +77,15 @@ struct SaveResultBuilder {
       ? .object(key) : .text(try tables[key].name(of: key.object))
   }
 
+  /// The ID of an object whose row is known.
+  func name(of key: ObjectKey, _ row: [AttributeValue]) -> ObjectName {
+    let entity = layout.entity(key)
+    guard let identity = entity.entity.identity, let column = entity.columns[identity.name],
+      let form = WrappedID.Key(identity: WireValue.json(row[column]), identity.type)
+    else { return .object(key) }
+    return .text(WrappedID(entity: entity.entity.name, key: form).description)
+  }
+
   /// The result of a save.
   func result(
     of save: ResolvedSave,
@@ -89,12 +98,22 @@ struct SaveResultBuilder {
     result.objects.reserveCapacity(request.inserts.count + request.updates.count)
     let adopted = Set(save.adoptions.map(\.index))
     let later = overridden(by: save)
+    var rows: [ObjectKey: [AttributeValue]] = [:]
+    for adoption in save.adoptions { rows[adoption.key] = [] }
+    for insert in save.inserts where rows[insert.key] != nil { rows[insert.key] = insert.row }
     var nextInsert = 0
     var nextAdoption = 0
     for (index, insert) in request.inserts.enumerated() {
       guard let key = save.keys[index] else { continue }
       let isAdopted = adopted.contains(index)
-      let name = try isAdopted ? self.name(of: key) : newName(of: key, insert)
+      let name =
+        if isAdopted, let row = rows[key], !row.isEmpty {
+          self.name(of: key, row)
+        } else if isAdopted {
+          try self.name(of: key)
+        } else {
+          newName(of: key, insert, save.inserts[nextInsert].row)
+        }
       let given = given(name, insert, isAdopted)
       if let sent = insert.id { result.ids.append(InsertedID(sent: sent, name: given)) }
       if isAdopted {
@@ -104,7 +123,7 @@ struct SaveResultBuilder {
         result.objects.append(
           SavedObject(
             id: given,
-            version: try tables[key].version(of: key.object) ?? 0,
+            version: try tables[key].version(of: key.object) ?? max(update.version, 1),
             values: values(of: update, insert.values)
           )
         )
@@ -139,7 +158,10 @@ struct SaveResultBuilder {
     }
     result.merged = try merged.map { object in
       guard case .object(let key) = object.id else { return object }
-      return MergedObject(id: try name(of: key), outcome: object.outcome)
+      // An insert that others met, and that the save deletes, has no row.
+      let row = rows[key] ?? []
+      let name = try row.isEmpty ? self.name(of: key) : self.name(of: key, row)
+      return MergedObject(id: name, outcome: object.outcome)
     }
     return result
   }
@@ -173,11 +195,15 @@ struct SaveResultBuilder {
   }
 
   /// The ID of a new object: its identity where its entity has one.
-  private func newName(of key: ObjectKey, _ insert: SaveRequest.Insert) throws -> ObjectName {
+  private func newName(
+    of key: ObjectKey,
+    _ insert: SaveRequest.Insert,
+    _ row: [AttributeValue]
+  ) -> ObjectName {
     let entity = layout.entity(key).entity
     guard entity.identity != nil else { return .object(key) }
     if let text = insert.id, let id = WrappedID(text), !id.isTemporary { return .text(text) }
-    return .text(try tables[key].name(of: key.object))
+    return name(of: key, row)
   }
 
   /// A number that is not given in the end is no ID.
@@ -268,6 +294,15 @@ struct SaveResultBuilder {
   /// - Throws: `DatabaseError`.
   func columns(_ names: Set<String>?, of key: ObjectKey) throws -> [SavedProperty] {
     guard names?.isEmpty != true, let row = try tables[key].row(of: key.object) else { return [] }
+    return try columns(names, row, of: key)
+  }
+
+  /// The values of columns of a row that is known.
+  func columns(
+    _ names: Set<String>?,
+    _ row: [AttributeValue],
+    of key: ObjectKey
+  ) throws -> [SavedProperty] {
     let entity = layout.entity(key)
     return try entity.columnNames.enumerated().compactMap { column, name in
       guard names?.contains(name) != false else { return nil }

@@ -9,8 +9,8 @@ package struct SaveValidator {
   private let touched: [PlannedList: RelationshipLayout]
   /// What the request calls its objects.
   private let labels: SaveLabels
-  /// Whether a reported problem kept a change from the graph: what is missing then may be its.
-  private let isPartial: Bool
+  /// What reported problems kept from the graph: what is missing then may be its.
+  private let leftOut: LeftOut
   /// Whether what was wrong before the save is a problem too.
   private let checksAll: Bool
   /// The problems of the stages before and those that validation finds.
@@ -22,7 +22,7 @@ package struct SaveValidator {
     _ layout: SaveLayout,
     labels: SaveLabels,
     problems: ProblemList,
-    isPartial: Bool,
+    leftOut: LeftOut,
     checksAll: Bool = false
   ) {
     self.layout = layout
@@ -30,7 +30,7 @@ package struct SaveValidator {
     touched = plan.touched
     self.labels = labels
     self.problems = problems
-    self.isPartial = isPartial
+    self.leftOut = leftOut
     self.checksAll = checksAll
   }
 
@@ -45,7 +45,10 @@ package struct SaveValidator {
     }
     try validateCounts()
     if problems.isEmpty, try violations(includesIndexed: false).isEmpty { return }
-    for problem in try violations(includesIndexed: true) { problems.add(problem) }
+    // An insert that meets several objects is reported already.
+    let known = problems.problems.filter { $0.code == .uniquenessViolation }
+    for problem in try violations(includesIndexed: true)
+    where !known.contains(where: problem.isSameViolation) { problems.add(problem) }
   }
 
   private func violations(includesIndexed: Bool) throws -> [SaveProblem] {
@@ -62,7 +65,8 @@ package struct SaveValidator {
         )
       }
     }
-    for (column, name) in entity.required where !isPartial && insert.row[column] == .null {
+    for (column, name) in entity.required
+    where insert.row[column] == .null && !concerns(column, entity) {
       problems.add(.invalid(insert.label, name, "required", "\(name) must have a value"))
     }
   }
@@ -70,7 +74,7 @@ package struct SaveValidator {
   private mutating func validate(_ update: PlannedUpdate) throws {
     let entity = layout.entity(update.key)
     let attributes = entity.entity.attributes
-    for change in update.columns {
+    for change in update.columns where change.value != Resolver.unread {
       if change.column < attributes.count {
         let attribute = attributes[change.column]
         guard attribute.derived == nil, let violation = attribute.violation(by: change.value)
@@ -83,7 +87,7 @@ package struct SaveValidator {
             violation.message
           )
         )
-      } else if change.value == .null, !isPartial,
+      } else if change.value == .null, !concerns(change.column, entity),
         let required = entity.required.first(where: { $0.column == change.column }),
         try checksAll || labels[update.key] != nil
           || graph.stored.value(change.column, of: update.key) != .null
@@ -98,6 +102,12 @@ package struct SaveValidator {
         )
       }
     }
+  }
+
+  /// Whether what is left out may have set the to-one of a column.
+  private func concerns(_ column: Int, _ entity: EntityLayout) -> Bool {
+    guard !leftOut.isEmpty else { return false }
+    return entity.toOnes.contains { $0.column == column && leftOut.concerns($0.relationship) }
   }
 
   private mutating func validateCounts() throws {
@@ -115,7 +125,7 @@ package struct SaveValidator {
         count = try graph.memberCount(of: toMany, list.owner)
       }
       if count < minimum {
-        guard !isPartial else { continue }
+        guard !leftOut.concerns(toMany) else { continue }
         problems.add(
           .invalid(
             try label(of: list.owner),
@@ -124,7 +134,7 @@ package struct SaveValidator {
             "\(toMany.name) has \(count), fewer than \(minimum)"
           )
         )
-      } else if let maximum, count > maximum, !isPartial {
+      } else if let maximum, count > maximum, !leftOut.concerns(toMany) {
         problems.add(
           .invalid(
             try label(of: list.owner),

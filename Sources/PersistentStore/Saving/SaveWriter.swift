@@ -42,14 +42,12 @@ struct SaveWriter {
     if try writeInBulk(plan) { return }
     try triggers.turn(on: true)
     for insert in plan.graph.inserts {
-      try constrained(insert.key, plan) { writer in
-        let table = writer.tables[insert.key]
-        guard let version = insert.version else {
-          return try table.insert(insert.key.object, insert.row)
-        }
-        try table.restore(insert.key.object, version: version, insert.row)
-        writer.counted.insert(insert.key)
+      guard !plan.graph.deletes.contains(insert.key) else {
+        try insertDoomed(insert)
+        continue
       }
+      try constrained(insert.key, plan) { writer in try writer.tables[insert.key].insert(insert) }
+      if insert.version != nil { counted.insert(insert.key) }
     }
     for update in plan.graph.updates { try write(update, plan) }
     for (row, isLinked) in plan.graph.links {
@@ -74,6 +72,22 @@ struct SaveWriter {
     for key in plan.graph.deletes where !deletedEarly.contains(key) {
       try tables[key].delete(key.object)
     }
+  }
+
+  /// Inserts an object that the same save deletes, so that its number is not given again.
+  ///
+  /// Its unique values may be those of an object that stays.
+  private func insertDoomed(_ insert: PlannedInsert) throws {
+    let entity = tables.layout.entity(insert.key)
+    var doomed = insert
+    for set in entity.uniqueSets {
+      guard let column = set.columns.first(where: { $0 < entity.entity.attributes.count }) else {
+        for column in set.columns { doomed.row[column] = .null }
+        continue
+      }
+      doomed.row[column] = try parked(insert.key, column, entity.entity.attributes[column].type)
+    }
+    try tables[insert.key].insert(doomed)
   }
 
   private mutating func write(_ update: PlannedUpdate, _ plan: SavePlan) throws {
@@ -205,7 +219,7 @@ struct SaveWriter {
   private mutating func writeInBulk(_ plan: SavePlan) throws -> Bool {
     let graph = plan.graph
     guard graph.inserts.count >= bulk.rowsMin, graph.updates.isEmpty, graph.deletes.isEmpty,
-      plan.positions.isEmpty, !graph.restoresObjects, tables.logsInBulk(graph, plan.increments)
+      plan.positions.isEmpty, tables.logsInBulk(graph, plan.increments)
     else { return false }
     try triggers.turn(on: false)
     let changesBefore = db.totalChangesCount
@@ -213,6 +227,10 @@ struct SaveWriter {
     for run in graph.runs { try insert(graph.inserts[run], plan) }
     for (entity, numbers) in graph.insertedNumbers {
       try tables.entities[entity].logInserts(numbers)
+    }
+    for (entity, numbers) in graph.restoredNumbers {
+      try tables.entities[entity].logInserts(numbers)
+      for number in numbers { counted.insert(ObjectKey(entity: entity + 1, object: number)) }
     }
     written += graph.inserts.count
     for (row, isLinked) in graph.links where isLinked {
@@ -255,9 +273,7 @@ struct SaveWriter {
         }
       }
       for row in several {
-        try constrained(row.key, plan) { writer in
-          try writer.tables[row.key].insert(row.key.object, row.row)
-        }
+        try constrained(row.key, plan) { writer in try writer.tables[row.key].insert(row) }
       }
     }
   }

@@ -91,6 +91,7 @@ final class StoreTables {
   /// Whether inserts, their link rows and increments can be written with triggers off.
   func logsInBulk(_ graph: PlannedGraph, _ increments: [ObjectKey]) -> Bool {
     graph.insertedNumbers.allSatisfy { insertsAreAlone[$0.entity] }
+      && graph.restoredNumbers.allSatisfy { insertsAreAlone[$0.entity] }
       && graph.links.allSatisfy { $0.value && linksAreAlone[$0.key.relationship] }
       && increments.allSatisfy { incrementsAreAlone[$0.entity - 1] }
   }

@@ -73,23 +73,11 @@ package struct UniquenessCheck {
     _ key: ObjectKey,
     _ other: ObjectKey
   ) throws -> SaveProblem {
-    let id = try label(of: key)
-    let existing = try label(of: other)
-    let isStored = !graph.isInserted(other)
-    return SaveProblem(
-      .uniquenessViolation,
-      "unique",
-      id,
-      nil,
-      existing == id
-        ? "There is an object \(existing) already"
-        : "\(existing) has the same \(set.names.joined(separator: ", ")) as \(id)",
-      hint: isStored
-        ? "Update \(existing), or choose other values" : "Choose other values for one of the two",
-      details: [
-        JSONMember("properties", .array(set.names.map { .string($0) })),
-        JSONMember("existing", .string(existing)),
-      ]
+    .violation(
+      of: set,
+      by: try label(of: key),
+      existing: try label(of: other),
+      isStored: !graph.isInserted(other)
     )
   }
 

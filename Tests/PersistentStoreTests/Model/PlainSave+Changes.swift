@@ -145,6 +145,11 @@ extension PlainSave {
     if inserted.contains(key), !Set(present).isSubset(of: wanted) {
       open.insert("an insert's list leaves out what an earlier insert put into it")
     }
+    if mergedLists.contains(PlainProperty(key: key, name: relationship.name)),
+      present != before.related(relationship, of: key)
+    {
+      open.insert("a list that is merged was changed by the same save before")
+    }
     replace(relationship, of: key, present, with: wanted.uniqued)
   }
 

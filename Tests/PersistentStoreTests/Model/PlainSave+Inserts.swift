@@ -210,6 +210,9 @@ extension PlainSave {
         for name in set.names where state.entity(key).attribute(name) != nil {
           if state[key]?.values[name] != before[key]?.values[name] {
             merged[key, default: [:]][name] = .some("store")
+          } else {
+            // It may have been sent as it is stored.
+            mayBeKept.insert(PlainProperty(key: key, name: name))
           }
           state.objects[key]?.values[name] = before[key]?.values[name]
         }

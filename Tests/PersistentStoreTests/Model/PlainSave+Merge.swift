@@ -118,6 +118,7 @@ extension PlainSave {
       merged[key, default: [:]][name] = .some(nil)
       if relationship.ordered { openOrders.insert(PlainProperty(key: key, name: name)) }
       guard model.isManyToMany(relationship), let list = sent.array else { continue }
+      mergedLists.insert(PlainProperty(key: key, name: name))
       let value = mergedList(list, relationship, key, base: base)
       members.removeAll { $0.name == name }
       members.append(JSONMember(name, value))
@@ -183,6 +184,7 @@ extension PlainSave {
       if relationship.ordered {
         openOrders.insert(PlainProperty(key: key, name: relationship.name))
       }
+      mergedLists.insert(PlainProperty(key: key, name: relationship.name))
       members[index].value = mergedList(list, relationship, key, base: base)
     }
     return contradictory

@@ -45,6 +45,10 @@ struct PlainSave {
   var merged: [Int: [String: String?]] = [:]
   var mergedDeletes: [Int: String] = [:]
   var removed: [Int] = []
+  /// The whole lists that were merged with what other saves did.
+  var mergedLists: Set<PlainProperty> = []
+  /// Unique values that stay as they are stored, and may be reported as such.
+  var mayBeKept: Set<PlainProperty> = []
   var matched: [Int] = []
   var count = 0
 

@@ -64,7 +64,7 @@ struct StageRun {
       layout,
       labels: SaveLabels { resolver.labels },
       problems: problems,
-      isPartial: resolver.leavesOut
+      leftOut: resolver.leftOut
     )
     try validator.validate()
     return validator.problems
