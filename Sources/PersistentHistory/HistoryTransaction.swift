@@ -163,6 +163,8 @@ package struct HistoryChange: Sendable {
   package var properties: Set<String>
   /// The values before of attributes and to-ones; of a delete, all of them.
   package var before: [LoggedValue]
+  /// The version with which the object was deleted last; nil where it was not.
+  package var deletedVersion: Int64?
   /// The pairs that came and went, by relationship; what would undo them is the reverse.
   package var linked: [String: Set<ObjectKey>] = [:]
   package var unlinked: [String: Set<ObjectKey>] = [:]
@@ -232,11 +234,13 @@ struct HistoryChanges {
           key: key,
           kind: kind,
           properties: Set(kind == .update ? values.map(\.property) : []),
-          before: values
+          before: values,
+          deletedVersion: kind == .delete ? row.version : nil
         )
       )
       return
     }
+    if kind == .delete { all[place].deletedVersion = row.version }
     // The first value before is the one from before the commit.
     let known = Set(all[place].before.map(\.property))
     all[place].before += values.filter { !known.contains($0.property) }

@@ -85,7 +85,10 @@ package struct PlannedGraph {
   /// The numbers of the objects that existed before and return, by the index of their entity.
   var restoredNumbers: [(entity: Int, numbers: [Int64])] {
     var numbers: [Int: [Int64]] = [:]
-    for key in restoredIndices.keys { numbers[key.entity - 1, default: []].append(key.object) }
+    guard !restoredIndices.isEmpty else { return [] }
+    for index in inserts.indices where inserts[index].version != nil {
+      numbers[inserts[index].key.entity - 1, default: []].append(inserts[index].key.object)
+    }
     return numbers.sorted { $0.key < $1.key }.map { ($0.key, $0.value.sorted()) }
   }
 

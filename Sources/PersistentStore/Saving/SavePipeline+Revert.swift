@@ -52,12 +52,13 @@ extension SavePipeline {
       conflicts += search.conflicts
       if conflicts.isEmpty {
         let plan = try plan(rows, net, obstacles, stored, isNewest: isNewest)
-        // The end state of several groups is validated after all are written.
-        if groups.count == 1 { try validate(plan) }
+        // The values of several groups are validated after all are written, and all counts.
+        if groups.count == 1 { try validate(SavePlan(graph: plan.graph)) }
         try answer.noteDeleted(plan, tables)
         try writer.write(plan)
         answer.note(net, obstacles, plan, tables.layout)
-        if groups.count == 1 { answer.notePlanned(plan) } else { written.add(plan) }
+        written.add(plan, withObjects: groups.count > 1)
+        if groups.count == 1 { answer.planned = plan.graph }
         outcome.leavesDangling = outcome.leavesDangling || plan.leavesDangling
       }
       outcome.reverted.append((group, before..<(try undoLog.lastLogged())))
@@ -105,14 +106,9 @@ extension SavePipeline {
     _ stored: DatabaseObjects,
     isNewest: Bool
   ) throws -> SavePlan {
-    // No object that the newest commit deleted was deleted later.
-    var deleted: [ObjectKey: Int64] = [:]
-    if isNewest {
-      for row in rows where row.kind == .delete { deleted[row.key] = row.version }
-    }
     var planner = SavePlanner(tables.layout, stored)
-    try planner.plan(reverting: rows, net, obstacles) { key in
-      try deleted[key] ?? tables[key].lastVersion(ofDeleted: key.object)
+    try planner.plan(reverting: rows, net, obstacles, isNewest: isNewest) { key in
+      try tables[key].lastVersion(ofDeleted: key.object)
     }
     return planner.plan
   }
@@ -153,9 +149,11 @@ private struct WrittenObjects {
   /// The to-manys whose number of members may have become wrong.
   var touched: [PlannedList: RelationshipLayout] = [:]
 
-  mutating func add(_ plan: SavePlan) {
-    for insert in plan.graph.inserts { keys.append(insert.key) }
-    for update in plan.graph.updates { keys.append(update.key) }
+  mutating func add(_ plan: SavePlan, withObjects: Bool) {
+    if withObjects {
+      for insert in plan.graph.inserts { keys.append(insert.key) }
+      for update in plan.graph.updates { keys.append(update.key) }
+    }
     touched.merge(plan.touched) { first, _ in first }
   }
 }
@@ -167,22 +165,18 @@ struct RevertedObjects {
   private var columns: OrderedDictionary<ObjectKey, Set<String>?> = [:]
   /// The names of deleted objects, by which alone they are known afterwards.
   private var deleted: [ObjectKey: ObjectName] = [:]
-  /// Objects that return, as they are stored but for what the store derives.
-  private var planned: [ObjectKey: PlannedInsert] = [:]
+  /// Of a single group, the graph that was written: objects that return are stored as it has them,
+  /// but for what the store derives.
+  var planned: PlannedGraph?
 
   /// The names of objects that are deleted in the end.
   var deletedNames: [ObjectName] { deleted.sorted { $0.key < $1.key }.map(\.value) }
-
-  /// Notes the objects that return: those of one plan are stored as planned.
-  mutating func notePlanned(_ plan: SavePlan) {
-    planned.reserveCapacity(plan.graph.inserts.count)
-    for insert in plan.graph.inserts { planned[insert.key] = insert }
-  }
 
   /// Notes the names of objects that a plan deletes, while they exist.
   mutating func noteDeleted(_ plan: SavePlan, _ tables: StoreTables) throws {
     let builder = SaveResultBuilder(tables: tables, request: SaveRequest(), reported: [:])
     for key in plan.graph.deletes { deleted[key] = try builder.name(of: key) }
+    guard !deleted.isEmpty else { return }
     for insert in plan.graph.inserts { deleted[insert.key] = nil }
   }
 
@@ -217,14 +211,18 @@ struct RevertedObjects {
   func objects(_ builder: SaveResultBuilder, _ tables: StoreTables) throws -> [SavedObject] {
     try columns.compactMap { key, names in
       let entity = tables.layout.entity(key)
-      if let insert = planned[key], let version = insert.version, !entity.hasDerived {
+      if !entity.hasDerived, let planned, let index = planned.insertIndex(of: key),
+        let version = planned.inserts[index].version
+      {
+        let row = planned.inserts[index].row
         return SavedObject(
-          id: builder.name(of: key, insert.row),
+          id: builder.name(of: key, row),
           version: version,
-          values: try builder.columns(names, insert.row, of: key)
+          values: try builder.columns(names, row, of: key)
         )
       }
-      guard let version = try tables[key].version(of: key.object) else {
+      let isDeleted = planned?.deletes.contains(key) ?? false
+      guard let version = try isDeleted ? nil : tables[key].version(of: key.object) else {
         return deleted[key].map { SavedObject(id: $0, version: nil) }
       }
       let wanted = names?.union(entity.derived)

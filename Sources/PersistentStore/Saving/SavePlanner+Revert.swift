@@ -15,19 +15,26 @@ extension SavePlanner {
   ///   - rows: What the group logged, oldest first.
   ///   - net: What became of each object.
   ///   - obstacles: What is left as it is.
+  ///   - isNewest: Whether no commit follows the group.
   ///   - lastVersion: The version with which an object was deleted last.
   /// - Throws: `DatabaseError`.
   mutating func plan(
     reverting rows: [HistoryRow],
     _ net: [HistoryChange],
     _ obstacles: RevertObstacles,
+    isNewest: Bool,
     lastVersion: (ObjectKey) throws -> Int64
   ) throws {
     var paired: Set<ObjectKey> = []
     let changes = net.filter { !obstacles.objects.contains($0.key) }
     // Objects return before anything references them, and go when nothing does.
     for change in changes where change.kind == .delete {
-      try restore(change, version: try lastVersion(change.key) + 1, &paired)
+      // What the newest commit deleted was not deleted later, and does not exist.
+      if isNewest, let version = change.deletedVersion {
+        try restore(change, version: version + 1, &paired)
+      } else if try !plan.graph.exists(change.key) {
+        try restore(change, version: try lastVersion(change.key) + 1, &paired)
+      }
     }
     for change in changes where change.kind == .update {
       try putBack(change, obstacles.properties[change.key] ?? [], &paired)
@@ -49,7 +56,6 @@ extension SavePlanner {
     _ paired: inout Set<ObjectKey>
   ) throws {
     let key = change.key
-    guard try !plan.graph.exists(key) else { return }
     let entity = layout.entity(key)
     var row = entity.defaults
     for value in change.before where !entity.entity.isDerived(value.property) {

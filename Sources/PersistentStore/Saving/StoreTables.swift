@@ -90,8 +90,7 @@ final class StoreTables {
 
   /// Whether inserts, their link rows and increments can be written with triggers off.
   func logsInBulk(_ graph: PlannedGraph, _ increments: [ObjectKey]) -> Bool {
-    graph.insertedNumbers.allSatisfy { insertsAreAlone[$0.entity] }
-      && graph.restoredNumbers.allSatisfy { insertsAreAlone[$0.entity] }
+    graph.inserts.indices.allSatisfy { insertsAreAlone[graph.inserts[$0].key.entity - 1] }
       && graph.links.allSatisfy { $0.value && linksAreAlone[$0.key.relationship] }
       && increments.allSatisfy { incrementsAreAlone[$0.entity - 1] }
   }
