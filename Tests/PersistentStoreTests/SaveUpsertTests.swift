@@ -18,8 +18,9 @@ private let shelves = """
     {"name":"Tape","attributes":[
       {"name":"side","type":"string","optional":true},
       {"name":"code","type":"string","optional":true}],"unique":[["side"],["code"]]},
-    {"name":"Crate","attributes":[],"relationships":[
-      {"name":"label","destination":"Label","optional":true}],"unique":[["label"]]},
+    {"name":"Crate","attributes":[{"name":"name","type":"string","optional":true}],
+     "relationships":[{"name":"label","destination":"Label","optional":true}],
+     "unique":[["label"],["name"]]},
     {"name":"Label","attributes":[],"relationships":[
       {"name":"tag","destination":"Tag","optional":true}],"unique":[["tag"]]},
     {"name":"Tag","attributes":[{"name":"code","type":"string"}],"unique":[["code"]]}]}
@@ -128,6 +129,18 @@ private let shelves = """
     )
     #expect(answer["ids"]?.members?.count == 3)
     for id in first["ids"]?.members ?? [] { #expect(answer["ids"]?[id.name] == id.value) }
+  }
+
+  // Evidence: P-122c
+  @Test func `the earlier of two inserts stays, though it references a later one`() async throws {
+    let crates = """
+      {"id":"Crate/t1","values":{"name":"a","label":"Label/t1"}},
+      {"id":"Crate/t2","values":{"name":"a"}},{"id":"Label/t1"}
+      """
+    let answer = try await store.save(insert(crates, "storeTrump"))
+    #expect(answer["ids"]?["Crate/t1"] == "Crate/p1")
+    #expect(answer["ids"]?["Crate/t2"] == "Crate/p1")
+    #expect(try store.world("Crate name label") == ["Crate/p1 v1 name=a label=Label/p1"])
   }
 
   // Evidence: P-122f

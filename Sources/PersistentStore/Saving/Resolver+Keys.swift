@@ -108,8 +108,10 @@ extension Resolver {
       let insert = request.inserts[draft.index]
       var met = try meeting(insert, draft.id, draft.entity)
       if case .object(let key) = met, let text = insert.id {
-        // It may reference itself, and so meet another object too.
         named[text] = .object(key)
+      }
+      if case .object = met, let text = insert.id, hasUniqueToOnes(draft.entity) {
+        // It may reference itself, and so meet another object too.
         met = try meeting(insert, draft.id, draft.entity)
         if case .several = met { named[text] = .object(provisionalKey(of: draft)) }
       }
@@ -128,33 +130,33 @@ extension Resolver {
 
   /// The indices of inserts in the order in which they are compared.
   private func order(of drafts: [Draft]) -> [Int] {
-    let hasReferences = drafts.contains { draft in
-      draft.entity.uniqueSets.contains { !uniqueToOnes(of: $0, draft.entity).isEmpty }
+    guard drafts.contains(where: { hasUniqueToOnes($0.entity) }) else {
+      return Array(drafts.indices)
     }
-    guard hasReferences else { return Array(drafts.indices) }
     var indices: [String: Int] = [:]
     for (index, draft) in drafts.enumerated() {
       if let text = request.inserts[draft.index].id { indices[text] = index }
     }
-    /// How many inserts each has to wait for in a row; nil until it is known.
-    var depths: [Int?] = Array(repeating: nil, count: drafts.count)
-    for index in drafts.indices where depths[index] == nil {
+    var order: [Int] = []
+    var isOrdered = Array(repeating: false, count: drafts.count)
+    for index in drafts.indices where !isOrdered[index] {
       // A chain is followed to its end; a circle is cut where it closes.
       var path = [index]
       var isOnPath: Set<Int> = [index]
       while let last = path.last {
         let waiting = references(of: drafts[last], indices)
-        if let next = waiting.first(where: { depths[$0] == nil && !isOnPath.contains($0) }) {
+        if let next = waiting.first(where: { !isOrdered[$0] && !isOnPath.contains($0) }) {
           path.append(next)
           isOnPath.insert(next)
           continue
         }
-        depths[last] = waiting.compactMap { depths[$0].map { $0 + 1 } }.max() ?? 0
+        isOrdered[last] = true
+        order.append(last)
         isOnPath.remove(last)
         path.removeLast()
       }
     }
-    return drafts.indices.sorted { (depths[$0] ?? 0, $0) < (depths[$1] ?? 0, $1) }
+    return order
   }
 
   /// The other inserts that the unique to-ones of one reference.
@@ -164,6 +166,11 @@ extension Resolver {
       .compactMap { name in
         values.last { $0.name == name }?.value.string.flatMap { indices[$0] }
       }
+  }
+
+  private func hasUniqueToOnes(_ entity: EntityLayout) -> Bool {
+    let count = entity.entity.attributes.count
+    return entity.uniqueSets.contains { $0.columns.contains { $0 >= count } }
   }
 
   private func uniqueToOnes(of set: UniqueSet, _ entity: EntityLayout) -> [String] {
