@@ -278,6 +278,28 @@ private let library = """
     )
   }
 
+  private static let crowd = """
+    {"name":"M","entities":[{"name":"m","attributes":[
+      {"name":"n","type":"string","optional":true},{"name":"x","type":"int32","default":1},
+      {"name":"s","type":"int64","derived":"of.@sum.x"}],"unique":[["n"]],
+     "relationships":[
+      {"name":"to","destination":"m","toMany":true,"inverse":"of"},
+      {"name":"of","destination":"m","toMany":true,"inverse":"to"}]}]}
+    """
+
+  @Test func `a deleted member leaves a sum where an insert takes its unique value`() async throws {
+    let store = try TestStore(Self.crowd)
+    try await store.save(
+      """
+      {"insert":[{"id":"m/t1","values":{"n":"a","x":2,"of":["m/t1","m/t2"]}},
+        {"id":"m/t2","values":{"n":"b","x":5}}]}
+      """
+    )
+    #expect(try store.world("m s") == ["m/p1 v1 s=7", "m/p2 v1 s=0"])
+    try await store.save(#"{"insert":[{"id":"m/t3","values":{"n":"b"}}],"delete":["m/p2"]}"#)
+    #expect(try store.world("m s") == ["m/p1 v2 s=2", "m/p3 v1 s=0"])
+  }
+
   @Test func `a sum beyond 64 bits is a problem of the save`() async throws {
     let store = try TestStore(
       Self.tree.replacing(#""type":"int32""#, with: #""type":"int64""#)

@@ -16,6 +16,8 @@ struct SaveWriter {
   private var counted: Set<ObjectKey> = []
   /// Deletes that were carried out early, to make room for unique values.
   private var deletedEarly: Set<ObjectKey> = []
+  /// The link rows that the plan ends, by object; nil until one is deleted early.
+  private var endedLinks: [ObjectKey: [LinkRow]]?
   /// Whether the unique values of the plan's end state were looked up, and are not violated.
   private var isUnique = false
 
@@ -38,6 +40,7 @@ struct SaveWriter {
   /// - Throws: `StoreError` when unique values are violated; `DatabaseError`.
   mutating func write(_ plan: SavePlan) throws {
     deletedEarly = []
+    endedLinks = nil
     isUnique = false
     if try writeInBulk(plan) { return }
     try triggers.turn(on: true)
@@ -161,13 +164,37 @@ struct SaveWriter {
       guard !values.contains(.null) else { continue }
       for holder in try tables.holders(of: set, values) where holder != key {
         if plan.graph.deletes.contains(holder) {
-          try tables[holder].delete(holder.object)
-          deletedEarly.insert(holder)
+          try deleteEarly(holder, plan)
         } else if let update = plan.graph.update(of: holder) {
           try park(update, set)
         }
       }
     }
+  }
+
+  /// Deletes an object before the rest is written, after its link rows: triggers that keep sums read
+  /// its values when a link row ends.
+  private mutating func deleteEarly(_ key: ObjectKey, _ plan: SavePlan) throws {
+    let rows = endedLinks ?? endedLinks(of: plan)
+    endedLinks = rows
+    for row in rows[key] ?? [] {
+      let table = tables[tables.layout.relationships[row.relationship]]
+      try table.setLink(false, source: row.source, target: row.target)
+    }
+    try tables[key].delete(key.object)
+    deletedEarly.insert(key)
+  }
+
+  /// The link rows that a plan ends, by both of their objects.
+  private func endedLinks(of plan: SavePlan) -> [ObjectKey: [LinkRow]] {
+    var rows: [ObjectKey: [LinkRow]] = [:]
+    for (row, isLinked) in plan.graph.links where !isLinked {
+      let keeper = tables.layout.relationships[row.relationship]
+      for key in Set([keeper.holder(row.source), keeper.target(row.target)]) {
+        rows[key, default: []].append(row)
+      }
+    }
+    return rows
   }
 
   /// Gives an object a value that no object has, in a column of a unique set that the save changes:
