@@ -23,7 +23,9 @@ private let shelves = """
      "unique":[["label"],["name"]]},
     {"name":"Label","attributes":[],"relationships":[
       {"name":"tag","destination":"Tag","optional":true}],"unique":[["tag"]]},
-    {"name":"Tag","attributes":[{"name":"code","type":"string"}],"unique":[["code"]]}]}
+    {"name":"Tag","attributes":[{"name":"code","type":"string"}],"unique":[["code"]]},
+    {"name":"Node","identity":"key","attributes":[{"name":"key","type":"int64"}],
+     "relationships":[{"name":"up","destination":"Node","optional":true}],"unique":[["up"]]}]}
   """
 
 @Suite struct `Inserts that meet an object of the entity family` {
@@ -141,6 +143,22 @@ private let shelves = """
     #expect(answer["ids"]?["Crate/t1"] == "Crate/p1")
     #expect(answer["ids"]?["Crate/t2"] == "Crate/p1")
     #expect(try store.world("Crate name label") == ["Crate/p1 v1 name=a label=Label/p1"])
+  }
+
+  // Evidence: P-122f
+  @Test func `an insert that references itself meets what references its object`() async throws {
+    // By its identity it is the first node, and by the object that it references the second one.
+    try await store.save(
+      insert(
+        #"{"id":"Node/i1"},{"id":"Node/i2","values":{"up":"Node/i1"}}"#,
+        "error"
+      )
+    )
+    let refusal = try await store.refusal(
+      insert(#"{"id":"Node/i1","values":{"up":"Node/i1"}}"#, "objectTrump")
+    )
+    #expect(refusal?.code == "uniquenessViolation")
+    #expect(try store.ids(#"{"entity":"Node","sort":["key"]}"#) == ["Node/i1", "Node/i2"])
   }
 
   // Evidence: P-122f

@@ -98,24 +98,50 @@ extension Resolver {
 
   // MARK: Inserts that meet an object
 
+  /// How many comparisons of inserts one save may take.
+  private static let comparisonsMax = 10_000_000
+
   /// Finds the objects that answer for inserts: stored ones, or those of earlier inserts.
   ///
-  /// An insert with a unique to-one to another insert comes after that one, wherever it is in the
-  /// request: what answers for the other one decides about it.
+  /// What an insert meets may depend on what answers for the inserts that its unique to-ones
+  /// reference, wherever they are in the request: all are compared again until nothing changes.
   private mutating func findExisting(_ drafts: inout [Draft]) throws {
-    for index in order(of: drafts) {
-      let draft = drafts[index]
+    guard drafts.contains(where: { hasUniqueToOnes($0.entity) }) else {
+      return try compare(&drafts, keepsRivals: false)
+    }
+    var pass = 0
+    while pass * drafts.count <= Self.comparisonsMax {
+      let known = drafts.map(\.existing)
+      insertedValues = [:]
+      // A chain takes one pass for each of its inserts; what goes on is a circle, as of an insert
+      // that meets another object when it references the one that answers for it.
+      try compare(&drafts, keepsRivals: pass > drafts.count)
+      if drafts.map(\.existing) == known || pass > 2 * drafts.count { return }
+      pass += 1
+    }
+    throw StoreError(
+      .limitExceeded,
+      "The inserts reference one another in too long a chain of unique to-ones",
+      hint: "Insert an object before the objects that reference it",
+      data: [
+        JSONMember("limit", "insertComparisons"),
+        JSONMember("max", .integer(Int64(Self.comparisonsMax))),
+      ]
+    )
+  }
+
+  /// Compares each insert with the stored objects and the inserts before it; on request, one that
+  /// met several objects before is left at that.
+  private mutating func compare(_ drafts: inout [Draft], keepsRivals: Bool) throws {
+    for (index, draft) in drafts.enumerated() {
       let insert = request.inserts[draft.index]
-      var met = try meeting(insert, draft.id, draft.entity)
-      if case .object(let key) = met, let text = insert.id {
-        named[text] = .object(key)
+      if keepsRivals, !draft.rivals.isEmpty {
+        try noteValues(insert, draft.id, draft.entity, of: provisionalKey(of: draft))
+        continue
       }
-      if case .object = met, let text = insert.id, hasUniqueToOnes(draft.entity) {
-        // It may reference itself, and so meet another object too.
-        met = try meeting(insert, draft.id, draft.entity)
-        if case .several = met { named[text] = .object(provisionalKey(of: draft)) }
-      }
-      switch met {
+      drafts[index].existing = nil
+      drafts[index].rivals = []
+      switch try meeting(insert, draft.id, draft.entity) {
       case .object(let key):
         drafts[index].existing = key
         try noteValues(insert, draft.id, ofExisting: key)
@@ -125,56 +151,15 @@ extension Resolver {
       case .nothing:
         try noteValues(insert, draft.id, draft.entity, of: provisionalKey(of: draft))
       }
-    }
-  }
-
-  /// The indices of inserts in the order in which they are compared.
-  private func order(of drafts: [Draft]) -> [Int] {
-    guard drafts.contains(where: { hasUniqueToOnes($0.entity) }) else {
-      return Array(drafts.indices)
-    }
-    var indices: [String: Int] = [:]
-    for (index, draft) in drafts.enumerated() {
-      if let text = request.inserts[draft.index].id { indices[text] = index }
-    }
-    var order: [Int] = []
-    var isOrdered = Array(repeating: false, count: drafts.count)
-    for index in drafts.indices where !isOrdered[index] {
-      // A chain is followed to its end; a circle is cut where it closes.
-      var path = [index]
-      var isOnPath: Set<Int> = [index]
-      while let last = path.last {
-        let waiting = references(of: drafts[last], indices)
-        if let next = waiting.first(where: { !isOrdered[$0] && !isOnPath.contains($0) }) {
-          path.append(next)
-          isOnPath.insert(next)
-          continue
-        }
-        isOrdered[last] = true
-        order.append(last)
-        isOnPath.remove(last)
-        path.removeLast()
+      if let text = insert.id {
+        named[text] = .object(drafts[index].existing ?? provisionalKey(of: draft))
       }
     }
-    return order
-  }
-
-  /// The other inserts that the unique to-ones of one reference.
-  private func references(of draft: Draft, _ indices: [String: Int]) -> [Int] {
-    let values = request.inserts[draft.index].values
-    return draft.entity.uniqueSets.flatMap { uniqueToOnes(of: $0, draft.entity) }
-      .compactMap { name in
-        values.last { $0.name == name }?.value.string.flatMap { indices[$0] }
-      }
   }
 
   private func hasUniqueToOnes(_ entity: EntityLayout) -> Bool {
     let count = entity.entity.attributes.count
     return entity.uniqueSets.contains { $0.columns.contains { $0 >= count } }
-  }
-
-  private func uniqueToOnes(of set: UniqueSet, _ entity: EntityLayout) -> [String] {
-    zip(set.names, set.columns).filter { $0.1 >= entity.entity.attributes.count }.map(\.0)
   }
 
   // MARK: Entities

@@ -172,8 +172,8 @@ struct SaveWriter {
     }
   }
 
-  /// Deletes an object before the rest is written, after its link rows: triggers that keep sums read
-  /// its values when a link row ends.
+  /// Deletes an object before the rest is written, after its link rows: triggers that keep sums
+  /// read its values when a link row ends.
   private mutating func deleteEarly(_ key: ObjectKey, _ plan: SavePlan) throws {
     let rows = endedLinks ?? endedLinks(of: plan)
     endedLinks = rows
