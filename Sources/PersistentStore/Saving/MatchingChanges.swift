@@ -38,7 +38,7 @@ struct MatchingChanges {
     /// The matched objects, in the order of their numbers; empty unless asked for.
     var keys: [ObjectKey] = []
     var problems = ProblemList()
-    /// Whether a part of it takes no part in the rest because it is a problem.
+    /// The parts of the update that are left out because they are problems.
     var leftOut = LeftOut()
     /// What the request calls the objects that its values name.
     var labels: [ObjectKey: String] = [:]

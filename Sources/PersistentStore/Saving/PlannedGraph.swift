@@ -84,8 +84,8 @@ package struct PlannedGraph {
 
   /// The numbers of the objects that existed before and return, by the index of their entity.
   var restoredNumbers: [(entity: Int, numbers: [Int64])] {
-    var numbers: [Int: [Int64]] = [:]
     guard !restoredIndices.isEmpty else { return [] }
+    var numbers: [Int: [Int64]] = [:]
     for index in inserts.indices where inserts[index].version != nil {
       numbers[inserts[index].key.entity - 1, default: []].append(inserts[index].key.object)
     }

@@ -9,14 +9,10 @@ struct UniqueValues: Hashable {
   let names: [String]
   let values: [AttributeValue]
 
-  init(scope: Int, names: [String], values: [AttributeValue]) {
-    self.scope = scope
-    self.names = names
-    self.values = values
-  }
-
   init(_ set: UniqueSet, _ values: [AttributeValue]) {
-    self.init(scope: set.scope.number, names: set.names, values: values)
+    scope = set.scope.number
+    names = set.names
+    self.values = values
   }
 }
 

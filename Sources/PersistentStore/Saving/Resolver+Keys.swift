@@ -15,6 +15,7 @@ extension Resolver {
     var rivals: [(set: UniqueSet, key: ObjectKey)] = []
   }
 
+  /// Gives all inserts their keys, in the order of the request.
   mutating func giveKeys() throws {
     newObjects.reserveCapacity(request.inserts.count)
     resolved.keys = Array(repeating: nil, count: request.inserts.count)
@@ -59,13 +60,15 @@ extension Resolver {
   mutating func reportRivals() throws {
     guard !rivals.isEmpty else { return }
     let labels = labels
+    var inserts: [ObjectKey: Int] = [:]
+    for object in newObjects where !object.isAdopted { inserts[object.key] = object.index }
     for rival in rivals {
-      let insert = newObjects.first { $0.key == rival.key && !$0.isAdopted }
+      let insert = inserts[rival.key]
       add(
         .violation(
           of: rival.set,
           by: label(of: rival.index),
-          existing: try insert.map { label(of: $0.index) } ?? labels[rival.key]
+          existing: try insert.map(label) ?? labels[rival.key]
             ?? stored.name(of: rival.key),
           isStored: insert == nil
         )
@@ -99,7 +102,7 @@ extension Resolver {
   // MARK: Inserts that meet an object
 
   /// How many comparisons of inserts one save may take.
-  private static let comparisonsMax = 10_000_000
+  private static let comparisonsMax = 2_000_000
 
   /// Finds the objects that answer for inserts: stored ones, or those of earlier inserts.
   ///

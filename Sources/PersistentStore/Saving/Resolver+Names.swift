@@ -54,7 +54,7 @@ extension Resolver {
       let set = layout.entities[entity.number - 1].uniqueSets.first(where: \.isIdentity)
     else { return nil }
     if insertedIdentities == nil { insertedIdentities = try identities() }
-    let name = UniqueValues(scope: set.scope.number, names: set.names, values: [value])
+    let name = UniqueValues(set, [value])
     guard let key = insertedIdentities?[name], model.isKind(key.entity, of: entity.number) else {
       return nil
     }
@@ -68,7 +68,7 @@ extension Resolver {
       guard let set = entity.uniqueSets.first(where: \.isIdentity),
         let values = try values(of: set, request.inserts[object.index], object.id, entity)
       else { continue }
-      let name = UniqueValues(scope: set.scope.number, names: set.names, values: values)
+      let name = UniqueValues(set, values)
       identities[name] = object.key
     }
     return identities

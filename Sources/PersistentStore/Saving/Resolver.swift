@@ -306,7 +306,7 @@ package struct Resolver {
     guard let set = layout.entity(key).uniqueSets.first(where: \.isIdentity) else { return true }
     if insertedIdentities == nil { insertedIdentities = try identities() }
     return insertedIdentities?[
-      UniqueValues(scope: set.scope.number, names: set.names, values: [value])
+      UniqueValues(set, [value])
     ] == key
   }
 

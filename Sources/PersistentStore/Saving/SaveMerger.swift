@@ -250,10 +250,7 @@ package struct SaveMerger {
     )
   }
 
-  /// The client's value is kept.
-  ///
-  /// In a to-many, both what the client and what others added and
-  /// removed is kept.
+  /// Keeps the client's value; of a to-many, the changes of the client and those of other saves.
   private mutating func combine(
     _ update: inout ResolvedUpdate,
     _ change: ChangedProperty

@@ -48,7 +48,7 @@ package struct UniquenessCheck {
   ) throws {
     guard !values.contains(where: { $0 == .null || $0 == Resolver.unread })
     else { return }
-    let name = UniqueValues(scope: set.scope.number, names: set.names, values: values)
+    let name = UniqueValues(set, values)
     if let other = planned.updateValue(key, forKey: name) {
       found.append(try violation(set, key, other))
       return
