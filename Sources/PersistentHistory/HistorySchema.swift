@@ -285,7 +285,7 @@ package enum HistorySchema {
   ///
   /// `json_quote` writes reals with 15 digits, so they go through `quote`, which reads back as the
   /// same number, and blobs, which it refuses, through `hex`.
-  private static func json(_ column: String, of entity: EntityDescription, row: String) -> String {
+  static func json(_ column: String, of entity: EntityDescription, row: String) -> String {
     let value = row + SQLNames.quoted(column)
     switch entity.attributes.first(where: { $0.name == column })?.type {
     case .string, .uri, .json, .decimal, .uuid: return "json_quote(\(value))"

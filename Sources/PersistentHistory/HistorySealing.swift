@@ -77,21 +77,13 @@ package final class HistoryWriter {
   package func seal(_ head: HistoryHead, _ stamp: CommitStamp) throws -> Bool {
     try triggers.turn(on: true)
     var mayDangle = false
+    var replaced: [ReplacedRows] = []
     for entity in model.concrete {
       let table = SQLNames.quoted(entity.name)
       // Pairs are logged under the ancestor that says them.
       let keepers = entity.place.ancestors.map(String.init).joined(separator: ", ")
       let range = "number > \(head.lastChange) AND entity = \(entity.number)"
-      // An INSERT OR IGNORE or an upsert made the trigger log a row as displaced that is there.
-      try db.execute(
-        sql: """
-          DELETE FROM cordial_change WHERE \(range) AND kind = 2
-            AND EXISTS (SELECT 1 FROM \(table) WHERE "_id" = cordial_change.object)
-            AND NOT EXISTS (SELECT 1 FROM cordial_change AS later WHERE later.kind = 0
-              AND later.number > cordial_change.number AND later.entity = \(entity.number)
-              AND later.object = cordial_change.object)
-          """
-      )
+      replaced.append(try ReplacedRows(db, entity, after: head.lastChange))
       mayDangle = try mayDangle || deletesOrLeads(entity, range)
       // A row under the number of one that is gone goes on counting where that one had come to.
       try db.execute(
@@ -124,6 +116,7 @@ package final class HistoryWriter {
     }
     try countTargets(after: head.lastChange)
     try derived.refresh(after: head.lastChange, isForeign: true)
+    for rows in replaced { try rows.log(model) }
     try enter(head.number + 1, stamp)
     return mayDangle
   }

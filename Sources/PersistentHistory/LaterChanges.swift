@@ -47,18 +47,11 @@ package struct LaterChanges: Sendable {
     let value: Value
   }
 
-  /// A write of a property.
-  private struct Written: Sendable {
-    /// The value before.
-    let value: LoggedValue
-    /// Whether the row was deleted, and may have returned with the same value.
-    let isDelete: Bool
-  }
-
   private let model: Model
   /// The ordinary commit with which each group began in the end, by its first commit.
   var origins: [Int64: Int64] = [:]
-  private var written: [ObjectKey: [String: [Entry<Written>]]] = [:]
+  /// The values before, by property.
+  private var written: [ObjectKey: [String: [Entry<LoggedValue>]]] = [:]
   private var deleted: [ObjectKey: [Entry<Void>]] = [:]
   private var inserted: [ObjectKey: [Entry<Void>]] = [:]
   private var pairs: [PairName: [Entry<Void>]] = [:]
@@ -82,7 +75,7 @@ package struct LaterChanges: Sendable {
       // What was deleted and is there again may be other in all it has.
       for value in row.values {
         written[key, default: [:]][value.property, default: []]
-          .append(entry(Written(value: value, isDelete: row.kind == .delete)))
+          .append(entry(value))
       }
     case .link, .unlink:
       pairs[PairName(row), default: []].append(entry(()))
@@ -108,18 +101,7 @@ package struct LaterChanges: Sendable {
     _ property: String,
     since group: RevertGroup
   ) -> LoggedValue? {
-    first(written[key]?[property], since: group)?.value
-  }
-
-  /// Whether a property was only written since a group by replacing its whole row, which may have
-  /// left its value.
-  package func isOnlyReplaced(
-    _ key: ObjectKey,
-    _ property: String,
-    since group: RevertGroup
-  ) -> Bool {
-    let updates = written[key]?[property]?.filter { !$0.value.isDelete }
-    return first(updates, since: group) == nil
+    first(written[key]?[property], since: group)
   }
 
   /// The properties of an object that were written since a group.

@@ -168,7 +168,7 @@ struct MatchingChanges {
         let column = entity.columns[assignment.attribute.name] ?? 0
         var value = assignment.value
         if value == nil {
-          value = checked(computed[next], assignment.attribute, update.label)
+          value = storable(computed[next], assignment.attribute, update.label)
           next += 1
         }
         guard let value else {
@@ -283,29 +283,24 @@ struct MatchingChanges {
   }
 
   /// A computed value as its attribute stores it; nil where it cannot, which is a problem.
-  @discardableResult
-  private mutating func checked(
+  ///
+  /// Whether the model allows the value is for validation to say.
+  private mutating func storable(
     _ computed: AttributeValue,
     _ attribute: AttributeDescription,
     _ id: String
   ) -> AttributeValue? {
-    guard let value = attribute.type.stored(computed)?.finite else {
-      problems.add(
-        .invalid(
-          id,
-          attribute.name,
-          "type",
-          "The expression makes \(Self.words(computed)), "
-            + "which is no \(attribute.type.rawValue)"
-        )
+    if let value = attribute.type.stored(computed)?.finite { return value }
+    problems.add(
+      .invalid(
+        id,
+        attribute.name,
+        "type",
+        "The expression makes \(Self.words(computed)), "
+          + "which is no \(attribute.type.rawValue)"
       )
-      return nil
-    }
-    if let violation = attribute.violation(by: value) {
-      problems.add(.invalid(id, attribute.name, violation.rule, violation.message))
-      return nil
-    }
-    return value
+    )
+    return nil
   }
 
   // MARK: One statement
@@ -384,7 +379,11 @@ struct MatchingChanges {
       defer { rows.reset() }
       while try !problems.isFull && rows.step() {
         let key = model.key(matches.entity.number, rows.integer(0))
-        checked(rows.value(1), attribute, try tables[key].name(of: key.object))
+        let id = try tables[key].name(of: key.object)
+        guard let value = storable(rows.value(1), attribute, id),
+          let violation = attribute.violation(by: value)
+        else { continue }
+        problems.add(.invalid(id, attribute.name, violation.rule, violation.message))
       }
     }
   }

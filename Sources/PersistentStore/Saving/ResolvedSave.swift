@@ -85,6 +85,8 @@ package struct Adoption {
   package let label: String
   /// The names of the values that were sent.
   package let names: [String]
+  /// The name of the identity, where the insert has another value of it than the object; nil else.
+  let otherIdentity: String?
 }
 
 /// What of a request takes no part in the save because it is a problem.

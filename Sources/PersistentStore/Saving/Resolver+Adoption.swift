@@ -22,8 +22,8 @@ extension Resolver {
   enum Meeting {
     case nothing
     case object(ObjectKey)
-    /// Several objects: the insert violates one of its sets whatever is done.
-    case several([(set: UniqueSet, key: ObjectKey)])
+    /// Objects with which it cannot be one: several, or one of another identity.
+    case rivals([(set: UniqueSet, key: ObjectKey)])
   }
 
   /// The object that answers for an insert, where the merge policy decides about it.
@@ -40,7 +40,28 @@ extension Resolver {
       found.append((set, holder))
     }
     guard let first = found.first?.key else { return .nothing }
-    return found.allSatisfy { $0.key == first } ? .object(first) : .several(found)
+    guard found.allSatisfy({ $0.key == first }) else { return .rivals(found) }
+    // Nothing changes an identity.
+    guard try !storesInserts || hasIdentity(of: first, insert, id) else { return .rivals(found) }
+    return .object(first)
+  }
+
+  /// Whether an insert has the identity of an object, or none of its own.
+  func hasIdentity(
+    of key: ObjectKey,
+    _ insert: SaveRequest.Insert,
+    _ id: WrappedID?
+  ) throws -> Bool {
+    let entity = layout.entity(key)
+    guard let identity = entity.entity.identity,
+      let own = try value(of: identity.name, insert, id, entity), own != .null
+    else { return true }
+    return try currentValue(of: identity.name, key) == own
+  }
+
+  /// Whether the policy stores the values of an insert that meets an object.
+  private var storesInserts: Bool {
+    [.objectTrump, .overwrite].contains(request.mergePolicy)
   }
 
   /// The object that has the values of a unique set, as the inserts so far leave them.
@@ -70,11 +91,10 @@ extension Resolver {
     _ id: WrappedID?,
     ofExisting key: ObjectKey
   ) throws {
-    // Only these policies store what the insert has.
-    guard [.objectTrump, .overwrite].contains(request.mergePolicy) else { return }
+    guard storesInserts else { return }
     let entity = layout.entity(key)
     for set in entity.uniqueSets where !set.isIdentity {
-      let former = try set.columns.map { try stored.value($0, of: key) ?? .null }
+      let former = try set.names.map { try currentValue(of: $0, key) ?? .null }
       var values: [AttributeValue] = []
       for (name, old) in zip(set.names, former) {
         let isSent = insert.values.contains { $0.name == name }
@@ -82,11 +102,27 @@ extension Resolver {
         values.append(isKept ? old : try value(of: name, insert, id, entity) ?? .null)
       }
       guard values != former else { continue }
-      if !former.contains(.null), insertedValues[UniqueValues(set, former)] == nil {
-        insertedValues[UniqueValues(set, former)] = .some(nil)
+      for (name, value) in zip(set.names, values) { adoptedValues[key, default: [:]][name] = value }
+      if !former.contains(.null) {
+        // Another insert may have taken the former values since.
+        let name = UniqueValues(set, former)
+        if insertedValues[name] == nil || insertedValues[name] == .some(key) {
+          insertedValues[name] = .some(nil)
+        }
       }
       if !values.contains(.null) { insertedValues[UniqueValues(set, values)] = .some(key) }
     }
+  }
+
+  /// A value of an object as the inserts so far leave it.
+  private func currentValue(of name: String, _ key: ObjectKey) throws -> AttributeValue? {
+    if let adopted = adoptedValues[key]?[name] { return adopted }
+    let entity = layout.entity(key)
+    guard let index = index(ofProvisional: key) else {
+      return try entity.columns[name].flatMap { try stored.value($0, of: key) }
+    }
+    let insert = request.inserts[index]
+    return try value(of: name, insert, insert.id.flatMap { WrappedID($0) }, entity)
   }
 
   /// The values that an insert gives a unique set; nil where one is null or not known yet.

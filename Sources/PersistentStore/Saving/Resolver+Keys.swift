@@ -9,9 +9,11 @@ extension Resolver {
     let index: Int
     let id: WrappedID?
     let entity: EntityLayout
+    /// Whether its ID is in the temporary form.
+    var isTemporary: Bool { id == nil || id?.isTemporary == true }
     /// The object that answers for it; nil for none.
     var existing: ObjectKey?
-    /// Where it meets several objects: these, with the sets whose values they have.
+    /// The objects that it meets and cannot be, with the sets whose values they have.
     var rivals: [(set: UniqueSet, key: ObjectKey)] = []
   }
 
@@ -26,7 +28,8 @@ extension Resolver {
     for (index, insert) in request.inserts.enumerated() {
       guard let draft = try draft(insert, index, last) else { continue }
       last = draft.entity
-      if let text = insert.id, named[text] != nil {
+      // Two inserts with one identity are one object, or violate its uniqueness.
+      if let text = insert.id, named[text] != nil, draft.isTemporary {
         add(.invalid(text, nil, "unique", "Two inserts have this ID"))
         leaveOut()
         continue
@@ -56,7 +59,7 @@ extension Resolver {
     }
   }
 
-  /// Reports the inserts that meet several objects.
+  /// Reports the inserts that meet objects and cannot be one with them.
   mutating func reportRivals() throws {
     guard !rivals.isEmpty else { return }
     let labels = labels
@@ -82,6 +85,11 @@ extension Resolver {
   /// Stands for the number of a new object until all inserts are compared.
   private func provisionalKey(of draft: Draft) -> ObjectKey {
     ObjectKey(entity: draft.entity.entity.number, object: Int64(-1 - draft.index))
+  }
+
+  /// The index of the insert for which a key stands provisionally; nil for other keys.
+  func index(ofProvisional key: ObjectKey) -> Int? {
+    key.object < 0 ? Int(-1 - key.object) : nil
   }
 
   private mutating func finish(_ draft: Draft, _ key: ObjectKey) {
@@ -116,6 +124,7 @@ extension Resolver {
     while pass * drafts.count <= Self.comparisonsMax {
       let known = drafts.map(\.existing)
       insertedValues = [:]
+      adoptedValues = [:]
       // A chain takes one pass for each of its inserts; what goes on is a circle, as of an insert
       // that meets another object when it references the one that answers for it.
       try compare(&drafts, keepsRivals: pass > drafts.count)
@@ -134,7 +143,7 @@ extension Resolver {
   }
 
   /// Compares each insert with the stored objects and the inserts before it; on request, one that
-  /// met several objects before is left at that.
+  /// had rivals before is left at that.
   private mutating func compare(_ drafts: inout [Draft], keepsRivals: Bool) throws {
     for (index, draft) in drafts.enumerated() {
       let insert = request.inserts[draft.index]
@@ -148,7 +157,7 @@ extension Resolver {
       case .object(let key):
         drafts[index].existing = key
         try noteValues(insert, draft.id, ofExisting: key)
-      case .several(let found):
+      case .rivals(let found):
         drafts[index].rivals = found
         fallthrough
       case .nothing:

@@ -21,6 +21,8 @@ package struct Resolver {
   /// The objects that earlier inserts give the values of unique sets, where a policy decides about
   /// equal ones; nil for values that an insert takes from a stored object.
   var insertedValues: [UniqueValues: ObjectKey?] = [:]
+  /// The unique values that inserts give the objects that answer for them, by property.
+  var adoptedValues: [ObjectKey: [String: AttributeValue]] = [:]
   /// The numbers that were given to new objects, which follow one another, by entity.
   var newNumbers: [Int: ClosedRange<Int64>] = [:]
   /// IDs of inserts that the request updates or deletes too.
@@ -95,7 +97,7 @@ package struct Resolver {
     let isAdopted: Bool
   }
 
-  /// An insert that meets several objects, with one of them.
+  /// An insert with an object that it meets and cannot be.
   struct Rival {
     let index: Int
     let key: ObjectKey
@@ -193,16 +195,18 @@ package struct Resolver {
     _ object: NewObject,
     _ label: String
   ) throws {
+    let entity = layout.entity(object.key)
+    let isSame = try hasIdentity(of: object.key, insert, object.id)
     resolved.adoptions.append(
       Adoption(
         index: object.index,
         key: object.key,
         label: label,
-        names: insert.values.map(\.name)
+        names: insert.values.map(\.name),
+        otherIdentity: isSame ? nil : entity.entity.identity?.name
       )
     )
     let keepsStored = [.storeTrump, .rollback].contains(request.mergePolicy)
-    let entity = layout.entity(object.key)
     var update = ResolvedUpdate(
       origin: .insert(object.index),
       key: object.key,
@@ -284,6 +288,8 @@ package struct Resolver {
       } else if let value = value(member, property, update.label) {
         if property.name == entity.entity.identity?.name {
           guard try isIdentity(value, of: update.key, property.column) else {
+            // An insert with another identity meets an object that a policy leaves as it is.
+            if case .insert = update.origin { continue }
             add(.invalid(update.label, member.name, "identity", "An identity cannot be changed"))
             continue
           }

@@ -96,7 +96,9 @@ struct RevertObstacleSearch {
       }
       try findValues(change, later)
       for (relationship, target) in targets(of: change)
-      where !returning.contains(target) && later.deletes(target, since: group) {
+      where obstacles.properties[key]?.contains(relationship.name) != true
+        && !returning.contains(target) && later.deletes(target, since: group)
+      {
         guard try stored.version(of: target) == nil else { continue }
         try conflict(key, relationship.name)
       }
@@ -128,12 +130,6 @@ struct RevertObstacleSearch {
       guard entity.columns[value.property] != nil,
         let other = later.value(before: change.key, value.property, since: group)
       else { continue }
-      if later.isOnlyReplaced(change.key, value.property, since: group),
-        let column = entity.columns[value.property],
-        try stored.value(column, of: change.key) == other.stored(in: entity.entity)
-      {
-        continue
-      }
       guard other.value != value.value else {
         // The group itself left it as it was: there is nothing to revert.
         obstacles.properties[change.key, default: []].insert(value.property)

@@ -173,11 +173,13 @@ package struct SaveMerger {
       [.storeTrump, .rollback].contains(policy) ? .store : .client
     // Adopted inserts are the first updates, in the same order.
     for (adoption, update) in zip(save.adoptions, save.updates) {
-      let names = policy == .overwrite ? propertyNames(of: update) : adoption.names
-      // The identity is what they have in common.
       let identity = layout.entity(adoption.key).entity.identity?.name
+      // The identity is mostly what they have in common.
+      let names =
+        (policy == .overwrite ? propertyNames(of: update) : adoption.names)
+        .filter { $0 != identity } + (adoption.otherIdentity.map { [$0] } ?? [])
       report(
-        names.filter { $0 != identity }.map { MergedProperty(name: $0, outcome: outcome) },
+        names.map { MergedProperty(name: $0, outcome: outcome) },
         of: adoption.key
       )
       if outcome == .store { reported[adoption.key, default: []].formUnion(names) }

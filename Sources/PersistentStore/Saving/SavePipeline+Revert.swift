@@ -1,4 +1,5 @@
 import CordialValues
+import GRDB
 import JSON
 import ObjectModel
 import OrderedCollections
@@ -31,6 +32,7 @@ extension SavePipeline {
     var written = WrittenObjects()
     // One writer for all groups: an undo is one save, and increments each version once.
     var writer = SaveWriter(tables, triggers, db, environment.bulk, labels: SaveLabels())
+    var indexes = UniqueIndexes(db, tables.layout.model)
     for group in groups {
       let before = try undoLog.lastLogged()
       let (rows, net) = try undoLog.changes(of: group)
@@ -55,7 +57,11 @@ extension SavePipeline {
         // The values of several groups are validated after all are written, and all counts.
         if groups.count == 1 { try validate(SavePlan(graph: plan.graph)) }
         try answer.noteDeleted(plan, tables)
-        try writer.write(plan)
+        if groups.count == 1 {
+          try writer.write(plan)
+        } else {
+          try write(plan, with: &writer, &indexes)
+        }
         answer.note(net, obstacles, plan, tables.layout)
         written.add(plan, withObjects: groups.count > 1)
         if groups.count == 1 { answer.planned = plan.graph }
@@ -68,7 +74,8 @@ extension SavePipeline {
       ProblemList(),
       hint: "The merge policy storeTrump leaves what other saves changed and reverts the rest"
     )
-    try validate(written)
+    try validate(written, withUnique: indexes.areRelaxed)
+    try indexes.restore()
     try derive()
     let builder = SaveResultBuilder(tables: tables, request: request, reported: [:])
     outcome.result.objects = try answer.objects(builder, tables)
@@ -76,6 +83,28 @@ extension SavePipeline {
     outcome.result.count = groups.count
     outcome.deleted = answer.deletedNames
     return outcome
+  }
+
+  /// Writes the plan of one of several groups.
+  ///
+  /// Unique values that it violates are looked up after all groups are written, with all else that
+  /// the reverted state violates.
+  private func write(
+    _ plan: SavePlan,
+    with writer: inout SaveWriter,
+    _ indexes: inout UniqueIndexes
+  ) throws {
+    let start = writer
+    do {
+      try db.inSavepoint {
+        try writer.write(plan)
+        return .commit
+      }
+    } catch let error as StoreError where error.code == .uniquenessViolation {
+      writer = start
+      try indexes.relax()
+      try writer.write(plan)
+    }
   }
 
   private func groups(
@@ -113,12 +142,13 @@ extension SavePipeline {
     return planner.plan
   }
 
-  /// Checks the objects that were written as all groups together leave them.
-  private func validate(_ written: WrittenObjects) throws {
+  /// Checks the objects that were written as all groups together leave them; on request, also the
+  /// unique values that an index keeps otherwise.
+  private func validate(_ written: WrittenObjects, withUnique: Bool) throws {
     var plan = SavePlan(
       graph: PlannedGraph(tables.layout, DatabaseObjects(tables, identifier: facts.identifier))
     )
-    for key in written.keys where tables.layout.entity(key).isChecked {
+    for key in written.keys where withUnique || tables.layout.entity(key).isChecked {
       guard let row = try tables[key].row(of: key.object) else { continue }
       plan.graph.set(
         row.enumerated().map { ColumnChange(column: $0.offset, value: $0.element) },
@@ -126,10 +156,10 @@ extension SavePipeline {
       )
     }
     plan.touched = written.touched
-    try validate(plan)
+    try validate(plan, withUnique: withUnique)
   }
 
-  private func validate(_ plan: SavePlan) throws {
+  private func validate(_ plan: SavePlan, withUnique: Bool = false) throws {
     var validator = SaveValidator(
       plan,
       tables.layout,
@@ -138,7 +168,7 @@ extension SavePipeline {
       leftOut: LeftOut(),
       checksAll: true
     )
-    try validator.validate()
+    try validator.validate(withUnique: withUnique)
     if let error = validator.problems.error { throw error }
   }
 }

@@ -36,15 +36,17 @@ package struct SaveValidator {
 
   /// Checks everything that the save touches.
   ///
-  /// What a unique index keeps is looked up only where the save fails anyway: SQLite reports it.
-  package mutating func validate() throws {
+  /// - Parameter withUnique: Whether to look up what a unique index keeps even where the save does
+  ///   not fail anyway: otherwise SQLite reports it.
+  /// - Throws: `DatabaseError`.
+  package mutating func validate(withUnique: Bool = false) throws {
     for insert in graph.inserts where !graph.deletes.contains(insert.key) { validate(insert) }
     for update in graph.updates
     where try !graph.deletes.contains(update.key) && graph.exists(update.key) {
       try validate(update)
     }
     try validateCounts()
-    if problems.isEmpty, try violations(includesIndexed: false).isEmpty { return }
+    if !withUnique, problems.isEmpty, try violations(includesIndexed: false).isEmpty { return }
     // An insert that meets several objects is reported already.
     let known = problems.problems.filter { $0.code == .uniquenessViolation }
     for problem in try violations(includesIndexed: true)

@@ -62,6 +62,8 @@ extension PlainSave {
     deleted: Set<Int>,
     named: Set<Int>
   ) {
+    // What the inserts so far make of the objects that they meet.
+    var made: [Int: [String: JSONValue]] = [:]
     for index in inserts.indices {
       var found: Set<Int> = []
       for set in inserts[index].entity.unique {
@@ -71,10 +73,11 @@ extension PlainSave {
         }
         let stored = before.objects.keys.filter {
           !deleted.contains($0) && model.isKind(before[$0]?.entity ?? "", of: set.entity)
-            && before.uniqueValues(set, of: $0) == own
+            && values(set, ofStored: $0, made[$0] ?? [:]) == own
         }
         let earlier = inserts[..<index].filter {
-          !$0.isMet && model.isKind($0.entity.name, of: set.entity) && values(set, of: $0) == own
+          !$0.isMet && model.isKind($0.entity.name, of: set.entity)
+            && values(set, of: $0, made[$0.key] ?? [:]) == own
         }.map(\.key)
         let others = Set(stored).union(earlier)
         if others.isEmpty { continue }
@@ -83,14 +86,55 @@ extension PlainSave {
           needs.insert(.uniqueOverFamily)
         }
       }
-      meet(&inserts, index, found, named)
+      let isOther = found.first.map { hasOtherIdentity(inserts[index], than: $0, inserts) } ?? false
+      meet(&inserts, index, found, isOther: isOther, named)
+      guard ["objectTrump", "overwrite"].contains(policy), inserts[index].isMet else { continue }
+      made[inserts[index].key, default: [:]].merge(effect(of: inserts[index], inserts)) { $1 }
     }
+  }
+
+  /// The unique values that an insert gives the object that it meets.
+  private func effect(of insert: PlainInsert, _ inserts: [PlainInsert]) -> [String: JSONValue] {
+    let entity =
+      before[insert.key].map { model.entity($0.entity) }
+      ?? inserts.first { $0.key == insert.key && !$0.isMet }?.entity ?? insert.entity
+    var values: [String: JSONValue] = [:]
+    for name in Set(entity.unique.flatMap(\.names)) where name != entity.identity {
+      if let sent = insert.members.last(where: { $0.name == name })?.value {
+        guard entity.relationship(name) != nil else {
+          values[name] = sent
+          continue
+        }
+        let target = sent.string.flatMap { ids[$0] ?? before.key($0) }
+        values[name] = target.map { .integer(Int64($0)) } ?? .null
+      } else if policy == "overwrite" {
+        values[name] = entity.attribute(name)?.defaultValue ?? .null
+      }
+    }
+    return values
+  }
+
+  /// Whether an insert would have to change the identity of the object that it meets.
+  private func hasOtherIdentity(
+    _ insert: PlainInsert,
+    than key: Int,
+    _ inserts: [PlainInsert]
+  ) -> Bool {
+    guard ["objectTrump", "overwrite"].contains(policy), let identity = insert.entity.identity,
+      let own = insert.members.last(where: { $0.name == identity })?.value, !own.isNull
+    else { return false }
+    let other =
+      before[key]?.values[identity]
+      ?? inserts.first { $0.key == key && !$0.isMet }?.members
+      .last { $0.name == identity }?.value
+    return other != own
   }
 
   private mutating func meet(
     _ inserts: inout [PlainInsert],
     _ index: Int,
     _ found: Set<Int>,
+    isOther: Bool,
     _ named: Set<Int>
   ) {
     guard let met = found.first else { return }
@@ -100,7 +144,7 @@ extension PlainSave {
     {
       needs.insert(.upsertsOfFamily)
     }
-    guard found.count == 1 else {
+    guard found.count == 1, !isOther else {
       problems.append(
         PlainProblem(code: 1105, rule: "unique", key: inserts[index].key, others: found)
       )
@@ -115,10 +159,43 @@ extension PlainSave {
     if let id = inserts[index].id { ids[id] = met }
   }
 
-  /// The values of a unique set that an insert brings itself; nil where one is null.
-  private func values(_ set: PlainModel.UniqueSet, of insert: PlainInsert) -> [JSONValue]? {
+  /// The values of a unique set that a stored object has, but for those that inserts give it; nil
+  /// where one is null.
+  private func values(
+    _ set: PlainModel.UniqueSet,
+    ofStored key: Int,
+    _ made: [String: JSONValue]
+  ) -> [JSONValue]? {
+    guard set.names.contains(where: { made[$0] != nil }) else {
+      return before.uniqueValues(set, of: key)
+    }
     var values: [JSONValue] = []
     for name in set.names {
+      let value =
+        made[name]
+        ?? (before.entity(key).relationship(name) == nil
+          ? before[key]?.values[name]
+          : before.target(name, of: key).map { .integer(Int64($0)) })
+      guard let value, !value.isNull else { return nil }
+      values.append(value)
+    }
+    return values
+  }
+
+  /// The values of a unique set that an insert brings itself, but for those that later ones give
+  /// its object; nil where one is null.
+  private func values(
+    _ set: PlainModel.UniqueSet,
+    of insert: PlainInsert,
+    _ made: [String: JSONValue] = [:]
+  ) -> [JSONValue]? {
+    var values: [JSONValue] = []
+    for name in set.names {
+      if let value = made[name] {
+        guard !value.isNull else { return nil }
+        values.append(value)
+        continue
+      }
       let sent = insert.members.last { $0.name == name }?.value
       if insert.entity.relationship(name) != nil {
         guard let id = sent?.string, let key = ids[id] ?? before.key(id) else { return nil }
@@ -167,11 +244,6 @@ extension PlainSave {
   private mutating func adopt(_ insert: PlainInsert) {
     let entity = state.entity(insert.key)
     var members = insert.members
-    if let identity = entity.identity, let sent = members.last(where: { $0.name == identity }),
-      sent.value != state[insert.key]?.values[identity]
-    {
-      open.insert("an insert with another identity meets an object by other unique values")
-    }
     for member in members
     where entity.attribute(member.name) == nil && entity.relationship(member.name) == nil {
       problems.append(
@@ -183,6 +255,11 @@ extension PlainSave {
       merged[insert.key, default: [:]][member.name] = .some(isKept ? "store" : "client")
     }
     if merged[insert.key] == nil { merged[insert.key] = [:] }
+    if let name = entity.identity, let sent = members.last(where: { $0.name == name })?.value,
+      sent != state[insert.key]?.values[name]
+    {
+      merged[insert.key, default: [:]][name] = .some("store")
+    }
     guard !isKept else { return noteLeftOut(insert.members, of: entity) }
     if policy == "overwrite" {
       for name in entity.columns

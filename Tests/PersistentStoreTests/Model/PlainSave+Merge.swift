@@ -31,10 +31,20 @@ extension PlainSave {
         merged[key, default: [:]][name] = .some("store")
       }
       noteLeftOut(members, of: before.entity(key))
+      refuseIdentity(members, of: key)
       return []
     case "overwrite": return overwrite(key, members, changed, base: past[base].state)
     default: return trump(key, members, changed, lists, base: past[base].state)
     }
+  }
+
+  /// An identity is not changed, whatever a policy leaves out.
+  private mutating func refuseIdentity(_ members: [JSONMember], of key: Int) {
+    guard let name = before.entity(key).identity,
+      let sent = members.last(where: { $0.name == name })?.value,
+      sent != before[key]?.values[name]
+    else { return }
+    problems.append(PlainProblem(code: 1102, key: key, property: name))
   }
 
   /// The properties that other saves changed since a commit.

@@ -1,0 +1,143 @@
+import GRDB
+import ObjectModel
+
+/// Rows of an entity that a foreign client replaced and that triggers logged as deleted and
+/// inserted: the log tells them as updates of what differs.
+///
+/// SQLite fires no delete trigger for a row that `INSERT OR REPLACE` removes. What the triggers
+/// log in its place is also logged by an `INSERT OR IGNORE` or an upsert that removes nothing.
+struct ReplacedRows {
+  private let db: Database
+  private let entity: EntityDescription
+  /// The last change before those of the foreign client.
+  private let after: Int64
+  /// The first deletion of each row that is there again, by object.
+  private var deletions: [Int64: Int64] = [:]
+
+  /// Finds the rows, and takes out of the log the deletions that did not happen.
+  ///
+  /// - Complexity: Linear in the changes that are logged behind `after`.
+  init(_ db: Database, _ entity: EntityDescription, after: Int64) throws {
+    self.db = db
+    self.entity = entity
+    self.after = after
+    let present =
+      "EXISTS (SELECT 1 FROM \(SQLNames.quoted(entity.name)) WHERE \"_id\" = object)"
+    let deleted = try rows(where: "kind = 2 AND \(present)")
+    guard !deleted.isEmpty else { return }
+    var insertions: [Int64: (first: Int64, last: Int64)] = [:]
+    for row in try rows(where: "kind = 0") {
+      insertions[row.object, default: (row.number, row.number)].last = row.number
+    }
+    let removal = try PreparedStatement(db, Self.removal)
+    for row in deleted {
+      guard let insertion = insertions[row.object], insertion.last > row.number else {
+        removal.bind(row.number, at: 1)
+        try removal.run()
+        continue
+      }
+      // What the foreign client inserted itself is an insert, whatever happened to it later.
+      guard insertion.first > row.number, deletions[row.object] == nil else { continue }
+      deletions[row.object] = row.number
+    }
+  }
+
+  private static let removal = "DELETE FROM cordial_change WHERE number = ?"
+
+  /// The changes of the entity's objects that the foreign client made, oldest first.
+  private func rows(where condition: String) throws -> [(number: Int64, object: Int64)] {
+    // The plus keeps SQLite from reading all deletions of the entity by their index.
+    let statement = try PreparedStatement(
+      db,
+      """
+      SELECT number, object FROM cordial_change
+      WHERE number > \(after) AND +entity = \(entity.number) AND \(condition) ORDER BY number
+      """
+    )
+    defer { statement.reset() }
+    var rows: [(number: Int64, object: Int64)] = []
+    while try statement.step() { rows.append((statement.integer(0), statement.integer(1))) }
+    return rows
+  }
+
+  /// Logs each replaced row as one update, once versions are counted and derived values kept.
+  ///
+  /// - Complexity: Linear in the changes that are logged behind `after`.
+  func log(_ model: Model) throws {
+    guard !deletions.isEmpty else { return }
+    // Rows with another object tell of links and orders.
+    let later = try rows(where: "other IS NULL").filter { row in
+      deletions[row.object].map { row.number > $0 } ?? false
+    }
+    let removal = try PreparedStatement(db, Self.removal)
+    for row in later {
+      removal.bind(row.number, at: 1)
+      try removal.run()
+    }
+    let update = try PreparedStatement(
+      db,
+      """
+      UPDATE cordial_change SET kind = 1, (version, before) = (
+        SELECT "_version", \(differences)
+        FROM (SELECT '{' || substr(cordial_change.before, 2) || '}' AS old),
+          \(SQLNames.quoted(entity.name)) AS present
+        WHERE present."_id" = cordial_change.object)
+      WHERE number = ?
+      """
+    )
+    for number in deletions.values.sorted() {
+      update.bind(number, at: 1)
+      try update.run()
+    }
+    for (toOne, toMany) in model.orderedInverses(of: entity) {
+      try logMoves(toOne, toMany)
+    }
+  }
+
+  /// What the row had, of each column in which the present row differs, in the form of the log.
+  private var differences: String {
+    let pieces = entity.columns.map { column in
+      let old = "old -> \(SQLNames.literal("$.\"\(column)\""))"
+      return """
+        CASE WHEN \(old) IS NOT '' || \(HistorySchema.json(column, of: entity, row: "present."))
+        THEN \(SQLNames.literal(",\"\(column)\":")) || (\(old)) ELSE '' END
+        """
+    }
+    return pieces.isEmpty ? "''" : pieces.joined(separator: " || ")
+  }
+
+  /// A replaced row whose to-one is as it was did not leave the members of its owner: it moved to
+  /// their end.
+  private func logMoves(
+    _ toOne: RelationshipDescription,
+    _ toMany: RelationshipDescription
+  ) throws {
+    let left = SQLNames.literal(",\"\(toMany.name)\":{\"left\":")
+    let statement = try PreparedStatement(
+      db,
+      """
+      SELECT number, other FROM cordial_change
+      WHERE number > \(after) AND +entity = \(toOne.destination) AND kind = 1
+        AND version IS NULL AND substr(before, 1, length(\(left))) = \(left)
+        AND object = (SELECT \(SQLNames.quoted(toOne.name))
+          FROM \(SQLNames.quoted(entity.name)) WHERE "_id" = other)
+      """
+    )
+    defer { statement.reset() }
+    var numbers: [Int64] = []
+    while try statement.step() {
+      if deletions[statement.integer(1)] != nil { numbers.append(statement.integer(0)) }
+    }
+    let update = try PreparedStatement(
+      db,
+      """
+      UPDATE cordial_change SET before = replace(before, '{"left":', '{"moved":')
+      WHERE number = ?
+      """
+    )
+    for number in numbers {
+      update.bind(number, at: 1)
+      try update.run()
+    }
+  }
+}
