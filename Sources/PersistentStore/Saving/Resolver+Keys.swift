@@ -50,7 +50,8 @@ extension Resolver {
     }
     for draft in drafts {
       let key = draft.existing ?? provisionalKey(of: draft)
-      finish(draft, keys[key] ?? key)
+      let isSame = try hasIdentity(of: key, request.inserts[draft.index], draft.id)
+      finish(draft, keys[key] ?? key, hasOtherIdentity: !isSame)
       for rival in draft.rivals {
         rivals.append(
           Rival(index: draft.index, key: keys[rival.key] ?? rival.key, set: rival.set)
@@ -92,9 +93,19 @@ extension Resolver {
     key.object < 0 ? Int(-1 - key.object) : nil
   }
 
-  private mutating func finish(_ draft: Draft, _ key: ObjectKey) {
+  private mutating func finish(
+    _ draft: Draft,
+    _ key: ObjectKey,
+    hasOtherIdentity: Bool = false
+  ) {
     newObjects.append(
-      NewObject(index: draft.index, key: key, id: draft.id, isAdopted: draft.existing != nil)
+      NewObject(
+        index: draft.index,
+        key: key,
+        id: draft.id,
+        isAdopted: draft.existing != nil,
+        hasOtherIdentity: hasOtherIdentity
+      )
     )
     resolved.keys[draft.index] = key
     if let text = request.inserts[draft.index].id { named[text] = .object(key) }
@@ -147,10 +158,7 @@ extension Resolver {
   private mutating func compare(_ drafts: inout [Draft], keepsRivals: Bool) throws {
     for (index, draft) in drafts.enumerated() {
       let insert = request.inserts[draft.index]
-      if keepsRivals, !draft.rivals.isEmpty {
-        try noteValues(insert, draft.id, draft.entity, of: provisionalKey(of: draft))
-        continue
-      }
+      if keepsRivals, !draft.rivals.isEmpty { continue }
       drafts[index].existing = nil
       drafts[index].rivals = []
       switch try meeting(insert, draft.id, draft.entity) {
@@ -158,8 +166,8 @@ extension Resolver {
         drafts[index].existing = key
         try noteValues(insert, draft.id, ofExisting: key)
       case .rivals(let found):
+        // A problem already: it is not met by others.
         drafts[index].rivals = found
-        fallthrough
       case .nothing:
         try noteValues(insert, draft.id, draft.entity, of: provisionalKey(of: draft))
       }

@@ -9,8 +9,11 @@ extension Resolver {
     if let known = named[text] { return known }
     let found: Target
     do {
-      if let key = try storedTarget(text) ?? insertedTarget(text) {
-        found = key
+      if let stored = try storedTarget(text) {
+        // The identity of an object that the save deletes may be that of a new one.
+        found = try isDoomed(stored) ? insertedTarget(text) ?? stored : stored
+      } else if let inserted = try insertedTarget(text) {
+        found = inserted
       } else {
         add(SaveProblem(.objectNotFound(text), rule: "exists", id: text))
         found = .failed
@@ -25,6 +28,10 @@ extension Resolver {
     }
     named[text] = found
     return found
+  }
+
+  private func isDoomed(_ target: Target) -> Bool {
+    if case .object(let key) = target { doomed.contains(key) } else { false }
   }
 
   /// The object of the store that an ID names; nil for an identity that no object has.

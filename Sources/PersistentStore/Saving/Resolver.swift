@@ -76,7 +76,7 @@ package struct Resolver {
   ///
   /// - Throws: `StoreError` for a request that is not well-formed; `DatabaseError`.
   package mutating func resolve() throws {
-    if adopts { try findDoomed() }
+    if !request.inserts.isEmpty { try findDoomed() }
     try giveKeys()
     for id in request.updates.map(\.id) + request.deletes.map(\.id) where named[id] != nil {
       insertedTexts.insert(id)
@@ -95,6 +95,8 @@ package struct Resolver {
     let key: ObjectKey
     let id: WrappedID?
     let isAdopted: Bool
+    /// Whether the insert has another identity than the object that answers for it.
+    let hasOtherIdentity: Bool
   }
 
   /// An insert with an object that it meets and cannot be.
@@ -196,14 +198,13 @@ package struct Resolver {
     _ label: String
   ) throws {
     let entity = layout.entity(object.key)
-    let isSame = try hasIdentity(of: object.key, insert, object.id)
     resolved.adoptions.append(
       Adoption(
         index: object.index,
         key: object.key,
         label: label,
         names: insert.values.map(\.name),
-        otherIdentity: isSame ? nil : entity.entity.identity?.name
+        otherIdentity: object.hasOtherIdentity ? entity.entity.identity?.name : nil
       )
     )
     let keepsStored = [.storeTrump, .rollback].contains(request.mergePolicy)
@@ -352,7 +353,7 @@ package struct Resolver {
     takesNew: Bool = false
   ) throws -> (ObjectKey, version: Int64)? {
     // Updates and deletes name the stored object whose identity an insert of the save has too.
-    if insertedTexts.contains(text), WrappedID(text)?.isTemporary == false,
+    if insertedTexts.contains(text) || !doomed.isEmpty, isIdentity(text),
       case .object(let key)? = try storedTarget(text),
       let version = try stored.version(of: key)
     {
@@ -373,6 +374,13 @@ package struct Resolver {
       named[text] = .failed
       leaveOut()
       return nil
+    }
+  }
+
+  private func isIdentity(_ text: String) -> Bool {
+    switch WrappedID(text)?.key {
+    case .integer, .uuid, .string: true
+    case .temporary, .object, nil: false
     }
   }
 

@@ -105,7 +105,7 @@ extension ModelRun {
       if let text = id?.string, text.hasPrefix("insert["),
         let index = Int(text.dropFirst(7).dropLast())
       {
-        return save.inserted.indices.contains(index) ? save.inserted[index] : nil
+        return save.insertKeys.indices.contains(index) ? save.insertKeys[index] : nil
       }
       return id?.string.flatMap { save.ids[$0] ?? save.before.key($0) ?? save.state.key($0) }
     }

@@ -98,7 +98,13 @@ extension PlainSave {
     guard !inverse.toMany else {
       if old != target {
         if let old { state.objects[old]?.orders[inverse.name]?.removeAll { $0 == key } }
-        if let target { state.append(key, to: inverse, of: target) }
+        if let target {
+          state.append(key, to: inverse, of: target)
+          // Whether a member that leaves and joins again keeps its place is open.
+          if inverse.ordered, before.related(inverse, of: target).contains(key) {
+            openOrders.insert(PlainProperty(key: target, name: inverse.name))
+          }
+        }
       }
       return write(relationship, of: key, target)
     }

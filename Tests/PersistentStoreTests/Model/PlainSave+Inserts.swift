@@ -8,6 +8,8 @@ struct PlainInsert {
   var key: Int
   /// Whether it meets an object, which it updates or leaves.
   var isMet = false
+  /// Whether it meets objects and cannot be one with them: others do not meet it.
+  var isRefused = false
 }
 
 /// Inserts, and those that meet an object that has their unique values.
@@ -76,7 +78,7 @@ extension PlainSave {
             && values(set, ofStored: $0, made[$0] ?? [:]) == own
         }
         let earlier = inserts[..<index].filter {
-          !$0.isMet && model.isKind($0.entity.name, of: set.entity)
+          !$0.isMet && !$0.isRefused && model.isKind($0.entity.name, of: set.entity)
             && values(set, of: $0, made[$0.key] ?? [:]) == own
         }.map(\.key)
         let others = Set(stored).union(earlier)
@@ -149,6 +151,7 @@ extension PlainSave {
         PlainProblem(code: 1105, rule: "unique", key: inserts[index].key, others: found)
       )
       needs.insert(.upsertsOfFamily)
+      inserts[index].isRefused = true
       return
     }
     if !found.isDisjoint(with: named) {
@@ -272,11 +275,13 @@ extension PlainSave {
 
   /// Under a policy that keeps the store's values, an update that takes the unique values of
   /// another object leaves them.
-  mutating func leaveUniqueValues(_ keys: [Int]) {
+  ///
+  /// An object that the save deletes has no values that another could take.
+  mutating func leaveUniqueValues(_ keys: [Int], besides deleted: [Int]) {
     guard ["storeTrump", "rollback"].contains(policy) else { return }
     for key in keys where before.exists(key) && state.exists(key) {
       for set in state.entity(key).unique {
-        let others = state.sharers(set, with: key)
+        let others = state.sharers(set, with: key).subtracting(deleted)
         guard !others.isEmpty else { continue }
         needs.insert(.updateTakesUnique)
         if !others.isDisjoint(with: keys) || !others.isDisjoint(with: inserted)

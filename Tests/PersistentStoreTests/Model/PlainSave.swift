@@ -39,6 +39,10 @@ struct PlainSave {
   /// The objects of the IDs of inserts.
   var ids: [String: Int] = [:]
   var inserted: [Int] = []
+  /// The stored objects that the request deletes: the identity of one may be a new object's.
+  private var deleted: Set<Int> = []
+  /// The objects of all inserts, in the order of the request; nil for one that is a problem.
+  var insertKeys: [Int?] = []
   /// The objects of the answer's `objects`.
   var answered: [Int] = []
   /// The decisions of `merged`; nil where any is right.
@@ -50,6 +54,8 @@ struct PlainSave {
   /// Unique values that stay as they are stored, and may be reported as such.
   var mayBeKept: Set<PlainProperty> = []
   var matched: [Int] = []
+  /// What some of several reverted groups changed: it counts, whatever becomes of it in the end.
+  var reverted: Set<Int> = []
   var count = 0
 
   // MARK: What today's store gets wrong on the way
@@ -85,9 +91,12 @@ struct PlainSave {
     let updates = params["update"]?.array ?? []
     let deletes = params["delete"]?.array ?? []
     let named = (updates + deletes).compactMap { ($0["id"] ?? $0).string }
-    let deleted = Set(deletes.compactMap { ($0["id"] ?? $0).string.flatMap(before.key) })
-    var inserts = (params["insert"]?.array ?? []).compactMap { resolve($0) }
+    deleted = Set(deletes.compactMap { ($0["id"] ?? $0).string.flatMap(before.key) })
+    let resolved = (params["insert"]?.array ?? []).map { resolve($0) }
+    var inserts = resolved.compactMap(\.self)
     meet(&inserts, deleted: deleted, named: Set(named.compactMap(before.key)))
+    var keys = inserts.map(\.key)[...]
+    insertKeys = resolved.map { $0 == nil ? nil : keys.popFirst() }
     checkTwice(updates, deletes)
     let merges = updates.compactMap { update -> (key: Int, members: [JSONMember])? in
       guard let id = update["id"]?.string, let key = existing(id) else { return nil }
@@ -100,7 +109,7 @@ struct PlainSave {
       apply(members, to: key)
       noteCollisions(key)
     }
-    leaveUniqueValues(merges.map(\.key))
+    leaveUniqueValues(merges.map(\.key), besides: doomed)
     delete(doomed)
     end()
   }
@@ -133,7 +142,9 @@ struct PlainSave {
     for key in state.objects.keys {
       guard let old = before[key] else { continue }
       let change = PlainChange(key, from: before, to: state)
-      if change.countsVersion { state.objects[key]?.version = old.version + 1 }
+      if change.countsVersion || reverted.contains(key) {
+        state.objects[key]?.version = old.version + 1
+      }
       if !change.placed.isEmpty { openVersions.insert(key) }
       if !change.countsVersion, writtenOnTheWay.contains(key), !ModelFeatures.has(.netVersions) {
         openVersions.insert(key)
@@ -255,7 +266,7 @@ struct PlainSave {
   mutating func target(_ value: JSONValue) -> Int? {
     guard let id = value.string else { return nil }
     if isWellFormed(id) {
-      if let key = ids[id] ?? state.key(id) { return key }
+      if let key = ids[id] ?? state.key(id, besides: deleted) ?? state.key(id) { return key }
       let isTemporary = id.contains("/t")
       problems.append(
         PlainProblem(

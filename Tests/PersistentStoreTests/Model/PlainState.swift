@@ -64,12 +64,16 @@ struct PlainState {
   }
 
   /// The object that an ID names; its entity may be an ancestor.
-  func key(_ id: String) -> Int? {
+  func key(_ id: String) -> Int? { key(id, besides: []) }
+
+  func key(_ id: String, besides others: Set<Int>) -> Int? {
     let parts = id.split(separator: "/", maxSplits: 1).map(String.init)
     guard parts.count == 2, let form = parts[1].first else { return nil }
     let rest = String(parts[1].dropFirst())
     return objects.keys.first { key in
-      guard let object = objects[key], model.isKind(object.entity, of: parts[0]) else {
+      guard !others.contains(key), let object = objects[key],
+        model.isKind(object.entity, of: parts[0])
+      else {
         return false
       }
       if form == "p" { return object.number == Int64(rest) }

@@ -46,7 +46,9 @@ extension PlainStore {
       }
       if isTouched { undo.save.open.insert("undo of an insert that others changed and deleted") }
       undo.save.revert(group, later, leaves: policy == "storeTrump")
-      undo.changes.append(PlainChange.changes(from: before, to: undo.save.state))
+      let changes = PlainChange.changes(from: before, to: undo.save.state)
+      undo.changes.append(changes)
+      undo.save.reverted.formUnion(changes.filter { $0.value.kind == .update }.keys)
     }
     undo.save.end()
     if !undo.groups.isEmpty { settleOrders(&undo) }

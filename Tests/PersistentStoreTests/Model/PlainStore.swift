@@ -4,6 +4,8 @@ import JSON
 struct PlainCommit {
   let token: String
   let state: PlainState
+  /// What it counted although it is as it was: several reverted groups changed it and back.
+  var wavering: Set<Int> = []
 }
 
 /// A commit of an author, or one revert of a group.
@@ -99,7 +101,7 @@ struct PlainStore {
     nextKey = save.nextKey
     state = save.state
     guard token != self.token else { return false }
-    commits.append(PlainCommit(token: token, state: state))
+    commits.append(PlainCommit(token: token, state: state, wavering: save.reverted))
     return true
   }
 }

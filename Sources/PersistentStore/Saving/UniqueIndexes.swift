@@ -1,0 +1,57 @@
+import GRDB
+import ObjectModel
+import PersistentHistory
+
+/// The unique indexes of the entities' tables, inside the writer's transaction.
+///
+/// While they are relaxed, SQLite stores rows with equal unique values, so that all violations of
+/// several writes are found together. They keep their names and columns.
+struct UniqueIndexes {
+  private let db: Database
+  private let tables: [String]
+  /// The statements that make the indexes that are relaxed, by name.
+  private var relaxed: [(name: String, sql: String)] = []
+
+  init(_ db: Database, _ model: Model) {
+    self.db = db
+    tables = model.concrete.map(\.name)
+  }
+
+  var areRelaxed: Bool { !relaxed.isEmpty }
+
+  /// Replaces each by an index that is not unique.
+  ///
+  /// - Throws: `DatabaseError`.
+  /// - Complexity: Linear in the rows of all tables with unique indexes, once.
+  mutating func relax() throws {
+    guard relaxed.isEmpty else { return }
+    for table in tables {
+      relaxed += try Row.fetchAll(
+        db,
+        sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?",
+        arguments: [table]
+      )
+      .map { (name: $0["name"], sql: $0["sql"] ?? "") }
+      .filter { $0.sql.hasPrefix(Self.unique) }
+    }
+    for index in relaxed {
+      let sql = Self.plain + index.sql.dropFirst(Self.unique.count)
+      try replace(index.name, by: sql)
+    }
+  }
+
+  /// Makes them unique again.
+  ///
+  /// - Throws: `DatabaseError` when rows have equal unique values.
+  mutating func restore() throws {
+    for index in relaxed { try replace(index.name, by: index.sql) }
+    relaxed = []
+  }
+
+  private static let unique = "CREATE UNIQUE INDEX "
+  private static let plain = "CREATE INDEX "
+
+  private func replace(_ name: String, by sql: String) throws {
+    try db.execute(sql: "DROP INDEX \(SQLNames.quoted(name)); \(sql)")
+  }
+}
