@@ -253,9 +253,11 @@ struct RevertObstacleSearch {
     }
     var kept: [ObjectKey] = []
     for (holder, property, key) in outside {
+      // Of a to-many the log has no value: what it says under its name is of its order.
+      let isToOne = layout.entity(holder).columns[property] != nil
       let isOthers =
         later.inserts(holder, since: group)
-        || later.value(before: holder, property, since: group) != nil
+        || isToOne && later.value(before: holder, property, since: group) != nil
         || link(holder, property, key).map { later.touches($0, since: group) } ?? false
       guard isOthers else {
         // What the group did itself it takes back.

@@ -314,13 +314,18 @@ package struct SaveMerger {
           RelationshipChange(relationship: toMany, link: .members(there))
         )
       }
-      // What is added and removed is so against what the client had.
-      guard case .edit(let add, let remove, nil) = update.links[index].link else { return }
-      let known = Set(there)
-      let removed = Set(remove)
-      update.links[index].link = .members(
-        there.filter { !removed.contains($0) } + add.filter { !known.contains($0) }
+      // What is added and removed is so against what the client had, as is a place.
+      guard case .edit(let add, let remove, let position) = update.links[index].link else { return }
+      let leaving = Set(remove).union(position == nil ? [] : add)
+      var members = base.filter { !leaving.contains($0) }
+      guard 0...members.count ~= position ?? members.count else { return }
+      let known = Set(members)
+      members.insert(
+        contentsOf: add.filter { !known.contains($0) },
+        at: position ?? members.count
       )
+      let gone = Set(base).subtracting(there)
+      update.links[index].link = .members(members.filter { !gone.contains($0) })
     case .unknown: return
     }
   }

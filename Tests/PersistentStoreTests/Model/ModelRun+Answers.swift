@@ -168,14 +168,15 @@ extension ModelRun {
     _ key: Int,
     _ save: PlainSave
   ) {
-    for relationship in save.state.entity(key).toManys {
-      let wanted = save.state.related(relationship, of: key)
+    let state = save.state
+    for relationship in state.entity(key).toManys {
+      let wanted = state.related(relationship, of: key)
       guard let list = object["values"]?[relationship.name]?.array else {
         guard let list = sent["values"]?[relationship.name]?.array,
           save.merged[key]?[relationship.name] != nil,
           ModelFeatures.has(.keptLists)
         else { continue }
-        let keys = list.compactMap { $0.string.flatMap { save.ids[$0] ?? save.before.key($0) } }
+        let keys = list.compactMap { $0.string.flatMap { save.ids[$0] ?? state.key($0) } }
         expect(
           Set(keys) == Set(wanted),
           "\(object.text) lacks \(relationship.name), which is \(wanted.map(save.state.id))"

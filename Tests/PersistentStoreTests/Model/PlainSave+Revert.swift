@@ -33,7 +33,12 @@ extension PlainSave {
     }
     for (key, change) in net where state.exists(key) {
       let standing = change.pairs(of: key).intersection(later.pairs)
-      obstacles.pairs.formUnion(standing)
+      for pair in standing {
+        obstacles.pairs.insert(pair)
+        guard let relationship = state.entity(key).relationship(pair.name) else { continue }
+        let inverse = model.inverse(of: relationship).name
+        obstacles.pairs.insert(PlainPair(key: pair.other, name: inverse, other: key))
+      }
       if !standing.isEmpty { isConflict = true }
     }
     if obstacles.properties.contains(where: { !$0.value.isEmpty }) { isConflict = true }

@@ -41,6 +41,10 @@ struct PlainSave {
   var inserted: [Int] = []
   /// The stored objects that the request deletes: the identity of one may be a new object's.
   private var deleted: Set<Int> = []
+  /// The state before the deletes, which a rule may deny.
+  private var undeleted: PlainState?
+  /// The inserts of new objects.
+  private var newInserts: [PlainInsert] = []
   /// The objects of all inserts, in the order of the request; nil for one that is a problem.
   var insertKeys: [Int?] = []
   /// The objects of the answer's `objects`.
@@ -95,6 +99,7 @@ struct PlainSave {
     let resolved = (params["insert"]?.array ?? []).map { resolve($0) }
     var inserts = resolved.compactMap(\.self)
     meet(&inserts, deleted: deleted, named: Set(named.compactMap(before.key)))
+    newInserts = inserts.filter { !$0.isMet }
     var keys = inserts.map(\.key)[...]
     insertKeys = resolved.map { $0 == nil ? nil : keys.popFirst() }
     checkTwice(updates, deletes)
@@ -110,6 +115,7 @@ struct PlainSave {
       noteCollisions(key)
     }
     leaveUniqueValues(merges.map(\.key), besides: doomed)
+    undeleted = state
     delete(doomed)
     end()
   }
@@ -124,7 +130,7 @@ struct PlainSave {
       // The contract does not say what of such a change still takes part in the checks.
       possible += violations
     } else if problems.contains(where: { $0.code == 1106 }) {
-      possible += violations
+      possible += violations + (undeleted?.violations() ?? [])
     } else {
       problems += violations
     }
@@ -266,7 +272,9 @@ struct PlainSave {
   mutating func target(_ value: JSONValue) -> Int? {
     guard let id = value.string else { return nil }
     if isWellFormed(id) {
-      if let key = ids[id] ?? state.key(id, besides: deleted) ?? state.key(id) { return key }
+      if let key = ids[id] ?? state.key(id, besides: deleted) ?? newKey(id) ?? state.key(id) {
+        return key
+      }
       let isTemporary = id.contains("/t")
       problems.append(
         PlainProblem(
@@ -280,6 +288,20 @@ struct PlainSave {
       problems[last].holder = PlainProperty(key: changing, name: changingProperty)
     }
     return nil
+  }
+
+  /// The new object whose identity an ID names.
+  private func newKey(_ id: String) -> Int? {
+    let parts = id.split(separator: "/", maxSplits: 1).map(String.init)
+    guard parts.count == 2, let form = parts[1].first,
+      let value = PlainState.identity(form, String(parts[1].dropFirst()))
+    else { return nil }
+    return newInserts.first { insert in
+      guard let name = insert.entity.identity, model.isKind(insert.entity.name, of: parts[0]) else {
+        return false
+      }
+      return insert.members.last { $0.name == name }?.value == value
+    }?.key
   }
 
   /// A merge policy leaves values out before they are checked.
