@@ -18,6 +18,8 @@ package struct SaveMerger {
   package private(set) var save: ResolvedSave
   /// What the policy `error` refuses.
   package private(set) var conflicts: [SaveConflict] = []
+  /// Places in lists that the client did not have.
+  package private(set) var problems = ProblemList()
   /// What the policy decided, one entry for each object.
   package private(set) var merged: [MergedObject] = []
   /// Where the properties of an object are in `merged`.
@@ -287,7 +289,8 @@ package struct SaveMerger {
   }
 
   /// The object becomes what the client had: a property that it did not send gets its value before.
-  private func overwrite(_ update: inout ResolvedUpdate, _ change: ChangedProperty) throws {
+  private mutating func overwrite(_ update: inout ResolvedUpdate, _ change: ChangedProperty) throws
+  {
     let entity = layout.entity(update.key)
     switch change.base {
     case .column(let column, let value):
@@ -318,7 +321,13 @@ package struct SaveMerger {
       guard case .edit(let add, let remove, let position) = update.links[index].link else { return }
       let leaving = Set(remove).union(position == nil ? [] : add)
       var members = base.filter { !leaving.contains($0) }
-      guard 0...members.count ~= position ?? members.count else { return }
+      guard 0...members.count ~= position ?? members.count else {
+        problems.add(
+          .noPlace(position ?? 0, of: members.count, in: toMany.name, of: update.label)
+        )
+        update.links.remove(at: index)
+        return
+      }
       let known = Set(members)
       members.insert(
         contentsOf: add.filter { !known.contains($0) },

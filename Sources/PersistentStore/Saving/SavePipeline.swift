@@ -60,6 +60,7 @@ struct SavePipeline {
     )
     try merger.merge()
     try Self.check(merger.conflicts, problems)
+    for problem in merger.problems.problems { problems.add(problem) }
 
     let names = resolver
     let valueLabels = update?.labels ?? [:]

@@ -219,14 +219,7 @@ package struct SavePlanner {
     var sequence = try sequence(of: toMany, owner)
     sequence.removeAll { leaving.contains($0) || position != nil && adding.contains($0) }
     guard 0...sequence.count ~= position ?? sequence.count else {
-      return self.add(
-        .invalid(
-          label,
-          toMany.name,
-          "place",
-          "\(toMany.name) has the places 0 to \(sequence.count), not \(position ?? 0)"
-        )
-      )
+      return self.add(.noPlace(position ?? 0, of: sequence.count, in: toMany.name, of: label))
     }
     let present = Set(sequence)
     sequence.insert(

@@ -43,6 +43,16 @@ package struct SaveProblem: Sendable, Equatable {
     SaveProblem(.validationFailed, rule, id, property, message)
   }
 
+  /// A place that an ordered to-many does not have, with its number of other members.
+  static func noPlace(
+    _ position: Int,
+    of count: Int,
+    in property: String,
+    of id: String
+  ) -> SaveProblem {
+    .invalid(id, property, "place", "\(property) has the places 0 to \(count), not \(position)")
+  }
+
   /// Unique values that another object has.
   ///
   /// - Parameters:

@@ -198,7 +198,7 @@ extension ModelRun {
         deletes[key] = decision
         continue
       }
-      guard let key = save.state.key(id) ?? save.before.key(id) ?? save.ids[id] else {
+      guard let key = save.state.key(id) ?? save.ids[id] ?? save.before.key(id) else {
         return expect(false, "merged of \(result.text)")
       }
       if let values = entry["properties"]?.members {

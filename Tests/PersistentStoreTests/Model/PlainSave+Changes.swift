@@ -57,7 +57,7 @@ extension PlainSave {
     if state.isInvalid(attribute, value) { noteInvalid(attribute.name, of: key) }
   }
 
-  private mutating func refuse(_ rule: String?, _ name: String, of key: Int) {
+  mutating func refuse(_ rule: String?, _ name: String, of key: Int) {
     problems.append(PlainProblem(code: 1102, rule: rule, key: key, property: name))
     refusedValues.insert(PlainProperty(key: key, name: name))
   }

@@ -279,6 +279,15 @@ extension PlainSave {
   /// An object that the save deletes has no values that another could take.
   mutating func leaveUniqueValues(_ keys: [Int], besides deleted: [Int]) {
     guard ["storeTrump", "rollback"].contains(policy) else { return }
+    // Values that stay may be those that another update takes.
+    var former: PlainState?
+    while former?.objects != state.objects {
+      former = state
+      leaveUniqueValuesOnce(keys, besides: deleted)
+    }
+  }
+
+  private mutating func leaveUniqueValuesOnce(_ keys: [Int], besides deleted: [Int]) {
     for key in keys where before.exists(key) && state.exists(key) {
       for set in state.entity(key).unique {
         let others = state.sharers(set, with: key).subtracting(deleted)

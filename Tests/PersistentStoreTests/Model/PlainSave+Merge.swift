@@ -98,6 +98,15 @@ extension PlainSave {
       let added = (sent?["@add"]?.array ?? []).filter { value in
         objectNamed(by: value).map { !known.contains($0) } ?? true
       }
+      if let place = sent?["@at"]?.integer {
+        let former = base.related(relationship, of: key).filter { !gone.contains($0) }
+        let adding = Set((sent?["@add"]?.array ?? []).compactMap(objectNamed(by:)))
+        if place > former.count(where: { !adding.contains($0) }) {
+          refuse("place", name, of: key)
+          members.removeAll { $0.name == name }
+          continue
+        }
+      }
       let list = known.filter { !gone.contains($0) }.map { JSONValue.string(before.objectID($0)) }
       members.removeAll { $0.name == name }
       members.append(JSONMember(name, .array(list + added)))
