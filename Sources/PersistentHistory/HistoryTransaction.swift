@@ -133,7 +133,9 @@ package struct HistoryRow: Sendable {
     else { return [] }
     var sides = [(model.key(entity, object), relationship.name)]
     if let inverse = relationship.inverse {
-      sides.append((model.key(relationship.destination, other), inverse))
+      let side = (model.key(relationship.destination, other), inverse)
+      // An object may be paired with itself by a relationship that is its own inverse.
+      if sides[0] != side { sides.append(side) }
     }
     return sides
   }

@@ -151,16 +151,53 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
     let before = try store.snapshot { $0.head.number }
     try store.foreign("INSERT OR REPLACE INTO Task(_id, title) VALUES (1, 'Oat milk')")
     try await store.seal()
-    let entry = try log(store, after: before)
-    #expect(entry.count == 1 && entry[0].count == 2)
-    let line = entry[0][1]
-    #expect(line.hasPrefix("update Task/p1 "), "\(line)")
-    // Whatever differs now is named, with its value before.
-    for (name, value) in [("title", "\"Milk\""), ("priority", "1"), ("group", "1")] {
-      #expect(line.contains(" \(name)=\(value)"), "\(line)")
-      #expect(line.split(separator: " ")[2].split(separator: ",").contains("\(name)"), "\(line)")
-    }
+    #expect(
+      try log(store, after: before) == [
+        [
+          "external",
+          #"update Task/p1 group,priority,title before group=1 priority=1 title="Milk""#,
+        ]
+      ]
+    )
     #expect(try store.world("Task title group")[0] == "Task/p1 v2 title=Oat milk group=null")
+  }
+
+  @Test func `a row that replaces another is changed in what differs only`() async throws {
+    let before = try store.snapshot { $0.head.number }
+    try store.foreign(
+      """
+      UPDATE Task SET priority = 2 WHERE _id = 1;
+      REPLACE INTO Task(_id, title, priority, "group") VALUES (1, 'Oat milk', 2, 1);
+      REPLACE INTO Task(_id, title, priority, "group") VALUES (1, 'Soy milk', 2, 1);
+      """
+    )
+    try await store.seal()
+    #expect(
+      try log(store, after: before) == [
+        ["external", #"update Task/p1 priority,title before priority=1 title="Milk""#]
+      ]
+    )
+  }
+
+  @Test func `a row that the same client inserted and replaced is an insert`() async throws {
+    let before = try store.snapshot { $0.head.number }
+    try store.foreign("INSERT INTO Task(_id) VALUES (9); REPLACE INTO Task(_id) VALUES (9)")
+    try await store.seal()
+    #expect(try log(store, after: before) == [["external", "insert Task/p9"]])
+  }
+
+  @Test func `each of many rows that replace others is one change`() async throws {
+    let count = 2_000
+    let rows = "WITH RECURSIVE n(i) AS (VALUES (100) UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
+      .replacing("?", with: "\(99 + count)")
+    try store.foreign("\(rows) INSERT INTO Task(_id, title) SELECT i, 'a' FROM n")
+    try await store.seal()
+    let before = try store.snapshot { $0.head.number }
+    try store.foreign("\(rows) REPLACE INTO Task(_id, title) SELECT i, 'b' FROM n")
+    try await store.seal()
+    let entry = try log(store, after: before)
+    #expect(entry.first?.count == count + 1)
+    #expect(entry.first?.last == #"update Task/p\#(99 + count) title before title="a""#)
   }
 
   @Test func `a row that replaces several by uniqueness removes those`() async throws {

@@ -1,4 +1,5 @@
 import JSON
+import PersistentHistory
 import PersistentStore
 import TestStores
 import Testing
@@ -21,6 +22,7 @@ private let league = """
       {"name":"shirt","destination":"Shirt","optional":true,"inverse":"player",
        "deleteRule":"cascade"},
       {"name":"skills","destination":"Skill","toMany":true,"inverse":"players"},
+      {"name":"friends","destination":"Player","toMany":true,"inverse":"friends"},
       {"name":"likes","destination":"Player","toMany":true,"inverse":"likedBy"},
       {"name":"likedBy","destination":"Player","toMany":true,"inverse":"likes"}]},
     {"name":"Shirt","attributes":[{"name":"number","type":"int64","default":1}],
@@ -281,5 +283,73 @@ private let league = """
     let told = answer["objects"]?.array?.compactMap { $0["id"]?.string }
     #expect(try store.world("Skill players") == ["Skill/sgo v3 players=[]"])
     #expect(told?.contains("Skill/sgo") == true)
+  }
+
+  // P-118: a row that was replaced by one with the same values did not change.
+  @Test func `undo passes a foreign REPLACE that left a reference`() async throws {
+    try await store.save(
+      #"{"insert":[{"id":"Player/t1"},{"id":"Team/t1","values":{"players":["Player/t1"]}}]}"#
+    )
+    try await store.save(
+      #"{"insert":[{"id":"Team/t1","values":{"players":["Player/p1"]}}],"author":"bob"}"#
+    )
+    try store.foreign("REPLACE INTO Player(_id, goals, team) VALUES (1, 3, 2)")
+    try await store.seal()
+    try await store.save(#"{"undo":1,"author":"bob"}"#)
+    #expect(try store.world("Player goals team") == ["Player/p1 v4 goals=3 team=Team/p1"])
+    // Nor is the team, which is gone since, what undoing the REPLACE would have to restore.
+    try await store.save(#"{"undo":1,"author":"external"}"#)
+    #expect(try store.world("Player goals team") == ["Player/p1 v5 goals=null team=Team/p1"])
+  }
+
+  // P-119: all violations of all groups, though each is found by SQLite's index first.
+  @Test func `an undo of several groups reports all that it violates`() async throws {
+    try await store.save(
+      #"{"insert":[{"id":"Team/t1","values":{"name":"a"}},{"id":"Team/t2","values":{"name":"b"}}]}"#
+    )
+    try await store.save(#"{"delete":["Team/p1"],"author":"ann"}"#)
+    try await store.save(#"{"delete":["Team/p2"],"author":"ann"}"#)
+    try await store.save(
+      #"{"insert":[{"id":"Team/t1","values":{"name":"a"}},{"id":"Team/t2","values":{"name":"b"}}]}"#
+    )
+    let refused = try #require(await store.refusal(#"{"undo":2,"author":"ann"}"#))
+    let problems = refused.data["problems"]?.array ?? []
+    #expect(problems.compactMap { $0["existing"]?.string }.sorted() == ["Team/p3", "Team/p4"])
+    #expect(try store.world("Team name") == ["Team/p3 v1 name=a", "Team/p4 v1 name=b"])
+  }
+
+  // P-119: what one group violates, another takes back.
+  @Test func `an undo of several groups may violate uniqueness on the way`() async throws {
+    try await store.save(#"{"insert":[{"id":"Team/t1","values":{"name":"z"}}]}"#)
+    for name in ["a", "b"] {
+      try await store.save(
+        #"{"update":[{"id":"Team/p1","values":{"name":"\#(name)"}}],"author":"ann"}"#
+      )
+    }
+    try await store.save(#"{"insert":[{"id":"Team/t1","values":{"name":"a"}}],"author":"bob"}"#)
+    try await store.save(#"{"undo":2,"author":"ann"}"#)
+    #expect(try store.world("Team name") == ["Team/p1 v4 name=z", "Team/p2 v1 name=a"])
+    let refused = try await store.refusal(
+      #"{"update":[{"id":"Team/p1","values":{"name":"a"}}]}"#
+    )
+    #expect(refused?.code == "uniquenessViolation")
+  }
+
+  // P-071: a link row that came and went in one commit changed nothing.
+  @Test func `an object that was linked with itself and is not is no change`() async throws {
+    try await store.save(#"{"insert":[{"id":"Player/t1"}]}"#)
+    let before = try store.snapshot { $0.head.number }
+    try store.foreign(
+      """
+      INSERT INTO cordial_pairs_Player_friends(source, target) VALUES (1, 1);
+      DELETE FROM cordial_pairs_Player_friends;
+      """
+    )
+    try await store.seal()
+    let changes = try store.snapshot { snapshot in
+      try snapshot.log.transactions(after: before, through: snapshot.head.number, limit: 9)
+        .flatMap(\.changes)
+    }
+    #expect(changes.isEmpty)
   }
 }

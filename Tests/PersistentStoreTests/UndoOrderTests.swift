@@ -53,6 +53,24 @@ private let lists = """
     }
   }
 
+  // P-125: the order of the other members is no reference to the inserted one.
+  @Test func `an insert goes though others moved in the list that it joined`() async throws {
+    try await store.save(
+      #"{"insert":[{"id":"Task/se","values":{"list":"List/p1"}}],"author":"ann"}"#
+    )
+    try await store.save(
+      """
+      {"update":[{"id":"List/p1","values":{"tasks":{"@add":["Task/sd"],"@at":0}}}],
+       "author":"bob"}
+      """
+    )
+    try await store.save(#"{"undo":1,"author":"ann"}"#)
+    #expect(
+      try store.world("List tasks").first?.hasSuffix("tasks=[Task/sd,Task/sa,Task/sb,Task/sc]")
+        == true
+    )
+  }
+
   @Test(arguments: [
     #"{"update":[{"id":"List/p1","values":{"tasks":["Task/sd","Task/sb","Task/sa","Task/sc"]}}]}"#,
     #"{"update":[{"id":"List/p1","values":{"tasks":{"@add":["Task/sd"],"@at":1}}}]}"#,
