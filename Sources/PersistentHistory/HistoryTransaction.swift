@@ -194,8 +194,13 @@ struct HistoryChanges {
   private var passed: Set<ObjectKey> = []
   private var places: [ObjectKey: Int] = [:]
 
-  init(model: Model) {
+  /// - Parameters:
+  ///   - model: The store's model.
+  ///   - rows: How many rows may come.
+  init(model: Model, rows: Int = 0) {
     self.model = model
+    all.reserveCapacity(rows)
+    places.reserveCapacity(rows)
   }
 
   /// One for each object that is not as it was, in order of its first change.

@@ -33,6 +33,8 @@ package final class UndoLog {
   private static let barrier: Int64 = 2
   /// How many commits one group has at the most; older ones are the next group.
   fileprivate static let groupCommitsMax = 100_000
+  /// For how many rows of a group there is room from the beginning.
+  private static let reservedRowsMax = 1_000_000
 
   package init(_ db: Database, model: Model, log: HistoryLog) {
     self.db = db
@@ -230,7 +232,9 @@ package final class UndoLog {
     of group: RevertGroup
   ) throws -> (rows: [HistoryRow], net: [HistoryChange]) {
     var rows: [HistoryRow] = []
-    var changes = HistoryChanges(model: model)
+    let count = min(group.changes.reduce(0) { $0 + $1.count }, Self.reservedRowsMax)
+    rows.reserveCapacity(count)
+    var changes = HistoryChanges(model: model, rows: count)
     for range in group.changes {
       try log.eachRow(after: range.lowerBound, through: range.upperBound) { row in
         rows.append(row)

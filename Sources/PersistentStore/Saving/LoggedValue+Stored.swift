@@ -9,6 +9,12 @@ extension LoggedValue {
     guard case .attribute(let attribute)? = entity.property(named: property) else {
       return value.integer.map { .integer($0) } ?? .null
     }
+    return stored(as: attribute)
+  }
+
+  /// The value as it is stored in the column of an attribute; nil for that of a to-one.
+  func stored(as attribute: AttributeDescription?) -> AttributeValue {
+    guard let attribute else { return value.integer.map { .integer($0) } ?? .null }
     switch (attribute.type, value) {
     case (_, .null): return .null
     case (.double, .integer(let number)), (.float, .integer(let number)):

@@ -92,6 +92,11 @@ package struct PlannedGraph {
     return numbers.sorted { $0.key < $1.key }.map { ($0.key, $0.value.sorted()) }
   }
 
+  mutating func reserve(restored count: Int) {
+    restoredIndices.reserveCapacity(count)
+    inserts.reserveCapacity(count)
+  }
+
   mutating func reserve(inserts count: Int) {
     inserts.reserveCapacity(count)
   }

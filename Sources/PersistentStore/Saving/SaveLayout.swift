@@ -207,6 +207,17 @@ package final class EntityLayout {
     return property
   }
 
+  /// The index of a property's column, which is mostly the one that is guessed; nil for none.
+  func column(named name: String, at guess: Int) -> Int? {
+    if guess < columnNames.count, JSONBytes.areEqual(columnNames[guess], name) { return guess }
+    return columns[name]
+  }
+
+  /// The attribute of a column; nil for a to-one.
+  func attribute(at column: Int) -> AttributeDescription? {
+    column < entity.attributes.count ? entity.attributes[column] : nil
+  }
+
   /// The index of a to-one's column; nil where the entity does not have it.
   func column(of toOne: RelationshipLayout) -> Int? {
     toOnes.first { $0.relationship === toOne }?.column

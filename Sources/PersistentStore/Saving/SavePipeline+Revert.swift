@@ -216,6 +216,7 @@ struct RevertedObjects {
     _ plan: SavePlan,
     _ layout: SaveLayout
   ) {
+    columns.reserveCapacity(columns.count + net.count)
     for change in net where !obstacles.objects.contains(change.key) {
       if change.kind == .delete {
         columns[change.key] = .some(nil)

@@ -26,7 +26,9 @@ extension SavePlanner {
     lastVersion: (ObjectKey) throws -> Int64
   ) throws {
     var paired: Set<ObjectKey> = []
-    let changes = net.filter { !obstacles.objects.contains($0.key) }
+    let changes =
+      obstacles.objects.isEmpty ? net : net.filter { !obstacles.objects.contains($0.key) }
+    plan.graph.reserve(restored: changes.count { $0.kind == .delete })
     // Objects return before anything references them, and go when nothing does.
     for change in changes where change.kind == .delete {
       // What the newest commit deleted was not deleted later, and does not exist.
@@ -41,7 +43,7 @@ extension SavePlanner {
     }
     for change in changes { try revertLinks(change, obstacles) }
     for change in changes where change.kind == .insert {
-      try remove(change.key, &paired)
+      try remove(change.key, isNewest: isNewest, &paired)
     }
     for change in changes where change.kind != .insert { try mendToOnes(change) }
     for (holder, property) in obstacles.cut { try cut(property, of: holder) }
@@ -58,9 +60,12 @@ extension SavePlanner {
     let key = change.key
     let entity = layout.entity(key)
     var row = entity.defaults
-    for value in change.before where !entity.entity.isDerived(value.property) {
-      guard let column = entity.columns[value.property] else { continue }
-      row[column] = value.stored(in: entity.entity)
+    // The log has all columns of a deleted object, in their order.
+    for (index, value) in change.before.enumerated() {
+      guard let column = entity.column(named: value.property, at: index),
+        case let attribute = entity.attribute(at: column), attribute?.derived == nil
+      else { continue }
+      row[column] = value.stored(as: attribute)
     }
     for (column, form, source) in entity.derivedTexts {
       row[column] = form.applied(to: row[source])
@@ -163,13 +168,19 @@ extension SavePlanner {
   }
 
   /// Deletes what was inserted, without delete rules.
-  private mutating func remove(_ key: ObjectKey, _ paired: inout Set<ObjectKey>) throws {
-    guard try plan.graph.exists(key) else { return }
+  ///
+  /// What the newest commit inserted exists, and has the link rows that it made: they are ended.
+  private mutating func remove(
+    _ key: ObjectKey,
+    isNewest: Bool,
+    _ paired: inout Set<ObjectKey>
+  ) throws {
+    guard try isNewest || plan.graph.exists(key) else { return }
     try notePartners(of: key, &paired)
-    for (_, toOne) in layout.entity(key).toOnes {
+    for (_, toOne) in layout.entity(key).toOnes where toOne.inverse?.isCounted == true {
       if let owner = try plan.graph.target(of: toOne, key) { touchInverse(of: toOne, owner) }
     }
-    try removeLinks(of: key)
+    if !isNewest { try removeLinks(of: key) }
     try plan.graph.delete(key)
   }
 

@@ -198,7 +198,12 @@ extension ModelRun {
         deletes[key] = decision
         continue
       }
-      guard let key = save.state.key(id) ?? save.ids[id] ?? save.before.key(id) else {
+      // Of an object that the same save inserts and deletes only the answer has this ID.
+      let sent = result["ids"]?.members?.first { $0.value.string == id }?.name
+      guard
+        let key = save.state.key(id) ?? save.ids[id] ?? save.before.key(id)
+          ?? sent.flatMap({ save.ids[$0] })
+      else {
         return expect(false, "merged of \(result.text)")
       }
       if let values = entry["properties"]?.members {
