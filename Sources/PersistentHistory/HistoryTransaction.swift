@@ -255,6 +255,8 @@ struct HistoryChanges {
     case (.update, .delete): all[place].kind = .delete
     case (.insert, .delete): passed.insert(key)
     case (.insert, .insert): passed.remove(key)
+    // A link row that a former object of that number left went before.
+    case (.update, .insert): all[place].kind = .insert
     case (.delete, .insert):
       all[place].kind = .update
       all[place].properties.formUnion(all[place].before.map(\.property))

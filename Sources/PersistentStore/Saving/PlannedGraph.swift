@@ -42,7 +42,7 @@ package struct PlannedGraph {
 
   /// What joined a list and what left it, compared with what is stored.
   private struct ListChange {
-    var joined: OrderedSet<Int64> = []
+    var joined = JoinedMembers()
     var left: Set<Int64> = []
 
     mutating func join(_ object: Int64) {
@@ -50,11 +50,12 @@ package struct PlannedGraph {
     }
 
     mutating func leave(_ object: Int64) {
-      if joined.remove(object) == nil { left.insert(object) }
+      if !joined.remove(object) { left.insert(object) }
     }
 
     func applied(to members: [Int64]) -> [Int64] {
-      (left.isEmpty ? members : members.filter { !left.contains($0) }) + joined
+      (left.isEmpty ? members : members.filter { !left.contains($0) })
+        + joined.inOrder
     }
   }
 
@@ -317,7 +318,7 @@ package struct PlannedGraph {
 
   /// What joined a to-many, in the order in which it did.
   mutating func joined(_ toMany: RelationshipLayout, _ owner: ObjectKey) throws -> [Int64] {
-    try change(of: toMany, owner).map { Array($0.joined) } ?? []
+    try change(of: toMany, owner)?.joined.inOrder ?? []
   }
 
   /// Adds a link row that is not there, or removes one that is.

@@ -27,7 +27,7 @@ package struct SavePlanner {
   struct Joining {
     let toMany: RelationshipLayout
     let owner: ObjectKey
-    var members: OrderedSet<Int64> = []
+    var members = JoinedMembers()
   }
 
   /// The order of a to-many.
@@ -238,10 +238,10 @@ package struct SavePlanner {
     guard let planned = sequences[PlannedList(toMany, of: owner)]?.members else { return members }
     let present = Set(members)
     let known = Set(planned)
-    let joined = appended[PlannedList(toMany, of: owner)]?.members ?? []
+    let joined = appended[PlannedList(toMany, of: owner)]?.members ?? JoinedMembers()
     let others = members.filter { !known.contains($0) }
     return planned.filter { present.contains($0) } + others.filter { !joined.contains($0) }
-      + joined.filter { present.contains($0) && !known.contains($0) }
+      + joined.inOrder.filter { present.contains($0) && !known.contains($0) }
   }
 
   /// Adds a member that a to-many does not have.
@@ -346,7 +346,7 @@ package struct SavePlanner {
   /// triggers append them in that order.
   private func isWrittenInOrder(_ joining: Joining) -> Bool {
     var last = -1
-    for member in joining.members {
+    for member in joining.members.inOrder {
       let rank = plan.graph.writingRank(of: member, in: joining.toMany, of: joining.owner)
       guard rank > last else { return false }
       last = rank
@@ -404,7 +404,7 @@ package struct SavePlanner {
       var position =
         plan.graph.isInserted(owner)
         ? 0 : try plan.graph.stored.lastPosition(of: toMany, owner)
-      for member in joining.members
+      for member in joining.members.inOrder
       where try !plan.graph.deletes.contains(toMany.target(member))
         && plan.graph.contains(toMany.target(member), in: toMany, of: owner)
       {

@@ -251,6 +251,8 @@ extension ModelRun {
     let mayChange = Set(
       save.state.objects.keys.filter { key in
         save.openVersions.contains(key)
+          // What several reverted groups changed and changed back.
+          || save.reverted.contains(key)
           || save.state.entity(key).attributes.contains {
             $0.derived != nil
               && save.state.wire($0.name, of: key) != save.before.wire($0.name, of: key)
