@@ -1,5 +1,22 @@
-import GRDB
-import ObjectModel
+package import GRDB
+package import ObjectModel
+
+extension HistoryLog {
+  /// Takes out of the log the deletions that triggers logged for rows that are there.
+  ///
+  /// - Parameters:
+  ///   - after: The last change before those that are looked at.
+  ///   - model: The store's model.
+  ///   - db: A connection inside a transaction.
+  /// - Throws: `DatabaseError`.
+  package static func removeDeletionsOfPresentRows(
+    after: Int64,
+    _ model: Model,
+    _ db: Database
+  ) throws {
+    for entity in model.concrete { _ = try ReplacedRows(db, entity, after: after) }
+  }
+}
 
 /// Rows of an entity that a foreign client replaced and that triggers logged as deleted and
 /// inserted: the log tells them as updates of what differs.

@@ -1,3 +1,4 @@
+import CordialValues
 import JSON
 import PersistentHistory
 import PersistentStore
@@ -329,6 +330,12 @@ private let league = """
     try await store.save(#"{"insert":[{"id":"Team/t1","values":{"name":"a"}}],"author":"bob"}"#)
     try await store.save(#"{"undo":2,"author":"ann"}"#)
     #expect(try store.world("Team name") == ["Team/p1 v4 name=z", "Team/p2 v1 name=a"])
+    let changes = try store.snapshot { snapshot in
+      let head = snapshot.head.number
+      return try snapshot.log.transactions(after: head - 1, through: head, limit: 1)
+        .flatMap(\.changes)
+    }
+    #expect(changes.map(\.key.object) == [1])
     let refused = try await store.refusal(
       #"{"update":[{"id":"Team/p1","values":{"name":"a"}}]}"#
     )

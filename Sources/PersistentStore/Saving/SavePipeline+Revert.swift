@@ -33,6 +33,7 @@ extension SavePipeline {
     // One writer for all groups: an undo is one save, and increments each version once.
     var writer = SaveWriter(tables, triggers, db, environment.bulk, labels: SaveLabels())
     var indexes = UniqueIndexes(db, tables.layout.model)
+    let start = try undoLog.lastLogged()
     for group in groups {
       let before = try undoLog.lastLogged()
       let (rows, net) = try undoLog.changes(of: group)
@@ -75,7 +76,11 @@ extension SavePipeline {
       hint: "The merge policy storeTrump leaves what other saves changed and reverts the rest"
     )
     try validate(written, withUnique: indexes.areRelaxed)
-    try indexes.restore()
+    if indexes.areRelaxed {
+      try indexes.restore()
+      // The triggers took rows with equal unique values for ones that others replaced.
+      try HistoryLog.removeDeletionsOfPresentRows(after: start, tables.layout.model, db)
+    }
     try derive()
     let builder = SaveResultBuilder(tables: tables, request: request, reported: [:])
     outcome.result.objects = try answer.objects(builder, tables)
