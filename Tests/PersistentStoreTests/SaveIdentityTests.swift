@@ -66,7 +66,7 @@ private let codes = """
        "mergePolicy":"\(policy)"}
       """
     )
-    #expect(answer["ids"]?["Part/sy"] == "Part/sy")
+    #expect(answer["ids"]?.text == #"{"Part/sy":"Part/sy"}"#)
     #expect(answer["objects"]?.array?.count == 2)
     #expect(try store.world("Part size").contains("Part/sy v1 \(size)"))
   }
@@ -121,6 +121,17 @@ private let codes = """
       Set(try store.world("Part name"))
         == ["Part/sx v1 name=a", "Part/sp v1 name=q", "Part/sr v1 name=p"]
     )
+  }
+
+  @Test(arguments: ["error", "objectTrump", "overwrite", "storeTrump", "rollback"])
+  func `an insert has the identity that its ID says`(policy: String) async throws {
+    let refused = try #require(
+      await store.refusal(
+        #"{"insert":[{"id":"Part/sx","values":{"code":"y"}}],"mergePolicy":"\#(policy)"}"#
+      )
+    )
+    #expect(refused.code == "validationFailed")
+    #expect(refused.data["problems"]?.array?.first?["rule"] == "identity")
   }
 
   // P-064

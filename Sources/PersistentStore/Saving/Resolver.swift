@@ -219,6 +219,13 @@ package struct Resolver {
       links: []
     )
     try read(insert.values, entity, &update)
+    if let identity = entity.entity.identity, let own = object.id,
+      let value = IdentityResolver.value(own, entity.entity),
+      let sent = insert.values.last(where: { $0.name == identity.name })?.value,
+      case .value(let other) = identity.decode(sent), other != value
+    {
+      add(.invalid(label, identity.name, "identity", "The value differs from the one in the ID"))
+    }
     if keepsStored {
       update.columns = []
       update.links = []

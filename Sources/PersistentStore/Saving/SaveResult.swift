@@ -134,6 +134,11 @@ struct SaveResultBuilder {
       }
       try addLate(key, also: later[index] ?? [], to: &result.objects)
     }
+    if !adopted.isEmpty {
+      // Inserts with one identity are one object.
+      var sent: Set<String> = []
+      result.ids.removeAll { !sent.insert($0.sent).inserted }
+    }
     for update in save.updates {
       guard case .update(let index) = update.origin else { continue }
       let version = try tables[update.key].version(of: update.key.object) ?? update.version
