@@ -100,8 +100,15 @@ extension PlainSave {
       }
       if let place = sent?["@at"]?.integer {
         let former = base.related(relationship, of: key).filter { !gone.contains($0) }
-        let adding = Set((sent?["@add"]?.array ?? []).compactMap(objectNamed(by:)))
-        if place > former.count(where: { !adding.contains($0) }) {
+        let named = (sent?["@add"]?.array ?? []).map(objectNamed(by:))
+        let adding = Set(named.compactMap(\.self))
+        let isOfType = named.allSatisfy { other in
+          let entity = other.flatMap { other in
+            before[other]?.entity ?? newInserts.first { $0.key == other }?.entity.name
+          }
+          return entity.map { model.isKind($0, of: relationship.destination) } ?? false
+        }
+        if isOfType, place > former.count(where: { !adding.contains($0) }) {
           refuse("place", name, of: key)
           members.removeAll { $0.name == name }
           continue

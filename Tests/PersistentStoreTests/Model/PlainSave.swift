@@ -44,7 +44,7 @@ struct PlainSave {
   /// The state before the deletes, which a rule may deny.
   private var undeleted: PlainState?
   /// The inserts of new objects.
-  private var newInserts: [PlainInsert] = []
+  private(set) var newInserts: [PlainInsert] = []
   /// The objects of all inserts, in the order of the request; nil for one that is a problem.
   var insertKeys: [Int?] = []
   /// The objects of the answer's `objects`.
@@ -272,7 +272,7 @@ struct PlainSave {
   mutating func target(_ value: JSONValue) -> Int? {
     guard let id = value.string else { return nil }
     if isWellFormed(id) {
-      if let key = ids[id] ?? state.key(id, besides: deleted) ?? newKey(id) ?? state.key(id) {
+      if let key = ids[id] ?? before.key(id, besides: deleted) ?? newKey(id) ?? state.key(id) {
         return key
       }
       let isTemporary = id.contains("/t")
