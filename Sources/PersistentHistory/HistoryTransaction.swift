@@ -247,7 +247,9 @@ struct HistoryChanges {
       )
       return
     }
-    if kind == .delete { all[place].deletedVersion = row.version }
+    if kind == .delete {
+      all[place].deletedVersion = max(all[place].deletedVersion ?? 0, row.version ?? 0)
+    }
     // The first value before is the one from before the commit.
     let known = Set(all[place].before.map(\.property))
     all[place].before += values.filter { !known.contains($0.property) }

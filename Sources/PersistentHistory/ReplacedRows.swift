@@ -33,7 +33,7 @@ struct ReplacedRows {
 
   /// Finds the rows, and takes out of the log the deletions that did not happen.
   ///
-  /// - Complexity: Linear in the changes that are logged behind `after`.
+  /// - Complexity: Linear in the changes of all entities that are logged behind `after`.
   init(_ db: Database, _ entity: EntityDescription, after: Int64) throws {
     self.db = db
     self.entity = entity
@@ -49,6 +49,7 @@ struct ReplacedRows {
     let removal = try PreparedStatement(db, Self.removal)
     for row in deleted {
       guard let insertion = insertions[row.object], insertion.last > row.number else {
+        try removeDepartures(of: row.object, before: row.number, removal)
         removal.bind(row.number, at: 1)
         try removal.run()
         continue
@@ -56,6 +57,33 @@ struct ReplacedRows {
       // What the foreign client inserted itself is an insert, whatever happened to it later.
       guard insertion.first > row.number, deletions[row.object] == nil else { continue }
       deletions[row.object] = row.number
+    }
+  }
+
+  /// Takes out of the log where an object stood in lists that it did not leave: the trigger that
+  /// logged its deletion logged that in front of it.
+  private func removeDepartures(
+    of object: Int64,
+    before deletion: Int64,
+    _ removal: PreparedStatement
+  ) throws {
+    guard entity.relationships.contains(where: { !$0.toMany }) else { return }
+    let rows = try PreparedStatement(
+      db,
+      """
+      SELECT \(HistoryRow.columns) FROM cordial_change
+      WHERE number > \(after) AND number < ? ORDER BY number DESC
+      """
+    )
+    rows.bind(deletion, at: 1)
+    defer { rows.reset() }
+    var departures: [Int64] = []
+    while try rows.step(), let row = HistoryRow(rows), row.kind == .delete || row.isDeparture {
+      if row.isDeparture, row.other == object { departures.append(row.number) }
+    }
+    for number in departures {
+      removal.bind(number, at: 1)
+      try removal.run()
     }
   }
 
@@ -107,7 +135,7 @@ struct ReplacedRows {
       try update.run()
     }
     for (toOne, toMany) in model.orderedInverses(of: entity) {
-      try logMoves(toOne, toMany)
+      try logMoves(toOne, toMany, model)
     }
   }
 
@@ -124,26 +152,43 @@ struct ReplacedRows {
   }
 
   /// A replaced row whose to-one is as it was did not leave the members of its owner: it moved to
-  /// their end.
+  /// their end, where it may have been.
   private func logMoves(
     _ toOne: RelationshipDescription,
-    _ toMany: RelationshipDescription
+    _ toMany: RelationshipDescription,
+    _ model: Model
   ) throws {
     let left = SQLNames.literal(",\"\(toMany.name)\":{\"left\":")
+    let place = "present.\(SQLNames.quoted(SQLNames.place(toOne.name)))"
+    let owners = model.entity(toOne.destination).place.kinds.map { kind in
+      "EXISTS (SELECT 1 FROM \(SQLNames.quoted(model.entity(kind).name)) WHERE \"_id\" = object)"
+    }
     let statement = try PreparedStatement(
       db,
       """
-      SELECT number, other FROM cordial_change
+      SELECT number, other, before = \(left) || \(place) || '}' FROM cordial_change
+      JOIN \(SQLNames.quoted(entity.name)) AS present ON present."_id" = other
       WHERE number > \(after) AND +entity = \(toOne.destination) AND kind = 1
         AND version IS NULL AND substr(before, 1, length(\(left))) = \(left)
-        AND object = (SELECT \(SQLNames.quoted(toOne.name))
-          FROM \(SQLNames.quoted(entity.name)) WHERE "_id" = other)
+        AND object = present.\(SQLNames.quoted(toOne.name))
+        AND (\(owners.joined(separator: " OR ")))
       """
     )
     defer { statement.reset() }
-    var numbers: [Int64] = []
+    var moved: [Int64] = []
+    var unmoved: [Int64] = []
     while try statement.step() {
-      if deletions[statement.integer(1)] != nil { numbers.append(statement.integer(0)) }
+      guard deletions[statement.integer(1)] != nil else { continue }
+      if statement.integer(2) == 1 {
+        unmoved.append(statement.integer(0))
+      } else {
+        moved.append(statement.integer(0))
+      }
+    }
+    let removal = try PreparedStatement(db, Self.removal)
+    for number in unmoved {
+      removal.bind(number, at: 1)
+      try removal.run()
     }
     let update = try PreparedStatement(
       db,
@@ -152,7 +197,7 @@ struct ReplacedRows {
       WHERE number = ?
       """
     )
-    for number in numbers {
+    for number in moved {
       update.bind(number, at: 1)
       try update.run()
     }

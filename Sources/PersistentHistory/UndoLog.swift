@@ -222,6 +222,17 @@ package final class UndoLog {
     return try first.step() && first.integer(0) > 0
   }
 
+  /// Whether nothing followed a group: it is the newest commit, or the last revert of it.
+  ///
+  /// - Throws: `DatabaseError`.
+  package func isNewest(_ group: RevertGroup, _ head: HistoryHead) throws -> Bool {
+    guard group.first == group.last, group.last == head.number else { return false }
+    let last = try PreparedStatement(db, "SELECT max(place) FROM cordial_undo WHERE number = ?")
+    defer { last.reset() }
+    last.bind(head.number, at: 1)
+    return try last.step() && last.optionalInteger(0) == group.place
+  }
+
   /// What a group did.
   ///
   /// - Parameter group: The group.

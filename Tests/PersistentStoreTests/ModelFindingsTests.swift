@@ -359,4 +359,34 @@ private let league = """
     }
     #expect(changes.isEmpty)
   }
+
+  // P-125a: a later revert of the same commit is a later change.
+  @Test func `an undo of one context passes none that another context was done in`() async throws {
+    try await store.save(#"{"insert":[{"id":"Team/t1"}],"author":"ann","context":"q"}"#)
+    try await store.save(
+      """
+      {"insert":[{"id":"Player/t1","values":{"team":"Team/p1"}}],"author":"ann","context":"p"}
+      """
+    )
+    try await store.save(#"{"undo":2,"author":"ann"}"#)
+    try await store.save(#"{"redo":2,"author":"ann"}"#)
+    let refused = try await store.refusal(#"{"undo":1,"author":"ann","only":"q"}"#)
+    #expect(refused?.code == "saveConflict")
+    #expect(try store.world("Player team").count == 1)
+  }
+
+  // P-063f
+  @Test func `an ID of an unknown entity is one problem among others`() async throws {
+    try await store.save(#"{"insert":[{"id":"Skill/sa"},{"id":"Team/t1"}]}"#)
+    let refused = try #require(
+      await store.refusal(
+        """
+        {"insert":[{"entity":"Team"}],"delete":["Team/p1"],
+         "update":[{"id":"Nope/sx","values":{}},{"id":"Skill/i5","values":{}},
+           {"id":"Team/p999","values":{}}]}
+        """
+      )
+    )
+    #expect(refused.data["problems"]?.array?.count == 3)
+  }
 }

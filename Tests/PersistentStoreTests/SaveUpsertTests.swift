@@ -146,6 +146,32 @@ private let shelves = """
   }
 
   // Evidence: P-122f
+  @Test func `an insert that changes one of two sets with a property in common`() async throws {
+    let store = try TestStore(
+      """
+      {"name":"Discs","entities":[{"name":"Disc","identity":"code","attributes":[
+        {"name":"code","type":"string"},{"name":"shelf","type":"int32","optional":true},
+        {"name":"number","type":"int32","optional":true},
+        {"name":"title","type":"string","optional":true}],
+       "unique":[["shelf","number"],["shelf","title"]]}]}
+      """
+    )
+    try await store.save(
+      #"{"insert":[{"id":"Disc/sx","values":{"shelf":1,"number":1,"title":"T"}}]}"#
+    )
+    try await store.save(
+      """
+      {"insert":[{"id":"Disc/sx","values":{"shelf":2}},
+        {"id":"Disc/sy","values":{"shelf":1,"number":9,"title":"T"}}],
+       "mergePolicy":"objectTrump"}
+      """
+    )
+    #expect(
+      try store.world("Disc shelf number title")
+        == ["Disc/sx v2 shelf=2 number=1 title=T", "Disc/sy v1 shelf=1 number=9 title=T"]
+    )
+  }
+
   @Test func `an insert that references itself meets what references its object`() async throws {
     // By its identity it is the first node, and by the object that it references the second one.
     try await store.save(

@@ -53,6 +53,19 @@ private let lists = """
     }
   }
 
+  // P-071: nobody changes who is gone.
+  @Test func `a replaced member of a list that is gone changes no list`() async throws {
+    try store.foreign("DELETE FROM List WHERE _id = 1")
+    try await store.seal()
+    let head = try store.snapshot { $0.head.number }
+    try store.foreign("REPLACE INTO Task SELECT * FROM Task WHERE name = 'b'")
+    try await store.seal()
+    let changes = try store.snapshot { snapshot in
+      try snapshot.log.transactions(after: head, through: head + 1, limit: 1).flatMap(\.changes)
+    }
+    #expect(!changes.contains { $0.key.entity == 1 })
+  }
+
   // P-125: the order of the other members is no reference to the inserted one.
   @Test func `an insert goes though others moved in the list that it joined`() async throws {
     try await store.save(

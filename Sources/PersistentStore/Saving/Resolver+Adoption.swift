@@ -54,13 +54,15 @@ extension Resolver {
   ) throws -> Bool {
     let entity = layout.entity(key)
     guard let identity = entity.entity.identity,
+      id.map({ IdentityResolver.value($0, entity.entity) != nil }) ?? false
+        || insert.values.contains(where: { $0.name == identity.name }),
       let own = try value(of: identity.name, insert, id, entity), own != .null
     else { return true }
     return try currentValue(of: identity.name, key) == own
   }
 
   /// Whether the policy stores the values of an insert that meets an object.
-  private var storesInserts: Bool {
+  var storesInserts: Bool {
     [.objectTrump, .overwrite].contains(request.mergePolicy)
   }
 
@@ -93,6 +95,7 @@ extension Resolver {
   ) throws {
     guard storesInserts else { return }
     let entity = layout.entity(key)
+    var adopted: [String: AttributeValue] = [:]
     for set in entity.uniqueSets where !set.isIdentity {
       let former = try set.names.map { try currentValue(of: $0, key) ?? .null }
       var values: [AttributeValue] = []
@@ -102,7 +105,7 @@ extension Resolver {
         values.append(isKept ? old : try value(of: name, insert, id, entity) ?? .null)
       }
       guard values != former else { continue }
-      for (name, value) in zip(set.names, values) { adoptedValues[key, default: [:]][name] = value }
+      for (name, value) in zip(set.names, values) { adopted[name] = value }
       if !former.contains(.null) {
         // Another insert may have taken the former values since.
         let name = UniqueValues(set, former)
@@ -112,6 +115,8 @@ extension Resolver {
       }
       if !values.contains(.null) { insertedValues[UniqueValues(set, values)] = .some(key) }
     }
+    // Only now: sets may have properties in common.
+    if !adopted.isEmpty { adoptedValues[key, default: [:]].merge(adopted) { _, new in new } }
   }
 
   /// A value of an object as the inserts so far leave it.
@@ -169,7 +174,9 @@ extension Resolver {
         }
       }
       guard case .object(let key)? = target,
-        model.isKind(key.entity, of: relationship.destination)
+        model.isKind(key.entity, of: relationship.destination),
+        // The identity may be that of a new object, which is not known yet.
+        !doomed.contains(key)
       else { return nil }
       return .integer(key.object)
     case nil: return nil

@@ -219,7 +219,8 @@ package struct Resolver {
       links: []
     )
     try read(insert.values, entity, &update)
-    if let identity = entity.entity.identity, let own = object.id,
+    // Where the insert's values are stored, reading them reported it.
+    if keepsStored, let identity = entity.entity.identity, let own = object.id,
       let value = IdentityResolver.value(own, entity.entity),
       let sent = insert.values.last(where: { $0.name == identity.name })?.value,
       case .value(let other) = identity.decode(sent), other != value
@@ -297,7 +298,7 @@ package struct Resolver {
         if property.name == entity.entity.identity?.name {
           guard try isIdentity(value, of: update.key, property.column) else {
             // An insert with another identity meets an object that a policy leaves as it is.
-            if case .insert = update.origin { continue }
+            if case .insert = update.origin, !storesInserts { continue }
             add(.invalid(update.label, member.name, "identity", "An identity cannot be changed"))
             continue
           }
@@ -360,11 +361,16 @@ package struct Resolver {
     takesNew: Bool = false
   ) throws -> (ObjectKey, version: Int64)? {
     // Updates and deletes name the stored object whose identity an insert of the save has too.
-    if insertedTexts.contains(text) || !doomed.isEmpty, isIdentity(text),
-      case .object(let key)? = try storedTarget(text),
-      let version = try stored.version(of: key)
-    {
-      return (key, version)
+    if insertedTexts.contains(text) || !doomed.isEmpty, isIdentity(text) {
+      do {
+        if case .object(let key)? = try storedTarget(text),
+          let version = try stored.version(of: key)
+        {
+          return (key, version)
+        }
+      } catch is StoreError {
+        // What is wrong with the ID is reported below.
+      }
     }
     switch try target(text) {
     case .failed, nil:

@@ -49,12 +49,20 @@ extension SavePipeline {
       )
       // What nothing followed has no obstacles. A later group, or one of several commits, may have
       // the commits of others between; and what an earlier group left is an obstacle too.
-      let isNewest =
-        group == groups.first && group.first == group.last && group.last == head.number
+      let isNewest = try group == groups.first && undoLog.isNewest(group, head)
       let obstacles = isNewest ? RevertObstacles() : try search.find(net)
       conflicts += search.conflicts
       if conflicts.isEmpty {
-        let plan = try plan(rows, net, obstacles, stored, isNewest: isNewest)
+        // What an external client inserted may have link rows that it left.
+        let hasOwnLinks = isNewest && request.author != HistoryWriter.externalAuthor
+        let plan = try plan(
+          rows,
+          net,
+          obstacles,
+          stored,
+          isNewest: isNewest,
+          hasOwnLinks: hasOwnLinks
+        )
         // The values of several groups are validated after all are written, and all counts.
         if groups.count == 1 { try validate(SavePlan(graph: plan.graph)) }
         try answer.noteDeleted(plan, tables)
@@ -99,15 +107,16 @@ extension SavePipeline {
     with writer: inout SaveWriter,
     _ indexes: inout UniqueIndexes
   ) throws {
-    let start = writer
     do {
       try db.inSavepoint {
         try writer.write(plan)
         return .commit
       }
     } catch let error as StoreError where error.code == .uniquenessViolation {
-      writer = start
-      try indexes.relax()
+      writer.forgetPlan()
+      try indexes.relax(
+        Set((plan.graph.inserts.map(\.key) + plan.graph.updates.map(\.key)).map(\.entity))
+      )
       try writer.write(plan)
     }
   }
@@ -138,12 +147,17 @@ extension SavePipeline {
     _ net: [HistoryChange],
     _ obstacles: RevertObstacles,
     _ stored: DatabaseObjects,
-    isNewest: Bool
+    isNewest: Bool,
+    hasOwnLinks: Bool
   ) throws -> SavePlan {
     var planner = SavePlanner(tables.layout, stored)
-    try planner.plan(reverting: rows, net, obstacles, isNewest: isNewest) { key in
-      try tables[key].lastVersion(ofDeleted: key.object)
-    }
+    try planner.plan(
+      reverting: rows,
+      net,
+      obstacles,
+      isNewest: isNewest,
+      hasOwnLinks: hasOwnLinks
+    ) { key in try tables[key].lastVersion(ofDeleted: key.object) }
     return planner.plan
   }
 
@@ -221,7 +235,7 @@ struct RevertedObjects {
     _ plan: SavePlan,
     _ layout: SaveLayout
   ) {
-    columns.reserveCapacity(columns.count + net.count)
+    if columns.isEmpty { columns.reserveCapacity(net.count) }
     for change in net where !obstacles.objects.contains(change.key) {
       if change.kind == .delete {
         columns[change.key] = .some(nil)

@@ -15,7 +15,8 @@ extension SavePlanner {
   ///   - rows: What the group logged, oldest first.
   ///   - net: What became of each object.
   ///   - obstacles: What is left as it is.
-  ///   - isNewest: Whether no commit follows the group.
+  ///   - isNewest: Whether nothing follows the group.
+  ///   - hasOwnLinks: Whether the log has all link rows of the inserted objects.
   ///   - lastVersion: The version with which an object was deleted last.
   /// - Throws: `DatabaseError`.
   mutating func plan(
@@ -23,6 +24,7 @@ extension SavePlanner {
     _ net: [HistoryChange],
     _ obstacles: RevertObstacles,
     isNewest: Bool,
+    hasOwnLinks: Bool,
     lastVersion: (ObjectKey) throws -> Int64
   ) throws {
     var paired: Set<ObjectKey> = []
@@ -43,7 +45,7 @@ extension SavePlanner {
     }
     for change in changes { try revertLinks(change, obstacles) }
     for change in changes where change.kind == .insert {
-      try remove(change.key, isNewest: isNewest, &paired)
+      try remove(change.key, hasOwnLinks: hasOwnLinks, &paired)
     }
     for change in changes where change.kind != .insert { try mendToOnes(change) }
     for (holder, property) in obstacles.cut { try cut(property, of: holder) }
@@ -169,18 +171,18 @@ extension SavePlanner {
 
   /// Deletes what was inserted, without delete rules.
   ///
-  /// What the newest commit inserted exists, and has the link rows that it made: they are ended.
+  /// What nothing followed exists, and the link rows that the log has are ended.
   private mutating func remove(
     _ key: ObjectKey,
-    isNewest: Bool,
+    hasOwnLinks: Bool,
     _ paired: inout Set<ObjectKey>
   ) throws {
-    guard try isNewest || plan.graph.exists(key) else { return }
+    guard try hasOwnLinks || plan.graph.exists(key) else { return }
     try notePartners(of: key, &paired)
     for (_, toOne) in layout.entity(key).toOnes where toOne.inverse?.isCounted == true {
       if let owner = try plan.graph.target(of: toOne, key) { touchInverse(of: toOne, owner) }
     }
-    if !isNewest { try removeLinks(of: key) }
+    if !hasOwnLinks { try removeLinks(of: key) }
     try plan.graph.delete(key)
   }
 

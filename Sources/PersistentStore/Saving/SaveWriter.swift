@@ -14,6 +14,8 @@ struct SaveWriter {
   let labels: SaveLabels
   /// The objects whose versions are incremented: once in a save, whatever changes.
   private var counted: Set<ObjectKey> = []
+  /// Those of them that the present plan counted.
+  private var countedByPlan: [ObjectKey] = []
   /// Deletes that were carried out early, to make room for unique values.
   private var deletedEarly: Set<ObjectKey> = []
   /// The link rows that the plan ends, by object; nil until one is deleted early.
@@ -42,6 +44,7 @@ struct SaveWriter {
     deletedEarly = []
     endedLinks = nil
     isUnique = false
+    countedByPlan = []
     if try writeInBulk(plan) { return }
     try triggers.turn(on: true)
     for insert in plan.graph.inserts {
@@ -50,7 +53,7 @@ struct SaveWriter {
         continue
       }
       try constrained(insert.key, plan) { writer in try writer.tables[insert.key].insert(insert) }
-      if insert.version != nil { counted.insert(insert.key) }
+      if insert.version != nil { count(insert.key) }
     }
     for update in plan.graph.updates { try write(update, plan) }
     for (row, isLinked) in plan.graph.links {
@@ -70,11 +73,21 @@ struct SaveWriter {
     }
     for (entity, objects) in increments(of: plan) {
       try tables.entities[entity].increment(objects)
-      for object in objects { counted.insert(ObjectKey(entity: entity + 1, object: object)) }
+      for object in objects { count(ObjectKey(entity: entity + 1, object: object)) }
     }
     for key in plan.graph.deletes where !deletedEarly.contains(key) {
       try tables[key].delete(key.object)
     }
+  }
+
+  /// Forgets what the last plan counted: it was rolled back.
+  mutating func forgetPlan() {
+    counted.subtract(countedByPlan)
+    countedByPlan = []
+  }
+
+  private mutating func count(_ key: ObjectKey) {
+    if counted.insert(key).inserted { countedByPlan.append(key) }
   }
 
   /// Inserts an object that the same save deletes, so that its number is not given again.
@@ -103,7 +116,7 @@ struct SaveWriter {
         update.columns,
         increments: counts
       ) {
-        writer.counted.insert(update.key)
+        writer.count(update.key)
       }
     }
   }
@@ -218,7 +231,7 @@ struct SaveWriter {
     // The version is incremented with the first write, so that the log has the value before in
     // the row of that version.
     if try tables[key].update(key.object, [change], increments: !counted.contains(key)) {
-      counted.insert(key)
+      count(key)
     }
   }
 
@@ -257,7 +270,7 @@ struct SaveWriter {
     }
     for (entity, numbers) in graph.restoredNumbers {
       try tables.entities[entity].logInserts(numbers)
-      for number in numbers { counted.insert(ObjectKey(entity: entity + 1, object: number)) }
+      for number in numbers { count(ObjectKey(entity: entity + 1, object: number)) }
     }
     written += graph.inserts.count
     for (row, isLinked) in graph.links where isLinked {

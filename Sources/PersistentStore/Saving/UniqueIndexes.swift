@@ -8,33 +8,37 @@ import PersistentHistory
 /// several writes are found together. They keep their names and columns.
 struct UniqueIndexes {
   private let db: Database
-  private let tables: [String]
+  private let model: Model
+  /// The numbers of the entities whose indexes are relaxed.
+  private var entities: Set<Int> = []
   /// The statements that make the indexes that are relaxed, by name.
   private var relaxed: [(name: String, sql: String)] = []
 
   init(_ db: Database, _ model: Model) {
     self.db = db
-    tables = model.concrete.map(\.name)
+    self.model = model
   }
 
   var areRelaxed: Bool { !relaxed.isEmpty }
 
-  /// Replaces each by an index that is not unique.
+  /// Replaces those of some entities by indexes that are not unique.
   ///
   /// - Throws: `DatabaseError`.
-  /// - Complexity: Linear in the rows of all tables with unique indexes, once.
-  mutating func relax() throws {
-    guard relaxed.isEmpty else { return }
-    for table in tables {
-      relaxed += try Row.fetchAll(
+  /// - Complexity: Linear in the rows of the entities' tables, once for each.
+  mutating func relax(_ numbers: Set<Int>) throws {
+    var found: [(name: String, sql: String)] = []
+    for number in numbers.subtracting(entities).sorted() {
+      entities.insert(number)
+      found += try Row.fetchAll(
         db,
         sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?",
-        arguments: [table]
+        arguments: [model.entity(number).name]
       )
       .map { (name: $0["name"], sql: $0["sql"] ?? "") }
       .filter { $0.sql.hasPrefix(Self.unique) }
     }
-    for index in relaxed {
+    relaxed += found
+    for index in found {
       let sql = Self.plain + index.sql.dropFirst(Self.unique.count)
       try replace(index.name, by: sql)
     }
@@ -46,6 +50,7 @@ struct UniqueIndexes {
   mutating func restore() throws {
     for index in relaxed { try replace(index.name, by: index.sql) }
     relaxed = []
+    entities = []
   }
 
   private static let unique = "CREATE UNIQUE INDEX "
