@@ -174,9 +174,7 @@ extension Resolver {
         }
       }
       guard case .object(let key)? = target,
-        model.isKind(key.entity, of: relationship.destination),
-        // The identity may be that of a new object, which is not known yet.
-        !doomed.contains(key)
+        model.isKind(key.entity, of: relationship.destination)
       else { return nil }
       return .integer(key.object)
     case nil: return nil
