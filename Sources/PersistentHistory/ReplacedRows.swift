@@ -67,12 +67,15 @@ struct ReplacedRows {
     before deletion: Int64,
     _ removal: PreparedStatement
   ) throws {
-    guard entity.relationships.contains(where: { !$0.toMany }) else { return }
+    let toOnes = entity.relationships.count { !$0.toMany }
+    guard toOnes > 0 else { return }
+    // A statement displaces one row at the most by its number, its identity and each unique set.
+    let limit = (entity.unique.count + 2) * (toOnes + 1)
     let rows = try PreparedStatement(
       db,
       """
       SELECT \(HistoryRow.columns) FROM cordial_change
-      WHERE number > \(after) AND number < ? ORDER BY number DESC
+      WHERE number > \(after) AND number < ? ORDER BY number DESC LIMIT \(limit)
       """
     )
     rows.bind(deletion, at: 1)
