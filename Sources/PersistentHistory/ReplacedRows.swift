@@ -39,7 +39,8 @@ struct ReplacedRows {
     self.entity = entity
     self.after = after
     let present =
-      "EXISTS (SELECT 1 FROM \(SQLNames.quoted(entity.name)) WHERE \"_id\" = object)"
+      "EXISTS (SELECT 1 FROM \(SQLNames.quoted(entity.name)) AS present "
+      + "WHERE present.\"_id\" = cordial_change.object)"
     let deleted = try rows(where: "kind = 2 AND \(present)")
     guard !deleted.isEmpty else { return }
     var insertions: [Int64: (first: Int64, last: Int64)] = [:]
@@ -126,9 +127,9 @@ struct ReplacedRows {
       db,
       """
       UPDATE cordial_change SET kind = 1, (version, before) = (
-        SELECT "_version", \(differences)
-        FROM (SELECT '{' || substr(cordial_change.before, 2) || '}' AS old),
-          \(SQLNames.quoted(entity.name)) AS present
+        SELECT present."_version", \(differences)
+        FROM (SELECT '{' || substr(cordial_change.before, 2) || '}' AS old)
+          AS logged, \(SQLNames.quoted(entity.name)) AS present
         WHERE present."_id" = cordial_change.object)
       WHERE number = ?
       """
@@ -145,7 +146,7 @@ struct ReplacedRows {
   /// What the row had, of each column in which the present row differs, in the form of the log.
   private var differences: String {
     let pieces = entity.columns.map { column in
-      let old = "old -> \(SQLNames.literal("$.\"\(column)\""))"
+      let old = "logged.old -> \(SQLNames.literal("$.\"\(column)\""))"
       return """
         CASE WHEN \(old) IS NOT '' || \(HistorySchema.json(column, of: entity, row: "present."))
         THEN \(SQLNames.literal(",\"\(column)\":")) || (\(old)) ELSE '' END
@@ -164,16 +165,19 @@ struct ReplacedRows {
     let left = SQLNames.literal(",\"\(toMany.name)\":{\"left\":")
     let place = "present.\(SQLNames.quoted(SQLNames.place(toOne.name)))"
     let owners = model.entity(toOne.destination).place.kinds.map { kind in
-      "EXISTS (SELECT 1 FROM \(SQLNames.quoted(model.entity(kind).name)) WHERE \"_id\" = object)"
+      "EXISTS (SELECT 1 FROM \(SQLNames.quoted(model.entity(kind).name)) AS owner "
+        + "WHERE owner.\"_id\" = logged.object)"
     }
     let statement = try PreparedStatement(
       db,
       """
-      SELECT number, other, before = \(left) || \(place) || '}' FROM cordial_change
-      JOIN \(SQLNames.quoted(entity.name)) AS present ON present."_id" = other
-      WHERE number > \(after) AND +entity = \(toOne.destination) AND kind = 1
-        AND version IS NULL AND substr(before, 1, length(\(left))) = \(left)
-        AND object = present.\(SQLNames.quoted(toOne.name))
+      SELECT logged.number, logged.other, logged.before = \(left) || \(place) || '}'
+      FROM cordial_change AS logged
+      JOIN \(SQLNames.quoted(entity.name)) AS present ON present."_id" = logged.other
+      WHERE logged.number > \(after) AND +logged.entity = \(toOne.destination)
+        AND logged.kind = 1 AND logged.version IS NULL
+        AND substr(logged.before, 1, length(\(left))) = \(left)
+        AND logged.object = present.\(SQLNames.quoted(toOne.name))
         AND (\(owners.joined(separator: " OR ")))
       """
     )

@@ -179,6 +179,40 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
     )
   }
 
+  /// What the log's own columns are called, an entity's may be called too.
+  @Test func `a row with properties named as the log's columns are may be replaced`() async throws {
+    let names = ["number", "entity", "object", "kind", "version", "before", "other", "old"]
+    let attributes = names.map { #"{"name":"\#($0)","type":"int32","default":1}"# }
+    let store = try TestStore(
+      """
+      {"name":"Names","entities":[
+        {"name":"List","attributes":[],"relationships":[
+          {"name":"items","destination":"Item","toMany":true,"ordered":true,"inverse":"list"}]},
+        {"name":"Item","attributes":[\(attributes.joined(separator: ","))],"relationships":[
+          {"name":"list","destination":"List","optional":true,"inverse":"items"}]}]}
+      """
+    )
+    try await store.save(
+      #"{"insert":[{"id":"List/t1","values":{"items":["Item/t1","Item/t2"]}},{"id":"Item/t1"},{"id":"Item/t2"}]}"#
+    )
+    let columns = names.map { "\"\($0)\"" }.joined(separator: ", ")
+    try store.foreign(
+      "REPLACE INTO Item(_id, list, \(columns)) VALUES (1, 1, 2, 1, 2, 1, 2, 1, 2, 2)"
+    )
+    try store.foreign("INSERT OR IGNORE INTO Item(_id) VALUES (2)")
+    try await store.seal()
+    let lines = try log(store, after: 1)
+    #expect(lines.count == 1 && lines[0].count == 3)
+    #expect(
+      lines.first?.contains(
+        "update Item/p1 number,object,old,other,version"
+          + " before number=1 object=1 old=1 other=1 version=1"
+      ) == true,
+      "\(lines)"
+    )
+    #expect(lines.first?.contains { $0.hasPrefix("update List/p1 items") } == true, "\(lines)")
+  }
+
   @Test func `a row that the same client inserted and replaced is an insert`() async throws {
     let before = try store.snapshot { $0.head.number }
     try store.foreign("INSERT INTO Task(_id) VALUES (9); REPLACE INTO Task(_id) VALUES (9)")
