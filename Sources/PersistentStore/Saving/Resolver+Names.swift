@@ -75,8 +75,9 @@ extension Resolver {
       guard let set = entity.uniqueSets.first(where: \.isIdentity),
         let values = try values(of: set, request.inserts[object.index], object.id, entity)
       else { continue }
+      // Of several inserts with one identity the first has it; the others are problems.
       let name = UniqueValues(set, values)
-      identities[name] = object.key
+      if identities[name] == nil { identities[name] = object.key }
     }
     return identities
   }
