@@ -97,7 +97,7 @@ package enum HistorySchema {
 
   /// Logs the rows that an `INSERT OR REPLACE` removes, which fires no delete trigger.
   ///
-  /// What a statement that did not replace after all logged here, sealing takes out again.
+  /// Sealing removes the rows that this trigger logs for a statement that replaces nothing.
   private static func displacement(
     _ entity: EntityDescription,
     _ order: OrderSchema

@@ -257,7 +257,7 @@ struct HistoryChanges {
     case (.update, .delete): all[place].kind = .delete
     case (.insert, .delete): passed.insert(key)
     case (.insert, .insert): passed.remove(key)
-    // A link row that a former object of that number left went before.
+    // Before the insert, a dangling link row of a former object with that number was removed.
     case (.update, .insert): all[place].kind = .insert
     case (.delete, .insert):
       all[place].kind = .update

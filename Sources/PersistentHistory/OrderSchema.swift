@@ -91,7 +91,7 @@ package struct OrderSchema {
 
   /// The same for rows that a statement displaces.
   ///
-  /// A statement that displaces none after all leaves them in the log, where they say what is so.
+  /// Sealing removes them where the statement displaces nothing.
   func departures(of entity: EntityDescription, where condition: String) -> [String] {
     model.orderedInverses(of: entity).map { toOne, toMany in
       let place = SQLNames.quoted(SQLNames.place(toOne.name))

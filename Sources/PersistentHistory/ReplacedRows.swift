@@ -2,10 +2,10 @@ package import GRDB
 package import ObjectModel
 
 extension HistoryLog {
-  /// Takes out of the log the deletions that triggers logged for rows that are there.
+  /// Removes from the log the deletions that triggers logged for rows that still exist.
   ///
   /// - Parameters:
-  ///   - after: The last change before those that are looked at.
+  ///   - after: The last change before the changes to check.
   ///   - model: The store's model.
   ///   - db: A connection inside a transaction.
   /// - Throws: `DatabaseError`.
@@ -18,20 +18,21 @@ extension HistoryLog {
   }
 }
 
-/// Rows of an entity that a foreign client replaced and that triggers logged as deleted and
-/// inserted: the log tells them as updates of what differs.
+/// Rows of an entity that an external client replaced under their numbers.
 ///
-/// SQLite fires no delete trigger for a row that `INSERT OR REPLACE` removes. What the triggers
-/// log in its place is also logged by an `INSERT OR IGNORE` or an upsert that removes nothing.
+/// SQLite fires no delete trigger for a row that `INSERT OR REPLACE` removes. A trigger before each
+/// insert logs the rows that the statement may remove, as deleted; an `INSERT OR IGNORE` or an
+/// upsert then removes none of them. Sealing deletes such false rows of the log, and turns the
+/// deletion and the insert of a replaced row into one update of the values that differ.
 struct ReplacedRows {
   private let db: Database
   private let entity: EntityDescription
-  /// The last change before those of the foreign client.
+  /// The last change before those of the external client.
   private let after: Int64
-  /// The first deletion of each row that is there again, by object.
+  /// The number of the first logged deletion of each replaced row, by object.
   private var deletions: [Int64: Int64] = [:]
 
-  /// Finds the rows, and takes out of the log the deletions that did not happen.
+  /// Finds the replaced rows, and removes false deletions from the log.
   ///
   /// - Complexity: Linear in the changes of all entities that are logged behind `after`.
   init(_ db: Database, _ entity: EntityDescription, after: Int64) throws {
@@ -55,14 +56,14 @@ struct ReplacedRows {
         try removal.run()
         continue
       }
-      // What the foreign client inserted itself is an insert, whatever happened to it later.
+      // A row that the external client inserted and then replaced stays an insert.
       guard insertion.first > row.number, deletions[row.object] == nil else { continue }
       deletions[row.object] = row.number
     }
   }
 
-  /// Takes out of the log where an object stood in lists that it did not leave: the trigger that
-  /// logged its deletion logged that in front of it.
+  /// Removes from the log that an object left ordered lists: the trigger logs the departures
+  /// before the false deletion.
   private func removeDepartures(
     of object: Int64,
     before deletion: Int64,
@@ -93,7 +94,7 @@ struct ReplacedRows {
 
   private static let removal = "DELETE FROM cordial_change WHERE number = ?"
 
-  /// The changes of the entity's objects that the foreign client made, oldest first.
+  /// The logged changes of the entity's objects by the external client, oldest first.
   private func rows(where condition: String) throws -> [(number: Int64, object: Int64)] {
     // The plus keeps SQLite from reading all deletions of the entity by their index.
     let statement = try PreparedStatement(
@@ -109,12 +110,14 @@ struct ReplacedRows {
     return rows
   }
 
-  /// Logs each replaced row as one update, once versions are counted and derived values kept.
+  /// Turns the rows of the log about each replaced row into one update.
+  ///
+  /// The versions are incremented and the derived values up to date.
   ///
   /// - Complexity: Linear in the changes that are logged behind `after`.
   func log(_ model: Model) throws {
     guard !deletions.isEmpty else { return }
-    // Rows with another object tell of links and orders.
+    // Rows with `other` log link rows and sort positions.
     let later = try rows(where: "other IS NULL").filter { row in
       deletions[row.object].map { row.number > $0 } ?? false
     }
@@ -143,7 +146,7 @@ struct ReplacedRows {
     }
   }
 
-  /// What the row had, of each column in which the present row differs, in the form of the log.
+  /// SQL for the former values of the columns in which the present row differs, in the log's form.
   private var differences: String {
     let pieces = entity.columns.map { column in
       let old = "logged.old -> \(SQLNames.literal("$.\"\(column)\""))"
@@ -155,8 +158,9 @@ struct ReplacedRows {
     return pieces.isEmpty ? "''" : pieces.joined(separator: " || ")
   }
 
-  /// A replaced row whose to-one is as it was did not leave the members of its owner: it moved to
-  /// their end, where it may have been.
+  /// Logs that replaced rows moved to the end of their owners' lists, instead of leaving the lists.
+  ///
+  /// The to-ones of these rows are unchanged. Nothing is logged where a row was last already.
   private func logMoves(
     _ toOne: RelationshipDescription,
     _ toMany: RelationshipDescription,

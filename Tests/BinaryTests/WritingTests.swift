@@ -180,7 +180,7 @@ import Testing
     #expect(limits?["followerDaysMax"] == 7)
   }
 
-  // Evidence: P-131, P-132, P-133
+  // Evidence: P-131, P-132a, P-133
   @Test func `backup, verification and compaction while others write`() throws {
     let daemon = try scene.daemon(store)
     let peer = try daemon.connect()
@@ -263,7 +263,7 @@ import Testing
     _ = try run("followers", store, "--remove", "mirror", code: 1)
   }
 
-  // Evidence: P-132, P-133
+  // Evidence: P-132a, P-132b, P-133
   @Test func `backup, restore, compact, doctor`() throws {
     _ = try scene.run(
       ["save", store],

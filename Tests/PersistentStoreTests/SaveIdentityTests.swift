@@ -36,9 +36,9 @@ private let codes = """
     #expect(try store.world("Part name size") == [#"Part/sx v1 name=a size=1"#])
   }
 
-  // P-122a, P-122b: what the store keeps is told, the identity too.
+  // P-122a, P-122b: `merged` lists every property that the store keeps, the identity included.
   @Test(arguments: ["storeTrump", "rollback"])
-  func `an insert is told that an object keeps its identity`(policy: String) async throws {
+  func `merged reports that the stored object keeps its identity`(policy: String) async throws {
     for insert in [
       #"{"id":"Part/sy","values":{"name":"a","size":2}}"#,
       #"{"id":"Part/t1","values":{"name":"a","size":2,"code":"y"}}"#,

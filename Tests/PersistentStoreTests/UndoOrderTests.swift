@@ -53,8 +53,9 @@ private let lists = """
     }
   }
 
-  // P-071: nobody changes who is gone.
-  @Test func `a replaced member of a list that is gone changes no list`() async throws {
+  // P-071: the history reports no change of a deleted owner.
+  @Test func `a replaced member of a deleted owner's list is no change of the owner`() async throws
+  {
     try store.foreign("DELETE FROM List WHERE _id = 1")
     try await store.seal()
     let head = try store.snapshot { $0.head.number }

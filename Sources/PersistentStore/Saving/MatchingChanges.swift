@@ -284,7 +284,7 @@ struct MatchingChanges {
 
   /// A computed value as its attribute stores it; nil where it cannot, which is a problem.
   ///
-  /// Whether the model allows the value is for validation to say.
+  /// Validation checks whether the model allows the value.
   private mutating func storable(
     _ computed: AttributeValue,
     _ attribute: AttributeDescription,

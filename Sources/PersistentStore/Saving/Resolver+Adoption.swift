@@ -22,7 +22,7 @@ extension Resolver {
   enum Meeting {
     case nothing
     case object(ObjectKey)
-    /// Objects with which it cannot be one: several, or one of another identity.
+    /// Objects that the insert cannot become: several objects, or an object of another identity.
     case rivals([(set: UniqueSet, key: ObjectKey)])
   }
 
@@ -41,12 +41,12 @@ extension Resolver {
     }
     guard let first = found.first?.key else { return .nothing }
     guard found.allSatisfy({ $0.key == first }) else { return .rivals(found) }
-    // Nothing changes an identity.
+    // No save changes an identity.
     guard try !storesInserts || hasIdentity(of: first, insert, id) else { return .rivals(found) }
     return .object(first)
   }
 
-  /// Whether an insert has the identity of an object, or none of its own.
+  /// Whether an insert has the identity of an object, or brings no identity.
   func hasIdentity(
     of key: ObjectKey,
     _ insert: SaveRequest.Insert,
@@ -115,7 +115,7 @@ extension Resolver {
       }
       if !values.contains(.null) { insertedValues[UniqueValues(set, values)] = .some(key) }
     }
-    // Only now: sets may have properties in common.
+    // Unique sets may share properties: the values are noted after all sets are compared.
     if !adopted.isEmpty { adoptedValues[key, default: [:]].merge(adopted) { _, new in new } }
   }
 

@@ -13,7 +13,8 @@ extension Resolver {
     var isTemporary: Bool { id == nil || id?.isTemporary == true }
     /// The object that answers for it; nil for none.
     var existing: ObjectKey?
-    /// The objects that it meets and cannot be, with the sets whose values they have.
+    /// The objects that have its unique values and that it cannot become, each with the unique
+    /// set.
     var rivals: [(set: UniqueSet, key: ObjectKey)] = []
   }
 
@@ -50,8 +51,10 @@ extension Resolver {
     }
     for draft in drafts {
       let key = draft.existing ?? provisionalKey(of: draft)
-      let isSame = try hasIdentity(of: key, request.inserts[draft.index], draft.id)
-      finish(draft, keys[key] ?? key, hasOtherIdentity: !isSame)
+      let isOther = try draft.existing.map { existing in
+        try !hasIdentity(of: existing, request.inserts[draft.index], draft.id)
+      }
+      finish(draft, keys[key] ?? key, hasOtherIdentity: isOther ?? false)
       for rival in draft.rivals {
         rivals.append(
           Rival(index: draft.index, key: keys[rival.key] ?? rival.key, set: rival.set)
@@ -60,7 +63,7 @@ extension Resolver {
     }
   }
 
-  /// Reports the inserts that meet objects and cannot be one with them.
+  /// Reports the inserts that have the unique values of objects that they cannot become.
   mutating func reportRivals() throws {
     guard !rivals.isEmpty else { return }
     let labels = labels
@@ -153,8 +156,12 @@ extension Resolver {
     )
   }
 
-  /// Compares each insert with the stored objects and the inserts before it; on request, one that
-  /// had rivals before is left at that.
+  /// Compares each insert with the stored objects and the inserts before it.
+  ///
+  /// - Parameters:
+  ///   - drafts: The inserts.
+  ///   - keepsRivals: Whether inserts with rivals keep them and are not compared again.
+  /// - Throws: `DatabaseError`.
   private mutating func compare(_ drafts: inout [Draft], keepsRivals: Bool) throws {
     for (index, draft) in drafts.enumerated() {
       let insert = request.inserts[draft.index]
@@ -166,7 +173,7 @@ extension Resolver {
         drafts[index].existing = key
         try noteValues(insert, draft.id, ofExisting: key)
       case .rivals(let found):
-        // A problem already: it is not met by others.
+        // The insert is a problem already: later inserts do not meet it.
         drafts[index].rivals = found
       case .nothing:
         try noteValues(insert, draft.id, draft.entity, of: provisionalKey(of: draft))

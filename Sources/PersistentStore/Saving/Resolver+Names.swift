@@ -10,7 +10,7 @@ extension Resolver {
     let found: Target
     do {
       if let stored = try storedTarget(text) {
-        // The identity of an object that the save deletes may be that of a new one.
+        // The save may delete an object and insert another with its identity.
         found = try isDoomed(stored) ? insertedTarget(text) ?? stored : stored
       } else if let inserted = try insertedTarget(text) {
         found = inserted
@@ -75,7 +75,7 @@ extension Resolver {
       guard let set = entity.uniqueSets.first(where: \.isIdentity),
         let values = try values(of: set, request.inserts[object.index], object.id, entity)
       else { continue }
-      // Of several inserts with one identity the first has it; the others are problems.
+      // Of several inserts with one identity, the identity names the first.
       let name = UniqueValues(set, values)
       if identities[name] == nil { identities[name] = object.key }
     }

@@ -99,7 +99,7 @@ package struct Resolver {
     let hasOtherIdentity: Bool
   }
 
-  /// An insert with an object that it meets and cannot be.
+  /// An insert, with an object that has its unique values and that it cannot become.
   struct Rival {
     let index: Int
     let key: ObjectKey
@@ -207,7 +207,6 @@ package struct Resolver {
         otherIdentity: object.hasOtherIdentity ? entity.entity.identity?.name : nil
       )
     )
-    let keepsStored = [.storeTrump, .rollback].contains(request.mergePolicy)
     var update = ResolvedUpdate(
       origin: .insert(object.index),
       key: object.key,
@@ -219,15 +218,15 @@ package struct Resolver {
       links: []
     )
     try read(insert.values, entity, &update)
-    // Where the insert's values are stored, reading them reported it.
-    if keepsStored, let identity = entity.entity.identity, let own = object.id,
+    // Where the policy stores the insert's values, reading them reports another identity.
+    if !storesInserts, let identity = entity.entity.identity, let own = object.id,
       let value = IdentityResolver.value(own, entity.entity),
       let sent = insert.values.last(where: { $0.name == identity.name })?.value,
       case .value(let other) = identity.decode(sent), other != value
     {
       add(.invalid(label, identity.name, "identity", "The value differs from the one in the ID"))
     }
-    if keepsStored {
+    if !storesInserts {
       update.columns = []
       update.links = []
     } else if request.mergePolicy == .overwrite {
@@ -297,7 +296,7 @@ package struct Resolver {
       } else if let value = value(member, property, update.label) {
         if property.name == entity.entity.identity?.name {
           guard try isIdentity(value, of: update.key, property.column) else {
-            // An insert with another identity meets an object that a policy leaves as it is.
+            // The policy keeps the stored object, which an insert of another identity met.
             if case .insert = update.origin, !storesInserts { continue }
             add(.invalid(update.label, member.name, "identity", "An identity cannot be changed"))
             continue
@@ -369,7 +368,7 @@ package struct Resolver {
           return (key, version)
         }
       } catch is StoreError {
-        // What is wrong with the ID is reported below.
+        // `target` reports the invalid ID.
       }
     }
     switch try target(text) {

@@ -2,9 +2,10 @@ import CordialValues
 import ObjectModel
 import PersistentHistory
 
-/// The policy `overwrite`: an object becomes what the client had, with what it changed.
+/// The policy `overwrite`: an object becomes what the client read, with the client's changes.
 extension SaveMerger {
-  /// The object becomes what the client had: a property that it did not send gets its value before.
+  /// Returns a property that another save changed to the value that the client read, unless the
+  /// client sent one.
   mutating func overwrite(_ update: inout ResolvedUpdate, _ change: ChangedProperty) throws {
     let entity = layout.entity(update.key)
     switch change.base {
@@ -32,7 +33,7 @@ extension SaveMerger {
           RelationshipChange(relationship: toMany, link: .members(there))
         )
       }
-      // What is added and removed is so against what the client had, as is a place.
+      // The client added to, removed from and counted positions in the list that it had read.
       guard case .edit(let add, let remove, let position) = update.links[index].link else { return }
       let leaving = Set(remove).union(position == nil ? [] : add)
       var members = base.filter { !leaving.contains($0) }

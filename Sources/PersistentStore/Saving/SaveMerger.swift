@@ -18,7 +18,7 @@ package struct SaveMerger {
   package private(set) var save: ResolvedSave
   /// What the policy `error` refuses.
   package private(set) var conflicts: [SaveConflict] = []
-  /// Places in lists that the client did not have.
+  /// Positions that the lists that clients had read do not have.
   package internal(set) var problems = ProblemList()
   /// What the policy decided, one entry for each object.
   package private(set) var merged: [MergedObject] = []
@@ -176,7 +176,7 @@ package struct SaveMerger {
     // Adopted inserts are the first updates, in the same order.
     for (adoption, update) in zip(save.adoptions, save.updates) {
       let identity = layout.entity(adoption.key).entity.identity?.name
-      // The identity is mostly what they have in common.
+      // An insert and the object that it meets mostly have the identity in common.
       let names =
         (policy == .overwrite ? propertyNames(of: update) : adoption.names)
         .filter { $0 != identity } + (adoption.otherIdentity.map { [$0] } ?? [])

@@ -53,7 +53,7 @@ extension SavePipeline {
       let obstacles = isNewest ? RevertObstacles() : try search.find(net)
       conflicts += search.conflicts
       if conflicts.isEmpty {
-        // What an external client inserted may have link rows that it left.
+        // An external client may have left dangling link rows to objects that it inserted later.
         let hasOwnLinks = isNewest && request.author != HistoryWriter.externalAuthor
         let plan = try plan(
           rows,
@@ -86,7 +86,7 @@ extension SavePipeline {
     try validate(written, withUnique: indexes.areRelaxed)
     if indexes.areRelaxed {
       try indexes.restore()
-      // The triggers took rows with equal unique values for ones that others replaced.
+      // The triggers logged rows with equal unique values as replaced.
       try HistoryLog.removeDeletionsOfPresentRows(after: start, tables.layout.model, db)
     }
     try derive()
@@ -100,8 +100,8 @@ extension SavePipeline {
 
   /// Writes the plan of one of several groups.
   ///
-  /// Unique values that it violates are looked up after all groups are written, with all else that
-  /// the reverted state violates.
+  /// When the plan violates uniqueness, the indexes are relaxed: the end state of all groups is
+  /// validated after all of them are written.
   private func write(
     _ plan: SavePlan,
     with writer: inout SaveWriter,

@@ -16,7 +16,8 @@ extension SavePlanner {
   ///   - net: What became of each object.
   ///   - obstacles: What is left as it is.
   ///   - isNewest: Whether nothing follows the group.
-  ///   - hasOwnLinks: Whether the log has all link rows of the inserted objects.
+  ///   - hasOwnLinks: Whether nothing follows the group, and the group logged all link rows of the
+  ///     objects that it inserted.
   ///   - lastVersion: The version with which an object was deleted last.
   /// - Throws: `DatabaseError`.
   mutating func plan(
@@ -171,7 +172,7 @@ extension SavePlanner {
 
   /// Deletes what was inserted, without delete rules.
   ///
-  /// What nothing followed exists, and the link rows that the log has are ended.
+  /// With `hasOwnLinks` the object exists, and its link rows are ended already.
   private mutating func remove(
     _ key: ObjectKey,
     hasOwnLinks: Bool,

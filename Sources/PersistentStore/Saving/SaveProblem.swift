@@ -43,7 +43,7 @@ package struct SaveProblem: Sendable, Equatable {
     SaveProblem(.validationFailed, rule, id, property, message)
   }
 
-  /// A place that an ordered to-many does not have, with its number of other members.
+  /// A position that an ordered to-many with `count` other members does not have.
   static func noPlace(
     _ position: Int,
     of count: Int,

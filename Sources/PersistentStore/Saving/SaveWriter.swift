@@ -80,7 +80,7 @@ struct SaveWriter {
     }
   }
 
-  /// Forgets what the last plan counted: it was rolled back.
+  /// Forgets which versions the last plan incremented, after its rollback.
   mutating func forgetPlan() {
     counted.subtract(countedByPlan)
     countedByPlan = []
