@@ -43,23 +43,28 @@ let package = Package(
     // MARK: The store: the only storey that writes rows.
 
     .module(
-      "PersistentHistory",
-      uses: ["CordialValues", "ObjectModel", "JSON", "CSQLite"] + .sqlite
+      "SQLite",
+      uses: [
+        "CSQLite",
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ]
     ),
+    .module("PersistentHistory", uses: ["CordialValues", "ObjectModel", "JSON", "SQLite"]),
     .module(
       "PersistentStore",
       uses: [
-        "ObjectModel", "CordialValues", "PersistentHistory", "JSON", "CUnicode",
+        "ObjectModel", "CordialValues", "PersistentHistory", "JSON", "CUnicode", "SQLite",
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "OrderedCollections", package: "swift-collections"),
-      ] + .sqlite
+      ]
     ),
 
     // MARK: Followers of the log.
 
     .module(
       "Spotlight",
-      uses: ["ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight"] + .sqlite
+      uses: ["ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "SQLite"]
     ),
     .module("Subscriptions", uses: ["CordialValues"]),
 
@@ -125,6 +130,7 @@ let package = Package(
     ),
     .target(name: "TestSeeds", path: "Tests/TestSeeds", swiftSettings: .strict),
     .tests("JSONTests", uses: ["JSON", "TestSeeds"]),
+    .tests("SQLiteTests", uses: ["SQLite", "TestStores"]),
     .tests("CordialValuesTests", uses: ["CordialValues", "TestSeeds"]),
     .tests("ObjectModelTests", uses: ["ObjectModel", "CordialValues", "JSON", "TestSeeds"]),
     .tests(
@@ -191,12 +197,9 @@ extension Target {
 }
 
 extension [Target.Dependency] {
-  /// GRDB for connections and statements; its C module for loops that step a statement.
+  /// GRDB, with which tests play an external SQLite client.
   static var sqlite: [Target.Dependency] {
-    [
-      .product(name: "GRDB", package: "GRDB.swift"),
-      .product(name: "GRDBSQLite", package: "GRDB.swift"),
-    ]
+    [.product(name: "GRDB", package: "GRDB.swift")]
   }
 }
 

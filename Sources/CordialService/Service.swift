@@ -86,7 +86,7 @@ package actor Service {
   ///   - limits: How far everything may grow.
   ///   - facts: What the program around it says of itself.
   ///   - log: Where it logs.
-  /// - Throws: `DatabaseError` when the store cannot be read.
+  /// - Throws: `SQLiteError` when the store cannot be read.
   package init(
     store: PersistentStore,
     index: SearchIndex,

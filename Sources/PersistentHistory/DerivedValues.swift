@@ -1,5 +1,5 @@
-package import GRDB
 package import ObjectModel
+package import SQLite
 
 /// Brings derived values up to date where triggers cannot or may have gone wrong: what needs ICU,
 /// sums of doubles, and everything that a foreign client's `REPLACE` reached.
@@ -9,7 +9,7 @@ package final class DerivedValues {
   /// Those that triggers keep.
   private let triggered: [String]
   private let texts: [String]
-  private let db: Database
+  private let db: SQLiteConnection
   private let triggers: TriggerSwitch
   /// Compiled when they are needed first: each brings the triggers of its table along.
   private var compiled: [String: PreparedStatement] = [:]
@@ -20,7 +20,7 @@ package final class DerivedValues {
   ///   - db: The writer's connection, which has our functions.
   ///   - model: The store's model.
   ///   - triggers: Whether the connection's statements fire triggers.
-  package init(_ db: Database, model: Model, triggers: TriggerSwitch) {
+  package init(_ db: SQLiteConnection, model: Model, triggers: TriggerSwitch) {
     self.db = db
     self.triggers = triggers
     let schema = DerivedSchema(model)
@@ -81,7 +81,7 @@ package final class DerivedValues {
   ///   - change: The number of the last change before.
   ///   - isForeign: Whether another client wrote, whose triggers may have counted what did not
   ///     happen.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes after it, and in the members of what they touch.
   package func refresh(after change: Int64, isForeign: Bool) throws {
     let all = isForeign ? sealed + triggered : sealed
@@ -95,7 +95,7 @@ package final class DerivedValues {
 
   /// Brings every text up to date that ICU made, as another ICU makes others.
   ///
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the objects that have such texts.
   package func refreshTexts() throws {
     try triggers.turn(on: true)

@@ -1,4 +1,4 @@
-package import GRDB
+package import SQLite
 
 /// One who follows the log by name.
 package struct Follower: Sendable, Equatable {
@@ -25,37 +25,36 @@ package struct Follower: Sendable, Equatable {
 
 /// The followers of a store's log, over one connection.
 package struct FollowerTable {
-  private let db: Database
+  private let db: SQLiteConnection
 
-  package init(_ db: Database) {
+  package init(_ db: SQLiteConnection) {
     self.db = db
   }
 
   /// All of them, by name.
   package func all() throws -> [Follower] {
-    try Row.fetchAll(db, sql: "SELECT name, number, seen FROM cordial_follower ORDER BY name")
-      .map { Follower(name: $0[0], number: $0[1], seen: $0[2]) }
+    try db.rows("SELECT name, number, seen FROM cordial_follower ORDER BY name", [], read)
   }
 
   /// The follower of that name, nil where there is none.
   package func follower(named name: String) throws -> Follower? {
-    try Row.fetchOne(
-      db,
-      sql: "SELECT name, number, seen FROM cordial_follower WHERE name = ?",
-      arguments: [name]
-    ).map { Follower(name: $0[0], number: $0[1], seen: $0[2]) }
+    try db.row("SELECT name, number, seen FROM cordial_follower WHERE name = ?", [name], read)
+  }
+
+  private func read(_ row: PreparedStatement) -> Follower {
+    Follower(name: row.text(0), number: row.integer(1), seen: row.integer(2))
   }
 
   package func put(_ follower: Follower) throws {
     try db.execute(
-      sql: "INSERT OR REPLACE INTO cordial_follower(name, number, seen) VALUES (?, ?, ?)",
-      arguments: [follower.name, follower.number, follower.seen]
+      "INSERT OR REPLACE INTO cordial_follower(name, number, seen) VALUES (?, ?, ?)",
+      [follower.name, follower.number, follower.seen]
     )
   }
 
   /// - Returns: Whether there was one of that name.
   package func remove(_ name: String) throws -> Bool {
-    try db.execute(sql: "DELETE FROM cordial_follower WHERE name = ?", arguments: [name])
-    return db.changesCount > 0
+    try db.execute("DELETE FROM cordial_follower WHERE name = ?", [name])
+    return db.changes > 0
   }
 }

@@ -1,6 +1,6 @@
 package import CordialValues
-import GRDB
 import ObjectModel
+import SQLite
 
 /// What became of objects since somebody knew them.
 extension HistoryLog {
@@ -31,7 +31,7 @@ extension HistoryLog {
   /// - Parameter versions: The objects with the versions, each of which is a former one.
   /// - Returns: The rows of each object and of the pairs that it is in, oldest first; objects to
   ///   whose versions the log does not reach back are absent.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes logged since the oldest of the versions.
   package func rows(since versions: [ObjectKey: Int64]) throws -> [ObjectKey: [HistoryRow]] {
     let readings = versions.mapValues(Reading.init)

@@ -1,7 +1,17 @@
+// PersistentHistory: the log. Triggers, reading after a token, sealing, followers' positions.
+//
+// Must not know: search, subscriptions, who asks.
+//
+// What always holds:
+// 1. A row's change and its entry in the log are one SQLite transaction, whoever writes: the
+//    entry is made by triggers of built-in functions, so a foreign SQLite client makes it too.
+// 2. Commits are numbered without gaps; nothing is read from the log that is not sealed.
+// 3. Numbers of changes and of commits only grow.
+
 package import CordialValues
-package import GRDB
 import JSON
 package import ObjectModel
+package import SQLite
 
 /// The newest commit of a store, and whether something stands behind it.
 package struct HistoryHead: Sendable, Equatable {
@@ -81,7 +91,7 @@ package struct CommitStamp: Sendable {
 /// Reads and extends the log over one connection, on that connection's thread.
 package final class HistoryLog {
   let model: Model
-  private let db: Database
+  private let db: SQLiteConnection
   private let headStatement: PreparedStatement
   private let lastLoggedStatement: PreparedStatement
   private let boundsStatement: PreparedStatement
@@ -97,8 +107,8 @@ package final class HistoryLog {
   /// - Parameters:
   ///   - db: A connection to it.
   ///   - model: The store's model.
-  /// - Throws: `DatabaseError` when the log's tables are not there.
-  package init(_ db: Database, model: Model) throws {
+  /// - Throws: `SQLiteError` when the log's tables are not there.
+  package init(_ db: SQLiteConnection, model: Model) throws {
     self.model = model
     self.db = db
     headStatement = try PreparedStatement(db, Self.headQuery)
@@ -143,11 +153,11 @@ package final class HistoryLog {
   /// The newest commit that the connection sees.
   ///
   /// - Returns: The head.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func head() throws -> HistoryHead {
     defer { headStatement.reset() }
     guard try headStatement.step() else {
-      throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "The log has no first entry")
+      throw SQLiteError(.corrupt, "The log has no first entry")
     }
     return HistoryHead(
       number: headStatement.integer(0),
@@ -161,7 +171,7 @@ package final class HistoryLog {
   /// The number of the last logged change, entered or not.
   ///
   /// - Returns: The number, 0 where nothing was ever logged.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func lastLogged() throws -> Int64 {
     defer { lastLoggedStatement.reset() }
     return try lastLoggedStatement.step() ? lastLoggedStatement.integer(0) : 0
@@ -174,7 +184,7 @@ package final class HistoryLog {
   ///   - head: The newest commit, with which it ends.
   ///   - changesMax: How many changes may be logged between the two.
   /// - Returns: The change set; nil when there are more changes, or the log does not reach back.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes logged between the two.
   package func changeSet(
     from: LogPosition,
@@ -197,7 +207,7 @@ package final class HistoryLog {
   ///   - from: The commit after which it begins.
   ///   - through: The last commit of it; both are sealed.
   /// - Returns: The change set.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes logged between the two.
   package func changeSet(from: Int64, through: Int64) throws -> ChangeSet {
     var set = try authors(from: from, through: through)
@@ -212,7 +222,7 @@ package final class HistoryLog {
   ///
   /// - Parameter head: The newest commit.
   /// - Returns: The changes, of no author.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes.
   package func changes(behind head: HistoryHead) throws -> ChangeSet {
     var set = ChangeSet(from: head.number, through: head.number)
@@ -226,7 +236,7 @@ package final class HistoryLog {
   ///
   /// - Parameter head: The newest commit.
   /// - Returns: The changes, in order of the first change of each object.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes.
   package func netChanges(behind head: HistoryHead) throws -> [HistoryChange] {
     var changes = HistoryChanges(model: model)
@@ -240,7 +250,7 @@ package final class HistoryLog {
   ///   - from: The commit after which it begins.
   ///   - through: The last commit of it.
   /// - Returns: The change set.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func authors(from: Int64, through: Int64) throws -> ChangeSet {
     var set = ChangeSet(from: from, through: through)
     try eachTransaction(after: from, through: through, limit: Int64.max) { transaction in
@@ -256,7 +266,7 @@ package final class HistoryLog {
   ///   - from: The commit after which to begin.
   ///   - changesMax: How many changes the stretch may have when it has several commits.
   /// - Returns: The number of a commit; `from` when it is the newest.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func commit(after from: Int64, changesMax: Int64) throws -> Int64 {
     var reached = from
     let begin = try changeRange(from: from, through: from).lowerBound
@@ -296,7 +306,7 @@ package final class HistoryLog {
   ///   - after: The change after which to begin.
   ///   - through: The last change to read.
   ///   - body: Called with each row.
-  /// - Throws: `DatabaseError`; what the body throws.
+  /// - Throws: `SQLiteError`; what the body throws.
   package func eachRow(
     after: Int64,
     through: Int64,
@@ -316,7 +326,7 @@ package final class HistoryLog {
   ///   - after: The change before the oldest one to read.
   ///   - through: The change to begin with.
   ///   - body: Called with each row.
-  /// - Throws: `DatabaseError`; what the body throws.
+  /// - Throws: `SQLiteError`; what the body throws.
   package func eachRowBackwards(
     after: Int64,
     through: Int64,
@@ -382,7 +392,7 @@ package final class HistoryLog {
   ///   - limit: How many commits to read at most.
   ///   - changesMax: How many changes one may have logged; of one with more none is read.
   ///   - body: Called with each; it answers whether to go on.
-  /// - Throws: `DatabaseError`; what the body throws.
+  /// - Throws: `SQLiteError`; what the body throws.
   package func eachCommit(
     after: Int64,
     through: Int64,
@@ -408,7 +418,7 @@ package final class HistoryLog {
   ///
   /// - Parameter key: The object.
   /// - Returns: Values by column name in the form of the log; nil when no deletion of it is logged.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func tombstone(of key: ObjectKey) throws -> [LoggedValue]? {
     defer { tombstoneStatement.reset() }
     tombstoneStatement.bind(Int64(key.entity), at: 1)
@@ -424,7 +434,7 @@ package final class HistoryLog {
   ///   - from: The commit after which the stretch begins.
   ///   - head: The newest commit, with which it ends.
   /// - Returns: Values by column name in the form of the log; objects not deleted there are absent.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func tombstones(
     of keys: Set<ObjectKey>,
     from: LogPosition,

@@ -1,4 +1,4 @@
-package import GRDB
+package import SQLite
 
 /// Removes the beginning of the log, a little at a time.
 ///
@@ -9,9 +9,9 @@ package struct HistoryPurge {
   /// How many rows one step removes: few enough that a save behind it hardly waits.
   package static let stepRows: Int64 = 4000
 
-  private let db: Database
+  private let db: SQLiteConnection
 
-  package init(_ db: Database) {
+  package init(_ db: SQLiteConnection) {
     self.db = db
   }
 
@@ -19,40 +19,37 @@ package struct HistoryPurge {
   ///
   /// - Parameter number: The commit that becomes the oldest position.
   /// - Returns: How many commits it removed, nil when nothing is left to remove.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func step(to number: Int64) throws -> Int? {
     guard
-      let oldest = try Int64.fetchOne(db, sql: "SELECT min(number) FROM cordial_transaction")
+      let oldest = try db.integer("SELECT min(number) FROM cordial_transaction")
     else { return nil }
     if oldest < number {
       let end = min(number, oldest + Self.stepRows)
       try db.execute(
-        sql: """
-          DELETE FROM cordial_transaction WHERE number < ?1
-            AND EXISTS (SELECT 1 FROM cordial_transaction WHERE number = ?1)
-          """,
-        arguments: [end]
+        """
+        DELETE FROM cordial_transaction WHERE number < ?1
+          AND EXISTS (SELECT 1 FROM cordial_transaction WHERE number = ?1)
+        """,
+        [end]
       )
-      let count = db.changesCount
-      try db.execute(sql: "DELETE FROM cordial_undo WHERE number < ?", arguments: [end])
+      let count = db.changes
+      try db.execute("DELETE FROM cordial_undo WHERE number < ?", [end])
       return count > 0 ? count : nil
     }
-    let bounds = try Row.fetchOne(
-      db,
-      sql: """
-        SELECT (SELECT min(number) FROM cordial_change), lastChange FROM cordial_transaction
-        WHERE number = ?
-        """,
-      arguments: [oldest]
-    )
+    let bounds = try db.row(
+      """
+      SELECT (SELECT min(number) FROM cordial_change), lastChange FROM cordial_transaction
+      WHERE number = ?
+      """,
+      [oldest]
+    ) { ($0.optionalInteger(0), $0.integer(1) - 1) }
     // The last of them stays though it is nobody's: SQLite goes on counting from the greatest
     // number that there is.
-    guard let bounds, let first = bounds[0] as Int64?, case let last = (bounds[1] as Int64) - 1,
-      first <= last
-    else { return nil }
+    guard let (first, last) = bounds, let first, first <= last else { return nil }
     try db.execute(
-      sql: "DELETE FROM cordial_change WHERE number <= ?",
-      arguments: [min(last, first + Self.stepRows)]
+      "DELETE FROM cordial_change WHERE number <= ?",
+      [min(last, first + Self.stepRows)]
     )
     return 0
   }

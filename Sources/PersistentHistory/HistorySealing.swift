@@ -1,5 +1,5 @@
-package import GRDB
 package import ObjectModel
+package import SQLite
 
 /// The writer's side of the log: it ends each transaction with its entry.
 package final class HistoryWriter {
@@ -7,7 +7,7 @@ package final class HistoryWriter {
   package static let externalAuthor = "external"
 
   private let model: Model
-  private let db: Database
+  private let db: SQLiteConnection
   private let append: PreparedStatement
   /// Whether statements fire the triggers.
   package let triggers: TriggerSwitch
@@ -19,8 +19,8 @@ package final class HistoryWriter {
   /// - Parameters:
   ///   - db: The writer's connection.
   ///   - model: The store's model.
-  /// - Throws: `DatabaseError` when the log's tables are not there.
-  package init(_ db: Database, model: Model) throws {
+  /// - Throws: `SQLiteError` when the log's tables are not there.
+  package init(_ db: SQLiteConnection, model: Model) throws {
     self.model = model
     self.db = db
     triggers = TriggerSwitch(db)
@@ -37,14 +37,14 @@ package final class HistoryWriter {
 
   /// Makes sure that the changes to come have greater numbers than those that were.
   ///
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func keepCounting() throws {
     try db.execute(
-      sql: """
-        INSERT INTO cordial_change(number, entity, object, kind)
-        SELECT max(lastChange), 0, 0, 1 FROM cordial_transaction
-        HAVING max(lastChange) > coalesce((SELECT max(number) FROM cordial_change), 0)
-        """
+      """
+      INSERT INTO cordial_change(number, entity, object, kind)
+      SELECT max(lastChange), 0, 0, 1 FROM cordial_transaction
+      HAVING max(lastChange) > coalesce((SELECT max(number) FROM cordial_change), 0)
+      """
     )
   }
 
@@ -53,7 +53,7 @@ package final class HistoryWriter {
   /// - Parameters:
   ///   - number: The number of the new commit, one more than the last.
   ///   - stamp: What it is told about itself.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func enter(_ number: Int64, _ stamp: CommitStamp) throws {
     append.bind(number, at: 1)
     append.bind(Int64(stamp.mark), at: 2)
@@ -73,7 +73,7 @@ package final class HistoryWriter {
   ///   - head: The newest commit, with unsealed changes behind it.
   ///   - stamp: The time and mark of the new commit.
   /// - Returns: Whether rows may lead to objects that are gone since: it deleted, or set to-ones.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func seal(_ head: HistoryHead, _ stamp: CommitStamp) throws -> Bool {
     try triggers.turn(on: true)
     var mayDangle = false
@@ -87,31 +87,31 @@ package final class HistoryWriter {
       mayDangle = try mayDangle || deletesOrLeads(entity, range)
       // A row under the number of one that is gone goes on counting where that one had come to.
       try db.execute(
-        sql: """
-          UPDATE \(table) SET "_version" = 1 + (SELECT max(version) FROM cordial_change
+        """
+        UPDATE \(table) SET "_version" = 1 + (SELECT max(version) FROM cordial_change
+          WHERE entity = \(entity.number) AND kind = 2 AND object = \(table)."_id")
+        WHERE "_id" IN (SELECT object FROM cordial_change WHERE \(range) AND kind = 0)
+          AND EXISTS (SELECT 1 FROM cordial_change
             WHERE entity = \(entity.number) AND kind = 2 AND object = \(table)."_id")
-          WHERE "_id" IN (SELECT object FROM cordial_change WHERE \(range) AND kind = 0)
-            AND EXISTS (SELECT 1 FROM cordial_change
-              WHERE entity = \(entity.number) AND kind = 2 AND object = \(table)."_id")
-          """
+        """
       )
       try db.execute(
-        sql: """
-          UPDATE \(table) SET "_version" = "_version" + 1 WHERE "_id" IN (
-            SELECT object FROM cordial_change WHERE \(range) AND kind = 1
-              AND version IS NOT NULL AND before <> ''
-            UNION ALL SELECT object FROM cordial_change WHERE number > \(head.lastChange)
-              AND entity IN (\(keepers)) AND kind IN (3, 4))
-            AND "_id" NOT IN (SELECT object FROM cordial_change WHERE \(range) AND kind IN (0, 2))
-          """
+        """
+        UPDATE \(table) SET "_version" = "_version" + 1 WHERE "_id" IN (
+          SELECT object FROM cordial_change WHERE \(range) AND kind = 1
+            AND version IS NOT NULL AND before <> ''
+          UNION ALL SELECT object FROM cordial_change WHERE number > \(head.lastChange)
+            AND entity IN (\(keepers)) AND kind IN (3, 4))
+          AND "_id" NOT IN (SELECT object FROM cordial_change WHERE \(range) AND kind IN (0, 2))
+        """
       )
       // What it wrote belongs to the version that it makes: a client with an older one conflicts.
       try db.execute(
-        sql: """
-          UPDATE cordial_change SET version = coalesce(
-            (SELECT "_version" FROM \(table) WHERE "_id" = cordial_change.object), version)
-          WHERE \(range) AND kind = 1 AND version IS NOT NULL
-          """
+        """
+        UPDATE cordial_change SET version = coalesce(
+          (SELECT "_version" FROM \(table) WHERE "_id" = cordial_change.object), version)
+        WHERE \(range) AND kind = 1 AND version IS NOT NULL
+        """
       )
     }
     try countTargets(after: head.lastChange)
@@ -139,15 +139,15 @@ package final class HistoryWriter {
         for kind in model.entity(relationship.destination).place.kinds {
           let target = SQLNames.quoted(model.entity(kind).name)
           try db.execute(
-            sql: """
-              UPDATE \(target) SET "_version" = "_version" + 1 WHERE "_id" IN (
-                SELECT other FROM cordial_change WHERE number > \(after) AND kind IN (3, 4)
-                  AND entity = \(entity.number)
-                  AND before = \(SQLNames.literal(relationship.name)))
-                AND "_id" NOT IN (
-                  SELECT object FROM cordial_change WHERE number > \(after) AND entity = \(kind)
-                    AND (kind = 0 OR kind = 1 AND version IS NOT NULL))
-              """
+            """
+            UPDATE \(target) SET "_version" = "_version" + 1 WHERE "_id" IN (
+              SELECT other FROM cordial_change WHERE number > \(after) AND kind IN (3, 4)
+                AND entity = \(entity.number)
+                AND before = \(SQLNames.literal(relationship.name)))
+              AND "_id" NOT IN (
+                SELECT object FROM cordial_change WHERE number > \(after) AND entity = \(kind)
+                  AND (kind = 0 OR kind = 1 AND version IS NOT NULL))
+            """
           )
         }
       }

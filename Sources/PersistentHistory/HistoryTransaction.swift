@@ -1,6 +1,7 @@
 package import CordialValues
 package import JSON
 import ObjectModel
+import SQLite
 
 /// A property's value as the log keeps it: JSON, blobs in hexadecimal, dates in milliseconds,
 /// to-ones as numbers.

@@ -1,5 +1,5 @@
-package import GRDB
 package import ObjectModel
+package import SQLite
 
 extension HistoryLog {
   /// Removes from the log the deletions that triggers logged for rows that still exist.
@@ -8,11 +8,11 @@ extension HistoryLog {
   ///   - after: The last change before the changes to check.
   ///   - model: The store's model.
   ///   - db: A connection inside a transaction.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package static func removeDeletionsOfPresentRows(
     after: Int64,
     _ model: Model,
-    _ db: Database
+    _ db: SQLiteConnection
   ) throws {
     for entity in model.concrete { _ = try ReplacedRows(db, entity, after: after) }
   }
@@ -25,7 +25,7 @@ extension HistoryLog {
 /// upsert then removes none of them. Sealing deletes such false rows of the log, and turns the
 /// deletion and the insert of a replaced row into one update of the values that differ.
 struct ReplacedRows {
-  private let db: Database
+  private let db: SQLiteConnection
   private let entity: EntityDescription
   /// The last change before those of the external client.
   private let after: Int64
@@ -35,7 +35,7 @@ struct ReplacedRows {
   /// Finds the replaced rows, and removes false deletions from the log.
   ///
   /// - Complexity: Linear in the changes of all entities that are logged behind `after`.
-  init(_ db: Database, _ entity: EntityDescription, after: Int64) throws {
+  init(_ db: SQLiteConnection, _ entity: EntityDescription, after: Int64) throws {
     self.db = db
     self.entity = entity
     self.after = after

@@ -1,5 +1,4 @@
-import CSQLite
-package import GRDB
+package import SQLite
 
 /// Whether the writer's statements fire triggers.
 ///
@@ -9,22 +8,21 @@ package import GRDB
 ///
 /// Used on the writer's queue only.
 package final class TriggerSwitch {
-  private let db: Database
+  private let db: SQLiteConnection
   /// Whether they fire.
   package private(set) var isOn = true
 
   /// The switch of a connection whose statements fire triggers.
-  package init(_ db: Database) { self.db = db }
+  package init(_ db: SQLiteConnection) { self.db = db }
 
   /// Has statements fire triggers from now on, or not; what changes where they don't, the caller
   /// logs.
   ///
   /// - Parameter on: Whether they shall.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func turn(on: Bool) throws {
     guard on != isOn else { return }
-    let code = unsafe sqlite_enable_triggers(db.sqliteConnection, on ? 1 : 0)
-    guard code == 0 else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    try db.setFiresTriggers(on)
     isOn = on
   }
 }

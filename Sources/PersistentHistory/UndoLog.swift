@@ -1,6 +1,6 @@
 package import CordialValues
-package import GRDB
 package import ObjectModel
+package import SQLite
 
 /// Which way a revert goes.
 package enum RevertDirection: Int64, Sendable {
@@ -25,7 +25,7 @@ package struct RevertGroup: Sendable, Equatable {
 /// An undo is a commit like others, with its own changes in the log: what it reverted is kept
 /// beside, so that it holds over restarts and processes. A redo reverts an undo, and can be undone.
 package final class UndoLog {
-  private let db: Database
+  private let db: SQLiteConnection
   private let model: Model
   private let log: HistoryLog
 
@@ -36,7 +36,7 @@ package final class UndoLog {
   /// For how many rows of a group there is room from the beginning.
   private static let reservedRowsMax = 1_000_000
 
-  package init(_ db: Database, model: Model, log: HistoryLog) {
+  package init(_ db: SQLiteConnection, model: Model, log: HistoryLog) {
     self.db = db
     self.model = model
     self.log = log
@@ -145,9 +145,9 @@ package final class UndoLog {
   /// The changes between two of them; a file in which they stand the wrong way round is damaged.
   private static func range(_ after: Int64, _ through: Int64) throws -> Range<Int64> {
     guard after <= through else {
-      throw DatabaseError(
-        resultCode: .SQLITE_CORRUPT,
-        message: "An entry of the history ends before the one before it"
+      throw SQLiteError(
+        .corrupt,
+        "An entry of the history ends before the one before it"
       )
     }
     return after..<through
@@ -161,7 +161,7 @@ package final class UndoLog {
   ///   - context: Only groups of this context; nil for all.
   ///   - count: How many groups at most.
   /// - Returns: As many groups as there are, and whether the log may have had more.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the commits behind the oldest of the groups, and in all that was
   ///   reverted.
   package func groups(
@@ -224,7 +224,7 @@ package final class UndoLog {
 
   /// Whether nothing followed a group: it is the newest commit, or the last revert of it.
   ///
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func isNewest(_ group: RevertGroup, _ head: HistoryHead) throws -> Bool {
     guard group.first == group.last, group.last == head.number else { return false }
     let last = try PreparedStatement(db, "SELECT max(place) FROM cordial_undo WHERE number = ?")
@@ -238,7 +238,7 @@ package final class UndoLog {
   /// - Parameter group: The group.
   /// - Returns: The rows of the log in their order, and one change for each object that it left
   ///   other than it was.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func changes(
     of group: RevertGroup
   ) throws -> (rows: [HistoryRow], net: [HistoryChange]) {
@@ -263,7 +263,7 @@ package final class UndoLog {
   ///   - head: The newest commit.
   ///   - keys: Which objects.
   /// - Returns: What was written, deleted, inserted and paired by commits that still stand.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in what is logged behind the oldest of the groups.
   package func laterChanges(
     since groups: [RevertGroup],
@@ -308,7 +308,7 @@ package final class UndoLog {
   /// The number of the last logged change, entered or not.
   ///
   /// - Returns: The number, 0 where nothing was ever logged.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func lastLogged() throws -> Int64 { try log.lastLogged() }
 
   /// Enters what a commit reverted.
@@ -317,7 +317,7 @@ package final class UndoLog {
   ///   - reverted: The groups in the order in which they were, with the changes that did it.
   ///   - direction: Which way.
   ///   - number: The commit.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func enter(
     _ reverted: [(group: RevertGroup, changes: Range<Int64>)],
     _ direction: RevertDirection,
@@ -343,11 +343,11 @@ package final class UndoLog {
   /// - Parameters:
   ///   - number: The commit.
   ///   - db: A connection inside a transaction.
-  /// - Throws: `DatabaseError`.
-  package static func enterBarrier(at number: Int64, _ db: Database) throws {
+  /// - Throws: `SQLiteError`.
+  package static func enterBarrier(at number: Int64, _ db: SQLiteConnection) throws {
     try db.execute(
-      sql: "INSERT INTO cordial_undo VALUES (?, 0, ?, 0, 0, ?, ?, NULL, NULL)",
-      arguments: [number, barrier, number, number]
+      "INSERT INTO cordial_undo VALUES (?, 0, ?, 0, 0, ?, ?, NULL, NULL)",
+      [number, barrier, number, number]
     )
   }
 }

@@ -1,6 +1,7 @@
 package import CordialValues
 import ObjectModel
 package import PersistentHistory
+import SQLite
 
 /// The orders that ordered to-manys had before commits of the history that changed them.
 ///
@@ -36,7 +37,7 @@ package struct FormerOrders {
   /// The members of a to-many before a commit that changed its order; nil where the commit did
   /// not.
   ///
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   /// - Complexity: The first call is linear in the rows of the log since the commit.
   package mutating func order(
     of property: String,

@@ -1,6 +1,7 @@
 import CordialValues
 import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// Reads wrapped IDs against a store.
 enum IdentityResolver {

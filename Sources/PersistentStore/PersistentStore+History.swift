@@ -1,6 +1,7 @@
 package import CordialValues
 import Dispatch
 package import PersistentHistory
+import SQLite
 
 /// Followers of the log, and its beginning.
 extension PersistentStore {
@@ -155,7 +156,7 @@ extension StoreSnapshot {
   /// The followers of the log, by name.
   ///
   /// - Returns: The followers.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func followers() throws -> [Follower] {
     // A store that was made by an earlier program, and is only read, has no table of them.
     let table = try statement("SELECT 1 FROM sqlite_schema WHERE name = 'cordial_follower'")
@@ -176,7 +177,7 @@ extension StoreSnapshot {
   ///
   /// - Parameter goal: The goal.
   /// - Returns: Its number; that of the oldest commit when there is nothing to remove.
-  /// - Throws: `historyExpired`, or `DatabaseError`.
+  /// - Throws: `historyExpired`, or `SQLiteError`.
   /// - Complexity: Linear in the changes that are kept for a number of bytes, else constant.
   package func commit(of goal: HistoryPurgeGoal) throws -> Int64 {
     let oldest = try oldest().number

@@ -10,10 +10,10 @@
 
 import CordialValues
 import Dispatch
-import GRDB
 import JSON
 package import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// An opened store: one writer, some readers, each on a queue of its own.
 package final class PersistentStore: Sendable {
@@ -170,7 +170,7 @@ package final class PersistentStore: Sendable {
   /// A read connection for one thread to keep, as an event loop does.
   ///
   /// - Returns: The connection.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func makeReader() throws -> StoreReader {
     try StoreReader(
       path: container.storePath,

@@ -1,9 +1,9 @@
 package import CordialValues
 import FoundationEssentials
-import GRDB
 import Glibc
 import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// Copies of whole stores.
 ///
@@ -86,28 +86,27 @@ package enum StoreBackup {
     try reader.backup(to: writer)
     try reader.close()
     let token = try writer.write { db -> StoreToken in
-      let generation = try String.fetchOne(
-        db,
-        sql: "SELECT value FROM cordial_meta WHERE name = 'generation'"
+      let generation = try db.text(
+        "SELECT value FROM cordial_meta WHERE name = 'generation'"
       )
-      let head = try Row.fetchOne(db, sql: HistoryLog.headQuery)
+      let head = try db.row(HistoryLog.headQuery) { ($0.integer(0), $0.integer(1)) }
       guard let generation = UInt32(generation ?? "", radix: 16), let head else {
         throw StoreError(.cannotOpen, "\(source) is no store of Cordial's")
       }
       try db.execute(
-        sql: "UPDATE cordial_meta SET value = ? WHERE name = 'generation'",
-        arguments: [String(environment.random(), radix: 16)]
+        "UPDATE cordial_meta SET value = ? WHERE name = 'generation'",
+        [String(environment.random(), radix: 16)]
       )
-      let text = try String.fetchOne(db, sql: "SELECT value FROM cordial_meta WHERE name = 'model'")
+      let text = try db.text("SELECT value FROM cordial_meta WHERE name = 'model'")
       try copy.writeModelCopy(try ModelDocument.parse(Array((text ?? "").utf8).span))
       return StoreToken(
         generation: generation,
-        number: head[0],
-        mark: UInt32(truncatingIfNeeded: head[1] as Int64)
+        number: head.0,
+        mark: UInt32(truncatingIfNeeded: head.1)
       )
     }
-    try writer.writeWithoutTransaction { db in
-      try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+    try writer.use { db in
+      try db.checkpoint()
     }
     try writer.close()
     return Outcome(token: token, bytes: FileSize.of([copy.storePath]))
@@ -156,8 +155,8 @@ package enum StoreBackup {
     let found: String?
     do {
       let reader = try StoreConnection.open(copy.storePath, .reader)
-      found = try reader.unsafeRead { db in
-        try String.fetchOne(db, sql: "PRAGMA quick_check(1)")
+      found = try reader.use { db in
+        try db.text("PRAGMA quick_check(1)")
       }
       try reader.close()
     } catch {
@@ -176,20 +175,16 @@ package enum StoreBackup {
     let reader = try StoreConnection.open(copy.storePath, .reader)
     let writer = try StoreConnection.open(target.storePath, .writer)
     do {
-      try writer.writeWithoutTransaction { db in
-        // Every connection holds a lock of the file as long as it is open; only one that is alone
-        // gets this.
-        try db.execute(sql: "PRAGMA locking_mode=EXCLUSIVE")
-        try db.execute(sql: "BEGIN EXCLUSIVE")
-        try db.execute(sql: "COMMIT")
+      try writer.use { db in
+        try db.lockExclusively()
       }
       try reader.backup(to: writer)
-      try writer.writeWithoutTransaction { db in
-        try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+      try writer.use { db in
+        try db.checkpoint()
       }
       try reader.close()
       try writer.close()
-    } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+    } catch let error as SQLiteError where error.code == .busy {
       throw StoreError(
         .storeBusy,
         "Another process has \(target.path) open",

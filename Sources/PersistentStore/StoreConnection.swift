@@ -1,8 +1,8 @@
 import CUnicode
 import FoundationEssentials
-import GRDB
 import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// Opens connections to a store's file and gives them what our queries use.
 enum StoreConnection {
@@ -29,33 +29,22 @@ enum StoreConnection {
   ///   - path: The path of `store.sqlite`.
   ///   - role: Who it is for.
   /// - Returns: A queue that its owner uses from one thread at a time.
-  /// - Throws: `DatabaseError`.
-  static func open(_ path: String, _ role: Role) throws -> DatabaseQueue {
-    SQLiteSetup.run()
-    var configuration = Configuration()
-    configuration.readonly = role != .writer
-    configuration.busyMode = .timeout(busySecondsMax)
-    configuration.journalMode = role == .writer ? .wal : .default
-    configuration.foreignKeysEnabled = false
-    // A reader compiles statements in the middle of its own read transaction.
-    configuration.allowsUnsafeTransactions = true
-    configuration.prepareDatabase { db in
+  /// - Throws: `SQLiteError`.
+  static func open(_ path: String, _ role: Role) throws -> SQLiteQueue {
+    var options = SQLiteQueue.Options()
+    options.isReadOnly = role != .writer
+    options.busySecondsMax = busySecondsMax
+    options.cacheKiB = role == .writer ? writerCacheMax : readerCacheMax
+    options.prepare = { db in
       try TextFunctions.add(to: db)
-      db.add(collation: localized)
-      db.add(collation: decimal)
-      try db.execute(sql: "PRAGMA cache_size=-\(role == .writer ? writerCacheMax : readerCacheMax)")
+      db.addCollation("cordial_localized", Folding.collate)
+      db.addCollation("cordial_decimal") { Int32(DecimalText.compare($0, $1)) }
     }
-    var target = path
-    if role == .immutableReader {
-      target = "file:\(percentEncoded(path))?immutable=1"
-    }
-    let queue = try DatabaseQueue(path: target, configuration: configuration)
-    if role == .writer {
-      // GRDB lowers a WAL writer to NORMAL after prepareDatabase ran; an acknowledged save is
-      // durable only under FULL.
-      try queue.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous=FULL") }
-    }
-    return queue
+    let isImmutable = role == .immutableReader
+    return try SQLiteQueue(
+      path: isImmutable ? "file:\(percentEncoded(path))?immutable=1" : path,
+      options
+    )
   }
 
   private static func percentEncoded(_ path: String) -> String {
@@ -68,16 +57,6 @@ enum StoreConnection {
       }
     }
     return String(decoding: encoded, as: UTF8.self)
-  }
-
-  private static let localized = DatabaseCollation("cordial_localized") { first, second in
-    let order = Folding.collate(first, second)
-    return order < 0 ? .orderedAscending : order > 0 ? .orderedDescending : .orderedSame
-  }
-
-  private static let decimal = DatabaseCollation("cordial_decimal") { first, second in
-    let order = DecimalText.compare(first, second)
-    return order < 0 ? .orderedAscending : order > 0 ? .orderedDescending : .orderedSame
   }
 }
 

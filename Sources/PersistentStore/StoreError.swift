@@ -1,6 +1,6 @@
-package import GRDB
 package import JSON
 package import ObjectModel
+package import SQLite
 
 /// Why the store did not do what it was asked.
 package struct StoreError: Error, Sendable {
@@ -47,37 +47,37 @@ package struct StoreError: Error, Sendable {
 
 extension StoreError {
   /// The error that stands for one of SQLite's.
-  package init(_ error: DatabaseError) {
-    let message = error.message ?? "code \(error.extendedResultCode.rawValue)"
-    switch error.resultCode {
-    case .SQLITE_BUSY, .SQLITE_LOCKED:
+  package init(_ error: SQLiteError) {
+    let message = error.message ?? "code \(error.extendedCode.rawValue)"
+    switch error.code {
+    case .busy, .locked:
       self.init(
         .storeBusy,
         "Another process kept the store locked for longer than we wait",
         hint: "Try again"
       )
-    case .SQLITE_FULL:
+    case .full:
       self.init(.storeFull, "The disk or the store is full", hint: "Make room and save again")
-    case .SQLITE_IOERR
-    where [.SQLITE_IOERR_WRITE, .SQLITE_IOERR_SHMSIZE].contains(error.extendedResultCode):
+    case .inputOutput
+    where [.inputOutputWrite, .inputOutputSharedMemorySize].contains(error.extendedCode):
       self.init(
         .storeFull,
         "The store's file cannot grow: \(message) (the disk may be full)",
         hint: "A quota or a limit of file sizes may be reached; make room and save again"
       )
-    case .SQLITE_CORRUPT, .SQLITE_NOTADB:
+    case .corrupt, .notADatabase:
       self.init(
         .storeCorrupt,
         "The store's file is damaged: \(message)",
         hint: "Restore a backup"
       )
-    case .SQLITE_READONLY, .SQLITE_PERM:
+    case .readOnly, .permission:
       self.init(.storeReadOnly, "The store cannot be written: \(message)")
-    case .SQLITE_CANTOPEN:
+    case .cannotOpen:
       self.init(.cannotOpen, "The store's file cannot be opened: \(message)")
-    case .SQLITE_INTERRUPT:
+    case .interrupted:
       self.init(.limitExceeded, "The request was given up: \(message)", hint: "Write it simpler")
-    case .SQLITE_CONSTRAINT where error.extendedResultCode == .SQLITE_CONSTRAINT_DATATYPE:
+    case .constraint where error.extendedCode == .constraintDatatype:
       // Values are checked before they are bound; only what SQLite added up can be no integer.
       let place = message.split(separator: " ").last.map(String.init) ?? ""
       self.init(
@@ -86,7 +86,7 @@ extension StoreError {
         hint: "Nothing was written",
         problems: [.invalid("", place, "derived", message)]
       )
-    case .SQLITE_TOOBIG:
+    case .tooBig:
       self.init(.limitExceeded, "A value or statement is larger than SQLite takes")
     default:
       self.init(.internalError, "SQLite answered: \(message)")
@@ -97,7 +97,7 @@ extension StoreError {
   package init(any error: any Error) {
     switch error {
     case let error as StoreError: self = error
-    case let error as DatabaseError: self.init(error)
+    case let error as SQLiteError: self.init(error)
     case let error as PredicateError: self.init(error)
     default: self.init(.internalError, "\(error)")
     }

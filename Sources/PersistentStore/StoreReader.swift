@@ -1,8 +1,8 @@
 import CordialValues
-import GRDB
 package import JSON
 package import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// A foreign client wrote what has to be sealed before anyone reads.
 package struct UnsealedChanges: Error {
@@ -15,7 +15,7 @@ package struct UnsealedChanges: Error {
 /// lends it.
 package final class StoreReader {
   let facts: StoreMaker.Facts
-  private let queue: DatabaseQueue
+  private let queue: SQLiteQueue
   private let log: HistoryLog
   private let begin: PreparedStatement
   private let commit: PreparedStatement
@@ -44,7 +44,7 @@ package final class StoreReader {
     let model = facts.model
     let queue = try StoreConnection.open(path, role)
     self.queue = queue
-    (log, begin, commit) = try queue.unsafeRead { db in
+    (log, begin, commit) = try queue.use { db in
       (
         try HistoryLog(db, model: model), try PreparedStatement(db, "BEGIN"),
         try PreparedStatement(db, "COMMIT")
@@ -59,7 +59,7 @@ package final class StoreReader {
   ///
   /// - Parameter body: What to read.
   /// - Returns: What the body answered.
-  /// - Throws: `UnsealedChanges` when the writer has to seal first; `DatabaseError`; what the body
+  /// - Throws: `UnsealedChanges` when the writer has to seal first; `SQLiteError`; what the body
   ///   throws.
   package func snapshot<Result>(_ body: (StoreSnapshot) throws -> Result) throws -> Result {
     // GRDB compiles the statements; they are stepped by whoever owns this reader, without its
@@ -82,7 +82,7 @@ package final class StoreReader {
   private static func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
-    } catch let error as DatabaseError {
+    } catch let error as SQLiteError {
       throw StoreError(error)
     }
   }
@@ -96,7 +96,7 @@ package final class StoreReader {
   ///   - begin: Called before, with the position that is shown.
   /// - Returns: Whether it was written; what needs more than this, such as an object that is gone,
   ///   is for a snapshot.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func write(
     _ id: String,
     to writer: inout JSONWriter,
@@ -127,7 +127,7 @@ package final class StoreReader {
     if let made = lookUps[entity.number], made.mayDangle == mayDangle { return made }
     let plan = try wholePlan(entity, mayDangle: mayDangle)
     // Not among the other statements: those may be forgotten while this one is in use.
-    let row = try queue.unsafeRead { db in try PreparedStatement(db, plan.rowSQL) }
+    let row = try queue.use { db in try PreparedStatement(db, plan.rowSQL) }
     let made = LookUp(plan: plan, row: row, mayDangle: mayDangle)
     lookUps[entity.number] = made
     return made
@@ -147,7 +147,7 @@ package final class StoreReader {
   func statement(_ sql: String) throws -> PreparedStatement {
     if let known = statements[sql] { return known }
     if statements.count >= Self.statementsMax { statements.removeAll() }
-    let made = try queue.unsafeRead { db in try PreparedStatement(db, sql) }
+    let made = try queue.use { db in try PreparedStatement(db, sql) }
     statements[sql] = made
     return made
   }
@@ -160,7 +160,7 @@ package final class StoreReader {
     if let known = texts[entity], known.attributes == attributes { return known.statement }
     let list = (["\"_id\""] + attributes.map(SQLNames.quoted)).joined(separator: ", ")
     let table = SQLNames.quoted(model.entity(entity).name)
-    let made = try queue.unsafeRead { db in
+    let made = try queue.use { db in
       try PreparedStatement(db, "SELECT \(list) FROM \(table) WHERE \"_id\" = ?")
     }
     texts[entity] = (attributes, made)

@@ -2,6 +2,7 @@ import CordialValues
 package import JSON
 package import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// Pages, sections, rows of values, and what is fetched along.
 extension StoreSnapshot {
@@ -11,7 +12,7 @@ extension StoreSnapshot {
   ///   - plan: The fetch.
   ///   - object: The number of the last object of a page.
   /// - Returns: What a client sends as `after`; nil when there is no such object.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func cursor(_ plan: FetchPlan, behind object: Int64) throws -> String? {
     let row = try statement(plan.keysSQL)
     defer { row.reset() }
@@ -29,7 +30,7 @@ extension StoreSnapshot {
   ///   - plan: A fetch with sections.
   ///   - bytesMax: How long the writer's bytes may become.
   ///   - writer: Where to write.
-  /// - Throws: `limitExceeded`; `DatabaseError`.
+  /// - Throws: `limitExceeded`; `SQLiteError`.
   package func writeSections(
     _ plan: FetchPlan,
     bytesMax: Int,
@@ -62,7 +63,7 @@ extension StoreSnapshot {
   ///   - request: Which ones.
   ///   - bytesMax: How long the writer's bytes may become.
   ///   - writer: Where to write.
-  /// - Throws: As `plan(_:)`; `limitExceeded`; `DatabaseError`.
+  /// - Throws: As `plan(_:)`; `limitExceeded`; `SQLiteError`.
   package func writeValues(
     _ request: FetchRequest,
     bytesMax: Int,
@@ -97,7 +98,7 @@ extension StoreSnapshot {
   ///   - bytesMax: How long the writer's bytes may become.
   ///   - writer: Where to write.
   /// - Returns: How many statements it took: one for each step of the paths.
-  /// - Throws: `unknownProperty`, `limitExceeded`; `DatabaseError`.
+  /// - Throws: `unknownProperty`, `limitExceeded`; `SQLiteError`.
   @discardableResult
   package func writeIncluded(
     _ paths: [String],

@@ -2,6 +2,7 @@ package import CordialValues
 package import JSON
 package import ObjectModel
 package import PersistentHistory
+import SQLite
 
 /// What one read transaction sees.
 package struct StoreSnapshot {
@@ -103,7 +104,7 @@ package struct StoreSnapshot {
   ///
   /// - Parameter key: The object.
   /// - Returns: The ID.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func wrappedID(_ key: ObjectKey) throws -> WrappedID {
     let entity = model.entity(key.entity)
     guard let identity = entity.identity else {
@@ -135,7 +136,7 @@ package struct StoreSnapshot {
   ///   - logged: The value and its property.
   ///   - entity: The entity that it is of.
   /// - Returns: The value; null for a property that the model does not have any more.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func json(_ logged: LoggedValue, of entity: EntityDescription) throws -> JSONValue {
     try WireValue.json(logged, of: entity) { relationship, object in
       try wrappedID(model.key(relationship.destination, object)).description
@@ -146,7 +147,7 @@ package struct StoreSnapshot {
   ///
   /// - Parameter key: The object.
   /// - Returns: Whether it was.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func wasEverGiven(_ key: ObjectKey) throws -> Bool {
     let sequence = try statement("SELECT seq FROM sqlite_sequence WHERE name = ?")
     defer { sequence.reset() }
@@ -159,7 +160,7 @@ package struct StoreSnapshot {
   ///
   /// - Parameter key: The object.
   /// - Returns: Whether it is.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func exists(_ key: ObjectKey) throws -> Bool {
     let table = model.source(model.entity(key.entity), subentities: false)
     let row = try statement("SELECT 1 FROM \(table) WHERE \"_id\" = ?")
@@ -211,7 +212,7 @@ package struct StoreSnapshot {
   ///   - plan: A plan of its entity.
   ///   - writer: Where to write; nothing is written when there is no such object.
   /// - Returns: Whether it is there.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func write(
     _ object: Int64,
     as plan: FetchPlan,
@@ -233,7 +234,7 @@ package struct StoreSnapshot {
   ///   - writer: Where to write.
   ///   - each: Called with the number of each object and where it stands among the bytes.
   /// - Returns: How many there are, and whether more follow the window.
-  /// - Throws: `limitExceeded` when they are longer than allowed; `DatabaseError`.
+  /// - Throws: `limitExceeded` when they are longer than allowed; `SQLiteError`.
   package func writeObjects(
     _ plan: FetchPlan,
     bytesMax: Int,
@@ -275,7 +276,7 @@ package struct StoreSnapshot {
   ///
   /// - Parameter plan: The fetch.
   /// - Returns: The numbers.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func objects(_ plan: FetchPlan) throws -> [Int64] {
     try page(plan).objects
   }
@@ -284,7 +285,7 @@ package struct StoreSnapshot {
   ///
   /// - Parameter plan: The fetch.
   /// - Returns: Both.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func page(_ plan: FetchPlan) throws -> (objects: [Int64], hasMore: Bool) {
     var objects: [Int64] = []
     let hasMore = try eachRow(of: plan, plan.idsSQL, plan.missing?.idsSQL) { rows in
@@ -323,7 +324,7 @@ package struct StoreSnapshot {
   ///
   /// - Parameter plan: The fetch.
   /// - Returns: The number.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func count(_ plan: FetchPlan) throws -> Int64 {
     let row = try statement(plan.countSQL)
     defer { row.reset() }
@@ -358,7 +359,7 @@ package struct StoreSnapshot {
   ///   - key: The object.
   ///   - attributes: The names of string attributes.
   /// - Returns: The texts, in the order of the names; nil for a missing value.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func texts(_ key: ObjectKey, _ attributes: [String]) throws -> [String?]? {
     let row = try reader.textStatement(key.entity, attributes)
     defer { row.reset() }
@@ -374,7 +375,7 @@ package struct StoreSnapshot {
   ///   - object: The number after which to begin.
   ///   - limit: How many to answer at most.
   /// - Returns: The numbers.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func objects(
     of entity: EntityDescription,
     after object: Int64,

@@ -2,6 +2,7 @@ import CordialValues
 package import JSON
 import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// Compares a store with itself: the file, what relationships lead to, counts, derived values, and
 /// the log against the rows.
@@ -21,7 +22,7 @@ package struct StoreVerification {
   /// Looks at everything.
   ///
   /// - Returns: `{token, checked, problems}`: how many objects there are and what is wrong.
-  /// - Throws: `DatabaseError` where the file cannot be read.
+  /// - Throws: `SQLiteError` where the file cannot be read.
   /// - Complexity: Linear in the store and its log.
   package mutating func run() throws -> JSONValue {
     try checkFile()

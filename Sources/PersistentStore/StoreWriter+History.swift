@@ -1,22 +1,16 @@
 import CordialValues
-import GRDB
 import JSON
 import PersistentHistory
+import SQLite
 
 /// Followers of the log, and its beginning.
 extension StoreWriter {
   /// Writes something that is no commit: the log does not tell of it, and a loss of power may.
-  private func note<Answer>(_ body: (Database) throws -> Answer) throws -> Answer {
+  private func note<Answer>(_ body: (SQLiteConnection) throws -> Answer) throws -> Answer {
     guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
-    return try queue.writeWithoutTransaction { db in
+    return try queue.use { db in
       try setDurability(false, db)
-      var answer: Answer?
-      try db.inTransaction(.immediate) {
-        answer = try body(db)
-        return .commit
-      }
-      guard let answer else { throw StoreError(.internalError, "Nothing was written") }
-      return answer
+      return try db.transaction(.immediate) { try body(db) }
     }
   }
 
@@ -98,13 +92,13 @@ extension StoreWriter {
   /// - Throws: `storeFull` where there is not as much room as the store takes, `storeBusy`.
   func compact() throws {
     guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
-    try queue.writeWithoutTransaction { db in
-      try db.execute(sql: "VACUUM")
-      try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+    try queue.use { db in
+      try db.execute("VACUUM")
+      try db.checkpoint()
     }
   }
 
-  private func expired(_ name: String, _ db: Database) throws -> StoreError {
+  private func expired(_ name: String, _ db: SQLiteConnection) throws -> StoreError {
     StoreError(
       .historyExpired,
       "The follower \(name) said nothing for so long that the history was not kept for it",
@@ -113,11 +107,10 @@ extension StoreWriter {
     )
   }
 
-  private func position(of token: StoreToken, _ db: Database) throws -> Int64 {
-    let mark = try Int64.fetchOne(
-      db,
-      sql: "SELECT mark FROM cordial_transaction WHERE number = ?",
-      arguments: [token.number]
+  private func position(of token: StoreToken, _ db: SQLiteConnection) throws -> Int64 {
+    let mark = try db.integer(
+      "SELECT mark FROM cordial_transaction WHERE number = ?",
+      [token.number]
     )
     guard token.generation == facts.generation, let mark,
       UInt32(truncatingIfNeeded: mark) == token.mark
@@ -132,22 +125,21 @@ extension StoreWriter {
     return token.number
   }
 
-  private func newest(_ db: Database) throws -> Int64 {
-    try Int64.fetchOne(db, sql: "SELECT max(number) FROM cordial_transaction") ?? 0
+  private func newest(_ db: SQLiteConnection) throws -> Int64 {
+    try db.integer("SELECT max(number) FROM cordial_transaction") ?? 0
   }
 
-  private func oldest(_ db: Database) throws -> StoreToken {
-    let number = try Int64.fetchOne(db, sql: "SELECT min(number) FROM cordial_transaction") ?? 0
+  private func oldest(_ db: SQLiteConnection) throws -> StoreToken {
+    let number = try db.integer("SELECT min(number) FROM cordial_transaction") ?? 0
     return try token(of: number, db)
       ?? StoreToken(generation: facts.generation, number: number, mark: 0)
   }
 
   /// The token of a commit, nil when it is not kept.
-  private func token(of number: Int64, _ db: Database) throws -> StoreToken? {
-    let mark = try Int64.fetchOne(
-      db,
-      sql: "SELECT mark FROM cordial_transaction WHERE number = ?",
-      arguments: [number]
+  private func token(of number: Int64, _ db: SQLiteConnection) throws -> StoreToken? {
+    let mark = try db.integer(
+      "SELECT mark FROM cordial_transaction WHERE number = ?",
+      [number]
     )
     guard let mark else { return nil }
     return StoreToken(

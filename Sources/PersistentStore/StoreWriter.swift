@@ -1,8 +1,8 @@
 import CordialValues
-import GRDB
 import JSON
 import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// Where the store asks for what it must not invent: the time of commits, and chance.
 ///
@@ -41,7 +41,7 @@ package struct BulkLimits: Sendable {
 ///
 /// Used on the writer's queue only.
 final class StoreWriter {
-  let queue: DatabaseQueue
+  let queue: SQLiteQueue
   let facts: StoreMaker.Facts
   let path: String
   /// Which file was opened.
@@ -69,7 +69,7 @@ final class StoreWriter {
     let dangle: PreparedStatement
     let repeated: PreparedStatement
 
-    init(_ db: Database) throws {
+    init(_ db: SQLiteConnection) throws {
       begin = try PreparedStatement(db, "BEGIN IMMEDIATE")
       commit = try PreparedStatement(db, "COMMIT")
       rollback = try PreparedStatement(db, "ROLLBACK")
@@ -96,12 +96,12 @@ final class StoreWriter {
     opened = FileIdentity(path)
     self.queue = queue
     // Nothing is written where nothing is missing: the file may be one that can only be read.
-    let isComplete = try queue.unsafeRead { db in
-      try db.tableExists("cordial_undo") && db.tableExists("cordial_follower")
+    let isComplete = try queue.use { db in
+      try db.hasTable("cordial_undo") && db.hasTable("cordial_follower")
     }
-    if !isComplete { try queue.write { db in try db.execute(sql: HistorySchema.lateTables) } }
+    if !isComplete { try queue.write { db in try db.execute(HistorySchema.lateTables) } }
     try Self.renewTriggers(queue, model)
-    (log, history, undoLog, tables, statements) = try queue.unsafeReentrantWrite { db in
+    (log, history, undoLog, tables, statements) = try queue.use { db in
       let log = try HistoryLog(db, model: model)
       return (
         log, try HistoryWriter(db, model: model), UndoLog(db, model: model, log: log),
@@ -113,29 +113,26 @@ final class StoreWriter {
   }
 
   /// Puts our triggers in the place of those that an earlier program made.
-  private static func renewTriggers(_ queue: DatabaseQueue, _ model: Model) throws {
+  private static func renewTriggers(_ queue: SQLiteQueue, _ model: Model) throws {
     let version = "SELECT value FROM cordial_meta WHERE name = 'triggers'"
-    let kept = try queue.unsafeRead { db in try String.fetchOne(db, sql: version) }
+    let kept = try queue.use { db in try db.text(version) }
     guard kept != HistorySchema.triggersVersion else { return }
-    try queue.writeWithoutTransaction { db in
-      try db.inTransaction(.immediate) {
+    try queue.use { db in
+      try db.transaction(.immediate) {
         // Another process may have been faster.
-        if try String.fetchOne(db, sql: version) == HistorySchema.triggersVersion {
-          return .commit
-        }
+        guard try db.text(version) != HistorySchema.triggersVersion else { return }
         for entity in model.entities {
           for name in StoreSchema.triggerNames(of: entity, model) {
-            try db.execute(sql: "DROP TRIGGER IF EXISTS \(name)")
+            try db.execute("DROP TRIGGER IF EXISTS \(name)")
           }
           for trigger in HistorySchema.triggers(for: entity, in: model) {
-            try db.execute(sql: trigger)
+            try db.execute(trigger)
           }
         }
         try db.execute(
-          sql: "INSERT OR REPLACE INTO cordial_meta VALUES ('triggers', ?)",
-          arguments: [HistorySchema.triggersVersion]
+          "INSERT OR REPLACE INTO cordial_meta VALUES ('triggers', ?)",
+          [HistorySchema.triggersVersion]
         )
-        return .commit
       }
     }
   }
@@ -143,13 +140,12 @@ final class StoreWriter {
   /// Makes anew what another ICU made, as one commit of nobody's.
   private func renewTexts() throws {
     let version = Folding.version
-    try queue.writeWithoutTransaction { db in
-      let kept = try String.fetchOne(
-        db,
-        sql: "SELECT value FROM cordial_meta WHERE name = 'unicode'"
+    try queue.use { db in
+      let kept = try db.text(
+        "SELECT value FROM cordial_meta WHERE name = 'unicode'"
       )
       guard kept != version else { return }
-      try db.inTransaction(.immediate) {
+      try db.transaction(.immediate) {
         let (head, _) = try sealedHead()
         try history.derived.refreshTexts()
         if try log.head().lastLogged > head.lastChange {
@@ -162,10 +158,9 @@ final class StoreWriter {
           try UndoLog.enterBarrier(at: head.number + 1, db)
         }
         try db.execute(
-          sql: "INSERT OR REPLACE INTO cordial_meta VALUES ('unicode', ?)",
-          arguments: [version]
+          "INSERT OR REPLACE INTO cordial_meta VALUES ('unicode', ?)",
+          [version]
         )
-        return .commit
       }
     }
   }
@@ -176,7 +171,7 @@ final class StoreWriter {
   /// - Returns: One outcome for each, in that order.
   func save(_ requests: [SaveRequest]) -> [Result<SaveOutcome, StoreError>] {
     do {
-      return try queue.writeWithoutTransaction { db in try commit(requests, db) }
+      return try queue.use { db in try commit(requests, db) }
     } catch {
       guard requests.count > 1, !Self.isAboutTheWhole(error) else {
         let failure = StoreError(any: error)
@@ -190,14 +185,14 @@ final class StoreWriter {
   /// Whether trying again alone cannot help.
   private static func isAboutTheWhole(_ error: any Error) -> Bool {
     if (error as? StoreError)?.code == .storeCorrupt { return true }
-    guard let error = error as? DatabaseError else { return false }
-    return [.SQLITE_BUSY, .SQLITE_READONLY, .SQLITE_NOTADB, .SQLITE_CANTOPEN]
-      .contains(error.resultCode)
+    guard let error = error as? SQLiteError else { return false }
+    return [.busy, .readOnly, .notADatabase, .cannotOpen]
+      .contains(error.code)
   }
 
   private func commit(
     _ requests: [SaveRequest],
-    _ db: Database
+    _ db: SQLiteConnection
   ) throws -> [Result<SaveOutcome, StoreError>] {
     // What is written to a file that nobody can open any more would be lost.
     guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
@@ -220,7 +215,7 @@ final class StoreWriter {
   private func commit(
     _ requests: [SaveRequest],
     isWhole: Bool,
-    _ db: Database
+    _ db: SQLiteConnection
   ) throws -> [Result<SaveOutcome, StoreError>] {
     try statements.begin.run()
     do {
@@ -237,7 +232,7 @@ final class StoreWriter {
     } catch {
       known = nil
       tables.invalidate()
-      if db.isInsideTransaction { try statements.rollback.run() }
+      if db.isInTransaction { try statements.rollback.run() }
       throw error
     }
   }
@@ -248,7 +243,7 @@ final class StoreWriter {
   private func one(
     _ request: SaveRequest,
     _ head: inout HistoryHead,
-    _ db: Database,
+    _ db: SQLiteConnection,
     isAlone: Bool
   ) throws -> Result<SaveOutcome, StoreError> {
     do {
@@ -296,8 +291,8 @@ final class StoreWriter {
       )
     } catch {
       // Without a transaction there is nothing to go on with: SQLite rolled all of it back.
-      guard db.isInsideTransaction, !isAlone else { throw error }
-      if let error = error as? DatabaseError, Self.isAboutTheWhole(error) { throw error }
+      guard db.isInTransaction, !isAlone else { throw error }
+      if let error = error as? SQLiteError, Self.isAboutTheWhole(error) { throw error }
       try statements.rollbackToSavepoint.run()
       try statements.release.run()
       return .failure(StoreError(any: error))
@@ -307,7 +302,7 @@ final class StoreWriter {
   private func perform(
     _ request: SaveRequest,
     _ head: HistoryHead,
-    _ db: Database
+    _ db: SQLiteConnection
   ) throws -> SavePipeline.Outcome {
     let pipeline = SavePipeline(
       tables: tables,
@@ -347,7 +342,7 @@ final class StoreWriter {
   private func rehearse(
     _ request: SaveRequest,
     _ head: HistoryHead,
-    _ db: Database
+    _ db: SQLiteConnection
   ) throws -> SaveOutcome {
     try statements.savepoint.run()
     let outcome: SaveOutcome
@@ -369,8 +364,8 @@ final class StoreWriter {
         )
       )
     } catch {
-      guard db.isInsideTransaction else { throw error }
-      if let error = error as? DatabaseError, Self.isAboutTheWhole(error) { throw error }
+      guard db.isInTransaction else { throw error }
+      if let error = error as? SQLiteError, Self.isAboutTheWhole(error) { throw error }
       let changes = ChangeSet(from: head.number, through: head.number)
       var result = SaveResult()
       if request.revert != nil { result.undone = 0 }
@@ -408,9 +403,9 @@ final class StoreWriter {
   /// Seals what a foreign client wrote.
   ///
   /// - Returns: The number of the newest commit.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   func seal() throws -> Int64 {
-    try queue.writeWithoutTransaction { db in
+    try queue.use { db in
       _ = try commit([], db)
       return known?.number ?? 0
     }
@@ -457,22 +452,20 @@ final class StoreWriter {
   }
 
   /// `synchronous` cannot change inside a transaction, so a group is as durable as its strictest.
-  func setDurability(_ full: Bool, _ db: Database) throws {
+  func setDurability(_ full: Bool, _ db: SQLiteConnection) throws {
     guard full != isDurable else { return }
-    try db.execute(sql: full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL")
+    try db.set(full ? .full : .normal)
     isDurable = full
   }
 
   /// Moves what the write-ahead log holds into the store's file, as far as nobody reads it, and
   /// ends the connection.
   func close() throws {
-    try queue.writeWithoutTransaction { db in
-      try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
-    }
+    try queue.use { db in try db.checkpoint() }
   }
 
   /// The value of `PRAGMA synchronous`: 2 is FULL, 1 is NORMAL.
   func synchronous() throws -> Int {
-    try queue.read { db in try Int.fetchOne(db, sql: "PRAGMA synchronous") ?? -1 }
+    try queue.use { db in try db.integer("PRAGMA synchronous").map { Int($0) } ?? -1 }
   }
 }

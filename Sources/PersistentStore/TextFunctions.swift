@@ -1,11 +1,11 @@
 import CUnicode
-import GRDB
 import Glibc
 import ObjectModel
+import SQLite
 
 /// The functions that our connections add to SQLite's; no table, index or trigger uses them.
 enum TextFunctions {
-  static func add(to db: Database) throws {
+  static func add(to db: SQLiteConnection) throws {
     try SQLFunction.add("cordial_fold", argumentCount: 2, to: db) { call in
       let flags = Int32(truncatingIfNeeded: call.integer(1) ?? 0)
       call.answer(call.text(0).map { Folding.fold($0, flags: flags) })
@@ -51,7 +51,7 @@ enum TextFunctions {
   /// A function of two texts, which is null where one of them is.
   private static func addComparison(
     _ name: String,
-    to db: Database,
+    to db: SQLiteConnection,
     _ holds: @escaping (Span<UInt8>, Span<UInt8>) -> Bool
   ) throws {
     try SQLFunction.add(name, argumentCount: 2, to: db) { call in
@@ -66,7 +66,7 @@ enum TextFunctions {
 
   /// `cordial_matches(text, pattern, flags)`, of one connection: it keeps the pattern that it was
   /// asked for last.
-  private static func addMatches(to db: Database) throws {
+  private static func addMatches(to db: SQLiteConnection) throws {
     let last = LastPattern()
     try SQLFunction.add("cordial_matches", argumentCount: 3, to: db) { call in
       guard let text = call.text(0), let pattern = call.text(1), let flags = call.integer(2) else {
@@ -98,9 +98,9 @@ private final class LastPattern {
       self.ignoresCase = ignoresCase
     }
     guard let found = expression?.matches(text) else {
-      throw DatabaseError(
-        resultCode: .SQLITE_INTERRUPT,
-        message: "a regular expression took too long: repetitions inside repetitions never end"
+      throw SQLiteError(
+        .interrupted,
+        "a regular expression took too long: repetitions inside repetitions never end"
       )
     }
     return found

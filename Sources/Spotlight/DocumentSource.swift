@@ -33,7 +33,7 @@ package struct IndexBatch: Sendable {
 
 /// Where the index reads the log and the objects in it; used on the index's own thread.
 ///
-/// What it throws is no `DatabaseError`: those are of the index's own file.
+/// What it throws is no `SQLiteError`: those are of the index's own file.
 package protocol DocumentSource: AnyObject {
   /// What follows a position, at most some thousand changes of it.
   ///

@@ -1,8 +1,8 @@
 import CSpotlight
 import CordialValues
-import GRDB
 package import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// Which attributes stand in which column of the index.
 package struct IndexLayout: Sendable {
@@ -59,7 +59,7 @@ final class IndexFile {
   /// 1 MiB makes many small segments when much is indexed at once.
   private static let hashBytes = 32 << 20
 
-  let queue: DatabaseQueue
+  let queue: SQLiteQueue
   private let layout: IndexLayout
   private let insertText: PreparedStatement
   private let insertDocument: PreparedStatement
@@ -80,11 +80,8 @@ final class IndexFile {
     let identity =
       "\(Self.formatVersion) \(SPOTLIGHT_TOKENIZER_VERSION) \(UnicodeVersion.text) \(layout.mark)"
     (insertText, insertDocument, findDocument, deleteDocument, setPosition) =
-      try queue.writeWithoutTransaction { db in
-        try db.inTransaction(.immediate) {
-          try Self.prepare(db, layout, identity)
-          return .commit
-        }
+      try queue.use { db in
+        try db.transaction(.immediate) { try Self.prepare(db, layout, identity) }
         let marks = Array(repeating: ", ?", count: layout.columns.count).joined()
         let names = layout.columns.map { ", " + IndexLayout.quotedColumn($0) }.joined()
         return (
@@ -103,45 +100,38 @@ final class IndexFile {
       }
   }
 
-  static func open(_ path: String, readonly: Bool) throws -> DatabaseQueue {
-    SQLiteSetup.run()
-    var configuration = Configuration()
-    configuration.readonly = readonly
-    configuration.busyMode = .timeout(5)
-    configuration.journalMode = readonly ? .default : .wal
-    configuration.prepareDatabase { db in
-      guard let connection = unsafe db.sqliteConnection else { return }
-      let code = unsafe spotlight_register(connection)
-      guard code == 0 else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
-      try db.execute(sql: "PRAGMA cache_size=-16384")
-    }
-    let queue = try DatabaseQueue(path: path, configuration: configuration)
-    if !readonly {
-      // The log repeats what a loss of power takes back, so no commit here waits for the disk.
-      try queue.writeWithoutTransaction { db in try db.execute(sql: "PRAGMA synchronous=NORMAL") }
-    }
-    return queue
+  static func open(_ path: String, readonly: Bool) throws -> SQLiteQueue {
+    var options = SQLiteQueue.Options()
+    options.isReadOnly = readonly
+    // The log repeats what a loss of power takes back, so no commit here waits for the disk.
+    options.durability = .normal
+    options.prepare = { db in try unsafe db.withHandle { unsafe spotlight_register($0) } }
+    return try SQLiteQueue(path: path, options)
   }
 
-  private static func prepare(_ db: Database, _ layout: IndexLayout, _ identity: String) throws {
+  private static func prepare(
+    _ db: SQLiteConnection,
+    _ layout: IndexLayout,
+    _ identity: String
+  ) throws {
     let known =
-      try db.tableExists("state")
-      ? try String.fetchOne(db, sql: "SELECT value FROM state WHERE name = 'identity'") : nil
+      try db.hasTable("state")
+      ? try db.text("SELECT value FROM state WHERE name = 'identity'") : nil
     guard known != identity else { return }
     let columns = layout.columns.isEmpty ? ["none"] : layout.columns
     try db.execute(
-      sql: """
-        DROP TABLE IF EXISTS text; DROP TABLE IF EXISTS document; DROP TABLE IF EXISTS state;
-        CREATE VIRTUAL TABLE text USING fts5(
-          \(columns.map(IndexLayout.quotedColumn).joined(separator: ", ")),
-          content='', columnsize=0, tokenize='cordial');
-        INSERT INTO text(text, rank) VALUES ('hashsize', \(hashBytes));
-        CREATE TABLE document(
-          number INTEGER PRIMARY KEY, entity INTEGER NOT NULL, object INTEGER NOT NULL,
-          length INTEGER NOT NULL, UNIQUE (entity, object)) STRICT;
-        CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-        INSERT INTO state VALUES ('identity', \(SQLNames.literal(identity)));
-        """
+      """
+      DROP TABLE IF EXISTS text; DROP TABLE IF EXISTS document; DROP TABLE IF EXISTS state;
+      CREATE VIRTUAL TABLE text USING fts5(
+        \(columns.map(IndexLayout.quotedColumn).joined(separator: ", ")),
+        content='', columnsize=0, tokenize='cordial');
+      INSERT INTO text(text, rank) VALUES ('hashsize', \(hashBytes));
+      CREATE TABLE document(
+        number INTEGER PRIMARY KEY, entity INTEGER NOT NULL, object INTEGER NOT NULL,
+        length INTEGER NOT NULL, UNIQUE (entity, object)) STRICT;
+      CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+      INSERT INTO state VALUES ('identity', \(SQLNames.literal(identity)));
+      """
     )
   }
 
@@ -152,24 +142,19 @@ final class IndexFile {
 
   /// Everything that the file says of itself and its documents.
   func load() throws -> (position: IndexPosition?, documents: [DocumentTable.Arrival]) {
-    try queue.unsafeRead { db in
-      var loaded: (IndexPosition?, [DocumentTable.Arrival]) = (nil, [])
-      try db.inTransaction(.deferred) {
-        loaded = (try Self.position(db), try Self.documents(db))
-        return .commit
-      }
-      return loaded
+    try queue.use { db in
+      try db.transaction(.deferred) { (try Self.position(db), try Self.documents(db)) }
     }
   }
 
   /// The position that the file has.
-  static func position(_ db: Database) throws -> IndexPosition? {
-    try String.fetchOne(db, sql: "SELECT value FROM state WHERE name = 'position'")
+  static func position(_ db: SQLiteConnection) throws -> IndexPosition? {
+    try db.text("SELECT value FROM state WHERE name = 'position'")
       .flatMap { IndexPosition($0) }
   }
 
   /// Every document, in the order of the numbers.
-  static func documents(_ db: Database) throws -> [DocumentTable.Arrival] {
+  static func documents(_ db: SQLiteConnection) throws -> [DocumentTable.Arrival] {
     var documents: [DocumentTable.Arrival] = []
     let statement = try PreparedStatement(
       db,
@@ -228,11 +213,11 @@ final class IndexFile {
   /// Commits what the body wrote and makes it known, as one step for whoever searches.
   func transaction<Result>(
     _ documents: DocumentTable,
-    _ body: (Database) throws -> Result,
+    _ body: (SQLiteConnection) throws -> Result,
     known: (Result) -> Void
   ) throws -> Result {
-    try queue.writeWithoutTransaction { db in
-      try db.beginTransaction(.immediate)
+    try queue.use { db in
+      try db.begin(.immediate)
       do {
         let result = try body(db)
         try documents.paired {
@@ -241,14 +226,14 @@ final class IndexFile {
         }
         return result
       } catch {
-        if db.isInsideTransaction { try db.rollback() }
+        if db.isInTransaction { try db.rollback() }
         throw error
       }
     }
   }
 
-  func removeEverything(_ db: Database) throws {
-    try db.execute(sql: "INSERT INTO text(text) VALUES ('delete-all'); DELETE FROM document")
+  func removeEverything(_ db: SQLiteConnection) throws {
+    try db.execute("INSERT INTO text(text) VALUES ('delete-all'); DELETE FROM document")
   }
 }
 

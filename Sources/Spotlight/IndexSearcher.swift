@@ -1,7 +1,7 @@
 import CSpotlight
 package import CordialValues
-import GRDB
 import PersistentHistory
+import SQLite
 
 /// What is searched for.
 package struct SearchRequest: Sendable {
@@ -50,7 +50,7 @@ package struct SearchResult: Sendable {
 
 /// One connection to the index, used by one thread at a time.
 package final class IndexSearcher {
-  private let queue: DatabaseQueue
+  private let queue: SQLiteQueue
   private let layout: IndexLayout
   private let documents: DocumentTable
   private let path: String
@@ -73,10 +73,10 @@ package final class IndexSearcher {
   ///
   /// - Parameter body: Takes what the transaction shows.
   /// - Returns: What the body answered.
-  /// - Throws: `DatabaseError`, and what the body throws.
+  /// - Throws: `SQLiteError`, and what the body throws.
   package func snapshot<Result>(_ body: (IndexSnapshot) throws -> Result) throws -> Result {
-    try queue.unsafeRead { db in
-      try db.beginTransaction(.deferred)
+    try queue.use { db in
+      try db.begin(.deferred)
       let result: Result
       do {
         let (position, view) = try SpotlightError.reading {
@@ -110,7 +110,7 @@ package final class IndexSearcher {
 package struct IndexSnapshot {
   /// The position that it shows.
   package let token: StoreToken
-  let db: Database
+  let db: SQLiteConnection
   let layout: IndexLayout
   let view: DocumentTable.View
 
@@ -120,7 +120,7 @@ package struct IndexSnapshot {
   ///   - request: What for.
   ///   - gone: Objects that are left out and not counted.
   /// - Returns: What was found.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func search(
     _ request: SearchRequest,
     without gone: Set<ObjectKey>
@@ -233,7 +233,7 @@ package struct IndexSnapshot {
   /// Every document's object and length in tokens, for a comparison with the store.
   ///
   /// - Parameter body: Called for each, in the order of the keys.
-  /// - Throws: `DatabaseError`, and what the body throws.
+  /// - Throws: `SQLiteError`, and what the body throws.
   package func allDocuments(_ body: (ObjectKey, Int64) throws -> Void) throws {
     let statement = try SpotlightError.reading {
       try PreparedStatement(

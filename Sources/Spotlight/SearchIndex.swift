@@ -13,9 +13,9 @@ import CSpotlight
 package import CordialValues
 import Dispatch
 import FoundationEssentials
-import GRDB
 package import ObjectModel
 import PersistentHistory
+import SQLite
 import Synchronization
 
 /// How far the index is.
@@ -155,8 +155,8 @@ package final class SearchIndex: Sendable {
     do {
       if isDamaged { try IndexRemoval.remove(path) }
       try read()
-    } catch let error as DatabaseError
-      where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+    } catch let error as SQLiteError
+      where [.corrupt, .notADatabase].contains(error.code)
     {
       // Everything in it can be made again from the store.
       try IndexRemoval.remove(path)
@@ -189,7 +189,7 @@ package final class SearchIndex: Sendable {
     } catch is IndexMoved {
       try reload(&follower)
       return true
-    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+    } catch let error as SQLiteError where error.code == .constraint {
       // It has what the log says is new: only the store knows what is right.
       try rebuild(&follower)
       return true
@@ -343,7 +343,7 @@ package final class SearchIndex: Sendable {
   /// A connection for searching, for one thread to keep.
   ///
   /// - Returns: The connection.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package func makeSearcher() throws -> IndexSearcher {
     try IndexSearcher(path: path, layout: layout, documents: documents)
   }

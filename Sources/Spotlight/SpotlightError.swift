@@ -1,4 +1,4 @@
-import GRDB
+import SQLite
 
 /// Why the index did not do what it was asked.
 package struct SpotlightError: Error, Sendable, Equatable {
@@ -26,8 +26,8 @@ extension SpotlightError {
   static func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
-    } catch let error as DatabaseError
-      where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
+    } catch let error as SQLiteError
+      where [.corrupt, .notADatabase].contains(error.code)
     {
       throw SpotlightError(.damaged, "The index was damaged and is being made anew")
     }

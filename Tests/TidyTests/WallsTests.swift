@@ -10,17 +10,15 @@ enum Walls {
     "CordialValues": [],
     "JSON": [],
     "ObjectModel": ["CordialValues", "JSON", "CUnicode", "Synchronization"],
-    "PersistentHistory": [
-      "CordialValues", "ObjectModel", "JSON", "CSQLite", "GRDB", "GRDBSQLite", "Glibc",
-    ],
+    "SQLite": ["CSQLite", "GRDB", "GRDBSQLite", "FoundationEssentials"],
+    "PersistentHistory": ["CordialValues", "ObjectModel", "JSON", "SQLite", "Glibc"],
     "PersistentStore": [
       "ObjectModel", "CordialValues", "DequeModule", "OrderedCollections", "PersistentHistory",
       "JSON", "CUnicode",
-      "GRDB", "GRDBSQLite",
-      "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
+      "SQLite", "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
     ],
     "Spotlight": [
-      "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "GRDB", "GRDBSQLite",
+      "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "SQLite",
       "FoundationEssentials", "Synchronization", "Dispatch",
     ],
     "Subscriptions": ["CordialValues"],

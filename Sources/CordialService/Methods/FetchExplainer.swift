@@ -96,7 +96,7 @@ package enum FetchExplainer {
   ///   - call: The fetch of an entity.
   ///   - store: The store.
   /// - Returns: The statement with its plan.
-  /// - Throws: `StoreError`, `DatabaseError`.
+  /// - Throws: `StoreError`, `SQLiteError`.
   package static func explain(
     _ call: FetchCall,
     in store: PersistentStore

@@ -2,6 +2,7 @@ import CordialValues
 package import JSON
 package import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// How SQLite carries out a fetch.
 package struct FetchExplanation: Sendable {
@@ -40,7 +41,7 @@ extension StoreSnapshot {
   ///   - isCount: Whether only the number is wanted.
   ///   - isValues: Whether rows of values are wanted.
   /// - Returns: The statement with its plan.
-  /// - Throws: As `plan(_:)`; `DatabaseError`.
+  /// - Throws: As `plan(_:)`; `SQLiteError`.
   package func explain(
     _ request: FetchRequest,
     isCount: Bool,

@@ -2,6 +2,7 @@ import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// How the value of one column becomes JSON.
 ///

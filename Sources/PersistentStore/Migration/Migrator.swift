@@ -1,9 +1,9 @@
 import CordialValues
 import FoundationEssentials
-import GRDB
 import JSON
 package import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// How far a migration has come.
 package struct MigrationProgress: Sendable {
@@ -89,7 +89,7 @@ package struct Migrator {
     let stages = try stages(of: facts.model, facts.formerHashes, over: chain)
     let queue = try StoreConnection.open(container.storePath, .reader)
     if let (plan, _) = stages.first {
-      try queue.unsafeRead { db in try check(plan, db) }
+      try queue.use { db in try check(plan, db) }
     }
     try queue.close()
     return stages
@@ -101,27 +101,18 @@ package struct Migrator {
   ///   - stages: The stages.
   ///   - progress: Called before each step.
   /// - Throws: `modelMismatch` with every problem, the store as it was; `storeBusy` while another
-  ///   process has the store open; `DatabaseError`.
+  ///   process has the store open; `SQLiteError`.
   func run(_ stages: [Stage], _ progress: (MigrationProgress) -> Void) throws {
     let queue = try StoreConnection.open(path, .writer)
     do {
-      try queue.writeWithoutTransaction { db in
-        // Every connection holds a lock of the file as long as it is open; only one that is alone
-        // gets this.
-        try db.execute(sql: "PRAGMA locking_mode=EXCLUSIVE")
-        try db.execute(sql: "PRAGMA legacy_alter_table=ON")
-        try db.execute(sql: "BEGIN EXCLUSIVE")
-        do {
-          try run(stages, progress, db)
-          try db.execute(sql: "COMMIT")
-        } catch {
-          if db.isInsideTransaction { try db.execute(sql: "ROLLBACK") }
-          throw error
-        }
-        try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+      try queue.use { db in
+        try db.lockExclusively()
+        try db.execute("PRAGMA legacy_alter_table=ON")
+        try db.transaction(.immediate) { try run(stages, progress, db) }
+        try db.checkpoint()
       }
       try queue.close()
-    } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+    } catch let error as SQLiteError where error.code == .busy {
       throw StoreError(
         .storeBusy,
         "The store has to be migrated, and another process has it open",
@@ -133,12 +124,11 @@ package struct Migrator {
   private func run(
     _ stages: [Stage],
     _ progress: (MigrationProgress) -> Void,
-    _ db: Database
+    _ db: SQLiteConnection
   ) throws {
     guard let first = stages.first, let last = stages.last else { return }
-    let present = try String.fetchOne(
-      db,
-      sql: "SELECT value FROM cordial_meta WHERE name = 'modelHash'"
+    let present = try db.text(
+      "SELECT value FROM cordial_meta WHERE name = 'modelHash'"
     )
     // Another process may have been quicker.
     if present == last.target.hash { return }
@@ -149,7 +139,7 @@ package struct Migrator {
         hint: "Open the store again"
       )
     }
-    try db.execute(sql: HistorySchema.lateTables)
+    try db.execute(HistorySchema.lateTables)
     try seal(first.plan.from, db)
     let count = stages.map(\.plan.steps.count).reduce(0, +)
     var done = 0
@@ -166,7 +156,7 @@ package struct Migrator {
   }
 
   /// Enters what a foreign client wrote before anything becomes of it.
-  private func seal(_ model: Model, _ db: Database) throws {
+  private func seal(_ model: Model, _ db: SQLiteConnection) throws {
     let head = try HistoryLog(db, model: model).head()
     guard !head.isSealed else { return }
     let stamp = CommitStamp(
@@ -175,15 +165,15 @@ package struct Migrator {
       author: HistoryWriter.externalAuthor
     )
     guard try HistoryWriter(db, model: model).seal(head, stamp) else { return }
-    try db.execute(sql: "INSERT OR REPLACE INTO cordial_meta VALUES ('mayDangle', '1')")
+    try db.execute("INSERT OR REPLACE INTO cordial_meta VALUES ('mayDangle', '1')")
   }
 
   /// Makes sure that a plan can be carried out on the store's objects.
-  static func check(_ plan: MigrationPlan, _ db: Database) throws {
+  static func check(_ plan: MigrationPlan, _ db: SQLiteConnection) throws {
     var problems = plan.problems
     // What cannot be read with problems there has no queries that mean anything.
     for check in problems.isEmpty ? plan.checks : [] {
-      let count = try Int.fetchOne(db, sql: check.sql) ?? 0
+      let count = try db.integer(check.sql) ?? 0
       if count > 0 {
         let message = "\(check.message) (\(count) of them)"
         problems.append(ModelProblem(path: check.path, message: message))
@@ -213,11 +203,15 @@ package struct Migrator {
     )
   }
 
-  private func carryOut(_ step: MigrationPlan.Step, _ plan: MigrationPlan, _ db: Database) throws {
+  private func carryOut(
+    _ step: MigrationPlan.Step,
+    _ plan: MigrationPlan,
+    _ db: SQLiteConnection
+  ) throws {
     for statement in step.statements {
       do {
-        try db.execute(sql: statement)
-      } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+        try db.execute(statement)
+      } catch let error as SQLiteError where error.code == .constraint {
         let what = error.message ?? "a constraint"
         throw Self.mismatch(
           plan.from,
@@ -231,10 +225,9 @@ package struct Migrator {
   }
 
   /// Writes down which model the store has, and ends the stage as a commit.
-  private func note(_ plan: MigrationPlan, _ target: Model, _ db: Database) throws {
-    let former = try String.fetchOne(
-      db,
-      sql: "SELECT value FROM cordial_meta WHERE name = 'formerHashes'"
+  private func note(_ plan: MigrationPlan, _ target: Model, _ db: SQLiteConnection) throws {
+    let former = try db.text(
+      "SELECT value FROM cordial_meta WHERE name = 'formerHashes'"
     )
     let hashes = [former, plan.from.hash].compactMap { $0 }.joined(separator: " ")
     let facts = [
@@ -243,8 +236,8 @@ package struct Migrator {
     ]
     for (name, value) in facts {
       try db.execute(
-        sql: "INSERT OR REPLACE INTO cordial_meta(name, value) VALUES (?, ?)",
-        arguments: [name, value]
+        "INSERT OR REPLACE INTO cordial_meta(name, value) VALUES (?, ?)",
+        [name, value]
       )
     }
     let head = try HistoryLog(db, model: target).head()

@@ -1,7 +1,7 @@
 import CordialValues
-import GRDB
 import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// The stored objects of one save, looked up over the writer's connection.
 ///

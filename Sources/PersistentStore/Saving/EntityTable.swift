@@ -1,7 +1,7 @@
 import CordialValues
-import GRDB
 import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// The writer's statements for one entity's table, each prepared once.
 final class EntityTable {
@@ -10,7 +10,7 @@ final class EntityTable {
   /// statement, and notes the last number given.
   let rowsAtOnce: Int
   private static let argumentsAtOnceMax = 128
-  private let db: Database
+  private let db: SQLiteConnection
   private var statements: [Purpose: PreparedStatement] = [:]
   /// What every save of its objects needs.
   private var common: Common?
@@ -28,7 +28,7 @@ final class EntityTable {
     let version: PreparedStatement
     let deletion: PreparedStatement
 
-    init(_ db: Database, _ entity: EntityDescription) throws {
+    init(_ db: SQLiteConnection, _ entity: EntityDescription) throws {
       let table = SQLNames.quoted(entity.name)
       insertion = try PreparedStatement(db, EntityTable.insertion(into: entity, count: 1))
       version = try PreparedStatement(db, "SELECT \"_version\" FROM \(table) WHERE \"_id\" = ?")
@@ -36,7 +36,7 @@ final class EntityTable {
     }
   }
 
-  init(_ db: Database, _ layout: EntityLayout, rowsAtOnceMax: Int) {
+  init(_ db: SQLiteConnection, _ layout: EntityLayout, rowsAtOnceMax: Int) {
     self.db = db
     self.layout = layout
     rowsAtOnce = max(
@@ -253,7 +253,7 @@ final class EntityTable {
   ///   - columns: The columns and their values.
   ///   - increments: Whether its version is incremented.
   /// - Returns: Whether anything differed.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   func update(_ object: Int64, _ columns: [ColumnChange], increments: Bool) throws -> Bool {
     guard !columns.isEmpty else { return false }
     let statement = try update(of: columns.map(\.column), increments: increments)

@@ -1,15 +1,15 @@
 import CordialValues
-import GRDB
 import JSON
 import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// Reads changes of all objects that match a predicate.
 ///
 /// Everything is computed before anything is written, so that no object sees what another became.
 struct MatchingChanges {
   let tables: StoreTables
-  let db: Database
+  let db: SQLiteConnection
   let triggers: TriggerSwitch
   let bulk: BulkLimits
   private let stored: any StoredObjects
@@ -18,7 +18,7 @@ struct MatchingChanges {
   init(
     _ tables: StoreTables,
     _ stored: any StoredObjects,
-    _ db: Database,
+    _ db: SQLiteConnection,
     _ triggers: TriggerSwitch,
     _ bulk: BulkLimits
   ) {
@@ -86,7 +86,7 @@ struct MatchingChanges {
 
   /// Reads an update by predicate.
   ///
-  /// - Throws: `unknownEntity`, `predicateInvalid`, or `DatabaseError`.
+  /// - Throws: `unknownEntity`, `predicateInvalid`, or `SQLiteError`.
   mutating func read(
     _ update: SaveRequest.UpdateMatching,
     _ request: SaveRequest
@@ -391,7 +391,7 @@ struct MatchingChanges {
 
 extension PreparedStatement {
   /// A statement with its values bound.
-  convenience init(_ db: Database, bound query: SQLFragment) throws {
+  convenience init(_ db: SQLiteConnection, bound query: SQLFragment) throws {
     try self.init(db, query.sql)
     for (index, value) in query.values.enumerated() { bind(value, at: Int32(index + 1)) }
   }

@@ -1,7 +1,7 @@
 import CordialValues
-import GRDB
 import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// An update by predicate that SQLite carries out as one statement.
 struct MatchingStatement {
@@ -11,7 +11,7 @@ struct MatchingStatement {
   let logsInBulk: Bool
 
   /// Writes the update and its log.
-  func write(_ db: Database, _ model: Model, _ triggers: TriggerSwitch) throws {
+  func write(_ db: SQLiteConnection, _ model: Model, _ triggers: TriggerSwitch) throws {
     let entity = matches.entity
     let table = SQLNames.quoted(entity.name)
     var computed = matches.computed[...]

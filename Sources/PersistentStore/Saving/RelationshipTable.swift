@@ -1,14 +1,14 @@
 import CordialValues
-import GRDB
 import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// The writer's statements for one relationship: its members, holders, link rows and positions.
 ///
 /// Each is prepared once, when it is first needed.
 final class RelationshipTable {
   let layout: RelationshipLayout
-  private let db: Database
+  private let db: SQLiteConnection
   private let model: Model
   private var statements: [Purpose: PreparedStatement] = [:]
 
@@ -19,7 +19,7 @@ final class RelationshipTable {
     case placeOf(Int)
   }
 
-  init(_ db: Database, _ layout: RelationshipLayout, in model: Model) {
+  init(_ db: SQLiteConnection, _ layout: RelationshipLayout, in model: Model) {
     self.db = db
     self.layout = layout
     self.model = model

@@ -161,7 +161,7 @@ extension Resolver {
   /// - Parameters:
   ///   - drafts: The inserts.
   ///   - keepsRivals: Whether inserts with rivals keep them and are not compared again.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   private mutating func compare(_ drafts: inout [Draft], keepsRivals: Bool) throws {
     for (index, draft) in drafts.enumerated() {
       let insert = request.inserts[draft.index]

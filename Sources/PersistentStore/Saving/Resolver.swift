@@ -74,7 +74,7 @@ package struct Resolver {
 
   /// Resolves the whole request.
   ///
-  /// - Throws: `StoreError` for a request that is not well-formed; `DatabaseError`.
+  /// - Throws: `StoreError` for a request that is not well-formed; `SQLiteError`.
   package mutating func resolve() throws {
     if !request.inserts.isEmpty { try findDoomed() }
     try giveKeys()
@@ -354,7 +354,7 @@ package struct Resolver {
   ///   - text: The ID.
   ///   - takesNew: Whether it may name a new object of the save.
   /// - Returns: The object with its stored version.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   private mutating func existingObject(
     _ text: String,
     takesNew: Bool = false

@@ -1,8 +1,8 @@
 package import CordialValues
-import GRDB
 import JSON
 import ObjectModel
 package import PersistentHistory
+import SQLite
 
 /// What merging asks the log.
 ///
@@ -30,7 +30,7 @@ package protocol SaveHistory: AnyObject {
 
 /// The log of the writer's connection.
 final class DatabaseHistory: SaveHistory {
-  private let db: Database
+  private let db: SQLiteConnection
   private let log: HistoryLog
   private let generation: UInt32
   private var reached: PreparedStatement?
@@ -38,7 +38,7 @@ final class DatabaseHistory: SaveHistory {
   private var token: PreparedStatement?
   private var oldest: PreparedStatement?
 
-  init(_ db: Database, _ log: HistoryLog, generation: UInt32) {
+  init(_ db: SQLiteConnection, _ log: HistoryLog, generation: UInt32) {
     self.db = db
     self.log = log
     self.generation = generation

@@ -1,9 +1,9 @@
 import CordialValues
-import GRDB
 import JSON
 import ObjectModel
 import OrderedCollections
 import PersistentHistory
+import SQLite
 
 /// Undoing and redoing: each group is planned from the log and written as a save is.
 extension SavePipeline {
@@ -16,7 +16,7 @@ extension SavePipeline {
   ///   - head: The newest commit.
   ///   - derive: Brings those derived values up to date that no trigger keeps.
   /// - Returns: What was reverted.
-  /// - Throws: `StoreError`, or `DatabaseError` when SQLite failed; the caller rolls back.
+  /// - Throws: `StoreError`, or `SQLiteError` when SQLite failed; the caller rolls back.
   func revert(
     _ revert: SaveRequest.Revert,
     _ request: SaveRequest,
@@ -108,10 +108,7 @@ extension SavePipeline {
     _ indexes: inout UniqueIndexes
   ) throws {
     do {
-      try db.inSavepoint {
-        try writer.write(plan)
-        return .commit
-      }
+      try db.savepoint { try writer.write(plan) }
     } catch let error as StoreError where error.code == .uniquenessViolation {
       writer.forgetPlan()
       try indexes.relax(

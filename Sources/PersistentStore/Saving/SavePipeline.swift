@@ -1,8 +1,8 @@
 import CordialValues
-import GRDB
 import JSON
 import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// Carries a save out inside the writer's transaction, stage by stage: resolve, merge, plan,
 /// validate, write.
@@ -10,7 +10,7 @@ import PersistentHistory
 /// Each stage hands values to the next one; only the last one changes anything.
 struct SavePipeline {
   let tables: StoreTables
-  let db: Database
+  let db: SQLiteConnection
   let log: HistoryLog
   let triggers: TriggerSwitch
   let facts: StoreMaker.Facts
@@ -35,7 +35,7 @@ struct SavePipeline {
   ///   - request: The save.
   ///   - derive: Brings those derived values up to date that no trigger keeps.
   /// - Returns: What was written.
-  /// - Throws: `StoreError`, or `DatabaseError` when SQLite failed; the caller rolls back.
+  /// - Throws: `StoreError`, or `SQLiteError` when SQLite failed; the caller rolls back.
   func save(_ request: SaveRequest, _ derive: () throws -> Void) throws -> Outcome {
     let stored = DatabaseObjects(tables, identifier: facts.identifier)
     var resolver = Resolver(request, layout, stored)

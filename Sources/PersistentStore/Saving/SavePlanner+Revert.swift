@@ -19,7 +19,7 @@ extension SavePlanner {
   ///   - hasOwnLinks: Whether nothing follows the group, and the group logged all link rows of the
   ///     objects that it inserted.
   ///   - lastVersion: The version with which an object was deleted last.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   mutating func plan(
     reverting rows: [HistoryRow],
     _ net: [HistoryChange],

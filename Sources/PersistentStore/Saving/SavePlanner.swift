@@ -118,7 +118,7 @@ package struct SavePlanner {
   ///   - key: The object that has it.
   ///   - target: The object that it references, nil for none.
   ///   - follows: Whether something that was sent for another object sets it.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   mutating func set(
     _ toOne: RelationshipLayout,
     of key: ObjectKey,

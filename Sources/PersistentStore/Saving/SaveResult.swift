@@ -296,7 +296,7 @@ struct SaveResultBuilder {
   ///   - names: Their names; nil for all.
   ///   - key: The object.
   /// - Returns: The properties.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   func columns(_ names: Set<String>?, of key: ObjectKey) throws -> [SavedProperty] {
     guard names?.isEmpty != true, let row = try tables[key].row(of: key.object) else { return [] }
     return try columns(names, row, of: key)

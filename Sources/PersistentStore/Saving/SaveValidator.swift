@@ -38,7 +38,7 @@ package struct SaveValidator {
   ///
   /// - Parameter withUnique: Whether to look up what a unique index keeps even where the save does
   ///   not fail anyway: otherwise SQLite reports it.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package mutating func validate(withUnique: Bool = false) throws {
     for insert in graph.inserts where !graph.deletes.contains(insert.key) { validate(insert) }
     for update in graph.updates

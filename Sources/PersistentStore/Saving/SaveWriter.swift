@@ -1,14 +1,14 @@
 import CordialValues
-import GRDB
 import ObjectModel
 import OrderedCollections
 import PersistentHistory
+import SQLite
 
 /// The last stage of a save, and the only one with SQL: writes what was planned.
 struct SaveWriter {
   let tables: StoreTables
   let triggers: TriggerSwitch
-  let db: Database
+  let db: SQLiteConnection
   let bulk: BulkLimits
   /// Knows which planned objects would have the values of others, once SQLite refuses a row.
   let labels: SaveLabels
@@ -26,7 +26,7 @@ struct SaveWriter {
   init(
     _ tables: StoreTables,
     _ triggers: TriggerSwitch,
-    _ db: Database,
+    _ db: SQLiteConnection,
     _ bulk: BulkLimits,
     labels: SaveLabels
   ) {
@@ -39,7 +39,7 @@ struct SaveWriter {
 
   /// Writes a plan inside the writer's transaction.
   ///
-  /// - Throws: `StoreError` when unique values are violated; `DatabaseError`.
+  /// - Throws: `StoreError` when unique values are violated; `SQLiteError`.
   mutating func write(_ plan: SavePlan) throws {
     deletedEarly = []
     endedLinks = nil
@@ -149,10 +149,10 @@ struct SaveWriter {
   ) throws {
     do {
       try body(&self)
-    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+    } catch let error as SQLiteError where error.code == .constraint {
       guard
-        [.SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY]
-          .contains(error.extendedResultCode)
+        [.constraintUnique, .constraintPrimaryKey]
+          .contains(error.extendedCode)
       else { throw error }
       if !isUnique { try checkUniqueness(plan) }
       try makeRoom(for: key, plan)
@@ -262,7 +262,7 @@ struct SaveWriter {
       plan.positions.isEmpty, tables.logsInBulk(graph, plan.increments)
     else { return false }
     try triggers.turn(on: false)
-    let changesBefore = db.totalChangesCount
+    let changesBefore = db.totalChanges
     var written = 0
     for run in graph.runs { try insert(graph.inserts[run], plan) }
     for (entity, numbers) in graph.insertedNumbers {
@@ -285,7 +285,7 @@ struct SaveWriter {
       written += objects.count
     }
     // SQLite counts in 32 bits, and goes on from the least number after the greatest.
-    let changes = Int32(truncatingIfNeeded: db.totalChangesCount &- changesBefore)
+    let changes = Int32(truncatingIfNeeded: db.totalChanges &- changesBefore)
     guard changes == Int32(truncatingIfNeeded: 2 * written) else {
       throw StoreError(
         .internalError,
@@ -308,7 +308,7 @@ struct SaveWriter {
         do {
           try table.insert(several)
           continue
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+        } catch let error as SQLiteError where error.code == .constraint {
           // None of them is written. Which one is refused shows when they come one by one.
         }
       }

@@ -1,14 +1,14 @@
 import CordialValues
-import GRDB
 import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// The writer's statements for all tables of a store, each prepared when it is first needed.
 final class StoreTables {
   let layout: SaveLayout
   let entities: [EntityTable]
   private let relationships: [RelationshipTable]
-  private let db: Database
+  private let db: SQLiteConnection
   private var identityQueries: [Int: PreparedStatement] = [:]
   private var uniqueQueries: [UniqueQueryName: PreparedStatement] = [:]
 
@@ -17,7 +17,7 @@ final class StoreTables {
     let names: [String]
   }
 
-  init(_ db: Database, _ layout: SaveLayout, rowsAtOnceMax: Int) {
+  init(_ db: SQLiteConnection, _ layout: SaveLayout, rowsAtOnceMax: Int) {
     self.db = db
     self.layout = layout
     entities = layout.entities.map { EntityTable(db, $0, rowsAtOnceMax: rowsAtOnceMax) }

@@ -1,20 +1,20 @@
-import GRDB
 import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// The unique indexes of the entities' tables, inside the writer's transaction.
 ///
 /// While they are relaxed, SQLite stores rows with equal unique values, so that all violations of
 /// several writes are found together. They keep their names and columns.
 struct UniqueIndexes {
-  private let db: Database
+  private let db: SQLiteConnection
   private let model: Model
   /// The numbers of the entities whose indexes are relaxed.
   private var entities: Set<Int> = []
   /// The statements that make the indexes that are relaxed, by name.
   private var relaxed: [(name: String, sql: String)] = []
 
-  init(_ db: Database, _ model: Model) {
+  init(_ db: SQLiteConnection, _ model: Model) {
     self.db = db
     self.model = model
   }
@@ -23,18 +23,16 @@ struct UniqueIndexes {
 
   /// Replaces those of some entities by indexes that are not unique.
   ///
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the rows of the entities' tables, once for each.
   mutating func relax(_ numbers: Set<Int>) throws {
     var found: [(name: String, sql: String)] = []
     for number in numbers.subtracting(entities).sorted() {
       entities.insert(number)
-      found += try Row.fetchAll(
-        db,
-        sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?",
-        arguments: [model.entity(number).name]
-      )
-      .map { (name: $0["name"], sql: $0["sql"] ?? "") }
+      found += try db.rows(
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?",
+        [model.entity(number).name]
+      ) { (name: $0.text(0), sql: $0.optionalText(1) ?? "") }
       .filter { $0.sql.hasPrefix(Self.unique) }
     }
     relaxed += found
@@ -46,7 +44,7 @@ struct UniqueIndexes {
 
   /// Makes them unique again.
   ///
-  /// - Throws: `DatabaseError` when rows have equal unique values.
+  /// - Throws: `SQLiteError` when rows have equal unique values.
   mutating func restore() throws {
     for index in relaxed { try replace(index.name, by: index.sql) }
     relaxed = []
@@ -57,6 +55,6 @@ struct UniqueIndexes {
   private static let plain = "CREATE INDEX "
 
   private func replace(_ name: String, by sql: String) throws {
-    try db.execute(sql: "DROP INDEX \(SQLNames.quoted(name)); \(sql)")
+    try db.execute("DROP INDEX \(SQLNames.quoted(name)); \(sql)")
   }
 }

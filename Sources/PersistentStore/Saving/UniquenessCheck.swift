@@ -22,7 +22,7 @@ package struct UniquenessCheck {
   /// - Parameter includesIndexed: Whether sets are looked up too that an index of one table keeps:
   ///   SQLite reports those as they are written.
   /// - Returns: One problem for each object that has the values of another.
-  /// - Throws: `DatabaseError`.
+  /// - Throws: `SQLiteError`.
   package mutating func violations(includesIndexed: Bool) throws -> [SaveProblem] {
     for insert in graph.inserts where !graph.deletes.contains(insert.key) {
       for set in layout.entity(insert.key).uniqueSets

@@ -1,5 +1,6 @@
 import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// Where the members of a to-many are stored: a link table, or a column of the members.
 struct ListSource {

@@ -1,5 +1,6 @@
 import CordialValues
 import PersistentHistory
+import SQLite
 
 /// Attribute values as SQL constants, for defaults in a schema; requests are always bound.
 enum SQLLiteral {

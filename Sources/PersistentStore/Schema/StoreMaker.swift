@@ -1,9 +1,9 @@
 import FoundationEssentials
-import GRDB
 import Glibc
 import JSON
 import ObjectModel
 import PersistentHistory
+import SQLite
 
 /// Makes a store's file and reads what it says of itself.
 enum StoreMaker {
@@ -51,8 +51,8 @@ enum StoreMaker {
     let queue = try StoreConnection.open(path, .writer)
     try queue.write { db in
       // It is there already, or is somebody else's; one whose making was cut short has no tables.
-      guard try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0 else { return }
-      for statement in StoreSchema.statements(for: model) { try db.execute(sql: statement) }
+      guard try db.integer("SELECT count(*) FROM sqlite_master") == 0 else { return }
+      for statement in StoreSchema.statements(for: model) { try db.execute(statement) }
       let generation = environment.random()
       let facts = [
         "format": formatVersion, "model": model.document.text, "modelHash": model.hash,
@@ -63,8 +63,8 @@ enum StoreMaker {
       ]
       for (name, value) in facts {
         try db.execute(
-          sql: "INSERT INTO cordial_meta(name, value) VALUES (?, ?)",
-          arguments: [name, value]
+          "INSERT INTO cordial_meta(name, value) VALUES (?, ?)",
+          [name, value]
         )
       }
       try HistoryWriter(db, model: model).enter(
@@ -80,11 +80,11 @@ enum StoreMaker {
     let queue = try StoreConnection.open(path, .writer)
     let text = model.document.text
     try queue.write { db in
-      let kept = try String.fetchOne(db, sql: "SELECT value FROM cordial_meta WHERE name = 'model'")
+      let kept = try db.text("SELECT value FROM cordial_meta WHERE name = 'model'")
       guard kept != text else { return }
       try db.execute(
-        sql: "UPDATE cordial_meta SET value = ? WHERE name = 'model'",
-        arguments: [text]
+        "UPDATE cordial_meta SET value = ? WHERE name = 'model'",
+        [text]
       )
     }
     try queue.close()
@@ -94,8 +94,8 @@ enum StoreMaker {
   static func hasTables(_ path: String) throws -> Bool {
     guard FileSize.of([path]) > 0 else { return false }
     let queue = try StoreConnection.open(path, .reader)
-    let count = try queue.unsafeRead { db in
-      try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+    let count = try queue.use { db in
+      try db.integer("SELECT count(*) FROM sqlite_master") ?? 0
     }
     try queue.close()
     return count > 0
@@ -105,8 +105,8 @@ enum StoreMaker {
   /// both are of one version.
   static func read(at path: String, role: StoreConnection.Role, asked: Model?) throws -> Facts {
     let queue = try StoreConnection.open(path, role)
-    let meta = try queue.unsafeRead { db in
-      guard try db.tableExists("cordial_meta") else {
+    let meta = try queue.use { db in
+      guard try db.hasTable("cordial_meta") else {
         throw StoreError(
           .cannotOpen,
           "\(path) is a SQLite database, and not one of Cordial's",
@@ -114,8 +114,9 @@ enum StoreMaker {
         )
       }
       return Dictionary(
-        uniqueKeysWithValues: try Row.fetchAll(db, sql: "SELECT name, value FROM cordial_meta")
-          .map { ($0[0] as String, $0[1] as String) }
+        uniqueKeysWithValues: try db.rows("SELECT name, value FROM cordial_meta") {
+          ($0.text(0), $0.text(1))
+        }
       )
     }
     try queue.close()

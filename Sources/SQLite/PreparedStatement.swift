@@ -1,15 +1,4 @@
-// PersistentHistory: the log. Triggers, reading after a token, sealing, followers' positions.
-//
-// Must not know: search, subscriptions, who asks.
-//
-// What always holds:
-// 1. A row's change and its entry in the log are one SQLite transaction, whoever writes: the
-//    entry is made by triggers of built-in functions, so a foreign SQLite client makes it too.
-// 2. Commits are numbered without gaps; nothing is read from the log that is not sealed.
-// 3. Numbers of changes and of commits only grow.
-
-package import CordialValues
-package import GRDB
+import GRDB
 import GRDBSQLite
 
 /// A statement of one connection that is stepped through SQLite's own interface.
@@ -25,11 +14,13 @@ import GRDBSQLite
   /// Compiles a statement.
   ///
   /// - Parameters:
-  ///   - db: The connection that it belongs to.
+  ///   - connection: The connection that it belongs to.
   ///   - sql: One SQL statement.
-  /// - Throws: `DatabaseError` when SQLite does not take it.
-  package init(_ db: Database, _ sql: String) throws {
-    statement = try db.makeStatement(sql: sql)
+  /// - Throws: `SQLiteError` when SQLite does not take it.
+  package init(_ connection: SQLiteConnection, _ sql: String) throws {
+    statement = try SQLiteError.translating {
+      try connection.database.makeStatement(sql: sql)
+    }
     unsafe handle = statement.sqliteStatement
     self.sql = sql
   }
@@ -88,7 +79,7 @@ import GRDBSQLite
   /// Goes to the next row; false behind the last one.
   ///
   /// - Returns: Whether there is a row.
-  /// - Throws: `DatabaseError` with SQLite's code.
+  /// - Throws: `SQLiteError` with SQLite's code.
   @inlinable
   package func step() throws -> Bool {
     let code = unsafe sqlite3_step(handle)
@@ -101,7 +92,7 @@ import GRDBSQLite
 
   /// Runs the statement to its end and makes it ready for the next time.
   ///
-  /// - Throws: `DatabaseError` with SQLite's code.
+  /// - Throws: `SQLiteError` with SQLite's code.
   package func run() throws {
     defer { reset() }
     while try step() {}
@@ -157,17 +148,6 @@ import GRDBSQLite
     }
   }
 
-  /// A column's value as SQLite has it.
-  package func value(_ column: Int32) -> AttributeValue {
-    switch storage(column) {
-    case .integer: .integer(integer(column))
-    case .real: .double(double(column))
-    case .text: .string(text(column))
-    case .blob: .binary(blob(column))
-    case .null: .null
-    }
-  }
-
   @inlinable
   package func integer(_ column: Int32) -> Int64 {
     unsafe sqlite3_column_int64(handle, column)
@@ -215,8 +195,8 @@ import GRDBSQLite
   }
 
   @usableFromInline
-  func failure(_ code: Int32) -> DatabaseError {
+  func failure(_ code: Int32) -> SQLiteError {
     let message = unsafe String(cString: sqlite3_errmsg(sqlite3_db_handle(handle)))
-    return DatabaseError(resultCode: ResultCode(rawValue: code), message: message, sql: sql)
+    return SQLiteError(code, message, sql: sql)
   }
 }

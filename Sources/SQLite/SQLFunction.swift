@@ -3,9 +3,9 @@ import GRDBSQLite
 
 /// A function that SQL calls, given to a connection through SQLite's own interface: GRDB's hands
 /// texts over as C strings, which end at their first NUL.
-@safe final class SQLFunction {
+@safe package final class SQLFunction {
   /// What a function is called with, and where its answer goes.
-  @safe struct Call {
+  @safe package struct Call {
     private let context: OpaquePointer
     private let arguments: UnsafeMutablePointer<OpaquePointer?>
 
@@ -18,7 +18,7 @@ import GRDBSQLite
     }
 
     /// The text of an argument, with every NUL that it has; nil for anything but a text.
-    func text(_ index: Int) -> String? {
+    package func text(_ index: Int) -> String? {
       guard unsafe sqlite3_value_type(arguments[index]) == SQLITE_TEXT else { return nil }
       return withText(index) { bytes in
         unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
@@ -26,7 +26,7 @@ import GRDBSQLite
     }
 
     /// Lends the bytes of an argument to a body, of a number those of its text; nil for null.
-    func withText<Result>(_ index: Int, _ body: (Span<UInt8>) -> Result) -> Result? {
+    package func withText<Result>(_ index: Int, _ body: (Span<UInt8>) -> Result) -> Result? {
       // Asked for first: it may turn the value into UTF-8, which changes the count.
       guard let start = unsafe sqlite3_value_text(arguments[index]) else { return nil }
       let count = unsafe Int(sqlite3_value_bytes(arguments[index]))
@@ -34,20 +34,20 @@ import GRDBSQLite
     }
 
     /// The number of an argument; nil for anything but an integer.
-    func integer(_ index: Int) -> Int64? {
+    package func integer(_ index: Int) -> Int64? {
       guard unsafe sqlite3_value_type(arguments[index]) == SQLITE_INTEGER else { return nil }
       return unsafe sqlite3_value_int64(arguments[index])
     }
 
     /// The number of an argument; nil for anything but a number.
-    func double(_ index: Int) -> Double? {
+    package func double(_ index: Int) -> Double? {
       switch unsafe sqlite3_value_type(arguments[index]) {
       case SQLITE_INTEGER, SQLITE_FLOAT: unsafe sqlite3_value_double(arguments[index])
       default: nil
       }
     }
 
-    func answer(_ text: String?) {
+    package func answer(_ text: String?) {
       guard var text else { return unsafe sqlite3_result_null(context) }
       // SQLITE_TRANSIENT: SQLite copies the text before it returns.
       let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
@@ -67,11 +67,11 @@ import GRDBSQLite
       }
     }
 
-    func answer(_ number: Int64) {
+    package func answer(_ number: Int64) {
       unsafe sqlite3_result_int64(context, number)
     }
 
-    func answer(_ number: Double?) {
+    package func answer(_ number: Double?) {
       if let number {
         unsafe sqlite3_result_double(context, number)
       } else {
@@ -79,7 +79,7 @@ import GRDBSQLite
       }
     }
 
-    func answer(_ isTrue: Bool?) {
+    package func answer(_ isTrue: Bool?) {
       if let isTrue {
         unsafe sqlite3_result_int64(context, isTrue ? 1 : 0)
       } else {
@@ -99,20 +99,20 @@ import GRDBSQLite
   /// - Parameters:
   ///   - name: Its name in SQL.
   ///   - argumentCount: How many arguments it takes.
-  ///   - db: The connection.
+  ///   - connection: The connection.
   ///   - body: Called on the connection's thread; it answers once, and the same for the same
   ///     arguments. What it throws is the error of the statement that called it.
-  /// - Throws: `DatabaseError` when SQLite does not take it.
-  static func add(
+  /// - Throws: `SQLiteError` when SQLite does not take it.
+  package static func add(
     _ name: String,
     argumentCount: Int32,
-    to db: Database,
+    to connection: SQLiteConnection,
     _ body: @escaping (Call) throws -> Void
   ) throws {
     let kept = unsafe Unmanaged.passRetained(SQLFunction(body))
     // SQLite releases what it keeps, also when it does not take it.
     let code = unsafe sqlite3_create_function_v2(
-      db.sqliteConnection,
+      connection.database.sqliteConnection,
       name,
       argumentCount,
       SQLITE_UTF8 | SQLITE_DETERMINISTIC,
@@ -125,10 +125,10 @@ import GRDBSQLite
         do {
           try function.body(unsafe Call(context, arguments))
         } catch {
-          let failure = error as? DatabaseError
+          let failure = error as? SQLiteError
           unsafe sqlite3_result_error(context, failure?.message ?? "\(error)", -1)
           if let failure {
-            unsafe sqlite3_result_error_code(context, failure.extendedResultCode.rawValue)
+            unsafe sqlite3_result_error_code(context, failure.extendedCode.rawValue)
           }
         }
       },
@@ -139,6 +139,6 @@ import GRDBSQLite
         unsafe Unmanaged<SQLFunction>.fromOpaque(kept).release()
       }
     )
-    guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    guard code == SQLITE_OK else { throw SQLiteError(code) }
   }
 }

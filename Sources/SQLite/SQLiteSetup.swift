@@ -1,12 +1,12 @@
 import CSQLite
 
 /// What is set for SQLite as a whole.
-package enum SQLiteSetup {
+enum SQLiteSetup {
   /// Sets it, the first time; to be called before a connection is opened.
   ///
   /// In a program that uses SQLite for itself it may run already: then it stays as it is, a little
   /// slower.
-  package static func run() {
+  static func run() {
     _ = once
   }
 

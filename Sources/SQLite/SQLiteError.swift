@@ -1,0 +1,72 @@
+import GRDB
+import GRDBSQLite
+
+/// Why SQLite did not do what it was asked.
+package struct SQLiteError: Error, Sendable, CustomStringConvertible {
+  /// One of SQLite's result codes, extended or not.
+  package struct Code: RawRepresentable, Hashable, Sendable {
+    package let rawValue: Int32
+
+    package init(rawValue: Int32) { self.rawValue = rawValue }
+
+    package static let busy = Code(rawValue: SQLITE_BUSY)
+    package static let locked = Code(rawValue: SQLITE_LOCKED)
+    package static let full = Code(rawValue: SQLITE_FULL)
+    package static let inputOutput = Code(rawValue: SQLITE_IOERR)
+    package static let inputOutputWrite = Code(rawValue: SQLITE_IOERR | 3 << 8)
+    package static let inputOutputSharedMemorySize = Code(rawValue: SQLITE_IOERR | 19 << 8)
+    package static let corrupt = Code(rawValue: SQLITE_CORRUPT)
+    package static let notADatabase = Code(rawValue: SQLITE_NOTADB)
+    package static let readOnly = Code(rawValue: SQLITE_READONLY)
+    package static let permission = Code(rawValue: SQLITE_PERM)
+    package static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
+    package static let interrupted = Code(rawValue: SQLITE_INTERRUPT)
+    package static let tooBig = Code(rawValue: SQLITE_TOOBIG)
+    package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
+    package static let constraintPrimaryKey = Code(rawValue: SQLITE_CONSTRAINT | 6 << 8)
+    package static let constraintUnique = Code(rawValue: SQLITE_CONSTRAINT | 8 << 8)
+    package static let constraintRowID = Code(rawValue: SQLITE_CONSTRAINT | 10 << 8)
+    package static let constraintDatatype = Code(rawValue: SQLITE_CONSTRAINT | 12 << 8)
+  }
+
+  /// SQLite's extended code.
+  package let extendedCode: Code
+  /// What SQLite says about it, nil when only the code is known.
+  package let message: String?
+  /// The statement that failed, nil when it is not known.
+  package let sql: String?
+
+  /// The code without its extension.
+  package var code: Code { Code(rawValue: extendedCode.rawValue & 0xFF) }
+
+  package init(_ code: Code, _ message: String? = nil, sql: String? = nil) {
+    extendedCode = code
+    self.message = message
+    self.sql = sql
+  }
+
+  /// The error of a result code of SQLite's C interface.
+  init(_ code: Int32, _ message: String? = nil, sql: String? = nil) {
+    self.init(Code(rawValue: code), message, sql: sql)
+  }
+
+  package var description: String {
+    let statement = sql.map { " - while executing `\($0)`" } ?? ""
+    return "SQLite error \(extendedCode.rawValue): \(message ?? "no message")\(statement)"
+  }
+
+  /// Runs a body that calls GRDB.
+  ///
+  /// - Throws: GRDB's errors of SQLite as errors of this module's; every other error unchanged.
+  static func translating<Value>(_ body: () throws -> Value) throws -> Value {
+    do {
+      return try body()
+    } catch let error as DatabaseError {
+      throw SQLiteError(
+        error.extendedResultCode.rawValue,
+        error.message,
+        sql: error.sql
+      )
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import GRDB
+
+/// Owns one connection and lends it to one caller at a time.
+package final class SQLiteQueue: Sendable {
+  /// How a file is opened.
+  package struct Options: Sendable {
+    /// Whether the connection only reads.
+    package var isReadOnly = false
+    /// How long a statement waits for another process's lock, in seconds.
+    package var busySecondsMax = 5.0
+    /// When commits return; the writer's durability only.
+    package var durability = SQLiteConnection.Durability.full
+    /// How much of the file the connection keeps in memory, in KiB.
+    package var cacheKiB = 16384
+    /// Adds functions and collations to the new connection.
+    package var prepare: @Sendable (SQLiteConnection) throws -> Void = { _ in }
+
+    package init() {}
+  }
+
+  private let queue: DatabaseQueue
+
+  /// Opens a file; a connection that writes makes it when it is missing, and has it use a
+  /// write-ahead log.
+  ///
+  /// - Parameters:
+  ///   - path: The file's path, or a `file:` URI.
+  ///   - options: How it is opened.
+  /// - Throws: `SQLiteError`.
+  package init(path: String, _ options: Options) throws {
+    SQLiteSetup.run()
+    var configuration = Configuration()
+    configuration.readonly = options.isReadOnly
+    configuration.busyMode = .timeout(options.busySecondsMax)
+    configuration.journalMode = options.isReadOnly ? .default : .wal
+    configuration.foreignKeysEnabled = false
+    // A reader compiles statements in the middle of its own read transaction.
+    configuration.allowsUnsafeTransactions = true
+    configuration.prepareDatabase { database in
+      let connection = SQLiteConnection(database: database)
+      try options.prepare(connection)
+      try connection.execute("PRAGMA cache_size=-\(options.cacheKiB)")
+    }
+    queue = try SQLiteError.translating {
+      try DatabaseQueue(path: path, configuration: configuration)
+    }
+    // GRDB lowers a writer with a write-ahead log to NORMAL after `prepareDatabase` ran; an
+    // acknowledged save is durable only under FULL.
+    if !options.isReadOnly { try use { try $0.set(options.durability) } }
+  }
+
+  /// Lends the connection, without a transaction.
+  ///
+  /// - Parameter body: Uses the connection on the calling thread.
+  /// - Returns: What the body returned.
+  /// - Throws: `SQLiteError`, and what the body throws.
+  package func use<Value>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
+    try SQLiteError.translating {
+      try queue.unsafeReentrantWrite { try body(SQLiteConnection(database: $0)) }
+    }
+  }
+
+  /// Lends the connection inside a transaction that writes.
+  ///
+  /// - Parameter body: Reads and writes. When it throws, the transaction is rolled back.
+  /// - Returns: What the body returned.
+  /// - Throws: `SQLiteError`, and what the body throws.
+  package func write<Value>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
+    try use { connection in try connection.transaction(.immediate) { try body(connection) } }
+  }
+
+  /// Copies the whole file into another one, in one step: the copy is one snapshot, and no writer
+  /// of the source waits for it.
+  ///
+  /// - Parameter target: The connection to the other file, whose content is replaced.
+  /// - Throws: `SQLiteError`.
+  package func backup(to target: SQLiteQueue) throws {
+    try SQLiteError.translating { try queue.backup(to: target.queue) }
+  }
+
+  /// Closes the connection.
+  ///
+  /// - Throws: `SQLiteError` with the code `busy` while a statement of it is in use.
+  package func close() throws {
+    try SQLiteError.translating { try queue.close() }
+  }
+}

@@ -1,0 +1,220 @@
+import SQLite
+import TestStores
+import Testing
+
+@Suite struct `A connection to SQLite` {
+  private let folder: TestFolder
+  private let queue: SQLiteQueue
+
+  init() throws {
+    folder = try TestFolder()
+    queue = try SQLiteQueue(path: folder.path + "/test.sqlite", SQLiteQueue.Options())
+    try queue.use { db in
+      try db.execute("CREATE TABLE item(number INTEGER PRIMARY KEY, name TEXT UNIQUE) STRICT")
+    }
+  }
+
+  private func open(_ change: (inout SQLiteQueue.Options) -> Void = { _ in }) throws -> SQLiteQueue
+  {
+    var options = SQLiteQueue.Options()
+    options.busySecondsMax = 0
+    change(&options)
+    return try SQLiteQueue(path: folder.path + "/test.sqlite", options)
+  }
+
+  private var names: [String?] {
+    get throws {
+      try queue.use { db in
+        try db.rows("SELECT name FROM item ORDER BY number") { $0.optionalText(0) }
+      }
+    }
+  }
+
+  @Test func `arguments are bound in their order, and nil is null`() throws {
+    try queue.use { db in
+      try db.execute(
+        "INSERT INTO item VALUES (?, ?), (?, ?)",
+        [7 as Int64, "a\0b", 8 as Int64, nil]
+      )
+      #expect(try db.integer("SELECT number FROM item WHERE name = ?", ["a\0b"]) == 7)
+      #expect(try db.text("SELECT name FROM item WHERE number = 8") == nil)
+      #expect(try db.text("SELECT name FROM item WHERE number = 9") == nil)
+      #expect(try db.row("SELECT 1, 'x'") { ($0.integer(0), $0.text(1)) }! == (1, "x"))
+      #expect(db.totalChanges == 2)
+    }
+    #expect(try names == ["a\0b", nil])
+  }
+
+  @Test func `several statements run in their order`() throws {
+    try queue.use { db in
+      try db.execute("INSERT INTO item VALUES (1, 'a'); UPDATE item SET name = 'b'")
+      #expect(db.changes == 1)
+      #expect(try db.hasTable("item"))
+      #expect(try !db.hasTable("items"))
+    }
+    #expect(try names == ["b"])
+  }
+
+  @Test func `a transaction whose body throws is rolled back`() throws {
+    struct Refusal: Error {}
+    #expect(throws: Refusal.self) {
+      try queue.write { db in
+        try db.execute("INSERT INTO item VALUES (1, 'a')")
+        #expect(db.isInTransaction)
+        throw Refusal()
+      }
+    }
+    #expect(try names == [])
+    try queue.use { db in #expect(!db.isInTransaction) }
+  }
+
+  @Test func `a savepoint whose body throws leaves what was written before it`() throws {
+    try queue.write { db in
+      try db.execute("INSERT INTO item VALUES (1, 'a')")
+      do {
+        try db.savepoint {
+          try db.execute("INSERT INTO item VALUES (2, 'b')")
+          try db.execute("INSERT INTO item VALUES (3, 'a')")
+        }
+        Issue.record("The savepoint did not throw")
+      } catch let error as SQLiteError {
+        #expect(error.code == .constraint)
+      }
+      try db.savepoint { try db.execute("INSERT INTO item VALUES (4, 'd')") }
+    }
+    #expect(try names == ["a", "d"])
+  }
+
+  @Test func `errors have both codes, the message and the statement`() throws {
+    try queue.use { db in
+      try db.execute("INSERT INTO item VALUES (1, 'a')")
+      for insert in [
+        { try db.execute("INSERT INTO item VALUES (2, 'a')") },
+        { try db.execute("INSERT INTO item VALUES (2, ?)", ["a"]) },
+      ] {
+        let error = try #require(throws: SQLiteError.self) { try insert() }
+        #expect(error.code == .constraint)
+        #expect(error.extendedCode == .constraintUnique)
+        #expect(error.message == "UNIQUE constraint failed: item.name")
+        #expect(error.sql?.hasPrefix("INSERT INTO item") == true)
+      }
+      let error = try #require(throws: SQLiteError.self) { try db.execute("SELECT missing") }
+      #expect(error.message == "no such column: missing")
+      let broken = try #require(throws: SQLiteError.self) { try PreparedStatement(db, "SELEC") }
+      #expect(broken.message == "near \"SELEC\": syntax error")
+    }
+  }
+
+  @Test func `a file that is no database and a folder that is missing are errors of SQLite`() throws
+  {
+    let missing = try #require(throws: SQLiteError.self) {
+      try SQLiteQueue(path: folder.path + "/none/test.sqlite", SQLiteQueue.Options())
+    }
+    #expect(missing.code == .cannotOpen)
+  }
+
+  @Test(arguments: zip([SQLiteConnection.Durability.full, .normal], [2, 1] as [Int64]))
+  func `the durability of a new writer is the wanted one`(
+    durability: SQLiteConnection.Durability,
+    pragma: Int64
+  ) throws {
+    let writer = try open { $0.durability = durability }
+    try writer.use { db in
+      #expect(try db.integer("PRAGMA synchronous") == pragma)
+      #expect(try db.text("PRAGMA journal_mode") == "wal")
+      try db.set(.full)
+      #expect(try db.integer("PRAGMA synchronous") == 2)
+    }
+    try writer.close()
+  }
+
+  @Test func `a connection that only reads refuses to write`() throws {
+    let reader = try open { $0.isReadOnly = true }
+    let error = try #require(throws: SQLiteError.self) {
+      try reader.use { db in try db.execute("INSERT INTO item VALUES (1, 'a')") }
+    }
+    #expect(error.code == .readOnly)
+    try reader.close()
+  }
+
+  @Test func `the exclusive lock is refused while another connection is open`() throws {
+    let other = try open()
+    let error = try #require(throws: SQLiteError.self) {
+      try other.use { try $0.lockExclusively() }
+    }
+    #expect(error.code == .busy)
+    try queue.close()
+    try other.use { db in
+      try db.lockExclusively()
+      try db.execute("INSERT INTO item VALUES (1, 'a')")
+    }
+    let late = try #require(throws: SQLiteError.self) {
+      try open().use { db in _ = try db.integer("SELECT count(*) FROM item") }
+    }
+    #expect(late.code == .busy)
+    try other.close()
+  }
+
+  @Test func `without triggers a statement writes its own rows only`() throws {
+    try queue.use { db in
+      try db.execute(
+        """
+        CREATE TABLE noted(number INTEGER) STRICT;
+        CREATE TRIGGER note AFTER INSERT ON item BEGIN INSERT INTO noted VALUES (NEW.number); END
+        """
+      )
+      let insert = try PreparedStatement(db, "INSERT INTO item(number) VALUES (?)")
+      for (number, fires) in [(1, true), (2, false), (3, true)] as [(Int64, Bool)] {
+        try db.setFiresTriggers(fires)
+        insert.bind(number, at: 1)
+        try insert.run()
+      }
+      #expect(try db.rows("SELECT number FROM noted ORDER BY 1") { $0.integer(0) } == [1, 3])
+    }
+  }
+
+  @Test func `functions take and return texts with a NUL, and their errors are the statement's`()
+    throws
+  {
+    let other = try open { options in
+      options.prepare = { db in
+        try SQLFunction.add("twice", argumentCount: 1, to: db) { call in
+          guard let text = call.text(0) else { throw SQLiteError(.interrupted, "no text") }
+          call.answer(text + text)
+        }
+      }
+    }
+    try other.use { db in
+      #expect(try db.text("SELECT twice(?)", ["a\0é"]) == "a\0éa\0é")
+      let error = try #require(throws: SQLiteError.self) { try db.text("SELECT twice(1)") }
+      #expect(error.code == .interrupted)
+      #expect(error.message == "no text")
+    }
+    try other.close()
+  }
+
+  @Test func `a collation decides the order`() throws {
+    let other = try open { options in
+      options.prepare = { db in
+        db.addCollation("backwards") { $0 == $1 ? 0 : $0 < $1 ? 1 : -1 }
+      }
+    }
+    try other.use { db in
+      try db.execute("INSERT INTO item VALUES (1, 'a'), (2, 'c'), (3, 'b')")
+      let sorted = try db.rows("SELECT name FROM item ORDER BY name COLLATE backwards") {
+        $0.text(0)
+      }
+      #expect(sorted == ["c", "b", "a"])
+    }
+    try other.close()
+  }
+
+  @Test func `a backup is the whole file in one step`() throws {
+    try queue.use { try $0.execute("INSERT INTO item VALUES (1, 'a'), (2, 'b')") }
+    let copy = try SQLiteQueue(path: folder.path + "/copy.sqlite", SQLiteQueue.Options())
+    try queue.backup(to: copy)
+    try queue.use { try $0.execute("DELETE FROM item") }
+    #expect(try copy.use { try $0.integer("SELECT count(*) FROM item") } == 2)
+    try copy.close()
+  }
+}
