@@ -50,11 +50,16 @@ let package = Package(
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ]
     ),
-    .module("PersistentHistory", uses: ["CordialValues", "ObjectModel", "JSON", "SQLite"]),
+    .module("StoreLayout", uses: ["ObjectModel", "CordialValues", "SQLite"]),
+    .module(
+      "PersistentHistory",
+      uses: ["StoreLayout", "ObjectModel", "CordialValues", "JSON", "SQLite"]
+    ),
     .module(
       "PersistentStore",
       uses: [
-        "ObjectModel", "CordialValues", "PersistentHistory", "JSON", "CUnicode", "SQLite",
+        "StoreLayout", "PersistentHistory", "ObjectModel", "CordialValues", "JSON", "CUnicode",
+        "SQLite",
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "OrderedCollections", package: "swift-collections"),
       ]
@@ -158,8 +163,9 @@ let package = Package(
     .tests(
       "PersistentStoreTests",
       uses: [
-        "PersistentStore", "PersistentHistory", "ObjectModel", "CordialValues", "JSON", "TestSeeds",
-        "TestStores",
+        "PersistentStore", "PersistentHistory", "StoreLayout", "ObjectModel", "CordialValues",
+        "JSON",
+        "TestSeeds", "TestStores",
       ] + .sqlite
     ),
     .tests(

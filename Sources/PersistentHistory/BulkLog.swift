@@ -1,4 +1,6 @@
 package import ObjectModel
+import SQLite
+import StoreLayout
 
 /// The log of many rows that one statement of ours changes, written by one statement too.
 ///
@@ -31,7 +33,7 @@ package enum BulkLog {
   package static func insertion(of entity: EntityDescription) -> String {
     """
     INSERT INTO cordial_change(entity, object, kind, version)
-    SELECT \(entity.number), "_id", \(HistorySchema.Kind.insert.rawValue), "_version"
+    SELECT \(entity.number), "_id", \(ChangeKind.insert.rawValue), "_version"
     FROM \(SQLNames.quoted(entity.name)) WHERE "_id" BETWEEN ? AND ?
     """
   }
@@ -40,7 +42,7 @@ package enum BulkLog {
   package static func insertions(of entity: EntityDescription) -> String {
     """
     INSERT INTO cordial_change(entity, object, kind, version)
-    SELECT \(entity.number), "_id", \(HistorySchema.Kind.insert.rawValue), "_version"
+    SELECT \(entity.number), "_id", \(ChangeKind.insert.rawValue), "_version"
     FROM \(SQLNames.quoted(entity.name)) WHERE "_id" IN (SELECT value FROM json_each(?))
     """
   }
@@ -64,7 +66,7 @@ package enum BulkLog {
   package static func link(of relationship: RelationshipDescription) -> String {
     """
     INSERT INTO cordial_change(entity, object, kind, before, other)
-    VALUES (\(relationship.owner), ?1, \(HistorySchema.Kind.link.rawValue),
+    VALUES (\(relationship.owner), ?1, \(ChangeKind.link.rawValue),
       \(SQLNames.literal(relationship.name)), ?2)
     """
   }
@@ -73,7 +75,7 @@ package enum BulkLog {
   package static func increments(of entity: EntityDescription) -> String {
     """
     INSERT INTO cordial_change(entity, object, kind, version, before)
-    SELECT \(entity.number), "_id", \(HistorySchema.Kind.update.rawValue), "_version", ''
+    SELECT \(entity.number), "_id", \(ChangeKind.update.rawValue), "_version", ''
     FROM \(SQLNames.quoted(entity.name)) WHERE "_id" IN (SELECT value FROM json_each(?))
     """
   }
@@ -91,7 +93,7 @@ package enum BulkLog {
     row: String
   ) -> String {
     columns.map { name, value in
-      HistorySchema.difference(
+      LogTriggers.difference(
         name,
         of: entity,
         row: row,

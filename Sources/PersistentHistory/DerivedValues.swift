@@ -1,5 +1,6 @@
 package import ObjectModel
 package import SQLite
+import StoreLayout
 
 /// Brings derived values up to date where triggers cannot or may have gone wrong: what needs ICU,
 /// sums of doubles, and everything that a foreign client's `REPLACE` reached.
@@ -185,20 +186,14 @@ extension DerivedSchema {
           + "FROM cordial_change WHERE number > ?1 AND kind IN (1, 2) AND before <> '' "
           + "AND entity IN (\(kinds(members.destination)))"
       case .pairs(let keeper, let kept, let owns):
-        let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(keeper), kept))
-        let (ownColumn, other) = owns ? ("source", "target") : ("target", "source")
         let (ownLogged, _) = owns ? ("object", "other") : ("other", "object")
         let logged =
           "FROM cordial_change WHERE number > ?1 AND kind IN (3, 4) AND entity = \(keeper) "
           + "AND before = \(SQLNames.literal(kept))"
         var numbers =
           own + " UNION SELECT \(ownLogged) \(logged)"
-          + " UNION SELECT \(ownColumn) FROM \(pairs) WHERE \(other) IN (\(changed))"
-        if members.isSymmetric {
-          numbers +=
-            " UNION SELECT other \(logged)"
-            + " UNION SELECT target FROM \(pairs) WHERE source IN (\(changed))"
-        }
+          + " UNION " + LinkTable(members, in: model).owners(of: "IN (\(changed))")
+        if members.isSymmetric { numbers += " UNION SELECT other \(logged)" }
         return numbers
       }
     }

@@ -1,6 +1,7 @@
 package import CordialValues
 import JSON
 package import ObjectModel
+import StoreLayout
 
 /// The members of to-manys at a past position of the log.
 ///

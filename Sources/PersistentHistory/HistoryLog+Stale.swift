@@ -1,6 +1,7 @@
 package import CordialValues
 import ObjectModel
 import SQLite
+import StoreLayout
 
 /// What became of objects since somebody knew them.
 extension HistoryLog {

@@ -12,6 +12,7 @@ package import CordialValues
 import JSON
 package import ObjectModel
 package import SQLite
+import StoreLayout
 
 /// The newest commit of a store, and whether something stands behind it.
 package struct HistoryHead: Sendable, Equatable {

@@ -1,5 +1,6 @@
 package import ObjectModel
 package import SQLite
+import StoreLayout
 
 /// The writer's side of the log: it ends each transaction with its entry.
 package final class HistoryWriter {

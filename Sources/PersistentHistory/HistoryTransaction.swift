@@ -2,6 +2,7 @@ package import CordialValues
 package import JSON
 import ObjectModel
 import SQLite
+package import StoreLayout
 
 /// A property's value as the log keeps it: JSON, blobs in hexadecimal, dates in milliseconds,
 /// to-ones as numbers.
@@ -20,7 +21,7 @@ package struct HistoryRow: Sendable {
   package let number: Int64
   package let entity: Int
   package let object: Int64
-  package let kind: HistorySchema.Kind
+  package let kind: ChangeKind
   /// The values before; of a pair the name of its relationship.
   package let before: String?
   /// Of a pair: its target.
@@ -32,7 +33,7 @@ package struct HistoryRow: Sendable {
   package init(
     number: Int64,
     key: ObjectKey,
-    kind: HistorySchema.Kind,
+    kind: ChangeKind,
     before: String? = nil,
     other: Int64 = 0,
     version: Int64? = nil
@@ -51,7 +52,7 @@ package struct HistoryRow: Sendable {
 
   /// Reads the row of a statement; nil for one of a kind that nobody knows.
   init?(_ row: PreparedStatement) {
-    guard let kind = HistorySchema.Kind(rawValue: row.integer(3)) else { return nil }
+    guard let kind = ChangeKind(rawValue: row.integer(3)) else { return nil }
     self.kind = kind
     number = row.integer(0)
     entity = Int(row.integer(1))
@@ -85,14 +86,9 @@ package struct HistoryRow: Sendable {
 
   /// Where a member of an ordered to-many stood before the row's change.
   package struct FormerPlace: Sendable {
-    /// What the member did.
-    package enum Event: String, Sendable {
-      case moved, left
-    }
-
     /// The to-many of the row's object; the member is the row's `other`.
     package let property: String
-    package let event: Event
+    package let event: MemberEvent
     package let place: Int64
   }
 
@@ -100,7 +96,7 @@ package struct HistoryRow: Sendable {
   package var formerPlace: FormerPlace? {
     guard kind == .update, version == nil, before?.utf8.last == UInt8(ascii: "}"),
       let member = Self.members(before: before).first, let said = member.value.members?.first,
-      let event = FormerPlace.Event(rawValue: said.name), let place = said.value.integer
+      let event = MemberEvent(rawValue: said.name), let place = said.value.integer
     else { return nil }
     return FormerPlace(property: member.name, event: event, place: place)
   }

@@ -1,5 +1,6 @@
 package import CordialValues
 import ObjectModel
+import StoreLayout
 
 /// A pair of a many-to-many, as its table has it.
 package struct PairName: Hashable, Sendable {

@@ -1,5 +1,6 @@
 package import ObjectModel
 package import SQLite
+import StoreLayout
 
 extension HistoryLog {
   /// Removes from the log the deletions that triggers logged for rows that still exist.
@@ -151,7 +152,7 @@ struct ReplacedRows {
     let pieces = entity.columns.map { column in
       let old = "logged.old -> \(SQLNames.literal("$.\"\(column)\""))"
       return """
-        CASE WHEN \(old) IS NOT '' || \(HistorySchema.json(column, of: entity, row: "present."))
+        CASE WHEN \(old) IS NOT '' || \(LogTriggers.json(column, of: entity, row: "present."))
         THEN \(SQLNames.literal(",\"\(column)\":")) || (\(old)) ELSE '' END
         """
     }

@@ -2,6 +2,7 @@ package import CordialValues
 import ObjectModel
 package import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// The orders that ordered to-manys had before commits of the history that changed them.
 ///
@@ -56,7 +57,7 @@ package struct FormerOrders {
     var former = FormerLists(snapshot.model)
     for list in Set(moved.flatMap(\.lists)) {
       guard let toMany = toMany(list) else { continue }
-      let source = ListSource(toMany, in: snapshot.model)
+      let source = LinkTable(toMany, in: snapshot.model)
       let positions = try source.positions(
         of: list.owner.object,
         snapshot.statement(source.positionsQuery)

@@ -2,6 +2,7 @@ import CordialValues
 import ObjectModel
 import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// Reads wrapped IDs against a store.
 enum IdentityResolver {

@@ -3,6 +3,7 @@ package import JSON
 package import ObjectModel
 import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// A foreign client wrote what has to be sealed before anyone reads.
 package struct UnsealedChanges: Error {

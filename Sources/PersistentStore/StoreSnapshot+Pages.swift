@@ -3,6 +3,7 @@ package import JSON
 package import ObjectModel
 import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// Pages, sections, rows of values, and what is fetched along.
 extension StoreSnapshot {
@@ -179,24 +180,9 @@ extension StoreSnapshot {
     _ entity: EntityDescription
   ) -> String {
     let list = "(SELECT value FROM json_each(?1))"
-    let numbers: String
-    switch relationship.storage {
-    case .column:
-      numbers =
-        "SELECT \(SQLNames.quoted(relationship.name)) FROM \(model.source(entity)) "
-        + "WHERE \"_id\" IN \(list)"
-    case .inverseColumn:
-      return "t.\(SQLNames.quoted(relationship.inverse ?? "")) IN \(list)"
-    case .pairs(let keeper, let name, _) where relationship.isSymmetric:
-      let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(keeper), name))
-      numbers =
-        "SELECT target FROM \(pairs) WHERE source IN \(list) "
-        + "UNION SELECT source FROM \(pairs) WHERE target IN \(list)"
-    case .pairs(let keeper, let name, let owns):
-      let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(keeper), name))
-      let (own, other) = owns ? ("source", "target") : ("target", "source")
-      numbers = "SELECT \(other) FROM \(pairs) WHERE \(own) IN \(list)"
-    }
-    return "t.\"_id\" IN (\(numbers))"
+    let links = LinkTable(relationship, in: model)
+    // The members' own table has the column.
+    if relationship.storage == .inverseColumn { return "t.\(links.owner) IN \(list)" }
+    return "t.\"_id\" IN (\(links.members(of: "IN \(list)")))"
   }
 }

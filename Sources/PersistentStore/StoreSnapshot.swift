@@ -3,6 +3,7 @@ package import JSON
 package import ObjectModel
 package import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// What one read transaction sees.
 package struct StoreSnapshot {

@@ -3,6 +3,7 @@ package import JSON
 import ObjectModel
 import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// Compares a store with itself: the file, what relationships lead to, counts, derived values, and
 /// the log against the rows.
@@ -138,16 +139,22 @@ package struct StoreVerification {
     _ relationship: RelationshipDescription,
     of entity: EntityDescription
   ) throws {
-    let pairs = SQLNames.quoted(SQLNames.pairs(entity, relationship.name))
+    let links = LinkTable(relationship, in: model)
     let destination = model.entity(relationship.destination)
-    for (own, other, kind) in [("source", "target", destination), ("target", "source", entity)] {
+    for (own, other, from, to, name) in [
+      (links.owner, links.member, entity, destination, relationship.name),
+      (
+        links.member, links.owner, destination, entity,
+        relationship.inverse ?? relationship.name
+      ),
+    ] {
       try each(
         """
-        SELECT DISTINCT p.\(own) FROM \(pairs) p WHERE NOT EXISTS
-        (SELECT 1 FROM \(model.source(kind)) o WHERE o."_id" = p.\(other))
+        SELECT DISTINCT p.\(own) FROM \(links.table) p WHERE NOT EXISTS
+        (SELECT 1 FROM \(model.source(to)) o WHERE o."_id" = p.\(other))
         """,
-        own == "source" ? entity : destination,
-        own == "source" ? relationship.name : relationship.inverse ?? relationship.name,
+        from,
+        name,
         "dangling",
         "a pair leads to an object that is gone"
       )

@@ -3,6 +3,7 @@ import JSON
 import ObjectModel
 import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// Where the store asks for what it must not invent: the time of commits, and chance.
 ///
@@ -99,7 +100,7 @@ final class StoreWriter {
     let isComplete = try queue.use { db in
       try db.hasTable("cordial_undo") && db.hasTable("cordial_follower")
     }
-    if !isComplete { try queue.write { db in try db.execute(HistorySchema.lateTables) } }
+    if !isComplete { try queue.write { db in try db.execute(LogTables.late) } }
     try Self.renewTriggers(queue, model)
     (log, history, undoLog, tables, statements) = try queue.use { db in
       let log = try HistoryLog(db, model: model)
@@ -116,22 +117,22 @@ final class StoreWriter {
   private static func renewTriggers(_ queue: SQLiteQueue, _ model: Model) throws {
     let version = "SELECT value FROM cordial_meta WHERE name = 'triggers'"
     let kept = try queue.use { db in try db.text(version) }
-    guard kept != HistorySchema.triggersVersion else { return }
+    guard kept != LogTriggers.formatVersion else { return }
     try queue.use { db in
       try db.transaction(.immediate) {
         // Another process may have been faster.
-        guard try db.text(version) != HistorySchema.triggersVersion else { return }
+        guard try db.text(version) != LogTriggers.formatVersion else { return }
         for entity in model.entities {
           for name in StoreSchema.triggerNames(of: entity, model) {
             try db.execute("DROP TRIGGER IF EXISTS \(name)")
           }
-          for trigger in HistorySchema.triggers(for: entity, in: model) {
+          for trigger in LogTriggers.triggers(for: entity, in: model) {
             try db.execute(trigger)
           }
         }
         try db.execute(
           "INSERT OR REPLACE INTO cordial_meta VALUES ('triggers', ?)",
-          [HistorySchema.triggersVersion]
+          [LogTriggers.formatVersion]
         )
       }
     }

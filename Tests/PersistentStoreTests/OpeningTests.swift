@@ -5,6 +5,7 @@ import JSON
 import ObjectModel
 import PersistentHistory
 import PersistentStore
+import StoreLayout
 import TestStores
 import Testing
 
@@ -271,7 +272,7 @@ import Testing
     let digest = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) {
       ($0 ^ UInt64($1)) &* 0x0100_0000_01B3
     }
-    #expect("\(HistorySchema.triggersVersion) \(String(digest, radix: 16))" == "3 25dd15e7aba851ae")
+    #expect("\(LogTriggers.formatVersion) \(String(digest, radix: 16))" == "3 25dd15e7aba851ae")
   }
 
   @Test func `the same model in another order is the same store`() async throws {

@@ -11,9 +11,13 @@ enum Walls {
     "JSON": [],
     "ObjectModel": ["CordialValues", "JSON", "CUnicode", "Synchronization"],
     "SQLite": ["CSQLite", "GRDB", "GRDBSQLite", "FoundationEssentials"],
-    "PersistentHistory": ["CordialValues", "ObjectModel", "JSON", "SQLite", "Glibc"],
+    "StoreLayout": ["ObjectModel", "CordialValues", "SQLite"],
+    "PersistentHistory": [
+      "StoreLayout", "CordialValues", "ObjectModel", "JSON", "SQLite", "Glibc",
+    ],
     "PersistentStore": [
       "ObjectModel", "CordialValues", "DequeModule", "OrderedCollections", "PersistentHistory",
+      "StoreLayout",
       "JSON", "CUnicode",
       "SQLite", "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
     ],

@@ -2,6 +2,8 @@ import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
+import SQLite
+import StoreLayout
 
 /// What one side of a comparison is, which tells how a constant on the other side is read.
 enum ComparedSide {

@@ -1,5 +1,6 @@
 import ObjectModel
 import PersistentHistory
+import StoreLayout
 
 /// Fetches of an entity whose descendants' objects count as its own.
 extension FetchCompiler {
@@ -30,31 +31,21 @@ extension FetchCompiler {
   ) -> (from: String, condition: String, order: String) {
     let destination = model.entity(relationship.destination)
     let byNumber = "\(alias).\"_id\""
+    let links = LinkTable(relationship, in: model)
     let condition: String
     var order = byNumber
     var join = ""
-    switch relationship.storage {
-    case .inverseColumn, .column:
-      let inverse = relationship.inverse ?? ""
-      condition = "cordial_k.\(quote(inverse)) = \(number)"
-      if relationship.ordered {
-        order = "\(alias).\(quote(SQLNames.place(inverse))), \(byNumber)"
-      }
-    case .pairs(let keeper, let name, let owns):
-      let pairs = quote(SQLNames.pairs(model.entity(keeper), name))
-      let (own, other) = owns ? ("source", "target") : ("target", "source")
-      var numbers = "SELECT \(other) FROM \(pairs) WHERE \(own) = \(number)"
-      if relationship.isSymmetric {
-        numbers += " UNION SELECT source FROM \(pairs) WHERE target = \(number)"
-      }
-      condition = "cordial_k.\"_id\" IN (\(numbers))"
-      if relationship.ordered {
-        let place = owns ? SQLNames.pairPlaces.ofTarget : SQLNames.pairPlaces.ofSource
+    if case .pairs = relationship.storage {
+      condition = "cordial_k.\"_id\" IN (\(links.members(of: "= \(number)")))"
+      if let position = links.position {
         join =
-          " JOIN \(pairs) \(alias)p ON \(alias)p.\(other) = \(byNumber) "
-          + "AND \(alias)p.\(own) = \(number)"
-        order = "\(alias)p.\(place)"
+          " JOIN \(links.table) \(alias)p ON \(alias)p.\(links.member) = \(byNumber) "
+          + "AND \(alias)p.\(links.owner) = \(number)"
+        order = "\(alias)p.\(position)"
       }
+    } else {
+      condition = "cordial_k.\(links.owner) = \(number)"
+      if let position = links.position { order = "\(alias).\(position), \(byNumber)" }
     }
     return ("\(model.source(destination, where: condition)) \(alias)\(join)", "1", order)
   }

@@ -2,6 +2,7 @@ import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
+import StoreLayout
 
 /// A fetch of rows of values: its SQL, and how each row is answered.
 package struct ValuesPlan: Sendable {

@@ -2,6 +2,7 @@ import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
+import StoreLayout
 
 /// What changes of all objects that match a predicate read.
 extension FetchCompiler {

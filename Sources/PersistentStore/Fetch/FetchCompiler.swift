@@ -2,6 +2,8 @@ import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
+import SQLite
+import StoreLayout
 
 /// Compiles a fetch request to SQL with bound values.
 ///
@@ -413,34 +415,22 @@ struct FetchCompiler {
       return familyMembers(relationship, of: number, as: alias)
     }
     let table = "\(model.source(destination)) \(alias)"
-    switch relationship.storage {
-    case .inverseColumn, .column:
-      let inverse = relationship.inverse ?? ""
-      let place = "\(alias).\(quote(SQLNames.place(inverse)))"
+    let links = LinkTable(relationship, in: model)
+    guard case .pairs = relationship.storage else {
       return (
         table,
-        "\(alias).\(quote(inverse)) = \(number)",
-        relationship.ordered ? "\(place), \(byNumber)" : byNumber
-      )
-    case .pairs(let keeper, let name, _) where relationship.isSymmetric:
-      let pairs = quote(SQLNames.pairs(model.entity(keeper), name))
-      return (
-        table,
-        "\(alias).\"_id\" IN (SELECT target FROM \(pairs) WHERE source = \(number) "
-          + "UNION SELECT source FROM \(pairs) WHERE target = \(number))",
-        byNumber
-      )
-    case .pairs(let keeper, let name, let owns):
-      let pairs = quote(SQLNames.pairs(model.entity(keeper), name))
-      let (own, other) = owns ? ("source", "target") : ("target", "source")
-      return (
-        "\(pairs) \(alias)p JOIN \(table) ON \(alias).\"_id\" = \(alias)p.\(other)",
-        "\(alias)p.\(own) = \(number)",
-        relationship.ordered
-          ? "\(alias)p.\(owns ? SQLNames.pairPlaces.ofTarget : SQLNames.pairPlaces.ofSource)"
-          : byNumber
+        "\(alias).\(links.owner) = \(number)",
+        links.position.map { "\(alias).\($0), \(byNumber)" } ?? byNumber
       )
     }
+    guard !links.isSymmetric else {
+      return (table, "\(byNumber) IN (\(links.members(of: "= \(number)")))", byNumber)
+    }
+    return (
+      "\(links.table) \(alias)p JOIN \(table) ON \(byNumber) = \(alias)p.\(links.member)",
+      "\(alias)p.\(links.owner) = \(number)",
+      links.position.map { "\(alias)p.\($0)" } ?? byNumber
+    )
   }
 
   private func listExpression(

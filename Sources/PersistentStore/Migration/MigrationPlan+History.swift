@@ -1,5 +1,7 @@
 import ObjectModel
 import PersistentHistory
+import SQLite
+import StoreLayout
 
 /// The log's rows, which know entities by numbers and properties by names.
 extension MigrationPlan {

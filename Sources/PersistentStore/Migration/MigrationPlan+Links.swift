@@ -1,5 +1,7 @@
 import ObjectModel
 import PersistentHistory
+import SQLite
+import StoreLayout
 
 /// What relationships led to, and where it is kept now.
 extension MigrationPlan {

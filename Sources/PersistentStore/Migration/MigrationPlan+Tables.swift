@@ -1,6 +1,8 @@
 import CordialValues
 import ObjectModel
 import PersistentHistory
+import SQLite
+import StoreLayout
 
 /// Tables that are made anew from old ones.
 extension MigrationPlan {

@@ -1,6 +1,8 @@
 import CordialValues
 package import ObjectModel
 import PersistentHistory
+import SQLite
+import StoreLayout
 
 /// How a store of one version of a model becomes one of another: what has to hold, and the SQL.
 ///

@@ -139,7 +139,7 @@ package struct Migrator {
         hint: "Open the store again"
       )
     }
-    try db.execute(HistorySchema.lateTables)
+    try db.execute(LogTables.late)
     try seal(first.plan.from, db)
     let count = stages.map(\.plan.steps.count).reduce(0, +)
     var done = 0

@@ -1,6 +1,7 @@
 import CordialValues
 package import ObjectModel
 import PersistentHistory
+import StoreLayout
 
 /// What of one version of a model is what of another: by name, or by what it was renamed from.
 package struct ModelMapping: Sendable {

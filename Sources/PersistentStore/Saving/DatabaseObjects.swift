@@ -2,6 +2,7 @@ import CordialValues
 import ObjectModel
 import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// The stored objects of one save, looked up over the writer's connection.
 ///

@@ -2,6 +2,7 @@ import CordialValues
 import ObjectModel
 import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// The writer's statements for one entity's table, each prepared once.
 final class EntityTable {

@@ -3,6 +3,7 @@ import JSON
 import ObjectModel
 import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// Reads changes of all objects that match a predicate.
 ///

@@ -2,6 +2,7 @@ import CordialValues
 import ObjectModel
 import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// An update by predicate that SQLite carries out as one statement.
 struct MatchingStatement {
@@ -47,7 +48,7 @@ struct MatchingStatement {
       bound: SQLFragment(
         """
         INSERT INTO cordial_change(entity, object, kind, version, before)
-        SELECT \(entity.number), t."_id", \(HistorySchema.Kind.update.rawValue),
+        SELECT \(entity.number), t."_id", \(ChangeKind.update.rawValue),
           t."_version" + 1, \(before) FROM \(table) t \(condition)
         """,
         columns.flatMap(\.value.values) + conditionValues

@@ -2,6 +2,7 @@ import CordialValues
 import ObjectModel
 import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// The writer's statements for one relationship: its members, holders, link rows and positions.
 ///
@@ -35,15 +36,10 @@ final class RelationshipTable {
     return made
   }
 
-  // MARK: Where it is stored
-
   private var description: RelationshipDescription { layout.description }
 
-  /// Where the members of a to-many are stored.
-  private var list: ListSource { ListSource(description, in: model) }
-
-  /// The name of the link table.
-  private var links: String { list.table }
+  /// Where the relationship is stored; statements are compiled once, so it is rarely asked for.
+  private var links: LinkTable { LinkTable(description, in: model) }
 
   // MARK: Reading
 
@@ -61,51 +57,26 @@ final class RelationshipTable {
   /// The members of a to-many, in its order where it has one.
   func members(of owner: Int64) throws -> [Int64] {
     guard description.toMany else { return [] }
-    let rows = try statement(.members, membersQuery)
-    return try numbers(rows, owner)
-  }
-
-  private var membersQuery: String {
-    let list = list
-    if description.isSymmetric {
-      return "SELECT target FROM \(links) WHERE source = ?1 "
-        + "UNION SELECT source FROM \(links) WHERE target = ?1"
-    }
-    let order = description.ordered ? " ORDER BY \(list.position)" : ""
-    return "SELECT \(list.member) FROM \(list.table) WHERE \(list.owner) = ?\(order)"
+    return try numbers(try statement(.members, links.orderedMembers), owner)
   }
 
   /// The number of members, counted no further than a limit.
   func memberCount(of owner: Int64, upTo limit: Int) throws -> Int {
-    let row = try statement(.count, "SELECT count(*) FROM (\(countedQuery) LIMIT ?2)")
+    let row = try statement(.count, "SELECT count(*) FROM (\(links.memberRows) LIMIT ?2)")
     defer { row.reset() }
     row.bind(owner, at: 1)
     row.bind(Int64(limit), at: 2)
     return try row.step() ? Int(row.integer(0)) : 0
   }
 
-  private var countedQuery: String {
-    description.isSymmetric
-      ? membersQuery : "SELECT 1 FROM \(list.table) WHERE \(list.owner) = ?1"
-  }
-
   /// The objects whose to-one references an object.
   func holders(to object: Int64) throws -> [ObjectKey] {
-    let rows = try statement(
-      .holders,
-      "SELECT \"_id\" FROM \(model.source(layout.owner)) "
-        + "WHERE \(SQLNames.quoted(description.name)) = ?"
-    )
+    let rows = try statement(.holders, links.owners(of: "= ?"))
     return try numbers(rows, object).map(layout.holder)
   }
 
   func isLinked(_ owner: Int64, _ member: Int64) throws -> Bool {
-    let list = list
-    let either = description.isSymmetric ? " OR source = ?2 AND target = ?1" : ""
-    let row = try statement(
-      .isLinked,
-      "SELECT 1 FROM \(list.table) WHERE \(list.owner) = ?1 AND \(list.member) = ?2\(either)"
-    )
+    let row = try statement(.isLinked, links.linkRow)
     defer { row.reset() }
     row.bind(owner, at: 1)
     row.bind(member, at: 2)
@@ -114,18 +85,18 @@ final class RelationshipTable {
 
   /// The sources of the link rows that lead to an object.
   func sources(of target: Int64) throws -> [Int64] {
-    try numbers(try statement(.sources, "SELECT source FROM \(links) WHERE target = ?"), target)
+    try numbers(
+      try statement(.sources, "SELECT source FROM \(links.table) WHERE target = ?"),
+      target
+    )
   }
 
   func positions(of owner: Int64) throws -> [Int64: Int64?] {
-    try list.positions(of: owner, try statement(.positions, list.positionsQuery))
+    try links.positions(of: owner, try statement(.positions, links.positionsQuery))
   }
 
   func lastPosition(of owner: Int64) throws -> Int64 {
-    let row = try statement(
-      .lastPosition,
-      "SELECT max(\(list.position)) FROM \(list.table) WHERE \(list.owner) = ?"
-    )
+    let row = try statement(.lastPosition, links.lastPosition)
     return try numbers(row, owner).first ?? 0
   }
 
@@ -136,8 +107,8 @@ final class RelationshipTable {
     let statement = try statement(
       isLinked ? .link : .unlink,
       isLinked
-        ? "INSERT OR IGNORE INTO \(links)(source, target) VALUES (?, ?)"
-        : "DELETE FROM \(links) WHERE source = ? AND target = ?"
+        ? "INSERT OR IGNORE INTO \(links.table)(source, target) VALUES (?, ?)"
+        : "DELETE FROM \(links.table) WHERE source = ? AND target = ?"
     )
     statement.bind(source, at: 1)
     statement.bind(target, at: 2)
@@ -174,20 +145,13 @@ final class RelationshipTable {
   private func setPosition(_ position: Int64?, of member: Int64, _ owner: Int64) throws {
     let statement: PreparedStatement
     if layout.isLinked {
-      let list = list
-      statement = try self.statement(
-        .place,
-        "UPDATE \(list.table) SET \(list.position) = ?1 WHERE \(list.member) = ?2 "
-          + "AND \(list.owner) = ?3 AND \(list.position) IS NOT ?1"
-      )
+      statement = try self.statement(.place, links.settingPosition)
       statement.bind(owner, at: 3)
     } else {
       let key = layout.target(member)
-      let table = SQLNames.quoted(model.entity(key.entity).name)
       statement = try self.statement(
         .placeOf(key.entity),
-        "UPDATE \(table) SET \(list.position) = ?1 WHERE \"_id\" = ?2 "
-          + "AND \(list.position) IS NOT ?1"
+        links.settingPosition(in: model.entity(key.entity))
       )
     }
     statement.bind(position, at: 1)

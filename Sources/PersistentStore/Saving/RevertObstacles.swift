@@ -2,6 +2,7 @@ import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
+import StoreLayout
 
 /// What of a group cannot be reverted, because another save changed it later.
 struct RevertObstacles {

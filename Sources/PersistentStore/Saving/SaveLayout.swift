@@ -2,6 +2,7 @@ package import CordialValues
 import JSON
 package import ObjectModel
 import PersistentHistory
+import StoreLayout
 
 /// What the stages of a save know about a model.
 ///

@@ -2,6 +2,7 @@ import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
+import StoreLayout
 
 /// A property that other saves changed since a client read it.
 struct ChangedProperty {

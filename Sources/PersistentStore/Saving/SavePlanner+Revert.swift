@@ -2,6 +2,7 @@ import CordialValues
 import ObjectModel
 import OrderedCollections
 import PersistentHistory
+import StoreLayout
 
 /// Planning the reverse of what a group of commits did.
 ///

@@ -2,6 +2,7 @@ package import CordialValues
 import ObjectModel
 import OrderedCollections
 import PersistentHistory
+import StoreLayout
 
 /// The third stage of a save: computes the graph that the whole save leaves.
 ///

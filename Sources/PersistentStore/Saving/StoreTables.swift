@@ -2,6 +2,7 @@ import CordialValues
 import ObjectModel
 import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// The writer's statements for all tables of a store, each prepared when it is first needed.
 final class StoreTables {

@@ -1,6 +1,7 @@
 import ObjectModel
 import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// The unique indexes of the entities' tables, inside the writer's transaction.
 ///

@@ -4,6 +4,7 @@ import JSON
 import ObjectModel
 import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// Makes a store's file and reads what it says of itself.
 enum StoreMaker {
@@ -52,11 +53,12 @@ enum StoreMaker {
     try queue.write { db in
       // It is there already, or is somebody else's; one whose making was cut short has no tables.
       guard try db.integer("SELECT count(*) FROM sqlite_master") == 0 else { return }
+      try db.execute(LogTables.all)
       for statement in StoreSchema.statements(for: model) { try db.execute(statement) }
       let generation = environment.random()
       let facts = [
         "format": formatVersion, "model": model.document.text, "modelHash": model.hash,
-        "slots": slotsText(model), "triggers": HistorySchema.triggersVersion,
+        "slots": slotsText(model), "triggers": LogTriggers.formatVersion,
         "generation": String(generation, radix: 16),
         "identifier": String(environment.random(), radix: 16)
           + String(environment.random(), radix: 16),

@@ -1,6 +1,7 @@
 import CordialValues
 import PersistentHistory
 import PersistentStore
+import StoreLayout
 
 /// A log in an array, whose rows all follow what clients knew; each row is a commit.
 final class PlainHistory: SaveHistory {

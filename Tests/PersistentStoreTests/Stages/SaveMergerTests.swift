@@ -1,6 +1,7 @@
 import JSON
 import PersistentHistory
 import PersistentStore
+import StoreLayout
 import Testing
 
 @Suite struct `The merger compares with what other saves changed` {

@@ -3,6 +3,7 @@ import JSON
 import ObjectModel
 import PersistentHistory
 import PersistentStore
+import StoreLayout
 import TestStores
 
 /// The stages of a save over objects and a log in memory.
@@ -83,7 +84,7 @@ struct StageRun {
   func row(
     _ number: Int64,
     _ id: String,
-    _ kind: HistorySchema.Kind,
+    _ kind: ChangeKind,
     _ before: String = "",
     other: Int64 = 0,
     version: Int64? = nil

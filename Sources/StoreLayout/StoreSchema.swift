@@ -1,14 +1,25 @@
-import ObjectModel
-import PersistentHistory
+// StoreLayout: how tables store a model: columns, entity families, link tables, order columns,
+// derived columns, triggers.
+//
+// Must not know: requests, callers.
+//
+// What always holds:
+// 1. Any SQLite client can read and write the tables: no CHECK, index or trigger uses a function or
+//    a collation of Cordial's.
+// 2. The names and forms of tables and columns are the contract with external clients and with
+//    stores that exist.
 
-/// The SQL that makes a store for a model.
+package import ObjectModel
+import SQLite
+
+/// The SQL that makes a model's tables.
 ///
 /// Any SQLite client can read and write the result: no CHECK, index or trigger uses a function or
 /// collation of ours.
-enum StoreSchema {
+package enum StoreSchema {
   /// Every statement, in the order in which they run.
-  static func statements(for model: Model) -> [String] {
-    var statements = [HistorySchema.tables]
+  package static func statements(for model: Model) -> [String] {
+    var statements: [String] = []
     for entity in model.concrete {
       statements += [table(for: entity, model)] + sequence(for: entity)
     }
@@ -19,13 +30,13 @@ enum StoreSchema {
   }
 
   /// What comes behind the tables: indexes and triggers.
-  static func upkeep(for model: Model) -> [String] {
+  package static func upkeep(for model: Model) -> [String] {
     model.entities.flatMap { upkeep(of: $0, model) }
   }
 
   /// The indexes and triggers of an entity's table and of the pairs that it keeps.
-  static func upkeep(of entity: EntityDescription, _ model: Model) -> [String] {
-    indexStatements(of: entity, model) + HistorySchema.triggers(for: entity, in: model)
+  package static func upkeep(of entity: EntityDescription, _ model: Model) -> [String] {
+    indexStatements(of: entity, model) + LogTriggers.triggers(for: entity, in: model)
   }
 
   private static func indexStatements(of entity: EntityDescription, _ model: Model) -> [String] {
@@ -34,12 +45,12 @@ enum StoreSchema {
   }
 
   /// The quoted names of all triggers of an entity.
-  static func triggerNames(of entity: EntityDescription, _ model: Model) -> [String] {
-    names(HistorySchema.triggers(for: entity, in: model))
+  package static func triggerNames(of entity: EntityDescription, _ model: Model) -> [String] {
+    names(LogTriggers.triggers(for: entity, in: model))
   }
 
   /// The quoted names of all indexes of an entity.
-  static func indexNames(of entity: EntityDescription, _ model: Model) -> [String] {
+  package static func indexNames(of entity: EntityDescription, _ model: Model) -> [String] {
     names(indexStatements(of: entity, model))
   }
 
@@ -51,7 +62,7 @@ enum StoreSchema {
     }
   }
 
-  static func table(for entity: EntityDescription, _ model: Model) -> String {
+  package static func table(for entity: EntityDescription, _ model: Model) -> String {
     """
     CREATE TABLE \(SQLNames.quoted(entity.name))(
       \(columns(of: entity, model).joined(separator: ",\n  "))
@@ -60,7 +71,7 @@ enum StoreSchema {
   }
 
   /// The columns of an entity's table as its statement has them.
-  static func columns(of entity: EntityDescription, _ model: Model) -> [String] {
+  package static func columns(of entity: EntityDescription, _ model: Model) -> [String] {
     var columns = [
       "\(SQLNames.quoted(SQLNames.object)) INTEGER PRIMARY KEY AUTOINCREMENT "
         + "CHECK (\(SQLNames.quoted(SQLNames.object)) BETWEEN \(entity.numbers.lowerBound) "
@@ -78,7 +89,7 @@ enum StoreSchema {
   }
 
   /// Has SQLite give the numbers of an entity's range from its beginning on.
-  static func sequence(for entity: EntityDescription) -> [String] {
+  package static func sequence(for entity: EntityDescription) -> [String] {
     guard entity.numbers.lowerBound > 1 else { return [] }
     return [
       "INSERT INTO sqlite_sequence(name, seq) "
@@ -113,7 +124,7 @@ enum StoreSchema {
     }
   }
 
-  static func pairsTable(
+  package static func pairsTable(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription,
     _ model: Model
@@ -146,7 +157,7 @@ enum StoreSchema {
 
 extension AttributeType {
   /// SQLite's type of the column: dates are milliseconds since 1970, booleans 0 and 1.
-  var storage: String {
+  package var storage: String {
     switch self {
     case .int16, .int32, .int64, .boolean, .date: "INTEGER"
     case .double, .float: "REAL"

@@ -1,4 +1,5 @@
 package import ObjectModel
+import SQLite
 
 /// Places of the members of ordered to-manys: triggers put what is new at the end and log what
 /// moved or left, with its place, as a change of the owner without a version.
@@ -13,7 +14,7 @@ package struct OrderSchema {
   package static let gap: Int64 = 65536
 
   /// Statements for the end of a trigger behind an insert into an entity's table.
-  func afterInsert(into entity: EntityDescription) -> [String] {
+  package func afterInsert(into entity: EntityDescription) -> [String] {
     model.orderedInverses(of: entity).map { toOne, _ in
       let place = "NEW.\(SQLNames.quoted(SQLNames.place(toOne.name)))"
       return append(entity, toOne, when: "\(place) IS NULL")
@@ -21,7 +22,7 @@ package struct OrderSchema {
   }
 
   /// Statements for the end of a trigger behind an update of an entity's table.
-  func afterUpdate(of entity: EntityDescription) -> [String] {
+  package func afterUpdate(of entity: EntityDescription) -> [String] {
     model.orderedInverses(of: entity).map { toOne, _ in
       let column = SQLNames.quoted(toOne.name)
       let place = SQLNames.quoted(SQLNames.place(toOne.name))
@@ -57,7 +58,7 @@ package struct OrderSchema {
   }
 
   /// The triggers that log what moved among an owner's members.
-  func moves(of entity: EntityDescription) -> [String] {
+  package func moves(of entity: EntityDescription) -> [String] {
     model.orderedInverses(of: entity).map { toOne, toMany in
       let place = SQLNames.quoted(SQLNames.place(toOne.name))
       let column = SQLNames.quoted(toOne.name)
@@ -76,7 +77,7 @@ package struct OrderSchema {
 
   /// Statements in front of what logs that a row left, or leaves, its owners' members: where it
   /// stood among them.
-  func departures(of entity: EntityDescription, event: String) -> [String] {
+  package func departures(of entity: EntityDescription, event: String) -> [String] {
     model.orderedInverses(of: entity).map { toOne, toMany in
       let place = "OLD.\(SQLNames.quoted(SQLNames.place(toOne.name)))"
       let column = SQLNames.quoted(toOne.name)
@@ -92,7 +93,7 @@ package struct OrderSchema {
   /// The same for rows that a statement displaces.
   ///
   /// Sealing removes them where the statement displaces nothing.
-  func departures(of entity: EntityDescription, where condition: String) -> [String] {
+  package func departures(of entity: EntityDescription, where condition: String) -> [String] {
     model.orderedInverses(of: entity).map { toOne, toMany in
       let place = SQLNames.quoted(SQLNames.place(toOne.name))
       let column = SQLNames.quoted(toOne.name)
@@ -106,7 +107,7 @@ package struct OrderSchema {
   }
 
   /// The same for a pair that goes.
-  func pairDepartures(
+  package func pairDepartures(
     _ relationship: RelationshipDescription,
     of keeper: EntityDescription
   ) -> [String] {
@@ -124,7 +125,7 @@ package struct OrderSchema {
   private func opposite(_ own: String) -> String { own == "source" ? "target" : "source" }
 
   /// The triggers that keep the places of pairs.
-  func pairTriggers(
+  package func pairTriggers(
     _ relationship: RelationshipDescription,
     of keeper: EntityDescription
   ) -> [String] {
@@ -197,7 +198,7 @@ package struct OrderSchema {
   /// What the log says of a member of a to-many that moved or left: where it stood.
   private func before(
     _ toMany: RelationshipDescription,
-    _ event: HistoryRow.FormerPlace.Event,
+    _ event: MemberEvent,
     _ place: String
   ) -> String {
     SQLNames.literal(",\"\(toMany.name)\":{\"\(event.rawValue)\":") + " || \(place) || '}'"

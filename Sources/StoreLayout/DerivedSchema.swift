@@ -1,15 +1,16 @@
-import ObjectModel
+package import ObjectModel
+import SQLite
 
 /// What triggers do so that derived attributes are kept in the transaction of whoever writes.
 ///
 /// Counts, sums of integers, values behind a to-one and times are kept by SQLite's own means;
 /// what needs ICU, and sums of doubles, whose last digits depend on the order, at sealing.
-struct DerivedSchema {
-  let model: Model
+package struct DerivedSchema {
+  package let model: Model
   /// Every derived attribute of every table.
-  let kept: [(owner: EntityDescription, attribute: AttributeDescription)]
+  package let kept: [(owner: EntityDescription, attribute: AttributeDescription)]
 
-  init(_ model: Model) {
+  package init(_ model: Model) {
     self.model = model
     kept = model.concrete.flatMap { entity in
       entity.attributes.filter { $0.derived != nil }.map { (entity, $0) }
@@ -21,7 +22,7 @@ struct DerivedSchema {
     "CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)"
 
   /// Statements for the end of a trigger behind an insert into an entity's table.
-  func afterInsert(into entity: EntityDescription) -> [String] {
+  package func afterInsert(into entity: EntityDescription) -> [String] {
     kept.flatMap { owner, attribute -> [String] in
       guard let derived = attribute.derived else { return [] }
       let isOwn = owner.number == entity.number
@@ -44,7 +45,7 @@ struct DerivedSchema {
   }
 
   /// Statements for the end of a trigger behind a deletion from an entity's table.
-  func afterDelete(from entity: EntityDescription) -> [String] {
+  package func afterDelete(from entity: EntityDescription) -> [String] {
     kept.flatMap { owner, attribute -> [String] in
       guard let derived = attribute.derived else { return [] }
       return added(derived, attribute, owner, to: entity, row: "OLD", sign: "-")
@@ -52,7 +53,7 @@ struct DerivedSchema {
   }
 
   /// Statements for the end of a trigger behind an update of an entity's table.
-  func afterUpdate(of entity: EntityDescription) -> [String] {
+  package func afterUpdate(of entity: EntityDescription) -> [String] {
     kept.flatMap { owner, attribute -> [String] in
       guard let derived = attribute.derived else { return [] }
       let isOwn = owner.number == entity.number
@@ -107,7 +108,7 @@ struct DerivedSchema {
   }
 
   /// Statements for the end of a trigger behind a pair that came or went.
-  func afterPair(
+  package func afterPair(
     _ relationship: RelationshipDescription,
     of keeper: EntityDescription,
     row: String,
@@ -154,7 +155,7 @@ struct DerivedSchema {
       + "WHERE \(condition);"
   }
 
-  func relationship(
+  package func relationship(
     _ name: String,
     of entity: EntityDescription
   ) -> RelationshipDescription? {
@@ -163,7 +164,7 @@ struct DerivedSchema {
   }
 
   /// The value of an object that is new: its members may have come before it.
-  func value(
+  package func value(
     _ derived: DerivedExpression,
     of owner: EntityDescription,
     row: String
@@ -181,7 +182,7 @@ struct DerivedSchema {
   }
 
   /// A count or sum over the members of the owner's row that is being updated.
-  func aggregate(_ derived: DerivedExpression, of owner: EntityDescription) -> String? {
+  package func aggregate(_ derived: DerivedExpression, of owner: EntityDescription) -> String? {
     let name: String
     var function = "count(*)"
     switch derived {
@@ -205,13 +206,8 @@ struct DerivedSchema {
     case .column: return nil
     case .inverseColumn:
       return over("\(SQLNames.quoted(members.inverse ?? "")) = \(number)")
-    case .pairs(let keeper, let kept, let owns):
-      let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(keeper), kept))
-      let (own, other) = owns ? ("source", "target") : ("target", "source")
-      var numbers = "SELECT \(other) FROM \(pairs) WHERE \(own) = \(number)"
-      if members.isSymmetric {
-        numbers += " UNION SELECT source FROM \(pairs) WHERE target = \(number)"
-      }
+    case .pairs:
+      let numbers = LinkTable(members, in: model).members(of: "= \(number)")
       return over("\"_id\" IN (\(numbers))")
     }
   }
@@ -232,7 +228,7 @@ struct DerivedSchema {
       + "WHERE \"_id\" = \(number)), 0)"
   }
 
-  func isSummedStepByStep(_ summed: String, _ destination: EntityDescription) -> Bool {
+  package func isSummedStepByStep(_ summed: String, _ destination: EntityDescription) -> Bool {
     guard case .attribute(let attribute)? = destination.property(named: summed) else {
       return false
     }
@@ -295,15 +291,8 @@ struct DerivedSchema {
       }
       guard members.storage == .inverseColumn else {
         // A pair's coming and going is its own trigger's; here a member's value changed.
-        guard isUpdate, case .pairs(let keeper, let kept, let owns) = members.storage else {
-          return []
-        }
-        let pairs = SQLNames.quoted(SQLNames.pairs(model.entity(keeper), kept))
-        let (own, other) = owns ? ("source", "target") : ("target", "source")
-        var owners = "SELECT \(own) FROM \(pairs) WHERE \(other) = \(row).\"_id\""
-        if members.isSymmetric {
-          owners += " UNION SELECT target FROM \(pairs) WHERE source = \(row).\"_id\""
-        }
+        guard isUpdate, case .pairs = members.storage else { return [] }
+        let owners = LinkTable(members, in: model).owners(of: "= \(row).\"_id\"")
         return [
           set(
             owner,

@@ -1,11 +1,10 @@
-import CordialValues
-import PersistentHistory
-import SQLite
+package import CordialValues
+package import SQLite
 
 /// Attribute values as SQL constants, for defaults in a schema; requests are always bound.
-enum SQLLiteral {
+package enum SQLLiteral {
   /// The constant, nil for null.
-  static func text(_ value: AttributeValue) -> String? {
+  package static func text(_ value: AttributeValue) -> String? {
     switch value {
     case .null: nil
     case .string(let text), .decimal(let text), .uuid(let text), .uri(let text), .json(let text):
@@ -25,7 +24,7 @@ enum SQLLiteral {
 
 extension PreparedStatement {
   /// Binds a value in the form in which its column stores it.
-  func bind(_ value: AttributeValue, at place: Int32) {
+  package func bind(_ value: AttributeValue, at place: Int32) {
     switch value {
     case .null: bind(nil as Int64?, at: place)
     case .string(let text), .decimal(let text), .uuid(let text), .uri(let text), .json(let text):

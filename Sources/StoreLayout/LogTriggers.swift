@@ -1,62 +1,29 @@
 package import ObjectModel
+import SQLite
 
-/// The log's tables and the triggers that write it.
+/// What a row of `cordial_change` says happened.
+package enum ChangeKind: Int64, Sendable {
+  case insert = 0
+  case update = 1
+  case delete = 2
+  /// A link row was inserted; `other` is the target, `before` the relationship.
+  case link = 3
+  case unlink = 4
+}
+
+/// What a row of `cordial_change` says of a member of an ordered to-many, and of its sort position
+/// before.
+package enum MemberEvent: String, Sendable {
+  case moved, left
+}
+
+/// The triggers that write the log.
 ///
-/// Triggers use SQLite's built-in functions only, so that any SQLite client can write to the
-/// store and is logged as we are.
-package enum HistorySchema {
-  /// What a row of `cordial_change` says happened.
-  package enum Kind: Int64, Sendable {
-    case insert = 0
-    case update = 1
-    case delete = 2
-    /// A pair of a many-to-many came; `other` is the target, `before` the relationship.
-    case link = 3
-    case unlink = 4
-  }
-
-  /// `cordial_transaction` has a row for each commit, 0 standing for the making of the store;
-  /// its changes are those after its predecessor's `lastChange` up to its own.
-  package static let tables = """
-    CREATE TABLE cordial_transaction(
-      number INTEGER PRIMARY KEY, lastChange INTEGER NOT NULL, mark INTEGER NOT NULL,
-      time INTEGER NOT NULL, author TEXT, context TEXT, process TEXT, client TEXT,
-      answer TEXT) STRICT;
-    CREATE UNIQUE INDEX cordial_transaction_client ON cordial_transaction(client)
-      WHERE client IS NOT NULL;
-    CREATE TABLE cordial_change(
-      number INTEGER PRIMARY KEY, entity INTEGER NOT NULL, object INTEGER NOT NULL,
-      kind INTEGER NOT NULL, version INTEGER, before TEXT, other INTEGER) STRICT;
-    CREATE INDEX cordial_change_deleted ON cordial_change(entity, object) WHERE kind = 2;
-    CREATE TABLE cordial_meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-    \(undoTable)
-    \(followerTable)
-    """
-
-  /// `cordial_undo` has a row for each group that a commit reverted.
-  ///
-  /// It says whether by undo (0) or redo (1), the changes that did it, and the first and last
-  /// commit of the group with its context, or the commit and place of the revert that it reverted
-  /// itself. 2 stands for a commit up to which nothing is undone.
-  private static let undoTable = """
-    CREATE TABLE IF NOT EXISTS cordial_undo(
-      number INTEGER NOT NULL, place INTEGER NOT NULL, kind INTEGER NOT NULL,
-      after INTEGER NOT NULL, through INTEGER NOT NULL, first INTEGER NOT NULL,
-      last INTEGER NOT NULL, revertedPlace INTEGER, context TEXT, PRIMARY KEY(number, place))
-      STRICT, WITHOUT ROWID;
-    """
-
-  /// Who follows the log by name, the commit up to which each has come, and when it said so.
-  private static let followerTable = """
-    CREATE TABLE IF NOT EXISTS cordial_follower(
-      name TEXT PRIMARY KEY, number INTEGER NOT NULL, seen INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-    """
-
-  /// What a store that was made by an earlier program may lack.
-  package static let lateTables = undoTable + "\n" + followerTable
-
+/// Triggers use SQLite's built-in functions only, so that the changes of every SQLite client are
+/// logged as Cordial's are.
+package enum LogTriggers {
   /// Counts the forms that the triggers had: a store that has those of another one gets these.
-  package static let triggersVersion = "3"
+  package static let formatVersion = "3"
 
   /// The triggers of one entity's table and of the pairs that it keeps.
   package static func triggers(for entity: EntityDescription, in model: Model) -> [String] {
@@ -201,7 +168,7 @@ package enum HistorySchema {
   }
 
   /// The value before of one column, where it differs.
-  static func difference(
+  package static func difference(
     _ column: String,
     of entity: EntityDescription,
     row: String,
@@ -249,7 +216,7 @@ package enum HistorySchema {
   ) -> [String] {
     let departures = order.pairDepartures(relationship, of: entity).joined(separator: "\n  ")
     let table = SQLNames.pairs(entity, relationship.name)
-    func entry(_ kind: Kind, _ row: String) -> String {
+    func entry(_ kind: ChangeKind, _ row: String) -> String {
       """
         INSERT INTO cordial_change(entity, object, kind, before, other)
         VALUES (\(entity.number), \(row).source, \(kind.rawValue), \
@@ -285,7 +252,7 @@ package enum HistorySchema {
   ///
   /// `json_quote` writes reals with 15 digits, so they go through `quote`, which reads back as the
   /// same number, and blobs, which it refuses, through `hex`.
-  static func json(_ column: String, of entity: EntityDescription, row: String) -> String {
+  package static func json(_ column: String, of entity: EntityDescription, row: String) -> String {
     let value = row + SQLNames.quoted(column)
     switch entity.attributes.first(where: { $0.name == column })?.type {
     case .string, .uri, .json, .decimal, .uuid: return "json_quote(\(value))"

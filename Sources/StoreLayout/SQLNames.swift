@@ -1,7 +1,8 @@
 package import ObjectModel
+package import SQLite
 
-/// The names of tables and columns, and how they are quoted.
-package enum SQLNames {
+/// The names of tables and columns.
+extension SQLNames {
   /// The column of the number behind `p` in an object's wrapped ID.
   package static let object = "_id"
   /// The column that counts an object's own changes, from 1.
@@ -12,17 +13,6 @@ package enum SQLNames {
 
   /// The columns of a pair's places: of the target among the source's, and the other way round.
   package static let pairPlaces = (ofTarget: "place", ofSource: "inversePlace")
-
-  /// A name in double quotes.
-  package static func quoted(_ name: String) -> String {
-    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
-      + "\""
-  }
-
-  /// A string constant.
-  package static func literal(_ text: String) -> String {
-    "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
-  }
 
   /// The table of pairs of a many-to-many, named by the side that keeps it; its columns are
   /// `source` and `target`.
