@@ -11,8 +11,10 @@ let package = Package(
     .library(name: "CordialEmbedded", targets: ["CordialEmbedded"]),
   ],
   dependencies: [
+    .package(url: "https://github.com/apple/swift-algorithms", exact: "1.2.1"),
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
     .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
@@ -21,9 +23,17 @@ let package = Package(
   targets: [
     // MARK: What is held: values and models, no I/O.
 
-    .module("CordialValues"),
+    .module(
+      "CordialValues",
+      uses: [.product(name: "Algorithms", package: "swift-algorithms")]
+    ),
     .module("JSON"),
-    .module("ObjectModel", uses: ["CordialValues", "JSON", "CUnicode"]),
+    .module(
+      "ObjectModel",
+      uses: [
+        "CordialValues", "JSON", "CUnicode", .product(name: "Crypto", package: "swift-crypto"),
+      ]
+    ),
 
     // MARK: C: what Swift cannot see.
 
@@ -53,7 +63,10 @@ let package = Package(
     .module("StoreLayout", uses: ["ObjectModel", "CordialValues", "SQLite"]),
     .module(
       "PersistentHistory",
-      uses: ["StoreLayout", "ObjectModel", "CordialValues", "JSON", "SQLite"]
+      uses: [
+        "StoreLayout", "ObjectModel", "CordialValues", "JSON", "SQLite",
+        .product(name: "Algorithms", package: "swift-algorithms"),
+      ]
     ),
     .module(
       "PersistentStore",
@@ -96,6 +109,7 @@ let package = Package(
       uses: [
         "CordialValues", "JSON", "ObjectModel", "PersistentHistory", "PersistentStore", "Spotlight",
         "Subscriptions", "JSONRPC", "CordialProtocol",
+        .product(name: "Algorithms", package: "swift-algorithms"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "DequeModule", package: "swift-collections"),
       ]

@@ -66,6 +66,15 @@ package final class Model: Sendable {
     )
   }
 
+  /// The beginning of the hash, for messages.
+  package var shortHash: Substring { hash.prefix(12) }
+
+  /// Whether a hash that a store remembers is this model's, in today's form or in that of earlier
+  /// programs.
+  package func isIdentified(by hash: String) -> Bool {
+    hash == self.hash || hash.utf8.count == 16 && hash == ModelHash.earlierHash(of: document)
+  }
+
   /// The object that has a number among those of an entity and its descendants.
   ///
   /// - Parameters:

@@ -5,21 +5,33 @@ package enum ModelHash {
   /// The members of a model file that say nothing of what is stored.
   static let requests: Set<String> = ["values", "templates", "configurations"]
 
-  /// The hash of a model's document.
+  /// Returns the hash of a model's document.
   ///
-  /// FNV-1a (64 bits) over the document with names sorted and lists of named things ordered by
-  /// name, so that neither formatting nor order matters. Stored requests and configurations are
-  /// left out, and what things were named before: a store does not depend on them.
+  /// - Parameter document: The content of the model file.
+  /// - Returns: The SHA-256 of the canonical document, as 64 hexadecimal digits.
   package static func hash(of document: JSONValue) -> String {
+    ContentDigest(canonicalText(document).utf8).hexadecimal
+  }
+
+  /// Returns the hash by which stores of earlier programs remember a version.
+  ///
+  /// - Parameter document: The content of the model file.
+  /// - Returns: FNV-1a (64 bits) over the canonical document, as 16 hexadecimal digits.
+  static func earlierHash(of document: JSONValue) -> String {
     var state: UInt64 = 0xCBF2_9CE4_8422_2325
-    let members = document.members?.filter {
-      !requests.contains($0.name)
-    }
-    for byte in canonical(members.map { .object($0) } ?? document).text.utf8 {
-      state = (state ^ UInt64(byte)) &* 0x100_0000_01B3
-    }
+    for byte in canonicalText(document).utf8 { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
     let digits = String(state, radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+
+  /// The document with names sorted and lists of named things ordered by name, so that neither
+  /// formatting nor order matters.
+  ///
+  /// Stored requests and configurations are left out, and what things were named before: a store
+  /// does not depend on them.
+  private static func canonicalText(_ document: JSONValue) -> String {
+    let members = document.members?.filter { !requests.contains($0.name) }
+    return canonical(members.map { .object($0) } ?? document).text
   }
 
   private static func canonical(_ value: JSONValue) -> JSONValue {

@@ -1,3 +1,4 @@
+import Algorithms
 package import CordialValues
 package import ObjectModel
 package import SQLite
@@ -74,13 +75,8 @@ package final class UndoLog {
 
     func isUndone(_ number: Int64, of author: String?) -> Bool {
       guard let ranges = undone[author] else { return false }
-      var low = 0
-      var high = ranges.count
-      while low < high {
-        let middle = (low + high) / 2
-        if ranges[middle].upperBound < number { low = middle + 1 } else { high = middle }
-      }
-      return low < ranges.count && ranges[low].contains(number)
+      let index = ranges.partitioningIndex { $0.upperBound >= number }
+      return index < ranges.count && ranges[index].contains(number)
     }
 
     /// The ordinary commit about which a revert is in the end, through whatever it reverts.

@@ -1,3 +1,5 @@
+import CordialValues
+
 /// How one sequence of objects becomes another, in the form of the wire.
 package struct SequenceDifference: Sendable, Equatable {
   /// An element that leaves its place.
@@ -52,7 +54,7 @@ package struct SequenceDifference: Sendable, Equatable {
     let oldPlaces = Dictionary(uniqueKeysWithValues: oldRange.map { (old[$0], $0) })
     let newPlaces = Dictionary(uniqueKeysWithValues: newRange.map { (new[$0], $0) })
     let common = newRange.filter { oldPlaces[new[$0]] != nil }
-    let kept = Self.longestIncreasing(common.map { oldPlaces[new[$0]] ?? 0 })
+    let kept = common.longestAscendingRun { oldPlaces[new[$0]] }
     let stays = Set(kept.map { new[common[$0]] })
     removals = oldRange.reversed().filter { !stays.contains(old[$0]) }.map {
       Removal(offset: $0, element: old[$0], movedTo: newPlaces[old[$0]])
@@ -60,29 +62,5 @@ package struct SequenceDifference: Sendable, Equatable {
     insertions = newRange.filter { !stays.contains(new[$0]) }.map {
       Insertion(offset: $0, element: new[$0], movedFrom: oldPlaces[new[$0]])
     }
-  }
-
-  /// The places of a longest increasing subsequence, ascending.
-  private static func longestIncreasing(_ values: [Int]) -> [Int] {
-    /// The place of the smallest value that ends a run of each length.
-    var ends: [Int] = []
-    var before = Array(repeating: -1, count: values.count)
-    for (place, value) in values.enumerated() {
-      var low = 0
-      var high = ends.count
-      while low < high {
-        let middle = (low + high) / 2
-        if values[ends[middle]] < value { low = middle + 1 } else { high = middle }
-      }
-      if low > 0 { before[place] = ends[low - 1] }
-      if low == ends.count { ends.append(place) } else { ends[low] = place }
-    }
-    var run: [Int] = []
-    var place = ends.last ?? -1
-    while place >= 0 {
-      run.append(place)
-      place = before[place]
-    }
-    return run.reversed()
   }
 }

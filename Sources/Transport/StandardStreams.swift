@@ -5,7 +5,7 @@ import NIOPosix
 
 /// Standard input and output as one channel, whatever they are: pipes, a terminal, files, nothing.
 package final class StandardStreams: Sendable {
-  /// The thread that copies to a file, which has to be waited for at the end; nil for a pipe.
+  /// Copies to a file, and has to be waited for at the end; nil for a pipe.
   private let outputPump: Pump?
 
   /// Takes standard input and output away from the rest of the process and opens a channel.
@@ -23,7 +23,7 @@ package final class StandardStreams: Sendable {
     owner: any ByteChannelOwner,
     stuckSecondsMax: Int
   ) async throws(TransportError) {
-    let descriptors = try Descriptors()
+    let descriptors = try Descriptors(loop.eventLoop)
     outputPump = descriptors.outputPump
     do {
       _ = try await NIOPipeBootstrap(group: loop.eventLoop)
@@ -48,8 +48,14 @@ package final class StandardStreams: Sendable {
   }
 
   /// Waits until everything that was written has arrived.
-  package func finish() {
-    outputPump?.join()
+  ///
+  /// - Throws: `TransportError` when the copying could not run.
+  package func finish() async throws(TransportError) {
+    do {
+      try await outputPump?.finish()
+    } catch {
+      throw TransportError(.cannotListen, "Standard output cannot be written: \(error)")
+    }
   }
 }
 
@@ -59,19 +65,19 @@ private struct Descriptors {
   let output: CInt
   var outputPump: Pump?
 
-  init() throws(TransportError) {
+  init(_ loop: any EventLoop) throws(TransportError) {
     let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
     guard null > 2 else { throw Self.failure("/dev/null cannot be opened") }
     defer { _ = close(null) }
     if posix_is_pollable(0) {
       input = Self.privateCopy(of: 0, O_RDONLY)
     } else {
-      input = try Pump.reading(Self.privateCopy(of: 0, O_RDONLY))
+      input = try Pump.reading(Self.privateCopy(of: 0, O_RDONLY), loop)
     }
     if posix_is_pollable(1) {
       output = Self.privateCopy(of: 1, O_WRONLY)
     } else {
-      let (writing, pump) = try Pump.writing(fcntl(1, F_DUPFD_CLOEXEC, 3))
+      let (writing, pump) = try Pump.writing(fcntl(1, F_DUPFD_CLOEXEC, 3), loop)
       output = writing
       outputPump = pump
     }
@@ -100,22 +106,26 @@ private struct Descriptors {
   }
 }
 
-/// A thread that copies between a file, which cannot be waited for, and a pipe, which can.
-private final class Pump: Sendable {
-  private let thread: pthread_t
+/// Copies between a file, which cannot be polled, and a pipe, which can, on a thread for blocking
+/// calls.
+private struct Pump {
+  /// Completes when everything is copied.
+  private let copied: EventLoopFuture<Void>
 
-  /// A pipe that carries what a file holds.
-  static func reading(_ file: CInt) throws(TransportError) -> CInt {
+  /// Returns a pipe that carries what a file holds.
+  static func reading(_ file: CInt, _ loop: any EventLoop) throws(TransportError) -> CInt {
     let (reading, writing) = try pipe()
-    let pump = try Pump(from: file, to: writing)
-    pthread_detach(pump.thread)
+    _ = Pump(from: file, to: writing, loop)
     return reading
   }
 
-  /// A pipe whose content goes to a file.
-  static func writing(_ file: CInt) throws(TransportError) -> (CInt, Pump) {
+  /// Returns a pipe whose content goes to a file.
+  static func writing(
+    _ file: CInt,
+    _ loop: any EventLoop
+  ) throws(TransportError) -> (CInt, Pump) {
     let (reading, writing) = try pipe()
-    return (writing, try Pump(from: reading, to: file))
+    return (writing, Pump(from: reading, to: file, loop))
   }
 
   private static func pipe() throws(TransportError) -> (CInt, CInt) {
@@ -127,24 +137,12 @@ private final class Pump: Sendable {
     return (ends[0], ends[1])
   }
 
-  private init(from source: CInt, to target: CInt) throws(TransportError) {
-    let ends = UnsafeMutablePointer<CInt>.allocate(capacity: 2)
-    unsafe ends[0] = source
-    unsafe ends[1] = target
-    var thread = pthread_t()
-    let code = unsafe pthread_create(
-      &thread,
-      nil,
-      { ends in
-        guard let ends = unsafe ends?.assumingMemoryBound(to: CInt.self) else { return nil }
-        unsafe Pump.copy(from: ends[0], to: ends[1])
-        unsafe ends.deallocate()
-        return nil
-      },
-      ends
-    )
-    guard code == 0 else { throw Descriptors.failure("a thread cannot be started") }
-    self.thread = thread
+  private init(from source: CInt, to target: CInt, _ loop: any EventLoop) {
+    // Each pump has a thread of its own: where two shared one, input could wait for output.
+    let pool = NIOThreadPool(numberOfThreads: 1)
+    pool.start()
+    copied = pool.runIfActive(eventLoop: loop) { Self.copy(from: source, to: target) }
+    copied.whenComplete { _ in pool.shutdownGracefully { _ in } }
   }
 
   private static func copy(from source: CInt, to target: CInt) {
@@ -168,7 +166,8 @@ private final class Pump: Sendable {
     close(target)
   }
 
-  func join() {
-    pthread_join(thread, nil)
+  /// Waits until everything is copied.
+  func finish() async throws {
+    try await copied.get()
   }
 }

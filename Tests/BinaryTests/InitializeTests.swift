@@ -17,7 +17,7 @@ import Testing
     #expect(cordial?["features"]?.array?.contains("observe") == true)
     #expect(answer["store"]?["model"]?["name"] == "Todo")
     #expect(answer["store"]?["model"]?["version"] == "1")
-    #expect(answer["store"]?["model"]?["hash"]?.string?.count == 16)
+    #expect(answer["store"]?["model"]?["hash"]?.string?.count == 64)
     #expect(answer["store"]?["token"] == (try peer.call("fetch", ["ids": []])["token"]))
     let status = try peer.call("status")
     #expect(answer["store"]?["id"] == status["store"]?["id"])

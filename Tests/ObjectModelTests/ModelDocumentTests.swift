@@ -489,9 +489,9 @@ private let todo = """
     return try ModelDocument.parse(bytes.span).hash
   }
 
-  @Test func `it is 16 hexadecimal digits`() throws {
+  @Test func `it is a SHA-256 in hexadecimal`() throws {
     let hash = try hash(todo)
-    #expect(hash.utf8.count == 16)
+    #expect(hash.utf8.count == 64)
     #expect(hash.allSatisfy { $0.isHexDigit && !$0.isUppercase })
   }
 

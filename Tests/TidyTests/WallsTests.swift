@@ -7,13 +7,13 @@ import Testing
 enum Walls {
   /// Our modules and packages by module, then what the system brings.
   static let allowed: [String: Set<String>] = [
-    "CordialValues": [],
+    "CordialValues": ["Algorithms"],
     "JSON": [],
-    "ObjectModel": ["CordialValues", "JSON", "CUnicode", "Synchronization"],
+    "ObjectModel": ["CordialValues", "JSON", "CUnicode", "Crypto", "Synchronization"],
     "SQLite": ["CSQLite", "GRDB", "GRDBSQLite", "FoundationEssentials"],
     "StoreLayout": ["ObjectModel", "CordialValues", "SQLite"],
     "PersistentHistory": [
-      "StoreLayout", "CordialValues", "ObjectModel", "JSON", "SQLite", "Glibc",
+      "StoreLayout", "CordialValues", "ObjectModel", "JSON", "SQLite", "Algorithms", "Glibc",
     ],
     "PersistentStore": [
       "ObjectModel", "CordialValues", "DequeModule", "OrderedCollections", "PersistentHistory",
@@ -32,8 +32,8 @@ enum Walls {
     "Transport": ["CPosix", "NIOCore", "NIOPosix", "DequeModule", "Glibc", "Synchronization"],
     "CordialService": [
       "CordialValues", "JSON", "ObjectModel", "PersistentHistory", "PersistentStore", "Spotlight",
-      "Subscriptions", "JSONRPC", "CordialProtocol", "Logging", "DequeModule", "Synchronization",
-      "Dispatch",
+      "Subscriptions", "JSONRPC", "CordialProtocol", "Algorithms", "Logging", "DequeModule",
+      "Synchronization", "Dispatch",
     ],
     "Cordial": [
       "CordialValues", "CordialProtocol", "JSONRPC", "JSON", "Transport", "Synchronization",

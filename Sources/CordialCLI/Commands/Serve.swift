@@ -257,7 +257,7 @@ private final class Server: ServiceLifecycle.Service {
       let service = self.engine.service
       self.engine.loop.execute { service.assumeIsolated { $0.stop {} } }
     }
-    streams.finish()
+    try await streams.finish()
     self.code.withLock { $0 = code }
   }
 }

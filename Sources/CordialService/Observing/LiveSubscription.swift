@@ -1,3 +1,4 @@
+import Algorithms
 import CordialProtocol
 import CordialValues
 import ObjectModel
@@ -25,15 +26,10 @@ struct ObservedState {
   /// Whether a pause for gathering changes is running.
   var isGathering = false
 
-  /// The place of a subscription: they stand in the order of their numbers.
-  func place(of number: Int) -> Int? {
-    var low = 0
-    var high = subscriptions.count
-    while low < high {
-      let middle = (low + high) / 2
-      if subscriptions[middle].number < number { low = middle + 1 } else { high = middle }
-    }
-    return low < subscriptions.count && subscriptions[low].number == number ? low : nil
+  /// The index of a subscription, nil when there is none; they are ordered by their numbers.
+  func index(of number: Int) -> Int? {
+    let index = subscriptions.partitioningIndex { $0.number >= number }
+    return index < subscriptions.count && subscriptions[index].number == number ? index : nil
   }
 }
 
@@ -59,7 +55,7 @@ struct LiveSubscription: Sendable {
   /// Of a fetch: the sequence that the client has.
   var sequence: [Int64] = []
   /// Of a target that reads behind key paths: what each object's row looked like.
-  var fingerprints: [ObjectKey: UInt64] = [:]
+  var digests: [ObjectKey: ContentDigest] = [:]
 
   /// The name on the wire.
   var name: String { "s\(number)" }

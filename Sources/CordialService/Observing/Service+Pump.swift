@@ -140,7 +140,7 @@ extension Service {
   /// Sends an update and moves the connection's position.
   func apply(_ outcome: UpdateBuilder.Outcome, _ session: Session) {
     for subscription in outcome.subscriptions {
-      guard let place = session.observed.place(of: subscription.number) else { continue }
+      guard let place = session.observed.index(of: subscription.number) else { continue }
       if session.observed.subscriptions[place].revision != subscription.revision {
         session.observed.table.set(subscription.interest, for: subscription.number)
       }

@@ -113,7 +113,7 @@ enum SubscriptionResult {
       writer.raw(",\"count\":")
       writer.integer(Int64(count))
       writer.raw("}")
-      subscription.fingerprints = try fingerprints(objects.compactMap(\.key), plans, snapshot)
+      subscription.digests = try digests(objects.compactMap(\.key), plans, snapshot)
     case .fetch(let plan, _):
       try write(&subscription, plan, snapshot, bytesMax, &writer)
     }
@@ -141,45 +141,35 @@ enum SubscriptionResult {
       return writer.raw("}")
     }
     var sequence: [Int64] = []
-    var prints: [ObjectKey: UInt64] = [:]
-    let wantsPrints = subscription.readsRelated
+    var digests: [ObjectKey: ContentDigest] = [:]
+    let wantsDigests = subscription.readsRelated
     writer.raw("{\"objects\":")
     _ = try snapshot.writeObjects(plan, bytesMax: bytesMax, to: &writer) { object, range, bytes in
       sequence.append(object)
-      if wantsPrints {
-        prints[plan.key(object)] = Fingerprint.of(bytes[range])
+      if wantsDigests {
+        digests[plan.key(object)] = ContentDigest(bytes[range])
       }
     }
     subscription.sequence = sequence
-    subscription.fingerprints = prints
+    subscription.digests = digests
     writer.raw(",\"count\":")
     writer.integer(Int64(sequence.count))
     writer.raw("}")
   }
 
   /// What the rows of objects look like, for those whose values read behind key paths.
-  static func fingerprints(
+  static func digests(
     _ keys: [ObjectKey],
     _ plans: [Int: FetchPlan],
     _ snapshot: StoreSnapshot
-  ) throws -> [ObjectKey: UInt64] {
-    var prints: [ObjectKey: UInt64] = [:]
+  ) throws -> [ObjectKey: ContentDigest] {
+    var digests: [ObjectKey: ContentDigest] = [:]
     for key in keys {
       guard let plan = plans[key.entity], !plan.related.isEmpty else { continue }
       var row = JSONWriter()
       guard try snapshot.write(key.object, as: plan, to: &row) else { continue }
-      prints[key] = Fingerprint.of(row.bytes[...])
+      digests[key] = ContentDigest(row.bytes)
     }
-    return prints
-  }
-}
-
-/// A number that differs when bytes do, but for one case in some 10^19.
-enum Fingerprint {
-  /// FNV-1a over the bytes.
-  static func of(_ bytes: ArraySlice<UInt8>) -> UInt64 {
-    var state: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in bytes { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
-    return state
+    return digests
   }
 }

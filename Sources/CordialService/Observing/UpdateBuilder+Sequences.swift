@@ -53,20 +53,20 @@ extension UpdateBuilder {
     _ plan: FetchPlan,
     _ touched: inout Set<ObjectKey>
   ) throws {
-    var now: [ObjectKey: UInt64] = [:]
+    var now: [ObjectKey: ContentDigest] = [:]
     var differing: Set<ObjectKey> = []
-    let before = subscription.fingerprints
+    let before = subscription.digests
     var rows = JSONWriter()
     _ = try snapshot.writeObjects(plan, bytesMax: limits.answerBytesMax, to: &rows) {
       object,
       range,
       bytes in
       let key = plan.key(object)
-      let print = Fingerprint.of(bytes[range])
-      now[key] = print
-      if before[key] != print { differing.insert(key) }
+      let digest = ContentDigest(bytes[range])
+      now[key] = digest
+      if before[key] != digest { differing.insert(key) }
     }
-    subscription.fingerprints = now
+    subscription.digests = now
     touched.formUnion(differing)
   }
 

@@ -69,7 +69,7 @@ struct UpdateBuilder {
     let verdicts = observed.table.verdicts(on: changes)
     let isSmall = verdicts.allSatisfy { number, verdict in
       verdict != .undecided
-        && observed.place(of: number).map { !observed.subscriptions[$0].readsRelated } ?? true
+        && observed.index(of: number).map { !observed.subscriptions[$0].readsRelated } ?? true
     }
     guard verdicts.count <= Self.lookUpsMax, isSmall else { return nil }
     self.changes = changes
@@ -143,7 +143,7 @@ struct UpdateBuilder {
       return writer.count > start
     }
     for (number, verdict) in verdicts {
-      guard let place = observed.place(of: number) else { continue }
+      guard let place = observed.index(of: number) else { continue }
       var subscription = observed.subscriptions[place]
       let piece = try piece(of: number, &told) { writer in
         try write(&subscription, verdict, &writer)
@@ -336,7 +336,7 @@ struct UpdateBuilder {
     }
   }
 
-  /// The observed objects that differ, and their fingerprints as they are now.
+  /// The observed objects that differ, and their digests as they are now.
   private func touchedObjects(
     _ subscription: inout LiveSubscription,
     _ objects: [ObjectKey?],
@@ -352,9 +352,9 @@ struct UpdateBuilder {
     }
     guard subscription.readsRelated else { return touched }
     let keys = objects.compactMap(\.self)
-    let now = try SubscriptionResult.fingerprints(keys, plans, snapshot)
-    for key in keys where now[key] != subscription.fingerprints[key] { touched.insert(key) }
-    subscription.fingerprints = now
+    let now = try SubscriptionResult.digests(keys, plans, snapshot)
+    for key in keys where now[key] != subscription.digests[key] { touched.insert(key) }
+    subscription.digests = now
     return touched
   }
 

@@ -62,7 +62,7 @@ struct FetchCursor {
     hint: "Send what came as next, with the same entity, predicate, arguments and sort"
   )
 
-  /// A mark of the store and of what decides a request's order and members: FNV-1a over it.
+  /// A digest of the store and of what decides a request's order and members.
   private static func mark(of request: FetchRequest, in store: String) -> String {
     let arguments: JSONValue =
       switch request.arguments {
@@ -75,8 +75,6 @@ struct FetchCursor {
       request.sectionBy.map { .string($0) } ?? nil, .array(request.sort.map { .string($0) }),
       .bool(request.subentities), .string(store),
     ]
-    var state: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in parts.text.utf8 { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
-    return String(state, radix: 36)
+    return ContentDigest(parts.text.utf8).hexadecimal
   }
 }

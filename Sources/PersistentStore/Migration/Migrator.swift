@@ -43,11 +43,11 @@ package struct Migrator {
     _ former: Set<String> = [],
     over chain: [Model]
   ) throws(StoreError) -> [Stage] {
-    if let last = chain.last, former.contains(last.hash) {
+    if let last = chain.last, former.contains(where: last.isIdentified) {
       throw StoreError(
         .modelMismatch,
-        "The store is newer: it had model \(last.name) \(last.version) (\(last.hash)) and became "
-          + "\(model.version) (\(model.hash))",
+        "The store is newer: it had model \(last.name) \(last.version) (\(last.shortHash)) and "
+          + "became \(model.version) (\(model.shortHash))",
         hint: "Serve it with the newer model, or without --model",
         data: [
           JSONMember("problems", [["path": "", "message": "an older version of the model"]])
@@ -131,8 +131,8 @@ package struct Migrator {
       "SELECT value FROM cordial_meta WHERE name = 'modelHash'"
     )
     // Another process may have been quicker.
-    if present == last.target.hash { return }
-    guard present == first.plan.from.hash else {
+    if let present, last.target.isIdentified(by: present) { return }
+    guard let present, first.plan.from.isIdentified(by: present) else {
       throw StoreError(
         .storeBusy,
         "Another process has migrated the store meanwhile",
@@ -189,8 +189,8 @@ package struct Migrator {
     let more = problems.count > 1 ? " (and \(problems.count - 1) more)" : ""
     return StoreError(
       .modelMismatch,
-      "The store has model \(from.name) \(from.version) (\(from.hash)), which does not become "
-        + "\(to.name) \(to.version) (\(to.hash)) by itself\(first)\(more)",
+      "The store has model \(from.name) \(from.version) (\(from.shortHash)), which does not become "
+        + "\(to.name) \(to.version) (\(to.shortHash)) by itself\(first)\(more)",
       hint: "cordial model diff shows what differs; the store is as it was",
       data: [
         JSONMember(

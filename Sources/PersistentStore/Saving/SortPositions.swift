@@ -1,3 +1,5 @@
+import CordialValues
+
 /// The sort positions of the members of an ordered to-many.
 package enum SortPositions {
   /// Assigns ascending positions, most of them the present ones.
@@ -8,7 +10,7 @@ package enum SortPositions {
   /// - Returns: A position for each member.
   /// - Complexity: O(*n* log *n*).
   package static func assign(_ present: [Int64?], gap: Int64) -> [Int64] {
-    let kept = longestAscending(present)
+    let kept = present.longestAscendingRun { $0 }
     var positions: [Int64] = []
     positions.reserveCapacity(present.count)
     for (before, next) in zip([nil] + kept.map { Optional($0) }, kept.map { Optional($0) } + [nil])
@@ -29,30 +31,5 @@ package enum SortPositions {
       if let upper { positions.append(upper) }
     }
     return positions
-  }
-
-  /// Returns the indices of as many positions as possible that ascend.
-  private static func longestAscending(_ positions: [Int64?]) -> [Int] {
-    /// For each length, the index of the smallest position with which such a run ends.
-    var ends: [Int] = []
-    var previous = Array(repeating: -1, count: positions.count)
-    for (index, position) in positions.enumerated() {
-      guard let position else { continue }
-      var low = 0
-      var high = ends.count
-      while low < high {
-        let middle = (low + high) / 2
-        if (positions[ends[middle]] ?? 0) < position { low = middle + 1 } else { high = middle }
-      }
-      previous[index] = low > 0 ? ends[low - 1] : -1
-      if low == ends.count { ends.append(index) } else { ends[low] = index }
-    }
-    var run: [Int] = []
-    var index = ends.last ?? -1
-    while index >= 0 {
-      run.append(index)
-      index = previous[index]
-    }
-    return run.reversed()
   }
 }

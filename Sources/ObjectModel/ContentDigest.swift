@@ -1,0 +1,24 @@
+import Crypto
+
+/// The SHA-256 of bytes: equal digests are equal bytes.
+package struct ContentDigest: Hashable, Sendable {
+  private let digest: SHA256Digest
+
+  /// Returns the digest of bytes.
+  package init(_ bytes: some Collection<UInt8>) {
+    var state = SHA256()
+    let isContiguous: Void? = bytes.withContiguousStorageIfAvailable { storage in
+      unsafe state.update(bufferPointer: UnsafeRawBufferPointer(storage))
+    }
+    if isContiguous == nil { state.update(data: Array(bytes)) }
+    digest = state.finalize()
+  }
+
+  /// 64 hexadecimal digits in lower case.
+  package var hexadecimal: String {
+    digest.map { byte in
+      let digits = String(byte, radix: 16)
+      return byte < 16 ? "0" + digits : digits
+    }.joined()
+  }
+}
