@@ -21,7 +21,6 @@ package final class Engine: Sendable {
   package let service: Service
   package let loop: TransportLoop
   package let store: PersistentStore
-  private let index: SearchIndex
   private let watcher: CommitWatcher?
   /// Where the index of a store is that must not be written; nil when it is in the store.
   private let indexFolder: StoreContainer?
@@ -100,13 +99,11 @@ package final class Engine: Sendable {
       throw StoreError(any: error)
     }
     self.store = store
-    self.index = index
     self.loop = loop
     let service = service
     watcher =
       mode == .readWrite && !store.isReadOnly
       ? CommitWatcher(path: container.storePath) { service.lookForCommits() } : nil
-    index.follow()
     service.lookForCommits()
   }
 
@@ -131,7 +128,6 @@ package final class Engine: Sendable {
       }
     }
     watcher?.stop()
-    index.stop()
     store.close()
     indexFolder?.remove()
     try await loop.shutdown()

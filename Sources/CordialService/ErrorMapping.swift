@@ -27,6 +27,14 @@ extension RPCError {
     }
   }
 
+  /// The error of a client that waited for a follower in vain, as it stands on the wire.
+  init(late error: any Error) {
+    switch error {
+    case is RPCError, is SpotlightError, is StoreError: self.init(any: error)
+    default: self.init(SpotlightError(.failed, "The index cannot be kept: \(error)"))
+    }
+  }
+
   /// The error of the index as it stands on the wire.
   init(_ error: SpotlightError) {
     switch error.code {

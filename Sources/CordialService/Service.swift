@@ -17,7 +17,7 @@ import JSON
 package import JSONRPC
 package import Logging
 import ObjectModel
-import PersistentHistory
+package import PersistentHistory
 package import PersistentStore
 package import Spotlight
 import Synchronization
@@ -38,16 +38,20 @@ package actor Service {
   nonisolated let carriedOut = Mutex<[@Sendable (isolated Service) -> Int64?]>([])
   var sessions: [Int: Session] = [:]
   private var nextSession = 1
-  /// The newest commit that this service knows of.
-  var newestCommit: Int64 = 0
+  /// The newest commit that this service knows of; -1 before it looked for the first time.
+  var newestCommit: Int64 = -1
   /// The newest commit of ours that was answered to whoever asked for it.
   var answeredCommit: Int64 = 0
   var subscriptionCount = 0
   /// Whether the log is being shortened, and when that was looked at last, in microseconds.
   var isPurging = false
   var lastPurge: (commit: Int64, time: Int64)?
-  /// Whether the index is going to read on anyway.
-  var indexIsWoken = false
+  /// The followers that are woken when their pause is over.
+  var waking: Set<ObjectIdentifier> = []
+  /// The components of this process that read the log: a new one is a line here, or is handed in.
+  private(set) lazy var followers: [any LogFollower] =
+    [SubscriptionFollower(self), index] + otherFollowers
+  private let otherFollowers: [any LogFollower]
   private var stopping: (@Sendable () -> Void)?
   var turn = Turn()
 
@@ -85,6 +89,7 @@ package actor Service {
   ///   - loop: The thread on which the service lives.
   ///   - limits: How far everything may grow.
   ///   - facts: What the program around it says of itself.
+  ///   - followers: Further followers of the log.
   ///   - log: Where it logs.
   /// - Throws: `SQLiteError` when the store cannot be read.
   package init(
@@ -93,10 +98,12 @@ package actor Service {
     loop: any ServiceLoop,
     limits: Limits,
     facts: ServiceFacts,
+    followers: [any LogFollower] = [],
     log: Logger
   ) throws {
     self.store = store
     self.index = index
+    otherFollowers = followers
     self.loop = loop
     self.limits = limits
     self.facts = facts
@@ -419,7 +426,8 @@ package actor Service {
 
   // MARK: Stopping
 
-  /// Takes no more connections, answers what was read, ends every connection, then calls back.
+  /// Takes no more connections, answers what was read, ends every connection, stops the followers,
+  /// then calls back.
   package func stop(_ completion: @escaping @Sendable () -> Void) {
     perform { service in
       service.stopping = completion
@@ -439,6 +447,7 @@ package actor Service {
   private func finishStopping() {
     guard sessions.isEmpty, let completion = stopping else { return }
     stopping = nil
+    for follower in followers { follower.stop() }
     completion()
   }
 }

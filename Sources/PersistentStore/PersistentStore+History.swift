@@ -127,19 +127,6 @@ extension PersistentStore {
   }
 }
 
-/// What holds the beginning of a log.
-package struct HistoryHold: Sendable {
-  /// The commit behind which everything is kept.
-  package let number: Int64
-  /// Who or what keeps it.
-  package let reason: String
-
-  package init(number: Int64, reason: String) {
-    self.number = number
-    self.reason = reason
-  }
-}
-
 /// How much of the log is to go.
 package enum HistoryPurgeGoal: Sendable {
   /// Everything before a position.

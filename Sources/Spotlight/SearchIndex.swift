@@ -14,7 +14,7 @@ package import CordialValues
 import Dispatch
 import FoundationEssentials
 package import ObjectModel
-import PersistentHistory
+package import PersistentHistory
 import SQLite
 import Synchronization
 
@@ -33,7 +33,7 @@ package struct IndexStatus: Sendable {
 }
 
 /// The full-text index of one store.
-package final class SearchIndex: Sendable {
+package final class SearchIndex: LogFollower {
   package let layout: IndexLayout
   private let path: String
   private let makeSource: @Sendable () throws -> any DocumentSource
@@ -86,12 +86,29 @@ package final class SearchIndex: Sendable {
     layout = IndexLayout(model)
   }
 
-  /// How many documents the last batch had.
-  package var lastBatchCount: Int { shared.withLock { $0.lastBatchCount } }
-
   package var status: IndexStatus { shared.withLock { $0.status } }
 
   // MARK: Following
+
+  package var statusName: String? { "spotlight" }
+
+  package var position: StoreToken? { status.token }
+
+  package var retention: HistoryRetention? {
+    let status = status
+    guard status.state != .failed, let token = status.token else { return nil }
+    return HistoryRetention(number: token.number, reason: "the index, which is catching up")
+  }
+
+  /// A transaction of the index costs as much for one object as for fifty; where much is written at
+  /// a time, fewer and larger ones cost far less.
+  package var pauseMilliseconds: Int {
+    shared.withLock { $0.lastBatchCount } < Self.largeBatch ? 20 : 250
+  }
+
+  private static let largeBatch = 1000
+
+  package func wake(through commit: Int64) { follow() }
 
   /// Has the index read on in the log; it does so until it has reached the end.
   package func follow() {
@@ -115,6 +132,27 @@ package final class SearchIndex: Sendable {
       shared.status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
     }
     follow()
+  }
+
+  package func reach(
+    _ commit: StoreToken,
+    for connection: Int,
+    _ completion: @escaping @Sendable ((any Error)?) -> Void
+  ) -> (@Sendable () -> Void)? {
+    follow()
+    let waiter = whenReached(commit.number) { reached in
+      completion(reached ? nil : self.lateness("\(commit)"))
+    }
+    guard let waiter else { return nil }
+    return { self.giveUp(waiter) }
+  }
+
+  /// Returns why the index has not come as far as a client asked.
+  ///
+  /// - Parameter commit: What the client waited for.
+  /// - Returns: Why reading failed, or that it took too long.
+  package func lateness(_ commit: String) -> any Error {
+    status.failure ?? SpotlightError(.busy, "The index did not reach \(commit) in time")
   }
 
   /// Ends following after the present batch.

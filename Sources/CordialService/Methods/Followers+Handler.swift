@@ -83,8 +83,7 @@ extension Service {
 
   func purge(_ call: PurgeCall, _ request: Request) throws {
     let goals = try goals(of: call)
-    let holds = holds
-    purge(goals, holds) { outcome in
+    purge(goals, followers.compactMap(\.retention)) { outcome in
       self.answer(request, outcome.map(\.json))
     }
   }
@@ -109,21 +108,6 @@ extension Service {
     return goals
   }
 
-  /// What this process needs of the log: live subscriptions, and an index that is reading it.
-  private var holds: [HistoryHold] {
-    var holds: [HistoryHold] = []
-    for session in sessions.values where !session.observed.subscriptions.isEmpty {
-      // What was looked at already said nothing to it, or was told.
-      let number = session.observed.examined.commit
-      holds.append(HistoryHold(number: number, reason: "a live subscription"))
-    }
-    let status = index.status
-    if status.state != .failed, let token = status.token, token.generation == store.generation {
-      holds.append(HistoryHold(number: token.number, reason: "the index, which is catching up"))
-    }
-    return holds
-  }
-
   /// What a purge came to.
   struct PurgeOutcome: Sendable {
     let oldest: StoreToken
@@ -143,7 +127,7 @@ extension Service {
   /// Removes the beginning of the log as far as one of the goals goes, and nobody needs it.
   private nonisolated func purge(
     _ goals: [HistoryPurgeGoal],
-    _ holds: [HistoryHold],
+    _ retained: [HistoryRetention],
     _ completion: @escaping @Sendable (Result<PurgeOutcome, RPCError>) -> Void
   ) {
     let now = store.now()
@@ -151,21 +135,21 @@ extension Service {
     let kept = Int64(limits.historyDaysMin) * Self.dayMilliseconds
     snapshot { snapshot in
       let wanted = try goals.map { try snapshot.commit(of: $0) }.max() ?? 0
-      var holds = holds
-      holds += try snapshot.followers().filter { !$0.isExpired(now, after: silence) }.map {
-        HistoryHold(number: $0.number, reason: "the follower \($0.name)")
+      var retained = retained
+      retained += try snapshot.followers().filter { !$0.isExpired(now, after: silence) }.map {
+        HistoryRetention(number: $0.number, reason: "the follower \($0.name)")
       }
       // Of two who hold it equally, the rule is told before the chance.
       if kept > 0 {
-        holds.insert(
-          HistoryHold(
+        retained.insert(
+          HistoryRetention(
             number: try snapshot.commit(of: .time(now - kept)),
             reason: "historyDaysMin: at least so many days are kept"
           ),
           at: 0
         )
       }
-      let least = holds.min { $0.number < $1.number }
+      let least = retained.min { $0.number < $1.number }
       guard let least, least.number < wanted else { return (wanted, nil as String?) }
       return (least.number, least.reason)
     } completion: { outcome in
@@ -221,7 +205,7 @@ extension Service {
     if FileSize.of([store.container.storePath]) > limits.historyBytesMax {
       goals.append(.bytes(Int64(limits.historyBytesMax)))
     }
-    purge(goals, holds) { outcome in
+    purge(goals, followers.compactMap(\.retention)) { outcome in
       self.onLoop { service in
         service.isPurging = false
         switch outcome {

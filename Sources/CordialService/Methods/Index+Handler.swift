@@ -29,8 +29,8 @@ extension Service {
     index.follow()
     whenIndexed(newestCommit, milliseconds: limits.waitMax) { service, reached in
       guard reached else {
-        service.finish(request, .failure(service.indexIsLate("the newest commit")))
-        return
+        let error = RPCError(late: service.index.lateness("the newest commit"))
+        return service.finish(request, .failure(error))
       }
       service.compare(request)
     }
@@ -72,7 +72,9 @@ extension Service {
   func status(_ request: Request) {
     let connections = Int64(sessions.count)
     let subscriptions = Int64(subscriptionCount)
-    let status = index.status
+    let listed = followers.compactMap { follower in
+      follower.statusName.map { (name: $0, token: follower.position) }
+    }
     let container = store.container
     let identifier = store.identifier
     let isReadOnly = store.isReadOnly
@@ -80,7 +82,14 @@ extension Service {
     let now = store.now()
     let silence = silenceMax
     read(request) { snapshot, writer in
-      let token = try status.token ?? snapshot.oldest()
+      let oldest = try snapshot.oldest()
+      let followers = listed.map { follower -> JSONValue in
+        let token = follower.token ?? oldest
+        return [
+          "name": .string(follower.name), "token": .string(token.description),
+          "behind": .integer(max(0, snapshot.head.number - token.number)),
+        ]
+      }
       var members: [JSONMember] = [
         JSONMember("token", .string(snapshot.token.description))
       ]
@@ -95,14 +104,9 @@ extension Service {
         ],
         "connections": .integer(connections), "subscriptions": .integer(subscriptions),
         "followers": .array(
-          [
-            [
-              "name": "spotlight", "token": .string(token.description),
-              "behind": .integer(max(0, snapshot.head.number - token.number)),
-            ]
-          ] + (try Self.followers(snapshot, now, silence))
+          followers + (try Self.followers(snapshot, now, silence))
         ),
-        "history": ["oldest": .string(try snapshot.oldest().description)],
+        "history": ["oldest": .string(oldest.description)],
       ]
       writer.value(.object(members + (rest.members ?? [])))
     }

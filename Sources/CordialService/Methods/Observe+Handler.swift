@@ -155,44 +155,35 @@ extension Service {
     }
   }
 
-  /// Brings a connection and the index to the newest commit, then answers.
+  /// Brings every follower to the newest commit, then answers; the subscriptions are those of the
+  /// connection.
   func flush(_ session: Session, _ request: Request) {
-    whenSettled(session) { service in
-      guard let session = service.sessions[request.session] else { return }
-      session.observed.isUpdating = true
-      let observed = session.observed
-      let limits = service.limits
-      service.snapshot { snapshot -> (UpdateBuilder.Outcome?, StoreToken) in
-        guard observed.position != nil else { return (nil, snapshot.token) }
-        let builder = try UpdateBuilder(snapshot: snapshot, observed: observed, limits: limits)
-        return (try builder.build(), snapshot.token)
-      } completion: { outcome in
-        service.onLoop { service in service.flushed(outcome, request) }
+    snapshot {
+      $0.token
+    } completion: { outcome in
+      self.onLoop { service in
+        switch outcome {
+        case .success(let token): service.flush(service.followers[...], to: token, request)
+        case .failure(let error): service.finish(request, .failure(error))
+        }
       }
     }
   }
 
-  private func flushed(
-    _ outcome: Result<(UpdateBuilder.Outcome?, StoreToken), RPCError>,
+  private func flush(
+    _ followers: ArraySlice<any LogFollower>,
+    to token: StoreToken,
     _ request: Request
   ) {
-    guard let session = sessions[request.session] else { return }
-    session.observed.isUpdating = false
-    switch outcome {
-    case .failure(let error):
-      finish(request, .failure(error))
-    case .success((let update, let token)):
-      if let update { apply(update, session) }
-      index.follow()
-      whenIndexed(token.number, milliseconds: limits.waitMax) { service, reached in
-        if reached {
-          service.finish(request, result: ["token": .string(token.description)])
-        } else {
-          service.finish(request, .failure(service.indexIsLate("\(token)")))
-        }
+    guard let follower = followers.first else {
+      return finish(request, result: ["token": .string(token.description)])
+    }
+    let giveUp = follower.reach(token, for: request.session) { error in
+      self.onLoop { service in
+        if let error { return service.finish(request, .failure(RPCError(late: error))) }
+        service.flush(followers.dropFirst(), to: token, request)
       }
     }
-    pump(session)
-    closeIfDone(session)
+    if let giveUp { loop.schedule(milliseconds: limits.waitMax, giveUp) }
   }
 }

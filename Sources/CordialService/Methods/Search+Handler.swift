@@ -42,23 +42,11 @@ extension Service {
     try whenVisible(at, request) { service in
       service.whenIndexed(token.number, milliseconds: service.limits.waitMax) { service, reached in
         guard reached else {
-          service.finish(request, .failure(service.indexIsLate(at)))
-          return
+          return service.finish(request, .failure(RPCError(late: service.index.lateness(at))))
         }
         service.run(wanted, call, began: began, request)
       }
     }
-  }
-
-  /// Why the index has not come as far as was asked.
-  func indexIsLate(_ token: String) -> RPCError {
-    if let failure = index.status.failure {
-      if let failure = failure as? StoreError { return RPCError(failure) }
-      return RPCError(SpotlightError(.failed, "The index cannot be kept: \(failure)"))
-    }
-    return RPCError(
-      SpotlightError(.busy, "The index did not reach \(token) within \(limits.waitMax) ms")
-    )
   }
 
   /// Calls back on the loop once the index has reached a commit, or after so long with false.

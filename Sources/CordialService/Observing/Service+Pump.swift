@@ -12,33 +12,69 @@ extension Service {
   package func committed(_ number: Int64) {
     guard number > newestCommit else { return }
     newestCommit = number
-    for session in sessions.values where !session.observed.subscriptions.isEmpty {
-      session.observed.wanted = number
-      pump(session)
-    }
-    followLater()
+    for follower in followers { wake(follower) }
     purgeSometimes()
   }
 
-  /// Wakes the index a little later, for all commits that come until then.
-  ///
-  /// One transaction of the index costs as much for one object as for fifty. A search wakes it at
-  /// once.
-  private func followLater() {
-    guard !indexIsWoken else { return }
-    indexIsWoken = true
-    let pause =
-      index.lastBatchCount < Self.largeBatch ? Self.indexPauseMilliseconds : Self.largePause
+  /// Wakes a follower, for all commits that come until its pause is over.
+  private func wake(_ follower: any LogFollower) {
+    let pause = follower.pauseMilliseconds
+    guard pause > 0 else { return follower.wake(through: newestCommit) }
+    guard waking.insert(ObjectIdentifier(follower)).inserted else { return }
     onLoop(afterMilliseconds: pause) { service in
-      service.indexIsWoken = false
-      service.index.follow()
+      service.waking.remove(ObjectIdentifier(follower))
+      follower.wake(through: service.newestCommit)
     }
   }
 
-  private static let indexPauseMilliseconds = 20
-  /// Where much is written at a time, fewer and larger transactions of the index cost far less.
-  private static let largeBatch = 1000
-  private static let largePause = 250
+  /// Moves the subscriptions of every connection on.
+  func moveSubscriptions(through commit: Int64) {
+    for session in sessions.values where !session.observed.subscriptions.isEmpty {
+      session.observed.wanted = commit
+      pump(session)
+    }
+  }
+
+  /// The least commit up to which a connection with subscriptions has examined the log; nil without
+  /// subscriptions.
+  var leastExamined: Int64? {
+    sessions.values.filter { !$0.observed.subscriptions.isEmpty }
+      .map(\.observed.examined.commit).min()
+  }
+
+  /// Brings the subscriptions of one connection to the newest commit.
+  func update(_ number: Int, _ completion: @escaping @Sendable ((any Error)?) -> Void) {
+    guard let session = sessions[number] else { return completion(nil) }
+    whenSettled(session) { service in
+      guard let session = service.sessions[number] else { return completion(nil) }
+      let observed = session.observed
+      guard observed.position != nil else { return completion(nil) }
+      session.observed.isUpdating = true
+      let limits = service.limits
+      service.snapshot { snapshot in
+        try UpdateBuilder(snapshot: snapshot, observed: observed, limits: limits).build()
+      } completion: { outcome in
+        service.onLoop { service in service.flushed(outcome, number, completion) }
+      }
+    }
+  }
+
+  private func flushed(
+    _ outcome: Result<UpdateBuilder.Outcome, RPCError>,
+    _ number: Int,
+    _ completion: @escaping @Sendable ((any Error)?) -> Void
+  ) {
+    guard let session = sessions[number] else { return completion(nil) }
+    session.observed.isUpdating = false
+    switch outcome {
+    case .success(let update):
+      apply(update, session)
+      completion(nil)
+    case .failure(let error): completion(error)
+    }
+    pump(session)
+    closeIfDone(session)
+  }
 
   /// Moves a connection on, if it has something to hear and its peer takes it.
   ///

@@ -32,13 +32,17 @@ final class HostClient {
       to: session
     )
     try host.settle()
-    var answer: JSONValue?
-    for case .wrote(let bytes) in session.sink.takeEvents() {
-      for message in splitter.take(bytes) {
-        let json = try JSONParser.parse(message.span)
-        if json["id"]?.integer == Int64(id) { answer = json["result"] ?? json["error"] }
+    while true {
+      for case .wrote(let bytes) in session.sink.takeEvents() {
+        for message in splitter.take(bytes) {
+          let json = try JSONParser.parse(message.span)
+          if json["id"]?.integer == Int64(id) {
+            return try #require(json["result"] ?? json["error"])
+          }
+        }
       }
+      // The answer may take more steps of the writer than `settle` waits for.
+      try host.runNext(before: "\(method) is answered")
     }
-    return try #require(answer)
   }
 }

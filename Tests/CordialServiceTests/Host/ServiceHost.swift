@@ -34,6 +34,8 @@ final class ServiceHost {
     var mode = StoreContainer.Mode.readWrite
     /// Whether a store that cannot migrate to the model is served with its own model.
     var opensMismatch = false
+    /// Followers of the log beside the subscriptions and the index.
+    var followers: [any LogFollower] = []
     /// The merge policies of the program, by name.
     var mergePolicies: [String: MergeDecision] = [:]
     /// The folder that contains the folder of the store; nil for a new one.
@@ -92,9 +94,9 @@ final class ServiceHost {
       loop: loop,
       limits: options.limits,
       facts: .init(name: "cordial", version: "0", process: "cordial 1", clock: { 0 }),
+      followers: options.followers,
       log: Logger(label: "host") { _ in SwiftLogNoOpLogHandler() }
     )
-    index.follow()
     service.lookForCommits()
     try settle()
   }
@@ -205,6 +207,15 @@ final class ServiceHost {
     }
   }
 
+  /// Runs the next job of the loop, which another thread may still have to hand over.
+  ///
+  /// - Parameter what: What the test waits for, for the error.
+  /// - Throws: `TookTooLong`.
+  func runNext(before what: String) throws {
+    guard loop.runNext(before: DispatchTime.now() + patience) else { throw tookTooLong(what) }
+    jobCount += 1
+  }
+
   /// Runs the loop until the service is idle: the writer, the readers and the index have no work,
   /// and the loop has no jobs.
   ///
@@ -299,7 +310,6 @@ final class ServiceHost {
     let isStopped = Shared<Bool>()
     enter { $0.stop { isStopped.value = true } }
     try run(until: "the service has stopped") { isStopped.value == true }
-    index.stop()
     store.close()
     loop.clear()
   }
