@@ -11,7 +11,7 @@ package final class DerivedValues {
   private let triggered: [String]
   private let texts: [String]
   private let db: SQLiteConnection
-  private let triggers: TriggerSwitch
+  private let triggers: TriggerControl
   /// Compiled when they are needed first: each brings the triggers of its table along.
   private var compiled: [String: PreparedStatement] = [:]
 
@@ -20,8 +20,8 @@ package final class DerivedValues {
   /// - Parameters:
   ///   - db: The writer's connection, which has our functions.
   ///   - model: The store's model.
-  ///   - triggers: Whether the connection's statements fire triggers.
-  package init(_ db: SQLiteConnection, model: Model, triggers: TriggerSwitch) {
+  ///   - triggers: Runs the statements of the connection.
+  package init(_ db: SQLiteConnection, model: Model, triggers: TriggerControl) {
     self.db = db
     self.triggers = triggers
     let schema = DerivedSchema(model)
@@ -86,11 +86,10 @@ package final class DerivedValues {
   /// - Complexity: Linear in the changes after it, and in the members of what they touch.
   package func refresh(after change: Int64, isForeign: Bool) throws {
     let all = isForeign ? sealed + triggered : sealed
-    if !all.isEmpty { try triggers.turn(on: true) }
     for sql in all {
       let statement = try statement(sql)
       statement.bind(change, at: 1)
-      try statement.run()
+      try triggers.run(statement, triggers: .on)
     }
   }
 
@@ -99,8 +98,7 @@ package final class DerivedValues {
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the objects that have such texts.
   package func refreshTexts() throws {
-    try triggers.turn(on: true)
-    for sql in texts { try statement(sql).run() }
+    for sql in texts { try triggers.run(try statement(sql), triggers: .on) }
   }
 
   private func statement(_ sql: String) throws -> PreparedStatement {

@@ -147,7 +147,7 @@ package final class HistoryLog {
   /// whether a to-one may lead to an object that is gone.
   package static let headQuery = """
     SELECT number, mark, lastChange, coalesce((SELECT max(number) FROM cordial_change), 0),
-      EXISTS (SELECT 1 FROM cordial_meta WHERE name = 'mayDangle')
+      \(DanglingReferences.isMarked)
     FROM cordial_transaction ORDER BY number DESC LIMIT 1
     """
 

@@ -11,7 +11,8 @@ package final class HistoryWriter {
   private let db: SQLiteConnection
   private let append: PreparedStatement
   /// Whether statements fire the triggers.
-  package let triggers: TriggerSwitch
+  package let triggers: TriggerControl
+  package let dangling: DanglingReferences
   /// Keeps what triggers do not.
   package let derived: DerivedValues
 
@@ -24,7 +25,8 @@ package final class HistoryWriter {
   package init(_ db: SQLiteConnection, model: Model) throws {
     self.model = model
     self.db = db
-    triggers = TriggerSwitch(db)
+    triggers = TriggerControl(db)
+    dangling = DanglingReferences(db, model: model)
     derived = DerivedValues(db, model: model, triggers: triggers)
     append = try PreparedStatement(
       db,
@@ -73,11 +75,8 @@ package final class HistoryWriter {
   /// - Parameters:
   ///   - head: The newest commit, with unsealed changes behind it.
   ///   - stamp: The time and mark of the new commit.
-  /// - Returns: Whether rows may lead to objects that are gone since: it deleted, or set to-ones.
   /// - Throws: `SQLiteError`.
-  package func seal(_ head: HistoryHead, _ stamp: CommitStamp) throws -> Bool {
-    try triggers.turn(on: true)
-    var mayDangle = false
+  package func seal(_ head: HistoryHead, _ stamp: CommitStamp) throws {
     var replaced: [ReplacedRows] = []
     for entity in model.concrete {
       let table = SQLNames.quoted(entity.name)
@@ -85,9 +84,8 @@ package final class HistoryWriter {
       let keepers = entity.place.ancestors.map(String.init).joined(separator: ", ")
       let range = "number > \(head.lastChange) AND entity = \(entity.number)"
       replaced.append(try ReplacedRows(db, entity, after: head.lastChange))
-      mayDangle = try mayDangle || deletesOrLeads(entity, range)
       // A row under the number of one that is gone goes on counting where that one had come to.
-      try db.execute(
+      try triggers.execute(
         """
         UPDATE \(table) SET "_version" = 1 + (SELECT max(version) FROM cordial_change
           WHERE entity = \(entity.number) AND kind = 2 AND object = \(table)."_id")
@@ -96,7 +94,7 @@ package final class HistoryWriter {
             WHERE entity = \(entity.number) AND kind = 2 AND object = \(table)."_id")
         """
       )
-      try db.execute(
+      try triggers.execute(
         """
         UPDATE \(table) SET "_version" = "_version" + 1 WHERE "_id" IN (
           SELECT object FROM cordial_change WHERE \(range) AND kind = 1
@@ -119,18 +117,7 @@ package final class HistoryWriter {
     try derived.refresh(after: head.lastChange, isForeign: true)
     for rows in replaced { try rows.log(model) }
     try enter(head.number + 1, stamp)
-    return mayDangle
-  }
-
-  private func deletesOrLeads(_ entity: EntityDescription, _ range: String) throws -> Bool {
-    let leads = entity.relationships.contains { !$0.toMany }
-    let kinds = leads ? "0, 1, 2" : "2"
-    let statement = try PreparedStatement(
-      db,
-      "SELECT 1 FROM cordial_change WHERE \(range) AND kind IN (\(kinds)) LIMIT 1"
-    )
-    defer { statement.reset() }
-    return try statement.step()
+    if !head.mayDangle { try dangling.markIfNeeded(after: head.lastChange) }
   }
 
   /// A pair is a change of its target too, where the model has an inverse.
@@ -139,7 +126,7 @@ package final class HistoryWriter {
       for relationship in entity.ownedPairs where relationship.inverse != nil {
         for kind in model.entity(relationship.destination).place.kinds {
           let target = SQLNames.quoted(model.entity(kind).name)
-          try db.execute(
+          try triggers.execute(
             """
             UPDATE \(target) SET "_version" = "_version" + 1 WHERE "_id" IN (
               SELECT other FROM cordial_change WHERE number > \(after) AND kind IN (3, 4)

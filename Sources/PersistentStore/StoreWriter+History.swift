@@ -93,6 +93,7 @@ extension StoreWriter {
   func compact() throws {
     guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
     try queue.use { db in
+      try db.transaction(.immediate) { try history.dangling.clearIfPossible() }
       try db.execute("VACUUM")
       try db.checkpoint()
     }

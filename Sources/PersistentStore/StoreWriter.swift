@@ -49,7 +49,7 @@ final class StoreWriter {
   let opened: FileIdentity?
   let environment: StoreEnvironment
   private let log: HistoryLog
-  private let history: HistoryWriter
+  let history: HistoryWriter
   private let undoLog: UndoLog
   private let tables: StoreTables
   private let statements: Statements
@@ -67,7 +67,6 @@ final class StoreWriter {
     let savepoint: PreparedStatement
     let release: PreparedStatement
     let rollbackToSavepoint: PreparedStatement
-    let dangle: PreparedStatement
     let repeated: PreparedStatement
 
     init(_ db: SQLiteConnection) throws {
@@ -77,10 +76,6 @@ final class StoreWriter {
       savepoint = try PreparedStatement(db, "SAVEPOINT one")
       release = try PreparedStatement(db, "RELEASE one")
       rollbackToSavepoint = try PreparedStatement(db, "ROLLBACK TO one")
-      dangle = try PreparedStatement(
-        db,
-        "INSERT OR REPLACE INTO cordial_meta VALUES ('mayDangle', '1')"
-      )
       repeated = try PreparedStatement(
         db,
         "SELECT number, mark, answer FROM cordial_transaction WHERE client = ?"
@@ -104,10 +99,15 @@ final class StoreWriter {
     try Self.renewTriggers(queue, model)
     (log, history, undoLog, tables, statements) = try queue.use { db in
       let log = try HistoryLog(db, model: model)
+      let history = try HistoryWriter(db, model: model)
+      let tables = StoreTables(
+        db,
+        history.triggers,
+        SaveLayout(model),
+        rowsAtOnceMax: environment.bulk.rowsAtOnceMax
+      )
       return (
-        log, try HistoryWriter(db, model: model), UndoLog(db, model: model, log: log),
-        StoreTables(db, SaveLayout(model), rowsAtOnceMax: environment.bulk.rowsAtOnceMax),
-        try Statements(db)
+        log, history, UndoLog(db, model: model, log: log), tables, try Statements(db)
       )
     }
     try renewTexts()
@@ -285,7 +285,7 @@ final class StoreWriter {
           mayDangle: head.mayDangle || outcome.leavesDangling
         )
       }
-      if outcome.leavesDangling { try statements.dangle.run() }
+      if outcome.leavesDangling { try history.dangling.mark() }
       if !isAlone { try statements.release.run() }
       return .success(
         SaveOutcome(token: token(head), result: outcome.result, dryRun: nil)
@@ -397,7 +397,7 @@ final class StoreWriter {
       mark: environment.random(),
       author: HistoryWriter.externalAuthor
     )
-    if try history.seal(head, stamp) { try statements.dangle.run() }
+    try history.seal(head, stamp)
     return (try log.head(), true)
   }
 

@@ -164,8 +164,7 @@ package struct Migrator {
       mark: environment.random(),
       author: HistoryWriter.externalAuthor
     )
-    guard try HistoryWriter(db, model: model).seal(head, stamp) else { return }
-    try db.execute("INSERT OR REPLACE INTO cordial_meta VALUES ('mayDangle', '1')")
+    try HistoryWriter(db, model: model).seal(head, stamp)
   }
 
   /// Makes sure that a plan can be carried out on the store's objects.

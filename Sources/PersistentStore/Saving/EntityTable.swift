@@ -12,6 +12,7 @@ final class EntityTable {
   let rowsAtOnce: Int
   private static let argumentsAtOnceMax = 128
   private let db: SQLiteConnection
+  private let triggers: TriggerControl
   private var statements: [Purpose: PreparedStatement] = [:]
   /// What every save of its objects needs.
   private var common: Common?
@@ -37,8 +38,14 @@ final class EntityTable {
     }
   }
 
-  init(_ db: SQLiteConnection, _ layout: EntityLayout, rowsAtOnceMax: Int) {
+  init(
+    _ db: SQLiteConnection,
+    _ triggers: TriggerControl,
+    _ layout: EntityLayout,
+    rowsAtOnceMax: Int
+  ) {
     self.db = db
+    self.triggers = triggers
     self.layout = layout
     rowsAtOnce = max(
       1,
@@ -204,17 +211,17 @@ final class EntityTable {
 
   /// Inserts an object: a new one, or one that existed before under its number, with a version that
   /// it never had.
-  func insert(_ insert: PlannedInsert) throws {
+  func insert(_ insert: PlannedInsert, triggers mode: TriggerControl.Mode = .on) throws {
     let insertion =
       insert.version == nil
       ? try commonStatements().insertion
       : try statement(.restore, Self.insertion(into: entity, count: 1, isRestored: true))
     Self.bind(insert, to: insertion, at: 1)
-    try insertion.run()
+    try triggers.run(insertion, triggers: mode)
   }
 
   /// Inserts as many objects as one statement takes: all new ones, or all that existed before.
-  func insert(_ rows: ArraySlice<PlannedInsert>) throws {
+  func insert(_ rows: ArraySlice<PlannedInsert>, triggers mode: TriggerControl.Mode) throws {
     let isRestored = rows.first?.version != nil
     let insertion = try statement(
       isRestored ? .restoreSeveral : .several,
@@ -224,7 +231,7 @@ final class EntityTable {
     for row in rows { index = Self.bind(row, to: insertion, at: index) }
     // Sixteen rows may be large, and the next such save may come much later.
     defer { insertion.clearArguments() }
-    try insertion.run()
+    try triggers.run(insertion, triggers: mode)
   }
 
   /// - Returns: The index of the argument that follows.
@@ -262,7 +269,7 @@ final class EntityTable {
       statement.bind(column.value, at: Int32(index + 1))
     }
     statement.bind(object, at: Int32(columns.count + 1))
-    try statement.run()
+    try triggers.run(statement, triggers: .on)
     return statement.changes > 0
   }
 
@@ -284,7 +291,7 @@ final class EntityTable {
   }
 
   /// Increments the versions of objects, without writing anything else.
-  func increment(_ objects: [Int64]) throws {
+  func increment(_ objects: [Int64], triggers mode: TriggerControl.Mode = .on) throws {
     let statement = try statement(
       .increment,
       "UPDATE \(table) SET \"_version\" = \"_version\" + 1 "
@@ -292,13 +299,13 @@ final class EntityTable {
     )
     statement.bind(Self.list(objects), at: 1)
     defer { statement.clearArguments() }
-    try statement.run()
+    try triggers.run(statement, triggers: mode)
   }
 
   func delete(_ object: Int64) throws {
     let deletion = try commonStatements().deletion
     deletion.bind(object, at: 1)
-    try deletion.run()
+    try triggers.run(deletion, triggers: .on)
   }
 
   // MARK: Logging, where triggers are off

@@ -11,7 +11,7 @@ import StoreLayout
 struct MatchingChanges {
   let tables: StoreTables
   let db: SQLiteConnection
-  let triggers: TriggerSwitch
+  let triggers: TriggerControl
   let bulk: BulkLimits
   private let stored: any StoredObjects
   private var problems = ProblemList()
@@ -20,7 +20,7 @@ struct MatchingChanges {
     _ tables: StoreTables,
     _ stored: any StoredObjects,
     _ db: SQLiteConnection,
-    _ triggers: TriggerSwitch,
+    _ triggers: TriggerControl,
     _ bulk: BulkLimits
   ) {
     self.stored = stored
@@ -67,7 +67,7 @@ struct MatchingChanges {
   ) throws -> FetchCompiler.Matches {
     let row = try PreparedStatement(
       db,
-      "SELECT EXISTS (SELECT 1 FROM cordial_meta WHERE name = 'mayDangle')"
+      "SELECT \(DanglingReferences.isMarked)"
     )
     defer { row.reset() }
     let mayDangle = try row.step() && row.integer(0) != 0

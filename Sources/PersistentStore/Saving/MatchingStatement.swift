@@ -12,7 +12,7 @@ struct MatchingStatement {
   let logsInBulk: Bool
 
   /// Writes the update and its log.
-  func write(_ db: SQLiteConnection, _ model: Model, _ triggers: TriggerSwitch) throws {
+  func write(_ db: SQLiteConnection, _ model: Model, _ triggers: TriggerControl) throws {
     let entity = matches.entity
     let table = SQLNames.quoted(entity.name)
     var computed = matches.computed[...]
@@ -35,8 +35,7 @@ struct MatchingStatement {
       set.values + conditionValues
     )
     guard logsInBulk, BulkLog.suffices(for: entity, in: model) else {
-      try triggers.turn(on: true)
-      return try PreparedStatement(db, bound: update).run()
+      return try triggers.run(try PreparedStatement(db, bound: update), triggers: .on)
     }
     let before = BulkLog.before(
       columns.map { ($0.name, $0.value.sql) },
@@ -54,9 +53,6 @@ struct MatchingStatement {
         columns.flatMap(\.value.values) + conditionValues
       )
     ).run()
-    // Where the update fails they stay off: the next writer says how it needs them.
-    try triggers.turn(on: false)
-    try PreparedStatement(db, bound: update).run()
-    try triggers.turn(on: true)
+    try triggers.run(try PreparedStatement(db, bound: update), triggers: .off)
   }
 }

@@ -10,6 +10,7 @@ import StoreLayout
 final class RelationshipTable {
   let layout: RelationshipLayout
   private let db: SQLiteConnection
+  private let triggers: TriggerControl
   private let model: Model
   private var statements: [Purpose: PreparedStatement] = [:]
 
@@ -20,8 +21,14 @@ final class RelationshipTable {
     case placeOf(Int)
   }
 
-  init(_ db: SQLiteConnection, _ layout: RelationshipLayout, in model: Model) {
+  init(
+    _ db: SQLiteConnection,
+    _ triggers: TriggerControl,
+    _ layout: RelationshipLayout,
+    in model: Model
+  ) {
     self.db = db
+    self.triggers = triggers
     self.layout = layout
     self.model = model
   }
@@ -103,7 +110,12 @@ final class RelationshipTable {
   // MARK: Writing
 
   /// Inserts or deletes a link row of the relationship that keeps it.
-  func setLink(_ isLinked: Bool, source: Int64, target: Int64) throws {
+  func setLink(
+    _ isLinked: Bool,
+    source: Int64,
+    target: Int64,
+    triggers mode: TriggerControl.Mode = .on
+  ) throws {
     let statement = try statement(
       isLinked ? .link : .unlink,
       isLinked
@@ -112,12 +124,12 @@ final class RelationshipTable {
     )
     statement.bind(source, at: 1)
     statement.bind(target, at: 2)
-    try statement.run()
+    try triggers.run(statement, triggers: mode)
     // A symmetric link may be stored either way round.
     guard description.isSymmetric, !isLinked else { return }
     statement.bind(target, at: 1)
     statement.bind(source, at: 2)
-    try statement.run()
+    try triggers.run(statement, triggers: mode)
   }
 
   /// Logs a link row that was inserted with triggers off.
@@ -156,6 +168,6 @@ final class RelationshipTable {
     }
     statement.bind(position, at: 1)
     statement.bind(member, at: 2)
-    try statement.run()
+    try triggers.run(statement, triggers: .on)
   }
 }

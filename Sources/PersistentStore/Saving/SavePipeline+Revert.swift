@@ -24,14 +24,13 @@ extension SavePipeline {
     _ head: HistoryHead,
     _ derive: () throws -> Void
   ) throws -> Outcome {
-    try triggers.turn(on: true)
     let groups = try groups(revert, request, undoLog)
     var outcome = Outcome(result: SaveResult())
     var answer = RevertedObjects()
     var conflicts: [SaveConflict] = []
     var written = WrittenObjects()
     // One writer for all groups: an undo is one save, and increments each version once.
-    var writer = SaveWriter(tables, triggers, db, environment.bulk, labels: SaveLabels())
+    var writer = SaveWriter(tables, db, environment.bulk, labels: SaveLabels())
     var indexes = UniqueIndexes(db, tables.layout.model)
     let start = try undoLog.lastLogged()
     for group in groups {

@@ -12,7 +12,7 @@ struct SavePipeline {
   let tables: StoreTables
   let db: SQLiteConnection
   let log: HistoryLog
-  let triggers: TriggerSwitch
+  let triggers: TriggerControl
   let facts: StoreMaker.Facts
   let environment: StoreEnvironment
 
@@ -88,7 +88,7 @@ struct SavePipeline {
     let doomed =
       try request.wantsIDs || request.isDryRun
       ? plan.graph.deletes.map { (key: $0, name: try builder.name(of: $0)) } : []
-    var writer = SaveWriter(tables, triggers, db, environment.bulk, labels: labels)
+    var writer = SaveWriter(tables, db, environment.bulk, labels: labels)
     try writer.write(plan)
     if let statement = update?.statement { try matching.write(statement) }
     try derive()

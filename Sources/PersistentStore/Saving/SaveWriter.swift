@@ -7,7 +7,6 @@ import SQLite
 /// The last stage of a save, and the only one with SQL: writes what was planned.
 struct SaveWriter {
   let tables: StoreTables
-  let triggers: TriggerSwitch
   let db: SQLiteConnection
   let bulk: BulkLimits
   /// Knows which planned objects would have the values of others, once SQLite refuses a row.
@@ -25,13 +24,11 @@ struct SaveWriter {
 
   init(
     _ tables: StoreTables,
-    _ triggers: TriggerSwitch,
     _ db: SQLiteConnection,
     _ bulk: BulkLimits,
     labels: SaveLabels
   ) {
     self.tables = tables
-    self.triggers = triggers
     self.db = db
     self.bulk = bulk
     self.labels = labels
@@ -46,7 +43,6 @@ struct SaveWriter {
     isUnique = false
     countedByPlan = []
     if try writeInBulk(plan) { return }
-    try triggers.turn(on: true)
     for insert in plan.graph.inserts {
       guard !plan.graph.deletes.contains(insert.key) else {
         try insertDoomed(insert)
@@ -261,7 +257,6 @@ struct SaveWriter {
     guard graph.inserts.count >= bulk.rowsMin, graph.updates.isEmpty, graph.deletes.isEmpty,
       plan.positions.isEmpty, tables.logsInBulk(graph, plan.increments)
     else { return false }
-    try triggers.turn(on: false)
     let changesBefore = db.totalChanges
     var written = 0
     for run in graph.runs { try insert(graph.inserts[run], plan) }
@@ -275,12 +270,12 @@ struct SaveWriter {
     written += graph.inserts.count
     for (row, isLinked) in graph.links where isLinked {
       let table = tables[tables.layout.relationships[row.relationship]]
-      try table.setLink(true, source: row.source, target: row.target)
+      try table.setLink(true, source: row.source, target: row.target, triggers: .off)
       try table.logLink(source: row.source, target: row.target)
       written += 1
     }
     for (entity, objects) in increments(of: plan) {
-      try tables.entities[entity].increment(objects)
+      try tables.entities[entity].increment(objects, triggers: .off)
       try tables.entities[entity].logIncrements(objects)
       written += objects.count
     }
@@ -306,14 +301,16 @@ struct SaveWriter {
       rest = rest.dropFirst(several.count)
       if several.count == table.rowsAtOnce, several.count > 1 {
         do {
-          try table.insert(several)
+          try table.insert(several, triggers: .off)
           continue
         } catch let error as SQLiteError where error.code == .constraint {
           // None of them is written. Which one is refused shows when they come one by one.
         }
       }
       for row in several {
-        try constrained(row.key, plan) { writer in try writer.tables[row.key].insert(row) }
+        try constrained(row.key, plan) { writer in
+          try writer.tables[row.key].insert(row, triggers: .off)
+        }
       }
     }
   }

@@ -18,11 +18,18 @@ final class StoreTables {
     let names: [String]
   }
 
-  init(_ db: SQLiteConnection, _ layout: SaveLayout, rowsAtOnceMax: Int) {
+  init(
+    _ db: SQLiteConnection,
+    _ triggers: TriggerControl,
+    _ layout: SaveLayout,
+    rowsAtOnceMax: Int
+  ) {
     self.db = db
     self.layout = layout
-    entities = layout.entities.map { EntityTable(db, $0, rowsAtOnceMax: rowsAtOnceMax) }
-    relationships = layout.relationships.map { RelationshipTable(db, $0, in: layout.model) }
+    entities = layout.entities.map { EntityTable(db, triggers, $0, rowsAtOnceMax: rowsAtOnceMax) }
+    relationships = layout.relationships.map {
+      RelationshipTable(db, triggers, $0, in: layout.model)
+    }
   }
 
   subscript(key: ObjectKey) -> EntityTable { entities[key.entity - 1] }

@@ -1,0 +1,86 @@
+package import ObjectModel
+package import SQLite
+import StoreLayout
+
+/// Whether a to-one may reference an object that does not exist: the owner of the mark in
+/// `cordial_meta` that says so.
+///
+/// Cordial's saves leave such references by the delete rule `noAction` only. An external SQLite
+/// client may write any. Without the mark, queries need not look every reference up.
+package struct DanglingReferences {
+  /// SQL for whether the mark is set.
+  package static let isMarked = "EXISTS (SELECT 1 FROM cordial_meta WHERE name = 'mayDangle')"
+
+  private let db: SQLiteConnection
+  private let model: Model
+
+  /// The owner of the mark of a store.
+  ///
+  /// - Parameters:
+  ///   - db: A connection to the store.
+  ///   - model: The store's model.
+  package init(_ db: SQLiteConnection, model: Model) {
+    self.db = db
+    self.model = model
+  }
+
+  /// Sets the mark.
+  package func mark() throws {
+    try db.execute("INSERT OR REPLACE INTO cordial_meta VALUES ('mayDangle', '1')")
+  }
+
+  /// Sets the mark when logged changes left a dangling reference.
+  ///
+  /// - Parameter change: The number of the last change before them.
+  /// - Throws: `SQLiteError`.
+  /// - Complexity: Linear in the changes, and in the references to the objects that they deleted.
+  package func markIfNeeded(after change: Int64) throws {
+    let logged = "SELECT object FROM cordial_change WHERE number > \(change) AND entity ="
+    for (owner, toOne) in toOnes {
+      let column = "o.\(SQLNames.quoted(toOne.name))"
+      let written = "o.\"_id\" IN (\(logged) \(owner.number) AND kind IN (0, 1))"
+      // One condition for each entity: the log has a partial index of deletions by entity.
+      let deleted = model.entity(toOne.destination).place.kinds.map { kind in
+        "\(column) IN (\(logged) \(kind) AND kind = \(ChangeKind.delete.rawValue))"
+      }
+      for condition in [written] + deleted where try dangles(owner, toOne, where: condition) {
+        return try mark()
+      }
+    }
+  }
+
+  /// Removes the mark when no reference dangles.
+  ///
+  /// - Throws: `SQLiteError`.
+  /// - Complexity: Linear in the objects with to-ones, where the mark is set.
+  package func clearIfPossible() throws {
+    guard try db.integer("SELECT \(Self.isMarked)") == 1 else { return }
+    for (owner, toOne) in toOnes where try dangles(owner, toOne, where: "1") { return }
+    try db.execute("DELETE FROM cordial_meta WHERE name = 'mayDangle'")
+  }
+
+  /// The to-ones of every table.
+  private var toOnes: [(owner: EntityDescription, toOne: RelationshipDescription)] {
+    model.concrete.flatMap { entity in
+      entity.relationships.filter { !$0.toMany }.map { (entity, $0) }
+    }
+  }
+
+  private func dangles(
+    _ owner: EntityDescription,
+    _ toOne: RelationshipDescription,
+    where condition: String
+  ) throws -> Bool {
+    let column = "o.\(SQLNames.quoted(toOne.name))"
+    let missing = model.entity(toOne.destination).place.kinds.map { kind in
+      let table = SQLNames.quoted(model.entity(kind).name)
+      return " AND NOT EXISTS (SELECT 1 FROM \(table) WHERE \"_id\" = \(column))"
+    }
+    return try db.integer(
+      """
+      SELECT 1 FROM \(SQLNames.quoted(owner.name)) o
+      WHERE \(condition) AND \(column) IS NOT NULL\(missing.joined()) LIMIT 1
+      """
+    ) != nil
+  }
+}

@@ -1,0 +1,49 @@
+package import SQLite
+
+/// Runs the statements that write to the tables of entities and links, each with triggers on or
+/// off as it needs them.
+///
+/// SQLite compiles every statement again after triggers are turned on or off. The connection
+/// therefore keeps the state of the last statement: of many bulk saves in a row, only the first one
+/// turns triggers off.
+package final class TriggerControl {
+  /// Who logs the rows that a statement writes.
+  package enum Mode {
+    /// The triggers.
+    case on
+    /// The caller.
+    case off
+  }
+
+  private let db: SQLiteConnection
+  private var mode = Mode.on
+
+  /// The control of a connection on which triggers are on.
+  package init(_ db: SQLiteConnection) { self.db = db }
+
+  /// Runs a statement to its end and makes it ready for the next time.
+  ///
+  /// - Parameters:
+  ///   - statement: A statement of the connection, with its arguments.
+  ///   - mode: Whether it fires triggers.
+  /// - Throws: `SQLiteError`.
+  package func run(_ statement: PreparedStatement, triggers mode: Mode) throws {
+    try turn(mode)
+    try statement.run()
+  }
+
+  /// Runs SQL that fires triggers.
+  ///
+  /// - Parameter sql: One statement without arguments.
+  /// - Throws: `SQLiteError`.
+  package func execute(_ sql: String) throws {
+    try turn(.on)
+    try db.execute(sql)
+  }
+
+  private func turn(_ mode: Mode) throws {
+    guard mode != self.mode else { return }
+    try db.setFiresTriggers(mode == .on)
+    self.mode = mode
+  }
+}

@@ -1,0 +1,170 @@
+import JSON
+import Testing
+
+extension HostPeer {
+  /// Opens the session with a period for gathering changes.
+  fileprivate func initialize(coalesce milliseconds: Int) throws {
+    _ = try call("initialize", #"{"cordial":{"coalesce":\#(milliseconds)}}"#)
+  }
+}
+
+@Suite struct `A connection that gathers changes` {
+  // Evidence: P-081, P-085
+  @Test func `receives several commits as one message at the end of the period`() async throws {
+    try await withHost { host in
+      let writer = HostPeer(host)
+      let reader = HostPeer(host)
+      try reader.initialize(coalesce: 100)
+      let from = try reader.observeTasks()
+      try writer.saveTask("a", author: "ann")
+      try host.advance(milliseconds: 60)
+      let token = try writer.saveTask("b", author: "bob")
+      try host.advance(milliseconds: 39)
+      #expect(reader.changes.isEmpty)
+      try host.advance(milliseconds: 1)
+      #expect(reader.changes.count == 1)
+      let changes = try #require(reader.changes.first)
+      #expect(changes["from"]?.string == from)
+      #expect(changes["token"]?.string == token)
+      #expect(changes["authors"] == ["ann", "bob"])
+      #expect(reader.insertedTitles == ["a", "b"])
+    }
+  }
+
+  // Evidence: P-085
+  @Test func `begins the next period with the next commit`() async throws {
+    try await withHost { host in
+      let writer = HostPeer(host)
+      let reader = HostPeer(host)
+      try reader.initialize(coalesce: 100)
+      try reader.observeTasks()
+      let first = try writer.saveTask("a")
+      try host.advance(milliseconds: 100)
+      #expect(reader.changes.count == 1)
+      // A pause that is no part of a period.
+      try host.advance(milliseconds: 70)
+      try writer.saveTask("b")
+      try host.advance(milliseconds: 99)
+      #expect(reader.changes.count == 1)
+      try host.advance(milliseconds: 1)
+      #expect(reader.changes.count == 2)
+      #expect(reader.changes.last?["from"]?.string == first)
+      #expect(reader.insertedTitles == ["a", "b"])
+    }
+  }
+
+  // Evidence: P-081, P-082
+  @Test func `receives nothing about an object that lived within the period`() async throws {
+    try await withHost { host in
+      let writer = HostPeer(host)
+      let reader = HostPeer(host)
+      try reader.initialize(coalesce: 100)
+      let from = try reader.observeTasks()
+      try writer.saveTask("short", author: "ann")
+      let deleted = try writer.call("delete", #"{"ids":["Task/p1"],"author":"bob"}"#)
+      #expect(deleted["count"] == 1)
+      try host.advance(milliseconds: 100)
+      #expect(reader.changes.isEmpty)
+      // The next message spans the commits about that object.
+      try writer.saveTask("long", author: "cy")
+      try host.advance(milliseconds: 100)
+      let changes = try #require(reader.changes.first)
+      #expect(changes["from"]?.string == from)
+      let authors = (changes["authors"]?.array ?? []).compactMap(\.string)
+      #expect(Set(authors) == ["ann", "bob", "cy"])
+      #expect(reader.insertedTitles == ["long"])
+    }
+  }
+
+  // Evidence: P-085
+  @Test func `has a period of its own`() async throws {
+    try await withHost { host in
+      let writer = HostPeer(host)
+      let periods = [0, 30, 90]
+      let readers = periods.map { _ in HostPeer(host) }
+      for (reader, period) in zip(readers, periods) {
+        try reader.initialize(coalesce: period)
+        try reader.observeTasks()
+      }
+      try writer.saveTask("a")
+      for (milliseconds, expected) in [(0, [1, 0, 0]), (30, [1, 1, 0]), (60, [1, 1, 1])] {
+        try host.advance(milliseconds: milliseconds)
+        #expect(readers.map { $0.changes.count } == expected)
+      }
+    }
+  }
+}
+
+@Suite struct `A connection that gathers no changes` {
+  // Evidence: P-085
+  @Test(arguments: ["{}", #"{"cordial":{"coalesce":0}}"#])
+  func `receives each commit while no time passes`(params: String) async throws {
+    try await withHost { host in
+      let writer = HostPeer(host)
+      let reader = HostPeer(host)
+      _ = try reader.call("initialize", params)
+      var position = try reader.observeTasks()
+      let time = host.loop.now
+      for (index, title) in ["a", "b", "c"].enumerated() {
+        let token = try writer.saveTask(title)
+        #expect(reader.changes.count == index + 1)
+        #expect(reader.changes.last?["from"]?.string == position)
+        #expect(reader.changes.last?["token"]?.string == token)
+        position = token
+      }
+      #expect(host.loop.now == time)
+    }
+  }
+}
+
+@Suite struct `The saves of an observing connection` {
+  // Evidence: P-081
+  @Test(arguments: [0, 50])
+  func `are reported to it after their answers`(coalesce: Int) async throws {
+    try await withHost { host in
+      let peer = HostPeer(host)
+      try peer.initialize(coalesce: coalesce)
+      try peer.observeTasks()
+      try host.withBlockedWriter {
+        for title in ["a", "b", "c"] { peer.send("save", insertTask(title)) }
+      }
+      try host.settle()
+      try host.advance(milliseconds: coalesce)
+      var answered: Set<String> = []
+      for message in peer.messages {
+        if let token = message["result"]?["token"]?.string { answered.insert(token) }
+        guard let token = message["params"]?["token"]?.string else { continue }
+        #expect(answered.contains(token), "The changes came before the answer of \(token)")
+      }
+      #expect(peer.insertedTitles == ["a", "b", "c"])
+    }
+  }
+
+  // Evidence: P-081, P-085
+  @Test func `are reported after their answers when the period ends in between`() async throws {
+    try await withHost { host in
+      let other = HostPeer(host)
+      try other.saveTask("a")
+      let peer = HostPeer(host)
+      try peer.initialize(coalesce: 50)
+      // An update of an observed object needs no reader: it can be sent at once.
+      _ = try peer.call("observe", #"{"ids":["Task/p1"]}"#)
+      _ = try other.call("save", #"{"update":[{"id":"Task/p1","values":{"priority":1}}]}"#)
+      try host.advance(milliseconds: 30)
+      let id = peer.send("save", #"{"update":[{"id":"Task/p1","values":{"title":"b"}}]}"#)
+      try host.waitForWriter()
+      host.fireTimers(milliseconds: 20)
+      #expect(peer.changes.isEmpty)
+      try host.settle()
+      try host.advance(milliseconds: 50)
+      let token = try #require(peer.answer(to: id)?["result"]?["token"])
+      let messages = peer.messages
+      let answer = try #require(messages.firstIndex { $0["id"]?.integer == Int64(id) })
+      let report = try #require(messages.firstIndex { $0["params"]?["token"] == token })
+      #expect(answer < report)
+      let object = peer.changes.last?["updates"]?.array?.first?["objects"]?.array?.first?["object"]
+      #expect(object?["values"]?["title"] == "b")
+      #expect(object?["values"]?["priority"] == 1)
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import CordialService
+import Dispatch
+import Logging
+import PersistentStore
+import TestStores
+
+/// Runs a body with a service of a new store, on a thread of its own.
+///
+/// - Parameters:
+///   - limits: The limits of the service.
+///   - body: What to do with the service.
+/// - Throws: What the body throws, `StoreError`, or `TookTooLong`.
+func withHost(
+  limits: Limits = Limits(),
+  _ body: @escaping @Sendable (ServiceHost) throws -> Void
+) async throws {
+  try await onOwnThread {
+    var options = ServiceHost.Options()
+    options.limits = limits
+    let host = try ServiceHost(model: TestModels.todo, options)
+    try body(host)
+    try host.close()
+  }
+}
+
+/// Steps that stop halfway, where `settle` and `advance` wait until the service is idle.
+extension ServiceHost {
+  /// Runs a body while the writer is blocked, so that the saves that the body sends wait together.
+  ///
+  /// - Parameter body: What to do meanwhile. It must not settle, which waits for the writer.
+  /// - Throws: What the body throws, or `TookTooLong`.
+  func withBlockedWriter(_ body: () throws -> Void) throws {
+    let entered = DispatchSemaphore(value: 0)
+    let leave = DispatchSemaphore(value: 0)
+    store.seal { _ in
+      entered.signal()
+      leave.wait()
+    }
+    defer { leave.signal() }
+    try waitFor(entered, "the writer is blocked")
+    try body()
+  }
+
+  /// Waits until the writer has carried out the saves that it has, without answering them: no job
+  /// of the loop runs.
+  ///
+  /// - Throws: `TookTooLong`.
+  func waitForWriter() throws {
+    let passed = DispatchSemaphore(value: 0)
+    store.seal { _ in passed.signal() }
+    try waitFor(passed, "the writer is idle")
+  }
+
+  /// Advances the time and runs the timers that become due, before the jobs that wait already.
+  ///
+  /// - Parameter milliseconds: By how much.
+  func fireTimers(milliseconds: Int) {
+    let end = loop.now + milliseconds
+    while true {
+      let (passed, work) = loop.nextTimer(through: end)
+      clock.advance(milliseconds: Int64(passed))
+      guard let work else { return }
+      loop.enter(work)
+    }
+  }
+
+  /// Advances the time of commits without running timers.
+  ///
+  /// - Parameter days: By how much.
+  func advance(days: Int64) {
+    clock.advance(milliseconds: days * 86_400_000)
+  }
+
+  /// Settles until an automatic purge has ended, which is a chain of reads and writes without an
+  /// answer.
+  ///
+  /// - Throws: `TookTooLong`.
+  func settlePurge() throws {
+    // Each round passes the readers and the writer once: the goal, the removal of commits, the
+    // removal of changes, the end of the removal, and the oldest position are five.
+    for _ in 0..<8 { try settle() }
+  }
+
+  /// Makes another service of the same store, with a clock that follows the virtual time.
+  ///
+  /// The clock of `service` stands still, so that `service` removes old history at its start only.
+  ///
+  /// - Returns: The service, which has looked for commits.
+  /// - Throws: `SQLiteError`, or `TookTooLong`.
+  func makeClockedService() throws -> Service {
+    let time = clock
+    let clocked = try Service(
+      store: store,
+      index: index,
+      loop: loop,
+      limits: Limits(),
+      facts: .init(
+        name: "cordial",
+        version: "0",
+        process: "cordial 2",
+        clock: { 1000 * time.now }
+      ),
+      log: Logger(label: "host") { _ in SwiftLogNoOpLogHandler() }
+    )
+    clocked.lookForCommits()
+    try settlePurge()
+    return clocked
+  }
+
+  private func waitFor(_ semaphore: DispatchSemaphore, _ what: String) throws {
+    guard semaphore.wait(timeout: .now() + patience) == .success else {
+      throw TookTooLong(description: "Waited \(patience) s in vain until \(what)")
+    }
+  }
+}
