@@ -24,11 +24,11 @@ package final class SocketLink: ClientLink, ByteChannelOwner {
   }
 
   package func send(_ bytes: [UInt8]) {
-    channel.withLock { $0 }?.write([bytes])
+    channel.withLock { $0 }?.onLoop { $0.write([bytes]) }
   }
 
   package func close() {
-    channel.withLock { $0 }?.close(exitCode: 0)
+    channel.withLock { $0 }?.onLoop { $0.close(exitCode: 0) }
   }
 
   package func opened(_ channel: ByteChannel) {

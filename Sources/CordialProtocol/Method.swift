@@ -33,7 +33,7 @@ package final class Method: Sendable {
   /// Params as a client would send them, or as we send them.
   package let example: JSONValue
   /// The names of the errors that are its own, beside those of every method.
-  package let errors: [String]
+  package let errors: [ErrorName]
 
   private init(
     name: String,
@@ -44,7 +44,7 @@ package final class Method: Sendable {
     params: [Field],
     result: Schema?,
     example: JSONValue,
-    errors: [String]
+    errors: [ErrorName]
   ) {
     self.name = name
     self.summary = summary
@@ -65,7 +65,7 @@ package final class Method: Sendable {
     params: [Field] = [],
     result: Schema,
     example: JSONValue = [:],
-    errors: [String] = []
+    errors: [ErrorName] = []
   ) -> Method {
     Method(
       name: name,

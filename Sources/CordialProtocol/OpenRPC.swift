@@ -37,10 +37,8 @@ package enum OpenRPC {
         JSONMember(
           "errors",
           .array(
-            method.errors.compactMap { name in
-              ErrorName(rawValue: name).map {
-                ["code": .integer(Int64($0.code)), "message": .string(name)]
-              }
+            method.errors.map { name in
+              ["code": .integer(Int64(name.code)), "message": .string(name.rawValue)]
             }
           )
         )

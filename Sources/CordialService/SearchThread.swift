@@ -56,7 +56,7 @@ final class SearchThread: Sendable {
       return known.value
     }
     let made = Connections(searcher: try index.makeSearcher(), reader: try store.makeReader())
-    let confined = Confined(made)
+    let confined = Confined(made, to: queue)
     connections.withLock { $0 = confined }
     return confined.value
   }

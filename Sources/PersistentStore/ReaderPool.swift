@@ -1,4 +1,4 @@
-import Dispatch
+package import Dispatch
 import Synchronization
 
 /// Lends read connections to work, one at a time each.
@@ -74,14 +74,27 @@ final class ReaderPool: Sendable {
   }
 }
 
-/// Carries a value that one thread at a time uses across threads that take turns.
+/// Carries a value that is not `Sendable` across threads that use it one after the other.
 ///
-/// Whoever holds it promises the turns: the writer's serial queue, the pool that lends a reader to
-/// one worker, the event loop that made its own.
+/// A value that one serial queue uses is bound to that queue, and every use is checked. Of the
+/// others the owner keeps the order: the pool lends a reader to one worker at a time.
 package struct Confined<Value>: @unchecked Sendable {
-  package let value: Value
+  private let stored: Value
+  private let queue: DispatchQueue?
 
-  package init(_ value: Value) {
-    self.value = value
+  /// Carries a value.
+  ///
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - queue: The only queue that uses it; nil when the owner keeps the order.
+  package init(_ value: Value, to queue: DispatchQueue? = nil) {
+    stored = value
+    self.queue = queue
+  }
+
+  /// The value; using it on another queue than its own ends the process.
+  package var value: Value {
+    if let queue { dispatchPrecondition(condition: .onQueue(queue)) }
+    return stored
   }
 }

@@ -40,7 +40,7 @@ package struct BulkLimits: Sendable {
 
 /// The only writer: it commits waiting saves as a group, in which none hurts another.
 ///
-/// Used on the writer's queue only.
+/// `WriterQueue` confines it to its queue.
 final class StoreWriter {
   let queue: SQLiteQueue
   let facts: StoreMaker.Facts

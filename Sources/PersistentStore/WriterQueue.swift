@@ -77,7 +77,7 @@ final class WriterQueue: Sendable {
   private static let nobody = -1
 
   init(_ writer: StoreWriter) {
-    self.writer = Confined(writer)
+    self.writer = Confined(writer, to: queue)
   }
 
   /// Saves, as `PersistentStore.save` says.

@@ -163,6 +163,7 @@ package final class SearchIndex: LogFollower {
   }
 
   private func readOn() {
+    dispatchPrecondition(condition: .onQueue(queue))
     let number = shared.withLock { shared in
       shared.isScheduled = false
       shared.tries += 1

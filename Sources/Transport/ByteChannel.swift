@@ -16,7 +16,8 @@ package protocol ByteChannelOwner: AnyObject, Sendable {
   func closed(_ channel: ByteChannel)
 }
 
-/// A connection to one peer; used on its loop only, but for what it tells of itself.
+/// A connection to one peer. Its properties may be read on any thread; everything else happens on
+/// its loop.
 package final class ByteChannel: Sendable {
   /// How many bytes may wait for a peer before it is not read any more.
   package static let waitingBytesMax = 32 << 20
@@ -55,8 +56,15 @@ package final class ByteChannel: Sendable {
   /// What the connection's owner said a process should exit with, nil before it was closed.
   package var exitCode: Int32? { state.withLock { $0.exitCode } }
 
+  /// Runs work on the channel's loop, at once when the caller is on it.
+  package func onLoop(_ work: @escaping @Sendable (ByteChannel) -> Void) {
+    guard !channel.eventLoop.inEventLoop else { return work(self) }
+    channel.eventLoop.execute { work(self) }
+  }
+
   /// Sends pieces of bytes as one, after those that were sent before.
   package func write(_ pieces: [[UInt8]]) {
+    channel.eventLoop.preconditionInEventLoop()
     if pieces.count == 1, pieces[0].count <= Self.portionBytes, isWritable {
       give(pieces[0][...])
       return channel.flush()
@@ -134,6 +142,7 @@ package final class ByteChannel: Sendable {
 
   /// Ends the connection after everything was sent.
   package func close(exitCode: Int32) {
+    channel.eventLoop.preconditionInEventLoop()
     let isReady = state.withLock { state in
       state.exitCode = exitCode
       state.isClosing = !state.backlog.isEmpty

@@ -34,7 +34,7 @@ package struct DeleteCall: Call {
       WriteFields.rehearsal,
     ]),
     example: ["ids": ["Package/p7"], "returning": "ids"],
-    errors: ["objectNotFound", "deleteDenied", "predicateInvalid", "invalidIdentifier"]
+    errors: [.objectNotFound, .deleteDenied, .predicateInvalid, .invalidIdentifier]
   )
 
   package init(_ params: Params) throws(RPCError) {

@@ -67,8 +67,8 @@ package struct FetchCall: Call {
       "sort": ["name"], "limit": 3,
     ],
     errors: [
-      "unknownEntity", "unknownProperty", "predicateInvalid", "invalidIdentifier",
-      "historyExpired", "limitExceeded",
+      .unknownEntity, .unknownProperty, .predicateInvalid, .invalidIdentifier,
+      .historyExpired, .limitExceeded,
     ]
   )
 

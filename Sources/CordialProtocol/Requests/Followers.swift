@@ -31,7 +31,7 @@ package struct PurgeCall: Call {
       .optional("heldBy", .string, "who or what kept more than was asked"),
     ]),
     example: ["keep": ["seconds": 2_592_000]],
-    errors: ["historyExpired", "storeReadOnly", "storeBusy"]
+    errors: [.historyExpired, .storeReadOnly, .storeBusy]
   )
 
   package init(_ params: Params) throws(RPCError) {
@@ -75,7 +75,7 @@ package struct RegisterFollowerCall: Call {
     ],
     result: positionResult,
     example: ["name": "mirror"],
-    errors: ["historyExpired", "limitExceeded", "storeReadOnly"]
+    errors: [.historyExpired, .limitExceeded, .storeReadOnly]
   )
 
   package init(_ params: Params) throws(RPCError) {
@@ -96,7 +96,7 @@ package struct AcknowledgeCall: Call {
     params: [nameField, .required("token", .token, "up to where it has read")],
     result: positionResult,
     example: ["name": "mirror", "token": "5f1e-7-2a"],
-    errors: ["historyExpired", "storeReadOnly"]
+    errors: [.historyExpired, .storeReadOnly]
   )
 
   package init(_ params: Params) throws(RPCError) {
@@ -130,7 +130,7 @@ package struct RemoveFollowerCall: Call {
     params: [nameField],
     result: .object([.required("removed", .boolean, "whether there was one")]),
     example: ["name": "mirror"],
-    errors: ["storeReadOnly"]
+    errors: [.storeReadOnly]
   )
 
   package init(_ params: Params) throws(RPCError) {

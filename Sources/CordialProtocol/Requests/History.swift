@@ -53,7 +53,7 @@ package struct HistoryCall: Call {
       .required("more", .boolean, "whether commits follow"),
     ]),
     example: ["limit": 2],
-    errors: ["historyExpired", "unknownEntity"]
+    errors: [.historyExpired, .unknownEntity]
   )
 
   package init(_ params: Params) throws(RPCError) {

@@ -16,7 +16,7 @@ package struct BackupCall: Call {
       .required("bytes", .count, "its size"),
     ]),
     example: ["path": "/backups/Packages-2026-01-31.cordial"],
-    errors: ["storeFull", "storeCorrupt", "storeBusy"]
+    errors: [.storeFull, .storeCorrupt, .storeBusy]
   )
 
   package init(_ params: Params) throws(RPCError) {
@@ -51,7 +51,7 @@ package struct VerifyCall: Call {
         "what is wrong, at most 1000"
       ),
     ]),
-    errors: ["storeCorrupt"]
+    errors: [.storeCorrupt]
   )
 
   package init(_ params: Params) throws(RPCError) {}
@@ -67,7 +67,7 @@ package struct CompactCall: Call {
       .required("before", .count, "the bytes before"),
       .required("after", .count, "the bytes after"),
     ]),
-    errors: ["storeFull", "storeReadOnly", "storeBusy"]
+    errors: [.storeFull, .storeReadOnly, .storeBusy]
   )
 
   package init(_ params: Params) throws(RPCError) {}

@@ -41,8 +41,8 @@ package struct ObserveCall: Call {
     ]),
     example: ["fetch": ["entity": "Package", "sort": ["name"], "limit": 50], "mode": "values"],
     errors: [
-      "unknownEntity", "unknownProperty", "predicateInvalid", "invalidIdentifier",
-      "limitExceeded",
+      .unknownEntity, .unknownProperty, .predicateInvalid, .invalidIdentifier,
+      .limitExceeded,
     ]
   )
 

@@ -127,9 +127,9 @@ package struct SaveCall: Call {
       "update": [["id": "Package/p7", "version": 1, "values": ["summary": "A greeting"]]],
     ],
     errors: [
-      "unknownEntity", "unknownProperty", "objectNotFound", "validationFailed", "saveConflict",
-      "invalidIdentifier", "uniquenessViolation", "deleteDenied", "historyExpired",
-      "limitExceeded", "storeFull", "storeReadOnly", "storeBusy",
+      .unknownEntity, .unknownProperty, .objectNotFound, .validationFailed, .saveConflict,
+      .invalidIdentifier, .uniquenessViolation, .deleteDenied, .historyExpired,
+      .limitExceeded, .storeFull, .storeReadOnly, .storeBusy,
     ]
   )
 

@@ -51,7 +51,7 @@ package struct SearchCall: Call {
       .required("tookMicroseconds", .count, "the time in the service"),
     ]),
     example: ["query": "json library", "highlight": true, "limit": 3],
-    errors: ["unknownEntity", "limitExceeded", "storeBusy", "historyExpired"]
+    errors: [.unknownEntity, .limitExceeded, .storeBusy, .historyExpired]
   )
 
   package init(_ params: Params) throws(RPCError) {

@@ -12,7 +12,7 @@ package struct UnobserveCall: Call {
     params: [.required("subscription", .string, "as observe answered it")],
     result: .object([]),
     example: ["subscription": "s1"],
-    errors: ["unknownSubscription"]
+    errors: [.unknownSubscription]
   )
 
   package init(_ params: Params) throws(RPCError) {

@@ -43,8 +43,8 @@ package struct UpdateCall: Call {
       "dryRun": true,
     ],
     errors: [
-      "unknownEntity", "unknownProperty", "predicateInvalid", "validationFailed", "objectNotFound",
-      "uniquenessViolation", "storeFull", "storeReadOnly", "storeBusy",
+      .unknownEntity, .unknownProperty, .predicateInvalid, .validationFailed, .objectNotFound,
+      .uniquenessViolation, .storeFull, .storeReadOnly, .storeBusy,
     ]
   )
 

@@ -1,4 +1,4 @@
-import CordialProtocol
+package import CordialProtocol
 import JSON
 import JSONRPC
 import ObjectModel
@@ -7,6 +7,11 @@ import PersistentStore
 
 extension Service {
   typealias Handler = @Sendable (isolated Service, Session, Request) throws -> Void
+
+  /// Whether the service has a handler for a method.
+  package static func handles(_ method: Method) -> Bool {
+    handlers[ObjectIdentifier(method)] != nil
+  }
 
   /// One handler for each request of the method table, under its row.
   static let handlers: [ObjectIdentifier: Handler] = [
