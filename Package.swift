@@ -198,6 +198,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ]
     ),
+    .tests("TransportTests", uses: ["Transport", "TestStores"]),
     .tests("BinaryTests", uses: ["TestSeeds"]),
     .tests("TidyTests", uses: []),
   ],

@@ -379,6 +379,7 @@ package actor Service {
     // What had to wait for this answer, as the news of its own save, may go out now.
     if session.observed.owedSince != nil { pump(session) }
     startRequests(session)
+    if session.queue.isEmpty { session.bytesInFlight = 0 }
     if session.isHeld { hold(session) }
     pump(session)
     closeIfDone(session)

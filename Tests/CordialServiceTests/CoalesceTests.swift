@@ -9,7 +9,7 @@ extension HostPeer {
 }
 
 @Suite struct `A connection that gathers changes` {
-  // Evidence: P-081, P-085
+  // Evidence: P-081a, P-085c
   @Test func `receives several commits as one message at the end of the period`() async throws {
     try await withHost { host in
       let writer = HostPeer(host)
@@ -31,7 +31,7 @@ extension HostPeer {
     }
   }
 
-  // Evidence: P-085
+  // Evidence: P-085c
   @Test func `begins the next period with the next commit`() async throws {
     try await withHost { host in
       let writer = HostPeer(host)
@@ -53,8 +53,8 @@ extension HostPeer {
     }
   }
 
-  // Evidence: P-081, P-082
-  @Test func `receives nothing about an object that lived within the period`() async throws {
+  // Evidence: P-081c, P-082a
+  @Test func `receives nothing about an object inserted and deleted in the period`() async throws {
     try await withHost { host in
       let writer = HostPeer(host)
       let reader = HostPeer(host)
@@ -76,7 +76,7 @@ extension HostPeer {
     }
   }
 
-  // Evidence: P-085
+  // Evidence: P-085c
   @Test func `has a period of its own`() async throws {
     try await withHost { host in
       let writer = HostPeer(host)
@@ -96,7 +96,7 @@ extension HostPeer {
 }
 
 @Suite struct `A connection that gathers no changes` {
-  // Evidence: P-085
+  // Evidence: P-085c
   @Test(arguments: ["{}", #"{"cordial":{"coalesce":0}}"#])
   func `receives each commit while no time passes`(params: String) async throws {
     try await withHost { host in
@@ -118,7 +118,7 @@ extension HostPeer {
 }
 
 @Suite struct `The saves of an observing connection` {
-  // Evidence: P-081
+  // Evidence: P-081e
   @Test(arguments: [0, 50])
   func `are reported to it after their answers`(coalesce: Int) async throws {
     try await withHost { host in
@@ -140,7 +140,7 @@ extension HostPeer {
     }
   }
 
-  // Evidence: P-081, P-085
+  // Evidence: P-081e, P-085c
   @Test func `are reported after their answers when the period ends in between`() async throws {
     try await withHost { host in
       let other = HostPeer(host)

@@ -13,17 +13,21 @@ extension Service {
       session.observed.subscriptions.first { $0.key == key }?.number
     }
     guard replaced != nil || subscriptionCount < limits.subscriptionsMax else {
-      throw Limits.exceeded(
-        "subscriptions",
-        max: limits.subscriptionsMax,
-        "There are too many subscriptions"
-      )
+      throw tooManySubscriptions
     }
     let number = replaced ?? session.observed.nextNumber
     if replaced == nil { session.observed.nextNumber += 1 }
     whenSettled(session) { service in
       service.register(call, number: number, isReplacement: replaced != nil, request)
     }
+  }
+
+  private var tooManySubscriptions: RPCError {
+    Limits.exceeded(
+      "subscriptions",
+      max: limits.subscriptionsMax,
+      "There are too many subscriptions"
+    )
   }
 
   /// What registering found, all of one snapshot.
@@ -107,9 +111,15 @@ extension Service {
     switch outcome {
     case .success(let registration):
       if let older = registration.older { apply(older, session) }
+      // Another connection may have got the last subscription meanwhile.
+      guard isReplacement || subscriptionCount < limits.subscriptionsMax else {
+        finish(request, .failure(tooManySubscriptions))
+        break
+      }
       add(registration.subscription, isReplacement, session)
       session.observed.position = registration.token
       session.observed.examined = registration.position
+      session.observed.unreportedAuthors = []
       session.observed.wanted = max(session.observed.wanted, newestCommit)
       finish(request, .success(registration.message))
     case .failure(let error): finish(request, .failure(error))
@@ -147,9 +157,7 @@ extension Service {
     let number = session.observed.subscriptions[place].number
     whenSettled(session) { service in
       guard let session = service.sessions[request.session] else { return }
-      session.observed.subscriptions.removeAll { $0.number == number }
-      session.observed.table.remove(number)
-      service.subscriptionCount -= 1
+      service.remove(number, session)
       if session.observed.subscriptions.isEmpty { session.observed.position = nil }
       service.finish(request, result: [:])
     }

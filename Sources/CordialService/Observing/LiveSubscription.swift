@@ -15,6 +15,8 @@ struct ObservedState {
   var position: StoreToken?
   /// How far the log was looked at: what is before it and after the position said nothing.
   var examined = LogPosition(commit: 0, lastChange: 0)
+  /// The authors of commits between the position and `examined`, each once.
+  var unreportedAuthors: [String?] = []
   /// The commits that have to be looked at go up to here.
   var wanted: Int64 = 0
   /// Whether an update is being made; what has to wait for it is in `afterUpdate`.

@@ -182,16 +182,21 @@ extension Service {
       }
       session.observed.subscriptions[place] = subscription
     }
-    for number in outcome.ended {
-      session.observed.subscriptions.removeAll { $0.number == number }
-      session.observed.table.remove(number)
-      subscriptionCount -= 1
-    }
+    for number in outcome.ended { remove(number, session) }
     session.observed.examined = outcome.examined
+    session.observed.unreportedAuthors = outcome.unreportedAuthors
     // With nothing to say the client's position stays: the next changes spans these commits.
     guard let message = outcome.message else { return }
     session.observed.position = session.observed.subscriptions.isEmpty ? nil : outcome.token
     send(message, to: session)
+  }
+
+  /// Ends a subscription, if the connection still has it.
+  func remove(_ number: Int, _ session: Session) {
+    guard let index = session.observed.index(of: number) else { return }
+    session.observed.subscriptions.remove(at: index)
+    session.observed.table.remove(number)
+    subscriptionCount -= 1
   }
 
   /// Runs work when no update of a connection is being made.

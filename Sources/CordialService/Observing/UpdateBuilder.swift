@@ -25,13 +25,21 @@ struct UpdateBuilder {
     let subscriptions: [LiveSubscription]
     let token: StoreToken
     let examined: LogPosition
+    /// The authors of commits that the client was not notified of.
+    let unreportedAuthors: [String?]
     /// The numbers of those that cannot be kept any more, whose end the message tells.
     var ended: [Int] = []
 
     /// An update that leaves a connection where it is.
     static func nothing(_ observed: ObservedState) -> Outcome? {
       observed.position.map {
-        Outcome(message: nil, subscriptions: [], token: $0, examined: observed.examined)
+        Outcome(
+          message: nil,
+          subscriptions: [],
+          token: $0,
+          examined: observed.examined,
+          unreportedAuthors: observed.unreportedAuthors
+        )
       }
     }
   }
@@ -83,17 +91,24 @@ struct UpdateBuilder {
   }
 
   private static let lookUpsMax = 64
+  /// How many authors are kept for the next message; with more of them, a message without updates
+  /// is sent.
+  private static let unreportedAuthorsMax = 1000
   /// How long updates are put into one piece with what stands around them.
   private static let shortMax = 4096
 
   /// Makes the update.
   func build() throws -> Outcome {
     var told = Told()
+    let authors = authors
+    let isSilent = verdicts?.isEmpty == true && authors.count < Self.unreportedAuthorsMax
+    let message = isSilent ? nil : try message(&told, authors)
     return Outcome(
-      message: verdicts?.isEmpty == true ? nil : try message(&told),
+      message: message,
       subscriptions: told.subscriptions,
       token: snapshot.token,
       examined: snapshot.head.position,
+      unreportedAuthors: message == nil ? authors : [],
       ended: told.ended
     )
   }
@@ -104,18 +119,19 @@ struct UpdateBuilder {
     var ended: [Int] = []
   }
 
-  /// Writes the whole message; nil when none of the subscriptions has anything to say.
-  private func message(_ told: inout Told) throws -> MessageBytes? {
-    // What is to be said comes first: the authors of many commits are read only when something is.
+  /// Returns the whole message, or nil when no subscription has an update.
+  private func message(_ told: inout Told, _ authors: [String?]) throws -> MessageBytes? {
     var updates = JSONWriter(reserving: 1024, pieceBytes: Service.pieceBytes)
-    guard try writeUpdates(&told, &updates) else { return nil }
+    guard try writeUpdates(&told, &updates) || authors.count >= Self.unreportedAuthorsMax else {
+      return nil
+    }
     var writer = JSONWriter(reserving: 256)
     writer.raw("{\"jsonrpc\":\"2.0\",\"method\":\"changes\",\"params\":{\"from\":\"")
     writer.raw(string: (observed.position ?? snapshot.token).description)
     writer.raw("\",\"token\":\"")
     writer.raw(string: snapshot.token.description)
     writer.raw("\",\"authors\":")
-    writer.value(.array(try authors().map { $0.map { .string($0) } ?? nil }))
+    writer.value(.array(authors.map { $0.map { .string($0) } ?? nil }))
     writer.raw(",\"updates\":[")
     guard updates.count > Self.shortMax else {
       for piece in updates.pieces { writer.raw(piece) }
@@ -189,12 +205,11 @@ struct UpdateBuilder {
     }
   }
 
-  /// The authors of everything after the position that the client knows.
-  private func authors() throws -> [String?] {
-    guard let position = observed.position, position.number < observed.examined.commit else {
-      return changes.authors
-    }
-    return try snapshot.log.authors(from: position.number, through: snapshot.head.number).authors
+  /// The authors of all commits after the position that the client knows, each once, in the order
+  /// of their first commits.
+  private var authors: [String?] {
+    observed.unreportedAuthors
+      + changes.authors.filter { !observed.unreportedAuthors.contains($0) }
   }
 
   private func writeFresh(

@@ -1,0 +1,137 @@
+import Foundation
+import Synchronization
+import TestStores
+import Testing
+import Transport
+
+/// Writes more than a socket holds to each peer, and reports the end of its channel.
+private final class FloodingOwner: ByteChannelOwner {
+  let closed: AsyncStream<Void>
+  private let continuation: AsyncStream<Void>.Continuation
+  private let received = Mutex(0)
+
+  init() {
+    (closed, continuation) = AsyncStream.makeStream(of: Void.self)
+  }
+
+  /// How many bytes peers sent.
+  var receivedCount: Int { received.withLock { $0 } }
+
+  func opened(_ channel: ByteChannel) {
+    channel.write([[UInt8](repeating: 0x61, count: 16 << 20)])
+  }
+
+  func received(_ bytes: Span<UInt8>, on channel: ByteChannel) {
+    received.withLock { $0 += bytes.count }
+  }
+
+  func inputEnded(on channel: ByteChannel) {}
+  func becameWritable(_ channel: ByteChannel) {}
+
+  func closed(_ channel: ByteChannel) {
+    continuation.yield()
+    continuation.finish()
+  }
+}
+
+/// Counts what its peer sends, and closes the channel when all of it is there.
+private final class ReadingOwner: ByteChannelOwner {
+  let ended: AsyncStream<Int>
+  private let continuation: AsyncStream<Int>.Continuation
+  private let count = Mutex(0)
+
+  init() {
+    (ended, continuation) = AsyncStream.makeStream(of: Int.self)
+  }
+
+  func opened(_ channel: ByteChannel) {}
+
+  func received(_ bytes: Span<UInt8>, on channel: ByteChannel) {
+    let total = count.withLock { count in
+      count += bytes.count
+      return count
+    }
+    if total == 16 << 20 {
+      continuation.yield(total)
+      continuation.finish()
+      channel.close(exitCode: 0)
+    }
+  }
+
+  func inputEnded(on channel: ByteChannel) {}
+  func becameWritable(_ channel: ByteChannel) {}
+  func closed(_ channel: ByteChannel) { continuation.finish() }
+}
+
+@Suite struct `A peer of a Unix socket` {
+  // Evidence: P-085b
+  @Test(.timeLimit(.minutes(1)))
+  func `is disconnected when it reads nothing for stuckSecondsMax`() async throws {
+    let folder = try TestFolder()
+    let loop = TransportLoop()
+    let owner = FloodingOwner()
+    let path = folder.path + "/s"
+    let listener = try await UnixSocketListener(
+      path: path,
+      loop: loop,
+      owner: owner,
+      stuckSecondsMax: 1
+    )
+    // A socket that is never read: its buffer fills up, and nothing more is accepted.
+    let peer = try PlainSocket(path)
+    var ends = owner.closed.makeAsyncIterator()
+    await ends.next()
+    #expect(owner.receivedCount == 0)
+    peer.close()
+    try await listener.close()
+    try await loop.shutdown()
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `gets every byte when it reads`() async throws {
+    let folder = try TestFolder()
+    let loop = TransportLoop()
+    let owner = FloodingOwner()
+    let path = folder.path + "/s"
+    let listener = try await UnixSocketListener(
+      path: path,
+      loop: loop,
+      owner: owner,
+      stuckSecondsMax: 60
+    )
+    let reader = ReadingOwner()
+    try await UnixSocketClient.connect(path: path, loop: loop, owner: reader)
+    var ends = reader.ended.makeAsyncIterator()
+    #expect(await ends.next() == 16 << 20)
+    var closed = owner.closed.makeAsyncIterator()
+    await closed.next()
+    try await listener.close()
+    try await loop.shutdown()
+  }
+}
+
+/// A connected socket on which nothing is read.
+private struct PlainSocket {
+  private let descriptor: Int32
+
+  init(_ path: String) throws {
+    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    try #require(bytes.count < 108)
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { place in
+      for (index, byte) in bytes.enumerated() { unsafe place[index] = byte }
+    }
+    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+    let descriptor = descriptor
+    let code = unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe connect(descriptor, $0, size)
+      }
+    }
+    try #require(code == 0)
+  }
+
+  func close() { _ = Foundation.close(descriptor) }
+}
