@@ -10,7 +10,7 @@ int spotlight_bind(sqlite3_stmt *statement, int index, struct spotlight_search *
   return sqlite3_bind_pointer(statement, index, search, pointerName, NULL);
 }
 
-// Whether the first hit stands behind the second: a lower score, then a later ID.
+// Returns whether the first hit ranks after the second: by a lower score, then by a greater ID.
 static bool isWorse(
   const struct spotlight_search *search, struct spotlight_hit a, struct spotlight_hit b
 ) {
@@ -95,8 +95,8 @@ static int countDocument(const Fts5ExtensionApi *api, Fts5Context *context, void
   return SQLITE_OK;
 }
 
-// BM25's inverse document frequency, kept above zero so that a word in most documents still
-// counts a little.
+// Computes BM25's inverse document frequency of each phrase. Its minimum is above zero, so that a
+// word in most documents still counts a little.
 static int readFrequencies(
   const Fts5ExtensionApi *api, Fts5Context *context, struct spotlight_search *search
 ) {
@@ -144,8 +144,8 @@ static int score(
   return SQLITE_OK;
 }
 
-// `cordial_hit(table, search)`: counts and keeps the document, and is always false, so that
-// SQLite goes through all of them without handing one out.
+// Implements `cordial_hit(table, search)`, which counts a document and keeps it if it is among the
+// best. The result is always false, so that SQLite visits every document and returns no row.
 static void hit(
   const Fts5ExtensionApi *api, Fts5Context *context, sqlite3_context *result, int count,
   sqlite3_value **values
@@ -153,7 +153,7 @@ static void hit(
   struct spotlight_search *search =
     count == 1 ? sqlite3_value_pointer(values[0], pointerName) : NULL;
   if (!search) {
-    sqlite3_result_error(result, "cordial_hit wants a search", -1);
+    sqlite3_result_error(result, "cordial_hit requires a search", -1);
     return;
   }
   sqlite3_result_int(result, 0);

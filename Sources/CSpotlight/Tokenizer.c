@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unicode/utf8.h>
 
-// A word whose folded form is longer is cut into several at successive positions; a query is cut
-// at the same places, so that it still finds it.
+// The maximum length of a folded word. A longer word is split into several words at successive
+// positions. A query is split at the same offsets, so that it still finds the word.
 enum { WORD_BYTES_MAX = 512 };
 
 // 0 for a separator, else the folded byte of an ASCII letter or digit.
@@ -32,7 +32,7 @@ struct cutter {
   char word[WORD_BYTES_MAX + 16];
 };
 
-// Whether a word goes on, or begins, at an offset.
+// Returns whether a word continues or begins at an offset.
 static bool isWord(const struct cutter *cutter, int32_t at) {
   if (at >= cutter->length) return false;
   unsigned char byte = (unsigned char)cutter->text[at];
@@ -42,7 +42,8 @@ static bool isWord(const struct cutter *cutter, int32_t at) {
   return c >= 0 && unicode_look_up(c)->class != UNICODE_SEPARATOR;
 }
 
-// The length of `++` or `#` right behind a word that is not followed by more of a word: C++, C#.
+// Returns the length of `++` or `#` directly after a word, as in C++ and C#. Returns 0 if a word
+// continues after the symbol.
 static int32_t symbolSuffix(const struct cutter *cutter, int32_t at) {
   const char *text = cutter->text;
   int32_t left = cutter->length - at;
@@ -65,7 +66,7 @@ static int emitWord(struct cutter *cutter, int32_t size, int32_t start, int32_t 
                       !(cutter->flags & SPOTLIGHT_QUERY));
 }
 
-// Folds a stretch of the text as a whole, for code points that fold only with their neighbours.
+// Folds a range of the text as a whole, for code points that fold only with adjacent ones.
 static int emitFolded(struct cutter *cutter, int flags, int32_t start, int32_t end) {
   int32_t size = unicode_fold(cutter->text + start, end - start, flags, cutter->word,
                               WORD_BYTES_MAX);
@@ -75,7 +76,7 @@ static int emitFolded(struct cutter *cutter, int flags, int32_t start, int32_t e
   return cutter->take(cutter->context, cutter->word, size, start, end, false);
 }
 
-// A word of its own, with the voicing marks behind it.
+// Emits a single as a word, with the voicing marks after it.
 static int emitSingle(
   struct cutter *cutter, const struct unicode_folded *folded, int32_t start, int32_t *at
 ) {
@@ -108,8 +109,8 @@ static int takeExpanded(
     cutter->context, token, length, expansion->start, expansion->end, colocated);
 }
 
-// The words that a sign stands for; all of them stand where it does. What it folds to has no such
-// signs any more, so this goes one level down and no further.
+// Emits the words that a sign represents, each with the offsets of the sign. The folded form has no
+// such signs, so that the recursion is one level deep.
 static int emitExpanded(
   struct cutter *cutter, const struct unicode_folded *folded, int32_t start, int32_t end
 ) {
@@ -118,7 +119,7 @@ static int emitExpanded(
     folded->bytes, folded->length, cutter->flags, &expansion, takeExpanded);
 }
 
-// Reads one word from `*at`, where a word's first code point stands.
+// Reads one word from `*at`, the offset of the word's first code point.
 static int cutWord(struct cutter *cutter, int32_t *at) {
   const char *text = cutter->text;
   int32_t start = *at, size = 0;
@@ -185,7 +186,7 @@ int spotlight_tokenize(
         result = emitSingle(&cutter, folded, start, &at);
       } else {
         result = cutWord(&cutter, &at);
-        // A voicing mark alone is part of no word; it must not stand still.
+        // A voicing mark alone is not part of a word. Skip it, so that the loop advances.
         if (at == start) at = next;
       }
     }
@@ -198,7 +199,7 @@ const char *spotlight_unicode_version(void) {
   return unicode_version();
 }
 
-// MARK: FTS5's view of it
+// MARK: FTS5 interface
 
 static _Thread_local int64_t tokenCount;
 
@@ -227,7 +228,7 @@ static int create(void *context, const char **arguments, int count, Fts5Tokenize
   (void)context;
   (void)arguments;
   (void)count;
-  // The tokenizer has no state; FTS5 wants a pointer that is not null.
+  // The tokenizer has no state, but FTS5 requires a pointer that is not null.
   static char instance;
   *out = (Fts5Tokenizer *)&instance;
   return SQLITE_OK;

@@ -25,7 +25,7 @@ static void start(void) {
   nfd = unorm2_getNFDInstance(&status);
   nfc = unorm2_getNFCInstance(&status);
   collator = ucol_open("", &status);
-  // Without its data ICU can do nothing, and neither can we.
+  // ICU does not work without its data, and Cordial does not work without ICU.
   if (U_FAILURE(status)) {
     fprintf(stderr, "ICU cannot be used: %s\n", u_errorName(status));
     abort();
@@ -42,7 +42,8 @@ const char *unicode_version(void) {
   return version;
 }
 
-// Scripts whose combining marks are accents to a reader; elsewhere a mark is a vowel or more.
+// Returns whether the combining marks of a script are accents. In other scripts, marks are vowels
+// or carry other meaning.
 static bool hasSilentMarks(UScriptCode script) {
   switch (script) {
   case USCRIPT_INHERITED: case USCRIPT_COMMON: case USCRIPT_LATIN: case USCRIPT_GREEK:
@@ -96,7 +97,7 @@ static int32_t normalize(
   return needed;
 }
 
-// Replaces `*text` by its normal form; frees the old one; false when memory is short.
+// Replaces `*text` by its normal form and frees the old text. Returns false if memory is short.
 static bool apply(const UNormalizer2 *form, UChar **text, int32_t *length) {
   UChar *out = NULL;
   int32_t count = normalize(form, *text, *length, &out);
@@ -128,8 +129,8 @@ int32_t unicode_fold(
     free(wide);
     return -1;
   }
-  // Marks go before and after case is folded: folding makes a letter of the Greek iota below, and
-  // taking compatibility forms apart sets other marks free.
+  // Marks are dropped before and after case folding. Case folding turns the Greek iota subscript
+  // into a letter, and the decomposition of compatibility forms produces more marks.
   if (flags & UNICODE_FOLD_DIACRITICS) {
     if (!apply(nfd, &wide, &count)) return -1;
     count = dropMarks(wide, count);
@@ -161,9 +162,9 @@ struct unicode_regex {
   int32_t capacity;
 };
 
-// UTF-16 of UTF-8 in a buffer that grows; -1 when memory is short.
+// Converts UTF-8 to UTF-16 in a growing buffer. Returns the length, or -1 if memory is short.
 static int32_t toUTF16(const char *text, int32_t length, UChar **buffer, int32_t *capacity) {
-  // One code unit for a byte is enough for any UTF-8.
+  // One code unit for each byte is enough for any UTF-8.
   if (*capacity < length + 1) {
     UChar *grown = realloc(*buffer, (size_t)(length + 1) * sizeof(UChar));
     if (!grown) return -1;
@@ -181,7 +182,7 @@ struct unicode_regex *unicode_regex_open(
   *errorOffset = -1;
   struct unicode_regex *regex = calloc(1, sizeof *regex);
   if (!regex) return NULL;
-  // ICU takes no empty pattern, which matches the empty text.
+  // ICU rejects an empty pattern, which matches the empty text.
   if (length == 0) {
     pattern = "(?:)";
     length = 4;
@@ -195,7 +196,8 @@ struct unicode_regex *unicode_regex_open(
   UParseError where = {0};
   regex->expression = uregex_open(
     regex->text, count, ignoresCase ? UREGEX_CASE_INSENSITIVE : 0, &where, &status);
-  // Units of some thousand steps of the engine: a second at the most, for any pattern and text.
+  // The limit counts units of some thousand engine steps: one second at most, for any pattern and
+  // text.
   if (U_SUCCESS(status)) uregex_setTimeLimit(regex->expression, 1000, &status);
   if (U_FAILURE(status)) {
     *errorOffset = where.offset < 0 ? 0 : where.offset;
@@ -271,7 +273,7 @@ static void describe(UChar32 c, struct unicode_folded *entry) {
     char text[U8_MAX_LENGTH];
     int32_t length = 0;
     U8_APPEND_UNSAFE(text, length, c);
-    // Kana keep their voicing: it makes another letter, no accent.
+    // Kana keep their voicing marks, which form another letter and are not accents.
     int flags = UNICODE_FOLD_CASE | (class == UNICODE_WORD ? UNICODE_FOLD_DIACRITICS : 0);
     int32_t folded = unicode_fold(text, length, flags, entry->bytes, sizeof entry->bytes);
     if (folded < 0 || folded > (int32_t)sizeof entry->bytes) {
@@ -284,8 +286,8 @@ static void describe(UChar32 c, struct unicode_folded *entry) {
   entry->class = (uint8_t)class;
 }
 
-// One page for 256 code points, made when first asked for; two threads may both make it, then one
-// of the two is kept.
+// One page for 256 code points, created at the first look-up. If two threads create the same page,
+// one of the two pages is kept.
 static _Atomic(struct unicode_folded *) pages[0x110000 >> 8];
 
 const struct unicode_folded *unicode_look_up(int32_t codePoint) {

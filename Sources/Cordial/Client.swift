@@ -3,14 +3,14 @@
 // Must not know: all of storage. It links no SQLite.
 //
 // What always holds:
-// 1. A call ends once: with its answer, or with the end of the connection.
+// 1. A call ends once: with its response, or with the end of the connection.
 // 2. Notifications come in the order in which they were sent, on the link's thread.
 
 package import JSON
 import JSONRPC
 import Synchronization
 
-/// What carries a client's bytes.
+/// A carrier of a client's bytes.
 package protocol ClientLink: Sendable {
   func send(_ bytes: [UInt8])
   func close()
@@ -31,12 +31,12 @@ package final class Client: Sendable {
   private let traced: (@Sendable (_ isSent: Bool, [UInt8]) -> Void)?
   private let whenEnded: @Sendable () -> Void
 
-  /// A client that is not connected yet.
+  /// Creates a client that is not connected yet.
   ///
   /// - Parameters:
-  ///   - traced: Told of every message, for showing the wire.
-  ///   - notified: Told of every notification: its method and params.
-  ///   - whenEnded: Told that the connection is gone; it may be told more than once.
+  ///   - traced: Called with every message, to show the wire traffic.
+  ///   - notified: Called with the method and the params of every notification.
+  ///   - whenEnded: Called when the connection has ended, possibly more than once.
   package init(
     traced: (@Sendable (_ isSent: Bool, [UInt8]) -> Void)? = nil,
     notified: @escaping @Sendable (String, JSONValue) -> Void = { _, _ in },
@@ -47,7 +47,7 @@ package final class Client: Sendable {
     self.whenEnded = whenEnded
   }
 
-  /// Gives the client its link; what it receives comes through `received` and `ended`.
+  /// Connects the client to a link, which then calls `received` and `ended`.
   package func connect(_ link: any ClientLink) {
     state.withLock { $0.link = link }
   }
@@ -55,8 +55,8 @@ package final class Client: Sendable {
   /// Calls a method.
   ///
   /// - Parameters:
-  ///   - method: Its name.
-  ///   - params: Its params.
+  ///   - method: The method's name.
+  ///   - params: The method's params.
   /// - Returns: The result.
   /// - Throws: `ClientError` with the service's code, or 0 when the connection ended.
   package func call(_ method: String, _ params: JSONValue) async throws -> JSONValue {
@@ -109,7 +109,7 @@ package final class Client: Sendable {
       )
     }
     if let error, value["id"]?.isNull != false {
-      // It could not tell which request it refuses, so none that waits can count on an answer.
+      // The service cannot tell which request it rejects, so every waiting call fails.
       return fail(with: error)
     }
     guard let id = value["id"].flatMap(RequestID.init),
@@ -122,7 +122,7 @@ package final class Client: Sendable {
     }
   }
 
-  /// The connection is gone: what waits for an answer gets none.
+  /// Fails every waiting call, because the connection has ended.
   package func ended() {
     state.withLock { $0.isClosed = true }
     fail(with: Self.ended)

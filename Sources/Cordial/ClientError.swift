@@ -1,12 +1,12 @@
 package import JSON
 
-/// Why a call was not answered with a result.
+/// The reason why a call has no result.
 package struct ClientError: Error, Sendable {
-  /// The code of the service's error; 0 when there was no answer.
+  /// The code of the service's error; 0 when there was no response.
   package let code: Int
-  /// One sentence.
+  /// A description of the error in one sentence.
   package let message: String
-  /// What the service added for programs, null where it added nothing.
+  /// The details that the service added for programs, null when it added none.
   package let data: JSONValue
 
   package init(code: Int, message: String, data: JSONValue = .null) {
@@ -15,6 +15,6 @@ package struct ClientError: Error, Sendable {
     self.data = data
   }
 
-  /// What to do about it, nil where the service said nothing.
+  /// Advice on how to correct the error, nil when the service gave none.
   package var hint: String? { data["hint"]?.string }
 }

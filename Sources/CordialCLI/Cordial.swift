@@ -1,10 +1,10 @@
 // CordialCLI: the program `cordial`. Arguments, tables, progress, wiring.
 //
-// Must not know: logic of any kind; what it does, the service does.
+// Must not know: logic of any kind, which belongs to the service.
 //
 // What always holds:
-// 1. Standard output carries answers only; everything else goes to standard error.
-// 2. Exit codes: 0 done, 1 an error answer or a store that cannot be opened, 64 wrong usage.
+// 1. Standard output carries results only; all other text goes to standard error.
+// 2. Exit codes: 0 success, 1 an error or a store that cannot be opened, 64 wrong usage.
 
 import ArgumentParser
 import Cordial
@@ -22,10 +22,9 @@ struct CordialProgram: AsyncParsableCommand {
     commandName: "cordial",
     abstract: "A managed object graph in SQLite, with live results and search.",
     discussion: """
-      A STORE is a folder. Make one with `cordial init Todo.cordial --model Todo.json`, put \
-      objects into it with `cordial import`, and serve it to editors and scripts with \
-      `cordial serve`. Where a command takes a STORE, the socket of a running `cordial serve \
-      --socket` works too.
+      A STORE is a folder. Create a store with `cordial init Todo.cordial --model Todo.json`, add \
+      objects with `cordial import`, and serve it to editors and scripts with `cordial serve`. \
+      Where a command takes a STORE, the socket of a running `cordial serve --socket` works too.
       """,
     version: version,
     subcommands: [
@@ -39,7 +38,7 @@ struct CordialProgram: AsyncParsableCommand {
 
   static func main() async {
     StandardStreams.ensureOpen()
-    // A reader that goes away ends a write with an error and not the process.
+    // When the reader of the output closes its end, the write fails and the process continues.
     signal(SIGPIPE, SIG_IGN)
     do {
       var command = try parseAsRoot()
@@ -68,7 +67,7 @@ struct CordialProgram: AsyncParsableCommand {
   }
 }
 
-/// Something given to a command that it cannot use.
+/// An error for input that a command cannot use.
 struct InputError: Error {
   let message: String
 }

@@ -3,29 +3,30 @@ import JSON
 import JSONRPC
 import PersistentStore
 
-/// Tells a client on standard input how far the migration is for which its `initialize` waits.
+/// The reporter of a migration's progress to the client on standard input.
 ///
-/// Nobody serves yet while a store is migrated: what the client has sent by then is looked at
-/// between two steps, without waiting for it, and handed to the service afterwards. Only who asks
-/// with a `workDoneToken` is told, since a client need not expect anything before its first answer.
+/// The client's `initialize` waits for the migration, because the service does not run yet. Between
+/// two steps, the reporter reads the client's input without blocking. The service gets that input
+/// afterwards. Only a client that sends a `workDoneToken` is notified, because a client need not
+/// expect messages before its first response.
 final class MigrationTeller {
-  /// What was read from standard input.
+  /// The bytes that were read from standard input.
   private(set) var early: [UInt8] = []
 
   private var decoder: FrameDecoder
-  /// The token to tell under and the framing, once the first message had one.
+  /// The progress token and the framing, nil until the first message has a token.
   private var wanted: (token: JSONValue, framing: Framing)?
   private var hasFirst = false
   private var hasBegun = false
 
-  /// How much of the client's input is looked at; the first message is hardly longer.
+  /// The maximum number of input bytes to read; the first message is rarely longer.
   private static let earlyBytesMax = 65536
 
   init(framing: Framing?) {
     decoder = FrameDecoder(framing: framing, messageBytesMax: Self.earlyBytesMax)
   }
 
-  /// Tells of a step that begins.
+  /// Reports the beginning of a step.
   func tell(_ progress: MigrationProgress) {
     look()
     let percentage = JSONValue.integer(Int64(progress.done * 100 / max(progress.count, 1)))
@@ -39,12 +40,12 @@ final class MigrationTeller {
     send(["kind": "report", "message": .string(progress.title), "percentage": percentage])
   }
 
-  /// Tells that the migration is over, whether it came to its end or not.
+  /// Reports the end of the migration, successful or not.
   func end() {
     if hasBegun { send(["kind": "end"]) }
   }
 
-  /// Reads what is there, up to the first message.
+  /// Reads the available input, up to the first message.
   private func look() {
     while !hasFirst, early.count < Self.earlyBytesMax {
       var state = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
@@ -67,12 +68,12 @@ final class MigrationTeller {
         wanted = (token, framing)
       }
     } catch {
-      // The service reads it again, and answers that it is no JSON.
+      // The service reads the message again and reports that it is not JSON.
       wanted = nil
     }
   }
 
-  /// Writes a notification, unless the client does not take what it was sent before.
+  /// Writes a notification, unless standard output accepts no bytes.
   private func send(_ value: JSONValue) {
     guard let (token, framing) = wanted else { return }
     let message: JSONValue = [

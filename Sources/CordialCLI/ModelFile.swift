@@ -3,14 +3,14 @@ import ObjectModel
 import PersistentStore
 import XcodeModel
 
-/// Model files, of ours and of Xcode's.
+/// The model files of Cordial and of Xcode.
 enum ModelFile {
-  /// Reads a model; what of one of Xcode's has no equal is told on standard error.
+  /// Reads a model and notes on standard error which parts of an Xcode model have no equivalent.
   ///
   /// - Parameters:
-  ///   - path: The file, or a folder: an Xcode model, or model files whose names are in the natural
-  ///     order of their versions, of which the last is read.
-  ///   - configuration: The part of it that is wanted, nil for all.
+  ///   - path: A model file, an Xcode model, or a folder of model files. Of a folder, the last file
+  ///     in the natural order of the names is read.
+  ///   - configuration: The configuration to read, nil for the whole model.
   /// - Returns: The model.
   /// - Throws: `StoreError` with every fault, `InputError`.
   static func read(_ path: String, configuration: String? = nil) throws -> Model {
@@ -23,12 +23,12 @@ enum ModelFile {
     return try model(try StoreContainer.readDocument(at: file), at: file, configuration)
   }
 
-  /// Reads the versions of a model before the one that `read` reads.
+  /// Reads the versions of a model before the version that `read` returns.
   ///
   /// - Parameters:
-  ///   - path: As for `read`; nil for none.
-  ///   - configuration: The part of them that is wanted, nil for all.
-  /// - Returns: The versions, the oldest first.
+  ///   - path: The path as for `read`; nil for no versions.
+  ///   - configuration: The configuration to read, nil for the whole model.
+  /// - Returns: The versions, oldest first.
   /// - Throws: `StoreError` with every fault, `InputError`.
   static func earlier(_ path: String?, configuration: String? = nil) throws -> [Model] {
     guard let path else { return [] }
@@ -48,7 +48,9 @@ enum ModelFile {
     }
   }
 
-  /// Whether a version has a configuration: no store was made of that part of one that has not.
+  /// Returns whether a version has a configuration.
+  ///
+  /// A version without the configuration has no store of that configuration.
   private static func has(_ configuration: String?, _ document: JSONValue) -> Bool {
     configuration.map { document["configurations"]?[$0] != nil } ?? true
   }
@@ -72,7 +74,7 @@ enum ModelFile {
     }
   }
 
-  /// A model of Xcode's as a document of ours; what has no equal is told on standard error.
+  /// Converts an Xcode model and notes on standard error which parts have no equivalent.
   static func convert(_ path: String) throws -> JSONValue {
     do throws(XcodeModel.Failure) {
       let found = try XcodeModel(path: path)

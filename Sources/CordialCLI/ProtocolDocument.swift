@@ -1,7 +1,7 @@
 import CordialProtocol
 import JSON
 
-/// The protocol's document as `cordial protocol` prints it.
+/// The OpenRPC document that `cordial protocol` prints.
 enum ProtocolDocument {
   static var text: String { OpenRPC.document.prettyText }
 }

@@ -18,7 +18,7 @@ struct StoreArgument: ParsableArguments {
     return unsafe stat(store, &facts) == 0 && facts.st_mode & S_IFMT == S_IFSOCK
   }
 
-  /// Opens the store, or connects to its service, for the time of a call.
+  /// Opens the store, or connects to its service, for the duration of a call.
   func with<Result>(
     model: String? = nil,
     traced: (@Sendable (Bool, [UInt8]) -> Void)? = nil,
@@ -54,7 +54,7 @@ struct StoreArgument: ParsableArguments {
   }
 }
 
-/// Paths as the user wrote them, from the root.
+/// The absolute forms of the paths that a user wrote.
 enum Paths {
   static func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/") else { return trimmed(path) }
@@ -72,13 +72,13 @@ enum Paths {
 
 /// Loggers of the program.
 enum Logging {
-  /// To standard error, for a service.
+  /// Returns a logger to standard error, for a service.
   static func service(_ level: Logger.Level) -> Logger {
     var logger = Logger(label: "cordial") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = level
     return logger
   }
 
-  /// Errors only, for a command that opens the store for itself.
+  /// The logger of errors only, for a command that opens the store itself.
   static var quiet: Logger { service(.error) }
 }

@@ -1,7 +1,7 @@
 import Glibc
 import JSON
 
-/// What a person sees.
+/// The output for a person.
 enum Terminal {
   /// Whether standard output is a terminal.
   static var isOutput: Bool { isatty(1) == 1 }
@@ -14,12 +14,12 @@ enum Terminal {
     write(text + "\n", to: 1)
   }
 
-  /// Writes to standard error, as it is.
+  /// Writes text to standard error, unchanged.
   static func note(_ text: String) {
     write(text, to: 2)
   }
 
-  /// One sentence about what went wrong, and what to do.
+  /// Writes a sentence about an error to standard error, and a hint.
   static func complain(_ message: String, hint: String?) {
     note("cordial: \(message)\n")
     if let hint { note("  \(hint)\n") }
@@ -42,19 +42,19 @@ enum Terminal {
     }
   }
 
-  /// What was to be said cannot be: a lost answer is no success.
+  /// Ends the process with an error when standard output cannot be written.
   private static func lost(_ descriptor: CInt) {
     guard descriptor == 1 else { return }
-    // A reader that has seen enough, as head does, is no fault.
+    // A reader that stops early, as head does, is not an error.
     if errno != EPIPE { note("cordial: Standard output cannot be written\n") }
     exit(1)
   }
 
-  /// Objects as an aligned table, for a terminal; columns are as wide as their content, to a limit.
+  /// Returns objects as an aligned table for a terminal; long cells are shortened.
   static func table(_ objects: [JSONValue]) -> String {
     var names: [String] = []
     let lines = objects.map { object -> [JSONMember] in
-      // A row of values has no ID; an object's values stand beside its own.
+      // A row of values has no ID. An object has its values in the member `values`.
       guard let id = object["id"], let values = object["values"]?.members else {
         return object.members ?? []
       }

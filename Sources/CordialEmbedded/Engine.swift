@@ -1,10 +1,10 @@
 // CordialEmbedded: the service inside a program. Opens a store with its index and its followers,
 // and connects clients to it without a socket.
 //
-// Must not know: nothing is hidden from it; it joins what the others keep apart.
+// Must not know: no restrictions; it joins the modules that are separate elsewhere.
 //
 // What always holds:
-// 1. Everything that was opened is closed in the reverse order, and the store last.
+// 1. The engine closes everything that it opened in the reverse order, the store last.
 
 package import Cordial
 package import CordialService
@@ -22,22 +22,21 @@ package final class Engine: Sendable {
   package let loop: TransportLoop
   package let store: PersistentStore
   private let watcher: CommitWatcher?
-  /// Where the index of a store is that must not be written; nil when it is in the store.
+  /// The folder of the index of a read-only store; nil when the index is in the store.
   private let indexFolder: StoreContainer?
 
-  /// Opens a store and starts everything that follows it.
+  /// Opens a store and starts everything that follows its log.
   ///
   /// - Parameters:
   ///   - container: The store's folder.
-  ///   - model: The model that it must have, nil for its own.
-  ///   - earlier: Reads the versions of the model before it, the oldest first.
-  ///   - mode: Whether it can be written, or lives in memory.
-  ///   - opensMismatch: Whether a store that cannot have the model is served as far as it goes.
-  ///   - mergePolicies: Merge policies of the program's own, by the names under which saves ask for
-  ///     them.
-  ///   - limits: How far everything may grow.
+  ///   - model: The model that the store must have, nil for the store's own model.
+  ///   - earlier: Reads the earlier versions of the model, oldest first.
+  ///   - mode: Whether the store is writable, read-only or in memory.
+  ///   - opensMismatch: Whether a store that cannot have the model is still served.
+  ///   - mergePolicies: The program's own merge policies, by the names that saves use for them.
+  ///   - limits: The limits of the service.
   ///   - version: The program's version.
-  ///   - log: Where the service logs.
+  ///   - log: The logger of the service.
   ///   - migrating: Called before each step of a migration.
   /// - Throws: `StoreError` with one sentence for a person.
   package init(
@@ -63,7 +62,7 @@ package final class Engine: Sendable {
       opensMismatch: opensMismatch
     ) { progress in
       migrating(progress)
-      // The first step is worth telling whoever looks at warnings only.
+      // The first step is a warning, so that a log of warnings alone shows the migration.
       log.log(
         level: progress.done == 0 ? .warning : .notice,
         "Migrating",
@@ -119,7 +118,7 @@ package final class Engine: Sendable {
     client.connect(link)
   }
 
-  /// Ends connections after what they asked was answered, then closes everything.
+  /// Ends each connection after its requests are answered, then closes everything.
   package func close() async throws {
     await withCheckedContinuation { continuation in
       let service = service
@@ -134,7 +133,7 @@ package final class Engine: Sendable {
   }
 }
 
-/// The transport's loop as the service wants one.
+/// An adapter that presents the transport's loop as the loop of a service.
 private struct LoopOfTransport: ServiceLoop {
   let loop: TransportLoop
 
@@ -162,7 +161,7 @@ private final class InProcessLink: ClientLink, ByteSink {
     self.loop = loop
   }
 
-  /// Called on the loop.
+  /// Opens a session of the service; called on the loop.
   func open() {
     let number = service.assumeIsolated { service in
       service.connect(self, framing: .line, closesOnUnknownFraming: false)
@@ -183,7 +182,7 @@ private final class InProcessLink: ClientLink, ByteSink {
 
   var isWritable: Bool { true }
 
-  /// A client of this process waits for its answers by itself.
+  /// Does nothing, because a client of this process waits for its responses.
   func setReading(_ reads: Bool) {}
 
   func write(_ pieces: [[UInt8]]) {
@@ -196,7 +195,7 @@ private final class InProcessLink: ClientLink, ByteSink {
 
   func close(exitCode: Int32) {
     client.ended()
-    // The service is in the middle of its own work when it closes a session.
+    // The service closes a session in the middle of its own work, so this waits for a later turn.
     loop.execute {
       guard
         let number = self.session.withLock({ number in

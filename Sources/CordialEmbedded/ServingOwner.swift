@@ -3,24 +3,24 @@ package import JSONRPC
 import Synchronization
 package import Transport
 
-/// Serves every channel that a transport opens.
+/// The owner that serves every channel of a transport.
 package final class ServingOwner: ByteChannelOwner {
   private let service: Service
   private let framing: Framing?
   private let isSocket: Bool
-  /// What the first channel's peer sent before there was a channel.
+  /// The bytes that the first channel's peer sent before the channel existed.
   private let early: Mutex<[UInt8]>
   private let closed: @Sendable (Int32) -> Void
   private let sessions = Mutex<[Int: Int]>([:])
 
-  /// An owner of channels, all of which talk to one service.
+  /// Creates an owner whose channels all use one service.
   ///
   /// - Parameters:
   ///   - service: The service.
-  ///   - framing: The framing, nil to let each peer's first bytes tell.
+  ///   - framing: The framing, nil to let each peer's first bytes choose it.
   ///   - isSocket: Whether bytes of no framing end a connection.
-  ///   - early: What the first channel's peer sent before there was a channel.
-  ///   - closed: Called when a channel ended, with the exit code that its conversation asks for.
+  ///   - early: The bytes that the first channel's peer sent before the channel existed.
+  ///   - closed: Called when a channel has ended, with the exit code of its connection.
   package init(
     service: Service,
     framing: Framing?,
@@ -76,7 +76,7 @@ package final class ServingOwner: ByteChannelOwner {
   }
 }
 
-/// A channel as the service wants one.
+/// An adapter that presents a channel as the sink of a service.
 private final class ChannelSink: ByteSink {
   private let channel: ByteChannel
 

@@ -3,33 +3,33 @@ package import PersistentStore
 import Synchronization
 
 extension StoreEnvironment {
-  /// The system's clock and its source of chance.
+  /// The system's clock and its source of randomness.
   package static let system = StoreEnvironment(
     now: SystemFacts.milliseconds,
     random: { SystemFacts.chance() }
   )
 }
 
-/// What the engine asks the system for, and nobody below it does.
+/// The facts of the system that the engine passes to the modules below it.
 enum SystemFacts {
-  /// Milliseconds since 1970.
+  /// Returns the milliseconds since 1970.
   @Sendable static func milliseconds() -> Int64 {
     var now = timespec()
     unsafe clock_gettime(CLOCK_REALTIME, &now)
     return Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000
   }
 
-  /// Microseconds of a clock that never goes back.
+  /// Returns the microseconds of a monotonic clock.
   @Sendable static func microseconds() -> Int64 {
     var now = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)
     return Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1000
   }
 
-  /// A number that nobody can foretell.
+  /// Returns an unpredictable number.
   static func chance() -> UInt32 {
     drawn.withLock { drawn in
-      // Each commit needs one, and each draw is a system call.
+      // Each commit needs a number, and each draw is a system call.
       if drawn.isEmpty {
         var generator = SystemRandomNumberGenerator()
         drawn = (0..<128).flatMap { _ in
@@ -43,6 +43,6 @@ enum SystemFacts {
 
   private static let drawn = Mutex<[UInt32]>([])
 
-  /// What the history names this process.
+  /// The name of this process in the history.
   static var process: String { "cordial \(getpid())" }
 }

@@ -1,38 +1,38 @@
 package import JSON
 package import JSONRPC
 
-/// One thing that can be said on the wire.
+/// A request or a notification of the protocol.
 package final class Method: Sendable {
-  /// Who says it.
+  /// The direction in which a message is sent.
   package enum Direction: String, Sendable {
     case clientToServer
     case serverToClient
   }
 
-  /// What may run beside it on its connection.
+  /// The rule for running a request beside others of its connection.
   package enum Order: Sendable {
-    /// Runs beside other reads; waits for writes before it.
+    /// Runs beside other reads, after the writes before it.
     case read
-    /// Goes to the writer, which keeps the order; waits for reads before it.
+    /// Runs on the writer, which keeps the order, after the reads before it.
     case write
-    /// Runs alone, in its place.
+    /// Runs alone, in the order of the requests.
     case alone
-    /// Touches nothing that has an order: answered at once.
+    /// Runs at once, because it touches nothing that has an order.
     case any
   }
 
   package let name: String
   package let summary: String
   package let direction: Direction
-  /// Whether it is answered.
+  /// Whether the method has a response.
   package let isRequest: Bool
   package let order: Order
   package let params: [Field]
-  /// What it is answered; nil for a notification.
+  /// The schema of the result; nil for a notification.
   package let result: Schema?
-  /// Params as a client would send them, or as we send them.
+  /// Example params, as the client or the service would send them.
   package let example: JSONValue
-  /// The names of the errors that are its own, beside those of every method.
+  /// The names of the method's own errors, without those that every method has.
   package let errors: [ErrorName]
 
   private init(
@@ -57,7 +57,7 @@ package final class Method: Sendable {
     self.errors = errors
   }
 
-  /// A method that is answered.
+  /// Creates a method that has a response.
   package static func request(
     _ name: String,
     _ summary: String,
@@ -80,7 +80,7 @@ package final class Method: Sendable {
     )
   }
 
-  /// A method that is not answered.
+  /// Creates a method that has no response.
   package static func notification(
     _ name: String,
     _ summary: String,
@@ -102,21 +102,21 @@ package final class Method: Sendable {
   }
 }
 
-/// A request's decoded params: each method has a type that conforms.
+/// The decoded params of a request; each method has a type that conforms.
 package protocol Call: Sendable {
-  /// Its row in the table.
+  /// The method's row in the table.
   static var method: Method { get }
 
   /// Reads params that were checked against the method's fields.
   ///
-  /// - Throws: `RPCError` for what a schema cannot say.
+  /// - Throws: `RPCError` for a violation that a schema cannot express.
   init(_ params: Params) throws(RPCError)
 }
 
 extension Call {
   /// Checks and reads the params of a request.
   ///
-  /// - Parameter params: What was sent; null and an empty list count as an empty object.
+  /// - Parameter params: The sent params; null and an empty list count as an empty object.
   /// - Returns: The call.
   /// - Throws: `RPCError` with the code `invalidParams`.
   package static func read(_ params: JSONValue) throws(RPCError) -> Self {
@@ -130,7 +130,7 @@ package struct Params: Sendable {
 
   /// Checks params against a method's fields.
   ///
-  /// `workDoneToken`, `partialResultToken` and `_meta` are taken by every method.
+  /// Every method accepts `workDoneToken`, `partialResultToken` and `_meta`.
   package init(_ params: JSONValue, of method: Method) throws(RPCError) {
     var members: [JSONMember]
     switch params {
@@ -139,7 +139,7 @@ package struct Params: Sendable {
     default:
       throw RPCError(.invalidParams, "\(method.name) takes its params by name, in an object")
     }
-    // Null is as good as absent, but where null is a value.
+    // A null param counts as absent. Null inside a param may be a value.
     members.removeAll { member in
       member.value.isNull || Params.taken.contains { JSONBytes.areEqual($0, member.name) }
     }
@@ -151,7 +151,7 @@ package struct Params: Sendable {
 
   private static let taken: [String] = ["workDoneToken", "partialResultToken", "_meta"]
 
-  /// How many there are.
+  /// The number of params.
   package var count: Int { json.members?.count ?? 0 }
 
   package subscript(name: String) -> JSONValue? { json[name] }

@@ -1,8 +1,8 @@
 import JSON
 
-/// The ordered list of everything that can be said.
+/// The ordered list of all methods.
 package enum MethodTable {
-  /// Requests and notifications, in the order of the pages.
+  /// The requests and notifications, in the order of the documentation.
   package static let all: [Method] = [
     InitializeCall.method, InitializedNotification.method, ShutdownCall.method,
     ExitNotification.method, CancelNotification.method, SetTraceNotification.method,
@@ -18,7 +18,7 @@ package enum MethodTable {
 
   private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-  /// The method of that name that a client may use, nil where there is none.
+  /// Returns the method that a client may call by this name, nil when there is none.
   package static func method(named name: String) -> Method? {
     guard let method = byName[name], method.direction == .clientToServer else { return nil }
     return method

@@ -1,11 +1,11 @@
 package import JSON
 
-/// The protocol as an OpenRPC document, made from the method table.
+/// The protocol as an OpenRPC document, generated from the method table.
 package enum OpenRPC {
-  /// The version of this protocol; it goes up when something is added.
+  /// The version of this protocol, incremented when something is added.
   package static let protocolVersion = 1
 
-  /// The document.
+  /// The OpenRPC document.
   package static let document: JSONValue = [
     "openrpc": "1.4.0",
     "info": [
@@ -57,7 +57,7 @@ package enum OpenRPC {
   }
 }
 
-/// The names of our own errors with their codes.
+/// The names of Cordial's own errors, with their codes.
 package enum ErrorName: String, Sendable, CaseIterable {
   case modelInvalid, unknownEntity, unknownProperty, predicateInvalid, modelMismatch
   case objectNotFound, validationFailed, saveConflict, invalidIdentifier, uniquenessViolation

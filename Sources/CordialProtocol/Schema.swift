@@ -1,16 +1,16 @@
-// CordialProtocol: the vocabulary. One file for each method or notification, and the table from
-// which the checks, the OpenRPC document and the pages are made.
+// CordialProtocol: the vocabulary. Each method or notification has a file. The checks, the OpenRPC
+// document and the documentation are generated from the method table.
 //
 // Must not know: storage, sockets.
 //
 // What always holds:
-// 1. What a method's declaration says of its params is what is checked, and what is published.
-// 2. A param that a method does not have is refused: ignoring it would answer another question.
-// 3. Every row of the table has an example that its own schema takes.
+// 1. The declaration of a method's params is what the service checks and what it publishes.
+// 2. An unknown param is refused, because a request without it would be another request.
+// 3. Every row of the table has an example that satisfies the row's own schema.
 
 package import JSON
 
-/// What a value on the wire looks like.
+/// The shape of a value on the wire.
 package indirect enum Schema: Sendable {
   case any
   case string
@@ -20,7 +20,7 @@ package indirect enum Schema: Sendable {
   /// One of these strings.
   case choice([String])
   case array(Schema)
-  /// An object whose members all look alike.
+  /// An object whose members all have the same schema.
   case map(Schema)
   case object([Field])
   case nullable(Schema)
@@ -50,8 +50,9 @@ package struct Field: Sendable {
   }
 }
 
-/// Where a value does not fit, and why; the path is put together from the inside out, so that what
-/// fits costs no text.
+/// A violation of a schema: its path in the value, and the reason.
+///
+/// The path is built from the inside out, so that a valid value costs no text.
 package struct Mismatch: Sendable {
   private var path = ""
   private let why: String
@@ -72,7 +73,7 @@ package struct Mismatch: Sendable {
     return outer
   }
 
-  /// One sentence.
+  /// The violation as one sentence.
   package var sentence: String { path.isEmpty ? why : "\(path) \(why)" }
 }
 
@@ -80,7 +81,7 @@ extension Schema {
   /// Checks a value.
   ///
   /// - Parameter value: The value.
-  /// - Returns: The first thing that does not fit, nil when all does.
+  /// - Returns: The first violation, nil when the value is valid.
   package func mismatch(_ value: JSONValue) -> Mismatch? {
     switch (self, value) {
     case (.any, _), (.string, .string), (.boolean, .bool), (.number, .number),
@@ -153,7 +154,7 @@ extension Schema {
     }
   }
 
-  /// What would be right, in words.
+  /// A description of the valid values.
   package var words: String {
     switch self {
     case .any: "any value"

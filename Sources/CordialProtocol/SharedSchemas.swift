@@ -2,16 +2,16 @@ import CordialValues
 import JSON
 import JSONRPC
 
-/// What several methods have in common.
+/// Schemas that several methods share.
 extension Schema {
-  /// An object as it is answered.
+  /// An object as responses contain it.
   static let storedObject = Schema.object([
     .required("id", .wrappedID, "its wrapped ID"),
     .required("version", .count, "counts its own changes, from 1"),
     .required("values", .map(.any), "every attribute and to-one, or what was selected"),
   ])
 
-  /// One selected value.
+  /// The selected values: a list of paths, or paths by name.
   static let selection = Schema.either([
     .array(.string),
     .map(
@@ -26,7 +26,7 @@ extension Schema {
   ])
 }
 
-/// The params of a fetch, which `observe` takes too.
+/// The params of a fetch, which `observe` accepts too.
 enum FetchFields {
   static let all: [Field] = [
     .optional("ids", .array(.wrappedID), "the wanted objects, in this order"),
@@ -56,7 +56,7 @@ enum FetchFields {
   ]
 }
 
-/// The params of everything that writes.
+/// The params of all methods that write.
 enum WriteFields {
   static let author = Field.optional("author", .string, "who is entered in the history")
   static let context = Field.optional("context", .string, "what for, entered in the history")
@@ -65,7 +65,7 @@ enum WriteFields {
     .choice(["full", "normal"]),
     "full: fsynced before the answer"
   )
-  /// `error`, `storeTrump`, `objectTrump`, `overwrite`, `rollback`, or one that the program has.
+  /// `error`, `storeTrump`, `objectTrump`, `overwrite`, `rollback`, or a policy of the program.
   static let mergePolicy = Field.optional(
     "mergePolicy",
     .string,
@@ -88,9 +88,9 @@ enum WriteFields {
     "a UUID of the client's: sent again, nothing is changed twice"
   )
 
-  /// The transaction that params name, in lower case; nil for none.
+  /// Returns the transaction that the params name, in lower case, nil when they name none.
   ///
-  /// - Throws: `invalidParams` for a text that is no UUID.
+  /// - Throws: `RPCError` with the code `invalidParams` for a text that is not a UUID.
   static func transaction(of method: String, _ params: Params) throws(RPCError) -> String? {
     guard let text = params.string("transaction") else { return nil }
     guard let uuid = UUIDText.canonical(text) else {
@@ -103,7 +103,7 @@ enum WriteFields {
     return uuid
   }
 
-  /// What a dry run answers beside what the call itself does.
+  /// The member that a dry run adds to the result of the call.
   static let rehearsal = Field.optional(
     "dryRun",
     .object([

@@ -1,10 +1,10 @@
-/// The value of one attribute, typed, as it is stored; `null` is a value of every optional one.
+/// The typed value of one attribute, as stored; every optional attribute may be `null`.
 public enum AttributeValue: Sendable {
   case null
   case string(String)
   /// `int16`, `int32` and `int64`.
   case integer(Int64)
-  /// `double` and `float`; never not-a-number.
+  /// `double` and `float`; never NaN.
   case double(Double)
   case boolean(Bool)
   /// A decimal number in its shortest plain notation.
@@ -20,7 +20,7 @@ public enum AttributeValue: Sendable {
 }
 
 extension AttributeValue: Hashable {
-  /// Compares code points: another normal form of a text is another value.
+  /// Compares texts by code points: two normal forms of one text are different values.
   public static func == (first: AttributeValue, second: AttributeValue) -> Bool {
     switch (first, second) {
     case (.null, .null): true
@@ -49,13 +49,13 @@ extension AttributeValue: Hashable {
   }
 }
 
-/// An object within a store: the number of its entity and its own.
+/// The key of an object within a store: the number of its entity and its own number.
 ///
-/// Inside one opened store only; a client holds the `WrappedID`.
+/// A key is valid inside one open store only. Clients use a `WrappedID`.
 package struct ObjectKey: Hashable, Sendable {
   /// The entity's number, from `EntityDescription.number`.
   package let entity: Int
-  /// The number behind `p` in its wrapped ID.
+  /// The number after `p` in the object's wrapped ID.
   package let object: Int64
 
   package init(entity: Int, object: Int64) {
@@ -65,7 +65,7 @@ package struct ObjectKey: Hashable, Sendable {
 }
 
 extension ObjectKey {
-  /// Hashes both parts at once: numbers of entities are small, and numbers of objects have 53 bits.
+  /// Hashes both parts at once: entity numbers are small, and object numbers have 53 bits.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(object &+ Int64(truncatingIfNeeded: entity) &<< 53)
   }

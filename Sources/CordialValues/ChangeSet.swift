@@ -1,6 +1,6 @@
-/// What happened to one object between two positions, all commits between them taken together.
+/// The change of one object between two positions, all commits between them combined.
 package struct ObjectChange: Sendable, Equatable {
-  /// Present or absent before and after.
+  /// The kind of change, by whether the object exists before and after it.
   package enum Kind: String, Sendable {
     case insert
     case update
@@ -9,7 +9,7 @@ package struct ObjectChange: Sendable, Equatable {
 
   package let key: ObjectKey
   package var kind: Kind
-  /// The names of the properties that were written; of an insert or delete, none.
+  /// The names of the written properties; empty for an insert or delete.
   package var properties: Set<String>
 
   package init(key: ObjectKey, kind: Kind, properties: Set<String> = []) {
@@ -19,15 +19,15 @@ package struct ObjectChange: Sendable, Equatable {
   }
 }
 
-/// Everything that changed between two positions in the log.
+/// All changes between two positions in the log.
 package struct ChangeSet: Sendable, Equatable {
-  /// The number of the commit after which this begins.
+  /// The number of the commit after which the change set begins.
   package let from: Int64
-  /// The number of the last commit in it.
+  /// The number of the last commit in the change set.
   package let through: Int64
-  /// The authors of the commits in it, each once, in order of appearance; nil is one of them.
+  /// The distinct authors of the commits, in order of appearance; nil for no author.
   package var authors: [String?]
-  /// One change for each object; what was inserted and deleted again is not here.
+  /// One change for each object, without objects that were inserted and deleted again.
   package var changes: [ObjectKey: ObjectChange]
 
   package init(
@@ -42,7 +42,7 @@ package struct ChangeSet: Sendable, Equatable {
     self.changes = changes
   }
 
-  /// Adds a later change of an object to what is known of it.
+  /// Combines a later change of an object with its earlier changes.
   package mutating func add(_ change: ObjectChange) {
     guard var known = changes[change.key] else {
       changes[change.key] = change
@@ -54,7 +54,7 @@ package struct ChangeSet: Sendable, Equatable {
       return
     case (.insert, _): return
     case (.delete, .insert):
-      // It was there before and is there again: any of its properties may differ.
+      // The object existed before and exists again: any of its properties may differ.
       known.kind = .update
       known.properties.formUnion(change.properties)
       known.properties.insert(ChangeSet.everyProperty)
@@ -67,6 +67,6 @@ package struct ChangeSet: Sendable, Equatable {
     changes[change.key] = known
   }
 
-  /// Stands among the properties of an object that was deleted and came back.
+  /// The property name that marks an object as deleted and inserted again.
   package static let everyProperty = "*"
 }

@@ -1,4 +1,4 @@
-/// RFC 3339 dates in UTC with milliseconds, and the number of milliseconds since 1970.
+/// The conversion between RFC 3339 dates in UTC with milliseconds and milliseconds since 1970.
 ///
 /// Years 0000 to 9999, the proleptic Gregorian calendar; leap seconds are refused. The day
 /// arithmetic is "chrono-Compatible Low-Level Date Algorithms" by Howard Hinnant.
@@ -6,10 +6,10 @@ package enum DateText {
   /// The first and last millisecond that has a text: 0000-01-01 to 9999-12-31.
   package static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
-  /// Reads a date; an offset other than UTC is converted, digits beyond milliseconds are cut.
+  /// Parses a date, converts its offset to UTC and drops digits beyond milliseconds.
   ///
   /// - Parameter text: For example `2026-11-21T08:30:00.000Z` or `2026-11-21T09:30:00+01:00`.
-  /// - Returns: Milliseconds since 1970, nil when the text is no such date or does not exist.
+  /// - Returns: Milliseconds since 1970, or nil if the text is not a date or no such date exists.
   package static func milliseconds(_ text: String) -> Int64? {
     var reader = DigitReader(bytes: Array(text.utf8))
     guard let year = reader.number(4), reader.take("-"), let month = reader.number(2),
@@ -27,7 +27,7 @@ package enum DateText {
     return range.contains(total) ? total : nil
   }
 
-  /// The text of a moment, 24 bytes; nil outside `range`.
+  /// Returns the text of a time, 24 bytes, or nil for a time outside `range`.
   package static func text(_ milliseconds: Int64) -> String? {
     guard range.contains(milliseconds) else { return nil }
     var bytes: [UInt8] = []
@@ -35,7 +35,7 @@ package enum DateText {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Appends the text of a moment within `range`.
+  /// Appends the text of a time within `range`.
   package static func append(_ milliseconds: Int64, to bytes: inout [UInt8]) {
     let day = milliseconds >= 0 ? milliseconds / 86_400_000 : (milliseconds + 1) / 86_400_000 - 1
     let rest = Int(milliseconds - day * 86_400_000)
@@ -87,7 +87,7 @@ package enum DateText {
   }
 }
 
-/// Reads fixed-width digits and signs off a text.
+/// A reader of fixed-width numbers and signs in a text.
 private struct DigitReader {
   let bytes: [UInt8]
   var offset = 0

@@ -7,7 +7,7 @@ extension Collection where Index == Int {
   /// - Returns: The indices, ascending.
   /// - Complexity: O(*n* log *n*).
   package func longestAscendingRun<Value: Comparable>(_ value: (Element) -> Value?) -> [Int] {
-    /// For each length, the smallest value with which such a run ends.
+    /// For each length, the smallest last value of an ascending run.
     var ends: [(value: Value, index: Int)] = []
     /// For each element, the index of the one before it in its run.
     var previous = Array(repeating: -1, count: count)

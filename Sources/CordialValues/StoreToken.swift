@@ -1,12 +1,13 @@
-/// A position in a store's history: its generation, the commit, and a random mark of that commit.
+/// A position in a store's history: the history's generation, a commit, and that commit's mark.
 ///
-/// Opaque to clients: two are equal exactly when they name one position; their text has no order.
+/// Tokens are opaque to clients. Two tokens are equal if and only if they identify the same
+/// position. The text of tokens has no order.
 public struct StoreToken: Hashable, Sendable {
-  /// Changes when the store's history stops being comparable, as after a restore.
+  /// The generation, which changes when the history stops being comparable, as after a restore.
   package let generation: UInt32
-  /// The number of the commit; 0 stands before the first.
+  /// The number of the commit; 0 is the position before the first commit.
   package let number: Int64
-  /// Chosen at random for the commit, so that one that was lost and its number used again differ.
+  /// The random mark that distinguishes a lost commit from a later commit with the same number.
   package let mark: UInt32
 
   package init(generation: UInt32, number: Int64, mark: UInt32) {
@@ -15,7 +16,7 @@ public struct StoreToken: Hashable, Sendable {
     self.mark = mark
   }
 
-  /// Reads the text of a token; nil when it is none.
+  /// Parses the text of a token, or returns nil if the text is not a token.
   public init?(_ text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count == 3, let generation = UInt32(parts[0], radix: 16),
@@ -27,7 +28,7 @@ public struct StoreToken: Hashable, Sendable {
 }
 
 extension StoreToken: CustomStringConvertible {
-  /// The text that stands on the wire.
+  /// The text on the wire.
   public var description: String {
     var text: [UInt8] = []
     text.reserveCapacity(40)
@@ -39,7 +40,9 @@ extension StoreToken: CustomStringConvertible {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Every answer has a token: this takes a third of the time of `String(_:radix:)`.
+  /// Appends hexadecimal digits in a third of the time of `String(_:radix:)`.
+  ///
+  /// Every response has a token, so that this time counts.
   private static func append(hexadecimal number: UInt32, to text: inout [UInt8]) {
     for shift in stride(from: max(0, 28 - number.leadingZeroBitCount & ~3), through: 0, by: -4) {
       let digit = UInt8(number >> UInt32(shift) & 15)

@@ -1,4 +1,4 @@
-/// A text that equals another only when their bytes do.
+/// A text that compares by its bytes.
 package struct ExactText: Hashable, Sendable {
   package let text: String
 
@@ -18,7 +18,7 @@ package struct ExactText: Hashable, Sendable {
 
 /// RFC 3986 percent-encoding of everything but unreserved characters.
 package enum PercentText {
-  /// The encoded text, with upper-case digits.
+  /// Returns the encoded text, with upper-case digits.
   package static func encode(_ text: String) -> String {
     let digits = Array("0123456789ABCDEF".utf8)
     var bytes: [UInt8] = []
@@ -32,7 +32,7 @@ package enum PercentText {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The decoded text; nil when it is not exactly what `encode` writes.
+  /// Returns the decoded text, or nil if the text is not an exact result of `encode`.
   package static func decode(_ text: Substring) -> String? {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]
@@ -78,7 +78,7 @@ package enum PercentText {
 
 /// The text form of a UUID.
 package enum UUIDText {
-  /// The lower-case form of a UUID in either case; nil when the text is none.
+  /// Returns the lower-case form of a UUID in either case, or nil if the text is not a UUID.
   package static func canonical(_ text: String) -> String? {
     let bytes = Array(text.utf8)
     guard bytes.count == 36 else { return nil }
@@ -107,7 +107,7 @@ package enum Base64Text {
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8
   )
 
-  /// The text of these bytes.
+  /// Returns the text of bytes.
   package static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count + 2) / 3 * 4)
@@ -125,7 +125,7 @@ package enum Base64Text {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The bytes of a text; nil when it is not exactly what `encode` writes.
+  /// Returns the bytes of a text, or nil if the text is not an exact result of `encode`.
   package static func decode(_ text: String) -> [UInt8]? {
     let input = Array(text.utf8)
     guard input.count % 4 == 0 else { return nil }

@@ -1,19 +1,20 @@
-// CordialValues: what a client may hold. Wrapped IDs, attribute values, change sets, tokens.
+// CordialValues: the values that clients use. Wrapped IDs, attribute values, change sets, tokens.
 //
-// Must not know: JSON, SQL, files, sockets, the time, chance. No imports at all.
+// Must not know: JSON, SQL, files, sockets, the time, randomness. Its only import is Algorithms.
 //
 // What always holds:
-// 1. Every value here is Sendable and compares by content.
-// 2. A wrapped ID has one text, and the text one wrapped ID: it works as a map key in any language.
-// 3. Text that is read here is checked here; nothing half-parsed leaves.
+// 1. Every value of this module is Sendable and compares by content.
+// 2. Each wrapped ID has one text and each text one wrapped ID, so that clients in any language can
+//    use the text as a map key.
+// 3. Each parser of this module checks the whole text. It never returns a partly parsed value.
 
 /// The identity of an object, the same in fetch, save, history, search and notifications.
 ///
-/// Its text is `Entity/p17` and its kin (contract, section 3).
+/// Its text is `Entity/p17` or another form of section 3 of the protocol.
 public struct WrappedID: Sendable {
-  /// What stands behind the entity's name.
+  /// The part after the entity's name.
   public enum Key: Sendable {
-    /// `p`: the number given by the store, permanent and never used again.
+    /// `p`: the number that the store assigned, permanent and never reused.
     case object(Int64)
     /// `i`: the value of the entity's integer identity attribute.
     case integer(Int64)
@@ -21,33 +22,33 @@ public struct WrappedID: Sendable {
     case uuid(String)
     /// `s`: the value of its string identity attribute.
     case string(String)
-    /// `t`: chosen by the client, valid inside one save.
+    /// `t`: a name that the client chose, valid inside one save.
     case temporary(String)
   }
 
   /// The name of the entity.
   public let entity: String
-  /// What names the object within its entity.
+  /// The part that identifies the object within its entity.
   public let key: Key
 
-  /// An identity of known parts.
+  /// Creates an ID from its parts.
   public init(entity: String, key: Key) {
     self.entity = entity
     self.key = key
   }
 
-  /// Whether a client chose it for one save.
+  /// Whether the ID is temporary: a client chose it for one save.
   public var isTemporary: Bool {
     if case .temporary = key { true } else { false }
   }
 
-  /// Reads the text of a wrapped ID, or its URI within the named store.
+  /// Parses the text of a wrapped ID, or its URI within the named store.
+  ///
+  /// The result is nil if the text is malformed or names another store.
   ///
   /// - Parameters:
   ///   - text: `Entity/p17`, or `cordial://<store>/Entity/p17`.
-  ///   - store: The identifier of the store whose URIs are taken, nil for none.
-  ///
-  /// It is nil when the text is malformed or names another store.
+  ///   - store: The identifier of the store whose URIs are accepted, or nil for none.
   public init?(_ text: String, store: String? = nil) {
     var rest = Substring(text)
     if text.hasPrefix("cordial://") {
@@ -65,12 +66,12 @@ public struct WrappedID: Sendable {
 }
 
 extension WrappedID {
-  /// Whether a text is what a client may call a new object of an entity for the time of one save.
+  /// Returns whether a text is a valid temporary ID of an entity.
   ///
   /// - Parameters:
   ///   - text: Any text.
   ///   - entity: The entity's name.
-  /// - Returns: Whether reading the text would answer a temporary ID of that entity.
+  /// - Returns: Whether `init(_:store:)` would return a temporary ID of that entity for the text.
   /// - Complexity: Linear in the text.
   package static func isTemporary(_ text: String, of entity: String) -> Bool {
     let bytes = text.utf8Span.span
@@ -86,8 +87,9 @@ extension WrappedID {
 }
 
 extension WrappedID.Key: Hashable {
-  /// Compares code points: Swift's strings also equate what only looks alike, and the wire and
-  /// SQLite do not.
+  /// Compares code points, as the wire and SQLite do.
+  ///
+  /// Swift's `==` also equates canonically equivalent strings.
   public static func == (first: WrappedID.Key, second: WrappedID.Key) -> Bool {
     first.text.utf8.elementsEqual(second.text.utf8)
   }
@@ -112,15 +114,15 @@ extension WrappedID: Hashable {
 }
 
 extension WrappedID: CustomStringConvertible, Identifiable {
-  /// The text that stands on the wire.
+  /// The text on the wire.
   public var description: String { "\(entity)/\(key.text)" }
 
-  /// Itself.
+  /// The wrapped ID itself.
   public var id: WrappedID { self }
 }
 
 extension WrappedID.Key {
-  /// The part behind the slash.
+  /// The part after the slash.
   package var text: String {
     switch self {
     case .object(let number): "p\(number)"
@@ -159,7 +161,7 @@ extension WrappedID.Key {
     return number
   }
 
-  /// How many bytes the client's part of a temporary ID has at most.
+  /// The maximum length of the client's part of a temporary ID, in bytes.
   fileprivate static let temporaryLengthMax = 64
 
   fileprivate static func isTemporaryByte(_ byte: UInt8) -> Bool {

@@ -1,10 +1,11 @@
-/// Looking at and copying runs of bytes, eight at a time.
+/// Functions that search and copy runs of bytes, eight bytes at a time.
 ///
-/// It says `unsafe` for a word load and a bulk copy, for which the standard library has no safe
-/// form.
+/// Word loads and bulk copies are marked `unsafe`, because the standard library has no safe form of
+/// them.
 package enum JSONBytes {
-  /// Where a run of bytes that a JSON string holds as they are ends: at a quote, a backslash, a
-  /// control byte, or the end.
+  /// Returns the end of a run of bytes that a JSON string contains verbatim.
+  ///
+  /// The run ends at a quote, at a backslash, at a control byte, or at the end of the bytes.
   @inlinable
   package static func endOfPlainRun(_ bytes: Span<UInt8>, from start: Int) -> Int {
     var offset = start
@@ -22,7 +23,7 @@ package enum JSONBytes {
     return offset
   }
 
-  /// Where a byte stands first from a place on, or the end where it does not.
+  /// Returns the first offset of a byte at or after a start offset, or the end if there is none.
   @inlinable
   package static func place(
     of byte: UInt8,
@@ -44,13 +45,13 @@ package enum JSONBytes {
     return offset
   }
 
-  /// Whether two strings have the same bytes.
+  /// Returns whether two strings have the same bytes.
   ///
-  /// Swift's `==` equates what is canonically equivalent, and its generic comparison of UTF-8 views
-  /// is several times slower than this loop.
+  /// Swift's `==` also equates canonically equivalent strings, and its generic comparison of UTF-8
+  /// views is several times slower than this loop.
   @inlinable
   package static func areEqual(_ first: String, _ second: String) -> Bool {
-    // A string is two words, the bytes of a short one among them: the same words, the same string.
+    // A string is two words, which hold the bytes of a short string: equal words, equal strings.
     let words = unsafe unsafeBitCast(first, to: SIMD2<UInt64>.self)
     if unsafe words == unsafeBitCast(second, to: SIMD2<UInt64>.self) { return true }
     let first = first.utf8Span.span
@@ -60,13 +61,13 @@ package enum JSONBytes {
     return true
   }
 
-  /// Appends a run as it is.
+  /// Appends a run verbatim.
   @inlinable
   package static func append(_ bytes: Span<UInt8>, to target: inout [UInt8]) {
     unsafe bytes.withUnsafeBufferPointer { unsafe target.append(contentsOf: $0) }
   }
 
-  /// Whether one of eight bytes is a quote, a backslash or a control byte.
+  /// Returns whether one of eight bytes is a quote, a backslash or a control byte.
   ///
   /// The classical test for a byte less than n in a word; bytes above 0x7F never count. Source:
   /// "Bit Twiddling Hacks", Determine if a word has a byte less than n.

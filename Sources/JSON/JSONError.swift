@@ -1,6 +1,6 @@
-/// Why a text is not JSON, and where.
+/// The error of a text that is not JSON, with its offset.
 package struct JSONError: Error, Equatable, Sendable {
-  /// What was wrong.
+  /// The kind of fault.
   package enum Code: String, Sendable {
     case unexpectedEnd
     case unexpectedByte
@@ -21,18 +21,18 @@ package struct JSONError: Error, Equatable, Sendable {
     self.offset = offset
   }
 
-  /// One sentence: what is wrong and at which byte.
+  /// One sentence that states the fault and its offset.
   package var message: String {
     let what =
       switch code {
       case .unexpectedEnd: "the text ends too early"
-      case .unexpectedByte: "a byte that cannot stand here"
-      case .invalidNumber: "a number that is not written as JSON writes numbers"
+      case .unexpectedByte: "an unexpected byte"
+      case .invalidNumber: "a malformed number"
       case .invalidString: "a control character or an unknown escape in a string"
       case .invalidUTF8: "bytes that are not UTF-8"
       case .loneSurrogate: "half of a surrogate pair"
       case .tooDeep: "more levels of nesting than the limit"
-      case .trailingBytes: "something after the end of the value"
+      case .trailingBytes: "bytes after the end of the value"
       }
     return "Not JSON at byte \(offset): \(what)"
   }

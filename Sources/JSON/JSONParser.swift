@@ -1,8 +1,9 @@
-/// Reads one JSON text out of bytes that it borrows.
+/// A parser of one JSON text in borrowed bytes.
 ///
-/// Complexity: linear in the text; it looks at most byte by byte, inside strings eight at a time.
+/// Complexity: linear in the text. The parser reads strings eight bytes at a time, and all other
+/// text byte by byte.
 package struct JSONParser {
-  /// The depth a text may have when the caller names none.
+  /// The maximum depth of a text if the caller sets none.
   package static let depthMaxDefault = 128
 
   private var offset: Int
@@ -13,11 +14,11 @@ package struct JSONParser {
     depthLeft = depthMax
   }
 
-  /// Parses a text that holds exactly one value, white space around it allowed.
+  /// Parses a text that has exactly one value, with optional white space around it.
   ///
   /// - Parameters:
   ///   - bytes: The text, in UTF-8 without a byte order mark.
-  ///   - depthMax: How many arrays and objects may stand inside one another.
+  ///   - depthMax: The maximum nesting depth of arrays and objects.
   /// - Returns: The value.
   /// - Throws: `JSONError` with the offset of the first wrong byte.
   package static func parse(
@@ -33,11 +34,11 @@ package struct JSONParser {
     return value
   }
 
-  /// Parses a text held as a string.
+  /// Parses a text in a string.
   ///
   /// - Parameters:
   ///   - text: The text.
-  ///   - depthMax: How many arrays and objects may stand inside one another.
+  ///   - depthMax: The maximum nesting depth of arrays and objects.
   /// - Returns: The value.
   /// - Throws: `JSONError` with the offset of the first wrong byte of its UTF-8.
   package static func parse(
@@ -93,7 +94,7 @@ package struct JSONParser {
     offset += 1
   }
 
-  /// The next byte that is no space; it stays unread.
+  /// Skips white space and returns the next byte without consuming it.
   private mutating func next(_ bytes: Span<UInt8>) throws(JSONError) -> UInt8 {
     skipSpace(bytes)
     guard offset < bytes.count else { throw JSONError(.unexpectedEnd, at: offset) }
@@ -129,7 +130,7 @@ package struct JSONParser {
       depthLeft += 1
       return .object(members)
     }
-    // Most objects have a few members: growing from one would copy them several times.
+    // Most objects have a few members; an array that grows from one would copy them several times.
     members.reserveCapacity(8)
     while true {
       guard try next(bytes) == UInt8(ascii: "\"") else {
@@ -159,7 +160,7 @@ package struct JSONParser {
     let negative = bytes[offset] == UInt8(ascii: "-")
     if negative { offset += 1 }
     let integerStart = offset
-    // Negative on purpose: the range of Int64 reaches one further below zero than above.
+    // The total is negative because the range of Int64 extends one further below zero than above.
     var total: Int64 = 0
     var fits = true
     while offset < bytes.count, case let digit = bytes[offset] &- 0x30, digit < 10 {
@@ -190,10 +191,10 @@ package struct JSONParser {
     return .number(number)
   }
 
-  /// The value of up to 15 digits with a point among them, nil for anything else.
+  /// Returns the value of up to 15 digits with a decimal point, or nil for any other text.
   ///
-  /// The digits and the power of ten are exact, so that one division rounds as the whole conversion
-  /// would. Source: Clinger, "How to Read Floating Point Numbers Accurately".
+  /// The digits and the power of ten are exact, so that one division rounds like the complete
+  /// conversion. Source: Clinger, "How to Read Floating Point Numbers Accurately".
   private static func shortDecimal(_ bytes: Span<UInt8>) -> Double? {
     guard bytes.count <= 16 else { return nil }
     var digits: Int64 = 0
@@ -211,7 +212,7 @@ package struct JSONParser {
     return isFraction ? Double(digits) / scale : nil
   }
 
-  /// Reads a fraction and an exponent; answers whether there was one.
+  /// Reads an optional fraction and an optional exponent; returns whether there was either.
   private mutating func fraction(_ bytes: Span<UInt8>) throws(JSONError) -> Bool {
     var found = false
     if offset < bytes.count, bytes[offset] == UInt8(ascii: ".") {

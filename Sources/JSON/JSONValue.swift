@@ -1,13 +1,13 @@
 // JSON: bytes to JSON values and back, strictly and fast (RFC 8259).
 //
-// Must not know: anything else. No I/O, no Foundation, no other module of ours.
+// Must not know: I/O, Foundation, any other module of Cordial.
 //
 // What always holds:
-// 1. Every text that the parser takes is valid UTF-8 and valid JSON; every other text is an error
-//    with the offset of its first wrong byte.
-// 2. An integer that fits 64 bits keeps every digit on the way in and out.
-// 3. Depth is bounded, so no input exhausts the stack.
-// 4. What the writer writes, the parser reads back as an equal value.
+// 1. The parser accepts valid UTF-8 and valid JSON only. Every other text is an error with the
+//    offset of its first wrong byte.
+// 2. An integer that fits 64 bits keeps every digit in parsing and writing.
+// 3. Depth is bounded, so that no input exhausts the stack.
+// 4. The parser reads every text of the writer back as an equal value.
 
 /// A JSON value; members keep the order of the text, duplicates included.
 package enum JSONValue: Sendable {
@@ -26,7 +26,7 @@ package struct JSONMember: Sendable {
   package var name: String
   package var value: JSONValue
 
-  /// A member of the given name and value.
+  /// Creates a member with a name and a value.
   package init(_ name: String, _ value: JSONValue) {
     self.name = name
     self.value = value
@@ -34,8 +34,9 @@ package struct JSONMember: Sendable {
 }
 
 extension JSONValue: Equatable {
-  /// Compares strings by code points, as RFC 8259 has it in section 8.3; Swift's own `==` would
-  /// equate what is only canonically equivalent.
+  /// Compares strings by code points, as section 8.3 of RFC 8259 requires.
+  ///
+  /// Swift's `==` of strings would also equate canonically equivalent ones.
   package static func == (first: JSONValue, second: JSONValue) -> Bool {
     switch (first, second) {
     case (.null, .null): true
@@ -57,7 +58,7 @@ extension JSONMember: Equatable {
 }
 
 extension JSONValue {
-  /// The value of a member: the last one of that name, or nil where there is none.
+  /// Returns the value of the last member with that name, or nil if there is none.
   package subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     let count = name.utf8.count
@@ -68,27 +69,27 @@ extension JSONValue {
     return nil
   }
 
-  /// The text of a string value, nil for any other.
+  /// The text of a string value, or nil for any other value.
   package var string: String? {
     if case .string(let text) = self { text } else { nil }
   }
 
-  /// The value of an integer, nil for any other.
+  /// The number of an integer value, or nil for any other value.
   package var integer: Int64? {
     if case .integer(let number) = self { number } else { nil }
   }
 
-  /// The value of a boolean, nil for any other.
+  /// The flag of a boolean value, or nil for any other value.
   package var bool: Bool? {
     if case .bool(let flag) = self { flag } else { nil }
   }
 
-  /// The elements of an array, nil for any other.
+  /// The elements of an array, or nil for any other value.
   package var array: [JSONValue]? {
     if case .array(let elements) = self { elements } else { nil }
   }
 
-  /// The members of an object, nil for any other.
+  /// The members of an object, or nil for any other value.
   package var members: [JSONMember]? {
     if case .object(let members) = self { members } else { nil }
   }
@@ -96,7 +97,7 @@ extension JSONValue {
   /// Whether this is `null`.
   package var isNull: Bool { self == .null }
 
-  /// What kind of value this is, for a sentence: "a string", "an object".
+  /// The kind of this value, as part of a sentence: "a string", "an object".
   package var kind: String {
     switch self {
     case .null: "null"
@@ -108,8 +109,9 @@ extension JSONValue {
     }
   }
 
-  /// The same value with each name once in an object: the last of a name counts, in the place of
-  /// the first.
+  /// The same value with unique member names in each object.
+  ///
+  /// Of the members with one name, the last has the value and the first has the position.
   package var deduplicated: JSONValue {
     switch self {
     case .array(let elements): return .array(elements.map(\.deduplicated))

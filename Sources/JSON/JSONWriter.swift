@@ -1,29 +1,29 @@
-/// Writes JSON into a growing array of bytes, piece by piece.
+/// A writer that appends JSON to a growing array of bytes, part by part.
 ///
-/// What rows are written with may be inlined into other modules: called there it cost more than
-/// what it did.
+/// Methods that write rows are inlinable into other modules, because a call costs more than the
+/// method's own work.
 ///
-/// The caller brings the punctuation between pieces, so that rows are written without an
-/// intermediate tree; `value(_:)` writes a tree whole.
+/// The caller writes the punctuation between the parts, so that rows need no intermediate tree.
+/// `value(_:)` writes a complete tree.
 package struct JSONWriter: Sendable {
-  /// What was written so far, or since the last cut.
+  /// The bytes written so far, or since the last cut.
   package var bytes: [UInt8] = []
-  /// What was written before the last cut.
+  /// The pieces written before the last cut.
   private var earlier: [[UInt8]] = []
   private var earlierCount = 0
-  /// How long a piece may become before it is cut; nil never cuts.
+  /// The length from which a piece is cut, or nil if pieces are never cut.
   private let pieceBytes: Int?
 
   package init() {
     pieceBytes = nil
   }
 
-  /// A writer with room for so many bytes.
+  /// Creates a writer with capacity for a number of bytes.
   ///
   /// - Parameters:
   ///   - count: The number of bytes.
-  ///   - pieceBytes: How long a piece may become before `cutIfLong()` begins another; nil keeps
-  ///     everything in `bytes`.
+  ///   - pieceBytes: The length of a piece from which `cutIfLong()` begins another one; nil keeps
+  ///     all bytes in `bytes`.
   package init(reserving count: Int, pieceBytes: Int? = nil) {
     self.pieceBytes = pieceBytes
     bytes.reserveCapacity(count)
@@ -32,11 +32,12 @@ package struct JSONWriter: Sendable {
   /// The number of bytes written.
   package var count: Int { earlierCount + bytes.count }
 
-  /// Everything that was written, in order.
+  /// All pieces written so far, in order.
   package var pieces: [[UInt8]] { earlier + [bytes] }
 
-  /// Begins another piece when this one is long enough: growing one array by the megabyte would
-  /// copy all of it each time.
+  /// Begins another piece if the current one is long enough.
+  ///
+  /// A single array that grows by megabytes would copy all its bytes each time.
   @inlinable
   package mutating func cutIfLong() {
     if bytes.count >= pieceLimit { cut() }
@@ -47,14 +48,14 @@ package struct JSONWriter: Sendable {
   @usableFromInline
   mutating func cut() {
     earlierCount += bytes.count
-    // A row that goes over the limit still fits mostly.
+    // With the extra eighth, the piece usually fits a last row that exceeds the limit.
     let room = bytes.count + bytes.count / 8
     earlier.append(bytes)
     bytes = []
     bytes.reserveCapacity(room)
   }
 
-  /// Appends text as it is: punctuation, names that need no escape, JSON made elsewhere.
+  /// Appends text verbatim: punctuation, names that need no escape, or finished JSON.
   @inlinable
   package mutating func raw(_ text: StaticString) {
     // A StaticString's bytes live as long as the program.
@@ -64,18 +65,18 @@ package struct JSONWriter: Sendable {
     )
   }
 
-  /// Appends bytes as they are.
+  /// Appends bytes verbatim.
   @inlinable
   package mutating func raw(_ run: [UInt8]) {
     bytes += run
   }
 
-  /// Appends a string's bytes as they are.
+  /// Appends a string's bytes verbatim.
   package mutating func raw(string text: String) {
     bytes += text.utf8
   }
 
-  /// Appends one byte as it is.
+  /// Appends one byte verbatim.
   @inlinable
   package mutating func raw(byte: UInt8) {
     bytes.append(byte)
@@ -121,7 +122,7 @@ package struct JSONWriter: Sendable {
   @inlinable
   package mutating func integer(_ number: Int64) {
     var rest = number.magnitude
-    // The longest has a sign and 19 digits; they are made from the last to the first.
+    // The longest number has a sign and 19 digits. The loop writes the digits from last to first.
     var digits = InlineArray<20, UInt8>(repeating: 0)
     var start = 20
     repeat {
@@ -137,8 +138,9 @@ package struct JSONWriter: Sendable {
     JSONBytes.append(digits.span.extracting(start..<20), to: &bytes)
   }
 
-  /// Appends the shortest decimal that reads back as this number; not a number and the infinities,
-  /// which JSON has no form for, become `null`.
+  /// Appends the shortest decimal that reads back as this number.
+  ///
+  /// NaN and the infinities, which JSON cannot represent, become `null`.
   package mutating func double(_ number: Double) {
     guard number.isFinite else { return raw("null") }
     bytes += number.description.utf8
@@ -162,7 +164,7 @@ package struct JSONWriter: Sendable {
     bytes.append(UInt8(ascii: ":"))
   }
 
-  /// Appends a whole value.
+  /// Appends a complete value.
   package mutating func value(_ value: JSONValue) {
     switch value {
     case .null: null()

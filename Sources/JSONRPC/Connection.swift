@@ -1,25 +1,25 @@
 import JSON
 
-/// What a connection has to do next.
+/// An event of a connection, for the owner of the connection to handle.
 package enum ConnectionEvent: Sendable, Equatable {
   case message(Message)
-  /// The elements of a batch, in order; those that are no message have their error.
+  /// The elements of a batch, in order; an element that is not a message carries its error.
   case batch([BatchElement])
   /// An error to send that belongs to no request.
   case reject(RPCError)
-  /// The end of the conversation, after everything before it was sent.
+  /// The end of the connection, after everything before it was sent.
   case close
 }
 
-/// One element of a batch.
+/// An element of a batch.
 package enum BatchElement: Sendable, Equatable {
   case message(Message)
   case invalid(RPCError)
 }
 
-/// A connection from the bytes that arrive to the messages in them.
+/// A connection, which turns received bytes into messages.
 package struct Connection {
-  /// What the connection admits.
+  /// The limits of a connection's messages.
   package struct Limits: Sendable {
     package let messageBytesMax: Int
     package let depthMax: Int
@@ -34,24 +34,24 @@ package struct Connection {
 
   private let reader: FrameReader
   private var frames: FrameDecoder
-  /// The end was told, and nothing is told after it.
+  /// Whether `close` was reported; no event follows it.
   private var isClosed = false
 
-  /// A connection whose first bytes are still to come.
+  /// Creates a connection that has received no bytes.
   ///
   /// - Parameters:
-  ///   - framing: The framing when it is known beforehand.
-  ///   - limits: What it admits.
-  ///   - closesOnUnknownFraming: Whether bytes of no framing end it, as on a socket.
+  ///   - framing: The framing if it is known in advance, otherwise nil.
+  ///   - limits: The limits of the connection's messages.
+  ///   - closesOnUnknownFraming: Whether bytes of no framing end the connection, as on a socket.
   package init(framing: Framing? = nil, limits: Limits, closesOnUnknownFraming: Bool) {
     reader = FrameReader(limits: limits, closesOnUnknownFraming: closesOnUnknownFraming)
     frames = FrameDecoder(framing: framing, messageBytesMax: limits.messageBytesMax)
   }
 
-  /// The peer's framing; lines until its first bytes told.
+  /// The peer's framing; `line` until the first bytes choose it.
   package var framing: Framing { frames.framing ?? .line }
 
-  /// Takes bytes and tells what they complete.
+  /// Receives bytes and reports the events that they complete.
   ///
   /// - Parameters:
   ///   - bytes: The next bytes of the stream.
@@ -64,7 +64,7 @@ package struct Connection {
     self.tell(found, tell)
   }
 
-  /// Tells what the end of the stream completes.
+  /// Reports the events that the end of the stream completes.
   package mutating func end(_ tell: (ConnectionEvent) -> Void) {
     guard !isClosed else { return }
     var found: [ConnectionEvent] = []
@@ -81,7 +81,7 @@ package struct Connection {
   }
 }
 
-/// Reads messages out of frames.
+/// A reader of the messages in frames.
 private struct FrameReader: Sendable {
   let limits: Connection.Limits
   let closesOnUnknownFraming: Bool

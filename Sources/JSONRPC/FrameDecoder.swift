@@ -1,18 +1,18 @@
 import JSON
 
-/// How messages are cut out of a stream of bytes.
+/// The rule by which messages are separated in a stream of bytes.
 package enum Framing: String, Sendable, CaseIterable {
   /// One JSON text on each line.
   case line
   /// `Content-Length` headers, as in LSP.
   case header
 
-  /// The bytes of a message in this framing.
+  /// Returns the bytes of a message in this framing.
   package func frame(_ body: [UInt8]) -> [UInt8] {
     head(of: body.count) + body + tail
   }
 
-  /// What stands before a message of so many bytes.
+  /// Returns the bytes that precede a message of `count` bytes.
   package func head(of count: Int) -> [UInt8] {
     switch self {
     case .line: []
@@ -20,7 +20,7 @@ package enum Framing: String, Sendable, CaseIterable {
     }
   }
 
-  /// What stands behind a message.
+  /// The bytes that follow a message.
   package var tail: [UInt8] {
     switch self {
     case .line: [0x0A]
@@ -29,22 +29,26 @@ package enum Framing: String, Sendable, CaseIterable {
   }
 }
 
-/// Cuts a stream of bytes into frames; the first bytes choose the framing.
+/// A decoder that cuts a stream of bytes into frames; the first bytes choose the framing.
 ///
-/// Transitions: `undecided` to `line` or `header` at the first bytes that tell, or to `line` at
-/// bytes that are neither; `line` to `discarding` at a line over the limit, and back at its end;
-/// `header` to `body` at an empty line, and back behind the body; any to `closed` at a header that
-/// cannot be read, after which no byte is looked at.
+/// Transitions:
+/// - `undecided` to `line` or `header` when the first bytes identify the framing.
+/// - `undecided` to `discarding` when the first bytes belong to neither framing.
+/// - `line` to `discarding` at a line over the limit.
+/// - `discarding` to `line` at the end of the line.
+/// - `header` to `body` at an empty line, and back to `header` after the body.
+/// - `header` to `closed` at a header that cannot be read. The decoder ignores all later bytes.
+/// - Every state to `closed` at the end of the stream.
 package struct FrameDecoder {
-  /// What was cut out; the bytes are lent beside it.
+  /// An event of the decoder; the frame's bytes are passed beside it.
   package enum Event: Equatable, Sendable {
-    /// The lent bytes are the content of one frame of that framing.
+    /// A frame of that framing, whose content is the passed bytes.
     case frame(Framing)
-    /// A line was longer than the limit; the rest of it is passed over.
+    /// A line over the limit; the decoder skips the rest of the line.
     case oversized
-    /// Bytes that are no frame of either kind: one error, then on at the next line.
+    /// Bytes of neither framing: one error, then the decoder continues at the next line.
     case unknownFraming
-    /// The framing is lost: one error with this message, then the end.
+    /// A header that cannot be read: one error with this message, then the end.
     case fatal(String)
   }
 
@@ -57,28 +61,28 @@ package struct FrameDecoder {
     case closed
   }
 
-  /// The longest header block that is read.
+  /// The maximum length of a header block, in bytes.
   package static let headerBytesMax = 8192
-  /// How many fields a header block may have.
+  /// The maximum number of fields in a header block.
   package static let headerFieldsMax = 32
-  /// How many bytes may stand before the colon of the first header's name.
+  /// The maximum number of bytes before the colon of the first header's name.
   private static let nameBytesMax = 64
 
   private var state: State
-  /// The framing, nil until the first bytes told it.
+  /// The framing, nil until the first bytes choose it.
   package private(set) var framing: Framing?
-  /// Whether a byte order mark could not come any more.
+  /// Whether the stream is past the position of a byte order mark.
   private var hasBegun = false
   private var pending: [UInt8] = []
-  /// How much of `pending` was searched for the end of a line already.
+  /// The number of bytes of `pending` that were searched for the end of a line.
   private var searched = 0
   private let messageBytesMax: Int
 
-  /// A decoder at the beginning of a stream.
+  /// Creates a decoder at the beginning of a stream.
   ///
   /// - Parameters:
-  ///   - framing: The framing when it is known beforehand, nil to let the first bytes tell.
-  ///   - messageBytesMax: The longest frame that is taken.
+  ///   - framing: The framing if it is known in advance, nil to let the first bytes choose it.
+  ///   - messageBytesMax: The maximum length of a frame, in bytes.
   package init(framing: Framing? = nil, messageBytesMax: Int) {
     self.messageBytesMax = messageBytesMax
     self.framing = framing
@@ -89,11 +93,11 @@ package struct FrameDecoder {
     }
   }
 
-  /// Takes bytes and tells what they complete.
+  /// Receives bytes and reports the events that they complete.
   ///
   /// - Parameters:
   ///   - bytes: The next bytes of the stream.
-  ///   - tell: Called for each event, with the frame's bytes for `frame`, else none.
+  ///   - tell: Called for each event, with the frame's bytes for `frame`, otherwise with no bytes.
   package mutating func receive(
     _ bytes: Span<UInt8>,
     _ tell: (Event, Span<UInt8>) -> Void
@@ -111,7 +115,7 @@ package struct FrameDecoder {
     pending = used == 0 ? held : Array(held[used...])
   }
 
-  /// Tells what the end of the stream completes: in line framing a last line without its end.
+  /// Reports what the end of the stream completes: in line framing, a last line without its end.
   package mutating func end(_ tell: (Event, Span<UInt8>) -> Void) {
     let held = pending
     pending = []
@@ -130,7 +134,7 @@ package struct FrameDecoder {
     JSONBytes.append(bytes, to: &pending)
   }
 
-  /// Works through bytes and answers how many of them are done with.
+  /// Processes bytes and returns the number of bytes that it consumed.
   private mutating func process(
     _ bytes: Span<UInt8>,
     _ tell: (Event, Span<UInt8>) -> Void

@@ -1,9 +1,9 @@
-/// Reads the header block of LSP's base protocol, liberally and without believing it.
+/// A lenient reader of the header block of LSP's base protocol, which trusts no value in it.
 struct HeaderBlock {
   enum Outcome: Equatable {
     case incomplete
     case broken(String)
-    /// How many bytes the block has, and the length of the body behind it.
+    /// The number of bytes in the block, and the length of the body after it.
     case complete(used: Int, length: Int)
   }
 
@@ -20,7 +20,7 @@ struct HeaderBlock {
       let line = bytes.extracting(start..<(hasReturn ? end - 1 : end))
       start = end + 1
       if line.isEmpty {
-        // White space between messages is no header.
+        // An empty line between messages is not a header.
         if fields == 0 { continue }
         guard let length else { return .broken("A header has no Content-Length") }
         return .complete(used: start, length: length)
@@ -76,7 +76,7 @@ struct HeaderBlock {
 }
 
 extension String {
-  /// What stands behind the first occurrence of a text, nil where there is none.
+  /// Returns the text after the first occurrence of `text`, nil when there is none.
   fileprivate func rest(behind text: String) -> Substring? {
     var rest = self[...]
     while !rest.isEmpty {

@@ -1,15 +1,17 @@
-/// Where a connection stands between its first message and its end, as LSP's base protocol has it.
+/// The state of a connection between its first message and its end, as in LSP's base protocol.
 ///
-/// Transitions: `new` to `initializing` when `initialize` is admitted, and on to `ready` when it
-/// was answered, or back when it failed; these (`new` in line framing only) to `shutDown` when
-/// `shutdown` is admitted; any to `exited` at `exit`.
+/// Transitions:
+/// - `new` to `initializing` when `initialize` is admitted.
+/// - `initializing` to `ready` when `initialize` succeeds, back to `new` when it fails.
+/// - `initializing`, `ready`, and in line framing `new`, to `shutDown` when `shutdown` is admitted.
+/// - Every state to `exited` at `exit`.
 package struct Lifecycle: Sendable {
-  /// What is to be done with a message.
+  /// The decision about a message.
   package enum Admission: Sendable, Equatable {
     case dispatch
     case reject(RPCError)
     case drop
-    /// The conversation ends; the code is a stdio process's.
+    /// The end of the connection, with the exit code of a stdio process.
     case exit(code: Int32)
   }
 
@@ -21,24 +23,24 @@ package struct Lifecycle: Sendable {
 
   package init() {}
 
-  /// Whether `initialize` was answered.
+  /// Whether `initialize` has succeeded.
   package private(set) var isInitialized = false
 
   /// Whether `shutdown` was admitted.
   package var isShutDown: Bool { state == .shutDown }
 
-  /// Notes what became of `initialize`; one that failed may be sent again.
+  /// Records the result of `initialize`; a client may send a failed one again.
   package mutating func initializeEnded(succeeded: Bool) {
     if succeeded { isInitialized = true }
     if state == .initializing { state = succeeded ? .ready : .new }
   }
 
-  /// Decides what becomes of a message, in the order in which messages come.
+  /// Decides how to handle a message; messages are passed in the order in which they arrive.
   ///
   /// - Parameters:
   ///   - message: The message.
   ///   - framing: The connection's framing; lines need no handshake.
-  /// - Returns: What is to be done with it.
+  /// - Returns: The decision.
   package mutating func admit(_ message: Message, framing: Framing) -> Admission {
     switch message {
     case .response: return .drop

@@ -4,13 +4,13 @@
 //
 // What always holds:
 // 1. The same bytes give the same events, however they are cut into pieces.
-// 2. Memory is bounded by the limits before it is spent: no length in a header is believed.
-// 3. An ID is answered as it was sent: `1` and `"1"` are two.
+// 2. The limits bound memory before it is allocated: no length in a header is trusted.
+// 3. A response has the ID of its request unchanged: `1` and `"1"` are different IDs.
 // 4. A response has a result or an error, never both and never neither.
 
 package import JSON
 
-/// What names a request among those of its connection.
+/// The ID that identifies a request within its connection.
 package enum RequestID: Sendable {
   case integer(Int64)
   case string(String)
@@ -25,7 +25,7 @@ package enum RequestID: Sendable {
     }
   }
 
-  /// The ID as it stands in a message.
+  /// The ID as it appears in a message.
   package var json: JSONValue {
     switch self {
     case .integer(let number): .integer(number)
@@ -50,11 +50,11 @@ extension RequestID: Hashable {
   }
 }
 
-/// One thing that a peer said.
+/// A message of a peer.
 package enum Message: Sendable, Equatable {
   case request(id: RequestID, method: String, params: JSONValue)
   case notification(method: String, params: JSONValue)
-  /// An answer to what we never ask; nothing is done with it.
+  /// A response, which is ignored because the server sends no requests.
   case response
 
   /// Reads a message from its JSON value.

@@ -1,19 +1,20 @@
 package import JSON
 
-/// The bytes of one message, in pieces: a long one never lies in one array, which would be copied
-/// each time it has to grow.
+/// The bytes of one message, in pieces.
+///
+/// A long message is never stored in one array, because an array is copied each time it grows.
 package struct MessageBytes: Sendable {
   package private(set) var pieces: [[UInt8]]
   /// The number of bytes in all pieces.
   package private(set) var count: Int
 
-  /// A message of one piece.
+  /// Creates a message of one piece.
   package init(_ bytes: [UInt8]) {
     pieces = [bytes]
     count = bytes.count
   }
 
-  /// What a writer wrote.
+  /// Creates a message of the bytes that a writer has written.
   package init(_ writer: JSONWriter) {
     pieces = writer.pieces
     count = writer.count

@@ -1,8 +1,8 @@
 package import JSON
 
-/// Writes messages; framing comes later.
+/// A writer of messages without framing.
 package enum MessageWriter {
-  /// The beginning of a response with a result, up to where the result stands.
+  /// Writes the beginning of a response, up to its result.
   package static func beginResult(_ id: RequestID, _ writer: inout JSONWriter) {
     writer.raw("{\"jsonrpc\":\"2.0\",\"id\":")
     switch id {
@@ -12,7 +12,7 @@ package enum MessageWriter {
     writer.raw(",\"result\":")
   }
 
-  /// A whole response with a result that is JSON already.
+  /// Returns a whole response with a result that is already JSON text.
   package static func result(_ id: RequestID, _ result: [UInt8]) -> [UInt8] {
     var writer = JSONWriter(reserving: result.count + 64)
     beginResult(id, &writer)
@@ -21,7 +21,7 @@ package enum MessageWriter {
     return writer.bytes
   }
 
-  /// A whole response with an error.
+  /// Returns a whole response with an error.
   package static func error(_ id: RequestID, _ error: RPCError) -> [UInt8] {
     var writer = JSONWriter()
     writer.raw("{\"jsonrpc\":\"2.0\",\"id\":")
@@ -32,7 +32,7 @@ package enum MessageWriter {
     return writer.bytes
   }
 
-  /// A whole notification with params that are JSON already.
+  /// Returns a whole notification with params that are already JSON text.
   package static func notification(_ method: String, _ params: [UInt8]) -> [UInt8] {
     var writer = JSONWriter(reserving: params.count + 64)
     writer.raw("{\"jsonrpc\":\"2.0\",\"method\":")
@@ -43,7 +43,7 @@ package enum MessageWriter {
     return writer.bytes
   }
 
-  /// A whole request.
+  /// Returns a whole request.
   package static func request(_ id: RequestID, _ method: String, _ params: JSONValue) -> [UInt8] {
     var writer = JSONWriter()
     writer.value([

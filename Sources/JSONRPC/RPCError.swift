@@ -1,6 +1,6 @@
 package import JSON
 
-/// An error as it stands on the wire.
+/// An error object of JSON-RPC.
 package struct RPCError: Error, Sendable, Equatable {
   /// The codes that JSON-RPC and LSP define.
   package enum Code: Int, Sendable {
@@ -15,7 +15,7 @@ package struct RPCError: Error, Sendable, Equatable {
 
   package let code: Int
   package let message: String
-  /// What a program reads; nil leaves the member out.
+  /// The details for programs; nil omits the member.
   package let data: JSONValue?
 
   package init(code: Int, message: String, data: JSONValue? = nil) {
@@ -28,7 +28,7 @@ package struct RPCError: Error, Sendable, Equatable {
     self.init(code: code.rawValue, message: message, data: data)
   }
 
-  /// The error object.
+  /// The error object as JSON.
   package var json: JSONValue {
     var members: [JSONMember] = [
       JSONMember("code", .integer(Int64(code))), JSONMember("message", .string(message)),

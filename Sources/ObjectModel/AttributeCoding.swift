@@ -2,12 +2,12 @@ package import CordialValues
 package import JSON
 
 extension AttributeDescription {
-  /// The typed value of a JSON value, as the attribute's type reads it.
+  /// Returns the typed value of a JSON value, decoded as the attribute's type.
   ///
-  /// Only the type is checked here; null is taken for every attribute.
+  /// This method checks the type only. It accepts null for every attribute.
   ///
-  /// - Parameter value: What a client sent.
-  /// - Returns: The value, or what was expected when it is of another type.
+  /// - Parameter value: The JSON value that a client sent.
+  /// - Returns: The value, or a description of the expected values if the type is another one.
   package func decode(_ value: JSONValue) -> AttributeDecoding {
     type.decode(value)
   }
@@ -16,12 +16,12 @@ extension AttributeDescription {
 /// The outcome of reading a JSON value as an attribute's type.
 package enum AttributeDecoding: Sendable, Equatable {
   case value(AttributeValue)
-  /// What would have been taken: "an integer from -32768 to 32767".
+  /// A description of the accepted values, as "an integer from -32768 to 32767".
   case expected(String)
 }
 
 extension AttributeType {
-  /// The typed value of a JSON value; see `AttributeDescription.decode(_:)`.
+  /// Returns the typed value of a JSON value; see `AttributeDescription.decode(_:)`.
   package func decode(_ value: JSONValue) -> AttributeDecoding {
     if case .json = self { return .value(value.isNull ? .null : .json(value.deduplicated.text)) }
     switch (value, self) {
@@ -32,10 +32,10 @@ extension AttributeType {
       return integer(number)
     case (.number(let number), .int16), (.number(let number), .int32),
       (.number(let number), .int64):
-      // JSON's -0 is an integer, and no other number with a fraction or exponent is one.
+      // The parser returns -0 as a `number`; every other `number` is not a 64-bit integer.
       return number == 0 && number.sign == .minus ? .value(.integer(0)) : expected
     case (.string(let text), .int64):
-      // A client that cannot hold 64 bits sends them as it is sent them.
+      // A client without 64-bit integers may send an int64 as a string (P-040).
       guard let number = Int64(text), String(number) == text else { return expected }
       return .value(.integer(number))
     case (.number(let number), .double): return .value(.double(number))
@@ -76,7 +76,8 @@ extension AttributeType {
     return value.map { .value($0) } ?? expected
   }
 
-  /// RFC 3986 syntax: a scheme, a colon, and no characters that a URI has to escape.
+  /// Returns whether a text has RFC 3986 syntax: a scheme, a colon, and no characters that a URI
+  /// must escape.
   private static func isURI(_ text: String) -> Bool {
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
     let scheme = text.utf8[..<colon]
@@ -86,7 +87,7 @@ extension AttributeType {
       && text.utf8.allSatisfy { $0 > 0x20 && !"<>\"{}|\\^`".utf8.contains($0) && $0 != 0x7F }
   }
 
-  /// What a value of this type looks like on the wire.
+  /// A description of this type's values on the wire, for messages.
   package var expectation: String {
     switch self {
     case .string: "a string"
@@ -96,7 +97,7 @@ extension AttributeType {
     case .float: "a number within single precision"
     case .decimal: "a decimal number as a string, like \"12.50\""
     case .boolean: "true or false"
-    case .date: "a date as RFC 3339 has it, like \"2026-11-21T08:30:00.000Z\""
+    case .date: "an RFC 3339 date, like \"2026-11-21T08:30:00.000Z\""
     case .uuid: "a UUID as a string"
     case .uri: "an absolute URI as a string"
     case .binary: "base64 with padding, as a string"
@@ -107,7 +108,8 @@ extension AttributeType {
 
 /// Decimal numbers as text.
 package enum DecimalText {
-  /// The shortest plain notation of a decimal number, at most 38 digits; nil when it is none.
+  /// Returns the shortest plain notation of a decimal number, or nil if the text is not a decimal
+  /// number of at most 38 digits.
   package static func canonical(_ text: String) -> String? {
     var rest = Array(text.utf8)[...]
     let negative = rest.first == UInt8(ascii: "-")
@@ -129,7 +131,7 @@ package enum DecimalText {
     return negative && plain != "0" ? "-" + plain : plain
   }
 
-  /// Compares two canonical decimals by value: negative, zero or positive.
+  /// Compares two canonical decimals by value; returns a negative number, zero or a positive one.
   package static func compare(_ first: String, _ second: String) -> Int {
     let firstNegative = first.hasPrefix("-")
     let secondNegative = second.hasPrefix("-")

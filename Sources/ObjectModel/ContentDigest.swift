@@ -1,10 +1,10 @@
 import Crypto
 
-/// The SHA-256 of bytes: equal digests are equal bytes.
+/// The SHA-256 digest of bytes; equal digests mean equal bytes.
 package struct ContentDigest: Hashable, Sendable {
   private let digest: SHA256Digest
 
-  /// Returns the digest of bytes.
+  /// Creates the digest of bytes.
   package init(_ bytes: some Collection<UInt8>) {
     var state = SHA256()
     let isContiguous: Void? = bytes.withContiguousStorageIfAvailable { storage in
@@ -14,7 +14,7 @@ package struct ContentDigest: Hashable, Sendable {
     digest = state.finalize()
   }
 
-  /// 64 hexadecimal digits in lower case.
+  /// The digest as 64 hexadecimal digits in lower case.
   package var hexadecimal: String {
     digest.map { byte in
       let digits = String(byte, radix: 16)

@@ -1,26 +1,26 @@
 import JSON
 
-/// What a derived attribute is kept equal to.
+/// The expression from which the store computes a derived attribute.
 package enum DerivedExpression: Sendable, Equatable {
-  /// `tasks.@count`: how many members a to-many has.
+  /// `tasks.@count`: the number of members of a to-many.
   case count(String)
   /// `tasks.@sum.priority`: the sum of an attribute of the members of a to-many.
   case sum(String, String)
-  /// `group.title`: an attribute of the object that a to-one leads to.
+  /// `group.title`: an attribute of the object that a to-one references.
   case path(String, String)
-  /// `canonical:(title)`: another form of a text of the object itself.
+  /// `canonical:(title)`: another form of a string attribute of the same object.
   case text(TextForm, String)
-  /// `now()`: when the object was written last.
+  /// `now()`: the time of the object's last write.
   case now
 
   /// A form of a text.
   package enum TextForm: String, Sendable, CaseIterable {
-    /// Folded as `[cd]` folds: neither case nor accents matter.
+    /// The form in which `[cd]` compares: without case and accents.
     case canonical
     case lowercase, uppercase
   }
 
-  /// Reads an expression as a model file has it; nil when it is none.
+  /// Parses an expression of a model file, or returns nil if the text is not an expression.
   package init?(_ text: String) {
     if text == "now()" {
       self = .now
@@ -40,7 +40,7 @@ package enum DerivedExpression: Sendable, Equatable {
     }
   }
 
-  /// Whether null is never its value.
+  /// Whether the value is never null.
   var isNeverNull: Bool {
     switch self {
     case .count, .sum: true
@@ -67,12 +67,12 @@ extension ModelDocument {
     }
     for member in ["default", "minimum", "maximum", "minimumLength", "maximumLength", "enum"]
     where value[member].map({ !$0.isNull }) == true {
-      problem("\(path).\(member)", "The store keeps a derived attribute; it cannot have this")
+      problem("\(path).\(member)", "A derived attribute cannot have this member")
     }
     return expression
   }
 
-  /// Checks that expressions name what is there, and are of the attribute's type.
+  /// Checks that expressions refer to existing properties and have the attribute's type.
   mutating func checkDerived(_ entities: [EntityDescription]) {
     for entity in entities {
       let own = raw[entity.number - 1].value["attributes"]?.array ?? []
@@ -87,7 +87,7 @@ extension ModelDocument {
     }
   }
 
-  /// Why an expression cannot be kept, nil when it can.
+  /// Returns why the store cannot compute an expression, or nil if it can.
   private func objection(
     to derived: DerivedExpression,
     of attribute: AttributeDescription,
@@ -107,7 +107,7 @@ extension ModelDocument {
     }
     func wants(_ types: [AttributeType]) -> String? {
       types.contains(attribute.type)
-        ? nil : "Its value is of type \(types.map(\.rawValue).joined(separator: " or "))"
+        ? nil : "The expression has type \(types.map(\.rawValue).joined(separator: " or "))"
     }
     switch derived {
     case .now: return wants([.date])
@@ -124,7 +124,7 @@ extension ModelDocument {
       switch plain(summed, of: destination)?.type {
       case .int16, .int32, .int64: return wants([.int64])
       case .double, .float: return wants([.double])
-      default: return "\(destination.name) has no number \(summed) that clients write"
+      default: return "\(destination.name) has no numeric attribute \(summed) that clients write"
       }
     case .path(let name, let last):
       guard let toOne = relationship(name, toMany: false) else {
@@ -137,7 +137,7 @@ extension ModelDocument {
       return wants([source.type])
     case .text(_, let name):
       guard plain(name, of: entity)?.type == .string else {
-        return "\(entity.name) has no string \(name) that clients write"
+        return "\(entity.name) has no string attribute \(name) that clients write"
       }
       return wants([.string])
     }

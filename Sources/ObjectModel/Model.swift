@@ -1,41 +1,42 @@
-// ObjectModel: what a model says. Entities, attributes, relationships, the model file, and the
+// ObjectModel: the data model. Entities, attributes, relationships, the model file, and the
 // predicate language as syntax trees. Pure functions only.
 //
-// Must not know: tables, who asks, the time, files.
+// Must not know: tables, callers, the time, files.
 //
 // What always holds:
-// 1. A `Model` that exists is consistent: every destination and inverse names what is there.
-// 2. A model file's faults are reported all at once, each with its path in the file.
+// 1. Every `Model` is consistent: the destination and the inverse of each relationship exist.
+// 2. The reader reports all faults of a model file at once, each with its path in the file.
 // 3. The hash of a model does not depend on formatting or on the order of names in its file.
 
 package import CordialValues
 package import JSON
 
-/// A whole model, checked.
+/// A complete model that has passed all checks.
 ///
-/// A class, as its entities are: they are handed to everything and never change, and a copy of a
-/// structure with so many parts would count references on every way.
+/// A model and its entities are classes because many callers share them and they never change.
+/// Each copy of a structure would retain and release all its parts.
 package final class Model: Sendable {
   package let name: String
   package let version: String
-  /// In the order of the file; an entity's `number` is its place here, from 1.
+  /// The entities in the order of the file; an entity's `number` is its index here plus 1.
   package let entities: [EntityDescription]
-  /// Names this version of the model, stable under formatting and order; 16 hexadecimal digits.
+  /// The hash that identifies this version of the model, whatever its formatting and order; 64
+  /// hexadecimal digits.
   package let hash: String
-  /// The model as its file has it.
+  /// The content of the model file.
   package let document: JSONValue
   /// Named selections.
   package let values: [ModelValues]
   /// Named requests.
   package let templates: [ModelTemplate]
 
-  /// The ranges of numbers of entities that earlier versions had.
+  /// The slots of entities that only earlier versions of the model had.
   private let retiredSlots: Set<Int>
-  /// The entities of the whole model of which this one is a part.
+  /// The names of the whole model's entities that this part of it leaves out.
   package let leftOut: Set<String>
 
   private let numbers: [String: Int]
-  /// By the number of an entity with descendants: the entity of each slot.
+  /// The entity number of each slot, by the number of an entity with descendants.
   private let kinds: [Int: [Int: Int]]
 
   package init(
@@ -69,19 +70,19 @@ package final class Model: Sendable {
   /// The beginning of the hash, for messages.
   package var shortHash: Substring { hash.prefix(12) }
 
-  /// Whether a hash that a store remembers is this model's, in today's form or in that of earlier
-  /// programs.
+  /// Returns whether a hash from a store identifies this model, in the current form or in the
+  /// earlier form of 16 digits.
   package func isIdentified(by hash: String) -> Bool {
     hash == self.hash || hash.utf8.count == 16 && hash == ModelHash.earlierHash(of: document)
   }
 
-  /// The object that has a number among those of an entity and its descendants.
+  /// Returns the key of an object of an entity or one of its descendants.
   ///
   /// - Parameters:
   ///   - entity: The number of an entity of this model.
   ///   - object: The number of an object.
-  /// - Returns: The object, of the entity in whose range its number is; of the given one where it
-  ///   is in none.
+  /// - Returns: The key, with the entity whose range contains the object's number, or with the
+  ///   given entity if no range contains it.
   package func key(_ entity: Int, _ object: Int64) -> ObjectKey {
     guard entities[entity - 1].hasDescendants else {
       return ObjectKey(entity: entity, object: object)
@@ -90,13 +91,14 @@ package final class Model: Sendable {
     return ObjectKey(entity: kind, object: object)
   }
 
-  /// Whether objects of one entity are objects of another: the same one, or an ancestor.
+  /// Returns whether objects of one entity are objects of another: the same entity or an ancestor.
   package func isKind(_ entity: Int, of other: Int) -> Bool {
     entity == other || entities[entity - 1].place.ancestors.contains(other)
   }
 
-  /// The ranges of numbers that entities do not have by themselves, by name; those of entities that
-  /// are gone too, which no other gets.
+  /// The slots by entity name, for entities in a family and for entities with a slot other than 0.
+  ///
+  /// Retired slots are listed under `retiredName(_:)`, so that no other entity gets them.
   package var slots: [String: Int] {
     Dictionary(
       uniqueKeysWithValues: entities.filter {
@@ -106,60 +108,60 @@ package final class Model: Sendable {
     )
   }
 
-  /// The name under which a range of numbers is kept whose entity is gone: no entity has it.
+  /// Returns the name under which a store keeps the slot of a deleted entity; no entity has it.
   package static func retiredName(_ slot: Int) -> String { "#\(slot)" }
 
-  /// The entity of that name, nil where there is none.
+  /// Returns the entity with that name, or nil if there is none.
   package func entity(named name: String) -> EntityDescription? {
     numbers[name].map { entities[$0 - 1] }
   }
 
-  /// The entity of that number, which must come from this model.
+  /// Returns the entity with that number, which must come from this model.
   package func entity(_ number: Int) -> EntityDescription {
     entities[number - 1]
   }
 }
 
-/// A selection that a model names: what of an entity's objects a view shows.
+/// A named selection of a model: the properties of an entity's objects that a view shows.
 package struct ModelValues: Sendable, Equatable {
   package let name: String
   package let entity: String
-  /// As a fetch's `select`.
+  /// The selection, in the form of a fetch's `select`.
   package let select: JSONValue
 }
 
-/// A request that a model names.
+/// A named fetch request of a model.
 package struct ModelTemplate: Sendable, Equatable {
   package let name: String
-  /// The params of a fetch; those that a client sends take the place of the same ones here.
+  /// The params of a fetch; params that a client sends replace those with the same name.
   package let params: [JSONMember]
 }
 
 /// One kind of object.
 package final class EntityDescription: Sendable {
-  /// Its place in the model, from 1.
+  /// The position of the entity in the model, from 1.
   package let number: Int
   package let name: String
-  /// The name of the entity of an earlier version that it was.
+  /// The name of the entity in an earlier version of the model, if it was renamed.
   package let renamedFrom: String?
-  /// The attribute that names its objects on the wire, nil for the store's own numbers.
+  /// The attribute that identifies objects on the wire, or nil for the store's own numbers.
   package let identity: AttributeDescription?
-  /// Its ancestors' first, then its own; of what is stored.
+  /// The stored attributes, inherited ones first.
   package let attributes: [AttributeDescription]
-  /// The names of attributes that are the clients' own and not stored.
+  /// The names of transient attributes, which clients have and the store does not.
   package let transients: [String]
-  /// Its ancestors' first, then its own.
+  /// The relationships, inherited ones first.
   package let relationships: [RelationshipDescription]
-  /// Sets of properties whose values together stand once only.
+  /// The sets of properties whose combined values are unique.
   package let unique: [[String]]
   package let indexes: [[String]]
-  /// What is indexed for search, nil for nothing.
+  /// The attributes that are indexed for search, or nil if none are.
   package let spotlight: SpotlightDescription?
 
-  /// Where it stands among the entities that have an ancestor in common with it.
+  /// The position of the entity in its entity family.
   package let place: Place
 
-  /// What stands in front of the number in a reference to one of its objects: `"Group/p`.
+  /// The bytes before the number in a reference to one of the objects: `"Group/p`.
   package let referencePrefix: [UInt8]
 
   private let properties: [String: PropertyDescription]
@@ -198,16 +200,15 @@ package final class EntityDescription: Sendable {
     self.properties = properties
   }
 
-  /// Where an entity stands in its family.
+  /// The position of an entity in its entity family, the entities with the same root ancestor.
   package struct Place: Sendable {
-    /// The numbers of its ancestors, the first one first, and its own at the end.
+    /// The numbers of the ancestors from the root to the parent, then the entity's own number.
     package let ancestors: [Int]
-    /// Whether it has no objects of its own.
+    /// Whether the entity has no objects of its own.
     package let isAbstract: Bool
-    /// The numbers of the entities whose objects are of it: itself, unless it is abstract, and
-    /// its descendants that are not.
+    /// The numbers of all entities that are not abstract among this entity and its descendants.
     package let kinds: [Int]
-    /// Which range of numbers its objects have.
+    /// The index of the entity's range of object numbers; see `EntityDescription.numbers`.
     package let slot: Int
 
     package init(ancestors: [Int], isAbstract: Bool, kinds: [Int], slot: Int) {
@@ -219,25 +220,25 @@ package final class EntityDescription: Sendable {
   }
 
   package var isAbstract: Bool { place.isAbstract }
-  /// Whether it has descendants, so that an object of it may be one of another entity.
+  /// Whether the entity has descendants, so that one of its objects may be of a descendant.
   package let hasDescendants: Bool
 
-  /// The greatest number of an object, which every client can hold.
+  /// The greatest object number, 2^53 - 1, which every client can represent.
   package static let numberMax: Int64 = 9_007_199_254_740_991
-  /// How many numbers each entity of a family has, as a power of two.
+  /// The size of a slot: each entity of a family has 2^`slotBits` object numbers.
   private static let slotBits: Int64 = 45
 
-  /// The numbers that its objects have.
+  /// The range of the entity's object numbers.
   package var numbers: ClosedRange<Int64> {
     guard place.ancestors.count > 1 || hasDescendants else { return 1...Self.numberMax }
     let slot = Int64(place.slot)
     return (slot << Self.slotBits) + 1...min((slot + 1) << Self.slotBits, Self.numberMax)
   }
 
-  /// The slot in whose range a number is.
+  /// Returns the slot whose range contains an object number.
   static func slot(of object: Int64) -> Int { Int((object &- 1) >> slotBits) }
 
-  /// The attribute or relationship of that name, nil where there is none.
+  /// Returns the attribute or relationship with that name, or nil if there is none.
   package func property(named name: String) -> PropertyDescription? {
     properties[name]
   }
@@ -265,27 +266,27 @@ package enum PropertyDescription: Sendable {
   }
 }
 
-/// One attribute of an entity; never changed, and so an object, which is cheap to hand on.
+/// One attribute of an entity; a class, because an object that never changes is cheap to pass.
 package final class AttributeDescription: Sendable, Equatable {
   package let name: String
-  /// The name of the property of an earlier version that it was.
+  /// The name of the attribute in an earlier version of the model, if it was renamed.
   package let renamedFrom: String?
   package let type: AttributeType
-  /// Whether null is a value of it.
+  /// Whether the value may be null.
   package let optional: Bool
-  /// What an insert stores when it names no value; null for none.
+  /// The value that an insert stores if it has no value for the attribute, or null.
   package let defaultValue: AttributeValue
   package let minimum: AttributeValue?
   package let maximum: AttributeValue?
-  /// In Unicode scalars.
+  /// The minimum length in Unicode scalars, for binary values in bytes.
   package let minimumLength: Int?
-  /// In Unicode scalars.
+  /// The maximum length in Unicode scalars, for binary values in bytes.
   package let maximumLength: Int?
-  /// What the whole text has to match, nil for anything.
+  /// The pattern that the whole text must match, or nil if any text is allowed.
   package let pattern: TextPattern?
-  /// The only values it may have, nil for any.
+  /// The only allowed values, or nil if any value is allowed.
   package let allowed: [AttributeValue]?
-  /// What the store keeps it equal to, nil for what clients write.
+  /// The expression from which the store computes the value, or nil if clients write it.
   package let derived: DerivedExpression?
 
   package init(
@@ -337,7 +338,7 @@ package final class AttributeDescription: Sendable, Equatable {
 package enum AttributeType: String, Sendable, CaseIterable {
   case string, int16, int32, int64, double, float, decimal, boolean, date, uuid, uri, binary, json
 
-  /// The values of an integer type, nil for the others.
+  /// The range of an integer type, or nil for any other type.
   package var integerRange: ClosedRange<Int64>? {
     switch self {
     case .int16: Int64(Int16.min)...Int64(Int16.max)
@@ -351,23 +352,23 @@ package enum AttributeType: String, Sendable, CaseIterable {
 /// One relationship of an entity.
 package final class RelationshipDescription: Sendable, Equatable {
   package let name: String
-  /// The name of the property of an earlier version that it was.
+  /// The name of the relationship in an earlier version of the model, if it was renamed.
   package let renamedFrom: String?
-  /// The number of the entity that has it of its own; the others inherit it.
+  /// The number of the entity that declares the relationship; its descendants inherit it.
   package let owner: Int
-  /// The number of the entity it leads to, or to whose descendants.
+  /// The number of the destination entity, whose descendants' objects it may reference too.
   package let destination: Int
   package let toMany: Bool
-  /// Whether the objects that it leads to have an order, which is its owner's.
+  /// Whether the referenced objects have an order, which belongs to the referencing object.
   package let ordered: Bool
-  /// The relationship of the destination that leads back.
+  /// The name of the inverse relationship of the destination, or nil if there is none.
   package let inverse: String?
   package let deleteRule: DeleteRule
-  /// Whether null is a value of a to-one; says nothing about a to-many.
+  /// Whether a to-one may be null; without meaning for a to-many.
   package let optional: Bool
   package let minimumCount: Int
   package let maximumCount: Int?
-  /// Where its links are kept.
+  /// The storage of the links.
   package let storage: RelationshipStorage
 
   package init(
@@ -416,7 +417,7 @@ package final class RelationshipDescription: Sendable, Equatable {
 }
 
 extension RelationshipDescription {
-  /// Whether it is its own inverse, as friendship is: a pair holds for both whoever said it.
+  /// Whether the relationship is its own inverse, as friendship is: a link row holds both ways.
   package var isSymmetric: Bool {
     if case .pairs(_, let kept, _) = storage {
       inverse == name && kept == name && destination == owner
@@ -426,27 +427,29 @@ extension RelationshipDescription {
   }
 }
 
-/// Where the links of a relationship are kept.
+/// The storage of a relationship's links.
 package enum RelationshipStorage: Sendable, Equatable {
-  /// A to-one: a column of its own entity.
+  /// A to-one: a column of the entity that has it.
   case column
-  /// A to-many whose inverse is a to-one: that column, read backwards.
+  /// A to-many whose inverse is a to-one: the column of that to-one.
   case inverseColumn
-  /// A many-to-many, or a to-many without inverse: pairs in a table of their own, kept from the
-  /// side of the named entity and relationship. `owns` tells whether this side is that one.
+  /// A many-to-many, or a to-many without inverse: link rows in a link table.
+  ///
+  /// The named entity and relationship are the side that owns the link table. `owns` is true if
+  /// this relationship is that side.
   case pairs(entity: Int, relationship: String, owns: Bool)
 }
 
-/// What becomes of the objects at the other end when an object is deleted.
+/// The rule for the objects at the other end of a relationship when an object is deleted.
 package enum DeleteRule: String, Sendable, CaseIterable {
   case nullify, cascade, deny, noAction
 }
 
-/// What of an entity's objects can be searched.
+/// The attributes of an entity that a search covers.
 package struct SpotlightDescription: Sendable, Equatable {
   /// The attribute shown as a hit's title; always indexed.
   package let displayName: String?
-  /// The indexed attributes with their weights, the display name among them, in order of name.
+  /// The indexed attributes with their weights, including the display name, sorted by name.
   package let weights: [(name: String, weight: Double)]
 
   package static func == (first: SpotlightDescription, second: SpotlightDescription) -> Bool {

@@ -1,14 +1,15 @@
 package import JSON
 
-/// Configurations: parts of a model under a name.
+/// Configurations: named parts of a model.
 extension ModelDocument {
-  /// The part of a model that a configuration names, as a document of its own.
+  /// Returns the part of a model that a configuration names, as a document.
   ///
   /// - Parameters:
   ///   - document: A model file's content, without faults.
-  ///   - name: The configuration. Ancestors of its entities belong to it.
-  /// - Returns: The document with the entities, and what of the stored requests is theirs.
-  /// - Throws: `ModelError` when there is no such configuration, or a relationship leads out of it.
+  ///   - name: The name of the configuration. The ancestors of its entities belong to it.
+  /// - Returns: The document with the configuration's entities and their stored requests.
+  /// - Throws: `ModelError` if the configuration does not exist, or if a relationship references an
+  ///   entity outside of it.
   package static func document(
     _ document: JSONValue,
     ofConfiguration name: String
@@ -20,7 +21,7 @@ extension ModelDocument {
         ModelProblem(
           path: "configurations",
           message: "There is no configuration \(name)"
-            + (names.isEmpty ? "; the model has none" : ", but \(names)")
+            + (names.isEmpty ? "; the model has none" : "; the model has \(names)")
         )
       ])
     }
@@ -41,8 +42,8 @@ extension ModelDocument {
       .map { relationship in
         ModelProblem(
           path: "configurations.\(name)",
-          message: "\(entity["name"]?.string ?? "").\(relationship["name"]?.string ?? "") leads to "
-            + "\(relationship["destination"]?.string ?? ""), which is not in it"
+          message: "\(entity["name"]?.string ?? "").\(relationship["name"]?.string ?? "")"
+            + " references \(relationship["destination"]?.string ?? "") outside the configuration"
         )
       }
     }
@@ -60,13 +61,14 @@ extension ModelDocument {
     return .object(members)
   }
 
-  /// A document with the stored requests and configurations of another, which say nothing of what
-  /// is stored.
+  /// Returns a document with the stored requests and configurations of another document.
+  ///
+  /// Stored requests and configurations do not affect stored data.
   ///
   /// - Parameters:
   ///   - document: A model file's content.
-  ///   - other: The content of another model file of the same hash.
-  /// - Returns: The document, its entities in their order.
+  ///   - other: The content of another model file with the same hash.
+  /// - Returns: The document, with its entities in their order.
   package static func document(
     _ document: JSONValue,
     withRequestsOf other: JSONValue
@@ -76,7 +78,7 @@ extension ModelDocument {
     return .object(members + requests)
   }
 
-  /// Checks that configurations are lists of names of entities.
+  /// Checks that configurations are lists of entity names.
   mutating func checkConfigurations(_ document: JSONValue) {
     guard let value = document["configurations"], !value.isNull else { return }
     guard let members = value.members else {
@@ -84,7 +86,7 @@ extension ModelDocument {
     }
     for member in members {
       guard let names = member.value.array else {
-        problem("configurations.\(member.name)", "Expected a list of names of entities")
+        problem("configurations.\(member.name)", "Expected a list of entity names")
         continue
       }
       for (index, name) in names.enumerated()

@@ -3,18 +3,20 @@ import JSON
 
 /// Entities.
 extension ModelDocument {
-  /// What one level of inheritance says by itself.
+  /// The properties that one entity declares, without those that it inherits.
   private struct OwnProperties {
     var attributes: [AttributeDescription] = []
     var transients: [String] = []
     var relationships: [RelationshipDescription] = []
   }
 
-  /// How many entities may have one ancestor in common: each table's triggers name every other one,
-  /// and SQLite reads all of them at each opening.
+  /// The maximum number of entities in an entity family.
+  ///
+  /// Each table's triggers name every other table of the family, and SQLite reads all triggers
+  /// whenever it opens the store.
   static let familyMax = 100
 
-  /// SQLite answers 2,000 columns at most.
+  /// The maximum number of columns of an entity family; SQLite returns at most 2,000 columns.
   static let familyColumnsMax = 1500
 
   /// Finds each entity's ancestors.
@@ -27,7 +29,7 @@ extension ModelDocument {
       }
       let parent = raw.firstIndex { $0.name == name }
       if parent == nil {
-        problem(path + ".parent", "The parent is the name of an entity of this model")
+        problem(path + ".parent", "The parent must be the name of an entity of this model")
       }
       parents.append(parent)
     }
@@ -44,7 +46,7 @@ extension ModelDocument {
     }
   }
 
-  /// All entities, in the order of the file.
+  /// Returns all entities, in the order of the file.
   mutating func entities(_ slots: [String: Int]) -> [EntityDescription] {
     let own = raw.indices.map { ownProperties($0) }
     let slots = familySlots(slots)
@@ -83,7 +85,7 @@ extension ModelDocument {
     let former =
       own.attributes.compactMap(\.renamedFrom) + own.relationships.compactMap(\.renamedFrom)
     for name in Set(former) where former.count(where: { $0 == name }) > 1 {
-      problem(path, "Two properties say that they were \(name)")
+      problem(path, "Two properties are renamed from \(name)")
     }
     return own
   }
@@ -107,7 +109,7 @@ extension ModelDocument {
     }
     let identity = identity(value, attributes, at: path)
     if let inherited = parent?.identity, let identity, identity != inherited.name {
-      problem(path + ".identity", "The identity is the parent's, \(inherited.name)")
+      problem(path + ".identity", "The identity must be the parent's, \(inherited.name)")
     }
     let unique = propertySets(value, "unique", attributes, relationships, at: path)
     let indexes = propertySets(value, "indexes", attributes, relationships, at: path)
@@ -137,7 +139,7 @@ extension ModelDocument {
     raw[index].value["abstract"]?.bool == true
   }
 
-  /// What an entity inherits, it cannot say again.
+  /// Checks that an entity does not declare a property that it inherits.
   private mutating func checkInherited(
     _ own: OwnProperties,
     _ parent: EntityDescription?,
@@ -147,12 +149,13 @@ extension ModelDocument {
     let inherited = Set((parent.propertyNames + parent.transients).map { $0.lowercased() })
     let names = own.attributes.map(\.name) + own.transients + own.relationships.map(\.name)
     for name in names where inherited.contains(name.lowercased()) {
-      problem(path, "It has \(name) from \(parent.name) already")
+      problem(path, "The entity already inherits \(name) from \(parent.name)")
     }
   }
 
-  /// The ranges of numbers of the entities of each family, 0 for those that are alone: an object's
-  /// number tells which of a family's entities it is of.
+  /// Returns the slot of each entity; a new entity without a family has slot 0.
+  ///
+  /// The slot of an object's number identifies the object's entity within the family.
   private mutating func familySlots(_ known: [String: Int]) -> [Int] {
     var slots = raw.map { known[$0.name] ?? 0 }
     let retired = known.filter { $0.key == Model.retiredName($0.value) }.values
@@ -165,7 +168,7 @@ extension ModelDocument {
           "\(raw[root].name) has more than \(Self.familyMax - 1) descendants"
         )
       }
-      // The first ancestor is the first of its family, wherever it stands in the file.
+      // The root ancestor is the first of its family, whatever its position in the file.
       let ordered = [root] + family.filter { $0 != root }
       let fixed = ordered.filter { known[raw[$0].name] != nil }
       var taken = Set(fixed.compactMap { known[raw[$0].name] })
@@ -173,8 +176,8 @@ extension ModelDocument {
       if taken.count < fixed.count {
         problem(
           raw[root].path,
-          "\(fixed.map { raw[$0].name }.joined(separator: " and ")) gave the same numbers to their "
-            + "objects before they had an ancestor in common"
+          "\(fixed.map { raw[$0].name }.joined(separator: " and ")) cannot have a common ancestor: "
+            + "their objects already have the same numbers"
         )
       }
       taken.formUnion(retired)
@@ -187,7 +190,9 @@ extension ModelDocument {
     return slots
   }
 
-  /// A fetch of an ancestor answers what all of its descendants have, in columns of one row.
+  /// Checks the number of columns of an entity family.
+  ///
+  /// A fetch of an ancestor returns the properties of all its descendants as columns of one row.
   private mutating func checkWidth(_ family: [Int], _ root: Int) {
     let columns = family.map { index in
       let value = raw[index].value
@@ -204,8 +209,8 @@ extension ModelDocument {
 
   private mutating func claim(_ name: String, _ names: inout Set<String>, _ path: String) -> Bool {
     guard names.insert(name.lowercased()).inserted else {
-      // SQLite's column names do not differ by case.
-      problem(path + ".name", "Two properties are named \(name), case apart")
+      // SQLite ignores case in column names.
+      problem(path + ".name", "Two properties are named \(name), ignoring case")
       return false
     }
     return true
@@ -219,11 +224,11 @@ extension ModelDocument {
     guard let value = entity["identity"], !value.isNull else { return nil }
     guard let name = value.string, let attribute = attributes.first(where: { $0.name == name })
     else {
-      problem(path + ".identity", "The identity is the name of one of the entity's attributes")
+      problem(path + ".identity", "The identity must be the name of an attribute of the entity")
       return nil
     }
     guard [.string, .int16, .int32, .int64, .uuid].contains(attribute.type) else {
-      problem(path + ".identity", "An identity is a string, an integer or a uuid")
+      problem(path + ".identity", "An identity must be a string, an integer or a uuid")
       return nil
     }
     if attribute.derived != nil { problem(path + ".identity", "An identity cannot be derived") }

@@ -1,7 +1,7 @@
 import CordialValues
 import JSON
 
-/// Members of any level of the file.
+/// Readers of members at any level of the model file.
 extension ModelDocument {
   mutating func checkMembers(_ value: JSONValue, of known: Set<String>, at path: String) {
     guard let members = value.members else {
@@ -13,12 +13,12 @@ extension ModelDocument {
         problem(path + member.name, "This version of Cordial does not support \(member.name) yet")
       } else if !known.contains(member.name) {
         let names = known.sorted().joined(separator: ", ")
-        problem(path + member.name, "Unknown; known here: \(names)")
+        problem(path + member.name, "Unknown member; known members are: \(names)")
       }
     }
   }
 
-  /// Whether a member says what its absence says.
+  /// Returns whether the value of a member means the same as its absence.
   private static func isAbsent(_ member: JSONMember) -> Bool {
     switch member.value {
     case .null, .bool(false), .array([]), .object([]): true
@@ -49,7 +49,7 @@ extension ModelDocument {
     return nil
   }
 
-  /// A name that is a word in every language we speak: it stands in paths, SQL and identifiers.
+  /// Reads a name, which must be valid in key paths, in SQL and in IDs.
   mutating func identifier(_ value: JSONValue, at path: String) -> String? {
     guard let name = text(value, "name", at: path + ".") else { return nil }
     let bytes = Array(name.utf8)
@@ -60,8 +60,8 @@ extension ModelDocument {
     else {
       problem(
         path + ".name",
-        "\"\(name)\" is no name: a letter, then letters, digits and _, 64 at most; cordial_ and "
-          + "sqlite_ are taken"
+        "\"\(name)\" is not a valid name: expected a letter, then letters, digits and _, 64 in all "
+          + "at most; the prefixes cordial_ and sqlite_ are reserved"
       )
       return nil
     }

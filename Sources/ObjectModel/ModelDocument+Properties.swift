@@ -8,14 +8,14 @@ extension ModelDocument {
     guard let name = identifier(value, at: path) else { return nil }
     let types = AttributeType.allCases.map(\.rawValue).joined(separator: ", ")
     guard let type = value["type"]?.string.flatMap(AttributeType.init(rawValue:)) else {
-      problem(path + ".type", "The type is one of \(types)")
+      problem(path + ".type", "The type must be one of \(types)")
       return nil
     }
     let values = list(value, "enum", at: path + ".").compactMap {
       constant($0, type, at: path + ".enum")
     }
     if value["enum"]?.array?.isEmpty == true {
-      problem(path + ".enum", "An empty list leaves no value; leave it out to allow all")
+      problem(path + ".enum", "An empty list allows no value; omit enum to allow all values")
     }
     let allowed = values.isEmpty ? nil : values
     let derived = derived(value, at: path)
@@ -54,7 +54,7 @@ extension ModelDocument {
     } catch {
       problem(
         path + ".pattern",
-        "Expected a regular expression; ICU stops at character \(error.offset) of this one"
+        "Expected a regular expression; ICU reports an error at character \(error.offset)"
       )
       return nil
     }
@@ -83,20 +83,20 @@ extension ModelDocument {
     guard let name = identifier(value, at: path) else { return nil }
     guard let destination = raw.firstIndex(where: { $0.name == value["destination"]?.string })
     else {
-      problem(path + ".destination", "The destination is the name of an entity of this model")
+      problem(path + ".destination", "The destination must be the name of an entity of this model")
       return nil
     }
     let toMany = flag(value, "toMany", at: path)
     let rule = value["deleteRule"] ?? "nullify"
     guard let deleteRule = rule.string.flatMap(DeleteRule.init(rawValue:)) else {
-      problem(path + ".deleteRule", "A delete rule is nullify, cascade, deny or noAction")
+      problem(path + ".deleteRule", "The delete rule must be nullify, cascade, deny or noAction")
       return nil
     }
     let inverse = optionalText(value, "inverse", at: path)
     let ordered = flag(value, "ordered", at: path)
     if ordered, !toMany { problem(path + ".ordered", "A to-one has no order") }
     if ordered, inverse == name, destination == entity {
-      problem(path + ".ordered", "What is its own inverse has no order: it would have two")
+      problem(path + ".ordered", "A relationship that is its own inverse cannot be ordered")
     }
     guard let storage = storage(name, toMany, entity, destination, inverse, at: path) else {
       return nil
@@ -104,7 +104,7 @@ extension ModelDocument {
     let minimumCount = count(value, "minimumCount", at: path) ?? 0
     let maximumCount = count(value, "maximumCount", at: path)
     if let maximumCount, minimumCount > maximumCount {
-      problem(path + ".minimumCount", "It is above the maximumCount: no count is allowed")
+      problem(path + ".minimumCount", "The minimumCount is above the maximumCount")
     }
     return RelationshipDescription(
       name: name,
@@ -143,13 +143,13 @@ extension ModelDocument {
     guard other["inverse"]?.string == name, other["destination"]?.string == raw[entity].name else {
       problem(
         path + ".inverse",
-        "\(raw[destination].name).\(inverse) does not lead back to \(raw[entity].name).\(name)"
+        "\(raw[destination].name).\(inverse) does not have \(raw[entity].name).\(name) as inverse"
       )
       return nil
     }
     guard toMany else { return .column }
     guard other["toMany"]?.bool == true else { return .inverseColumn }
-    // The side whose entity comes first, then the smaller name, keeps the pairs.
+    // The side whose entity comes first in the file, then the smaller name, owns the link table.
     let owns = (entity, name) <= (destination, inverse)
     return .pairs(
       entity: owns ? entity + 1 : destination + 1,

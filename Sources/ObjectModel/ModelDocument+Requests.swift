@@ -1,8 +1,8 @@
 import JSON
 
-/// Requests and selections that a model names.
+/// Named requests and selections of a model.
 extension ModelDocument {
-  /// The selections that the model names.
+  /// Reads the named selections of the model.
   mutating func values(_ document: JSONValue) -> [ModelValues] {
     var names: Set<String> = []
     return list(document, "values", at: "").enumerated().compactMap { index, element in
@@ -12,14 +12,14 @@ extension ModelDocument {
         let entity = knownEntity(element, at: path)
       else { return nil }
       guard let select = element["select"], select.array != nil || select.members != nil else {
-        problem(path + ".select", "Expected a list of paths, or an object of name and path")
+        problem(path + ".select", "Expected a list of paths, or an object of names and paths")
         return nil
       }
       return ModelValues(name: name, entity: entity, select: select)
     }
   }
 
-  /// The requests that the model names.
+  /// Reads the named requests of the model.
   mutating func templates(_ document: JSONValue) -> [ModelTemplate] {
     var names: Set<String> = []
     return list(document, "templates", at: "").enumerated().compactMap { index, element in
@@ -30,7 +30,7 @@ extension ModelDocument {
       for member in element.members ?? []
       where !Self.templateMembers.contains(member.name) && member.name != "name" {
         let known = Self.templateMembers.sorted().joined(separator: ", ")
-        problem("\(path).\(member.name)", "Unknown; known here: name, \(known)")
+        problem("\(path).\(member.name)", "Unknown member; known members are: name, \(known)")
       }
       let params = (element.members ?? []).filter { $0.name != "name" && !$0.value.isNull }
       return ModelTemplate(name: name, params: params)
@@ -49,7 +49,7 @@ extension ModelDocument {
   ) -> String? {
     guard let name = identifier(element, at: path) else { return nil }
     if names.insert(name).inserted { return name }
-    problem(path + ".name", "Two are named \(name)")
+    problem(path + ".name", "Two elements of the list are named \(name)")
     return nil
   }
 

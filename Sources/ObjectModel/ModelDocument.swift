@@ -1,12 +1,12 @@
 import CordialValues
 package import JSON
 
-/// Reads a model out of a Cordial model file.
+/// A reader of Cordial model files.
 package struct ModelDocument {
   private var problems: [ModelProblem] = []
-  /// Names of entities in the order of the file, with their raw form.
+  /// The entities in the order of the file, in their JSON form.
   private(set) var raw: [(name: String, path: String, value: JSONValue)] = []
-  /// For each entity the way from its first ancestor to itself, as places in `raw`.
+  /// The path from the root ancestor to each entity itself, as indices into `raw`.
   var lineages: [[Int]] = []
 
   /// Reads a model file.
@@ -28,9 +28,9 @@ package struct ModelDocument {
   ///
   /// - Parameters:
   ///   - document: The content of a model file.
-  ///   - slots: The ranges of numbers that entities with a parent or children have in a store, by
-  ///     their names, and those that are not given again; the others get free ones.
-  ///   - leftOut: The entities of the whole model of which this one is a part.
+  ///   - slots: The slots that a store has assigned, by entity name, including retired slots. Other
+  ///     entities get free slots.
+  ///   - leftOut: The names of the whole model's entities that this part of it leaves out.
   /// - Returns: The model.
   /// - Throws: `ModelError` with every fault of the file.
   package static func model(
@@ -68,11 +68,15 @@ package struct ModelDocument {
     "maximumCount", "ordered", "renamedFrom",
   ]
   static let spotlightMembers: Set<String> = ["displayName", "attributes"]
-  /// Members of the format that this version does not honour; refusing them beats ignoring them.
+  /// Members of the format that this version does not support and therefore refuses.
   static let notBuiltYet: Set<String> = ["keywords", "domain", "exclude"]
 
-  /// SQLite reads the whole schema at each opening, a dozen statements for each entity.
+  /// The maximum number of entities.
+  ///
+  /// SQLite reads the whole schema whenever it opens the store, a dozen statements for each entity.
   private static let entitiesMax = 1000
+  /// The maximum number of columns of an entity.
+  ///
   /// The log's triggers name every column in one expression, whose depth SQLite limits.
   static let columnsMax = 400
 
@@ -82,7 +86,7 @@ package struct ModelDocument {
     _ leftOut: Set<String>
   ) -> Model? {
     guard document.members != nil else {
-      problem("", "A model is an object, this is \(document.kind)")
+      problem("", "A model must be an object, found \(document.kind)")
       return nil
     }
     checkMembers(document, of: Self.modelMembers, at: "")
@@ -119,8 +123,8 @@ package struct ModelDocument {
     )
   }
 
-  /// The table of a many-to-many is named by its entity and itself with a `_` between, which two of
-  /// them could share.
+  /// Checks that no two relationships share a link table, which is named by the entity, a `_` and
+  /// the relationship.
   private mutating func checkPairs(_ entities: [EntityDescription]) {
     var names: Set<String> = []
     for entity in entities {
@@ -131,8 +135,8 @@ package struct ModelDocument {
         else { continue }
         problem(
           raw[entity.number - 1].path + ".relationships",
-          "The pairs of \(entity.name).\(relationship.name) would share a table with those of "
-            + "another relationship whose names are put together the same; name one otherwise"
+          "The link table of \(entity.name).\(relationship.name) would have the name of another "
+            + "relationship's link table; rename one of the relationships"
         )
       }
     }

@@ -1,8 +1,8 @@
 /// One fault of a model file.
 package struct ModelProblem: Sendable, Equatable {
-  /// Where in the file: `entities[2].attributes[0].type`.
+  /// The path in the file, as `entities[2].attributes[0].type`.
   package let path: String
-  /// One sentence: what is wrong and what would be right.
+  /// One sentence that states the fault and the expected content.
   package let message: String
 
   package init(path: String, message: String) {
@@ -11,7 +11,7 @@ package struct ModelProblem: Sendable, Equatable {
   }
 }
 
-/// A model file that cannot be used, with every fault that was found.
+/// The error of an invalid model file, with every fault of the file.
 package struct ModelError: Error, Sendable, Equatable {
   package let problems: [ModelProblem]
 
@@ -19,7 +19,7 @@ package struct ModelError: Error, Sendable, Equatable {
     self.problems = problems
   }
 
-  /// All problems, a line each.
+  /// All problems, one on each line.
   package var message: String {
     problems.map { $0.path.isEmpty ? $0.message : "\($0.path): \($0.message)" }
       .joined(separator: "\n")

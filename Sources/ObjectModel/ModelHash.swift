@@ -1,8 +1,8 @@
 package import JSON
 
-/// The hash that names a version of a model.
+/// The hash that identifies a version of a model.
 package enum ModelHash {
-  /// The members of a model file that say nothing of what is stored.
+  /// The members of a model file that do not affect stored data.
   static let requests: Set<String> = ["values", "templates", "configurations"]
 
   /// Returns the hash of a model's document.
@@ -13,7 +13,7 @@ package enum ModelHash {
     ContentDigest(canonicalText(document).utf8).hexadecimal
   }
 
-  /// Returns the hash by which stores of earlier programs remember a version.
+  /// Returns the hash that identifies a version in stores of earlier programs.
   ///
   /// - Parameter document: The content of the model file.
   /// - Returns: FNV-1a (64 bits) over the canonical document, as 16 hexadecimal digits.
@@ -24,11 +24,10 @@ package enum ModelHash {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// The document with names sorted and lists of named things ordered by name, so that neither
-  /// formatting nor order matters.
+  /// Returns the text of a document with its member names and its lists of named elements sorted.
   ///
-  /// Stored requests and configurations are left out, and what things were named before: a store
-  /// does not depend on them.
+  /// Neither formatting nor order affects this text. It leaves out stored requests, configurations
+  /// and former names, because a store does not depend on them.
   private static func canonicalText(_ document: JSONValue) -> String {
     let members = document.members?.filter { !requests.contains($0.name) }
     return canonical(members.map { .object($0) } ?? document).text
@@ -48,7 +47,8 @@ package enum ModelHash {
     }
   }
 
-  /// Lists of things that have a name (entities, attributes) are sets; other lists keep order.
+  /// Returns elements sorted by name if all of them have one, as entities and attributes do; other
+  /// lists keep their order.
   private static func ordered(_ elements: [JSONValue]) -> [JSONValue] {
     let names = elements.compactMap { $0["name"]?.string }
     guard names.count == elements.count else { return elements }

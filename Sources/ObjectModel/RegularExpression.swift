@@ -1,13 +1,13 @@
 import CUnicode
 import Synchronization
 
-/// A regular expression of ICU's.
+/// A compiled ICU regular expression.
 @safe package final class RegularExpression {
   private let handle: OpaquePointer
 
   /// Compiles a pattern.
   ///
-  /// - Throws: `InvalidPattern` with the place in it, in UTF-16 code units.
+  /// - Throws: `InvalidPattern` with the offset of the fault, in UTF-16 code units.
   package init(_ pattern: String, ignoresCase: Bool) throws(InvalidPattern) {
     var pattern = pattern
     var offset: Int32 = 0
@@ -29,7 +29,7 @@ import Synchronization
     unsafe unicode_regex_close(handle)
   }
 
-  /// Whether a whole text matches; nil when the search took too long.
+  /// Returns whether a whole text matches, or nil if matching takes too long.
   package func matches(_ text: String) -> Bool? {
     var text = text
     let outcome = text.withUTF8 { bytes in
@@ -41,27 +41,27 @@ import Synchronization
   }
 }
 
-/// A pattern that ICU does not take.
+/// The error of a pattern that ICU rejects.
 package struct InvalidPattern: Error {
-  /// In UTF-16 code units.
+  /// The offset of the fault in the pattern, in UTF-16 code units.
   package let offset: Int
 }
 
-/// What the texts of an attribute have to match, compiled once.
+/// A compiled pattern that every text of an attribute must match.
 package final class TextPattern: Sendable, Equatable {
   package let text: String
   private let expression: Mutex<RegularExpression>
 
   /// Compiles a pattern.
   ///
-  /// - Parameter text: A regular expression of ICU's.
-  /// - Throws: `InvalidPattern` with the place in it.
+  /// - Parameter text: An ICU regular expression.
+  /// - Throws: `InvalidPattern` with the offset of the fault.
   package init(_ text: String) throws(InvalidPattern) {
     self.text = text
     expression = Mutex(try RegularExpression(text, ignoresCase: false))
   }
 
-  /// Why a text may not be stored, as the rest of a sentence; nil when it matches.
+  /// Returns why a text may not be stored, as the rest of a sentence, or nil if it matches.
   package func objection(to value: String) -> String? {
     switch expression.withLock({ $0.matches(value) }) {
     case true?: nil

@@ -1,7 +1,8 @@
 package import CordialValues
 
 extension AttributeDescription {
-  /// Why no value but null can be stored here, or not its default; nil when one can.
+  /// The contradiction that excludes every value except null, or excludes the default; nil if there
+  /// is none.
   var contradiction: String? {
     if let minimum, let maximum, Self.isLess(maximum, minimum) {
       return "The minimum is above the maximum: no value is allowed"
@@ -10,13 +11,13 @@ extension AttributeDescription {
       return "The minimumLength is above the maximumLength: no value is allowed"
     }
     guard defaultValue != .null, derived == nil else { return nil }
-    return violation(by: defaultValue).map { "Its own default is not allowed: \($0.message)" }
+    return violation(by: defaultValue).map { "The default is not allowed: \($0.message)" }
   }
 
-  /// Why a value of the right type may not be stored here.
+  /// Checks a value of this attribute's type against the attribute's rules.
   ///
   /// - Parameter value: A value of this attribute's type, or null.
-  /// - Returns: The rule that it breaks and a sentence, nil when it is fine.
+  /// - Returns: The violated rule and a sentence, or nil if the value is valid.
   package func violation(by value: AttributeValue) -> (rule: String, message: String)? {
     if value == .null {
       return optional ? nil : ("required", "\(name) must have a value")
@@ -28,7 +29,7 @@ extension AttributeDescription {
       return ("maximum", "\(name) is above its maximum")
     }
     if let allowed, !allowed.contains(value) {
-      return ("enum", "\(name) is none of the values that the model lists")
+      return ("enum", "\(name) is not one of the values that the model allows")
     }
     if let pattern, let message = Self.text(of: value).flatMap(pattern.objection) {
       return ("pattern", "\(name) \(message)")

@@ -1,12 +1,13 @@
 package import CordialValues
 
-/// An object as the index takes it.
+/// An object with the texts that the index stores of it.
 package struct IndexedDocument: Sendable {
   package let key: ObjectKey
-  /// By the entity's indexed attributes, in the order of the model; nil when the object is gone,
-  /// or not to be indexed.
+  /// The texts of the entity's indexed attributes, in the order of the model.
+  ///
+  /// The list is nil if the object was deleted or is not to be indexed.
   package let texts: [String?]?
-  /// Whether the index cannot have it yet.
+  /// Whether the index cannot have a document of the object yet.
   package let isNew: Bool
 
   package init(key: ObjectKey, texts: [String?]?, isNew: Bool) {
@@ -16,11 +17,11 @@ package struct IndexedDocument: Sendable {
   }
 }
 
-/// What stands between two positions of the log, for the index.
+/// The changes between two positions of the log, as documents of the index.
 package struct IndexBatch: Sendable {
-  /// The position that it leads to.
+  /// The position at the end of the batch.
   package let through: StoreToken
-  /// How many commits stand behind that.
+  /// The number of commits after that position.
   package let behind: Int64
   package let documents: [IndexedDocument]
 
@@ -31,21 +32,22 @@ package struct IndexBatch: Sendable {
   }
 }
 
-/// Where the index reads the log and the objects in it; used on the index's own thread.
+/// The source of the log and its objects for the index, used on the index's own thread.
 ///
-/// What it throws is no `SQLiteError`: those are of the index's own file.
+/// Its methods throw no `SQLiteError`: those are errors of the index's own file.
 package protocol DocumentSource: AnyObject {
-  /// What follows a position, at most some thousand changes of it.
+  /// Returns the changes after a position, some thousand of them at most.
   ///
-  /// - Parameter token: The position that the index has.
-  /// - Returns: nil when the store does not know the position, and the index starts over.
+  /// - Parameter token: The position of the index.
+  /// - Returns: The batch, or nil if the store does not know the position. The index then rebuilds
+  ///   itself from all objects.
   /// - Throws: The source's own errors.
   func batch(after token: StoreToken) throws -> IndexBatch?
 
-  /// Every object there is, in one snapshot, a portion at a time.
+  /// Reads all objects in one snapshot, and passes them to a closure in portions.
   ///
-  /// - Parameter take: Takes a portion.
-  /// - Returns: The position that the snapshot shows.
-  /// - Throws: The source's own errors, and what `take` throws.
+  /// - Parameter take: Receives a portion.
+  /// - Returns: The position of the snapshot.
+  /// - Throws: The source's own errors, and the errors of `take`.
   func everything(_ take: ([IndexedDocument]) throws -> Void) throws -> StoreToken
 }

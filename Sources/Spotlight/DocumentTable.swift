@@ -4,17 +4,17 @@ import Synchronization
 
 /// The documents of an index in memory, by number, as ranking reads them.
 ///
-/// A commit and its becoming known here are one step for whoever begins to search: both happen
-/// inside `paired`, as does the beginning of a search's read transaction.
+/// A commit to the index file and its update of this table are one step for every search: both
+/// happen inside `paired`, and a search begins its read transaction inside `paired` too.
 final class DocumentTable: Sendable {
-  /// A document that came.
+  /// A document that was added.
   struct Arrival {
     let number: Int64
     let key: ObjectKey
     let length: Int64
   }
 
-  /// What a search sees: the documents of one commit of the index.
+  /// The documents of one commit of the index, as a search sees them.
   struct View: Sendable {
     /// The position of that commit; nil before the first.
     fileprivate(set) var position: IndexPosition?
@@ -26,16 +26,15 @@ final class DocumentTable: Sendable {
   private let pairing = Mutex(())
   private let state = Mutex(View())
 
-  /// Runs what belongs together.
+  /// Runs a body while no other body of `paired` runs.
   func paired<Result>(_ body: () throws -> sending Result) rethrows -> sending Result {
     try pairing.withLock { _ in try body() }
   }
 
-  /// The documents now; an array that is shared, so that a batch that becomes known meanwhile makes
-  /// a copy.
+  /// The current documents; the array is shared, so that a batch applied during a search copies it.
   var view: View { state.withLock { $0 } }
 
-  /// Makes a batch known: what came and what went with it.
+  /// Applies a batch: the documents that it added and those that it removed.
   func apply(_ position: IndexPosition, arrivals: [Arrival], departures: [Int64]) {
     state.withLock { view in
       view.position = position
@@ -48,7 +47,7 @@ final class DocumentTable: Sendable {
     }
   }
 
-  /// Forgets everything else, for an index that was made anew.
+  /// Replaces all documents, after the index was opened, reloaded or rebuilt.
   func replace(_ position: IndexPosition?, arrivals: [Arrival]) {
     let view = View(position, arrivals)
     state.withLock { $0 = view }
@@ -68,22 +67,22 @@ final class DocumentTable: Sendable {
 
   var aliveCount: Int64 { state.withLock { $0.aliveCount } }
 
-  /// How many numbers belonged to documents that are gone.
+  /// The number of document numbers without a live document.
   var deadCount: Int64 { state.withLock { Int64($0.documents.count) - $0.aliveCount } }
 }
 
 extension DocumentTable.View {
-  /// The documents of one commit, all at once.
+  /// Creates a view of the documents of one commit.
   init(_ position: IndexPosition?, _ arrivals: [DocumentTable.Arrival]) {
     self.init()
     self.position = position
     for arrival in arrivals { DocumentTable.add(arrival, to: &self) }
   }
 
-  /// Lends the documents to a search.
+  /// Runs a body with a search that borrows the documents.
   ///
-  /// - Parameter body: Takes the table's part of a search; it fills in the rest and runs it.
-  /// - Returns: What the body answered.
+  /// - Parameter body: Receives a search with the table's part; it fills in the rest and runs it.
+  /// - Returns: The result of the body.
   func withSearch<Result>(_ body: (inout spotlight_search) throws -> Result) rethrows -> Result {
     try unsafe documents.withUnsafeBufferPointer { buffer in
       var search = unsafe spotlight_search()
@@ -95,7 +94,7 @@ extension DocumentTable.View {
     }
   }
 
-  /// The object of a document; nil for a number that is not in use.
+  /// Returns the object of a document, or nil for an unused number.
   func key(_ number: Int64) -> ObjectKey? {
     guard documents.indices.contains(Int(number)), documents[Int(number)].entity != 0 else {
       return nil

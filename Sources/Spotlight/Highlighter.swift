@@ -1,4 +1,4 @@
-/// Finds the words of a query in a text.
+/// A highlighter, which finds the words of a query in texts.
 package struct Highlighter: Sendable {
   private struct Phrase: Sendable {
     let tokens: [String]
@@ -18,12 +18,12 @@ package struct Highlighter: Sendable {
     }
   }
 
-  /// Where the query's words and phrases stand in a text.
+  /// Returns the ranges of the query's words and phrases in a text.
   ///
   /// - Parameters:
   ///   - text: The value of a property.
   ///   - column: The name of the property.
-  /// - Returns: Ranges in UTF-16 code units, ascending, apart from one another.
+  /// - Returns: Ranges in UTF-16 code units, ascending, neither overlapping nor adjacent.
   package func ranges(in text: String, column: String) -> [Range<Int>] {
     let tokens = Tokens.cut(text)
     let places = Self.places(tokens)
@@ -37,7 +37,8 @@ package struct Highlighter: Sendable {
     return Self.utf16(Self.merged(found), in: text)
   }
 
-  /// The tokens at each position: a colocated one stands with the one before it.
+  /// Returns the token indices at each position; a colocated token has the position of the token
+  /// before it.
   private static func places(_ tokens: [Token]) -> [Range<Int>] {
     var places: [Range<Int>] = []
     for (index, token) in tokens.enumerated() {
@@ -50,7 +51,7 @@ package struct Highlighter: Sendable {
     return places
   }
 
-  /// The bytes that a phrase covers when it begins at a position.
+  /// Returns the range of bytes that a phrase covers at a position, or nil if it does not match.
   private func match(
     _ phrase: Phrase,
     at start: Int,
@@ -90,7 +91,7 @@ package struct Highlighter: Sendable {
     var units = 0
     func advance(to byte: Int) -> Int {
       while offset < byte, offset < bytes.count {
-        // A code unit for each lead byte, two for one of four bytes; none for those that follow.
+        // A lead byte counts one code unit, or two in a sequence of four; other bytes count none.
         if bytes[offset] & 0xC0 != 0x80 { units += bytes[offset] >= 0xF0 ? 2 : 1 }
         offset += 1
       }

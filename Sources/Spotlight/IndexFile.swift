@@ -4,17 +4,18 @@ package import ObjectModel
 import PersistentHistory
 import SQLite
 
-/// Which attributes stand in which column of the index.
+/// The assignment of indexed attributes to columns of the index.
 package struct IndexLayout: Sendable {
-  /// The names of all indexed attributes of the model, each once: one column each.
+  /// The distinct names of all indexed attributes of the model, one column for each.
   package let columns: [String]
-  /// By entity number: the columns of its indexed attributes, in the order of the model.
+  /// The columns of an entity's indexed attributes in the order of the model, by entity number.
   package let places: [Int: [(name: String, column: Int)]]
-  /// By entity number, then column.
+  /// The weights by entity number, then column.
   let weights: [Double]
   let entityCount: Int
-  /// Tells whether an index that was made of one model can be one of another: which attributes of
-  /// which entities are in it, what they are derived from, and what they weigh.
+  /// A text with the indexed attributes of each entity, their derivations and their weights.
+  ///
+  /// An index that was built for one model is valid for another model with the same text.
   let mark: String
 
   package init(_ model: Model) {
@@ -42,21 +43,25 @@ package struct IndexLayout: Sendable {
     self.weights = weights
   }
 
-  /// The column of an attribute: FTS5 keeps some names, `rank` and the table's own, for itself.
+  /// Returns the quoted column name of an attribute.
+  ///
+  /// Column names have a prefix because FTS5 reserves `rank` and the name of the table.
   static func quotedColumn(_ attribute: String) -> String {
     SQLNames.quoted("p_" + attribute)
   }
 
-  /// Whether anything is indexed at all.
+  /// Whether no attribute is indexed.
   package var isEmpty: Bool { columns.isEmpty }
 }
 
 /// The index's own SQLite file: its tables and the statements of its writer.
 final class IndexFile {
-  /// The layout of the tables; another makes the index anew.
+  /// The version of the tables' layout; an index with another version is rebuilt.
   private static let formatVersion = 2
-  /// Bytes of words that FTS5 gathers before it writes a segment; undocumented, and its default of
-  /// 1 MiB makes many small segments when much is indexed at once.
+  /// The number of bytes of words that FTS5 collects before it writes a segment.
+  ///
+  /// The option is undocumented. Its default of 1 MiB produces many small segments when many
+  /// documents are indexed at once.
   private static let hashBytes = 32 << 20
 
   let queue: SQLiteQueue
@@ -67,10 +72,11 @@ final class IndexFile {
   private let deleteDocument: PreparedStatement
   private let setPosition: PreparedStatement
   private let path: String
-  /// Which file was opened.
+  /// The identity of the file that was opened.
   private let opened: FileIdentity?
 
-  /// Opens the index's file, making it anew when another layout, tokenizer, ICU or model made it.
+  /// Opens the index's file, and recreates its tables if they are of another layout, tokenizer, ICU
+  /// or model.
   init(path: String, layout: IndexLayout) throws {
     self.layout = layout
     self.path = path
@@ -103,7 +109,8 @@ final class IndexFile {
   static func open(_ path: String, readonly: Bool) throws -> SQLiteQueue {
     var options = SQLiteQueue.Options()
     options.isReadOnly = readonly
-    // The log repeats what a loss of power takes back, so no commit here waits for the disk.
+    // After a power failure the index reads lost commits from the log again, so that no commit here
+    // waits for the disk.
     options.durability = .normal
     options.prepare = { db in try unsafe db.withHandle { unsafe spotlight_register($0) } }
     return try SQLiteQueue(path: path, options)
@@ -135,25 +142,25 @@ final class IndexFile {
     )
   }
 
-  /// Whether the file under the path is still the one that was opened.
+  /// Whether the path still refers to the file that was opened.
   var isCurrent: Bool { FileIdentity(path) == opened }
 
   // MARK: Reading
 
-  /// Everything that the file says of itself and its documents.
+  /// Reads the position of the file and all its documents.
   func load() throws -> (position: IndexPosition?, documents: [DocumentTable.Arrival]) {
     try queue.use { db in
       try db.transaction(.deferred) { (try Self.position(db), try Self.documents(db)) }
     }
   }
 
-  /// The position that the file has.
+  /// Returns the position of the file, or nil if it has none yet.
   static func position(_ db: SQLiteConnection) throws -> IndexPosition? {
     try db.text("SELECT value FROM state WHERE name = 'position'")
       .flatMap { IndexPosition($0) }
   }
 
-  /// Every document, in the order of the numbers.
+  /// Returns all documents, in the order of their numbers.
   static func documents(_ db: SQLiteConnection) throws -> [DocumentTable.Arrival] {
     var documents: [DocumentTable.Arrival] = []
     let statement = try PreparedStatement(
@@ -175,7 +182,7 @@ final class IndexFile {
 
   // MARK: Writing, inside a transaction of the queue
 
-  /// Puts a document in, under a number that none ever had.
+  /// Inserts a document under a number that no document ever had.
   func insert(_ number: Int64, _ document: IndexedDocument) throws -> DocumentTable.Arrival {
     _ = spotlight_take_token_count()
     insertText.bind(number, at: 1)
@@ -193,7 +200,7 @@ final class IndexFile {
     return DocumentTable.Arrival(number: number, key: document.key, length: length)
   }
 
-  /// Takes an object's document out; nil when it has none.
+  /// Removes an object's document, and returns its number, or nil if the object has no document.
   func remove(_ key: ObjectKey) throws -> Int64? {
     findDocument.bind(Int64(key.entity), at: 1)
     findDocument.bind(key.object, at: 2)
@@ -210,7 +217,7 @@ final class IndexFile {
     try setPosition.run()
   }
 
-  /// Commits what the body wrote and makes it known, as one step for whoever searches.
+  /// Runs a body in a transaction, then commits and calls `known` as one step for every search.
   func transaction<Result>(
     _ documents: DocumentTable,
     _ body: (SQLiteConnection) throws -> Result,
@@ -237,7 +244,7 @@ final class IndexFile {
   }
 }
 
-/// The versions of ICU's data under which words are folded.
+/// The versions of ICU's data with which words are folded.
 enum UnicodeVersion {
   static var text: String {
     unsafe String(cString: spotlight_unicode_version())

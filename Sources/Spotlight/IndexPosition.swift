@@ -1,13 +1,16 @@
 import CordialValues
 
-/// Where an index file stands, and which file it is: another process may have made it anew at the
-/// same position, with other numbers for its documents.
+/// The position of an index file in the log, with the build of the index.
+///
+/// The build is part of it because another process may have rebuilt the index at the same position,
+/// with other document numbers.
 struct IndexPosition: Sendable, Equatable {
   var token: StoreToken
-  /// Counts how often the index was made anew.
+  /// The number of rebuilds of the index.
   var build: Int64
-  /// The number of the next document; those of dead ones are not used again, since the words of
-  /// these stay in the index.
+  /// The number of the next document.
+  ///
+  /// Numbers of dead documents are not reused, because the words of those stay in the index.
   var next: Int64
 
   init(token: StoreToken, build: Int64, next: Int64) {
@@ -16,7 +19,7 @@ struct IndexPosition: Sendable, Equatable {
     self.next = next
   }
 
-  /// Reads the text that stands in the file; nil when it is none.
+  /// Parses the text in the file, or returns nil if it is not a position.
   init?(_ text: String) {
     let parts = text.split(separator: " ")
     guard parts.count == 3, let token = StoreToken(String(parts[0])), let build = Int64(parts[1]),
@@ -25,6 +28,6 @@ struct IndexPosition: Sendable, Equatable {
     self.init(token: token, build: build, next: next)
   }
 
-  /// The text that stands in the file.
+  /// The text in the file.
   var text: String { "\(token) \(build) \(next)" }
 }

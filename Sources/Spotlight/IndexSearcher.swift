@@ -3,15 +3,15 @@ package import CordialValues
 import PersistentHistory
 import SQLite
 
-/// What is searched for.
+/// The parameters of a search.
 package struct SearchRequest: Sendable {
   package let query: String
-  /// The numbers of the wanted entities, nil for all.
+  /// The numbers of the entities to search, or nil for all.
   package let entities: Set<Int>?
   package let isPrefix: Bool
   package let offset: Int
   package let limit: Int
-  /// How many words are looked up.
+  /// The maximum number of words to look up.
   package let wordsMax: Int
 
   package init(
@@ -31,19 +31,19 @@ package struct SearchRequest: Sendable {
   }
 }
 
-/// What was found.
+/// The result of a search.
 package struct SearchResult: Sendable {
-  /// An object and how well it fits.
+  /// A matching object with its score.
   package struct Hit: Sendable {
     package let key: ObjectKey
     package let score: Double
   }
 
-  /// How many documents match.
+  /// The number of matching documents.
   package let total: Int64
-  /// The wanted window, best first, then by ID.
+  /// The hits of the requested window, best first, then by ID.
   package let hits: [Hit]
-  /// Words that are in no document.
+  /// The words that no document contains.
   package let missing: [String]
   package let highlighter: Highlighter
 }
@@ -54,7 +54,7 @@ package final class IndexSearcher {
   private let layout: IndexLayout
   private let documents: DocumentTable
   private let path: String
-  /// Which file was opened.
+  /// The identity of the file that was opened.
   private let opened: FileIdentity?
 
   init(path: String, layout: IndexLayout, documents: DocumentTable) throws {
@@ -65,15 +65,15 @@ package final class IndexSearcher {
     opened = FileIdentity(path)
   }
 
-  /// Whether the file under the path is still the one that was opened: an index that is damaged or
-  /// was removed is made anew.
+  /// Whether the path still refers to the file that was opened; a damaged or removed index is
+  /// rebuilt in another file.
   package var isCurrent: Bool { FileIdentity(path) == opened }
 
-  /// Reads inside one read transaction of the index.
+  /// Runs a body inside one read transaction of the index.
   ///
-  /// - Parameter body: Takes what the transaction shows.
-  /// - Returns: What the body answered.
-  /// - Throws: `SQLiteError`, and what the body throws.
+  /// - Parameter body: Receives the snapshot of the transaction.
+  /// - Returns: The result of the body.
+  /// - Throws: `SQLiteError`, and the errors of the body.
   package func snapshot<Result>(_ body: (IndexSnapshot) throws -> Result) throws -> Result {
     try queue.use { db in
       try db.begin(.deferred)
@@ -82,8 +82,8 @@ package final class IndexSearcher {
         let (position, view) = try SpotlightError.reading {
           try documents.paired { (try IndexFile.position(db), documents.view) }
         }
-        guard let position else { throw SpotlightError(.busy, "The index is being made") }
-        // Another process may have written to the file; then this transaction's documents are read.
+        guard let position else { throw SpotlightError(.busy, "The index is being built") }
+        // If another process has written to the file, this transaction reads the documents itself.
         let seen =
           view.position == position
           ? view
@@ -98,7 +98,7 @@ package final class IndexSearcher {
     }
   }
 
-  /// How many tokens texts have, as the index counts them.
+  /// Returns the number of tokens of texts, as the index counts them.
   package static func tokenCount(_ texts: [String?]) -> Int64 {
     texts.reduce(0) { sum, text in
       sum + Int64(text.map { Tokens.cut($0).count { !$0.isColocated } } ?? 0)
@@ -106,20 +106,20 @@ package final class IndexSearcher {
   }
 }
 
-/// What one read transaction of the index sees.
+/// The index as one read transaction sees it.
 package struct IndexSnapshot {
-  /// The position that it shows.
+  /// The position of the snapshot.
   package let token: StoreToken
   let db: SQLiteConnection
   let layout: IndexLayout
   let view: DocumentTable.View
 
-  /// Searches.
+  /// Searches the snapshot.
   ///
   /// - Parameters:
-  ///   - request: What for.
-  ///   - gone: Objects that are left out and not counted.
-  /// - Returns: What was found.
+  ///   - request: The parameters of the search.
+  ///   - gone: The objects to leave out of the hits and of the total.
+  /// - Returns: The result of the search.
   /// - Throws: `SQLiteError`.
   package func search(
     _ request: SearchRequest,
@@ -164,7 +164,7 @@ package struct IndexSnapshot {
     return numbers.sorted()
   }
 
-  /// Goes through every match inside SQLite and keeps the best.
+  /// Visits every match inside SQLite, and returns the number of matches and the best ones.
   private func rank(
     _ match: String,
     _ request: SearchRequest,
@@ -217,7 +217,7 @@ package struct IndexSnapshot {
     while try statement.step() {}
   }
 
-  /// The words that no document has; documents that are gone do not count.
+  /// Returns the words that no live document contains.
   private func wordsInNoDocument(_ query: SearchQuery) throws -> [String] {
     let statement = try PreparedStatement(db, "SELECT rowid FROM text WHERE text MATCH ?")
     return try query.terms.filter { term in
@@ -230,10 +230,11 @@ package struct IndexSnapshot {
     }.map(\.text)
   }
 
-  /// Every document's object and length in tokens, for a comparison with the store.
+  /// Passes the object and length in tokens of each document to a body, for a comparison with the
+  /// store.
   ///
-  /// - Parameter body: Called for each, in the order of the keys.
-  /// - Throws: `SQLiteError`, and what the body throws.
+  /// - Parameter body: Called for each document, in the order of the keys.
+  /// - Throws: `SQLiteError`, and the errors of the body.
   package func allDocuments(_ body: (ObjectKey, Int64) throws -> Void) throws {
     let statement = try SpotlightError.reading {
       try PreparedStatement(

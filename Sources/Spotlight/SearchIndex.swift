@@ -1,12 +1,12 @@
-// Spotlight: a follower that keeps the index, and answers what people type.
+// Spotlight: the full-text index, which follows the log, and the searches of it.
 //
-// Must not know: the store's tables, who asks.
+// Must not know: the store's tables, callers.
 //
 // What always holds:
-// 1. The index's position is committed with its rows: after a crash it repeats a batch or goes on,
+// 1. The index commits its position with its rows: after a crash it repeats a batch or continues,
 //    and never skips one.
-// 2. A document that changes is a new document; the old one is dead and is filtered out, so no
-//    text of the past is needed to take it out.
+// 2. Each change of an object adds a new document. Searches filter out the old, dead document, so
+//    that its removal needs no former text.
 // 3. Any text is a valid query.
 
 import CSpotlight
@@ -18,9 +18,9 @@ package import PersistentHistory
 import SQLite
 import Synchronization
 
-/// How far the index is.
+/// The progress of the index.
 package struct IndexStatus: Sendable {
-  /// What the index does.
+  /// The state of the index.
   package enum State: String, Sendable {
     case ready, catchingUp, failed
   }
@@ -28,7 +28,7 @@ package struct IndexStatus: Sendable {
   package var token: StoreToken?
   package var documents: Int64
   package var state: State
-  /// Why it failed, nil when it did not.
+  /// The error with which the index failed, or nil if it did not fail.
   package var failure: (any Error)?
 }
 
@@ -44,7 +44,7 @@ package final class SearchIndex: LogFollower {
 
   private struct Waiter {
     let number: Int64
-    /// How many tries had begun when it came; what becomes of those says nothing to it.
+    /// The number of attempts begun at registration; the failure of those does not end the wait.
     let tries: Int
     let completion: @Sendable (Bool) -> Void
   }
@@ -53,29 +53,29 @@ package final class SearchIndex: LogFollower {
     var status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
     var lastBatchCount = 0
     var isScheduled = false
-    /// How often the index began to read on.
+    /// The number of attempts to read the log that have begun.
     var tries = 0
     var isStopped = false
-    /// Whether a search met damage in the file, which is then made anew.
+    /// Whether a search found damage in the file, which the next attempt then removes.
     var isDamaged = false
     var waiters: [Int: Waiter] = [:]
     var nextWaiter = 0
   }
 
-  /// What the index's thread keeps.
+  /// The state of the index's thread.
   private struct Follower: ~Copyable, @unchecked Sendable {
-    // Made on the index's queue and used there only; the mutex around it is never contended.
+    // Created and used on the index's queue only; the mutex around it is never contended.
     let file: IndexFile
     let source: any DocumentSource
     var position: IndexPosition?
   }
 
-  /// An index that is not opened yet.
+  /// Creates an index without opening it.
   ///
   /// - Parameters:
   ///   - path: The path of `index.sqlite`.
   ///   - model: The store's model.
-  ///   - makeSource: Makes what the index reads from, on the index's thread.
+  ///   - makeSource: Creates the source of documents, on the index's thread.
   package init(
     path: String,
     model: Model,
@@ -100,8 +100,10 @@ package final class SearchIndex: LogFollower {
     return HistoryRetention(number: token.number, reason: "the index, which is catching up")
   }
 
-  /// A transaction of the index costs as much for one object as for fifty; where much is written at
-  /// a time, fewer and larger ones cost far less.
+  /// The pause for gathering commits, which is longer after a large batch.
+  ///
+  /// A transaction of the index costs as much for one object as for fifty. When clients write many
+  /// objects at a time, fewer and larger transactions cost far less.
   package var pauseMilliseconds: Int {
     shared.withLock { $0.lastBatchCount } < Self.largeBatch ? 20 : 250
   }
@@ -110,12 +112,12 @@ package final class SearchIndex: LogFollower {
 
   package func wake(through commit: Int64) { follow() }
 
-  /// Has the index read on in the log; it does so until it has reached the end.
+  /// Starts an attempt to read the log up to its end, unless one is already scheduled.
   package func follow() {
     let starts = shared.withLock { shared in
       guard !shared.isScheduled, !shared.isStopped else { return false }
       shared.isScheduled = true
-      // Who waits from now on waits for what this try comes to, and not for the one before.
+      // Waiters registered from here on receive this attempt's result, not the previous one's.
       if shared.status.state == .failed {
         shared.status.state = .catchingUp
         shared.status.failure = nil
@@ -125,7 +127,7 @@ package final class SearchIndex: LogFollower {
     if starts { queue.async { self.readOn() } }
   }
 
-  /// Has the index made anew, since a search met damage in its file.
+  /// Starts a rebuild of the index, after a search found damage in its file.
   package func makeAnew() {
     shared.withLock { shared in
       shared.isDamaged = true
@@ -147,15 +149,15 @@ package final class SearchIndex: LogFollower {
     return { self.giveUp(waiter) }
   }
 
-  /// Returns why the index has not come as far as a client asked.
+  /// Returns why the index has not reached the commit that a client waits for.
   ///
-  /// - Parameter commit: What the client waited for.
-  /// - Returns: Why reading failed, or that it took too long.
+  /// - Parameter commit: The commit, as part of a sentence.
+  /// - Returns: The error with which the index failed, or a timeout.
   package func lateness(_ commit: String) -> any Error {
     status.failure ?? SpotlightError(.busy, "The index did not reach \(commit) in time")
   }
 
-  /// Ends following after the present batch.
+  /// Stops following the log after the current batch.
   package func stop() {
     shared.withLock { $0.isStopped = true }
     queue.sync { confined.withLock { $0 = nil } }
@@ -175,7 +177,8 @@ package final class SearchIndex: LogFollower {
       let (failed, areMore) = shared.withLock { shared in
         shared.status.state = .failed
         shared.status.failure = error
-        // Who came since this try began waits for the next: there may be room again.
+        // Waiters registered since this attempt began receive the next attempt's result: disk space
+        // may be available again.
         let failed = shared.waiters.filter { $0.value.tries < number }
         for waiter in failed.keys { shared.waiters[waiter] = nil }
         return (failed.values.map(\.completion), !shared.waiters.isEmpty)
@@ -197,19 +200,19 @@ package final class SearchIndex: LogFollower {
     } catch let error as SQLiteError
       where [.corrupt, .notADatabase].contains(error.code)
     {
-      // Everything in it can be made again from the store.
+      // The index can be rebuilt from the store.
       try IndexRemoval.remove(path)
       try read()
     }
   }
 
-  /// Takes one batch in; false when there is nothing more.
+  /// Applies one batch, and returns whether more may follow.
   private func step() throws -> Bool {
     try confined.withLock { follower in
-      // Somebody may have removed the file, or put another in its place.
+      // The file may have been removed or replaced.
       if follower?.file.isCurrent != true { follower = try open() }
       guard var current = follower.take() else { return false }
-      // When this throws, what was half done is rolled back, and the next try opens the file again.
+      // If this throws, the transaction is rolled back, and the next attempt opens the file again.
       let more = try step(&current)
       follower = consume current
       return more
@@ -229,7 +232,7 @@ package final class SearchIndex: LogFollower {
       try reload(&follower)
       return true
     } catch let error as SQLiteError where error.code == .constraint {
-      // It has what the log says is new: only the store knows what is right.
+      // The index already has a document that the log reports as new; only the store is right.
       try rebuild(&follower)
       return true
     }
@@ -241,7 +244,7 @@ package final class SearchIndex: LogFollower {
     return batch.behind > 0
   }
 
-  /// Dead documents are swept when they are more than the living, and more than this.
+  /// The number of dead documents above which the index is rebuilt, if live documents are fewer.
   private static let deadMax: Int64 = 50_000
 
   private func open() throws -> Follower {
@@ -278,14 +281,15 @@ package final class SearchIndex: LogFollower {
     follower.position = reached
   }
 
-  /// Takes up what another process that follows into the same file has done.
+  /// Loads the changes that another process has made to the same file.
   private func reload(_ follower: inout Follower) throws {
     let loaded = try follower.file.load()
     documents.replace(loaded.position, arrivals: loaded.documents)
     follower.position = loaded.position
   }
 
-  /// Makes the index anew from the store, in one transaction: until then searches see the old one.
+  /// Rebuilds the index from the store in one transaction; until its commit, searches see the old
+  /// index.
   private func rebuild(_ follower: inout Follower) throws {
     let file = follower.file
     let source = follower.source
@@ -338,13 +342,13 @@ package final class SearchIndex: LogFollower {
     waiting.forEach { $0(false) }
   }
 
-  /// Calls back once the index has reached a commit.
+  /// Calls a completion handler when the index has reached a commit.
   ///
   /// - Parameters:
   ///   - number: The number of the commit.
-  ///   - completion: Called on any thread, at once when it is reached already; with false when the
-  ///     index failed or `giveUp` was called.
-  /// - Returns: What to give up with, nil when it was called already.
+  ///   - completion: Called on any thread, immediately if the index has already reached the commit;
+  ///     with false if the index failed or `giveUp` was called.
+  /// - Returns: The waiter's number for `giveUp`, or nil if the handler was already called.
   package func whenReached(
     _ number: Int64,
     _ completion: @escaping @Sendable (Bool) -> Void
@@ -371,7 +375,7 @@ package final class SearchIndex: LogFollower {
     }
   }
 
-  /// Ends waiting: what was to be called back is, with false, unless it was already.
+  /// Ends a wait: calls the completion handler with false, unless it was already called.
   package func giveUp(_ waiter: Int) {
     let completion = shared.withLock { $0.waiters.removeValue(forKey: waiter)?.completion }
     completion?(false)
@@ -379,7 +383,7 @@ package final class SearchIndex: LogFollower {
 
   // MARK: Searching
 
-  /// A connection for searching, for one thread to keep.
+  /// Creates a connection for searches, for use by one thread.
   ///
   /// - Returns: The connection.
   /// - Throws: `SQLiteError`.
@@ -388,12 +392,12 @@ package final class SearchIndex: LogFollower {
   }
 }
 
-/// Another process has written to the index since this one looked.
+/// The error of an index that another process has changed since this process read its position.
 private struct IndexMoved: Error {}
 
-/// Removing the files of an index.
+/// The removal of an index's files.
 enum IndexRemoval {
-  /// Removes what is there, so that SQLite makes a new file in its place.
+  /// Removes the files that exist, so that SQLite creates new ones.
   static func remove(_ path: String) throws {
     for file in [path, path + "-wal", path + "-shm"]
     where FileManager.default.fileExists(atPath: file) {

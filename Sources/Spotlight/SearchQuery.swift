@@ -1,28 +1,33 @@
-/// What somebody typed, read leniently: any text is a query.
+/// A search query, parsed leniently: any text is a query.
 ///
-/// Words must all match; `"a phrase"`, `-not`, `OR` between its two neighbours, `name:word` for an
-/// indexed property, `word*` for a beginning.
+/// All words and phrases of a query must match. Its syntax:
+///
+/// - `"a phrase"` matches adjacent words in this order.
+/// - `-word` excludes documents with the word.
+/// - `OR` between two words or phrases requires either of them.
+/// - `name:word` searches one indexed property.
+/// - `word*` matches the beginning of a word.
 package struct SearchQuery: Sendable, Equatable {
   /// One word or phrase.
   struct Term: Sendable, Equatable {
     let text: String
-    /// The column it is looked for in, nil for all.
+    /// The column to search, or nil for all.
     let column: String?
     var isPrefix: Bool
   }
 
-  /// All must match; of each, one of the alternatives.
+  /// The required terms: of each list of alternatives, one must match.
   private(set) var required: [[Term]] = []
-  /// None may match.
+  /// The excluded terms, none of which may match.
   private(set) var excluded: [Term] = []
 
-  /// Reads a query.
+  /// Parses a query.
   ///
   /// - Parameters:
-  ///   - text: What somebody typed.
+  ///   - text: The text of the query.
   ///   - columns: The names of indexed properties.
   ///   - isPrefix: Whether the last word is unfinished.
-  ///   - wordsMax: How many words are looked up; the rest is passed over.
+  ///   - wordsMax: The maximum number of words to look up; the rest is ignored.
   init(_ text: String, columns: Set<String>, isPrefix: Bool, wordsMax: Int) {
     var reader = Reader(text: text, columns: columns)
     var joinsNext = false
@@ -51,7 +56,7 @@ package struct SearchQuery: Sendable, Equatable {
     required[last][required[last].count - 1].isPrefix = true
   }
 
-  /// The query in FTS5's language; nil without a positive term, which finds nothing.
+  /// The query in FTS5's syntax, or nil if it has no positive term and so finds nothing.
   var match: String? {
     guard !required.isEmpty else { return nil }
     let positive = required.map { alternatives in
@@ -65,10 +70,10 @@ package struct SearchQuery: Sendable, Equatable {
   /// The positive terms.
   var terms: [Term] { required.flatMap { $0 } }
 
-  /// A term as FTS5 reads it.
+  /// Returns a term in FTS5's syntax.
   ///
-  /// By code points: to Swift a quote with an accent behind it is one character and no quote, and
-  /// FTS5 would end the string there.
+  /// This method compares code points. In Swift, a quote and the accent after it are one character,
+  /// which is not a quote, but FTS5 would end the string there.
   static func expression(_ term: Term) -> String {
     var quoted = ""
     for scalar in term.text.unicodeScalars {
@@ -83,7 +88,7 @@ package struct SearchQuery: Sendable, Equatable {
   }
 }
 
-/// Cuts what somebody typed into words and phrases, by code points.
+/// A reader that splits a query into words and phrases, by code points.
 private struct Reader {
   enum Item {
     case or

@@ -1,13 +1,13 @@
 import SQLite
 
-/// Why the index did not do what it was asked.
+/// The error of a request that the index cannot serve.
 package struct SpotlightError: Error, Sendable, Equatable {
   package enum Code: String, Sendable {
-    /// The index did not get as far as was asked in time.
+    /// The index did not reach the requested position in time.
     case busy
     /// The index's file cannot be used.
     case failed
-    /// The index's file is damaged; everything in it can be made again from the store.
+    /// The index's file is damaged; the index can be rebuilt from the store.
     case damaged
   }
 
@@ -22,14 +22,14 @@ package struct SpotlightError: Error, Sendable, Equatable {
 }
 
 extension SpotlightError {
-  /// Reads the index's file; damage that is met there is no damage of the store.
+  /// Reads the index's file, and reports its damage as `damaged`, not as damage of the store.
   static func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
     } catch let error as SQLiteError
       where [.corrupt, .notADatabase].contains(error.code)
     {
-      throw SpotlightError(.damaged, "The index was damaged and is being made anew")
+      throw SpotlightError(.damaged, "The index was damaged and is being rebuilt")
     }
   }
 }

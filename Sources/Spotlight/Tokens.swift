@@ -5,13 +5,13 @@ struct Token: Equatable {
   let text: String
   let start: Int
   let end: Int
-  /// Whether it stands at the place of the token before it.
+  /// Whether the token has the position of the token before it.
   let isColocated: Bool
 }
 
-/// The Swift face of the tokenizer that FTS5 uses.
+/// The Swift interface of the tokenizer that FTS5 uses.
 enum Tokens {
-  /// Cuts a text as the index does; `isQuery` as it does with what somebody searches.
+  /// Splits a text into tokens as the index does, with `isQuery` as for a search query.
   static func cut(_ text: String, isQuery: Bool = false) -> [Token] {
     var text = text
     var tokens: [Token] = []

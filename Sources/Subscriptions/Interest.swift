@@ -1,34 +1,36 @@
-// Subscriptions: who must hear what. A pure machine from (subscriptions, change set) to verdicts
-// and differences.
+// Subscriptions: the effect of changes on subscriptions. Pure functions from (subscriptions, change
+// set) to verdicts and differences.
 //
 // Must not know: SQL, JSON, sockets, tasks, the time.
 //
 // What always holds:
 // 1. A change that can alter a result is never judged `untouched`.
-// 2. Removing by descending old offset, then inserting by ascending new offset, makes the new
-//    sequence out of the old one.
+// 2. Removing by descending old offset, then inserting by ascending new offset, turns the old
+//    sequence into the new one.
 // 3. Same input, same output.
 
 package import CordialValues
 
-/// What the result of a subscription depends on.
+/// The data on which the result of a subscription depends.
 package enum Interest: Sendable {
-  /// These objects, what lies behind key paths, and the entities of which an object is awaited that
-  /// is named by its identity and not there.
+  /// The objects of a list, and the properties that key paths read.
+  ///
+  /// `awaited` has the entities of objects that the subscription names by an identity and that do
+  /// not exist.
   case objects(Set<ObjectKey>, related: [Int: Set<String>] = [:], awaited: Set<Int> = [])
-  /// The objects of entities that match: the properties that their order and membership read, and
-  /// what lies behind key paths.
+  /// The matching objects of entities, and the properties that key paths read.
+  ///
+  /// `membership` has the properties that decide which objects match, and in which order.
   case fetch(entities: [Int], membership: Set<String>, related: [Int: Set<String>] = [:])
 
-  /// What lies behind key paths: properties of objects that are not those of the result, by the
-  /// number of their entity.
+  /// The properties that key paths read of objects outside the result, by entity number.
   package var related: [Int: Set<String>] {
     switch self {
     case .objects(_, let related, _), .fetch(_, _, let related): related
     }
   }
 
-  /// The entities a change of which concerns it whatever the object.
+  /// The entities of which a change to any object concerns the subscription.
   var wholeEntities: Set<Int> {
     switch self {
     case .objects(_, let related, let awaited): awaited.union(related.keys)
@@ -37,21 +39,20 @@ package enum Interest: Sendable {
   }
 }
 
-/// What a change set means for a subscription.
+/// The effect of a change set on a subscription.
 package enum Verdict: Sendable, Equatable {
-  /// The result is as it was.
+  /// The result is unchanged.
   case untouched
-  /// The sequence is as it was; these of its objects have other versions at least, which count
-  /// their changes.
+  /// The sequence is unchanged, but these of its objects have at least another version.
   case values(Set<ObjectKey>)
-  /// Only reading the result again can tell.
+  /// The effect is unknown until the result is read again.
   case undecided
 }
 
 extension Interest {
-  /// Judges a change set.
+  /// Returns the effect of a change set on the subscription.
   ///
-  /// - Parameter set: What changed.
+  /// - Parameter set: The change set.
   /// - Returns: The verdict.
   /// - Complexity: Linear in the change set, and in the observed objects where they are fewer.
   package func verdict(on set: ChangeSet) -> Verdict {
@@ -85,7 +86,7 @@ extension Interest {
     return touched.isEmpty ? .untouched : .values(touched)
   }
 
-  /// Whether an object came or went, or one of the properties that are read was written.
+  /// Returns whether a change inserts or deletes an object, or writes one of the given properties.
   private static func concerns(_ change: ObjectChange, _ properties: Set<String>) -> Bool {
     change.kind != .update
       || change.properties.contains(ChangeSet.everyProperty)

@@ -1,35 +1,36 @@
 import CordialValues
 
-/// How one sequence of objects becomes another, in the form of the wire.
+/// The difference between two sequences of objects, in the form of the wire.
 package struct SequenceDifference: Sendable, Equatable {
-  /// An element that leaves its place.
+  /// An element that is removed from its old offset.
   package struct Removal: Sendable, Equatable {
-    /// Its place in the old sequence.
+    /// The element's offset in the old sequence.
     package let offset: Int
     package let element: Int64
-    /// Its place in the new sequence, nil when it is not there.
+    /// The element's offset in the new sequence, or nil if it is not there.
     package let movedTo: Int?
   }
 
-  /// An element that comes to a place.
+  /// An element that is inserted at its new offset.
   package struct Insertion: Sendable, Equatable {
-    /// Its place in the new sequence.
+    /// The element's offset in the new sequence.
     package let offset: Int
     package let element: Int64
-    /// Its place in the old sequence, nil when it was not there.
+    /// The element's offset in the old sequence, or nil if it was not there.
     package let movedFrom: Int?
   }
 
-  /// By descending old offset.
+  /// The removals by descending old offset.
   package let removals: [Removal]
-  /// By ascending new offset.
+  /// The insertions by ascending new offset.
   package let insertions: [Insertion]
 
   package var isEmpty: Bool { removals.isEmpty && insertions.isEmpty }
 
   /// Compares two sequences of distinct elements.
   ///
-  /// As few elements move as can be: those outside a longest increasing run of old places.
+  /// The difference moves as few elements as possible: those outside a longest ascending run of old
+  /// offsets.
   ///
   /// - Parameters:
   ///   - old: The sequence before.

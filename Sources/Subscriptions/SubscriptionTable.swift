@@ -1,6 +1,6 @@
 package import CordialValues
 
-/// The subscriptions of one connection, found by what changed.
+/// The subscriptions of one connection, indexed by the objects and entities that concern them.
 package struct SubscriptionTable: Sendable {
   private var interests: [Int: Interest] = [:]
   private var byObject: [ObjectKey: Set<Int>] = [:]
@@ -10,7 +10,7 @@ package struct SubscriptionTable: Sendable {
 
   package var count: Int { interests.count }
 
-  /// Adds a subscription, or gives it another interest.
+  /// Adds a subscription, or replaces its interest.
   package mutating func set(_ interest: Interest, for number: Int) {
     remove(number)
     interests[number] = interest
@@ -20,7 +20,7 @@ package struct SubscriptionTable: Sendable {
     for entity in interest.wholeEntities { byEntity[entity, default: []].insert(number) }
   }
 
-  /// Forgets a subscription.
+  /// Removes a subscription.
   package mutating func remove(_ number: Int) {
     guard let interest = interests.removeValue(forKey: number) else { return }
     if case .objects(let keys, _, _) = interest {
@@ -35,10 +35,10 @@ package struct SubscriptionTable: Sendable {
     }
   }
 
-  /// The subscriptions whose results a change set may have altered, with what it means for each.
+  /// Returns the subscriptions whose results a change set may have altered, with their verdicts.
   ///
-  /// - Parameter set: What changed.
-  /// - Returns: Verdicts other than `untouched`, in the order in which the subscriptions were made.
+  /// - Parameter set: The change set.
+  /// - Returns: The verdicts other than `untouched`, in the order of the subscriptions' numbers.
   /// - Complexity: Linear in the change set and in the subscriptions that it concerns.
   package func verdicts(on set: ChangeSet) -> [(number: Int, verdict: Verdict)] {
     var concerned: Set<Int> = []

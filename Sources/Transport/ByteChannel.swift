@@ -2,42 +2,43 @@ import DequeModule
 import NIOCore
 import Synchronization
 
-/// Who is told what happens on channels, on their loop.
+/// The receiver of the events of channels, which are reported on their loop.
 package protocol ByteChannelOwner: AnyObject, Sendable {
-  /// A peer connected; bytes follow.
+  /// Handles a new peer, whose bytes follow.
   func opened(_ channel: ByteChannel)
-  /// A peer sent bytes, lent for the time of the call.
+  /// Handles bytes of a peer, which are valid only during the call.
   func received(_ bytes: Span<UInt8>, on channel: ByteChannel)
-  /// A peer sends no more; it may still read.
+  /// Handles the end of a peer's input; the peer may still read.
   func inputEnded(on channel: ByteChannel)
-  /// A peer takes bytes again.
+  /// Handles a peer that accepts bytes again.
   func becameWritable(_ channel: ByteChannel)
-  /// The channel is gone.
+  /// Handles the end of a channel.
   func closed(_ channel: ByteChannel)
 }
 
-/// A connection to one peer. Its properties may be read on any thread; everything else happens on
-/// its loop.
+/// A connection to one peer.
+///
+/// Its properties may be read on any thread; everything else happens on its loop.
 package final class ByteChannel: Sendable {
-  /// How many bytes may wait for a peer before it is not read any more.
+  /// The number of waiting bytes above which the peer is not read.
   package static let waitingBytesMax = 32 << 20
 
-  /// How much NIO is given at a time: little enough that a slow peer is seen to take something.
+  /// The number of bytes passed to NIO at once, small enough to show the progress of a slow peer.
   private static let portionBytes = 1 << 18
 
-  /// Tells channels of a loop apart.
+  /// The number that identifies the channel on its loop.
   package let number: Int
   private let channel: any Channel
   private let state = Mutex(State())
 
   private struct State {
-    /// Pieces that NIO was not given yet: it copies what it holds.
+    /// The pieces that were not passed to NIO yet, because NIO copies the pieces it holds.
     var backlog: Deque<ArraySlice<UInt8>> = []
-    /// How many bytes those have.
+    /// The number of bytes in the backlog.
     var waiting = 0
-    /// The peer takes too little to be read.
+    /// Whether reading is paused because the peer accepts too few bytes.
     var isPaused = false
-    /// The owner wants what the peer sends.
+    /// Whether the owner wants the peer's bytes.
     var isWanted = true
     var isClosing = false
     var exitCode: Int32?
@@ -48,12 +49,12 @@ package final class ByteChannel: Sendable {
     self.number = number
   }
 
-  /// Whether the peer takes more; when not, what can wait should.
+  /// Whether the peer accepts more bytes; if not, output that can wait should wait.
   package var isWritable: Bool {
     channel.isWritable && state.withLock { $0.backlog.isEmpty }
   }
 
-  /// What the connection's owner said a process should exit with, nil before it was closed.
+  /// The exit code that the owner passed to `close`, nil before that.
   package var exitCode: Int32? { state.withLock { $0.exitCode } }
 
   /// Runs work on the channel's loop, at once when the caller is on it.
@@ -62,7 +63,7 @@ package final class ByteChannel: Sendable {
     channel.eventLoop.execute { work(self) }
   }
 
-  /// Sends pieces of bytes as one, after those that were sent before.
+  /// Sends pieces of bytes as one, after those of earlier calls.
   package func write(_ pieces: [[UInt8]]) {
     channel.eventLoop.preconditionInEventLoop()
     if pieces.count == 1, pieces[0].count <= Self.portionBytes, isWritable {
@@ -80,7 +81,7 @@ package final class ByteChannel: Sendable {
     feed()
   }
 
-  /// Gives NIO what waits, as far as the peer takes it.
+  /// Passes waiting bytes to NIO while the peer accepts them.
   func feed() {
     var gave = false
     while channel.isWritable, let piece = takePiece() {
@@ -117,7 +118,7 @@ package final class ByteChannel: Sendable {
     channel.write(channel.allocator.buffer(bytes: piece), promise: nil)
   }
 
-  /// How many bytes NIO holds that the peer did not take.
+  /// The number of bytes in NIO that the peer has not accepted.
   var untakenBytes: Int {
     do {
       return try channel.syncOptions?.getOption(.bufferedWritableBytes) ?? 0
@@ -127,20 +128,20 @@ package final class ByteChannel: Sendable {
     }
   }
 
-  /// Says whether the peer's bytes are wanted; those that came already may follow.
+  /// Sets whether the owner wants the peer's bytes; bytes that have arrived may still follow.
   package func setWanted(_ isWanted: Bool) {
     state.withLock { $0.isWanted = isWanted }
     updateReading()
   }
 
-  /// A peer that takes nothing is not read: its answers would fill the memory.
+  /// Starts or stops reading: the responses to a peer that accepts no bytes would fill the memory.
   private func updateReading() {
     let reads = state.withLock { !$0.isPaused && $0.isWanted }
     channel.setOption(.autoRead, value: reads).whenFailure { _ in }
     if reads { channel.read() }
   }
 
-  /// Ends the connection after everything was sent.
+  /// Ends the connection after all bytes were sent.
   package func close(exitCode: Int32) {
     channel.eventLoop.preconditionInEventLoop()
     let isReady = state.withLock { state in
@@ -151,7 +152,7 @@ package final class ByteChannel: Sendable {
     if isReady { closeBehindWrites() }
   }
 
-  /// Closing drops what is still being written, so it waits behind an empty write.
+  /// Closes the channel after an empty write, because closing drops unfinished writes.
   private func closeBehindWrites() {
     channel.writeAndFlush(channel.allocator.buffer(capacity: 0)).whenComplete { _ in
       self.cut()
@@ -164,7 +165,7 @@ package final class ByteChannel: Sendable {
   }
 }
 
-/// NIO's handler: hands what happens on a channel to its owner.
+/// The NIO handler that passes the events of a channel to its owner.
 final class OwnerHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
@@ -172,7 +173,7 @@ final class OwnerHandler: ChannelInboundHandler {
   private let channel: ByteChannel
   private let stuckSecondsMax: Int
   private var watch: Scheduled<Void>?
-  /// Whether a later turn of the loop gives the channel what waits.
+  /// Whether a later turn of the loop passes the waiting bytes to NIO.
   private var isWoken = false
 
   init(_ owner: any ByteChannelOwner, _ channel: ByteChannel, stuckSecondsMax: Int) {
@@ -214,7 +215,7 @@ final class OwnerHandler: ChannelInboundHandler {
     if channel.isWritable { owner.becameWritable(channel) }
   }
 
-  /// Cuts a peer that takes nothing for too long; NIO is given nothing more meanwhile.
+  /// Disconnects a peer that accepts no bytes for too long; NIO gets no bytes in the meantime.
   private func watchProgress(_ loop: any EventLoop, from untaken: Int) {
     let channel = channel
     let handler = NIOLoopBound(self, eventLoop: loop)
@@ -234,13 +235,13 @@ final class OwnerHandler: ChannelInboundHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // A peer that went away in the middle; the channel's end tells the owner.
+    // The peer disconnected during a transfer. The end of the channel notifies the owner.
     context.close(promise: nil)
   }
 }
 
 extension Channel {
-  /// Gives a channel its owner.
+  /// Sets the owner of a channel.
   func setUp(
     _ owner: any ByteChannelOwner,
     number: Int,
@@ -257,5 +258,5 @@ extension Channel {
   }
 }
 
-/// The marks between which a channel counts as writable, in bytes that wait.
+/// The numbers of waiting bytes between which a channel counts as writable.
 let writeMarks = ChannelOptions.Types.WriteBufferWaterMark(low: 256 << 10, high: 1 << 20)

@@ -6,8 +6,8 @@ package final class DaemonLock: Sendable {
 
   /// Takes the lock.
   ///
-  /// - Parameter path: A file beside the store, made when it is not there.
-  /// - Throws: `TransportError` with the code `alreadyServed` when another process has it.
+  /// - Parameter path: The path of a file beside the store, created if it does not exist.
+  /// - Throws: `TransportError` with the code `alreadyServed` when another process holds the lock.
   package init(path: String) throws(TransportError) {
     let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
@@ -24,7 +24,7 @@ package final class DaemonLock: Sendable {
     self.descriptor = descriptor
   }
 
-  /// Gives the lock up.
+  /// Releases the lock.
   package func release() {
     _ = close(descriptor)
   }

@@ -3,20 +3,20 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Standard input and output as one channel, whatever they are: pipes, a terminal, files, nothing.
+/// Standard input and output as one channel, each a pipe, a terminal, a file or closed.
 package final class StandardStreams: Sendable {
-  /// Copies to a file, and has to be waited for at the end; nil for a pipe.
+  /// The pump that copies the output to a file, awaited at the end; nil for a pipe.
   private let outputPump: Pump?
 
   /// Takes standard input and output away from the rest of the process and opens a channel.
   ///
-  /// Afterwards standard input is empty, and whatever else writes to standard output goes to
+  /// Afterwards standard input is empty. Other output of the process to standard output goes to
   /// standard error.
   ///
   /// - Parameters:
   ///   - loop: The thread of the channel.
-  ///   - owner: Who is told what happens on it.
-  ///   - stuckSecondsMax: How long a peer may take nothing before it is cut.
+  ///   - owner: The receiver of the channel's events.
+  ///   - stuckSecondsMax: The seconds after which a peer that accepts no bytes is disconnected.
   /// - Throws: `TransportError`.
   package init(
     loop: TransportLoop,
@@ -40,14 +40,14 @@ package final class StandardStreams: Sendable {
 
   /// Opens standard descriptors that are closed, so that no other file gets their numbers.
   ///
-  /// To be called before anything else in the process opens a file.
+  /// The caller must call it before anything else in the process opens a file.
   package static func ensureOpen() {
     var descriptor = unsafe open("/dev/null", O_RDWR)
     while descriptor >= 0, descriptor <= 2 { descriptor = unsafe open("/dev/null", O_RDWR) }
     if descriptor > 2 { _ = close(descriptor) }
   }
 
-  /// Waits until everything that was written has arrived.
+  /// Waits until all written bytes are copied.
   ///
   /// - Throws: `TransportError` when the copying could not run.
   package func finish() async throws(TransportError) {
@@ -90,14 +90,16 @@ private struct Descriptors {
     TransportError(.cannotListen, "Standard input and output cannot be used: \(why)")
   }
 
-  /// NIO makes a descriptor non-blocking, which would hit whoever shares it: pipes and terminals
-  /// can be opened anew, sockets only copied.
+  /// Returns a copy of a descriptor that no other process shares, where that is possible.
+  ///
+  /// NIO makes a descriptor non-blocking, which would affect every process that shares it. Pipes
+  /// and terminals can be reopened; sockets can only be duplicated.
   private static func privateCopy(of descriptor: CInt, _ mode: CInt) -> CInt {
     var facts = stat()
     guard unsafe fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG else {
       return fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
     }
-    // Opening a named pipe waits for its other end, which may have come and gone.
+    // Without `O_NONBLOCK`, opening a named pipe waits for its other end, which may be closed.
     let opened = unsafe open(
       "/proc/self/fd/\(descriptor)",
       mode | O_CLOEXEC | O_NOCTTY | O_NONBLOCK
@@ -106,20 +108,21 @@ private struct Descriptors {
   }
 }
 
-/// Copies between a file, which cannot be polled, and a pipe, which can, on a thread for blocking
-/// calls.
+/// A copier between a file, which cannot be polled, and a pipe, which can.
+///
+/// It runs on a thread for blocking calls.
 private struct Pump {
-  /// Completes when everything is copied.
+  /// The future that completes when everything is copied.
   private let copied: EventLoopFuture<Void>
 
-  /// Returns a pipe that carries what a file holds.
+  /// Returns a pipe that carries the content of a file.
   static func reading(_ file: CInt, _ loop: any EventLoop) throws(TransportError) -> CInt {
     let (reading, writing) = try pipe()
     _ = Pump(from: file, to: writing, loop)
     return reading
   }
 
-  /// Returns a pipe whose content goes to a file.
+  /// Returns a pipe whose content is copied to a file.
   static func writing(
     _ file: CInt,
     _ loop: any EventLoop
@@ -138,7 +141,7 @@ private struct Pump {
   }
 
   private init(from source: CInt, to target: CInt, _ loop: any EventLoop) {
-    // Each pump has a thread of its own: where two shared one, input could wait for output.
+    // Each pump has its own thread: on a shared thread, input could wait for output.
     let pool = NIOThreadPool(numberOfThreads: 1)
     pool.start()
     copied = pool.runIfActive(eventLoop: loop) { Self.copy(from: source, to: target) }

@@ -1,4 +1,4 @@
-/// Why a channel cannot be had.
+/// The reason why a channel cannot be opened.
 package struct TransportError: Error, Sendable {
   package enum Code: String, Sendable {
     case invalidPath
@@ -9,9 +9,9 @@ package struct TransportError: Error, Sendable {
   }
 
   package let code: Code
-  /// One sentence: what failed, on what.
+  /// A sentence that states what failed and on which object.
   package let message: String
-  /// What to do about it, nil where nothing can be said.
+  /// Advice on how to correct the error, nil when there is none.
   package let hint: String?
 
   package init(_ code: Code, _ message: String, hint: String? = nil) {

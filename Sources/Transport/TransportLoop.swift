@@ -1,17 +1,17 @@
 // Transport: byte channels over standard streams and Unix sockets, and the daemon's lock.
-// SwiftNIO lives here only.
+// No other module uses SwiftNIO.
 //
 // Must not know: methods, objects.
 //
 // What always holds:
-// 1. Bytes leave in the order in which they were written, one system call for a write.
+// 1. Bytes are sent in the order in which they were written, one system call for each write.
 // 2. A peer of another user gets no channel.
-// 3. Standard output carries what is written to the channel and nothing else.
+// 3. Standard output carries only what is written to the channel.
 
 import NIOCore
 import NIOPosix
 
-/// One thread that moves bytes; everything of its channels happens on it.
+/// The thread that transfers bytes; all work of its channels runs on it.
 package final class TransportLoop: Sendable {
   private let group: MultiThreadedEventLoopGroup
   let eventLoop: any EventLoop
@@ -27,12 +27,12 @@ package final class TransportLoop: Sendable {
     unsafe eventLoop.executor.asUnownedSerialExecutor()
   }
 
-  /// Runs work on the loop, after what was handed to it before.
+  /// Runs work on the loop, after the work of earlier calls.
   package func execute(_ work: @escaping @Sendable () -> Void) {
     eventLoop.execute(work)
   }
 
-  /// Runs work on the loop after so many milliseconds.
+  /// Runs work on the loop after a number of milliseconds.
   package func schedule(milliseconds: Int, _ work: @escaping @Sendable () -> Void) {
     eventLoop.scheduleTask(in: .milliseconds(Int64(milliseconds)), work)
   }

@@ -4,26 +4,26 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A Unix socket on which peers of our own user are served.
+/// A Unix socket that serves peers of the process's own user.
 package final class UnixSocketListener: Sendable {
   /// The longest path that fits a socket's address, in bytes.
   package static let pathBytesMax = 107
 
   package let path: String
   private let channel: any Channel
-  /// The file that we made; another one in its place is not ours to remove.
+  /// The inode of the socket that this listener created; another file at the path is not removed.
   private let inode: UInt64
 
   /// Listens at a path.
   ///
-  /// The folder must be writable by nobody else; a leftover socket that nobody answers is
-  /// replaced. The caller holds the store's lock, so that two cannot do this at once.
+  /// No other user may write to the folder. A leftover socket that no process answers is replaced.
+  /// The caller holds the store's lock, so that two processes cannot do this at once.
   ///
   /// - Parameters:
-  ///   - path: Where; at most 107 bytes.
+  ///   - path: The path of the socket, at most 107 bytes.
   ///   - loop: The thread of its channels.
-  ///   - owner: Who is told what happens on them.
-  ///   - stuckSecondsMax: How long a peer may take nothing before it is cut.
+  ///   - owner: The receiver of the channels' events.
+  ///   - stuckSecondsMax: The seconds after which a peer that accepts no bytes is disconnected.
   /// - Throws: `TransportError` with one sentence for a person.
   package init(
     path: String,
@@ -46,7 +46,7 @@ package final class UnixSocketListener: Sendable {
         }
       }
     do {
-      // The file is never readable by others, not even for the moment until a chmod.
+      // The mask hides the file from other users from the start; a later chmod would leave a gap.
       let mask = umask(0o177)
       defer { umask(mask) }
       channel = try await bootstrap.bind(unixDomainSocketPath: path).get()
@@ -57,13 +57,15 @@ package final class UnixSocketListener: Sendable {
     inode = Self.facts(path)?.inode ?? 0
   }
 
-  /// Takes no more peers; those that are connected stay.
+  /// Stops accepting peers; connected peers stay.
   package func close() async throws {
     if Self.facts(path)?.inode == inode { unsafe unlink(path) }
     try await channel.close()
   }
 
-  /// Each peer takes a descriptor, and shells begin with 1,024 where far more are allowed.
+  /// Raises the limit of open files to its maximum.
+  ///
+  /// Each peer takes a descriptor. Shells begin with 1,024 where the system allows far more.
   private static func raiseFileLimit() {
     var limit = rlimit()
     guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -108,7 +110,7 @@ package final class UnixSocketListener: Sendable {
     return (facts.st_uid, facts.st_mode, UInt64(facts.st_ino))
   }
 
-  /// Removes a socket that nobody answers; refuses anything else in the way.
+  /// Removes a socket that no process answers; refuses any other file at the path.
   private static func clear(_ path: String) throws(TransportError) {
     guard let facts = facts(path) else { return }
     guard facts.mode & S_IFMT == S_IFSOCK else {
@@ -124,7 +126,7 @@ package final class UnixSocketListener: Sendable {
     unsafe unlink(path)
   }
 
-  /// Whether somebody accepts connections at a socket.
+  /// Returns whether a process accepts connections at a socket.
   package static func isAnswered(_ path: String) -> Bool {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     guard descriptor >= 0 else { return false }
@@ -148,7 +150,7 @@ package final class UnixSocketListener: Sendable {
     guard let provider = channel as? any SocketOptionProvider else {
       return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
     }
-    // ucred as Linux has it: process, user, group.
+    // The layout of `ucred` on Linux: process, user, group.
     typealias Credentials = (process: pid_t, user: uid_t, group: gid_t)
     let found: EventLoopFuture<Credentials> = provider.unsafeGetSocketOption(
       level: .socket,
@@ -160,7 +162,7 @@ package final class UnixSocketListener: Sendable {
   }
 }
 
-/// Numbers a listener's channels.
+/// The counter that numbers a listener's channels.
 private final class Counter: Sendable {
   private let numbers: Atomic<Int>
 
@@ -176,9 +178,9 @@ package enum UnixSocketClient {
   /// Connects to a socket.
   ///
   /// - Parameters:
-  ///   - path: Where somebody listens.
+  ///   - path: The path of a socket on which a service listens.
   ///   - loop: The thread of the channel.
-  ///   - owner: Who is told what happens on it.
+  ///   - owner: The receiver of the channel's events.
   /// - Throws: `TransportError`.
   package static func connect(
     path: String,

@@ -1,7 +1,7 @@
 import Foundation
 import FoundationXML
 
-/// An element of a small XML file with everything in it.
+/// An element of a small XML file with its attributes, children and text.
 final class XMLElement {
   let name: String
   private let attributes: [String: String]
@@ -13,19 +13,19 @@ final class XMLElement {
     self.attributes = attributes
   }
 
-  /// The value of an attribute.
+  /// Returns the value of an attribute.
   subscript(attribute: String) -> String? { attributes[attribute] }
 
   var attributeNames: [String] { attributes.keys.sorted() }
 
-  /// The children of that name.
+  /// Returns the children with that name.
   func all(_ name: String) -> [XMLElement] { children.filter { $0.name == name } }
 
-  /// Reads a file's content.
+  /// Parses the content of an XML file.
   ///
   /// - Parameters:
   ///   - data: The content.
-  ///   - path: Its path, for the failure.
+  ///   - path: The path of the file, for the error message.
   /// - Returns: The root element.
   /// - Throws: `XcodeModel.Failure`.
   static func parse(_ data: Data, _ path: String) throws(XcodeModel.Failure) -> XMLElement {
@@ -34,20 +34,20 @@ final class XMLElement {
     parser.shouldResolveExternalEntities = false
     parser.delegate = builder
     guard parser.parse(), parser.parserError == nil, let root = builder.root, builder.isWhole else {
-      throw XcodeModel.Failure(message: "\(path), line \(parser.lineNumber), is no XML")
+      throw XcodeModel.Failure(message: "\(path) is not valid XML at line \(parser.lineNumber)")
     }
     return root
   }
 }
 
-/// Builds the tree while a parser reads.
+/// A parser delegate that builds the tree of elements.
 private final class XMLTreeBuilder: NSObject, XMLParserDelegate {
-  /// How deep elements may stand inside one another.
+  /// The maximum nesting depth of elements.
   private static let depthMax = 64
 
   var root: XMLElement?
   private var open: [XMLElement] = []
-  /// Whether everything that was opened was closed.
+  /// Whether every element that was opened is closed.
   var isWhole: Bool { open.isEmpty }
 
   func parser(

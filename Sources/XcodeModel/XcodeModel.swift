@@ -1,28 +1,28 @@
-// XcodeModel: Xcode's Core Data models to model files of ours.
+// XcodeModel: converts Xcode's Core Data models to Cordial's model files.
 //
-// Must not know: stores, services, who asks.
+// Must not know: stores, services, callers.
 //
 // What always holds:
-// 1. What a model says is in the document, or in the notes: nothing is dropped in silence.
-// 2. The same files give the same document.
+// 1. Each feature of a model is in the document or in the notes: nothing is dropped silently.
+// 2. The same files produce the same document.
 
 import Foundation
 package import JSON
 
-/// A model of Xcode's as a document of ours.
+/// An Xcode model, converted to the document of a Cordial model file.
 package struct XcodeModel: Sendable {
-  /// The model as our files have it.
+  /// The content of the Cordial model file.
   package let document: JSONValue
-  /// What of the model has no equal in the document, one sentence each.
+  /// The features of the model that the document cannot express, one sentence each.
   package let notes: [String]
 
-  /// A model that cannot be read.
+  /// The error of a model that cannot be read.
   package struct Failure: Error, Sendable {
     /// One sentence.
     package let message: String
   }
 
-  /// Whether a path is named as Xcode's models are.
+  /// Returns whether a path has the extension of an Xcode model.
   package static func isModel(_ path: String) -> Bool {
     let name = trimmed(path)
     return name.hasSuffix(".xcdatamodel") || name.hasSuffix(".xcdatamodeld")
@@ -30,8 +30,9 @@ package struct XcodeModel: Sendable {
 
   /// Reads a model.
   ///
-  /// - Parameter path: An `.xcdatamodel`, or an `.xcdatamodeld` whose current version is read: the
-  ///   one that `.xccurrentversion` names, else the last in the natural order of names.
+  /// - Parameter path: An `.xcdatamodel`, or an `.xcdatamodeld`, of which the current version is
+  ///   read. The current version is the version that `.xccurrentversion` names, or the last version
+  ///   in the natural order of names.
   /// - Throws: `Failure`.
   package init(path: String) throws(Failure) {
     let path = Self.trimmed(path)
@@ -39,7 +40,7 @@ package struct XcodeModel: Sendable {
     try self.init(version: version, of: path)
   }
 
-  /// Reads the current version of a model and those before it in the natural order of names.
+  /// Reads the current version of a model and all versions before it in the natural order of names.
   ///
   /// - Parameter path: As for `init(path:)`.
   /// - Returns: The versions, the current one last.
@@ -63,7 +64,7 @@ package struct XcodeModel: Sendable {
     }
     let root = try XMLElement.parse(data, content)
     guard root.name == "model" else {
-      throw Failure(message: "\(content) is no Core Data model: it begins with <\(root.name)>")
+      throw Failure(message: "\(content) is not a Core Data model: it begins with <\(root.name)>")
     }
     var reader = XcodeModelReader(root)
     document = reader.read(
@@ -78,13 +79,13 @@ package struct XcodeModel: Sendable {
     path.hasSuffix("/") ? String(path.dropLast()) : path
   }
 
-  /// The last name of a path without its extension.
+  /// Returns the last component of a path, without its extension.
   private static func name(of path: String) -> String {
     let name = path.split(separator: "/").last.map(String.init) ?? path
     return name.split(separator: ".").first.map(String.init) ?? name
   }
 
-  /// The versions in a folder, in the natural order of their names.
+  /// Returns the names of the versions in a folder, in natural order.
   private static func versionNames(_ folder: String) throws(Failure) -> [String] {
     let names: [String]
     do {
@@ -111,7 +112,7 @@ package struct XcodeModel: Sendable {
     for (key, value) in zip(entries, entries.dropFirst())
     where key.text == "_XCCurrentVersionName" {
       guard versions.contains(value.text) else {
-        throw Failure(message: "\(folder) names \(value.text) as its version, which is not there")
+        throw Failure(message: "The current version of \(folder), \(value.text), does not exist")
       }
       return "\(folder)/\(value.text)"
     }

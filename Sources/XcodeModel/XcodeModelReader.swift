@@ -1,7 +1,7 @@
 import Foundation
 import JSON
 
-/// Turns the elements of a model into a document of ours.
+/// A converter of the elements of an Xcode model to a Cordial document.
 struct XcodeModelReader {
   private let root: XMLElement
   private(set) var notes: [String] = []
@@ -78,12 +78,12 @@ struct XcodeModelReader {
     if !indexes.isEmpty { members.append(JSONMember("indexes", .array(indexes))) }
     if let spotlight = spotlight(element) { members.append(JSONMember("spotlight", spotlight)) }
     for property in element.all("fetchedProperty") {
-      note("\(name).\(property["name"] ?? "") is a fetched property, which has no equal: fetch it")
+      note("The fetched property \(name).\(property["name"] ?? "") is left out: use a fetch")
     }
     return .object(members)
   }
 
-  /// What an element was named in an earlier version.
+  /// Returns the member `renamedFrom` of an element that had another name in an earlier version.
   private func renaming(_ element: XMLElement) -> [JSONMember] {
     guard let former = element["elementID"] ?? element["renamingIdentifier"],
       former != element["name"]
@@ -110,7 +110,7 @@ struct XcodeModelReader {
     return indexes
   }
 
-  /// Xcode's Spotlight flags: which attributes are searched, and what names an object.
+  /// Converts Xcode's Spotlight flags: the indexed attributes and the display name.
   private func spotlight(_ element: XMLElement) -> JSONValue? {
     let indexed = element.all("attribute").filter { $0["spotlightIndexingEnabled"] == "YES" }
       .compactMap { $0["name"] }
@@ -139,9 +139,9 @@ struct XcodeModelReader {
     let place = "\(entity).\(name)"
     let kind = element["attributeType"] ?? ""
     let isTransient = element["transient"] == "YES"
-    // What is not stored may be of any type.
+    // A transient attribute may be of any type.
     guard let type = Self.types[kind] ?? (isTransient ? "binary" : nil) else {
-      note("\(place) is left out: its type \"\(kind)\" has no equal")
+      note("\(place) is left out: Cordial does not support its type \"\(kind)\"")
       return nil
     }
     if kind == "Transformable" { note("\(place) is transformable: it becomes binary") }
@@ -151,8 +151,8 @@ struct XcodeModelReader {
       derived = Self.derived(expression)
       if derived == nil {
         note(
-          "\(place) is derived (\(expression)), which has no equal: it becomes an attribute that "
-            + "clients write"
+          "Cordial does not support the derivation of \(place) (\(expression)): it becomes an "
+            + "attribute that clients write"
         )
       }
     }
@@ -174,7 +174,7 @@ struct XcodeModelReader {
     return .object(members)
   }
 
-  /// An expression that our models have too; nil for others.
+  /// Returns a derivation expression in Cordial's syntax, or nil if Cordial does not support it.
   private static func derived(_ expression: String) -> String? {
     let text = expression.filter { $0 != " " }
     if text == "now()" { return text }
@@ -182,7 +182,7 @@ struct XcodeModelReader {
     where text.hasPrefix(function + ":(") && text.hasSuffix(")") {
       return text
     }
-    // Aggregates stand before or behind the attribute: tasks.@sum.priority, @sum:tasks.priority.
+    // Xcode has two forms of a sum: tasks.@sum.priority and @sum:tasks.priority.
     let names = text.split(separator: ".").map(String.init)
     if names.count == 2, let member = names.first, member.hasPrefix("@sum:") {
       return "\(member.dropFirst(5)).@sum.\(names[1])"
@@ -199,16 +199,16 @@ struct XcodeModelReader {
   ) -> JSONValue? {
     if let text = element["defaultDateTimeInterval"] {
       if let date = Double(text).flatMap(Self.date) { return .string(date) }
-      note("The default of \(place), \(text) seconds since 2001, is left out: it is no date")
+      note("The default of \(place), \(text) seconds since 2001, is left out: it is not a date")
       return nil
     }
     guard let text = element["defaultValueString"] else { return nil }
     if let value = Self.constant(text, type) { return value }
-    note("The default of \(place), \(text), is left out: it is no \(type)")
+    note("The default of \(place), \(text), is left out: it is not a valid \(type)")
     return nil
   }
 
-  /// A text of the model as a constant of a type.
+  /// Returns a text of the model as a constant of a type, or nil if it is not such a constant.
   private static func constant(_ text: String, _ type: String) -> JSONValue? {
     switch type {
     case "int16", "int32", "int64": Int64(text).map { .integer($0) }
@@ -220,7 +220,7 @@ struct XcodeModelReader {
     }
   }
 
-  /// Core Data counts seconds since 2001.
+  /// Returns the text of a date that Core Data stores as seconds since 2001.
   private static func date(_ interval: Double) -> String? {
     // From the year 1 to the year 9999.
     guard (-63_113_904_000...252_423_993_599).contains(interval) else { return nil }
@@ -229,7 +229,9 @@ struct XcodeModelReader {
     return formatter.string(from: Date(timeIntervalSinceReferenceDate: interval))
   }
 
-  /// `minValueString` is a length for strings and a bound for everything else.
+  /// Returns the limits of an attribute.
+  ///
+  /// `minValueString` and `maxValueString` are lengths of strings, and bounds of other types.
   private mutating func limits(
     _ element: XMLElement,
     _ type: String,
@@ -246,7 +248,7 @@ struct XcodeModelReader {
       } else if type != "string", let value = Self.constant(text, type) {
         members.append(JSONMember(bound, value))
       } else {
-        note("The \(bound) of \(place), \(text), is left out: it is no \(type)")
+        note("The \(bound) of \(place), \(text), is left out: it is not a valid \(type)")
       }
     }
     for (attribute, bound) in [
@@ -256,7 +258,7 @@ struct XcodeModelReader {
       if let date = Double(text).flatMap(Self.date) {
         members.append(JSONMember(bound, .string(date)))
       } else {
-        note("The \(bound) of \(place), \(text) seconds since 2001, is left out: it is no date")
+        note("The \(bound) of \(place), \(text) seconds since 2001, is left out: it is not a date")
       }
     }
     return members
@@ -285,7 +287,7 @@ struct XcodeModelReader {
     if let known = Self.rules[rule] {
       if known != "nullify" { members.append(JSONMember("deleteRule", .string(known))) }
     } else {
-      note("The delete rule of \(place), \(rule), is unknown: nullify stands for it")
+      note("The delete rule of \(place), \(rule), is unknown: nullify replaces it")
     }
     if isToMany, element["ordered"] == "YES" { members.append(JSONMember("ordered", true)) }
     members += renaming(element)
@@ -293,7 +295,7 @@ struct XcodeModelReader {
       if isOptional { members.append(JSONMember("optional", true)) }
       return .object(members)
     }
-    // A to-many that is not optional has at least one.
+    // A to-many that is not optional has at least one member.
     let minimum = element["minCount"].flatMap { Int64($0) } ?? (isOptional ? 0 : 1)
     if minimum > 0 { members.append(JSONMember("minimumCount", .integer(minimum))) }
     if let maximum = element["maxCount"].flatMap({ Int64($0) }) {

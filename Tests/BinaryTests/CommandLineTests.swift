@@ -30,7 +30,26 @@ import Testing
     #expect(try scene.run(["search", store, "milk"]).output == "")
   }
 
-  // Evidence: P-006
+  // Evidence: P-112d
+  @Test func `model graph draws entities, attributes and relationships`() throws {
+    let scene = try Scene()
+    let model = try scene.write(
+      """
+      {"name":"M","entities":[
+        {"name":"A","attributes":[{"name":"x","type":"int16","optional":true}],
+         "relationships":[{"name":"bs","destination":"B","toMany":true,"inverse":"a"}]},
+        {"name":"B","relationships":[{"name":"a","destination":"A","inverse":"bs"}]}]}
+      """,
+      to: "m.json"
+    )
+    let graph = try scene.run(["model", "graph", model])
+    #expect(graph.code == 0)
+    #expect(graph.output.hasPrefix("digraph \"M\" {"))
+    #expect(graph.output.contains("A [label=\"{A|x: int16?"))
+    #expect(graph.output.contains("A -> B [headlabel=\"bs*\", taillabel=\"a\", dir=both]"))
+  }
+
+  // Evidence: P-006a
   @Test func `a configuration serves a part of a model`() throws {
     let scene = try Scene()
     let model = try scene.write(
@@ -205,7 +224,7 @@ import Testing
     #expect(outcome.code == 0, "\(outcome.errors)")
   }
 
-  // Evidence: P-030
+  // Evidence: P-030c, P-030d
   @Test func `an ID may be a URI of this store, and of no other`() throws {
     let scene = try Scene()
     let store = try scene.store()

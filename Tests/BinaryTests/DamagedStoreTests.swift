@@ -93,6 +93,7 @@ import Testing
     #expect(try child.exitCode() == 0)
   }
 
+  // Evidence: P-134c
   @Test func `refuses none of the saves beside one that meets the damage`() throws {
     try damage(1) { _, pages in pages.indices.filter { Self.holds("content content", pages[$0]) } }
     let peer = Peer(try Child(["serve", store]))
@@ -108,7 +109,7 @@ import Testing
     #expect(found?.array?.count == codes.count { $0 == nil })
   }
 
-  // Evidence: P-005, P-019
+  // Evidence: P-005, P-019c
   @Test(arguments: Seeds.first(8))
   func `is answered or refused wherever the damage is`(seed: UInt64) throws {
     try damage(seed) { random, pages in
@@ -144,7 +145,7 @@ import Testing
     }
   }
 
-  // Evidence: P-094
+  // Evidence: P-094b
   @Test func `keeps its index, in which searches go on or are told why not`() throws {
     let root = try ForeignClient.run(
       store,

@@ -70,7 +70,7 @@ import Testing
     #expect(try daemon.child.exitCode() == 0)
   }
 
-  // Evidence: P-012, P-019
+  // Evidence: P-012a, P-019c
   @Test(arguments: [5000, Self.objectCount])
   func `are answered in order after a fetch`(limit: Int) throws {
     try check {
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  // Evidence: P-012, P-019
+  // Evidence: P-012a, P-019c
   @Test(arguments: [("model", 4000), ("rpc.discover", 400)])
   func `are answered once each, several megabytes together`(
     method: String,
@@ -93,7 +93,7 @@ import Testing
   }
 
   // The small answers are ready before the long one, and wait for it.
-  // Evidence: P-012, P-013
+  // Evidence: P-012a, P-013a
   @Test func `are answered after the end of the input`() throws {
     for round in 1...10 {
       var script = line(1, "fetch", ["entity": "Task"])
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  // Evidence: P-012, P-019
+  // Evidence: P-012a, P-019c
   @Test func `are answered in order after an observe`() throws {
     let fetch: JSON = ["entity": "Task", "sort": ["title"]]
     try check { line($0, "observe", ["fetch": fetch]) }

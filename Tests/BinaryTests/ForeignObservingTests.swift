@@ -38,7 +38,7 @@ import Testing
     ["entity": "Group", "sort": ["title"]],
   ]
 
-  // Evidence: P-070b, P-082, P-083
+  // Evidence: P-070c, P-082a, P-083
   @Test func `a row that replaces another is told in every mode`() throws {
     let watcher = try Watcher(reader, Self.fetches)
     try ForeignClient.write(
@@ -77,7 +77,7 @@ import Testing
     #expect(object?["object"]?["values"]?["title"] == "z")
   }
 
-  // Evidence: P-073, P-084
+  // Evidence: P-073b, P-084b
   @Test func `a to-one's target that is deleted reaches those that led to it`() throws {
     let watcher = try Watcher(reader, Self.fetches)
     let held = try writer.call("observe", ["ids": ["Task/p1", "Task/p3"]])

@@ -12,7 +12,7 @@ import Testing
     return peer
   }
 
-  // Evidence: P-011
+  // Evidence: P-011c
   @Test func `after shutdown and exit the code is 0`() throws {
     let scene = try Scene()
     let child = try Child(["serve", try scene.store()])
@@ -30,7 +30,7 @@ import Testing
     #expect(try child.exitCode() == 1)
   }
 
-  // Evidence: P-013
+  // Evidence: P-013b
   @Test func `the end of input without shutdown is 1, with it 0`() throws {
     let scene = try Scene()
     let store = try scene.store()
@@ -43,6 +43,7 @@ import Testing
     }
   }
 
+  // Evidence: P-011a
   @Test func `a request before initialize is -32002, a notification nothing`() throws {
     let scene = try Scene()
     let child = try Child(["serve", try scene.store()])
@@ -53,13 +54,14 @@ import Testing
     #expect(try begin(child).call("fetch", ["entity": "Task"])["objects"] == [])
   }
 
+  // Evidence: P-011b
   @Test func `a second initialize is -32600`() throws {
     let scene = try Scene()
     let peer = try begin(try Child(["serve", try scene.store()]))
     #expect(try peer.errorCode("initialize", ["processId": nil, "capabilities": [:]]) == -32600)
   }
 
-  // Evidence: P-012
+  // Evidence: P-012b
   @Test(arguments: [false, true])
   func `an initialize that failed may be sent again`(hasHeaders: Bool) throws {
     let scene = try Scene()
@@ -74,7 +76,7 @@ import Testing
     #expect(try peer.errorCode("initialize", ["capabilities": [:]]) == -32600)
   }
 
-  // Evidence: P-007
+  // Evidence: P-007a
   @Test(arguments: [15, 2] as [Int32])
   func `a signal ends it with 0, with headers too`(number: Int32) throws {
     let scene = try Scene()
@@ -84,6 +86,7 @@ import Testing
     #expect(try child.exitCode() == 0)
   }
 
+  // Evidence: P-011d
   @Test func `a batch in header framing is one -32600`() throws {
     let scene = try Scene()
     let peer = try begin(try Child(["serve", try scene.store()]))
@@ -187,6 +190,7 @@ import Testing
     return "\(id) \((result?["objects"] ?? result?["ids"] ?? result?["serverInfo"] ?? nil).text)"
   }
 
+  // Evidence: P-010b
   @Test func `both framings answer one script alike, byte by byte too`() throws {
     let expected = try play(hasHeaders: false, byByte: false)
     #expect(expected.map { $0.prefix(12) }.count == 8)
@@ -195,7 +199,7 @@ import Testing
     #expect(try play(hasHeaders: true, byByte: true) == expected)
   }
 
-  // Evidence: P-012
+  // Evidence: P-012c, P-016b
   @Test func `a batch is answered in one array, and one of notifications not at all`() throws {
     let scene = try Scene()
     let outcome = try scene.run(
@@ -238,7 +242,7 @@ import Testing
     #expect(outcome.code == 1)
   }
 
-  // Evidence: P-012
+  // Evidence: P-012a
   @Test func `errors behind an initialize that is not answered keep the order`() throws {
     let scene = try Scene()
     let script =
@@ -253,7 +257,7 @@ import Testing
     )
   }
 
-  // Evidence: P-012
+  // Evidence: P-012a
   @Test func `answers in line framing come in the order of the requests`() throws {
     let scene = try Scene()
     var script = line(1, "save", ["insert": .array((0..<500).map { task("t\($0)") })])
@@ -376,6 +380,7 @@ import Testing
     try Peer(child).call("status")
   }
 
+  // Evidence: P-015c
   @Test func `other first bytes are -32700, then on at the next line`() throws {
     let scene = try Scene()
     let outcome = try scene.run(
@@ -387,7 +392,7 @@ import Testing
     #expect(outcome.code == 0)
   }
 
-  // Evidence: P-015
+  // Evidence: P-015b
   @Test func `a line of 65 MiB is 1302, then on`() throws {
     let scene = try Scene()
     let child = try Child(["serve", try scene.store()])

@@ -7,7 +7,7 @@ import Testing
     ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
   }
 
-  // Evidence: P-012, P-019
+  // Evidence: P-012a, P-019c
   @Test func `leave the process alive and the store without faults`() throws {
     let seed = Self.number("CORDIAL_SEED") ?? .random(in: 1...9999)
     let count = Self.number("CORDIAL_FUZZ_MESSAGES") ?? 10_000

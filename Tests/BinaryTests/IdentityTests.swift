@@ -45,7 +45,7 @@ import Testing
   /// The first of the objects that the next `changes` is about.
   private func told() throws -> JSON? { try reader.changes()["updates"]?[0]?["objects"]?[0] }
 
-  // Evidence: P-031, P-071c
+  // Evidence: P-031a, P-071c
   @Test func `the deleted are named by their identity, in history and by who observes`() throws {
     try insertPost()
     try reader.call("observe", ["fetch": ["entity": "Post"]])
@@ -78,7 +78,7 @@ import Testing
     #expect(changes.contains { $0["id"] == "Tag/sred" && $0["change"] == "delete" })
   }
 
-  // Evidence: P-082
+  // Evidence: P-082e
   @Test func `an identity that nobody has is awaited, as often as it comes`() throws {
     let observed = try reader.call("observe", ["ids": ["Tag/sblue", "Tag/sred"]])
     #expect(observed["result"]?["objects"] == [nil, nil])
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  // Evidence: P-082
+  // Evidence: P-082e
   @Test func `another object in the place of an identity's is an update`() throws {
     try writer.call(
       "save",
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  // Evidence: P-065b, P-082
+  // Evidence: P-065b, P-082a
   @Test func `a version that a many-to-many raises is told to both ends`() throws {
     try insertPost()
     try writer.call("save", ["insert": [["id": "Tag/sblue"]]])

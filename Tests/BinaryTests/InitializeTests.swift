@@ -23,7 +23,7 @@ import Testing
     #expect(answer["store"]?["id"] == status["store"]?["id"])
   }
 
-  // Evidence: P-020a
+  // Evidence: P-020c
   @Test(arguments: [true, false])
   func `holds the options of the connection`(isInOptions: Bool) throws {
     let scene = try Scene()
@@ -70,7 +70,7 @@ import Testing
     #expect(try peer.errorCode(method, try JSON(params)) == code)
   }
 
-  // Evidence: P-021a
+  // Evidence: P-021a, P-021d
   @Test func `params that LSP clients send everywhere are taken`() throws {
     let scene = try Scene()
     let peer = Peer(try Child(["serve", try scene.store()]))

@@ -30,6 +30,7 @@ import Testing
     return (store, try scene.write(Self.second, to: "2.json"))
   }
 
+  // Evidence: P-117h, P-117i
   @Test func `the differences and the plan are told, and nothing is changed`() throws {
     let scene = try Scene()
     let (store, second) = try make(scene, objects: 3)
@@ -53,6 +54,7 @@ import Testing
     #expect(refused.output.contains("! Task.title: string does not become int16 by itself\n"))
   }
 
+  // Evidence: P-086c
   @Test func `serving with the next version migrates, and the index follows`() throws {
     let scene = try Scene()
     let (store, second) = try make(scene, objects: 3)
@@ -69,7 +71,7 @@ import Testing
   }
 
   /// Nothing of a store that cannot have the model is touched, and its client is told why.
-  // Evidence: P-118
+  // Evidence: P-118c
   @Test func `a store that cannot go over is served as far as it tells about itself`() throws {
     let scene = try Scene()
     let (store, _) = try make(scene, objects: 3)
@@ -123,6 +125,7 @@ import Testing
   }
 
   /// The process is killed when it says that it begins a step.
+  // Evidence: P-117a, P-117i
   @Test(arguments: 1...6)
   func `a migration that is killed leaves the old store whole`(step: Int) throws {
     let scene = try Scene()
@@ -147,6 +150,7 @@ import Testing
     #expect(fetched.output == "3001\n")
   }
 
+  // Evidence: P-117f
   @Test func `a folder of versions is gone through, whichever one the store has`() throws {
     let scene = try Scene()
     let (store, _) = try make(scene, objects: 2)

@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct `Observing over a socket` {
-  // Evidence: P-081
+  // Evidence: P-081a, P-081b, P-086c
   @Test func `a save by another connection is one changes, from the own position`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  // Evidence: P-080a
+  // Evidence: P-080a, P-080d
   @Test func `an observed fetch is answered as the same fetch would be, with its count`() throws {
     let scene = try Scene()
     let peer = Peer(try Child(["serve", try scene.store()]))
@@ -88,7 +88,7 @@ import Testing
     )
   }
 
-  // Evidence: P-082
+  // Evidence: P-082b, P-082d
   @Test func `a deleted object comes with what it was`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -110,7 +110,7 @@ import Testing
     #expect(updates?[1]?["count"] == 0)
   }
 
-  // Evidence: P-018
+  // Evidence: P-081e
   @Test func `own saves are heard after their answer`() throws {
     let scene = try Scene()
     let peer = try scene.daemon(try scene.store()).connect()
@@ -141,7 +141,7 @@ import Testing
     #expect(try reader.changes()["updates"]?.array?.map { $0["subscription"] } == names)
   }
 
-  // Evidence: P-081
+  // Evidence: P-081c
   @Test func `a commit that concerns nobody is spanned by the next changes`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -164,7 +164,7 @@ import Testing
     )
   }
 
-  // Evidence: P-086
+  // Evidence: P-086b
   @Test func `after unobserve nothing names the subscription`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -197,7 +197,7 @@ import Testing
     }
   }
 
-  // Evidence: P-086
+  // Evidence: P-086a
   @Test func `a key replaces the subscription that had it`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -213,7 +213,7 @@ import Testing
     #expect(try reader.changes()["updates"]?.array?.count == 1)
   }
 
-  // Evidence: P-084
+  // Evidence: P-084a
   @Test func `a change behind a key path wakes a fetch that reads it`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -243,7 +243,7 @@ import Testing
     #expect(updates?[1]?["remove"]?[0]?["deleted"] == nil)
   }
 
-  // Evidence: P-085
+  // Evidence: P-085a
   @Test func `a reader that stops reading gets one coalesced view when it reads again`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -265,6 +265,7 @@ import Testing
     #expect(.array(view.objects) == (try reader.call("fetch", fetch)["objects"]))
   }
 
+  // Evidence: P-080c, P-081d
   @Test(arguments: [1, 2, 3] as [UInt64])
   func `a chain of random saves applied by a client is what a fresh fetch answers`(
     seed: UInt64

@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct `Requests that are sent without waiting` {
-  // Evidence: P-081
+  // Evidence: P-081e
   @Test func `saves are answered before the news of them`() throws {
     let scene = try Scene()
     let peer = try scene.daemon(try scene.store()).connect()
@@ -57,7 +57,7 @@ import Testing
 @Suite struct `Long answers` {
   private static let text = String(repeating: "0123456789", count: 100_000)
 
-  // Evidence: P-019
+  // Evidence: P-019a
   @Test func `a look-up of what is there is refused where it would be too long`() throws {
     let scene = try Scene()
     let child = try Child(["serve", try scene.store()])

@@ -15,7 +15,7 @@ import Testing
     token = try peer.call("save", ["insert": inserts])["token"] ?? .null
   }
 
-  // Evidence: P-090a
+  // Evidence: P-090a, P-094b
   @Test func `answers its hits with what was asked for`() throws {
     let params: JSON = [
       "query": "milk", "entities": ["Task"], "highlight": true, "objects": true, "at": token,
@@ -55,7 +55,7 @@ import Testing
     #expect(none["missing"] == ["zebra"])
   }
 
-  // Evidence: P-095a
+  // Evidence: P-095c
   @Test func `reads an index that says how far it is`() throws {
     _ = try peer.call("search", ["query": "milk", "at": token])
     let status = try peer.call("index/status")

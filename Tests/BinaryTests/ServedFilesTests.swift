@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  // Evidence: P-004
+  // Evidence: P-004c, P-004d
   @Test func `after an end in order everything is in the store's own file`() throws {
     let outcome = try scene.run(
       ["serve", store],
@@ -88,7 +88,7 @@ import Testing
 
   /// What `chmod` keeps from others only, a mount keeps from root too.
   //
-  // Evidence: P-004, P-101
+  // Evidence: P-004c, P-004d, P-101
   @Test(.enabled(if: Mount.isAllowed, "A folder can be mounted read-only by root only"))
   func `a folder that nobody can write is read, and written by nobody`() throws {
     let child = try Child(["serve", store])
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  // Evidence: P-004
+  // Evidence: P-004d
   @Test(.enabled(if: Mount.isAllowed, "A folder can be mounted read-only by root only"))
   func `a log that a kill left in such a folder is told, not passed over`() throws {
     let child = try Child(["serve", store])

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 @Suite struct `The Unix socket` {
-  // Evidence: P-003
+  // Evidence: P-003a
   @Test func `is for its owner only and gone at the end`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -15,6 +15,7 @@ import Testing
     #expect(!scene.exists("s"))
   }
 
+  // Evidence: P-003b
   @Test func `a leftover one is replaced`() throws {
     let scene = try Scene()
     let store = try scene.store()
@@ -23,7 +24,7 @@ import Testing
     try scene.daemon(store).connect().call("status")
   }
 
-  // Evidence: P-003
+  // Evidence: P-003b
   @Test func `a live one is refused, and goes on`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -33,6 +34,7 @@ import Testing
     try daemon.connect().call("status")
   }
 
+  // Evidence: P-003c
   @Test func `a second daemon on a store is refused, standard streams are not`() throws {
     let scene = try Scene()
     let store = try scene.store()
@@ -45,6 +47,7 @@ import Testing
     try daemon.connect().call("status")
   }
 
+  // Evidence: P-003a
   @Test func `a folder that others may write is refused`() throws {
     let scene = try Scene()
     let store = try scene.store()
@@ -81,6 +84,7 @@ import Testing
     #expect(try peer.message() == nil)
   }
 
+  // Evidence: P-015c
   @Test func `bytes of no framing are -32700, and the connection ends`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())
@@ -101,7 +105,7 @@ import Testing
     try daemon.connect().call("status")
   }
 
-  // Evidence: P-007
+  // Evidence: P-007a
   @Test func `a signal ends it with 0 after what was read is answered`() throws {
     let scene = try Scene()
     let daemon = try scene.daemon(try scene.store())

@@ -12,7 +12,7 @@ import Testing
     #expect(objects?.count == 1, sourceLocation: location)
   }
 
-  // Evidence: P-002
+  // Evidence: P-002a
   @Test func `a pipe`() throws {
     let scene = try Scene()
     let outcome = try scene.run(["serve", try scene.store()], input: Self.script)
@@ -21,6 +21,7 @@ import Testing
     #expect(outcome.errors == "")
   }
 
+  // Evidence: P-013c
   @Test func `a pipe whose last line has no end`() throws {
     let scene = try Scene()
     let outcome = try scene.run(
@@ -97,7 +98,7 @@ import Testing
     #expect(try child.exitCode() == 0)
   }
 
-  // Evidence: P-002
+  // Evidence: P-002b
   @Test func `standard output carries answers only, whatever is logged`() throws {
     let scene = try Scene()
     let outcome = try scene.run(
@@ -110,7 +111,7 @@ import Testing
     #expect(outcome.code == 0)
   }
 
-  // Evidence: P-013
+  // Evidence: P-013a, P-018a
   @Test func `everything that was read is answered at the end of input`() throws {
     let scene = try Scene()
     var script = ""
@@ -150,7 +151,7 @@ import Testing
 }
 
 @Suite struct `Where stores may be` {
-  // Evidence: P-004
+  // Evidence: P-004a
   @Test func `a store in memory is gone with the process`() throws {
     for _ in 0..<10 {
       let child = try Child(["serve", "x", "--in-memory", "--model", Scene.todo])
@@ -179,7 +180,7 @@ import Testing
     )
   }
 
-  // Evidence: P-004
+  // Evidence: P-004b
   @Test func `test mode begins empty and leaves the store itself alone`() throws {
     let scene = try Scene()
     let environment = ["XDG_CACHE_HOME": scene.path("cache")]
@@ -198,7 +199,7 @@ import Testing
     #expect(scene.exists("cache/cordial/test/mine/store.sqlite"))
   }
 
-  // Evidence: P-073
+  // Evidence: P-073a
   @Test func `two processes on one store hear each other`() throws {
     let scene = try Scene()
     let store = try scene.store()

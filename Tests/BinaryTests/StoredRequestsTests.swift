@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-// Evidence: P-051, P-058, P-059
+// Evidence: P-051a, P-051b, P-051c, P-051d, P-051e, P-058b, P-059a, P-059b
 @Suite struct `Requests by name, pages and groups over the wire` {
   private let scene: Scene
   private let daemon: Daemon
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  // Evidence: P-084
+  // Evidence: P-084c, P-052h
   @Test func `a subscription that cannot be kept ends, and its connection lives on`() throws {
     let peer = try daemon.connect()
     let heavy = try peer.call(
@@ -98,6 +98,7 @@ import Testing
     #expect(try peer.errorCode("unobserve", ["subscription": name]) == 1301)
   }
 
+  // Evidence: P-112c
   @Test func `faults of stored requests are told with the model's others`() throws {
     let scene = try Scene()
     let model = try scene.write(

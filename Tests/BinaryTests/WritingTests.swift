@@ -113,7 +113,7 @@ import Testing
     #expect(groups["count"] == 100_000)
   }
 
-  // Evidence: P-128, P-129
+  // Evidence: P-128b, P-128c, P-129a, P-129b, P-129f
   @Test func `the slowest follower and live subscriptions hold the log`() throws {
     let daemon = try scene.daemon(store, ["--history-days", "0"])
     let peer = try daemon.connect()
@@ -155,6 +155,7 @@ import Testing
     #expect(try peer.errorCode("history/purge", ["before": "yesterday"]) == -32602)
   }
 
+  // Evidence: P-129d
   @Test func `what is beyond the limit goes by itself`() throws {
     var peer = Peer(try Child(["serve", store]))
     for number in 1...30 { try peer.call("save", ["insert": [task("t\(number)")]]) }
@@ -169,6 +170,7 @@ import Testing
     #expect(try peer.call("store/verify")["problems"] == [])
   }
 
+  // Evidence: P-129b, P-129e
   @Test func `at least seven days are kept`() throws {
     let peer = Peer(try Child(["serve", store]))
     let saved = try peer.call("save", ["insert": [task("a")]])
@@ -180,7 +182,7 @@ import Testing
     #expect(limits?["followerDaysMax"] == 7)
   }
 
-  // Evidence: P-131, P-132a, P-133
+  // Evidence: P-131, P-132a, P-132c, P-133a
   @Test func `backup, verification and compaction while others write`() throws {
     let daemon = try scene.daemon(store)
     let peer = try daemon.connect()
@@ -255,7 +257,7 @@ import Testing
     _ = try run("update", store, "Task", "--where", "1 = 1", "--set", "title=b", code: 1)
   }
 
-  // Evidence: P-128
+  // Evidence: P-128c
   @Test func `followers`() throws {
     #expect(try run("followers", store, "--register", "mirror").count == 1)
     #expect(try run("followers", store).first?["name"] == "mirror")
@@ -263,7 +265,7 @@ import Testing
     _ = try run("followers", store, "--remove", "mirror", code: 1)
   }
 
-  // Evidence: P-132a, P-132b, P-133
+  // Evidence: P-132a, P-132b, P-133a, P-133b
   @Test func `backup, restore, compact, doctor`() throws {
     _ = try scene.run(
       ["save", store],
@@ -282,6 +284,7 @@ import Testing
     #expect(try run("compact", store).first?["after"] != nil)
   }
 
+  // Evidence: P-133b
   @Test func `doctor exits with 1 where something is wrong`() throws {
     _ = try scene.run(
       ["save", store],

@@ -24,7 +24,7 @@ import Testing
     guard saved.code == 0 else { throw Failure(saved.errors) }
   }
 
-  // Evidence: P-112, P-117
+  // Evidence: P-112a, P-117b, P-117f
   @Test func `keeps its objects under the new names, in their order`() throws {
     let peer = Peer(try Child(["serve", store, "--model", model]))
     #expect(try peer.call("model")["version"] == "Library 3")
@@ -48,7 +48,7 @@ import Testing
     #expect(try peer.call("store/verify")["problems"] == [])
   }
 
-  // Evidence: P-114, P-117
+  // Evidence: P-114b, P-117f
   @Test func `has the rules of the last version`() throws {
     let peer = Peer(try Child(["serve", store, "--model", model]))
     let book: JSON = ["entity": "Book", "values": ["title": "B", "isbn": "12-3"]]
@@ -60,7 +60,7 @@ import Testing
     #expect(try peer.call("fetch", ["entity": "Writer", "result": "count"])["count"] == 1)
   }
 
-  // Evidence: P-006, P-112
+  // Evidence: P-006a, P-006b, P-112a
   @Test func `is made for a configuration too`() throws {
     let part = scene.path("Part.cordial")
     let made = try scene.run(["init", part, "--model", model, "--configuration", "Settings"])

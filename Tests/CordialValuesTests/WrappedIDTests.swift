@@ -45,7 +45,7 @@ import Testing
 
   private let uuid = "0b3c1f9e-5c7e-4a53-9e57-1f2f3a4b5c6d"
 
-  // Evidence: P-030
+  // Evidence: P-030a
   @Test func `p stands before a number that the store gave`() {
     reads("Task/p1", "Task", .object(1))
     reads("Task/p17", "Task", .object(17))
@@ -71,6 +71,7 @@ import Testing
     ])
   }
 
+  // Evidence: P-030b
   @Test func `u stands before a UUID in lower case`() {
     reads("Task/u\(uuid)", "Task", .uuid(uuid))
     reads(
@@ -86,6 +87,7 @@ import Testing
     ])
   }
 
+  // Evidence: P-030b
   @Test func `s stands before text, percent-encoded but for unreserved characters`() {
     reads("Task/sabc", "Task", .string("abc"))
     reads("Task/sAZaz09-._~", "Task", .string("AZaz09-._~"))
@@ -123,6 +125,7 @@ import Testing
     ])
   }
 
+  // Evidence: P-030d
   @Test func `anything else is malformed`() {
     refuses([
       "", "/", "Task", "Task/", "/p17", "p17", "Task/17", "Task/P17", "Task/I1", "Task/x17",
@@ -157,6 +160,7 @@ import Testing
     }
   }
 
+  // Evidence: P-030c
   @Test func `a URI names the store too`() {
     let id = WrappedID(entity: "Task", key: .object(17))
     #expect(WrappedID("cordial://5e1f/Task/p17", store: "5e1f") == id)

@@ -72,7 +72,7 @@ import Testing
   }
 
   /// One -32700 in the peer's framing, then the end, and not a byte is looked at after it.
-  // Evidence: P-015
+  // Evidence: P-015a
   @Test func `a header that can't be read is -32700 and the end`() {
     let body = request(1)
     let length = body.utf8.count

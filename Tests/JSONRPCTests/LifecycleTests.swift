@@ -28,7 +28,7 @@ import Testing
     #expect(said.joined(separator: ", ") == expected, "\(methods)", sourceLocation: sourceLocation)
   }
 
-  // Evidence: P-011
+  // Evidence: P-011a
   @Test func `with headers initialize comes first`() {
     check(.header, "initialize initialized! fetch", "ok, ok, ok")
     check(.header, "fetch initialize fetch", "-32002, ok, ok")
@@ -38,6 +38,7 @@ import Testing
     check(.header, "shutdown initialize fetch", "-32002, ok, ok")
   }
 
+  // Evidence: P-012a
   @Test func `lines need no handshake`() {
     check(.line, "fetch", "ok")
     check(.line, "fetch note!", "ok, ok")
@@ -45,11 +46,13 @@ import Testing
     check(.line, "shutdown exit!", "ok, exit 0")
   }
 
+  // Evidence: P-011b
   @Test func `initialize comes once`() {
     check(.header, "initialize initialize fetch", "ok, -32600, ok")
     check(.line, "initialize initialize fetch", "ok, -32600, ok")
   }
 
+  // Evidence: P-011c
   @Test func `after shutdown only exit is heard`() {
     check(
       .header,
@@ -59,6 +62,7 @@ import Testing
     check(.line, "shutdown fetch note! exit!", "ok, -32600, dropped, exit 0")
   }
 
+  // Evidence: P-011c
   @Test func `exit is 0 after shutdown and 1 without`() {
     check(.header, "exit!", "exit 1")
     check(.header, "initialize exit!", "ok, exit 1")

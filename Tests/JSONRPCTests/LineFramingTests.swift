@@ -12,6 +12,7 @@ import Testing
   }
 
   /// At end of input everything that was read is answered.
+  // Evidence: P-013c
   @Test func `the last line needs no end`() {
     check(request(1), ["#1 a null"], .line)
     check("\(request(1))\n\(request(2))", ["#1 a null", "#2 a null"], .line)
@@ -20,17 +21,19 @@ import Testing
     check("\n \r\n", [], .line)
   }
 
+  // Evidence: P-010c
   @Test func `blank lines and white space say nothing`() {
     check("\n\r\n  \(request(1))\n\n \t\r\n\(request(2))\n\n", ["#1 a null", "#2 a null"], .line)
     check("        \n\(request(1))  \n", ["#1 a null"], .line)
   }
 
+  // Evidence: P-010c
   @Test func `a byte order mark may stand before the first message`() {
     check("\u{FEFF}\(request(1))\n", ["#1 a null"], .line)
     check("\u{FEFF} \n\(request(1))\n", ["#1 a null"], .line)
   }
 
-  // Evidence: P-014
+  // Evidence: P-014a
   @Test func `a malformed line is -32700 and the next is read`() {
     for bad in [
       "{", "[", "{}}", "{\"a\":1,}", "[1", "{'a':1}", "{\"a\":01}", "{\"a\":\"\\ud800\"}",
@@ -50,6 +53,7 @@ import Testing
     }
   }
 
+  // Evidence: P-014b
   @Test func `a text that is no request is -32600 and the next is read`() {
     check("{}\n\(request(1))\n", ["-32600", "#1 a null"], .line)
     for bad in ["null", "1", "\"a\"", "true"] {
@@ -80,7 +84,7 @@ import Testing
     check(line(200), ["#1 a null"], .line)
   }
 
-  // Evidence: P-019
+  // Evidence: P-019a
   @Test func `1302 says which limit and how much it is`() {
     var connection = Connection(limits: Conversation.limits, closesOnUnknownFraming: false)
     let bytes = Array(("{" + String(repeating: " ", count: 300)).utf8)
@@ -106,12 +110,14 @@ import Testing
     check("\(request(1))\n[\(request(2))]\n", ["#1 a null", "batch[#2 a null]"], .line)
   }
 
+  // Evidence: P-012c
   @Test func `an empty batch is one -32600`() {
     check("[]\n\(request(1))\n", ["-32600", "#1 a null"], .line)
     check(" [ ] \n", ["-32600"], .line)
   }
 
   /// The examples of the JSON-RPC specification, section 7.
+  // Evidence: P-012c
   @Test func `each element that is no request has its own -32600`() {
     check("[1]\n", ["batch[-32600]"], .line)
     check("[1,2,3]\n", ["batch[-32600, -32600, -32600]"], .line)
@@ -137,6 +143,7 @@ import Testing
     check("[1,1,1,1]\n\(request(1))\n", ["1302", "#1 a null"], .line)
   }
 
+  // Evidence: P-011d
   @Test func `header framing has none: one -32600, whatever came before`() {
     check(framed("[]"), ["-32600"], .header)
     check(framed("[\(request(1))]"), ["-32600"], .header)
@@ -150,7 +157,7 @@ import Testing
 }
 
 @Suite struct `The first bytes choose the framing` {
-  // Evidence: P-010
+  // Evidence: P-010a
   @Test func `a brace or bracket is lines, a header's name is headers`() {
     check("{}", ["-32600"], .line)
     check("[]", ["-32600"], .line)

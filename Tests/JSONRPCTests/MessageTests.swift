@@ -84,7 +84,7 @@ import Testing
 }
 
 @Suite struct `An answer carries the ID as it was sent` {
-  // Evidence: P-016
+  // Evidence: P-016a
   @Test func `each kind of ID is answered in kind`() throws {
     for id in [
       "1", "\"1\"", "0", "-1", "9223372036854775807", "-9223372036854775808", "null", "\"\"",

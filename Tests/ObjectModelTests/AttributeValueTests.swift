@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  // Evidence: P-014
+  // Evidence: P-014c
   @Test func `of duplicate names in JSON the last counts, in the place of the first`() throws {
     let text = #"{"a":1,"b":[{"c":1,"c":{"d":1,"d":2}}],"a":3}"#
     check(.json, try JSONParser.parse(text), .json(#"{"a":3,"b":[{"c":{"d":2}}]}"#))

@@ -35,6 +35,7 @@ import Testing
     #expect(try isTaken(derived, type))
   }
 
+  // Evidence: P-115f
   @Test(arguments: [
     ("parts.@count", "double"), ("parts.@sum.priority", "int16"), ("parts.@sum.cost", "decimal"),
     ("parts.@max.priority", "int64"), ("parts.title", "string"), ("whole.@count", "int64"),

@@ -27,7 +27,7 @@ import Testing
      "relationships":[{"name":"b","destination":"A","optional":true}]}
     """
 
-  // Evidence: P-113
+  // Evidence: P-113a
   @Test func `what an ancestor has, its descendants have too`() throws {
     let model = try model(Self.family)
     let c = try #require(model.entity(named: "C"))
@@ -42,6 +42,7 @@ import Testing
     #expect(c.relationships.map(\.owner) == [3])
   }
 
+  // Evidence: P-113g
   @Test func `each entity of a family has numbers of its own, which a store can fix`() throws {
     let model = try model(Self.family)
     #expect(model.slots == ["A": 0, "C": 1, "B": 2])
@@ -58,6 +59,7 @@ import Testing
     #expect(alone.slots == [:])
   }
 
+  // Evidence: P-113h
   @Test func `faults of families`() throws {
     #expect(try faults(#"{"name":"A","parent":"B"}"#) == ["entities[0].parent"])
     #expect(try faults(#"{"name":"A","parent":"A"}"#) == ["entities[0].parent"])
@@ -96,7 +98,7 @@ import Testing
     #expect(try faults(wrong) == ["entities[0].relationships[0].inverse"])
   }
 
-  // Evidence: P-114
+  // Evidence: P-114a
   @Test func `a configuration is a part of a model, with the ancestors of its entities`() throws {
     let text = """
       {"name":"M","entities":[{"name":"A"},{"name":"B","parent":"A"},{"name":"C",
@@ -125,6 +127,7 @@ import Testing
     )
   }
 
+  // Evidence: P-114b
   @Test func `a pattern is compiled with the model, and covers the whole text`() throws {
     func attribute(_ members: String) -> String {
       #"{"name":"A","attributes":[{"name":"x",\#(members)}]}"#
@@ -150,6 +153,7 @@ import Testing
     )
   }
 
+  // Evidence: P-114c
   @Test func `a transient attribute is known and not stored`() throws {
     let made = try model(
       #"{"name":"A","attributes":[{"name":"x","type":"string","transient":true}]}"#

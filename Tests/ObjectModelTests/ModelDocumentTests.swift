@@ -131,7 +131,7 @@ private let todo = """
     #expect(task.propertyNames.count == 8)
   }
 
-  // Evidence: P-110
+  // Evidence: P-110c
   @Test func `absence and null say the same`() throws {
     let short = try model(
       #"{"name":"M","entities":[{"name":"A","attributes":[{"name":"x","type":"string"}]}]}"#
@@ -415,7 +415,7 @@ private let todo = """
     check(entity: attributes + #","spotlight":true"#, ["spotlight"])
   }
 
-  // Evidence: P-110
+  // Evidence: P-110e
   @Test func `all at once`() {
     check(
       """
@@ -435,7 +435,7 @@ private let todo = """
   }
 
   /// The contract has these; until they are built they are refused by name, never read over.
-  // Evidence: P-110
+  // Evidence: P-110e
   @Test func `of what isn't built yet`() {
     check(entity: #","renamedFrom":"Z""#, [])
     check(relationship: #""destination":"B","inverse":"a","toMany":true,"ordered":true"#, [])

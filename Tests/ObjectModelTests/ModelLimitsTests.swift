@@ -23,7 +23,7 @@ import Testing
       """
   }
 
-  // Evidence: P-110
+  // Evidence: P-110d
   @Test func `400 attributes and to-ones of an entity`() {
     #expect(faults([entity("A", attributes: 400)]) == [])
     #expect(faults([entity("A", attributes: 300, toOnes: 100)]) == [])

@@ -2,7 +2,7 @@ import JSON
 import ObjectModel
 import Testing
 
-// Evidence: P-052
+// Evidence: P-052a
 @Suite struct `The predicate language` {
   @Test func `LIKE and MATCHES are comparisons with options`() {
     checkTree("a LIKE 'x*'", #"(like a "x*")"#)

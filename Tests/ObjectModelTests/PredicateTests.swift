@@ -57,6 +57,7 @@ import Testing
     checkTree("(TRUEPREDICATE)", "true")
   }
 
+  // Evidence: P-052f
   @Test func `constants are strings, numbers, truth and nothing`() {
     checkTree("a == 0", "(== a 0)")
     checkTree("a == -17", "(== a -17)")
@@ -168,7 +169,7 @@ import Testing
     refuses("a == 1\u{0}", at: 6)
   }
 
-  // Evidence: P-054
+  // Evidence: P-054a
   @Test func `offsets count UTF-16 code units`() {
     refuses("a == 'é' ~", at: 9)
     refuses("a == '🥛' ~", at: 10)

@@ -2,7 +2,7 @@ import JSON
 import ObjectModel
 import Testing
 
-// Evidence: P-059, P-110, P-111a
+// Evidence: P-059a, P-059b, P-110b, P-111a
 @Suite struct `Requests that a model names` {
   private func model(_ rest: String) throws -> Model {
     let text =

@@ -12,7 +12,7 @@ import Testing
     store = try TestStore(TestModels.todo)
   }
 
-  // Evidence: P-042
+  // Evidence: P-042b
   @Test(arguments: [0, -5, 9_007_199_254_740_992, .max] as [Int64])
   func `outside 1 to 2^53 - 1 are refused by the table`(number: Int64) throws {
     #expect(throws: DatabaseError.self) {
@@ -41,7 +41,7 @@ import Testing
     )
   }
 
-  // Evidence: P-070b
+  // Evidence: P-070c
   @Test func `may be those of another row, which is changed then`() async throws {
     try await store.save(
       """

@@ -73,7 +73,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
     try store.world("Task; Group; Label")
   }
 
-  // Evidence: P-042
+  // Evidence: P-042a, P-042e
   @Test func `an insert`() async throws {
     try await check(
       #"INSERT INTO "Task"(title, "group") VALUES ('Eggs', 1)"#,
@@ -146,7 +146,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
 
   // MARK: REPLACE, IGNORE and their kin
 
-  // Evidence: P-070b
+  // Evidence: P-070c
   @Test func `a row that replaces another is a change of it`() async throws {
     let before = try store.snapshot { $0.head.number }
     try store.foreign("INSERT OR REPLACE INTO Task(_id, title) VALUES (1, 'Oat milk')")
@@ -320,6 +320,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
 
   // MARK: Pairs
 
+  // Evidence: P-042d
   @Test func `pairs are changes of both sides`() async throws {
     try await check(
       "INSERT INTO cordial_pairs_Task_labels(source, target) VALUES (1, 1), (2, 1)",
@@ -356,6 +357,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
 
   // MARK: Versions
 
+  // Evidence: P-070c
   @Test func `a version never falls`() async throws {
     for round in 1...3 {
       try await store.save(#"{"update":[{"id":"Task/p1","values":{"title":"\#(round)"}}]}"#)
@@ -406,6 +408,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
 
   // MARK: Sealing
 
+  // Evidence: P-070d
   @Test func `nobody sees what is not sealed`() async throws {
     _ = try store.snapshot { $0.token }
     try store.foreign("UPDATE Task SET title = 'x'")
@@ -463,7 +466,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
 
   // MARK: Dangling
 
-  // Evidence: P-073
+  // Evidence: P-073b
   @Test func `a to-one that a foreign delete left reads null`() async throws {
     try store.foreign("DELETE FROM \"Group\"")
     try await store.seal()

@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  // Evidence: P-072, P-057
+  // Evidence: P-072, P-057b
   @Test func `a token is known by number, generation and mark`() async throws {
     try await store.save(#"{"insert":[{"id":"Task/t1"}]}"#)
     try store.snapshot { (snapshot) throws in
@@ -240,6 +240,7 @@ import Testing
     )
   }
 
+  // Evidence: P-042c
   @Test func `every other type too`() async throws {
     let store = try TestStore(TestModels.everything)
     let values: [(String, JSONValue, JSONValue)] = [

@@ -87,7 +87,7 @@ private let library = """
     return found
   }
 
-  // Evidence: P-115
+  // Evidence: P-115a
   @Test func `a save answers and keeps what follows from it`() async throws {
     let saved = try await store.save(
       """
@@ -115,6 +115,7 @@ private let library = """
     )
   }
 
+  // Evidence: P-115d
   @Test func `nobody else writes a derived attribute`() async throws {
     let refused = try await store.refusal(#"{"insert":[{"entity":"Shelf","values":{"count":3}}]}"#)
     #expect(refused?.code == "validationFailed")
@@ -122,6 +123,7 @@ private let library = """
   }
 
   /// It is no change that a client made: an edit of the shelf does not conflict with a new book.
+  // Evidence: P-115e
   @Test func `a derived value changes without counting a version, and is logged`() async throws {
     try await store.save(#"{"insert":[{"id":"Shelf/t1","values":{"title":"A"}}]}"#)
     try await store.save(#"{"insert":[{"id":"Book/t1","values":{"shelf":"Shelf/p1"}}]}"#)
@@ -133,6 +135,7 @@ private let library = """
     #expect(changes[shelf]?.kind == .update)
   }
 
+  // Evidence: P-115b
   @Test func `a foreign client sees it in its own transaction`() throws {
     try store.foreign(
       """
@@ -156,6 +159,7 @@ private let library = """
     )
   }
 
+  // Evidence: P-115c
   @Test func `what a foreign client replaces or what needs ICU is put right at sealing`()
     async throws
   {
@@ -174,6 +178,7 @@ private let library = """
     #expect(try store.world("Book title key") == ["Book/p2 v1 title=Öl key=ol"])
   }
 
+  // Evidence: P-115c
   @Test func `texts are made anew when another ICU made them`() async throws {
     try await store.save(#"{"insert":[{"id":"Book/t1","values":{"title":"ABC"}}]}"#)
     let folder = store.folder

@@ -41,6 +41,7 @@ import Testing
     #expect(migrated.store.model.hash.utf8.count == 64)
   }
 
+  // Evidence: P-118b
   @Test func `it refuses a version that it had before`() async throws {
     do {
       let store = try TestStore(second, in: folder)

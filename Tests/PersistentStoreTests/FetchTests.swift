@@ -33,6 +33,7 @@ import Testing
     )
   }
 
+  // Evidence: P-055b, P-055c
   @Test func `null is first ascending and last descending, and the ID decides`() async throws {
     try await insert([
       #""priority":2"#, #""title":"x""#, #""priority":1"#, #""priority":2"#, "", #""priority":-1"#,
@@ -46,6 +47,7 @@ import Testing
     try check(#"["-done"]"#, [1, 2, 3, 4, 5, 6])
   }
 
+  // Evidence: P-055b
   @Test func `strings stand by code point`() async throws {
     try await insert(
       ["b", "B", "a", "é", "z", "", "\u{FFFD}", "𝄞", "a2", "a10", "e\u{301}"].map {
@@ -56,6 +58,7 @@ import Testing
     try check(#"["-title"]"#, [8, 7, 4, 5, 11, 1, 9, 10, 3, 2, 6])
   }
 
+  // Evidence: P-055a
   @Test func `localized strings stand as a person sorts them`() async throws {
     try await insert(
       ["zebra", "Äpfel", "apfel", "a10", "a2", "Öl", "ol", "𝄞", "", "A2", "Éclair", "eclipse"].map {
@@ -76,6 +79,7 @@ import Testing
     #expect(descending == titles.reversed())
   }
 
+  // Evidence: P-055a
   @Test func `key paths over to-ones, nil as null`() async throws {
     try await store.save(
       """
@@ -108,7 +112,7 @@ import Testing
     try check(#"["-priority"]"#, [4, 5], #","offset":1,"limit":2,"predicate":"priority < 8""#)
   }
 
-  // Evidence: P-055
+  // Evidence: P-055a
   @Test func `decimals stand by value`() async throws {
     let store = try TestStore(TestModels.everything)
     let numbers = ["10", "9", "-1", "-10", "0.5", "0.25", "0", "9.99", "100000000000000000000.1"]
@@ -164,7 +168,7 @@ import Testing
     )
   }
 
-  // Evidence: P-041
+  // Evidence: P-041a, P-041b
   @Test func `without select every attribute and to-one, null included`() throws {
     #expect(
       try store.fetch(#"{"entity":"Task","limit":1,"offset":2}"#).map(\.text) == [
@@ -204,6 +208,7 @@ import Testing
     )
   }
 
+  // Evidence: P-056b
   @Test func `the client's own fallback stands for a missing value only`() throws {
     try check(
       "Task",
@@ -220,7 +225,7 @@ import Testing
     )
   }
 
-  // Evidence: P-056
+  // Evidence: P-056a, P-041c
   @Test func `counts and lists of to-manys`() throws {
     try check(
       "Group",
@@ -401,6 +406,7 @@ import Testing
     }
   }
 
+  // Evidence: P-052g
   @Test func `strings that look like SQL are strings`() async throws {
     let texts = [
       "'; DROP TABLE \"Order\"; --", "\" OR 1=1 --", "%s%@?1:a@b$c", "a' UNION SELECT 1", "\\'",

@@ -51,6 +51,21 @@ private func value<Answer: Sendable>(
     }
   }
 
+  // Evidence: P-128e
+  @Test func `a thousand followers are the most`() async throws {
+    let token = try await register("known")
+    try store.foreign(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+      INSERT INTO cordial_follower SELECT 'f' || i, 0, 9000000000000 FROM n
+      """
+    )
+    let error = await #expect(throws: StoreError.self) { try await register("one too many") }
+    #expect(error?.code == .limitExceeded)
+    #expect(error?.data.contains { $0.name == "max" && $0.value == 1000 } == true)
+    #expect(try await register("known") == token)
+  }
+
   private func acknowledge(
     _ name: String,
     _ token: StoreToken,
@@ -78,7 +93,7 @@ private func value<Answer: Sendable>(
     }
   }
 
-  // Evidence: P-128
+  // Evidence: P-128a, P-128b
   @Test func `a follower has a position that only goes on`() async throws {
     let tokens = try await fill(5)
     #expect(try await register("mirror") == tokens[4])
@@ -93,6 +108,7 @@ private func value<Answer: Sendable>(
     #expect(await code { _ = try await acknowledge("nobody", tokens[0]) } == .invalidRequest)
   }
 
+  // Evidence: P-128d
   @Test func `one that was silent for too long is told, and may begin anew`() async throws {
     let tokens = try await fill(3)
     _ = try await register("lost", since: tokens[0])
@@ -106,7 +122,7 @@ private func value<Answer: Sendable>(
     #expect(try await acknowledge("lost", tokens[2]) == tokens[2])
   }
 
-  // Evidence: P-129
+  // Evidence: P-129a, P-129f
   @Test func `a purge removes the beginning, and what is left reads as before`() async throws {
     let tokens = try await fill(40)
     let rest = try store.snapshot { snapshot in

@@ -34,6 +34,7 @@ import Testing
     return requests.indices.compactMap { outcomes[$0] }
   }
 
+  // Evidence: P-134a
   @Test func `each is a transaction of its own, in the order in which they came`() async throws {
     let outcomes = try await saveAll(
       (1...300).map {
@@ -55,7 +56,7 @@ import Testing
     }
   }
 
-  // Evidence: P-134
+  // Evidence: P-134b
   @Test func `those of each who asks have their turn`() async throws {
     let save = try JSONParser.parse(#"{"insert":[{"id":"Task/t1"}]}"#)
     let requests = (0..<2010).map { number in
@@ -71,6 +72,7 @@ import Testing
     #expect(tokens[2009] < 1900, "\(tokens[2009])")
   }
 
+  // Evidence: P-134c
   @Test func `one that fails leaves its neighbours unhurt`() async throws {
     let texts = (1...200).map { number in
       switch number % 10 {

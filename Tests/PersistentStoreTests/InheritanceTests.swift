@@ -56,6 +56,7 @@ private let zoo = """
     )
   }
 
+  // Evidence: P-113c
   @Test func `each object is of its own entity and has what that has`() throws {
     let objects = try store.fetch(#"{"entity":"Animal","sort":["name"]}"#)
     let ownValues: [JSONValue] = [
@@ -76,6 +77,7 @@ private let zoo = """
     }
   }
 
+  // Evidence: P-113c
   @Test func `a fetch without subentities finds its own only`() throws {
     #expect(try store.ids(#"{"entity":"Dog"}"#) == [puppy, dog])
     #expect(try store.ids(#"{"entity":"Dog","subentities":false}"#) == [dog])
@@ -83,6 +85,7 @@ private let zoo = """
     #expect(try store.ids(#"{"entity":"Puppy"}"#) == [puppy])
   }
 
+  // Evidence: P-113d
   @Test(arguments: [
     (#"owner.code == "ann""#, ["Dog", "Cat"]), (#"friend.name == "Mia""#, ["Puppy"]),
     ("friend != nil", ["Puppy", "Cat"]), ("tags.@count == 1", ["Dog"]),
@@ -109,6 +112,7 @@ private let zoo = """
     )
   }
 
+  // Evidence: P-113e
   @Test func `an object goes under its parent's name too`() async throws {
     let number = dog.split(separator: "/")[1]
     try await store.save(#"{"update":[{"id":"Animal/\#(number)","values":{"weight":31}}]}"#)
@@ -119,6 +123,7 @@ private let zoo = """
     #expect(try store.snapshot { try $0.resolve("Dog/p1").map($0.exists) == false })
   }
 
+  // Evidence: P-113b
   @Test func `an abstract entity has no objects of its own`() async throws {
     let refused = try await store.refusal(
       #"{"insert":[{"entity":"Animal","values":{"name":"X"}}]}"#
@@ -153,6 +158,7 @@ private let zoo = """
     )
   }
 
+  // Evidence: P-113g
   @Test func `foreign clients get numbers of the right range, and are logged`() async throws {
     try store.foreign(
       """
@@ -205,6 +211,7 @@ private let zoo = """
     #expect(included.members?.count == 2)
   }
 
+  // Evidence: P-113f
   @Test func `what an ancestor says is unique is so in the whole family`() async throws {
     let store = try TestStore(
       """

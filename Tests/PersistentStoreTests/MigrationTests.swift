@@ -72,7 +72,7 @@ import Testing
     #"{"delete":["Task/p3"]}"#,
   ]
 
-  // Evidence: P-117
+  // Evidence: P-117a, P-117b, P-117c
   @Test func `attributes come, go, are renamed, widened and filled in`() async throws {
     let store = try await migrate(
       Self.task,
@@ -111,6 +111,7 @@ import Testing
     #expect(try store.world("Task rank").first == "Task/p1 v2 rank=6")
   }
 
+  // Evidence: P-118a
   @Test(arguments: [
     (
       #"{"name":"title","type":"string","optional":true},{"name":"size","type":"boolean"}"#,
@@ -139,6 +140,7 @@ import Testing
     #expect(paths == ["Make indexes and triggers"])
   }
 
+  // Evidence: P-118a
   @Test func `another model altogether is refused, unless there is nothing to lose`() async throws {
     let saves = [#"{"insert":[{"entity":"A"}]}"#]
     #expect(try await refusal(#"{"name":"A"}"#, saves, #"{"name":"B"}"#, "A") == ["M"])
@@ -172,6 +174,7 @@ import Testing
     #"{"update":[{"id":"Task/p2","values":{"tags":["Tag/p1"]}}]}"#,
   ]
 
+  // Evidence: P-117c
   @Test func `entities are renamed, reordered and removed with what leads to them`() async throws {
     let store = try await migrate(
       Self.graph,
@@ -208,6 +211,7 @@ import Testing
     #expect(try store.world("Item labels").last == "Item/p2 v3 labels=[Label/p1,Label/p2]")
   }
 
+  // Evidence: P-117b, P-118a
   @Test func `a to-one becomes a to-many, and back while each has one`() async throws {
     let many = Self.graph.replacing(
       #"{"name":"group","destination":"Group","inverse":"tasks","optional":true}"#,
@@ -251,6 +255,7 @@ import Testing
     #expect(try store.world("task x; Note; Old") == ["task/p1 v1 x=1", "Note/p1 v1", "Note/p2 v1"])
   }
 
+  // Evidence: P-117b
   @Test func `an inverse, an order and a derived value are made of what is there`() async throws {
     let oneWay = """
       {"name":"Group"},{"name":"Task","attributes":[{"name":"title","type":"string"}],
@@ -283,6 +288,7 @@ import Testing
     #expect(try store.world("Group tasks") == ["Group/p1 v2 tasks=[Task/p2,Task/p1]"])
   }
 
+  // Evidence: P-117b
   @Test func `properties move up to a new parent, whose objects keep their IDs`() async throws {
     let dog = #"{"name":"name","type":"string"}"#
     let first = """
@@ -321,6 +327,7 @@ import Testing
     #expect(try store.world("Dog weight owner") == ["Dog/p1 v1 weight=3.5 owner=Person/p1"])
   }
 
+  // Evidence: P-118a
   @Test func `two that numbered their objects alike cannot get one parent`() async throws {
     let paths = try await refusal(
       #"{"name":"Dog"},{"name":"Cat"}"#,
@@ -333,6 +340,7 @@ import Testing
 
   // MARK: What must not be lost in silence
 
+  // Evidence: P-118a
   @Test(arguments: [
     ("int64", "int16"), ("string", "uuid"), ("string", "json"), ("date", "boolean"),
     ("double", "float"), ("int64", "double"),
@@ -348,6 +356,7 @@ import Testing
     #expect(try await refusal(entity(old), saves, entity(new), "A x") == ["A.x"])
   }
 
+  // Evidence: P-118a
   @Test func `names that move on are followed, those that are exchanged are refused`() async throws
   {
     func entity(_ attributes: [(String, String?)]) -> String {
@@ -370,6 +379,7 @@ import Testing
     #expect(try store?.world("A b c") == ["A/p1 v1 b=1 c=2"])
   }
 
+  // Evidence: P-117d
   @Test func `what a foreign client wrote is sealed before`() async throws {
     let first = #"{"name":"A","attributes":[{"name":"x","type":"int16"}],"unique":[["x"]]}"#
     var store: TestStore? = try TestStore(model(1, first), in: folder)
@@ -400,6 +410,7 @@ import Testing
     """
   ]
 
+  // Evidence: P-117e
   @Test func `the numbers of an entity that is gone are nobody's`() async throws {
     let store = try await migrate(
       Self.zoo,
@@ -438,6 +449,7 @@ import Testing
     #expect(links?.count == 0 || links?.allSatisfy { $0.key.entity != 4 } == true)
   }
 
+  // Evidence: P-118a
   @Test func `what a relationship must not lead to any more is not cut off`() async throws {
     let paths = try await refusal(
       Self.zoo,
@@ -489,6 +501,7 @@ import Testing
     #expect(try store.world("O l") == ["O/p1 v1 l=[T/p3,T/p1,T/p2]"])
   }
 
+  // Evidence: P-118a
   @Test func `a configuration takes nothing from a store of the whole model`() async throws {
     let entities = #"{"name":"A"},{"name":"B"}"#
     var store: TestStore? = try TestStore(model(1, entities), in: folder)
@@ -512,6 +525,7 @@ import Testing
 
   // MARK: Several versions, and who else is there
 
+  // Evidence: P-117f, P-118b
   @Test func `a chain of versions is gone through stage by stage`() async throws {
     func version(_ number: Int, _ name: String, _ former: String?) throws -> Model {
       let renamed = former.map { #","renamedFrom":"\#($0)""# } ?? ""
@@ -549,6 +563,7 @@ import Testing
     #expect(error?.message.contains("newer") == true)
   }
 
+  // Evidence: P-117g
   @Test func `it wants the store alone`() async throws {
     let first = #"{"name":"A","attributes":[{"name":"x","type":"int16","optional":true}]}"#
     let other = try TestStore(model(1, first), in: folder)

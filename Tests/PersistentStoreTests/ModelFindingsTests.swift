@@ -231,6 +231,7 @@ private let league = """
   }
 
   // P-125: a pair that somebody ended since is a conflict, in whatever order the two came.
+  // Evidence: P-125e
   @Test(arguments: [
     #"{"id":"Skill/sgo","values":{"players":["Player/t1"]}},{"id":"Player/t1"}"#,
     #"{"id":"Player/t1"},{"id":"Skill/sgo","values":{"players":["Player/t1"]}}"#,

@@ -166,7 +166,7 @@ import Testing
     #expect(answer["ids"] == ["Task/t1": "Task/p2"])
   }
 
-  // Evidence: P-110
+  // Evidence: P-110a
   @Test func `sets of columns may have names that are put together the same`() async throws {
     let store = try TestStore(
       """

@@ -46,7 +46,7 @@ private let album = """
     "[" + numbers.map { "\"Song/p\($0)\"" }.joined(separator: ",") + "]"
   }
 
-  // Evidence: P-116
+  // Evidence: P-116a, P-116b
   @Test(arguments: ["Album", "Playlist"])
   func `the whole list, or a change at a place`(entity: String) async throws {
     try await set(list([3, 1, 2]), entity)
@@ -67,6 +67,7 @@ private let album = """
     #expect(refused?.data["problems"]?.array?.first?["rule"] == "place")
   }
 
+  // Evidence: P-116c
   @Test func `what comes from the other end, and what foreign clients add, goes to the end`()
     async throws
   {
@@ -99,6 +100,7 @@ private let album = """
     #expect(try songs("Playlist") == [2, 1])
   }
 
+  // Evidence: P-116d, P-116e
   @Test func `a move is a change of the owner, and moves one`() async throws {
     try await set(list([1, 2, 3, 4, 5]))
     let before = try store.rows("SELECT _id, _at_album FROM Song ORDER BY _id")

@@ -6,7 +6,7 @@ import TestSeeds
 import TestStores
 import Testing
 
-// Evidence: P-051
+// Evidence: P-051c
 @Suite struct `Pages behind cursors` {
   private let store: TestStore
 
@@ -119,7 +119,7 @@ import Testing
   }
 }
 
-// Evidence: P-051, P-058
+// Evidence: P-051d, P-051e, P-058a, P-058b, P-058c
 @Suite struct `Sections, groups and what is fetched along` {
   private let store: TestStore
 

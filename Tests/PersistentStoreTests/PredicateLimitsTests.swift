@@ -35,7 +35,7 @@ import Testing
     #expect(try store.ids(fetch(nots + "priority == 1")) == (count % 2 == 0 ? even : odd))
   }
 
-  // Evidence: P-052
+  // Evidence: P-052h
   @Test func `AND and OR alternate 20 levels deep, and no deeper`() throws {
     for levels in [1, 2, 19, 20] {
       #expect(try store.ids(fetch(alternating(levels))) == ["Task/p1"], "\(levels)")

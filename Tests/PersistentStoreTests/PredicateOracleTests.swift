@@ -4,7 +4,7 @@ import TestSeeds
 import TestStores
 import Testing
 
-// Evidence: P-052, P-053
+// Evidence: P-052a, P-052b, P-052d, P-052e, P-053a
 @Suite struct `The whole predicate language, against plain Swift` {
   private static let model = """
     {"name": "Nodes", "entities": [
@@ -43,7 +43,7 @@ import Testing
 
   /// The nodes are of random kinds here, the entity that is asked for has none or some of its own,
   /// and what is derived is beside what is computed.
-  // Evidence: P-113, P-115
+  // Evidence: P-113c, P-113d, P-115a
   @Test(arguments: Seeds.first(20))
   func `a fetch of an ancestor finds what the condition holds for, whatever the kinds`(
     seed: UInt64

@@ -85,7 +85,7 @@ import Testing
     try check("title != title", [])
   }
 
-  // Evidence: P-053
+  // Evidence: P-053a
   @Test func `AND, OR and NOT are two-valued`() throws {
     try check("priority > 1 AND priority < 3", [2])
     try check("priority > 1 && NOT done == true", [2, 3, 4])
@@ -137,6 +137,7 @@ import Testing
     try check("group.rank == priority", [1, 2, 5])
   }
 
+  // Evidence: P-053b
   @Test func `SELF is the object`() throws {
     try check(#"SELF == "Task/p2""#, [2])
     try check(#"SELF != "Task/p2""#, [1, 3, 4, 5])
@@ -252,6 +253,7 @@ import Testing
     #expect(refusal?.data["expected"]?.string?.isEmpty == false)
   }
 
+  // Evidence: P-054b
   @Test(arguments: [
     (#"{"entity":"Nothing"}"#, "unknownEntity"), (#"{"entity":"task"}"#, "unknownEntity"),
     (#"{"entity":"Task","predicate":"nothing == 1"}"#, "unknownProperty"),

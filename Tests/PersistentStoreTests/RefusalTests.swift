@@ -337,7 +337,7 @@ import Testing
     #expect(try store.world("Task title priority") == ["Task/p1 v2 title=a priority=1"])
   }
 
-  // Evidence: P-031
+  // Evidence: P-031a
   @Test func `to-ones to entities with an identity stand in a conflict by it`() async throws {
     let store = try TestStore(TestModels.identities)
     try await store.save(

@@ -148,7 +148,7 @@ import Testing
 
   // MARK: One-to-one
 
-  // Evidence: P-062c
+  // Evidence: P-062d
   @Test func `a one-to-one target that is claimed twice goes to the later claim`() async throws {
     try await make("Task", 2)
     try await make("Memo", 2)

@@ -269,7 +269,7 @@ private let plan = """
     }
   }
 
-  // Evidence: P-063c
+  // Evidence: P-063c, P-063l
   @Test(arguments: [
     (#""title":"b""#, #""title":"a""#, "title", #""a""#, #""b""#),
     (#""rank":2"#, #""rank":1"#, "rank", "1", "2"),
@@ -371,7 +371,7 @@ private let plan = """
     )
   }
 
-  // Evidence: P-063c
+  // Evidence: P-063c, P-063k
   @Test func `an insert takes the identity of an object that the save deletes`() async throws {
     let answer = try await store.save(
       #"{"insert":[{"id":"Tag/sred","values":{"level":2}}],"delete":["Tag/sred","Tag/sblue"]}"#

@@ -91,6 +91,7 @@ private let codes = """
     #expect(refused.code == "validationFailed")
   }
 
+  // Evidence: P-063k
   @Test(arguments: ["error", "objectTrump", "storeTrump"])
   func `a reference names the new object where the save deletes the old one`(
     policy: String

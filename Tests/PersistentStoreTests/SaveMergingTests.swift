@@ -139,7 +139,7 @@ private let model = """
   private let known = #""version":1,"#
   private let sent = #"["Task/p1","Task/p2","Task/p4"]"#
 
-  // Evidence: P-069g, P-069h
+  // Evidence: P-069g, P-069k
   @Test(arguments: [
     ("storeTrump", "Group/p1 v2 title=new tasks=[Task/p1,Task/p3,Task/p4]", #"{"tasks":"client"}"#),
     (

@@ -91,7 +91,7 @@ private let shelves = """
     #expect(again["objects"]?.array?.map { $0["values"]?["number"] } == [7, 7])
   }
 
-  // Evidence: P-122a
+  // Evidence: P-122h
   @Test func `an insert meets what earlier inserts make of stored objects`() async throws {
     let ids = try await store.save(
       insert(
@@ -114,7 +114,7 @@ private let shelves = """
     #expect(new != nil && new != ids?["Tape/t1"] && new != ids?["Tape/t2"])
   }
 
-  // Evidence: P-122a
+  // Evidence: P-122h
   @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1]])
   func `what an insert meets does not depend on the order of what it references`(
     order: [Int]
@@ -278,7 +278,7 @@ private let shelves = """
     #expect(refusal?.data["existing"] == ids?["Book/t1"])
   }
 
-  // Evidence: P-122f
+  // Evidence: P-122g
   @Test func `an object that the save deletes is not met`() async throws {
     let ids = try await store.save(#"{"insert":[{"id":"Book/t1","values":{"code":"a"}}]}"#)["ids"]
     let book = ids?["Book/t1"]?.string ?? ""

@@ -80,6 +80,7 @@ import Testing
     try await check("float", "0.5")
   }
 
+  // Evidence: P-041a
   @Test func `zero, false and the empty are not the missing`() async throws {
     try await check("double", "0", "0.0")
     try await check("boolean", "false")
@@ -223,6 +224,7 @@ import Testing
     )
   }
 
+  // Evidence: P-030a
   @Test func `numbers are never given twice`() async throws {
     for number in 1...3 {
       let answer = try await store.save(#"{"insert":[{"id":"Item/t1"}]}"#)
@@ -316,6 +318,7 @@ import Testing
     #expect(outcome.ids == ["Country/sde"])
   }
 
+  // Evidence: P-031b
   @Test func `an identity that exists is a violation of uniqueness, named by identity`()
     async throws
   {
@@ -330,6 +333,7 @@ import Testing
     }
   }
 
+  // Evidence: P-031b
   @Test func `an identity is required and cannot be changed`() async throws {
     try await store.save(#"{"insert":[{"id":"Country/sde"}]}"#)
     for save in [
@@ -390,7 +394,7 @@ import Testing
     #expect(cities == ["City/i7", "City/i8"])
   }
 
-  // Evidence: P-056
+  // Evidence: P-056b
   @Test(arguments: [
     ("City", "country", #""x""#), ("Country", "cities", "[]"), ("Country", "cities.@count", "0"),
   ])

@@ -53,7 +53,7 @@ private let lists = """
     }
   }
 
-  // P-071: the history reports no change of a deleted owner.
+  // P-071c: the history reports no change of a deleted owner.
   @Test func `a replaced member of a deleted owner's list is no change of the owner`() async throws
   {
     try store.foreign("DELETE FROM List WHERE _id = 1")

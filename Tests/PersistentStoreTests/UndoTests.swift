@@ -121,7 +121,7 @@ private let everything = [
     try await revert(#"{"redo":1,"author":"bob","mergePolicy":"storeTrump"}"#)
   }
 
-  // Evidence: P-125b
+  // Evidence: P-125b, P-125e
   @Test func `an insert that others use stays`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Bed/t1","values":{"name":"south"}}],"author":"ann"}"#
@@ -132,6 +132,7 @@ private let everything = [
     #expect(try store.ids(#"{"entity":"Bed"}"#) == ["Bed/p1", "Bed/p2"])
   }
 
+  // Evidence: P-125e
   @Test func `a to-one to what is gone since is a conflict, or null`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Bed/t1","values":{"name":"south"}}]}"#
@@ -203,7 +204,7 @@ private let everything = [
     #expect(try store.world("Bed name size").first?.hasSuffix("name=north size=4") == true)
   }
 
-  // Evidence: P-124c, P-121a
+  // Evidence: P-124d, P-121a
   @Test func `it holds over a restart, and a dry run of it does nothing`() async throws {
     let folder = store.folder
     try await store.save(#"{"update":[{"id":"Bed/p1","values":{"size":5}}],"author":"ann"}"#)

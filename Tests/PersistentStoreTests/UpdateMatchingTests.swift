@@ -128,6 +128,7 @@ private let shop = """
     #expect(try store.rows("SELECT count(*) FROM cordial_transaction") == ["2"])
   }
 
+  // Evidence: P-119c
   @Test func `relationships follow at both ends`() async throws {
     _ = try await update("TRUEPREDICATE", #"{"shelf":null,"tags":{"@add":["Tag/p1"]}}"#)
     #expect(

@@ -89,7 +89,7 @@ private let garage = """
 }
 
 @Suite struct `A copy of a store` {
-  // Evidence: P-132a
+  // Evidence: P-132c
   @Test func `is a store of another generation`() async throws {
     let store = try TestStore(garage)
     let saved = try await store.outcome(#"{"insert":[{"entity":"Car","values":{"plate":"A"}}]}"#)

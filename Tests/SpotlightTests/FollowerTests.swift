@@ -339,7 +339,7 @@ import Testing
     }
   }
 
-  // Evidence: P-094
+  // Evidence: P-094a, P-094b
   @Test func `finds what was saved, as it is now`() async throws {
     #expect(try await found("milk") == [])
     try await store.save(

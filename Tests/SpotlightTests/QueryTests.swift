@@ -56,13 +56,14 @@ import Testing
     ("+milk", [1, 2]), ("milk;--", [1, 2]),
   ]
 
-  // Evidence: P-091
+  // Evidence: P-091a, P-091b
   @Test func `finds what it says`() throws {
     for (query, expected) in Self.rows {
       #expect(try index.found(query) == expected, "\(query)")
     }
   }
 
+  // Evidence: P-091c
   @Test func `the last word may be unfinished`() throws {
     for (query, expected) in [
       ("mil", [1, 2]), ("buy mi", [1]), ("buy mi ", []), ("mi buy", []), (#""oat mi"#, [1]),
@@ -82,7 +83,7 @@ import Testing
     }
   }
 
-  // Evidence: P-094
+  // Evidence: P-094c
   @Test func `a window, the wanted entities, and what is gone`() async throws {
     index.library.commit([
       (TestIndex.card(1), ["milk"]), (TestIndex.card(2), ["milk card"]),
@@ -105,7 +106,7 @@ import Testing
   }
 
   /// Any text is a valid query: 50 seeds of 100.
-  // Evidence: P-091
+  // Evidence: P-091b
   @Test(arguments: Seeds.first(50))
   func `no text is an error`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
@@ -133,7 +134,7 @@ import Testing
 
 @Suite struct `Scripts without spaces` {
   /// Every piece of up to four characters of every text finds exactly the texts that have it.
-  // Evidence: P-092
+  // Evidence: P-092b
   @Test(
     arguments: [
       Array("日本語学東京都大人口"), ["ก", "ั", "ง", "า", "ไ", "ท", "ย", "่"], Array("あいうアイ漢字ー"),

@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  // Evidence: P-093
+  // Evidence: P-093a
   @Test func `equal hits stand by entity and number, in every window`() async throws {
     let index = try TestIndex()
     var keys: [ObjectKey] = []
@@ -149,7 +149,7 @@ import Testing
   ]
 
   /// In code units of UTF-16 from the start of the value.
-  // Evidence: P-093
+  // Evidence: P-093b
   @Test func `in UTF-16, also behind an emoji`() throws {
     for (query, text, ranges) in Self.rows {
       let highlighter = try index.result(query).highlighter

@@ -28,7 +28,7 @@ import Testing
     ("ab\u{0}cd", ["ab", "cd"]), ("ab\u{FFFD}cd", ["ab", "cd"]),
   ]
 
-  // Evidence: P-092
+  // Evidence: P-092a
   @Test(arguments: rows)
   func `in every script`(row: (String, [String])) {
     #expect(cut(row.0).map { ($0.isColocated ? "=" : "") + $0.text } == row.1, "\(row.0)")

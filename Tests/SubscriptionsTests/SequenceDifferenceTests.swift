@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  // Evidence: P-082
+  // Evidence: P-082c, P-082d
   @Test(arguments: Seeds.first(50))
   func `of random sequences makes the new one out of the old`(seed: UInt64) {
     var random = SplitMix64(seed: seed)

@@ -5,7 +5,7 @@ import ObjectModel
 import Testing
 import XcodeModel
 
-// Evidence: P-112
+// Evidence: P-112a
 @Suite struct `An Xcode model with several versions` {
   private let path = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: "Models/Library.xcdatamodeld").path(

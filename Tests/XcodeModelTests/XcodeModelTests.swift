@@ -5,7 +5,7 @@ import TestStores
 import Testing
 import XcodeModel
 
-// Evidence: P-112
+// Evidence: P-112a, P-112b
 @Suite struct `Models of Xcode's` {
   private let folder: TestFolder
 

@@ -1,4 +1,4 @@
-// CPosix: whether a descriptor can be waited for.
+// CPosix: checks whether epoll can wait for a descriptor.
 //
 // Must not know: Swift.
 
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/// Whether epoll takes this descriptor: pipes, terminals and sockets, but no regular file.
+/// Returns whether epoll accepts a descriptor: a pipe, a terminal or a socket, not a regular file.
 bool posix_is_pollable(int descriptor);
 
 #endif

@@ -1,10 +1,10 @@
 // CUnicode: one folding and one collation for store, subscriptions and index, from ICU.
 //
-// Must not know: Swift, SQL. No ICU header stands here: Swift's Foundation carries its own ICU as
-// a Clang module, and the two clash in one import.
+// Must not know: Swift, SQL. This header includes no ICU header: Swift's Foundation has its own ICU
+// as a Clang module, and the two clash in one import.
 //
 // What always holds:
-// 1. Every function takes any bytes: what is not UTF-8 counts as U+FFFD.
+// 1. Every function accepts any bytes: invalid UTF-8 counts as U+FFFD.
 // 2. Every function may be called from any thread.
 
 #ifndef CUNICODE_H
@@ -13,40 +13,41 @@
 #include <stdint.h>
 
 enum {
-  /// Case does not matter: NFKC_Casefold, which also folds width and compatibility forms.
+  /// Folds case with NFKC_Casefold, which also folds width and compatibility forms.
   UNICODE_FOLD_CASE = 1,
-  /// Accents do not matter: combining marks are dropped.
+  /// Folds accents by dropping combining marks.
   UNICODE_FOLD_DIACRITICS = 2,
 };
 
-/// Folds UTF-8 into `out` and returns the length of the whole result in bytes, which may be more
-/// than `capacity` (then `out` holds nothing of use), or -1 when memory is short.
+/// Folds UTF-8 into `out`. Returns the length of the complete result in bytes, or -1 if memory is
+/// short. If the length is greater than `capacity`, the content of `out` is undefined.
 int32_t unicode_fold(
   const char *text, int32_t length, int flags, char *out, int32_t capacity);
 
-/// Compares two strings as a person sorts them: ICU's root collation, digits as numbers.
-/// Negative, zero or positive; equal only when the collation finds no difference.
+/// Compares two strings by ICU's root collation, with digits as numbers.
+/// Returns a negative number, zero or a positive number; zero only if the collation finds no
+/// difference.
 int unicode_collate(const char *a, int32_t aLength, const char *b, int32_t bLength);
 
-/// A compiled regular expression of ICU's; used by one thread at a time.
+/// A compiled ICU regular expression; only one thread may use it at a time.
 struct unicode_regex;
 
-/// Compiles a regular expression. NULL when ICU does not take it: then `*errorOffset` is where, in
-/// UTF-16 code units, or -1 when memory is short.
+/// Compiles a regular expression. Returns NULL if ICU rejects it or memory is short. `*errorOffset`
+/// is then the offset of the fault in UTF-16 code units, or -1 if memory is short.
 struct unicode_regex *unicode_regex_open(
   const char *pattern, int32_t length, int ignoresCase, int32_t *errorOffset);
 
-/// Whether a whole text matches: 1 or 0; -1 when matching took more steps than are allowed.
+/// Returns 1 if a whole text matches, 0 if it does not, and -1 if matching exceeds the step limit.
 int unicode_regex_matches(struct unicode_regex *regex, const char *text, int32_t length);
 
 void unicode_regex_close(struct unicode_regex *regex);
 
-/// The versions of ICU, of Unicode and of the collation, as in "72.1 15.0 153.120".
+/// Returns the versions of ICU, of Unicode and of the collation, as in "72.1 15.0 153.120".
 const char *unicode_version(void);
 
-/// What a code point is to the tokenizer.
+/// The class of a code point in the tokenizer.
 enum unicode_class {
-  /// Stands between words.
+  /// A separator of words.
   UNICODE_SEPARATOR = 0,
   /// Part of a word: letters, digits, marks that carry meaning.
   UNICODE_WORD = 1,
@@ -54,15 +55,15 @@ enum unicode_class {
   UNICODE_SINGLE = 2,
   /// Part of a word, folded to nothing: accents, joiners, soft hyphens.
   UNICODE_SILENT = 3,
-  /// Belongs to the single before it: marks that voice kana.
+  /// A voicing mark of kana, which belongs to the single before it.
   UNICODE_VOICING = 4,
-  /// Part of a word that folds only together with its neighbours, as conjoining jamo do.
+  /// Part of a word that folds only together with adjacent code points, as conjoining jamo do.
   UNICODE_CONTEXT = 5,
-  /// A sign that stands for words, as the square of kiro does: cut as what it folds to.
+  /// A sign that represents words, like U+3314 SQUARE KIRO: its folded form is tokenized.
   UNICODE_EXPANDED = 6,
 };
 
-/// A code point's class and what it folds to by itself.
+/// The class of a code point and its folded form without context.
 struct unicode_folded {
   uint8_t class;
   uint8_t length;

@@ -2,7 +2,7 @@ import ArgumentParser
 import Cordial
 import JSON
 
-/// `cordial call`: any method of the protocol.
+/// `cordial call`: calls any method of the protocol.
 struct Call: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Call any method of the protocol and print its result.",
@@ -18,10 +18,10 @@ struct Call: AsyncParsableCommand {
   @Argument(help: "The method's name.")
   var method: String
 
-  @Argument(help: "Its params as JSON; none when absent.")
+  @Argument(help: "The method's params as JSON; no params when absent.")
   var params = "{}"
 
-  @Flag(help: "Print what went over the wire, both ways, instead of the result.")
+  @Flag(help: "Print the messages that are sent and received, instead of the result.")
   var wire = false
 
   func run() async throws {
@@ -38,9 +38,9 @@ struct Call: AsyncParsableCommand {
   }
 }
 
-/// The wire, for people.
+/// The wire traffic, for a person.
 enum Wire {
-  /// Prints a message with an arrow that tells who sent it.
+  /// Prints a message with an arrow that shows its direction.
   @Sendable static func show(isSent: Bool, _ message: [UInt8]) {
     Terminal.line((isSent ? "--> " : "<-- ") + String(decoding: message, as: UTF8.self))
   }

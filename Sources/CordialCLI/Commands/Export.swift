@@ -3,18 +3,18 @@ import Cordial
 import JSON
 import ObjectModel
 
-/// `cordial export`: every object as a JSON line that import reads back.
+/// `cordial export`: prints every object as a JSON line that import reads.
 struct Export: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Export objects as JSON lines, with what leads from one to the other."
+    abstract: "Export objects and their relationships as JSON lines."
   )
 
   @OptionGroup var place: StoreArgument
 
-  @Argument(help: "Only objects of these entities; all when none is named.")
+  @Argument(help: "Only objects of these entities; all entities when none is named.")
   var entities: [String] = []
 
-  /// How many objects are asked for at a time.
+  /// The number of objects in one fetch.
   private static let portion = 1000
 
   func run() async throws {
@@ -64,8 +64,9 @@ struct Export: AsyncParsableCommand {
     }
   }
 
-  /// A to-many whose other end is a to-one is kept there, and comes back with it,
-  /// but for an order.
+  /// Returns whether the export contains a relationship.
+  ///
+  /// A to-many whose inverse is a to-one is restored by the to-one, except for its order.
   private func isKept(_ relationship: RelationshipDescription) -> Bool {
     relationship.storage != .inverseColumn || relationship.ordered
   }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Cordial
 import JSON
 
-/// `cordial update`: values for all objects that match.
+/// `cordial update`: sets values of all objects that match a predicate.
 struct Update: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Set properties of all objects of an entity that match a predicate.",
@@ -35,10 +35,10 @@ struct Update: AsyncParsableCommand {
   )
   var compute: [String] = []
 
-  @Option(help: "Who is entered in the history.")
+  @Option(help: "The author in the history.")
   var author: String?
 
-  @Flag(help: "Tell what it would do, and do nothing.")
+  @Flag(help: "Print what the update would do, and write nothing.")
   var dryRun = false
 
   func run() async throws {
@@ -48,7 +48,7 @@ struct Update: AsyncParsableCommand {
         return JSONMember(name, try JSONParser.parse(value))
       } catch {
         throw InputError(
-          message: "--set \(text): \(error.message); a text stands in quotes, as name='\"x\"'"
+          message: "--set \(text): \(error.message); a text needs quotes, as name='\"x\"'"
         )
       }
     }
@@ -70,32 +70,32 @@ struct Update: AsyncParsableCommand {
 
   private func pair(_ text: String) throws -> (String, String) {
     guard let sign = text.firstIndex(of: "=") else {
-      throw InputError(message: "\(text) is no NAME=VALUE")
+      throw InputError(message: "\(text) is not of the form NAME=VALUE")
     }
     return (String(text[..<sign]), String(text[text.index(after: sign)...]))
   }
 }
 
-/// What `undo` and `redo` take on the command line.
+/// The command-line options of `undo` and `redo`.
 struct RevertOptions: ParsableArguments {
   @OptionGroup var place: StoreArgument
 
-  @Option(help: "How many groups of commits.")
+  @Option(help: "The number of groups of commits.")
   var count = 1
 
-  @Option(help: "Whose; without it those that were saved without an author.")
+  @Option(help: "The author of the commits; without it, the commits without an author.")
   var author: String?
 
   @Option(help: "Only commits of this context.")
   var context: String?
 
-  @Flag(help: "Leave what others changed later, and revert the rest.")
+  @Flag(help: "Leave what other saves changed later, and revert the rest.")
   var keepOthers = false
 
-  @Flag(help: "Tell what it would do, and do nothing.")
+  @Flag(help: "Print what the command would do, and write nothing.")
   var dryRun = false
 
-  /// Calls the method and says what came of it.
+  /// Calls the method and prints the result.
   func call(_ method: String, _ nothing: String) async throws {
     var params = [
       JSONMember("count", .integer(Int64(count))), JSONMember("dryRun", .bool(dryRun)),
@@ -122,16 +122,16 @@ struct Undo: AsyncParsableCommand {
   func run() async throws { try await options.call("undo", "There is nothing to undo.") }
 }
 
-/// `cordial redo`: does again what was undone.
+/// `cordial redo`: applies again what was undone last.
 struct Redo: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Do again what was undone last.")
+  static let configuration = CommandConfiguration(abstract: "Apply again what was undone last.")
 
   @OptionGroup var options: RevertOptions
 
-  func run() async throws { try await options.call("redo", "There is nothing to do again.") }
+  func run() async throws { try await options.call("redo", "There is nothing to redo.") }
 }
 
-/// What a dry run answers, for a person or a program.
+/// The output of a dry run, for a person or a program.
 enum DryRunOutput {
   static func write(_ answer: JSONValue) throws {
     guard let dryRun = answer["dryRun"] else { return }
@@ -139,13 +139,13 @@ enum DryRunOutput {
     if let error = dryRun["error"] {
       throw InputError(message: "It would fail: \(error["message"]?.string ?? "")")
     }
-    for (name, words) in [("delete", "would be gone"), ("update", "would be changed")] {
+    for (name, words) in [("delete", "would be deleted"), ("update", "would be changed")] {
       for id in dryRun[name]?.array ?? [] { Terminal.line("\(id.string ?? "")  \(words)") }
     }
   }
 }
 
-/// `cordial history`: commits, oldest first.
+/// `cordial history`: prints commits, oldest first.
 struct History: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print the commits of a store with their changes, oldest first.",
@@ -154,19 +154,19 @@ struct History: AsyncParsableCommand {
 
   @OptionGroup var place: StoreArgument
 
-  @Option(help: "Begin behind this position, a token that came with an answer.")
+  @Option(help: "Begin after this position, the token of an earlier result.")
   var since: String?
 
-  @Option(help: "How many commits at most.")
+  @Option(help: "The maximum number of commits.")
   var limit: Int?
 
-  @Option(help: "Only the newest so many commits.")
+  @Option(help: "Only this number of the newest commits.")
   var last: Int?
 
   @Option(parsing: .unconditionalSingleValue, help: "Only changes of this entity; may be repeated.")
   var entity: [String] = []
 
-  @Option(parsing: .unconditionalSingleValue, help: "Only this author's; may be repeated.")
+  @Option(parsing: .unconditionalSingleValue, help: "Only commits of this author; may be repeated.")
   var author: [String] = []
 
   func validate() throws {
@@ -175,7 +175,7 @@ struct History: AsyncParsableCommand {
     }
   }
 
-  /// How many commits are asked for at once.
+  /// The number of commits in one request.
   private static let pageSize = 1000
 
   func run() async throws {
@@ -209,10 +209,10 @@ struct History: AsyncParsableCommand {
     for commit in shown { Self.write(commit) }
   }
 
-  /// A line of JSON for a program, some lines for a person.
+  /// Prints a line of JSON for a program, several lines for a person.
   private static func write(_ commit: JSONValue) {
     guard Terminal.isOutput else { return Terminal.line(commit.text) }
-    let who = commit["author"]?.string ?? "nobody"
+    let who = commit["author"]?.string ?? "no author"
     let what = commit["context"]?.string.map { " (\($0))" } ?? ""
     Terminal.line(
       "\(commit["time"]?.string ?? "")  \(who)\(what)  \(commit["token"]?.string ?? "")"
@@ -227,18 +227,18 @@ struct History: AsyncParsableCommand {
   }
 }
 
-/// `cordial followers`: who follows the log by name.
+/// `cordial followers`: lists, registers and removes named followers of the log.
 struct Followers: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "List who follows the history by name, or register and remove followers."
+    abstract: "List the named followers of the history, or register and remove followers."
   )
 
   @OptionGroup var place: StoreArgument
 
-  @Option(help: "Keep the history for this name from now on; prints its position.")
+  @Option(help: "Retain the history for this name from now on; prints its position.")
   var register: String?
 
-  @Option(help: "Keep the history for this name no more.")
+  @Option(help: "Stop retaining the history for this name.")
   var remove: String?
 
   func validate() throws {

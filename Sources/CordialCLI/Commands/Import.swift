@@ -4,13 +4,13 @@ import Glibc
 import JSON
 import ObjectModel
 
-/// `cordial import`: JSON lines become objects, with what leads from one to the other.
+/// `cordial import`: creates objects and their relationships from JSON lines.
 struct Import: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Import objects from JSON lines, as export writes them.",
+    abstract: "Import objects from JSON lines in the form that export writes.",
     discussion: """
-      Each line is {"id": "Package/hello", "values": {…}}. IDs are any text behind the entity's \
-      name; objects refer to one another by them, in any order, and the store gives its own.
+      Each line is {"id": "Package/hello", "values": {…}}. An ID is the entity's name, a slash and \
+      any text. Objects refer to one another by these IDs, in any order. The store assigns its own.
       """
   )
 
@@ -19,18 +19,18 @@ struct Import: AsyncParsableCommand {
   @Argument(help: "The file; - or nothing reads standard input.")
   var file: String?
 
-  @Option(help: "How many objects one save has.")
+  @Option(help: "The number of objects in one save.")
   var batch = 1000
 
-  @Option(help: "The model's file, to make the store when there is none.")
+  @Option(help: "The model's file, to create the store when it does not exist.")
   var model: String?
 
-  @Flag(help: "Do not wait until the search index has everything.")
+  @Flag(help: "Do not wait until the search index has caught up.")
   var noIndex = false
 
   func validate() throws {
     guard (1...100_000).contains(batch) else {
-      throw ValidationError("--batch is from 1 to 100000")
+      throw ValidationError("--batch is a number from 1 to 100000")
     }
   }
 
@@ -51,7 +51,7 @@ struct Import: AsyncParsableCommand {
 
   private func waitForIndex(_ client: Client) async throws {
     while true {
-      // The flush is answered when the index is through, or after the service's longest wait.
+      // The flush is answered when the index has caught up, or after the service's maximum wait.
       _ = try await client.call("observe/flush", [:])
       let status = try await client.call("index/status", [:])
       if status["behind"]?.integer == 0 { return }
@@ -62,14 +62,14 @@ struct Import: AsyncParsableCommand {
   }
 }
 
-/// Which properties of a model lead to other objects.
+/// The relationships of a model, by entity and property.
 struct References {
-  /// What a property leads to.
+  /// The kind of a relationship.
   enum Kind {
     case toOne, toMany, ordered
   }
 
-  /// By entity, then property.
+  /// The kinds by entity, then by property.
   private let kinds: [String: [String: Kind]]
 
   static func read(_ client: Client) async throws -> References {
@@ -88,11 +88,11 @@ struct References {
     return References(kinds: kinds)
   }
 
-  /// What a property leads to; nil for an attribute.
+  /// Returns the kind of a relationship; nil for an attribute.
   func kind(_ entity: String, _ property: String) -> Kind? { kinds[entity]?[property] }
 }
 
-/// The objects of a file, a line each.
+/// The objects of a file, one on each line.
 private struct ObjectLines {
   typealias Object = (line: Int, object: JSONValue)
 
@@ -102,9 +102,9 @@ private struct ObjectLines {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The next objects, so many at most; none at the end.
+  /// Returns the next objects, at most `count`; none at the end.
   ///
-  /// - Throws: `InputError` for a line that is no JSON.
+  /// - Throws: `InputError` for a line that is not JSON.
   mutating func next(_ count: Int) throws -> [Object] {
     var objects: [Object] = []
     while start < bytes.count, objects.count < count {
@@ -122,23 +122,23 @@ private struct ObjectLines {
   }
 }
 
-/// Turns lines into saves and remembers what became of their IDs.
+/// The state of an import, which turns lines into saves and maps IDs of the file to stored IDs.
 private struct Importer {
   typealias Kind = References.Kind
 
   let client: Client
   let references: References
   let batch: Int
-  /// What the IDs of the file became.
+  /// The stored ID of each imported object, by its ID in the file.
   private var known: [String: String] = [:]
   private var inserts: [JSONValue] = []
-  /// The temporary ID of each of those, by its ID in the file.
+  /// The temporary ID of each pending insert, by its ID in the file.
   private var pending: [String: String] = [:]
-  /// What leads to objects that were not there yet: the object, its property, the IDs in the file.
+  /// The references to objects that were not read yet: object, property, target IDs in the file.
   private var deferred: [(object: String, property: String, kind: Kind, targets: [String])] = []
-  /// How many of those are of earlier saves, and name their object by its permanent ID.
+  /// The number of deferred references whose object is saved and has its permanent ID.
   private var settledCount = 0
-  /// What is referred to and was nowhere in the file.
+  /// The referenced IDs that are not in the file.
   private var unknown: Set<String> = []
   private var imported = 0
   private let began = ContinuousClock.now
@@ -157,7 +157,7 @@ private struct Importer {
       let save: JSONValue = ["insert": .array(inserts), "context": "import"]
       let client = client
       async let answer = client.call("save", save)
-      // The next lines are read while these are saved; what is wrong with them is told behind that.
+      // The next lines are read while these are saved. Their errors are reported after the save.
       let following = Result { try lines.next(batch) }
       do {
         take(try await answer)
@@ -176,7 +176,7 @@ private struct Importer {
     try told(Result { try lines.next(batch) })
   }
 
-  /// Says with what is wrong in a file how much of it is there already.
+  /// Returns the objects of a result, or adds the number of imported objects to its error.
   private func told(
     _ objects: Result<[ObjectLines.Object], any Error>
   ) throws -> [ObjectLines.Object] {
@@ -210,7 +210,7 @@ private struct Importer {
     inserts.append(["id": .string(temporary), "values": .object(values)])
   }
 
-  /// The part of a reference that is known already; the rest is done at the end.
+  /// Returns the known part of a reference; the rest is deferred to the end.
   private mutating func resolve(
     _ member: JSONMember,
     _ kind: Kind,
@@ -229,7 +229,7 @@ private struct Importer {
       }
     }
     if kind == .ordered, !missing.isEmpty {
-      // An order is set when all of it is there.
+      // The order is set when all objects of the list are known.
       deferred.append((object, member.name, kind, targets))
       return nil
     }
@@ -238,7 +238,7 @@ private struct Importer {
     return found.first
   }
 
-  /// Takes up what became of the objects of a save.
+  /// Records the stored IDs of the objects of a save.
   private mutating func take(_ answer: JSONValue) {
     let ids = Dictionary(
       (answer["ids"]?.members ?? []).map { ($0.name, $0.value.string ?? "") },
@@ -255,7 +255,7 @@ private struct Importer {
     progress()
   }
 
-  /// Saves what leads to objects that came later in the file.
+  /// Saves the references to objects that came later in the file.
   private mutating func link() async throws {
     var updates: [JSONValue] = []
     var byObject: [String: Int] = [:]
@@ -300,8 +300,8 @@ private struct Importer {
   func report(_ duration: Duration) {
     if let first = unknown.min() {
       Terminal.note(
-        "\(Terminal.isError ? "\r" : "")\(unknown.count) objects that are referred to are not in "
-          + "the file, \(first) among them; nothing leads to them now\n"
+        "\(Terminal.isError ? "\r" : "")\(unknown.count) referenced objects are not in the file, "
+          + "\(first) among them; the references to them were left out\n"
       )
     }
     let milliseconds =

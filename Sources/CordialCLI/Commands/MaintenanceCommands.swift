@@ -6,16 +6,16 @@ import JSON
 import PersistentStore
 import Transport
 
-/// `cordial backup`: a copy of a store, while it is used.
+/// `cordial backup`: copies a store while it is in use.
 struct Backup: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Copy a store to a new folder while it is used.",
-    discussion: "The copy is a store of its own; cordial restore puts it back."
+    abstract: "Copy a store to a new folder while it is in use.",
+    discussion: "The copy is an independent store. Use cordial restore to restore it."
   )
 
   @OptionGroup var place: StoreArgument
 
-  @Argument(help: "The folder to make.")
+  @Argument(help: "The folder to create.")
   var folder: String
 
   func run() async throws {
@@ -27,31 +27,31 @@ struct Backup: AsyncParsableCommand {
   }
 }
 
-/// `cordial restore`: a store from a copy.
+/// `cordial restore`: creates a store from a backup.
 struct Restore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Make a store from a backup.",
+    abstract: "Create a store from a backup.",
     discussion: """
-      Clients that hold positions in the history of a store that is replaced start over: the \
-      restored one has another history.
+      The restored store has another history. Clients that hold positions in the history of a \
+      replaced store must start over.
       """
   )
 
-  @Argument(help: "The folder of the backup, which stays as it is.")
+  @Argument(help: "The folder of the backup, which is not changed.")
   var backup: String
 
   @Argument(help: "The store's folder.")
   var store: String
 
-  @Flag(help: "Replace what the store holds; nobody may have it open.")
+  @Flag(help: "Replace the content of the store; no other process may have it open.")
   var replace = false
 
   func run() async throws {
     let target = StoreContainer(path: Paths.absolute(store))
     let source = StoreContainer(path: Paths.absolute(backup))
-    guard source.hasStore else { throw InputError(message: "\(backup) is no store") }
+    guard source.hasStore else { throw InputError(message: "\(backup) is not a store") }
     guard replace || !target.hasStore else {
-      throw InputError(message: "\(store) is a store already; --replace replaces what it holds")
+      throw InputError(message: "\(store) is already a store; --replace replaces its content")
     }
     let lock = target.hasStore ? try DaemonLock(path: target.lockPath) : nil
     defer { lock?.release() }
@@ -60,10 +60,10 @@ struct Restore: AsyncParsableCommand {
   }
 }
 
-/// `cordial compact`: gives unused room back.
+/// `cordial compact`: reclaims unused disk space.
 struct Compact: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Give the room back that a store does not use any more."
+    abstract: "Reclaim unused disk space."
   )
 
   @OptionGroup var place: StoreArgument
@@ -74,19 +74,19 @@ struct Compact: AsyncParsableCommand {
   }
 }
 
-/// `cordial doctor`: everything that can be known of a store's health.
+/// `cordial doctor`: checks the health of a store.
 struct Doctor: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Look at the health of a store, its history and its index.",
-    discussion: "Exits with 1 when something is wrong."
+    abstract: "Check the health of a store, its history and its index.",
+    discussion: "The exit code is 1 when the check finds a problem."
   )
 
   @OptionGroup var place: StoreArgument
 
   func run() async throws {
     let (status, store, index) = try await place.with { client in
-      // What a foreign client wrote is entered first, and the index reads up to the end before its
-      // part of the status is told.
+      // The first status request seals changes made by external SQLite clients. The index catches
+      // up before the last status request reports its state.
       _ = try await client.call("status", [:])
       let index = try await client.call("index/verify", [:])
       let store = try await client.call("store/verify", [:])

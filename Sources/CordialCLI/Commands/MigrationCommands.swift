@@ -3,14 +3,14 @@ import CordialEmbedded
 import ObjectModel
 import PersistentStore
 
-/// `cordial model diff`: what a migration would do.
+/// `cordial model diff`: prints the differences between two versions of a model.
 struct DiffModel: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "diff",
-    abstract: "Tell how two versions of a model differ.",
+    abstract: "Print the differences between two versions of a model.",
     discussion: """
-      A line for each difference: + came, - went, ~ changed. What a migration could not do by \
-      itself is told behind it with !, and makes the exit code 1.
+      Each line is a difference: + added, - removed, ~ changed. A line with ! is a difference that \
+      cannot be migrated automatically; it makes the exit code 1.
       """
   )
 
@@ -37,15 +37,15 @@ struct DiffModel: AsyncParsableCommand {
   }
 }
 
-/// `cordial model migrate`: brings a store to another version of its model.
+/// `cordial model migrate`: migrates a store to another version of its model.
 struct MigrateStore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "migrate",
-    abstract: "Bring a store to another version of its model.",
+    abstract: "Migrate a store to another version of its model.",
     discussion: """
-      Serving a store with a later version of its model does the same. Over a folder of versions, \
-      or an .xcdatamodeld, each version is gone through. It is one transaction: what is cut short \
-      leaves the store as it was.
+      Serving a store with a later version of its model does the same. A folder of versions, or an \
+      .xcdatamodeld, is migrated version by version. All of it is one transaction: an interrupted \
+      migration leaves the store unchanged.
       """
   )
 
@@ -60,7 +60,7 @@ struct MigrateStore: AsyncParsableCommand {
 
   func run() async throws {
     let container = StoreContainer(path: Paths.absolute(store))
-    guard container.hasStore else { throw InputError(message: "\(store) is no store") }
+    guard container.hasStore else { throw InputError(message: "\(store) is not a store") }
     let current = try ModelFile.read(model)
     if dryRun { return try printPlan(container, try ModelFile.earlier(model) + [current]) }
     let opened = try PersistentStore(
@@ -86,6 +86,6 @@ struct MigrateStore: AsyncParsableCommand {
         for statement in step.statements { Terminal.line(statement + ";") }
       }
     }
-    if stages.isEmpty { Terminal.note("\(store) has this model already\n") }
+    if stages.isEmpty { Terminal.note("\(store) already has this model\n") }
   }
 }

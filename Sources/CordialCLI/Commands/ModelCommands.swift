@@ -5,7 +5,7 @@ import ObjectModel
 import PersistentStore
 import XcodeModel
 
-/// `cordial model`: model files.
+/// `cordial model`: commands for model files.
 struct ModelCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "model",
@@ -16,12 +16,12 @@ struct ModelCommand: AsyncParsableCommand {
   )
 }
 
-/// `cordial model import`: one of Xcode's as one of ours.
+/// `cordial model import`: converts an Xcode model to a Cordial model.
 struct ImportModel: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
     abstract: "Print an Xcode model (.xcdatamodel, .xcdatamodeld) as a Cordial model file.",
-    discussion: "What has no equal is told on standard error."
+    discussion: "Parts without an equivalent are noted on standard error."
   )
 
   @Argument(help: "The model.")
@@ -32,11 +32,11 @@ struct ImportModel: AsyncParsableCommand {
   }
 }
 
-/// `cordial model check`: every fault at once.
+/// `cordial model check`: reports every error of a model at once.
 struct CheckModel: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
-    abstract: "Tell every fault of a model, each with its path in the file."
+    abstract: "Report every error of a model, each with its path in the file."
   )
 
   @Argument(help: "The model's file, or an Xcode model.")
@@ -55,7 +55,7 @@ struct CheckModel: AsyncParsableCommand {
   }
 }
 
-/// `cordial model graph`: entities and what leads where.
+/// `cordial model graph`: prints the entities and relationships as a graph.
 struct GraphModel: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "graph",
@@ -98,7 +98,9 @@ struct GraphModel: AsyncParsableCommand {
     entity.place.ancestors.dropLast().last.map { model.entity($0) }
   }
 
-  /// Two ends of a relationship are one line, drawn from the one whose name comes first.
+  /// Returns whether a relationship is drawn from this end.
+  ///
+  /// Both ends of a relationship are one line, drawn from the end whose name comes first.
   private func isDrawn(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription,

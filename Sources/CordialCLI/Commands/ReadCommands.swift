@@ -6,7 +6,7 @@ import CordialService
 import JSON
 import PersistentStore
 
-/// `cordial fetch`: objects that match, as a table or as JSON lines.
+/// `cordial fetch`: prints the objects that match, as a table or as JSON lines.
 struct Fetch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Fetch the objects of an entity that match a predicate.",
@@ -30,25 +30,25 @@ struct Fetch: AsyncParsableCommand {
   )
   var sort: [String] = []
 
-  @Option(help: "How many objects at most.")
+  @Option(help: "The maximum number of objects.")
   var limit: Int?
 
-  @Option(help: "How many objects to pass over.")
+  @Option(help: "The number of objects to skip.")
   var offset: Int?
 
-  @Option(help: "The wanted values, separated by commas.")
+  @Option(help: "The selected values, separated by commas.")
   var select: String?
 
-  @Option(help: "Begin behind the page of this cursor, which came with the page.")
+  @Option(help: "Begin after the page of this cursor, which was printed with the page.")
   var after: String?
 
-  @Option(help: "Group by these paths, separated by commas; select then takes @count, @sum.size.")
+  @Option(help: "Group by these paths, separated by commas; select then accepts @count, @sum.size.")
   var groupBy: String?
 
-  @Flag(help: "Print how many there are, and nothing else.")
+  @Flag(help: "Print only the number of objects.")
   var count = false
 
-  @Flag(help: "Print the SQL with SQLite's query plan instead of carrying it out.")
+  @Flag(help: "Print the SQL and SQLite's query plan instead of the objects.")
   var explain = false
 
   func run() async throws {
@@ -63,7 +63,7 @@ struct Fetch: AsyncParsableCommand {
 
   private func explained() throws {
     guard !place.isSocket else {
-      throw InputError(message: "--explain wants the store's folder, not a socket")
+      throw InputError(message: "--explain needs the store's folder, not a socket")
     }
     let store = try PersistentStore(
       container: StoreContainer(path: Paths.absolute(place.store)),
@@ -105,9 +105,9 @@ struct Fetch: AsyncParsableCommand {
   }
 }
 
-/// Objects on standard output.
+/// The output of objects.
 enum Output {
-  /// A table on a terminal, JSON lines elsewhere.
+  /// Prints a table on a terminal, JSON lines elsewhere.
   static func objects(_ objects: [JSONValue]) {
     guard Terminal.isOutput else {
       for object in objects { Terminal.line(object.text) }
@@ -118,7 +118,7 @@ enum Output {
   }
 }
 
-/// `cordial get`: objects by their IDs.
+/// `cordial get`: prints objects by their IDs.
 struct Get: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Get objects by their IDs.")
 
@@ -141,7 +141,7 @@ struct Get: AsyncParsableCommand {
   }
 }
 
-/// `cordial search`: what a person types.
+/// `cordial search`: finds objects by a query that a person types.
 struct Search: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Search for words, \"phrases\", -not, OR, name:word and word*."
@@ -152,10 +152,10 @@ struct Search: AsyncParsableCommand {
   @Argument(help: "The query; several words need no quotes.")
   var query: [String]
 
-  @Option(help: "How many hits at most.")
+  @Option(help: "The maximum number of hits.")
   var limit = 20
 
-  @Flag(help: "The last word is unfinished.")
+  @Flag(help: "Treat the last word as unfinished.")
   var prefix = false
 
   func run() async throws {
@@ -164,7 +164,7 @@ struct Search: AsyncParsableCommand {
       "prefix": .bool(prefix), "highlight": true,
     ]
     let answer = try await place.with { client in
-      // A command that has just opened the store lets its index read up to the end first.
+      // The index of a store that this command has just opened catches up first.
       _ = try await client.call("observe/flush", [:])
       return try await client.call("search", params)
     }
@@ -180,7 +180,7 @@ struct Search: AsyncParsableCommand {
   }
 }
 
-/// `cordial watch`: a result, and then what becomes of it.
+/// `cordial watch`: prints a result, then its changes.
 struct Watch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print the objects that match, then every change, as JSON lines, until interrupted."
@@ -197,10 +197,10 @@ struct Watch: AsyncParsableCommand {
   @Option(parsing: .unconditionalSingleValue, help: "A sort key; may be repeated.")
   var sort: [String] = []
 
-  @Option(help: "How many objects at most.")
+  @Option(help: "The maximum number of objects.")
   var limit: Int?
 
-  @Flag(help: "Print what went over the wire, both ways.")
+  @Flag(help: "Print the messages that are sent and received.")
   var wire = false
 
   func run() async throws {
@@ -223,7 +223,7 @@ struct Watch: AsyncParsableCommand {
   }
 }
 
-/// `cordial protocol`: the OpenRPC document.
+/// `cordial protocol`: prints the OpenRPC document.
 struct PrintProtocol: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "protocol",

@@ -11,7 +11,7 @@ import Synchronization
 import Transport
 import UnixSignals
 
-/// `cordial serve`: the service itself.
+/// `cordial serve`: runs the service.
 struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Serve a store over standard input and output, or over a Unix socket.",
@@ -23,10 +23,10 @@ struct Serve: AsyncParsableCommand {
       """
   )
 
-  @Argument(help: "The store's folder; with --test-mode only a name.")
+  @Argument(help: "The store's folder; with --test-mode, only a name.")
   var store: String
 
-  @Option(help: "The model's file; makes the store when there is none.")
+  @Option(help: "The model's file; creates the store when it does not exist.")
   var model: String?
 
   @Flag(help: "Serve standard input and output (the default).")
@@ -35,10 +35,10 @@ struct Serve: AsyncParsableCommand {
   @Option(help: "Listen on a Unix socket at this path instead.")
   var socket: String?
 
-  @Flag(help: "Keep the store in memory; it is gone when the process ends.")
+  @Flag(help: "Keep the store in memory; it is deleted when the process ends.")
   var inMemory = false
 
-  @Flag(help: "Use a store below the cache folder, wiped at the start.")
+  @Flag(help: "Use a store below the cache folder, wiped at start.")
   var testMode = false
 
   @Flag(help: "Never write to the store.")
@@ -47,16 +47,16 @@ struct Serve: AsyncParsableCommand {
   @Option(help: "Serve only the entities of this configuration of the model.")
   var configuration: String?
 
-  @Option(help: "The framing, when the first bytes are not to choose it: line or header.")
+  @Option(help: "The framing, line or header, instead of the choice by the first bytes.")
   var framing: FramingOption?
 
-  @Option(help: "Keep the history of at least so many days (7, and up to 30).")
+  @Option(help: "Retain the history of at least this number of days (7, and up to 30).")
   var historyDays: Int?
 
-  @Option(help: "Keep about so many bytes of history beyond those days (1 GiB).")
+  @Option(help: "Retain about this number of bytes of history beyond those days (1 GiB).")
   var historyBytes: Int?
 
-  @Option(help: "What to log to standard error: trace, debug, info, warning or error.")
+  @Option(help: "The level of the log on standard error: trace, debug, info, warning or error.")
   var logLevel: LogLevel = .warning
 
   func validate() throws {
@@ -73,7 +73,7 @@ struct Serve: AsyncParsableCommand {
       throw ValidationError("--in-memory, --test-mode and --read-only exclude each other")
     }
     guard configuration == nil || model != nil else {
-      throw ValidationError("--configuration is a part of a model and needs --model FILE")
+      throw ValidationError("--configuration names a part of a model and needs --model FILE")
     }
   }
 
@@ -126,7 +126,7 @@ struct Serve: AsyncParsableCommand {
   private func place() throws -> (StoreContainer, StoreContainer.Mode, DaemonLock?) {
     if inMemory {
       guard model != nil else {
-        throw ValidationError("--in-memory makes a new store and needs --model FILE")
+        throw ValidationError("--in-memory creates a new store and needs --model FILE")
       }
       return (
         try StoreContainer.inMemory(number: 0), .inMemory, nil
@@ -164,7 +164,7 @@ struct Serve: AsyncParsableCommand {
   }
 }
 
-/// How messages are cut out of the stream.
+/// The framing of the messages on standard input or on a socket.
 enum FramingOption: String, ExpressibleByArgument {
   case line, header
 
@@ -176,7 +176,7 @@ enum FramingOption: String, ExpressibleByArgument {
   }
 }
 
-/// How much is logged.
+/// The level of the log.
 enum LogLevel: String, ExpressibleByArgument {
   case trace, debug, info, warning, error
 
@@ -191,7 +191,7 @@ enum LogLevel: String, ExpressibleByArgument {
   }
 }
 
-/// The transport under the service, from its start to its end.
+/// The transport of the service, from its start to its end.
 private final class Server: ServiceLifecycle.Service {
   private let engine: Engine
   private let socket: String?
@@ -262,11 +262,11 @@ private final class Server: ServiceLifecycle.Service {
   }
 }
 
-/// Where `--test-mode` keeps its store.
+/// The folder of the stores of `--test-mode`.
 private enum TestPlace {
   static func make(_ name: String) throws -> (StoreContainer, DaemonLock) {
     guard !name.isEmpty, !name.contains("/"), !name.hasPrefix(".") else {
-      throw ValidationError("With --test-mode the store is a name, without slashes")
+      throw ValidationError("With --test-mode, the store is a name without slashes")
     }
     let folder = try folder()
     let lock = try DaemonLock(path: "\(folder)/\(name).lock")
@@ -286,7 +286,7 @@ private enum TestPlace {
       unsafe mkdir(path, 0o700)
     }
     guard unsafe access(path, W_OK) == 0 else {
-      throw InputError(message: "The cache folder \(path) cannot be written")
+      throw InputError(message: "The cache folder \(path) is not writable")
     }
     return path
   }

@@ -6,11 +6,11 @@ import Glibc
 import JSON
 import PersistentStore
 
-/// `cordial init`: makes a store.
+/// `cordial init`: creates a store.
 struct Init: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Make a store from a model's file.")
+  static let configuration = CommandConfiguration(abstract: "Create a store from a model's file.")
 
-  @Argument(help: "The folder to make.")
+  @Argument(help: "The folder to create.")
   var store: String
 
   @Option(help: "The model's file.")
@@ -18,14 +18,14 @@ struct Init: AsyncParsableCommand {
 
   @Option(
     name: .customLong("configuration"),
-    help: "Make it for the entities of this configuration of the model."
+    help: "Create it for the entities of this configuration of the model."
   )
   var part: String?
 
   func run() async throws {
     let container = StoreContainer(path: Paths.absolute(store))
     guard try !container.isMade() else {
-      throw InputError(message: "\(store) is a store already")
+      throw InputError(message: "\(store) is already a store")
     }
     let engine = try Engine(
       container: container,
@@ -35,11 +35,11 @@ struct Init: AsyncParsableCommand {
       log: Logging.quiet
     )
     try await engine.close()
-    Terminal.note("Made \(store)\n")
+    Terminal.note("Created \(store)\n")
   }
 }
 
-/// `cordial save`: one transaction, as the protocol's `save` has it.
+/// `cordial save`: sends one transaction in the form of the protocol's `save`.
 struct Save: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Save inserts, updates and deletes as one transaction.",
@@ -56,7 +56,7 @@ struct Save: AsyncParsableCommand {
   @Argument(help: "A file with the params; - or nothing reads standard input.")
   var file: String?
 
-  @Flag(help: "Tell what it would do, and do nothing.")
+  @Flag(help: "Print what the save would do, and write nothing.")
   var dryRun = false
 
   func run() async throws {
@@ -76,7 +76,7 @@ struct Save: AsyncParsableCommand {
   }
 }
 
-/// Files and standard input as bytes.
+/// The bytes of files and of standard input.
 enum Input {
   static func read(_ path: String) throws -> [UInt8] {
     let handle = path == "-" ? dup(0) : unsafe open(path, O_RDONLY | O_CLOEXEC)
@@ -97,7 +97,7 @@ enum Input {
   }
 }
 
-/// `cordial delete`: objects by ID or by predicate.
+/// `cordial delete`: deletes objects by ID or by predicate.
 struct Delete: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Delete objects by their IDs, or those of an entity that match a predicate."
@@ -114,7 +114,7 @@ struct Delete: AsyncParsableCommand {
   @Option(name: [.customLong("where"), .customLong("predicate")], help: "Which objects.")
   var predicate: String?
 
-  @Flag(help: "Tell what it would do, and do nothing.")
+  @Flag(help: "Print what the delete would do, and write nothing.")
   var dryRun = false
 
   func validate() throws {

@@ -1,6 +1,6 @@
 import JSON
 
-/// `changes`: what became of the subscriptions of a connection, all in one.
+/// `changes`: the updates of all subscriptions of a connection, in one message.
 package enum ChangesNotification {
   private static let change = Schema.object([
     .required("subscription", .string, "which"),

@@ -1,10 +1,10 @@
 package import JSON
 package import JSONRPC
 
-/// `delete`: objects by ID, or those that match, with what cascades from them.
+/// `delete`: removes objects by ID or by predicate, cascades included.
 package struct DeleteCall: Call {
   package let ids: [String]
-  /// The entity of a delete by predicate, nil for one by IDs.
+  /// The entity of a delete by predicate, nil for a delete by IDs.
   package let entity: String?
   package let predicate: String?
   package let arguments: JSONValue?

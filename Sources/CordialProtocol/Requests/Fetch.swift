@@ -1,21 +1,21 @@
 package import JSON
 package import JSONRPC
 
-/// `fetch`: objects by ID, or those of an entity that match.
+/// `fetch`: reads objects by ID, or the objects of an entity that match a predicate.
 package struct FetchCall: Call {
-  /// One wanted value.
+  /// A selected value.
   package struct Selection: Sendable, Equatable {
     package let name: String
     package let path: String
     package let fallback: JSONValue?
   }
 
-  /// The form of the answer.
+  /// The form of the result.
   package enum Result: String, Sendable, Equatable {
     case objects, ids, count, values
   }
 
-  /// The wanted objects by ID, nil for a query.
+  /// The IDs of the requested objects, nil for a query.
   package let ids: [String]?
   package let entity: String
   package let predicate: String?
@@ -72,13 +72,13 @@ package struct FetchCall: Call {
     ]
   )
 
-  /// Puts a stored request and a stored selection in the place of their names.
+  /// Replaces the names of a stored request and of a stored selection by their contents.
   ///
   /// - Parameters:
-  ///   - params: What was sent, checked or not.
-  ///   - template: The params of the stored request of that name, nil where there is none.
-  ///   - selection: The select of the stored selection of that name and entity.
-  /// - Returns: Params without stored names.
+  ///   - params: The params of the message, checked or not.
+  ///   - template: Returns the params of the stored request of that name, nil when there is none.
+  ///   - selection: Returns the `select` of the stored selection of that name and entity.
+  /// - Returns: The params without names of stored requests and selections.
   /// - Throws: `RPCError` with the code `invalidParams` for a name that the model does not have.
   package static func expand(
     _ params: JSONValue,

@@ -1,7 +1,7 @@
 import JSON
 package import JSONRPC
 
-/// `observe/flush`: answered when every change up to now was sent.
+/// `observe/flush`: answered after the server has sent every change up to now.
 package struct FlushCall: Call {
   package static let method = Method.request(
     "observe/flush",

@@ -3,7 +3,7 @@ package import JSONRPC
 
 /// `history/purge`: removes the beginning of the log.
 package struct PurgeCall: Call {
-  /// A token or a date; nil where `keep` says how much stays.
+  /// A token or a date; nil when `keep` states what is retained.
   package let before: String?
   package let seconds: Int64?
   package let transactions: Int64?
@@ -51,7 +51,7 @@ private let positionResult = Schema.object([
   .required("token", .token, "the position that it has")
 ])
 
-/// The name of a follower.
+/// Reads the name of a follower.
 private func followerName(_ params: Params) throws(RPCError) -> String {
   let name = params.string("name") ?? ""
   guard (1...200).contains(name.utf8.count), !name.utf8.contains(0) else {
@@ -60,7 +60,7 @@ private func followerName(_ params: Params) throws(RPCError) -> String {
   return name
 }
 
-/// `follower/register`: has the log kept for somebody until he acknowledges it.
+/// `follower/register`: retains the log for a follower until the follower acknowledges it.
 package struct RegisterFollowerCall: Call {
   package let name: String
   package let since: String?
@@ -84,7 +84,7 @@ package struct RegisterFollowerCall: Call {
   }
 }
 
-/// `follower/acknowledge`: a follower has read up to a position.
+/// `follower/acknowledge`: records the position up to which a follower has read.
 package struct AcknowledgeCall: Call {
   package let name: String
   package let token: String
@@ -105,7 +105,7 @@ package struct AcknowledgeCall: Call {
   }
 }
 
-/// `follower/list`: who follows the log.
+/// `follower/list`: lists the followers of the log.
 package struct ListFollowersCall: Call {
   package static let method = Method.request(
     "follower/list",
@@ -119,7 +119,7 @@ package struct ListFollowersCall: Call {
   package init(_ params: Params) throws(RPCError) {}
 }
 
-/// `follower/remove`: ends a follower.
+/// `follower/remove`: removes a follower.
 package struct RemoveFollowerCall: Call {
   package let name: String
 
@@ -139,7 +139,7 @@ package struct RemoveFollowerCall: Call {
 }
 
 extension Schema {
-  /// Somebody who follows the log by name.
+  /// A named follower of the log.
   static let follower = Schema.object([
     .required("name", .string, "its name"),
     .required("token", .nullable(.token), "where it is; null when the log does not reach there"),

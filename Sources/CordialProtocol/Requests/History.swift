@@ -1,7 +1,7 @@
 import JSON
 package import JSONRPC
 
-/// `history`: commits after a position, oldest first.
+/// `history`: reads the commits after a position, oldest first.
 package struct HistoryCall: Call {
   package let since: String?
   package let limit: Int

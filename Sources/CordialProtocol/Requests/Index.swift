@@ -1,7 +1,7 @@
 import JSON
 package import JSONRPC
 
-/// `index/status`: how far the search index is.
+/// `index/status`: reports the position and the state of the search index.
 package struct IndexStatusCall: Call {
   package static let method = Method.request(
     "index/status",

@@ -1,7 +1,7 @@
 import JSON
 package import JSONRPC
 
-/// `model`: the store's model, as its file has it.
+/// `model`: returns the store's model in the form of its file.
 package struct ModelCall: Call {
   package static let method = Method.request(
     "model",
@@ -13,7 +13,7 @@ package struct ModelCall: Call {
   package init(_ params: Params) throws(RPCError) {}
 }
 
-/// `status`: what the service is doing.
+/// `status`: reports the state of the service.
 package struct StatusCall: Call {
   package static let method = Method.request(
     "status",
@@ -41,7 +41,7 @@ package struct StatusCall: Call {
   package init(_ params: Params) throws(RPCError) {}
 }
 
-/// `rpc.discover`: this protocol as an OpenRPC document.
+/// `rpc.discover`: returns this protocol as an OpenRPC document.
 package struct DiscoverCall: Call {
   package static let method = Method.request(
     "rpc.discover",

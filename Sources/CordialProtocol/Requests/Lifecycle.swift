@@ -1,13 +1,13 @@
 import JSON
 package import JSONRPC
 
-/// `initialize`: the handshake; line framing does without.
+/// `initialize`: the handshake, which line framing does not require.
 package struct InitializeCall: Call {
   package let author: String?
   package let context: String?
-  /// Of saves that name none, nil for `error`.
+  /// The merge policy of saves that name none, nil for `error`.
   package let mergePolicy: String?
-  /// How long changes are gathered, in milliseconds.
+  /// The time for which changes are coalesced, in milliseconds.
   package let coalesce: Int
 
   private static let cordial = Field.optional(
@@ -58,7 +58,7 @@ package struct InitializeCall: Call {
   }
 }
 
-/// `shutdown`: the conversation ends; only `exit` may follow.
+/// `shutdown`: ends the conversation; only `exit` may follow.
 package struct ShutdownCall: Call {
   package static let method = Method.request(
     "shutdown",
@@ -71,7 +71,7 @@ package struct ShutdownCall: Call {
   package init(_ params: Params) throws(RPCError) {}
 }
 
-/// `initialized`: the client read the answer to `initialize`.
+/// `initialized`: states that the client has read the response to `initialize`.
 package enum InitializedNotification {
   package static let method = Method.notification(
     "initialized",
@@ -79,12 +79,12 @@ package enum InitializedNotification {
   )
 }
 
-/// `exit`: the connection ends now.
+/// `exit`: ends the connection at once.
 package enum ExitNotification {
   package static let method = Method.notification("exit", "The connection ends now.")
 }
 
-/// `$/setTrace`: taken, since LSP clients send it, and without effect.
+/// `$/setTrace`: accepted without effect, because LSP clients send it.
 package enum SetTraceNotification {
   package static let method = Method.notification(
     "$/setTrace",
@@ -94,7 +94,7 @@ package enum SetTraceNotification {
   )
 }
 
-/// `$/cancelRequest`: a request is not wanted any more; it is still answered.
+/// `$/cancelRequest`: cancels a request, which is still answered.
 package enum CancelNotification {
   package static let method = Method.notification(
     "$/cancelRequest",

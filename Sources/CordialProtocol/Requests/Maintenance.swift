@@ -1,7 +1,7 @@
 import JSON
 package import JSONRPC
 
-/// `store/backup`: a copy of the store, made while it is used.
+/// `store/backup`: copies the store while clients use it.
 package struct BackupCall: Call {
   package let path: String
 
@@ -29,7 +29,7 @@ package struct BackupCall: Call {
   }
 }
 
-/// `store/verify`: compares the store with itself.
+/// `store/verify`: checks that the store is consistent.
 package struct VerifyCall: Call {
   package static let method = Method.request(
     "store/verify",
@@ -57,7 +57,7 @@ package struct VerifyCall: Call {
   package init(_ params: Params) throws(RPCError) {}
 }
 
-/// `store/compact`: gives unused room back.
+/// `store/compact`: reclaims unused disk space.
 package struct CompactCall: Call {
   package static let method = Method.request(
     "store/compact",

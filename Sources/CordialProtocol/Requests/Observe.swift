@@ -1,15 +1,15 @@
 import JSON
 package import JSONRPC
 
-/// `observe`: a result, and from then on what changes in it.
+/// `observe`: returns a result, then reports the changes of that result.
 package struct ObserveCall: Call {
-  /// What is observed.
+  /// The observed objects or the observed fetch.
   package enum Target: Sendable {
     case ids([String], FetchCall)
     case fetch(FetchCall)
   }
 
-  /// What a subscription is told.
+  /// The content of a subscription's updates.
   package enum Mode: String, Sendable {
     case values, ids, signal
   }
@@ -17,7 +17,7 @@ package struct ObserveCall: Call {
   package let target: Target
   package let mode: Mode
   package let since: String?
-  /// Names the subscription within its connection; a second one of that name replaces the first.
+  /// The subscription's name within its connection; a second `observe` with it replaces the first.
   package let key: String?
 
   package static let method = Method.request(

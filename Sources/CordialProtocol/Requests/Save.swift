@@ -1,7 +1,7 @@
 package import JSON
 package import JSONRPC
 
-/// `save`: inserts, updates and deletes as one transaction.
+/// `save`: inserts, updates and deletes objects as one transaction.
 package struct SaveCall: Call {
   /// A new object.
   package struct Insert: Sendable {
@@ -10,7 +10,7 @@ package struct SaveCall: Call {
     package let values: [JSONMember]
   }
 
-  /// Changed properties of an object.
+  /// The changed properties of an object.
   package struct Update: Sendable {
     package let id: String
     package let version: Int64?
@@ -19,7 +19,7 @@ package struct SaveCall: Call {
     package let values: [JSONMember]
   }
 
-  /// An object to remove.
+  /// An object to delete.
   package struct Delete: Sendable {
     package let id: String
     package let version: Int64?
@@ -28,10 +28,10 @@ package struct SaveCall: Call {
   package let inserts: [Insert]
   package let updates: [Update]
   package let deletes: [Delete]
-  /// nil where the connection's own stand.
+  /// The author in the history, nil for the author of the connection.
   package let author: String?
   package let context: String?
-  /// What becomes of what others changed; nil where the connection's own stands.
+  /// The policy for properties that other saves changed, nil for the policy of the connection.
   package let mergePolicy: String?
   package let isDurable: Bool
   package let transaction: String?
@@ -163,6 +163,6 @@ package struct SaveCall: Call {
     isDryRun = params.bool("dryRun")
   }
 
-  /// How many changes are asked for.
+  /// The number of requested changes.
   package var count: Int { inserts.count + updates.count + deletes.count }
 }

@@ -1,7 +1,7 @@
 import JSON
 package import JSONRPC
 
-/// `search`: what a person types, ranked.
+/// `search`: finds objects by a query that a person types, best match first.
 package struct SearchCall: Call {
   package let query: String
   package let entities: [String]?

@@ -1,13 +1,13 @@
 import JSON
 package import JSONRPC
 
-/// What `undo` and `redo` take.
+/// The params of `undo` and `redo`.
 package struct RevertParams: Sendable {
-  /// How many groups.
+  /// The number of groups to revert.
   package let count: Int
-  /// nil where the connection's own stands.
+  /// The author whose groups are reverted, nil for the author of the connection.
   package let author: String?
-  /// Only groups of this context, nil for all.
+  /// The context of the groups, nil for groups of every context.
   package let context: String?
   package let mergePolicy: String?
   package let isDurable: Bool
@@ -80,7 +80,7 @@ package struct UndoCall: Call {
   }
 }
 
-/// `redo`: does again what was undone last.
+/// `redo`: applies again the groups that were undone last.
 package struct RedoCall: Call {
   package let params: RevertParams
 

@@ -1,12 +1,12 @@
 package import JSON
 package import JSONRPC
 
-/// `update`: values for all objects that match.
+/// `update`: sets values of all objects that match a predicate.
 package struct UpdateCall: Call {
   package let entity: String
   package let predicate: String
   package let arguments: JSONValue?
-  /// By property.
+  /// The new values by property.
   package let values: [JSONMember]
   package let author: String?
   package let context: String?

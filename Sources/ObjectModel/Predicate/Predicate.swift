@@ -15,13 +15,13 @@ package struct PredicateComparison: Sendable, Equatable {
   package enum Operator: String, Sendable {
     case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
     case `in`, between, contains, beginsWith, endsWith
-    /// `*` and `?` stand for any characters and for any one.
+    /// A pattern in which `*` matches any characters and `?` exactly one.
     case like
-    /// A regular expression of ICU's.
+    /// An ICU regular expression.
     case matches
   }
 
-  /// Of how many members of a to-many on the left it has to be true.
+  /// How many members of a to-many on the left must satisfy the comparison.
   package enum Modifier: String, Sendable {
     /// There is no to-many.
     case direct
@@ -36,7 +36,7 @@ package struct PredicateComparison: Sendable, Equatable {
   package let ignoresCase: Bool
   /// `[d]`: accents do not matter.
   package let ignoresDiacritics: Bool
-  /// Where the operator stands, in UTF-16 code units.
+  /// The offset of the operator in the text, in UTF-16 code units.
   package let offset: Int
 
   package init(
@@ -58,16 +58,18 @@ package struct PredicateComparison: Sendable, Equatable {
   }
 }
 
-/// What one side of a comparison is made of.
+/// The form of an expression on one side of a comparison.
 package indirect enum PredicateForm: Sendable, Equatable {
-  /// A path of properties, from the object itself or from what a variable of `SUBQUERY` stands
-  /// for; an empty one is that object.
+  /// A path of properties from the object itself, or from the object of a `SUBQUERY` variable.
+  ///
+  /// An empty path refers to that object.
   case keyPath([String], variable: String?)
-  /// A constant, or what a variable or argument stood for.
+  /// A constant, or the value of a variable or argument.
   case constant(JSONValue)
   case list([PredicateExpression])
-  /// `tasks.@sum.priority`: one value of all members of a to-many, or of a group where that is
-  /// empty; only a count has no path.
+  /// `tasks.@sum.priority`: one value that is computed from all members of a to-many.
+  ///
+  /// If `of` is empty, the value is computed from a group. Only a count has no path.
   case aggregate(PredicateAggregate, of: [String], variable: String?, path: [String])
   /// `SUBQUERY(tasks, $t, …).@count`.
   case subqueryCount(of: [String], variable: String?, name: String, Predicate)
@@ -76,12 +78,12 @@ package indirect enum PredicateForm: Sendable, Equatable {
   case function(PredicateFunction, PredicateExpression)
 }
 
-/// What is made of the members of a to-many.
+/// A function that computes one value from the members of a to-many.
 package enum PredicateAggregate: String, Sendable, CaseIterable {
   case count, sum, min, max, avg
 }
 
-/// An operation on numbers; dates take seconds.
+/// An arithmetic operation on numbers, or on a date and seconds.
 package enum PredicateArithmetic: String, Sendable {
   case add = "+"
   case subtract = "-"
@@ -95,10 +97,10 @@ package enum PredicateFunction: String, Sendable, CaseIterable {
   case lowercase, uppercase, canonical, length, abs
 }
 
-/// One side of a comparison, and where it stands.
+/// One side of a comparison, with its offset in the text.
 package struct PredicateExpression: Sendable, Equatable {
   package let form: PredicateForm
-  /// In UTF-16 code units.
+  /// The offset in the text, in UTF-16 code units.
   package let offset: Int
 
   package init(form: PredicateForm, offset: Int) {
@@ -107,20 +109,20 @@ package struct PredicateExpression: Sendable, Equatable {
   }
 }
 
-/// What the variables or placeholders of a predicate stand for.
+/// The values of a predicate's variables or placeholders.
 package enum PredicateArguments: Sendable, Equatable {
   case none
-  /// For `%@` and `%K`, in order.
+  /// The values of `%@` and `%K`, in order.
   case positional([JSONValue])
-  /// For `$name`.
+  /// The values of variables like `$name`.
   case named([JSONMember])
 }
 
-/// A predicate that cannot be read.
+/// The error of a predicate that cannot be parsed.
 package struct PredicateError: Error, Sendable, Equatable {
-  /// Where, in UTF-16 code units from the start of the text.
+  /// The offset of the fault, in UTF-16 code units from the start of the text.
   package let offset: Int
-  /// What could have stood there.
+  /// A description of the text that was expected there.
   package let expected: String
 
   package init(offset: Int, expected: String) {
@@ -135,12 +137,11 @@ package struct PredicateError: Error, Sendable, Equatable {
 }
 
 extension Predicate {
-  /// The same predicate with NOT at comparisons only, and nothing but OR within AND and AND within
-  /// OR.
+  /// Returns an equivalent predicate with NOT at comparisons only, and with AND and OR alternating.
   ///
-  /// - Parameter negated: Whether to answer its opposite.
+  /// - Parameter negated: Whether to return the opposite.
   /// - Returns: The predicate.
-  /// - Complexity: Linear in its size, but for terms that are lifted through several levels.
+  /// - Complexity: Linear in the predicate's size, except for terms that move up several levels.
   package func normalized(negated: Bool = false) -> Predicate {
     switch self {
     case .constant(let flag): return .constant(flag != negated)

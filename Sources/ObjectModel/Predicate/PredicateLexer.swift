@@ -1,4 +1,4 @@
-/// Cuts the text of a predicate into tokens.
+/// A lexer that splits the text of a predicate into tokens.
 struct PredicateLexer {
   /// One token; its offset is in bytes.
   struct Token: Equatable {
@@ -7,10 +7,10 @@ struct PredicateLexer {
       case word(String)
       /// `#name`: a name that would be a keyword otherwise.
       case name(String)
-      /// `@count` and its kin, without the sign.
+      /// `@count` or another aggregate, without the `@`.
       case aggregate(String)
       case string(String)
-      /// Without a sign: a minus stands before it, or is an operator.
+      /// An integer without its sign; a minus is a token of its own.
       case integer(UInt64)
       case number(Double)
       /// `$name`.
@@ -38,13 +38,13 @@ struct PredicateLexer {
     var units = 0
     for byte in bytes {
       offsets.append(units)
-      // A code unit for each lead byte, two for one of four bytes; none for those that follow.
+      // A lead byte counts one code unit, or two in a sequence of four; other bytes count none.
       if byte & 0xC0 != 0x80 { units += byte >= 0xF0 ? 2 : 1 }
     }
     self.offsets = offsets + [units]
   }
 
-  /// The offset of a byte in UTF-16 code units.
+  /// Returns the offset of a byte in UTF-16 code units.
   func utf16Offset(_ byteOffset: Int) -> Int {
     offsets[byteOffset]
   }
@@ -71,7 +71,7 @@ struct PredicateLexer {
     case UInt8(ascii: "#"):
       offset += 1
       let name = word()
-      guard !name.isEmpty else { throw error(at: offset, expected: "a name behind #") }
+      guard !name.isEmpty else { throw error(at: offset, expected: "a name after #") }
       return Token(form: .name(name), offset: start)
     case UInt8(ascii: "@"):
       offset += 1
@@ -152,7 +152,7 @@ struct PredicateLexer {
     return String(decoding: value, as: UTF8.self)
   }
 
-  /// Reads `u` and what JSON has behind it, up to its last digit.
+  /// Reads a JSON escape from its `u` to its last digit; a surrogate pair is two escapes.
   private mutating func escapedScalar() throws(PredicateError) -> String {
     let start = offset - 1
     var units = [try codeUnit()]
@@ -166,13 +166,13 @@ struct PredicateLexer {
     return text
   }
 
-  /// Reads the four digits behind a `u`.
+  /// Reads the four digits after a `u`.
   private mutating func codeUnit() throws(PredicateError) -> UInt16 {
     let start = offset - 1
     let digits = String(decoding: bytes[min(offset + 1, bytes.count)...].prefix(4), as: UTF8.self)
     guard digits.utf8.count == 4, digits.allSatisfy(\.isHexDigit),
       let unit = UInt16(digits, radix: 16)
-    else { throw error(at: start, expected: "four hexadecimal digits behind \\u") }
+    else { throw error(at: start, expected: "four hexadecimal digits after \\u") }
     offset += 4
     return unit
   }

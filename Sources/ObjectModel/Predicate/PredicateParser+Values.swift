@@ -2,7 +2,7 @@ import JSON
 
 /// Constants, key paths, aggregates and functions.
 extension PredicateParser {
-  /// A value that begins with something else than a sign or a parenthesis.
+  /// Parses a value that does not begin with a sign or a parenthesis.
   mutating func value() throws(PredicateError) -> PredicateExpression {
     let start = token
     let offset = lexer.utf16Offset(start.offset)
@@ -42,7 +42,7 @@ extension PredicateParser {
     }
     guard case .named(let members) = arguments,
       let member = members.last(where: { $0.name == name })
-    else { throw unexpected("a variable that arguments name, not $\(name)") }
+    else { throw unexpected("a variable with a value in arguments, not $\(name)") }
     try advance()
     return .constant(member.value)
   }
@@ -52,7 +52,7 @@ extension PredicateParser {
     _ start: PredicateLexer.Token
   ) throws(PredicateError) -> PredicateForm {
     guard case .positional(let values) = arguments, nextArgument < values.count else {
-      throw unexpected("an argument for each placeholder; there are fewer arguments")
+      throw unexpected("an argument for each placeholder, but there are fewer arguments")
     }
     nextArgument += 1
     let value = values[nextArgument - 1]
@@ -83,7 +83,7 @@ extension PredicateParser {
     }
   }
 
-  /// Lists do not nest, so reading one needs no recursion.
+  /// Parses one element of a list; lists do not nest, so that this needs no recursion.
   private mutating func listElement() throws(PredicateError) -> PredicateExpression {
     let offset = lexer.utf16Offset(token.offset)
     let isNegative = try take("-")
@@ -113,7 +113,7 @@ extension PredicateParser {
     let upper = word.uppercased()
     switch upper {
     case "FUNCTION", "CAST", "TERNARY", "BLOCK":
-      throw unexpected("no \(upper): Cordial leaves it out of the language")
+      throw unexpected("no \(upper), which Cordial does not support")
     case _ where Self.keywords.contains(upper):
       throw unexpected("a key path or a value; a property of that name is written #\(word)")
     default: break
@@ -146,7 +146,7 @@ extension PredicateParser {
 
   // MARK: Key paths
 
-  /// Goes on with a key path behind its first names, up to an aggregate when there is one.
+  /// Parses the rest of a key path after its first names, including an aggregate at its end.
   private mutating func path(
     from names: [String],
     variable: String?
@@ -159,7 +159,7 @@ extension PredicateParser {
         if name.uppercased() == "SELF", names.isEmpty, variable == nil { continue }
         names.append(name)
       case .integer(let place) where !names.isEmpty:
-        // The place in a list inside a json attribute.
+        // An index into a list inside a json attribute.
         try advance()
         names.append(String(place))
       case .aggregate(let name): return try aggregate(name, of: names, variable)
@@ -175,7 +175,7 @@ extension PredicateParser {
     _ variable: String?
   ) throws(PredicateError) -> PredicateForm {
     guard let aggregate = PredicateAggregate(rawValue: name), !names.isEmpty || isOverGroups else {
-      throw unexpected("@count, @sum, @min, @max or @avg behind a to-many")
+      throw unexpected("@count, @sum, @min, @max or @avg after a to-many")
     }
     try advance()
     guard aggregate != .count else {
@@ -189,11 +189,11 @@ extension PredicateParser {
       }
       try advance()
     }
-    guard !path.isEmpty else { throw unexpected(". and a property of which @\(name) is made") }
+    guard !path.isEmpty else { throw unexpected(". and the property for @\(name)") }
     return .aggregate(aggregate, of: names, variable: variable, path: path)
   }
 
-  /// `SUBQUERY(tasks, $t, $t.priority > 3).@count`.
+  /// Parses a subquery like `SUBQUERY(tasks, $t, $t.priority > 3).@count`.
   private mutating func subquery() throws(PredicateError) -> PredicateForm {
     try expect("(")
     return try nested { parser throws(PredicateError) in

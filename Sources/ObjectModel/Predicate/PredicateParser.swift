@@ -1,20 +1,20 @@
 import JSON
 
-/// Reads the NSPredicate format language.
+/// A parser of the NSPredicate format language.
 ///
-/// Conditions and expressions are read by one descent: only what follows a parenthesis tells which
-/// of the two it began.
+/// One recursive descent parses conditions and expressions. Only the text after an opening
+/// parenthesis shows which of the two the parenthesis begins.
 package struct PredicateParser {
-  /// The length of a predicate in UTF-8 bytes that is still read.
+  /// The maximum length of a predicate, in UTF-8 bytes.
   package static let textBytesMax = 1 << 20
-  /// How deep parentheses, NOT and SUBQUERY may stand inside one another.
+  /// The maximum nesting depth of parentheses, NOT and SUBQUERY.
   package static let depthMax = 100
-  /// How many comparisons one predicate may have.
+  /// The maximum number of comparisons in a predicate.
   package static let comparisonsMax = 1000
-  /// How many operators of arithmetic one predicate may have.
+  /// The maximum number of arithmetic operators in a predicate.
   package static let operationsMax = 1000
 
-  /// What was read: a condition, or an expression that may become a side of one.
+  /// A parsed condition, or a parsed expression that may become one side of a comparison.
   enum Node {
     case condition(Predicate)
     case expression(PredicateExpression)
@@ -25,21 +25,21 @@ package struct PredicateParser {
   let arguments: PredicateArguments
   var nextArgument = 0
   var isOverGroups = false
-  /// The names that SUBQUERYs around the present place have given.
+  /// The variable names of the SUBQUERYs around the current token.
   var variables: [String] = []
   private var depth = 0
   private var comparisons = 0
   private var operations = 0
 
-  /// Reads a predicate and puts its arguments in their places.
+  /// Parses a predicate and replaces its variables and placeholders by their values.
   ///
   /// - Parameters:
   ///   - text: The predicate.
-  ///   - arguments: What its variables and placeholders stand for.
-  ///   - overGroups: Whether it is about groups: `@count`, `@sum.priority` and their kin without a
-  ///     to-many before them.
+  ///   - arguments: The values of its variables and placeholders.
+  ///   - overGroups: Whether the predicate is over groups, so that aggregates like `@count` and
+  ///     `@sum.priority` need no to-many before them.
   /// - Returns: The syntax tree.
-  /// - Throws: `PredicateError` with the place of the first mistake.
+  /// - Throws: `PredicateError` with the offset of the first mistake.
   package static func parse(
     _ text: String,
     arguments: PredicateArguments = .none,
@@ -57,11 +57,11 @@ package struct PredicateParser {
     return predicate
   }
 
-  /// Reads an expression as it may stand on one side of a comparison: `count + 1`.
+  /// Parses an expression like one side of a comparison: `count + 1`.
   ///
   /// - Parameter text: The expression.
   /// - Returns: The syntax tree.
-  /// - Throws: `PredicateError` with the place of the first mistake.
+  /// - Throws: `PredicateError` with the offset of the first mistake.
   package static func parse(expression text: String) throws(PredicateError) -> PredicateExpression {
     var parser = try PredicateParser(text, .none)
     let expression = try parser.side()
@@ -88,7 +88,9 @@ package struct PredicateParser {
     token = try lexer.next()
   }
 
-  /// Takes the token when it is this keyword, in either case, or this sign.
+  /// Consumes the token if it is one of these keywords or signs, and returns whether it did.
+  ///
+  /// Keywords match in either case.
   mutating func take(_ choices: String...) throws(PredicateError) -> Bool {
     let text: String
     switch token.form {
@@ -105,7 +107,7 @@ package struct PredicateParser {
     guard try take(sign) else { throw unexpected(sign) }
   }
 
-  /// Counts a level of what stands inside something else.
+  /// Runs a body one nesting level deeper, at most `depthMax` levels deep.
   mutating func nested<Result>(
     _ body: (inout PredicateParser) throws(PredicateError) -> Result
   ) throws(PredicateError) -> Result {
@@ -124,7 +126,7 @@ package struct PredicateParser {
     return try condition(node)
   }
 
-  /// Turns what was read into a condition; an expression alone is none.
+  /// Returns the condition of a node; an expression alone is not a condition.
   private func condition(_ node: Node) throws(PredicateError) -> Predicate {
     guard case .condition(let predicate) = node else { throw unexpected(Self.operators) }
     return predicate
@@ -159,7 +161,7 @@ package struct PredicateParser {
     return .condition(.and(terms))
   }
 
-  /// Takes a word that joins conditions; what stands before it has to be one.
+  /// Consumes a keyword that joins conditions; the node before it must be a condition.
   private mutating func takeJunction(
     _ word: String,
     _ sign: String,
@@ -239,7 +241,7 @@ package struct PredicateParser {
     "a comparison: ==, !=, <, <=, >, >=, IN, BETWEEN, CONTAINS, BEGINSWITH, ENDSWITH, LIKE or "
     + "MATCHES"
 
-  /// The operator of a comparison; nil when there is none.
+  /// Consumes and returns the operator of a comparison, or returns nil if there is none.
   private mutating func comparisonOperator() throws(PredicateError)
     -> PredicateComparison.Operator?
   {
@@ -268,7 +270,7 @@ package struct PredicateParser {
       letters.lowercased().allSatisfy({ $0 == "c" || $0 == "d" })
     else { throw unexpected("c, d or cd") }
     guard ![.in, .between].contains(comparison) else {
-      throw unexpected("no options behind \(comparison.rawValue)")
+      throw unexpected("no options after \(comparison.rawValue)")
     }
     try advance()
     try expect("]")
@@ -304,7 +306,7 @@ package struct PredicateParser {
     }
   }
 
-  /// Takes one of these operators; what stands before it has to be an expression.
+  /// Consumes one of these operators; the node before it must be an expression.
   private mutating func takeOperation(
     _ operations: [PredicateArithmetic],
     behind left: Node
@@ -324,7 +326,7 @@ package struct PredicateParser {
   ) throws(PredicateError) -> Node {
     operations += 1
     guard operations <= Self.operationsMax else {
-      throw unexpected("at most \(Self.operationsMax) operators of arithmetic")
+      throw unexpected("at most \(Self.operationsMax) arithmetic operators")
     }
     let left = try expression(left)
     let form = PredicateForm.arithmetic(operation, left, try expression(right))
@@ -353,13 +355,13 @@ package struct PredicateParser {
     }
   }
 
-  /// One side of a comparison.
+  /// Parses one side of a comparison.
   mutating func side() throws(PredicateError) -> PredicateExpression {
     let node = try sum()
     return try expression(node)
   }
 
-  /// What stands in parentheses, or a value.
+  /// Parses the content of parentheses, or a value.
   private mutating func primary() throws(PredicateError) -> Node {
     guard try take("(") else { return .expression(try value()) }
     return try nested { parser throws(PredicateError) in
