@@ -100,9 +100,10 @@ package final class Engine: Sendable {
     self.store = store
     self.loop = loop
     let service = service
+    // A process that only reads follows the commits of the others too.
     watcher =
-      mode == .readWrite && !store.isReadOnly
-      ? CommitWatcher(path: container.storePath) { service.lookForCommits() } : nil
+      mode == .inMemory
+      ? nil : CommitWatcher(path: container.storePath) { service.lookForCommits() }
     service.lookForCommits()
   }
 

@@ -7,13 +7,6 @@ import Synchronization
 
 /// The thread on which searches run, with a connection to the index and one to the store.
 final class SearchThread: Sendable {
-  enum Outcome: Sendable {
-    case answer(MessageBytes)
-    case failure(RPCError)
-    /// A foreign client wrote what has to be sealed first.
-    case unsealed
-  }
-
   private struct Connections {
     let searcher: IndexSearcher
     let reader: StoreReader
@@ -33,14 +26,12 @@ final class SearchThread: Sendable {
 
   func search(
     _ body: @escaping @Sendable (IndexSearcher, StoreReader) throws -> MessageBytes,
-    completion: @escaping @Sendable (Outcome) -> Void
+    completion: @escaping @Sendable (Result<MessageBytes, RPCError>) -> Void
   ) {
     queue.async {
       do {
         let connections = try self.open()
-        completion(.answer(try body(connections.searcher, connections.reader)))
-      } catch is UnsealedChanges {
-        completion(.unsealed)
+        completion(.success(try body(connections.searcher, connections.reader)))
       } catch let error as SpotlightError where error.code == .damaged {
         self.connections.withLock { $0 = nil }
         self.index.makeAnew()

@@ -23,7 +23,9 @@ package final class StoreDocuments: DocumentSource {
   package func batch(after token: StoreToken) throws -> IndexBatch? {
     do {
       return try Self.reading {
-        try reader.snapshot { snapshot in try batch(after: token, snapshot) }
+        try reader.snapshot(hidingUnsealed: store.isReadOnly) { snapshot in
+          try batch(after: token, snapshot)
+        }
       }
     } catch is UnsealedChanges {
       // Whoever reads next has it sealed, and then the index is woken again.
@@ -84,7 +86,7 @@ package final class StoreDocuments: DocumentSource {
   }
 
   package func everything(_ take: ([IndexedDocument]) throws -> Void) throws -> StoreToken {
-    try reader.snapshot { snapshot in
+    try reader.snapshot(hidingUnsealed: true) { snapshot in
       for (number, places) in layout.places.sorted(by: { $0.key < $1.key }) {
         let entity = snapshot.model.entity(number)
         guard !entity.isAbstract else { continue }

@@ -42,6 +42,17 @@ package struct HistoryHead: Sendable, Equatable {
 
   package var isSealed: Bool { lastLogged <= lastChange }
 
+  /// The same commit without the unsealed changes after it.
+  package var sealed: HistoryHead {
+    HistoryHead(
+      number: number,
+      mark: mark,
+      lastChange: lastChange,
+      lastLogged: min(lastLogged, lastChange),
+      mayDangle: mayDangle
+    )
+  }
+
   /// Where it stands in the log.
   package var position: LogPosition { LogPosition(commit: number, lastChange: lastChange) }
 }
@@ -146,7 +157,7 @@ package final class HistoryLog {
   /// One row: number, mark and last change of the newest commit, the last logged change, and
   /// whether a to-one may lead to an object that is gone.
   package static let headQuery = """
-    SELECT number, mark, lastChange, coalesce((SELECT max(number) FROM cordial_change), 0),
+    SELECT number, mark, lastChange, coalesce((SELECT max(number) FROM main.cordial_change), 0),
       \(DanglingReferences.isMarked)
     FROM cordial_transaction ORDER BY number DESC LIMIT 1
     """

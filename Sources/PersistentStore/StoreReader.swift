@@ -18,6 +18,7 @@ package final class StoreReader {
   let facts: StoreMaker.Facts
   private let queue: SQLiteQueue
   private let log: HistoryLog
+  private let past: PastTables
   private let begin: PreparedStatement
   private let commit: PreparedStatement
   private var statements: [String: PreparedStatement] = [:]
@@ -45,10 +46,10 @@ package final class StoreReader {
     let model = facts.model
     let queue = try StoreConnection.open(path, role)
     self.queue = queue
-    (log, begin, commit) = try queue.use { db in
+    (log, past, begin, commit) = try queue.use { db in
       (
-        try HistoryLog(db, model: model), try PreparedStatement(db, "BEGIN"),
-        try PreparedStatement(db, "COMMIT")
+        try HistoryLog(db, model: model), PastTables(db, model: model),
+        try PreparedStatement(db, "BEGIN"), try PreparedStatement(db, "COMMIT")
       )
     }
   }
@@ -58,25 +59,49 @@ package final class StoreReader {
 
   /// Reads in one read transaction, so that everything in it is of one commit.
   ///
-  /// - Parameter body: What to read.
-  /// - Returns: What the body answered.
+  /// - Parameters:
+  ///   - hidesUnsealed: Whether the snapshot is of the newest sealed commit, also while an external
+  ///     client's changes are not sealed.
+  ///   - body: Reads.
+  /// - Returns: What the body returned.
   /// - Throws: `UnsealedChanges` when the writer has to seal first; `SQLiteError`; what the body
   ///   throws.
-  package func snapshot<Result>(_ body: (StoreSnapshot) throws -> Result) throws -> Result {
+  package func snapshot<Result>(
+    hidingUnsealed hidesUnsealed: Bool = false,
+    _ body: (StoreSnapshot) throws -> Result
+  ) throws -> Result {
     // GRDB compiles the statements; they are stepped by whoever owns this reader, without its
     // queue, which would cost a look-up by key a tenth of its time.
     try Self.reading { try begin.run() }
     let result: Result
     do {
       let head = try Self.reading { try readHead() }
-      guard head.isSealed else { throw UnsealedChanges() }
-      result = try body(StoreSnapshot(reader: self, log: log, head: head))
+      guard head.isSealed || hidesUnsealed else { throw UnsealedChanges() }
+      try Self.reading { try hideUnsealed(head) }
+      result = try body(
+        StoreSnapshot(
+          reader: self,
+          log: log,
+          head: head.sealed,
+          hidesUnsealedChanges: !head.isSealed
+        )
+      )
     } catch {
       try commit.run()
       throw error
     }
     try commit.run()
     return result
+  }
+
+  /// Has the tables show the newest sealed commit.
+  private func hideUnsealed(_ head: HistoryHead) throws {
+    // SQLite compiles the statements of the connection again when this changes anything.
+    if !head.isSealed {
+      try queue.use { _ in try past.hide(after: head.lastChange, through: head.lastLogged) }
+    } else if past.isHiding {
+      try queue.use { _ in try past.showAll() }
+    }
   }
 
   /// What fails here is the store's, whatever the body is about.

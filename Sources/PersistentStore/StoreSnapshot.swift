@@ -10,6 +10,8 @@ package struct StoreSnapshot {
   let reader: StoreReader
   package let log: HistoryLog
   package let head: HistoryHead
+  /// Whether changes of an external client that are not sealed exist, which the snapshot hides.
+  package let hidesUnsealedChanges: Bool
 
   package var model: Model { reader.model }
 

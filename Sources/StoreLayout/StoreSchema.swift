@@ -156,6 +156,9 @@ package enum StoreSchema {
 }
 
 extension AttributeType {
+  /// Whether the type is an integer type.
+  package var isInteger: Bool { [.int16, .int32, .int64].contains(self) }
+
   /// SQLite's type of the column: dates are milliseconds since 1970, booleans 0 and 1.
   package var storage: String {
     switch self {

@@ -140,12 +140,15 @@ package final class TestStore {
 
   // MARK: Reading
 
+  /// Whether reads show the newest sealed commit while changes are not sealed.
+  package var hidesUnsealed = false
+
   /// Reads in one snapshot.
   @discardableResult
   package func snapshot<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer {
     let reader = try self.reader ?? store.makeReader()
     self.reader = reader
-    return try reader.snapshot(body)
+    return try reader.snapshot(hidingUnsealed: hidesUnsealed, body)
   }
 
   /// The objects of a fetch.

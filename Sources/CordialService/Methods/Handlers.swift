@@ -144,40 +144,31 @@ extension Service {
   ) {
     store.read { reader in
       do {
-        completion(.success(try reader.get().snapshot(body)))
-      } catch is UnsealedChanges where attempt < Self.sealingAttemptsMax {
-        self.sealed(completion) {
-          self.snapshot(attempt: attempt + 1, body, completion: completion)
-        }
+        // An external client that writes without pause would have every attempt meet new changes.
+        let hides = self.store.isReadOnly || attempt >= Self.sealingAttemptsMax
+        completion(.success(try reader.get().snapshot(hidingUnsealed: hides, body)))
       } catch is UnsealedChanges {
-        completion(.failure(RPCError(Self.alwaysUnsealed)))
+        self.seal { succeeded in
+          let next = succeeded ? attempt + 1 : Self.sealingAttemptsMax
+          self.snapshot(attempt: next, body, completion: completion)
+        }
       } catch {
         completion(.failure(RPCError(any: error)))
       }
     }
   }
 
-  /// A foreign client that writes without pause could keep a reader sealing for ever.
-  private static let sealingAttemptsMax = 20
+  /// How often a reader has changes sealed before it reads the newest sealed commit.
+  private static let sealingAttemptsMax = 3
 
-  private static let alwaysUnsealed = StoreError(
-    .storeBusy,
-    "Another program writes to the store faster than its changes can be entered",
-    hint: "Try again"
-  )
-
-  /// Seals, tells followers, then goes on.
-  private nonisolated func sealed<Answer>(
-    _ completion: @escaping @Sendable (Result<Answer, RPCError>) -> Void,
-    _ next: @escaping @Sendable () -> Void
-  ) {
+  /// Has the changes of external clients sealed, and reports the commit to the followers.
+  ///
+  /// - Parameter completion: Called on any thread with whether it succeeded.
+  nonisolated func seal(_ completion: @escaping @Sendable (Bool) -> Void) {
     store.seal { outcome in
-      switch outcome {
-      case .success(let number):
-        self.onLoop { service in service.committed(number) }
-        next()
-      case .failure(let error): completion(.failure(RPCError(error)))
-      }
+      guard case .success(let number) = outcome else { return completion(false) }
+      self.onLoop { service in service.committed(number) }
+      completion(true)
     }
   }
 }

@@ -41,7 +41,7 @@ extension Service {
     searches.search(
       { searcher, reader in
         try searcher.snapshot { index in
-          try reader.snapshot { snapshot in
+          try reader.snapshot(hidingUnsealed: true) { snapshot in
             var writer = JSONWriter()
             MessageWriter.beginResult(request.id, &writer)
             let verification = IndexVerification(layout: layout, snapshot: snapshot, index: index)
@@ -52,19 +52,7 @@ extension Service {
         }
       },
       completion: { outcome in
-        self.onLoop { service in
-          switch outcome {
-          case .answer(let message): service.finish(request, .success(message))
-          case .failure(let error): service.finish(request, .failure(error))
-          case .unsealed:
-            service.finish(
-              request,
-              .failure(
-                RPCError(SpotlightError(.busy, "Another program is writing; verify again"))
-              )
-            )
-          }
-        }
+        self.onLoop { service in service.finish(request, outcome) }
       }
     )
   }
@@ -94,14 +82,14 @@ extension Service {
         JSONMember("token", .string(snapshot.token.description))
       ]
       if let mismatch { members.append(JSONMember("mismatch", .string(mismatch.message))) }
+      let bytes = FileSize.of([container.storePath, container.storePath + "-wal"])
+      var store: [JSONMember] = [
+        JSONMember("path", .string(container.path)), JSONMember("id", .string(identifier)),
+        JSONMember("readOnly", .bool(isReadOnly)), JSONMember("bytes", .integer(Int64(bytes))),
+      ]
+      if snapshot.hidesUnsealedChanges { store.append(JSONMember("unsealed", true)) }
       let rest: JSONValue = [
-        "store": [
-          "path": .string(container.path), "id": .string(identifier),
-          "readOnly": .bool(isReadOnly),
-          "bytes": .integer(
-            Int64(FileSize.of([container.storePath, container.storePath + "-wal"]))
-          ),
-        ],
+        "store": .object(store),
         "connections": .integer(connections), "subscriptions": .integer(subscriptions),
         "followers": .array(
           followers + (try Self.followers(snapshot, now, silence))

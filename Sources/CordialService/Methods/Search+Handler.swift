@@ -75,7 +75,8 @@ extension Service {
       // The index's snapshot comes first, so that the store's is never older.
       { searcher, reader in
         try searcher.snapshot { index in
-          try reader.snapshot { snapshot in
+          try reader.snapshot(hidingUnsealed: true) { snapshot in
+            if snapshot.hidesUnsealedChanges { self.lookForCommits() }
             var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
             MessageWriter.beginResult(request.id, &writer)
             let answer = SearchAnswer(call: call, snapshot: snapshot, token: index.token)
@@ -92,36 +93,9 @@ extension Service {
         }
       },
       completion: { outcome in
-        self.onLoop { service in
-          service.searched(outcome, wanted, call, began: began, request)
-        }
+        self.onLoop { service in service.finish(request, outcome) }
       }
     )
-  }
-
-  private func searched(
-    _ outcome: SearchThread.Outcome,
-    _ wanted: SearchRequest,
-    _ call: SearchCall,
-    began: Int64,
-    _ request: Request
-  ) {
-    switch outcome {
-    case .answer(let message): finish(request, .success(message))
-    case .failure(let error): finish(request, .failure(error))
-    case .unsealed:
-      store.seal { sealed in
-        self.onLoop { service in
-          switch sealed {
-          case .success(let number):
-            service.committed(number)
-            service.run(wanted, call, began: began, request)
-          case .failure(let error):
-            service.finish(request, .failure(RPCError(error)))
-          }
-        }
-      }
-    }
   }
 }
 

@@ -447,9 +447,6 @@ extension FetchCompiler {
 }
 
 extension AttributeType {
-  /// Whether it is an integer of some size.
-  var isInteger: Bool { [.int16, .int32, .int64].contains(self) }
-
   /// Whether SQLite computes with it.
   var isNumber: Bool { isInteger || self == .double || self == .float }
 }

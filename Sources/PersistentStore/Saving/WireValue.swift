@@ -58,7 +58,7 @@ package enum WireValue {
       switch (attribute.type, value) {
       case (.boolean, .integer(let flag)): return .bool(flag != 0)
       case (.date, .integer(let milliseconds)): return json(.date(milliseconds))
-      case (.binary, .string(let hex)): return json(.binary(bytes(hex: hex)))
+      case (.binary, .string(let hex)): return json(.binary(LoggedValue.bytes(hex: hex)))
       case (.json, .string(let text)): return parsed(text)
       case (.double, .integer(let number)): return .number(Double(number))
       // Types widen in migrations, and the log keeps what was.
@@ -67,13 +67,6 @@ package enum WireValue {
       default: return value
       }
     default: return logged.value
-    }
-  }
-
-  static func bytes(hex: String) -> [UInt8] {
-    let digits = hex.compactMap(\.hexDigitValue)
-    return stride(from: 0, to: digits.count - 1, by: 2).map {
-      UInt8(digits[$0] << 4 | digits[$0 + 1])
     }
   }
 }

@@ -1,11 +1,11 @@
-import CordialValues
+package import CordialValues
 import JSON
-import ObjectModel
-import PersistentHistory
+package import ObjectModel
+import StoreLayout
 
 extension LoggedValue {
   /// The value as it is stored in the column of its property.
-  func stored(in entity: EntityDescription) -> AttributeValue {
+  package func stored(in entity: EntityDescription) -> AttributeValue {
     guard case .attribute(let attribute)? = entity.property(named: property) else {
       return value.integer.map { .integer($0) } ?? .null
     }
@@ -13,7 +13,7 @@ extension LoggedValue {
   }
 
   /// The value as it is stored in the column of an attribute; nil for that of a to-one.
-  func stored(as attribute: AttributeDescription?) -> AttributeValue {
+  package func stored(as attribute: AttributeDescription?) -> AttributeValue {
     guard let attribute else { return value.integer.map { .integer($0) } ?? .null }
     switch (attribute.type, value) {
     case (_, .null): return .null
@@ -28,8 +28,16 @@ extension LoggedValue {
     case (.uuid, .string(let text)): return .uuid(text)
     case (.uri, .string(let text)): return .uri(text)
     case (.json, .string(let text)): return .json(text)
-    case (.binary, .string(let hex)): return .binary(WireValue.bytes(hex: hex))
+    case (.binary, .string(let hex)): return .binary(Self.bytes(hex: hex))
     default: return .null
+    }
+  }
+
+  /// Returns the bytes that hexadecimal digits stand for.
+  package static func bytes(hex: String) -> [UInt8] {
+    let digits = hex.compactMap(\.hexDigitValue)
+    return stride(from: 0, to: digits.count - 1, by: 2).map {
+      UInt8(digits[$0] << 4 | digits[$0 + 1])
     }
   }
 }

@@ -1,0 +1,310 @@
+import CordialValues
+package import ObjectModel
+package import SQLite
+import StoreLayout
+
+/// Shows the tables of a store to one connection as they were before the newest changes of the log.
+///
+/// A temporary view takes the name of each table that changed, so that every statement of the
+/// connection reads it: the unchanged rows of the table, and the changed rows with the values that
+/// the log has from before. The log itself ends before the hidden changes.
+package final class PastTables {
+  private let db: SQLiteConnection
+  private let model: Model
+  /// The changes that the views hide: the last visible one, and the newest one of the log.
+  private var hidden: (after: Int64, through: Int64)?
+  /// The names of the views and temporary tables, as they are dropped.
+  private var names: [String] = []
+
+  /// The past of a store's tables.
+  ///
+  /// - Parameters:
+  ///   - db: A connection that only reads.
+  ///   - model: The store's model.
+  package init(_ db: SQLiteConnection, model: Model) {
+    self.db = db
+    self.model = model
+  }
+
+  /// Whether changes are hidden.
+  package var isHiding: Bool { hidden != nil }
+
+  /// Hides changes, inside a read transaction.
+  ///
+  /// - Parameters:
+  ///   - change: The number of the last change that stays visible.
+  ///   - last: The number of the newest change of the log.
+  /// - Throws: `SQLiteError`.
+  /// - Complexity: Linear in the hidden changes, for the first call with these numbers.
+  package func hide(after change: Int64, through last: Int64) throws {
+    if let hidden, hidden == (change, last) { return }
+    try showAll()
+    var former = FormerRows(model)
+    let rows = try PreparedStatement(
+      db,
+      "SELECT \(HistoryRow.columns) FROM main.cordial_change WHERE number > ? ORDER BY number DESC"
+    )
+    defer { rows.reset() }
+    rows.bind(change, at: 1)
+    while try rows.step() {
+      guard let row = HistoryRow(rows) else { continue }
+      try former.rewind(row, present)
+    }
+    for (number, objects) in former.objects.sorted(by: { $0.key < $1.key }) {
+      let entity = model.entity(number)
+      try shadow(
+        entity.name,
+        FormerRows.columns(of: entity, model),
+        key: [SQLNames.object],
+        objects
+      )
+    }
+    for (name, links) in former.links.sorted(by: { $0.key < $1.key }) {
+      try shadow(
+        name,
+        ["source", "target"] + links.positions,
+        key: ["source", "target"],
+        links.rows
+      )
+    }
+    try db.execute(
+      """
+      CREATE TEMP VIEW cordial_change AS
+      SELECT * FROM main.cordial_change WHERE number <= \(change)
+      """
+    )
+    names.append("DROP VIEW temp.cordial_change")
+    hidden = (change, last)
+  }
+
+  /// Shows the tables as they are again.
+  ///
+  /// - Throws: `SQLiteError`.
+  package func showAll() throws {
+    hidden = nil
+    while let name = names.last {
+      try db.execute(name)
+      names.removeLast()
+    }
+  }
+
+  /// Returns the present row of a table, or nil when there is none.
+  private func present(_ row: FormerRows.RowName) throws -> [AttributeValue]? {
+    let list = row.columns.map(SQLNames.quoted).joined(separator: ", ")
+    let key = row.columns.prefix(row.key.count).map { "\(SQLNames.quoted($0)) = ?" }
+    return try db.row(
+      "SELECT \(list) FROM main.\(SQLNames.quoted(row.table)) "
+        + "WHERE \(key.joined(separator: " AND "))",
+      row.key
+    ) { statement in row.columns.indices.map { statement.value(Int32($0)) } }
+  }
+
+  /// Puts a view in the place of a table.
+  ///
+  /// - Parameters:
+  ///   - table: The name of the table.
+  ///   - columns: Its columns, those of the key first.
+  ///   - key: The columns of its key.
+  ///   - rows: The changed rows by their keys; nil for a row that did not exist.
+  private func shadow(
+    _ table: String,
+    _ columns: [String],
+    key: [String],
+    _ rows: [[Int64]: [AttributeValue]?]
+  ) throws {
+    let changed = SQLNames.quoted("cordial_changed \(table)")
+    let former = SQLNames.quoted("cordial_former \(table)")
+    let quoted = SQLNames.quoted(table)
+    let list = columns.map(SQLNames.quoted).joined(separator: ", ")
+    let keys = key.map(SQLNames.quoted).joined(separator: ", ")
+    try db.execute("CREATE TEMP TABLE \(changed)(\(keys), PRIMARY KEY (\(keys))) WITHOUT ROWID")
+    names.append("DROP TABLE temp.\(changed)")
+    try db.execute("CREATE TEMP TABLE \(former)(\(list), PRIMARY KEY (\(keys)))")
+    names.append("DROP TABLE temp.\(former)")
+    func insertion(into name: String, _ count: Int) throws -> PreparedStatement {
+      let marks = Array(repeating: "?", count: count).joined(separator: ", ")
+      return try PreparedStatement(db, "INSERT INTO temp.\(name) VALUES (\(marks))")
+    }
+    let mark = try insertion(into: changed, key.count)
+    let keep = try insertion(into: former, columns.count)
+    for (number, row) in rows {
+      for (index, value) in number.enumerated() { mark.bind(value, at: Int32(index + 1)) }
+      try mark.run()
+      guard let row else { continue }
+      for (index, value) in row.enumerated() { keep.bind(value, at: Int32(index + 1)) }
+      try keep.run()
+    }
+    let same = key.map { "c.\(SQLNames.quoted($0)) = t.\(SQLNames.quoted($0))" }
+      .joined(separator: " AND ")
+    try db.execute(
+      """
+      CREATE TEMP VIEW \(quoted) AS SELECT \(list) FROM main.\(quoted) t
+      WHERE NOT EXISTS (SELECT 1 FROM temp.\(changed) c WHERE \(same))
+      UNION ALL SELECT \(list) FROM temp.\(former)
+      """
+    )
+    names.append("DROP VIEW temp.\(quoted)")
+  }
+}
+
+/// The rows that changes replaced, found by rewinding the log from its end.
+private struct FormerRows {
+  /// The link rows of one table.
+  struct Links {
+    let positions: [String]
+    /// By source and target: the row before the changes, nil where there was none.
+    var rows: [[Int64]: [AttributeValue]?] = [:]
+  }
+
+  /// One row of one table.
+  struct RowName {
+    let table: String
+    /// All columns of the table, those of the key first.
+    let columns: [String]
+    let key: [Int64]
+  }
+
+  /// Reads the present row of a table.
+  typealias Present = (RowName) throws -> [AttributeValue]?
+
+  private let model: Model
+  /// The insert that was rewound last: its number in the log, its entity and its row.
+  private var inserted: (number: Int64, entity: Int, row: [AttributeValue])?
+  /// By the number of the entity, then by that of the object: the row before the changes, nil where
+  /// there was none.
+  private(set) var objects: [Int: [[Int64]: [AttributeValue]?]] = [:]
+  /// By the name of the link table.
+  private(set) var links: [String: Links] = [:]
+
+  init(_ model: Model) {
+    self.model = model
+  }
+
+  /// The columns of an entity's table.
+  static func columns(of entity: EntityDescription, _ model: Model) -> [String] {
+    [SQLNames.object, SQLNames.version] + entity.columns + model.placeColumns(of: entity)
+  }
+
+  /// Takes one change back; changes come newest first.
+  ///
+  /// - Parameters:
+  ///   - row: The row of the log.
+  ///   - present: Reads the present row of an object.
+  mutating func rewind(
+    _ row: HistoryRow,
+    _ present: Present
+  ) throws {
+    guard model.entities.indices.contains(row.entity - 1) else { return }
+    switch row.kind {
+    case .insert:
+      inserted = try known(row.key, present).map { (row.number, row.entity, $0) }
+      set(row.key, to: nil)
+    case .delete: set(row.key, to: tombstone(row))
+    case .update:
+      if let former = row.formerPlace { return try reposition(row, former, present) }
+      guard var values = try known(row.key, present) else { return }
+      let entity = model.entity(row.entity)
+      for value in row.values {
+        guard let index = entity.columns.firstIndex(of: value.property) else { continue }
+        values[index + 2] = value.stored(in: entity)
+      }
+      set(row.key, to: values)
+    case .link, .unlink: relink(row)
+    }
+  }
+
+  private mutating func set(_ key: ObjectKey, to row: [AttributeValue]?) {
+    objects[key.entity, default: [:]][[key.object]] = .some(row)
+  }
+
+  private func known(
+    _ key: ObjectKey,
+    _ present: Present
+  ) throws -> [AttributeValue]? {
+    if let known = objects[key.entity]?[[key.object]] { return known }
+    let entity = model.entity(key.entity)
+    return try present(
+      RowName(table: entity.name, columns: Self.columns(of: entity, model), key: [key.object])
+    )
+  }
+
+  /// Returns the row of a deleted object.
+  ///
+  /// The log has all columns but the sort positions, which rows before it have. Only a change of
+  /// `_id` logs none: the object that it inserts next has them.
+  private func tombstone(_ row: HistoryRow) -> [AttributeValue] {
+    let entity = model.entity(row.entity)
+    let columns = Self.columns(of: entity, model)
+    var values = Array(repeating: AttributeValue.null, count: columns.count)
+    values[0] = .integer(row.object)
+    values[1] = .integer(row.version ?? 1)
+    if let inserted, inserted.number == row.number + 1, inserted.entity == row.entity {
+      for index in values.indices.dropFirst(2 + entity.columns.count) {
+        values[index] = inserted.row[index]
+      }
+    }
+    for value in row.values {
+      guard let index = entity.columns.firstIndex(of: value.property) else { continue }
+      values[index + 2] = value.stored(in: entity)
+    }
+    return values
+  }
+
+  /// Gives a member of an ordered to-many the sort position that it had.
+  private mutating func reposition(
+    _ row: HistoryRow,
+    _ former: HistoryRow.FormerPlace,
+    _ present: Present
+  ) throws {
+    let owner = model.entity(row.entity)
+    guard case .relationship(let toMany)? = owner.property(named: former.property) else { return }
+    guard case .pairs(let keeper, let name, let owns) = toMany.storage else {
+      let member = model.key(toMany.destination, row.other)
+      let column = SQLNames.place(toMany.inverse ?? "")
+      let columns = Self.columns(of: model.entity(member.entity), model)
+      guard let index = columns.firstIndex(of: column), var values = try known(member, present)
+      else { return }
+      values[index] = .integer(former.place)
+      return set(member, to: values)
+    }
+    let table = SQLNames.pairs(model.entity(keeper), name)
+    let key = owns ? [row.object, row.other] : [row.other, row.object]
+    let column = owns ? SQLNames.pairPlaces.ofTarget : SQLNames.pairPlaces.ofSource
+    prepareLinks(table, keeper, name)
+    guard let positions = links[table]?.positions,
+      let index = positions.firstIndex(of: column)
+    else { return }
+    let linkRow = RowName(table: table, columns: ["source", "target"] + positions, key: key)
+    let known: [AttributeValue]?
+    if let rewound = links[table]?.rows[key] {
+      known = rewound
+    } else {
+      known = try present(linkRow)
+    }
+    guard var values = known else { return }
+    values[index + 2] = .integer(former.place)
+    links[table]?.rows[key] = .some(values)
+  }
+
+  private mutating func relink(_ row: HistoryRow) {
+    let name = row.before ?? ""
+    let table = SQLNames.pairs(model.entity(row.entity), name)
+    prepareLinks(table, row.entity, name)
+    guard let positions = links[table]?.positions else { return }
+    let key = [row.object, row.other]
+    guard row.kind == .unlink else {
+      links[table]?.rows[key] = .some(nil)
+      return
+    }
+    let numbers: [AttributeValue] = [.integer(row.object), .integer(row.other)]
+    links[table]?.rows[key] = numbers + positions.map { _ in .null }
+  }
+
+  private mutating func prepareLinks(_ table: String, _ keeper: Int, _ name: String) {
+    let entity = model.entity(keeper)
+    guard links[table] == nil,
+      case .relationship(let relationship)? = entity.property(named: name)
+    else { return }
+    links[table] = Links(positions: OrderSchema(model).pairColumns(relationship, of: entity))
+  }
+}
