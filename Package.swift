@@ -118,6 +118,7 @@ let package = Package(
       "Cordial",
       uses: ["CordialValues", "CordialProtocol", "JSONRPC", "JSON", "Transport"]
     ),
+    .module("Porting", uses: ["Cordial", "JSON", "ObjectModel"]),
     .module(
       "CordialEmbedded",
       uses: [
@@ -130,7 +131,7 @@ let package = Package(
       name: "CordialCLI",
       dependencies: [
         "Cordial", "CordialEmbedded", "CordialService", "CordialProtocol", "JSON", "JSONRPC",
-        "ObjectModel", "PersistentStore", "Transport", "XcodeModel",
+        "ObjectModel", "PersistentStore", "Porting", "Transport", "XcodeModel",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -196,6 +197,13 @@ let package = Package(
         "ObjectModel", "JSONRPC", "JSON", "TestStores",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
+      ]
+    ),
+    .tests(
+      "PortingTests",
+      uses: [
+        "Porting", "Cordial", "CordialEmbedded", "PersistentStore", "ObjectModel", "JSON",
+        "TestStores", .product(name: "Logging", package: "swift-log"),
       ]
     ),
     .tests("TransportTests", uses: ["Transport", "TestStores"]),

@@ -10,6 +10,7 @@ import ArgumentParser
 import Cordial
 import Glibc
 import PersistentStore
+import Porting
 import Transport
 
 /// The program.
@@ -59,6 +60,9 @@ struct CordialProgram: AsyncParsableCommand {
       Terminal.complain(error.message, hint: error.hint)
       Glibc.exit(1)
     } catch let error as InputError {
+      Terminal.complain(error.message, hint: nil)
+      Glibc.exit(1)
+    } catch let error as PortingError {
       Terminal.complain(error.message, hint: nil)
       Glibc.exit(1)
     } catch {

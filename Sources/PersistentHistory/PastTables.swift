@@ -106,6 +106,7 @@ package final class PastTables {
   ///   - columns: Its columns, those of the key first.
   ///   - key: The columns of its key.
   ///   - rows: The changed rows by their keys; nil for a row that did not exist.
+  /// - Throws: `SQLiteError`.
   private func shadow(
     _ table: String,
     _ columns: [String],
@@ -189,7 +190,8 @@ private struct FormerRows {
   ///
   /// - Parameters:
   ///   - row: The row of the log.
-  ///   - present: Reads the present row of an object.
+  ///   - present: Reads the present row of a table.
+  /// - Throws: `SQLiteError`.
   mutating func rewind(
     _ row: HistoryRow,
     _ present: Present

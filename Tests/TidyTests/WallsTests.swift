@@ -43,9 +43,10 @@ enum Walls {
       "Cordial", "CordialService", "JSON", "JSONRPC", "ObjectModel", "PersistentStore", "Spotlight",
       "Transport", "Logging", "Synchronization", "Glibc",
     ],
+    "Porting": ["Cordial", "JSON", "ObjectModel"],
     "CordialCLI": [
       "Cordial", "CordialEmbedded", "CordialService", "CordialProtocol", "JSON", "JSONRPC",
-      "ObjectModel", "PersistentStore", "Synchronization", "Transport", "XcodeModel",
+      "ObjectModel", "PersistentStore", "Porting", "Synchronization", "Transport", "XcodeModel",
       "ArgumentParser", "Logging",
       "ServiceLifecycle", "UnixSignals",
       "FoundationEssentials",

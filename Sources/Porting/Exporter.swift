@@ -1,0 +1,71 @@
+package import Cordial
+package import JSON
+import ObjectModel
+
+/// An export of objects with their references, in the form that import reads.
+package enum Exporter {
+  /// The number of objects in one fetch.
+  private static let portion = 1000
+
+  /// Exports the objects of entities.
+  ///
+  /// - Parameters:
+  ///   - entities: The names of the entities; none for all.
+  ///   - client: A client of the service.
+  ///   - write: Called with each object.
+  /// - Throws: `PortingError` for an unknown entity; `ClientError`.
+  package static func run(
+    _ entities: [String],
+    from client: Client,
+    _ write: (JSONValue) -> Void
+  ) async throws {
+    let model = try ModelDocument.model(from: try await client.call("model", [:]))
+    for name in entities where model.entity(named: name) == nil {
+      throw PortingError("The model has no entity \(name)")
+    }
+    for entity in model.entities
+    where !entity.isAbstract && (entities.isEmpty || entities.contains(entity.name)) {
+      try await export(entity, client, write)
+    }
+  }
+
+  private static func export(
+    _ entity: EntityDescription,
+    _ client: Client,
+    _ write: (JSONValue) -> Void
+  ) async throws {
+    let properties =
+      entity.attributes.filter { $0.derived == nil }.map(\.name)
+      + entity.relationships.filter { isKept($0) }.map(\.name)
+    var last: String?
+    while true {
+      var params: [JSONMember] = [
+        JSONMember("entity", .string(entity.name)), JSONMember("subentities", false),
+        JSONMember("limit", .integer(Int64(portion))),
+        JSONMember("select", .array(properties.map { .string($0) })),
+      ]
+      if let last {
+        params.append(JSONMember("predicate", "SELF > $last"))
+        params.append(JSONMember("arguments", ["last": .string(last)]))
+      }
+      let answer = try await client.call("fetch", .object(params))
+      let objects = answer["objects"]?.array ?? []
+      for object in objects {
+        write(
+          .object([
+            JSONMember("id", object["id"] ?? .null), JSONMember("values", object["values"] ?? [:]),
+          ])
+        )
+      }
+      guard objects.count == portion, let id = objects.last?["id"]?.string else { return }
+      last = id
+    }
+  }
+
+  /// Returns whether the export contains a relationship.
+  ///
+  /// A to-many whose inverse is a to-one is restored by the to-one, except for its order.
+  private static func isKept(_ relationship: RelationshipDescription) -> Bool {
+    relationship.storage != .inverseColumn || relationship.ordered
+  }
+}

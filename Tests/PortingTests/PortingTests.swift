@@ -1,0 +1,159 @@
+import Cordial
+import CordialEmbedded
+import JSON
+import Logging
+import ObjectModel
+import PersistentStore
+import Porting
+import Synchronization
+import TestStores
+import Testing
+
+private let model = """
+  {"name":"M","entities":[
+    {"name":"Group","attributes":[{"name":"title","type":"string","optional":true}],
+     "relationships":[
+       {"name":"tasks","destination":"Task","toMany":true,"ordered":true,"inverse":"group"}]},
+    {"name":"Task","attributes":[{"name":"title","type":"string"},
+       {"name":"size","type":"double","optional":true}],
+     "relationships":[
+       {"name":"group","destination":"Group","inverse":"tasks","optional":true},
+       {"name":"next","destination":"Task","inverse":"previous","optional":true},
+       {"name":"previous","destination":"Task","inverse":"next","optional":true},
+       {"name":"tags","destination":"Tag","toMany":true,"inverse":"tasks"}]},
+    {"name":"Tag","attributes":[{"name":"name","type":"string"}],
+     "relationships":[{"name":"tasks","destination":"Task","toMany":true,"inverse":"tags"}]}]}
+  """
+
+/// Runs a body with a client of a new store in this process.
+private func withClient<Answer>(_ body: (Client) async throws -> Answer) async throws -> Answer {
+  let folder = try TestFolder()
+  let engine = try Engine(
+    container: StoreContainer(path: folder.path + "/store"),
+    model: try ModelDocument.parse(Array(model.utf8).span),
+    mode: .readWrite,
+    version: "0",
+    log: Logger(label: "porting") { _ in SwiftLogNoOpLogHandler() }
+  )
+  let client = Client()
+  await engine.connect(client)
+  do {
+    let answer = try await body(client)
+    try await engine.close()
+    return answer
+  } catch {
+    try await engine.close()
+    throw error
+  }
+}
+
+private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator: "\n").utf8) }
+
+@Suite struct `Import and export` {
+  private static let lines = [
+    #"{"id":"Task/one","values":{"title":"1","next":"Task/two","tags":["Tag/x","Tag/y"]}}"#,
+    #"{"id":"Group/g","values":{"title":"g","tasks":["Task/two","Task/one"]}}"#,
+    #"{"id":"Task/two","values":{"title":"2","size":1.5,"tags":["Tag/y"]}}"#,
+    #"{"id":"Tag/x","values":{"name":"x"}}"#, #"{"id":"Tag/y","values":{"name":"y"}}"#,
+  ]
+
+  private func titles(_ client: Client) async throws -> [String] {
+    let select: JSONValue = ["title", "size", "group.title", "next.title", "tags.@count"]
+    let answer = try await client.call(
+      "fetch",
+      ["entity": "Task", "select": select, "sort": ["title"]]
+    )
+    return (answer["objects"]?.array ?? []).map { object in
+      (object["values"]?.members ?? []).map { $0.value.string ?? $0.value.text }
+        .joined(separator: " ")
+    }
+  }
+
+  @Test(arguments: [1, 2, 100])
+  func `references in any order are restored, however many objects one save has`(
+    batch: Int
+  ) async throws {
+    try await withClient { client in
+      let reported = Mutex<[Int]>([])
+      let summary = try await Importer.run(bytes(Self.lines), into: client, batch: batch) {
+        count in reported.withLock { $0.append(count) }
+      }
+      let counts = reported.withLock { $0 }
+      #expect(summary.imported == 5)
+      #expect(summary.unknown.isEmpty)
+      #expect(counts.last == 5)
+      #expect(counts.count == (5 + batch - 1) / batch)
+      #expect(try await titles(client) == ["1 null g 2 2", "2 1.5 g null 1"])
+      let group = try await client.call("fetch", ["entity": "Group", "select": ["tasks"]])
+      let tasks = group["objects"]?.array?.first?["values"]?["tasks"]?.array?.compactMap(\.string)
+      let first = try await client.call(
+        "fetch",
+        ["entity": "Task", "predicate": "title == '2'", "result": "ids"]
+      )
+      #expect(tasks?.count == 2)
+      #expect(tasks?.first == first["ids"]?.array?.first?.string)
+    }
+  }
+
+  @Test func `an export imports as the same objects`() async throws {
+    var exported: [String] = []
+    let before = try await withClient { client in
+      _ = try await Importer.run(bytes(Self.lines), into: client, batch: 10)
+      try await Exporter.run([], from: client) { exported.append($0.text) }
+      return try await titles(client)
+    }
+    #expect(exported.count == 5)
+    let after = try await withClient { client in
+      _ = try await Importer.run(bytes(exported), into: client, batch: 2)
+      return try await titles(client)
+    }
+    #expect(after == before)
+  }
+
+  @Test func `only the named entities are exported`() async throws {
+    try await withClient { client in
+      _ = try await Importer.run(bytes(Self.lines), into: client, batch: 10)
+      var names: [String] = []
+      try await Exporter.run(["Tag"], from: client) { object in
+        names.append(object["values"]?["name"]?.string ?? "")
+      }
+      #expect(names == ["x", "y"])
+      let error = await #expect(throws: PortingError.self) {
+        try await Exporter.run(["Nothing"], from: client) { _ in }
+      }
+      #expect(error?.message == "The model has no entity Nothing")
+    }
+  }
+
+  @Test func `references to objects outside the file are left out and reported`() async throws {
+    try await withClient { client in
+      let lines = [#"{"id":"Task/a","values":{"title":"a","next":"Task/b","tags":["Tag/z"]}}"#]
+      let summary = try await Importer.run(bytes(lines), into: client, batch: 10)
+      #expect(summary.unknown == ["Task/b", "Tag/z"])
+      #expect(try await titles(client) == ["a null null null 0"])
+    }
+  }
+
+  @Test(arguments: [
+    (2, #"{"id":"#, "Line 3: Not JSON"), (2, #"{"values":{}}"#, "Line 3 has neither an id"),
+    (1, #"{"id":"Task/c","values":{}}"#, "The save that ends at line 3 failed"),
+  ])
+  func `an error names the line and what is imported`(
+    batch: Int,
+    line: String,
+    message: String
+  ) async throws {
+    try await withClient { client in
+      let good = [
+        #"{"id":"Task/a","values":{"title":"a"}}"#, #"{"id":"Tag/b","values":{"name":"b"}}"#,
+      ]
+      let error = await #expect(throws: PortingError.self) {
+        try await Importer.run(bytes(good + [line]), into: client, batch: batch)
+      }
+      #expect(error?.message.hasPrefix(message) == true, "\(error?.message ?? "")")
+      #expect(error?.message.contains("2 objects are imported") == true, "\(error?.message ?? "")")
+      let saved = try await client.call("fetch", ["entity": "Task", "result": "count"])
+      #expect(saved["count"]?.integer == 1)
+    }
+  }
+}
