@@ -114,10 +114,7 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
       ]
     ),
-    .module(
-      "Cordial",
-      uses: ["CordialValues", "CordialProtocol", "JSONRPC", "JSON", "Transport"]
-    ),
+    .module("Cordial", uses: ["JSONRPC", "JSON", "Transport"]),
     .module("Porting", uses: ["Cordial", "JSON", "ObjectModel"]),
     .module(
       "CordialEmbedded",

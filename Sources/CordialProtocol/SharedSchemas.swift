@@ -6,9 +6,9 @@ import JSONRPC
 extension Schema {
   /// An object as responses contain it.
   static let storedObject = Schema.object([
-    .required("id", .wrappedID, "its wrapped ID"),
-    .required("version", .count, "counts its own changes, from 1"),
-    .required("values", .map(.any), "every attribute and to-one, or what was selected"),
+    .required("id", .wrappedID, "the object's wrapped ID"),
+    .required("version", .count, "the object's version, from 1"),
+    .required("values", .map(.any), "every attribute and to-one, or the selected values"),
   ])
 
   /// The selected values: a list of paths, or paths by name.
@@ -19,7 +19,7 @@ extension Schema {
         .string,
         .object([
           .required("path", .string, "a property, a key path, or a to-many with .@count"),
-          .optional("default", .any, "what stands for a missing value"),
+          .optional("default", .any, "the value that replaces a missing one"),
         ]),
       ])
     ),
@@ -29,63 +29,63 @@ extension Schema {
 /// The params of a fetch, which `observe` accepts too.
 enum FetchFields {
   static let all: [Field] = [
-    .optional("ids", .array(.wrappedID), "the wanted objects, in this order"),
+    .optional("ids", .array(.wrappedID), "the objects to return, in this order"),
     .optional("entity", .string, "the name of the entity"),
     .optional("predicate", .string, "a condition in the NSPredicate format language"),
     .optional(
       "arguments",
       .either([.array(.any), .map(.any)]),
-      "what %@ and %K, or $names, of the predicate stand for"
+      "the values of %@ and %K, or of $names, in the predicate"
     ),
-    .optional("sort", .array(.string), "keys: \"title\", \"-priority\", \"title:localized\""),
-    .optional("limit", .integer(0...Int64(Int32.max)), "how many objects at most"),
-    .optional("offset", .integer(0...Int64(Int32.max)), "how many objects to pass over"),
-    .optional("select", .selection, "the wanted values: a list of paths, or name to path"),
-    .optional("template", .string, "a request of the model, whose params those sent here replace"),
-    .optional("value", .string, "a selection of the model, in the place of select"),
-    .optional("after", .string, "the cursor that came as next: begin behind that page"),
-    .optional("sectionBy", .string, "a key by whose values the result falls into sections"),
-    .optional("include", .array(.string), "relationships whose objects are answered along"),
-    .optional("groupBy", .array(.string), "with result values: paths whose values make a group"),
+    .optional("sort", .array(.string), "sort keys: \"title\", \"-priority\", \"title:localized\""),
+    .optional("limit", .integer(0...Int64(Int32.max)), "the maximum number of objects"),
+    .optional("offset", .integer(0...Int64(Int32.max)), "the number of objects to skip"),
+    .optional("select", .selection, "the values to return: a list of paths, or paths by name"),
+    .optional("template", .string, "a stored request of the model; sent params replace its params"),
+    .optional("value", .string, "a stored selection of the model, instead of select"),
+    .optional("after", .string, "the cursor from next: return the page after it"),
+    .optional("sectionBy", .string, "a key whose values divide the result into sections"),
+    .optional("include", .array(.string), "relationships whose objects are returned too"),
+    .optional("groupBy", .array(.string), "with result values: paths by whose values to group"),
     .optional("having", .string, "with groupBy: a condition on groups, as @count > 1"),
-    .optional("distinct", .boolean, "with result values: equal rows once"),
-    .optional("subentities", .boolean, "whether objects of its descendants count; true"),
-    .optional("result", .choice(["objects", "ids", "count", "values"]), "the form of the answer"),
-    .optional("total", .boolean, "whether to answer the number without window too"),
+    .optional("distinct", .boolean, "with result values: return equal rows once"),
+    .optional("subentities", .boolean, "whether to include descendants' objects; default true"),
+    .optional("result", .choice(["objects", "ids", "count", "values"]), "the form of the result"),
+    .optional("total", .boolean, "whether to return the number without limit and offset"),
     .optional("at", .token, "wait until at least this commit is visible"),
   ]
 }
 
 /// The params of all methods that write.
 enum WriteFields {
-  static let author = Field.optional("author", .string, "who is entered in the history")
-  static let context = Field.optional("context", .string, "what for, entered in the history")
+  static let author = Field.optional("author", .string, "the author in the history")
+  static let context = Field.optional("context", .string, "the context in the history")
   static let durability = Field.optional(
     "durability",
     .choice(["full", "normal"]),
-    "full: fsynced before the answer"
+    "full: fsynced before the response"
   )
   /// `error`, `storeTrump`, `objectTrump`, `overwrite`, `rollback`, or a policy of the program.
   static let mergePolicy = Field.optional(
     "mergePolicy",
     .string,
-    "error, storeTrump, objectTrump, overwrite, rollback, or one of the program's own"
+    "error, storeTrump, objectTrump, overwrite, rollback, or a policy of the program"
   )
   static let returning = Field.optional(
     "returning",
     .choice(["ids"]),
-    "answer the IDs too"
+    "return the IDs too"
   )
   static let dryRun = Field.optional(
     "dryRun",
     .boolean,
-    "answer what it would do, and write nothing"
+    "return what the request would do, and write nothing"
   )
 
   static let transaction = Field.optional(
     "transaction",
     .string,
-    "a UUID of the client's: sent again, nothing is changed twice"
+    "a UUID from the client; a repeated request with it changes nothing"
   )
 
   /// Returns the transaction that the params name, in lower case, nil when they name none.
@@ -107,12 +107,12 @@ enum WriteFields {
   static let rehearsal = Field.optional(
     "dryRun",
     .object([
-      .optional("error", .any, "why it would fail: code, message and data"),
-      .required("delete", .array(.wrappedID), "what would be gone, cascades included"),
-      .required("update", .array(.wrappedID), "what would be changed"),
-      .required("fire", .array(.string), "the connection's own subscriptions that it can concern"),
-      .required("others", .count, "how many subscriptions of others it can concern"),
+      .optional("error", .any, "the error of the request: code, message and data"),
+      .required("delete", .array(.wrappedID), "the objects to delete, cascades included"),
+      .required("update", .array(.wrappedID), "the objects to update"),
+      .required("fire", .array(.string), "the connection's subscriptions that it could affect"),
+      .required("others", .count, "the number of other subscriptions that it could affect"),
     ]),
-    "what it would do; only of a dry run"
+    "with dryRun: what the request would do"
   )
 }

@@ -5,7 +5,7 @@ package import PersistentStore
 import Spotlight
 
 extension RPCError {
-  /// The error of the store as it stands on the wire.
+  /// Creates the wire error of a store error.
   init(_ error: StoreError) {
     var data: [JSONMember] = [JSONMember("code", .string(error.code.rawValue))]
     if let hint = error.hint { data.append(JSONMember("hint", .string(hint))) }
@@ -18,7 +18,7 @@ extension RPCError {
     self.init(code: error.code.wireCode, message: error.message, data: .object(data))
   }
 
-  /// Any error as it stands on the wire.
+  /// Creates the wire error of any error.
   init(any error: any Error) {
     switch error {
     case let error as RPCError: self = error
@@ -27,15 +27,15 @@ extension RPCError {
     }
   }
 
-  /// The error of a client that waited for a follower in vain, as it stands on the wire.
+  /// Creates the wire error of a wait for a follower that failed or timed out.
   init(late error: any Error) {
     switch error {
     case is RPCError, is SpotlightError, is StoreError: self.init(any: error)
-    default: self.init(SpotlightError(.failed, "The index cannot be kept: \(error)"))
+    default: self.init(SpotlightError(.failed, "The index cannot be updated: \(error)"))
     }
   }
 
-  /// The error of the index as it stands on the wire.
+  /// Creates the wire error of an index error.
   init(_ error: SpotlightError) {
     switch error.code {
     case .busy, .damaged:
@@ -51,7 +51,7 @@ extension RPCError {
 }
 
 extension StoreError.Code {
-  /// The number of this error on the wire.
+  /// The code of this error on the wire.
   package var wireCode: Int {
     switch self {
     case .modelInvalid: ErrorName.modelInvalid.code

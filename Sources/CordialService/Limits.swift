@@ -1,58 +1,58 @@
 package import JSON
 package import JSONRPC
 
-/// Everything that can grow, with how far it may; announced in `initialize`.
+/// The limits of a service, which `initialize` announces.
 package struct Limits: Sendable {
-  /// The longest message that is read, in bytes.
+  /// The maximum size of a received message, in bytes.
   package var messageBytesMax = 64 << 20
-  /// The longest answer that is made, in bytes.
+  /// The maximum size of a response, in bytes.
   package var answerBytesMax = 256 << 20
-  /// How deep JSON may nest.
+  /// The maximum nesting depth of JSON.
   package var depthMax = 128
-  /// How many requests one batch may have.
+  /// The maximum number of elements in a batch.
   package var batchMax = 1000
-  /// How many requests of one connection may wait or run.
+  /// The maximum number of waiting and running requests of one connection.
   package var inFlightMax = 4096
-  /// How many bytes of one connection's requests may wait or run before it is not read any more.
+  /// The size of one connection's pending requests above which its peer is not read, in bytes.
   package var inFlightBytesMax = 128 << 20
-  /// How many connections there may be.
+  /// The maximum number of connections.
   package var connectionsMax = 1024
-  /// How many subscriptions all connections together may have.
+  /// The maximum number of subscriptions of all connections together.
   package var subscriptionsMax = 16_384
-  /// How many changes one save may have.
+  /// The maximum number of changes in one save.
   package var saveChangesMax = 200_000
-  /// How many changed objects an update tells one by one; beyond that it starts over.
+  /// The maximum number of changed objects in an update; beyond it, subscriptions start over.
   package var changesMax = 20_000
-  /// How many changes one commit may have logged that `history` tells of.
+  /// The maximum number of changes that `history` returns for one commit.
   package var historyChangesMax = 200_000
-  /// How long a request waits for a commit or for the index, in milliseconds.
+  /// The maximum time for which a request waits for a commit or for the index, in milliseconds.
   package var waitMax = 5000
-  /// The longest query text of a search, in bytes.
+  /// The maximum length of a search query, in bytes.
   package var queryBytesMax = 4096
-  /// How many words a search looks up.
+  /// The maximum number of words that a search looks up.
   package var queryWordsMax = 64
-  /// How long a reader may take nothing before it is cut, in seconds.
+  /// The time after which a peer that accepts no bytes is disconnected, in seconds.
   package var stuckSecondsMax = 60
-  /// How long the end of the process waits for peers to take what they asked for, in seconds.
+  /// The maximum time for which a stopping service waits for peers to read, in seconds.
   package var stopSecondsMax = 5
 
-  /// How long a named follower of the log may say nothing before nothing is kept for it, in days.
+  /// The time after which no history is retained for a silent named follower, in days.
   package var followerDaysMax = 7
-  /// How much of the log is kept at least, in days.
+  /// The age up to which history is always retained, in days.
   package var historyDaysMin = 7
-  /// How old the log may become before its beginning is removed, in days.
+  /// The age at which the service removes history automatically, in days.
   package var historyDaysMax = 30
-  /// How long the log may become before its beginning is removed, in bytes, about.
+  /// The approximate size at which the service shortens the log automatically, in bytes.
   package var historyBytesMax = 1 << 30
 
   package init() {}
 
-  /// What a connection's decoder admits.
+  /// The limits of a connection's messages.
   package var connection: Connection.Limits {
     Connection.Limits(messageBytesMax: messageBytesMax, depthMax: depthMax, batchMax: batchMax)
   }
 
-  /// The limits as they are announced.
+  /// The limits in the form in which `initialize` announces them.
   package var json: JSONValue {
     func number(_ value: Int) -> JSONValue { .integer(Int64(value)) }
     return [
@@ -70,7 +70,7 @@ package struct Limits: Sendable {
     ]
   }
 
-  /// The error of a limit that was reached.
+  /// Returns the error of an exceeded limit.
   static func exceeded(_ limit: String, max: Int, _ message: String) -> RPCError {
     RPCError(
       code: 1302,

@@ -15,8 +15,9 @@ final class SearchThread: Sendable {
   private let queue = DispatchQueue(label: "cordial.search")
   private let store: PersistentStore
   private let index: SearchIndex
-  /// Made on the queue when the first search comes, or the index was made anew, and used there
-  /// only.
+  /// The connections of the queue, opened and used there only.
+  ///
+  /// The first search opens them, and so does the first search after a rebuild of the index.
   private let connections: Mutex<Confined<Connections>?> = Mutex(nil)
 
   init(store: PersistentStore, index: SearchIndex) {

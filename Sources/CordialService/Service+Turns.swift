@@ -1,10 +1,10 @@
 import JSONRPC
 
-/// The state of the turn of the loop that is under way.
+/// The state of the loop's current turn.
 struct Turn {
-  /// Whether there is one, its end included.
+  /// Whether a turn is running, its end included.
   var isUnderWay = false
-  /// The sessions that have something to send or to close, in the order in which they got it.
+  /// The sessions that have messages to send or have to be closed, in order.
   var unsent: [Session] = []
 }
 
@@ -15,7 +15,7 @@ extension Service {
     loop.execute { self.assumeIsolated { service in service.perform(work) } }
   }
 
-  /// Runs work on the loop after so many milliseconds, as a turn of its own.
+  /// Runs work on the loop after a delay, as a turn of its own.
   nonisolated func onLoop(
     afterMilliseconds milliseconds: Int,
     _ work: @escaping @Sendable (isolated Service) -> Void
@@ -25,10 +25,10 @@ extension Service {
     }
   }
 
-  /// Runs work, then sends what it answered.
+  /// Runs work as a turn, then sends the messages of the turn.
   ///
-  /// While a turn is under way, the work waits for a turn of its own: a sink, or the NIO channel
-  /// below it, may report that it takes bytes again while it is given some.
+  /// During another turn, the work is postponed to a turn of its own. A sink, or the NIO channel
+  /// below it, may report that it is writable while the service writes to it.
   func perform(_ work: @escaping @Sendable (isolated Service) -> Void) {
     guard beginTurn() else { return onLoop(work) }
     work(self)
@@ -41,10 +41,10 @@ extension Service {
     return true
   }
 
-  /// Performs what the turn left to do, in the order in which sessions got it.
+  /// Sends the messages of the turn and closes connections, in the order of `turn.unsent`.
   func endTurn() {
     var next = 0
-    // By index: the array is not being accessed while a sink runs.
+    // A loop over offsets does not access the array while a sink runs.
     while next < turn.unsent.count {
       let session = turn.unsent[next]
       next += 1
@@ -62,7 +62,7 @@ extension Service {
     markUnsent(session)
   }
 
-  /// Ends a connection at the end of the turn, after what is sent before.
+  /// Closes a connection at the end of the turn, after its messages are sent.
   func close(_ session: Session, exitCode: Int32) {
     session.endAfterSending(exitCode: exitCode)
     markUnsent(session)

@@ -2,14 +2,14 @@ import PersistentHistory
 import PersistentStore
 
 extension Service {
-  /// Looks for commits of other processes, and has sealed what foreign clients wrote.
+  /// Looks for commits of other processes, and seals the changes of external SQLite clients.
   ///
-  /// Called on any thread, from time to time.
+  /// Any thread may call this method.
   package nonisolated func lookForCommits() {
     snapshot { snapshot in
       snapshot.head.number
     } completion: { outcome in
-      // What cannot be read now is met by the next request, which answers why.
+      // The next request hits the same error and reports it.
       guard case .success(let number) = outcome else { return }
       self.onLoop { service in service.committed(number) }
     }

@@ -1,16 +1,16 @@
-// CordialService: sessions, order, one handler for each method, limits, errors to the wire, the
-// pump that moves followers.
+// CordialService: sessions, request order, one handler for each method, limits, errors on the wire,
+// and the pump that wakes the followers of the log.
 //
 // Must not know: SQL, file descriptors.
 //
 // What always holds:
 // 1. Each request has exactly one outcome on every path.
-// 2. A connection's requests get their place in line when their bytes come; RequestQueue says what
-//    may run together.
+// 2. A connection's requests are queued in the order in which their bytes arrive. `RequestQueue`
+//    decides which requests run together.
 // 3. All subscriptions of a connection move from one token to the next in one message.
-// 4. For each connection there is a position, never a queue of changes.
-// 5. State changes and effects do not overlap: everything happens in a turn, and sessions are sent
-//    to at its end only. An event that a sink reports meanwhile waits for a turn of its own.
+// 4. The service stores one position for each connection, never a queue of changes.
+// 5. State changes and effects do not overlap. A turn first changes state, and its end writes to
+//    the sinks. An event that a sink reports during a turn gets a turn of its own.
 
 import CordialProtocol
 import JSON
@@ -22,7 +22,7 @@ package import PersistentStore
 package import Spotlight
 import Synchronization
 
-/// A store, its index, and everybody who talks to them; isolated to one loop.
+/// The service of one store, its index and its connections, isolated to one loop.
 package actor Service {
   package nonisolated let loop: any ServiceLoop
   package nonisolated let store: PersistentStore
@@ -30,25 +30,29 @@ package actor Service {
   nonisolated let limits: Limits
   nonisolated let facts: ServiceFacts
   let log: Logger
-  /// The loop's own read connection, for what is answered without leaving it.
+  /// The loop's own read connection, for requests that are answered on the loop.
   let loopReader: StoreReader
   let searches: SearchThread
-  /// Saves that the writer carried out and the loop has not answered, in order; each answers with
-  /// its commit, if it made one.
+  /// The saves that the writer has executed and the loop has not answered, in order.
+  ///
+  /// Each function answers one save and returns the number of its commit, or nil if there is none.
   nonisolated let carriedOut = Mutex<[@Sendable (isolated Service) -> Int64?]>([])
   var sessions: [Int: Session] = [:]
   private var nextSession = 1
-  /// The newest commit that this service knows of; -1 before it looked for the first time.
+  /// The newest commit that this service knows; -1 before the service first reads the log.
   var newestCommit: Int64 = -1
-  /// The newest commit of ours that was answered to whoever asked for it.
+  /// The newest commit of this service whose save is answered.
   var answeredCommit: Int64 = 0
   var subscriptionCount = 0
-  /// Whether the log is being shortened, and when that was looked at last, in microseconds.
+  /// Whether an automatic purge of the log is running.
   var isPurging = false
+  /// The newest commit and the time, in microseconds, of the last check of the log's size and age.
   var lastPurge: (commit: Int64, time: Int64)?
-  /// The followers that are woken when their pause is over.
+  /// The followers whose pause is running; the end of the pause wakes them.
   var waking: Set<ObjectIdentifier> = []
-  /// The components of this process that read the log: a new one is a line here, or is handed in.
+  /// The components of this process that follow the log.
+  ///
+  /// A new follower is added to this list or is passed to the initializer.
   private(set) lazy var followers: [any LogFollower] =
     [SubscriptionFollower(self), index] + otherFollowers
   private let otherFollowers: [any LogFollower]
@@ -59,13 +63,13 @@ package actor Service {
     unsafe loop.unownedExecutor
   }
 
-  /// What a service is told about the program around it.
+  /// The facts about the program that runs a service.
   package struct ServiceFacts: Sendable {
     package let name: String
     package let version: String
-    /// Entered in the history for each commit.
+    /// The name of the process, which the history stores with each commit.
     package let process: String
-    /// Microseconds of a clock that never goes back.
+    /// A monotonic clock, in microseconds.
     package let clock: @Sendable () -> Int64
 
     package init(
@@ -81,16 +85,16 @@ package actor Service {
     }
   }
 
-  /// Serves an opened store.
+  /// Creates the service of an open store.
   ///
   /// - Parameters:
   ///   - store: The store.
-  ///   - index: Its search index, started by whoever made it.
-  ///   - loop: The thread on which the service lives.
-  ///   - limits: How far everything may grow.
-  ///   - facts: What the program around it says of itself.
+  ///   - index: The search index of the store.
+  ///   - loop: The loop to which the service is isolated.
+  ///   - limits: The limits of the service.
+  ///   - facts: The facts about the program.
   ///   - followers: Further followers of the log.
-  ///   - log: Where it logs.
+  ///   - log: The logger.
   /// - Throws: `SQLiteError` when the store cannot be read.
   package init(
     store: PersistentStore,
@@ -117,10 +121,11 @@ package actor Service {
   /// Opens a session.
   ///
   /// - Parameters:
-  ///   - sink: Where its bytes go.
-  ///   - framing: The framing, nil to let the first bytes tell.
-  ///   - closesOnUnknownFraming: Whether bytes of no framing end it, as on a socket.
-  /// - Returns: The number of the session; nil when there are too many, and the sink was closed.
+  ///   - sink: The destination of the session's bytes.
+  ///   - framing: The framing, or nil to detect it from the first bytes.
+  ///   - closesOnUnknownFraming: Whether bytes of unknown framing close the connection, as on a
+  ///     socket.
+  /// - Returns: The number of the session, or nil if the service refused it and closed the sink.
   package func connect(
     _ sink: any ByteSink,
     framing: Framing?,
@@ -150,7 +155,7 @@ package actor Service {
     return number
   }
 
-  /// Takes bytes that a peer sent.
+  /// Receives bytes from a peer.
   package func receive(_ bytes: Span<UInt8>, session number: Int) {
     guard beginTurn() else {
       let copy = bytes.indices.map { bytes[$0] }
@@ -169,20 +174,20 @@ package actor Service {
     hold(session)
   }
 
-  /// Stops reading a peer that sends faster than it can be answered, until it is.
+  /// Stops reading a peer with too many pending requests, until all of them are answered.
   private func hold(_ session: Session) {
     if session.queue.isEmpty { session.bytesInFlight = 0 }
     let isTooMuch =
       session.bytesInFlight > limits.inFlightBytesMax
       || session.answers.count > 2 * limits.inFlightMax
-    // Once held, a peer is read again when all of it is answered.
+    // A held peer is read again after all its requests are answered.
     let holds = isTooMuch || session.isHeld && !session.queue.isEmpty
     guard holds != session.isHeld else { return }
     session.isHeld = holds
     session.sink.setReading(!holds)
   }
 
-  /// Nothing more comes from a peer: what was read is answered, then the connection ends.
+  /// Ends the input of a connection, which is closed after all its requests are answered.
   package func endInput(session number: Int) {
     perform { service in
       guard let session = service.sessions[number], !session.inputEnded else { return }
@@ -194,7 +199,7 @@ package actor Service {
     }
   }
 
-  /// The peer takes bytes again.
+  /// Continues a connection whose peer accepts bytes again.
   package func becameWritable(session number: Int) {
     perform { service in
       guard let session = service.sessions[number] else { return }
@@ -204,7 +209,9 @@ package actor Service {
     }
   }
 
-  /// The connection is gone; what it had running goes on and is answered to nobody.
+  /// Removes a connection that has ended.
+  ///
+  /// The running requests of the connection continue and are not answered.
   package func disconnected(session number: Int) {
     perform { service in
       guard let session = service.sessions.removeValue(forKey: number) else { return }
@@ -214,7 +221,7 @@ package actor Service {
     }
   }
 
-  /// How many connections there are.
+  /// The number of open connections.
   package var connectionCount: Int { sessions.count }
 
   private func handle(_ event: ConnectionEvent, _ session: Session) {
@@ -238,7 +245,7 @@ package actor Service {
   // MARK: Messages
 
   private func handle(_ message: Message, _ session: Session) {
-    // The mode that holds for this message: initialize itself is still answered in order.
+    // The lifecycle decides by its state before this message, and then changes the state.
     let admission = session.lifecycle.admit(message, framing: session.connection.framing)
     switch (admission, message) {
     case (.dispatch, .request(let id, let method, let params)):
@@ -248,7 +255,7 @@ package actor Service {
     case (.dispatch, .notification(let method, let params)):
       notified(method, params, session)
     case (.exit(let code), _):
-      // What was asked before is answered first.
+      // Earlier requests are answered first.
       session.inputEnded = true
       session.exitCode = code
       closeIfDone(session)
@@ -305,7 +312,7 @@ package actor Service {
       let error = RPCError(
         .methodNotFound,
         "There is no method \(name.prefix(100))",
-        data: ["hint": "rpc.discover lists them"]
+        data: ["hint": "rpc.discover lists all methods"]
       )
       return answer(MessageWriter.error(id, error), at: place, session)
     }
@@ -316,7 +323,7 @@ package actor Service {
       let error = Limits.exceeded(
         "inFlight",
         max: limits.inFlightMax,
-        "Too many requests of this connection are under way"
+        "This connection has too many pending requests"
       )
       return answer(MessageWriter.error(id, error), at: place, session)
     }
@@ -334,18 +341,19 @@ package actor Service {
     startRequests(session)
   }
 
-  /// What can be asked of a store that does not have the model that was asked for.
+  /// The methods that are served while the store has another model than the requested one.
   private static let servedWithoutModel = [
     InitializeCall.method, ShutdownCall.method, ModelCall.method, StatusCall.method,
     DiscoverCall.method,
   ]
 
   func startRequests(_ session: Session) {
-    // What is answered at once comes back here; the loop below goes on with the next.
+    // A request that is answered at once calls this method again. The loop below starts the next
+    // one.
     guard !session.isStarting else { return }
     session.isStarting = true
     defer { session.isStarting = false }
-    // A peer that does not read what it asked for waits with the rest of it.
+    // While a peer does not read its responses, its other requests wait.
     while session.isWritable, !waitsForNews(session), let request = session.queue.next() {
       do {
         guard let handler = Self.handlers[ObjectIdentifier(request.method)] else {
@@ -360,7 +368,7 @@ package actor Service {
 
   // MARK: Answers
 
-  /// Ends a request with the whole message that answers it, or with an error.
+  /// Ends a request with its complete response, or with an error.
   func finish(_ request: Request, _ outcome: Result<MessageBytes, RPCError>) {
     guard let session = sessions[request.session] else { return }
     session.queue.finish(request.serial)
@@ -376,7 +384,7 @@ package actor Service {
     case .failure(let error):
       answer(MessageWriter.error(request.id, error), at: request.place, session)
     }
-    // What had to wait for this answer, as the news of its own save, may go out now.
+    // Changes that had to wait for this response, as those of its own save, may be sent now.
     if session.observed.owedSince != nil { pump(session) }
     startRequests(session)
     if session.queue.isEmpty { session.bytesInFlight = 0 }
@@ -385,18 +393,19 @@ package actor Service {
     closeIfDone(session)
   }
 
-  /// Opens the connection, or in header framing refuses what was sent behind a handshake that
-  /// failed.
+  /// Updates the lifecycle after `initialize`.
+  ///
+  /// After a failure in header framing, the requests that wait for the handshake are refused.
   private func initializeEnded(_ session: Session, succeeded: Bool) {
     session.lifecycle.initializeEnded(succeeded: succeeded)
     guard !succeeded, session.connection.framing == .header else { return }
-    let error = RPCError(.serverNotInitialized, "initialize comes first, and failed")
+    let error = RPCError(.serverNotInitialized, "initialize comes first, but it failed")
     for waiting in session.queue.cancelAll() {
       answer(MessageWriter.error(waiting.id, error), at: waiting.place, session)
     }
   }
 
-  /// Ends a request with a result that is small.
+  /// Ends a request with a small result.
   func finish(_ request: Request, result: JSONValue) {
     var writer = JSONWriter()
     writer.value(result)
@@ -416,7 +425,7 @@ package actor Service {
     while let message = session.answers.takeReady() { send(message, to: session) }
   }
 
-  /// Ends a connection whose input has ended, once everything is answered and told.
+  /// Closes a connection whose input has ended, after its last response and its last update.
   func closeIfDone(_ session: Session, exitCode: Int32? = nil) {
     guard session.inputEnded, session.queue.isEmpty, !session.observed.isUpdating else { return }
     let code: Int32 =
@@ -427,12 +436,16 @@ package actor Service {
 
   // MARK: Stopping
 
-  /// Takes no more connections, answers what was read, ends every connection, stops the followers,
-  /// then calls back.
+  /// Stops the service.
+  ///
+  /// The service refuses new connections, answers all received requests, closes the connections,
+  /// and then stops the followers.
+  ///
+  /// - Parameter completion: Called after the last step.
   package func stop(_ completion: @escaping @Sendable () -> Void) {
     perform { service in
       service.stopping = completion
-      // A peer that takes nothing must not keep the process: its rest is dropped.
+      // A peer that does not read must not keep the process alive: its pending bytes are dropped.
       service.onLoop(afterMilliseconds: 1000 * service.limits.stopSecondsMax) { service in
         for session in service.sessions.values { session.sink.cut() }
       }

@@ -1,34 +1,34 @@
-/// The thread on which a service lives, as whoever owns the thread provides it.
+/// The loop to which a service is isolated; the owner of the thread provides it.
 package protocol ServiceLoop: Sendable {
-  /// The loop as an executor: the service is isolated to it.
+  /// The loop as the executor of the service.
   var unownedExecutor: UnownedSerialExecutor { get }
 
-  /// Runs work on the loop, after what was handed to it before.
+  /// Runs work on the loop, after all work that was added before.
   func execute(_ work: @escaping @Sendable () -> Void)
 
-  /// Runs work on the loop after so many milliseconds.
+  /// Runs work on the loop after a delay.
   func schedule(milliseconds: Int, _ work: @escaping @Sendable () -> Void)
 }
 
-/// Where the bytes for a peer go; used on the loop only.
+/// The destination of the bytes for a peer; used on the loop only.
 ///
-/// A sink should report events of its peer in later turns of the loop. The service puts off those
-/// that come while it is in the middle of a turn.
+/// A sink should report events of its peer in later turns of the loop. The service postpones events
+/// that a sink reports during a turn.
 package protocol ByteSink: AnyObject, Sendable {
-  /// Whether the peer takes more: when not, what can wait should.
+  /// Whether the peer accepts more bytes; otherwise messages that can wait should wait.
   var isWritable: Bool { get }
 
-  /// Whether bytes of the peer are wanted; those that came already may follow.
+  /// Starts or stops reading the peer; bytes that were read before may still arrive.
   func setReading(_ reads: Bool)
 
-  /// Sends pieces of bytes as one, after those that were sent before.
+  /// Sends pieces of bytes as one write, after all earlier writes.
   func write(_ pieces: [[UInt8]])
 
   /// Ends the connection at once.
   func cut()
 
-  /// Ends the connection after everything was sent.
+  /// Closes the connection after all bytes are sent.
   ///
-  /// - Parameter exitCode: What a process that serves this connection only should exit with.
+  /// - Parameter exitCode: The exit code for a process that serves this connection only.
   func close(exitCode: Int32)
 }

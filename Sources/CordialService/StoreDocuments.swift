@@ -4,14 +4,14 @@ import PersistentHistory
 package import PersistentStore
 package import Spotlight
 
-/// What the index follows: the log, and the texts of the objects in it.
+/// The source of the index's documents: the log, and the texts of the objects in it.
 package final class StoreDocuments: DocumentSource {
   private let store: PersistentStore
   private let reader: StoreReader
   private let layout: IndexLayout
-  /// How many changes one batch takes at most, the last commit apart.
+  /// The maximum number of changes in one batch, apart from those of its last commit.
   private static let changesMax: Int64 = 20_000
-  /// How many objects are read at a time when everything is.
+  /// The number of objects in a portion when all objects are read.
   private static let portionMax = 1000
 
   package init(store: PersistentStore, layout: IndexLayout) throws {
@@ -28,12 +28,12 @@ package final class StoreDocuments: DocumentSource {
         }
       }
     } catch is UnsealedChanges {
-      // Whoever reads next has it sealed, and then the index is woken again.
+      // The next reader has the changes sealed, and the index is then woken again.
       return IndexBatch(through: token, behind: 0, documents: [])
     }
   }
 
-  /// Damage of the store's file is told as the store's.
+  /// Runs a read of the store, whose errors become `StoreError`.
   private static func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
@@ -51,7 +51,7 @@ package final class StoreDocuments: DocumentSource {
     } catch let error as StoreError where error.code == .historyExpired {
       return nil
     }
-    // What indexes nothing has nothing to read.
+    // A model without indexed attributes has no documents.
     guard !layout.places.isEmpty else {
       return IndexBatch(through: snapshot.token, behind: 0, documents: [])
     }
@@ -67,7 +67,7 @@ package final class StoreDocuments: DocumentSource {
     )
   }
 
-  /// nil for a change that the index does not see.
+  /// Returns the document of a change, or nil if the change does not affect the index.
   private func document(
     _ change: ObjectChange,
     _ snapshot: StoreSnapshot
@@ -79,8 +79,8 @@ package final class StoreDocuments: DocumentSource {
     {
       return nil
     }
-    // The texts are the newest: an object that changes again before this batch is through is
-    // taken up again by the batch that holds that change.
+    // The texts are those of the snapshot. If the object changes again after this batch, the batch
+    // with that change indexes it again.
     let texts = change.kind == .delete ? nil : try snapshot.texts(change.key, names)
     return IndexedDocument(key: change.key, texts: texts, isNew: change.kind == .insert)
   }

@@ -2,34 +2,34 @@ package import ObjectModel
 import SQLite
 import StoreLayout
 
-/// The log of many rows that one statement of ours changes, written by one statement too.
+/// The log of many rows that one statement of Cordial's changes, also written by one statement.
 ///
-/// It is what the triggers would have written, at a third of their cost; whoever else writes to the
-/// store fires the triggers as ever.
+/// It equals the log that the triggers would write, at a third of their cost. For every other
+/// writer, the triggers write the log.
 package enum BulkLog {
-  /// Whether the triggers of an update do nothing but log it.
+  /// Returns whether the triggers of an update only log it.
   ///
   /// - Parameters:
   ///   - entity: The entity whose table is updated.
   ///   - model: The store's model.
-  /// - Returns: Whether nothing derived and no order follows from it.
+  /// - Returns: Whether no derived value and no sort position depends on the update.
   package static func suffices(for entity: EntityDescription, in model: Model) -> Bool {
     DerivedSchema(model).afterUpdate(of: entity).isEmpty
       && OrderSchema(model).afterUpdate(of: entity).isEmpty
   }
 
-  /// Whether the triggers of an insert do nothing but log it.
+  /// Returns whether the triggers of an insert only log it.
   ///
   /// - Parameters:
-  ///   - entity: The entity into whose table is inserted.
+  ///   - entity: The entity of the inserted objects.
   ///   - model: The store's model.
-  /// - Returns: Whether nothing derived and no order follows from it.
+  /// - Returns: Whether no derived value and no sort position depends on the insert.
   package static func sufficesForInserts(into entity: EntityDescription, in model: Model) -> Bool {
     DerivedSchema(model).afterInsert(into: entity).isEmpty
       && OrderSchema(model).afterInsert(into: entity).isEmpty
   }
 
-  /// The statement that logs the inserts of an entity between two numbers, which are its arguments.
+  /// Returns the statement that logs the inserts of an entity between two numbers, its arguments.
   package static func insertion(of entity: EntityDescription) -> String {
     """
     INSERT INTO cordial_change(entity, object, kind, version)
@@ -38,7 +38,7 @@ package enum BulkLog {
     """
   }
 
-  /// The statement that logs inserts of an entity; its argument is a JSON list of numbers.
+  /// Returns the statement that logs inserts of an entity; its argument is a JSON list of numbers.
   package static func insertions(of entity: EntityDescription) -> String {
     """
     INSERT INTO cordial_change(entity, object, kind, version)
@@ -47,12 +47,12 @@ package enum BulkLog {
     """
   }
 
-  /// Whether the triggers of a link table do nothing but log its rows.
+  /// Returns whether the triggers of a link table only log its rows.
   ///
   /// - Parameters:
-  ///   - relationship: The relationship that keeps the link rows.
+  ///   - relationship: The relationship that owns the link table.
   ///   - model: The store's model.
-  /// - Returns: Whether nothing derived and no order follows from it.
+  /// - Returns: Whether no derived value and no sort position depends on the link rows.
   package static func sufficesForLinks(
     of relationship: RelationshipDescription,
     in model: Model
@@ -62,7 +62,7 @@ package enum BulkLog {
       && OrderSchema(model).pairTriggers(relationship, of: keeper).isEmpty
   }
 
-  /// The statement that logs an inserted link row; its arguments are source and target.
+  /// Returns the statement that logs an inserted link row; its arguments are source and target.
   package static func link(of relationship: RelationshipDescription) -> String {
     """
     INSERT INTO cordial_change(entity, object, kind, before, other)
@@ -71,7 +71,8 @@ package enum BulkLog {
     """
   }
 
-  /// The statement that logs increments of versions; its argument is a JSON list of numbers.
+  /// Returns the statement that logs increments of versions; its argument is a JSON list of
+  /// numbers.
   package static func increments(of entity: EntityDescription) -> String {
     """
     INSERT INTO cordial_change(entity, object, kind, version, before)
@@ -80,13 +81,13 @@ package enum BulkLog {
     """
   }
 
-  /// What the log says of the values before.
+  /// Returns SQL for the former values that the log gets.
   ///
   /// - Parameters:
   ///   - columns: Each column that is set, with its new value as SQL.
   ///   - entity: The entity.
-  ///   - row: What the row is called, as `t.`
-  /// - Returns: SQL; the values of each column's stand in it once.
+  ///   - row: The prefix of the row's columns, as `t.`.
+  /// - Returns: SQL that contains the new value of each column once.
   package static func before(
     _ columns: [(name: String, value: String)],
     of entity: EntityDescription,

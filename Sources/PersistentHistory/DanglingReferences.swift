@@ -2,11 +2,11 @@ package import ObjectModel
 package import SQLite
 import StoreLayout
 
-/// Whether a to-one may reference an object that does not exist: the owner of the mark in
-/// `cordial_meta` that says so.
+/// The owner of the mark in `cordial_meta` that some to-one may reference a missing object.
 ///
-/// Cordial's saves leave such references by the delete rule `noAction` only. An external SQLite
-/// client may write any. Without the mark, queries need not look every reference up.
+/// Of Cordial's saves, only those with the delete rule `noAction` leave such references. An
+/// external SQLite client may write any reference. Without the mark, queries need not check
+/// references.
 package struct DanglingReferences {
   /// SQL for whether the mark is set.
   package static let isMarked = "EXISTS (SELECT 1 FROM cordial_meta WHERE name = 'mayDangle')"
@@ -14,7 +14,7 @@ package struct DanglingReferences {
   private let db: SQLiteConnection
   private let model: Model
 
-  /// The owner of the mark of a store.
+  /// Creates the owner of a store's mark.
   ///
   /// - Parameters:
   ///   - db: A connection to the store.
@@ -52,7 +52,7 @@ package struct DanglingReferences {
   /// Removes the mark when no reference dangles.
   ///
   /// - Throws: `SQLiteError`.
-  /// - Complexity: Linear in the objects with to-ones, where the mark is set.
+  /// - Complexity: Linear in the objects with to-ones, if the mark is set.
   package func clearIfPossible() throws {
     guard try db.integer("SELECT \(Self.isMarked)") == 1 else { return }
     for (owner, toOne) in toOnes where try dangles(owner, toOne, where: "1") { return }

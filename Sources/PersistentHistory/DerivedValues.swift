@@ -2,23 +2,27 @@ package import ObjectModel
 package import SQLite
 import StoreLayout
 
-/// Brings derived values up to date where triggers cannot or may have gone wrong: what needs ICU,
-/// sums of doubles, and everything that a foreign client's `REPLACE` reached.
+/// The statements that update derived values that triggers cannot compute, or may compute wrongly.
+///
+/// Triggers compute no texts that need ICU, and no sums of doubles. They may compute wrong values
+/// when an external client runs a `REPLACE`.
 package final class DerivedValues {
-  /// Those that no trigger keeps.
+  /// The statements for the values that no trigger updates.
   private let sealed: [String]
-  /// Those that triggers keep.
+  /// The statements for the values that triggers update.
   private let triggered: [String]
   private let texts: [String]
   private let db: SQLiteConnection
   private let triggers: TriggerControl
-  /// Compiled when they are needed first: each brings the triggers of its table along.
+  /// The compiled statements, by SQL.
+  ///
+  /// Each is compiled at its first use, because SQLite compiles the triggers of its table with it.
   private var compiled: [String: PreparedStatement] = [:]
 
-  /// Prepares the upkeep of an opened store.
+  /// Prepares the statements of an opened store.
   ///
   /// - Parameters:
-  ///   - db: The writer's connection, which has our functions.
+  ///   - db: The writer's connection, which has Cordial's SQL functions.
   ///   - model: The store's model.
   ///   - triggers: Runs the statements of the connection.
   package init(_ db: SQLiteConnection, model: Model, triggers: TriggerControl) {
@@ -51,11 +55,11 @@ package final class DerivedValues {
     self.texts = texts
   }
 
-  /// Queries for the objects whose derived values are not what they should be.
+  /// Returns queries for the objects whose derived values are wrong.
   ///
   /// - Parameter model: The store's model.
-  /// - Returns: Queries of one column, the number of the object, each with its property. Doubles
-  ///   may differ in their last digits, which depend on the order of a sum.
+  /// - Returns: Queries of one column, the object's number, each with its entity and property.
+  ///   Doubles may differ in their last digits, which depend on the order of a sum.
   package static func queriesForWrong(
     in model: Model
   ) -> [(entity: EntityDescription, property: String, sql: String)] {
@@ -76,14 +80,14 @@ package final class DerivedValues {
     }
   }
 
-  /// Brings the values up to date that depend on what was logged after a change.
+  /// Updates the derived values that depend on the changes logged after a change.
   ///
   /// - Parameters:
-  ///   - change: The number of the last change before.
-  ///   - isForeign: Whether another client wrote, whose triggers may have counted what did not
-  ///     happen.
+  ///   - change: The number of the last change before them.
+  ///   - isForeign: Whether an external client made the changes; its triggers may have counted
+  ///     changes that did not happen.
   /// - Throws: `SQLiteError`.
-  /// - Complexity: Linear in the changes after it, and in the members of what they touch.
+  /// - Complexity: Linear in the changes after `change`, and in the members of the changed objects.
   package func refresh(after change: Int64, isForeign: Bool) throws {
     let all = isForeign ? sealed + triggered : sealed
     for sql in all {
@@ -93,7 +97,7 @@ package final class DerivedValues {
     }
   }
 
-  /// Brings every text up to date that ICU made, as another ICU makes others.
+  /// Recomputes every text that ICU computes, because ICU versions differ in their results.
   ///
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the objects that have such texts.
@@ -108,10 +112,10 @@ package final class DerivedValues {
     return made
   }
 
-  /// The statements that compute every derived value of a store anew, but for times.
+  /// Returns the statements that recompute every derived value of a store, except times.
   ///
   /// - Parameter model: The store's model.
-  /// - Returns: SQL that uses our functions.
+  /// - Returns: SQL that uses Cordial's SQL functions.
   package static func statements(for model: Model) -> [String] {
     let schema = DerivedSchema(model)
     return schema.kept.compactMap { owner, attribute in
@@ -126,7 +130,7 @@ package final class DerivedValues {
 }
 
 extension DerivedSchema {
-  /// Whether triggers keep it.
+  /// Returns whether triggers update a derived value.
   func isTriggered(_ derived: DerivedExpression, of owner: EntityDescription) -> Bool {
     switch derived {
     case .count, .path, .now: true
@@ -138,8 +142,8 @@ extension DerivedSchema {
     }
   }
 
-  /// The value as it should be of the owner's row that is being updated; nil for a time, which
-  /// nothing tells afterwards.
+  /// Returns SQL for the correct value of the owner's row that is being updated; nil for a time,
+  /// which cannot be recomputed.
   func present(_ derived: DerivedExpression, of owner: EntityDescription) -> String? {
     switch derived {
     case .now: return nil
@@ -155,7 +159,8 @@ extension DerivedSchema {
     }
   }
 
-  /// The numbers of the owners whose value depends on what was logged after `?1`.
+  /// Returns SQL for the numbers of the owners whose value depends on the changes logged after
+  /// `?1`.
   func affected(_ derived: DerivedExpression, of owner: EntityDescription) -> String? {
     let own =
       "SELECT object FROM cordial_change WHERE number > ?1 AND entity = \(owner.number) "
@@ -201,7 +206,7 @@ extension DerivedSchema {
     model.entity(entity).place.kinds.map(String.init).joined(separator: ", ")
   }
 
-  /// The objects of an entity that were logged after `?1`.
+  /// Returns SQL for the objects of an entity that were logged after `?1`.
   private func changed(_ entity: Int) -> String {
     "SELECT object FROM cordial_change WHERE number > ?1 AND kind IN (0, 1, 2) "
       + "AND entity IN (\(kinds(entity)))"

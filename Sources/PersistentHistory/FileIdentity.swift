@@ -1,11 +1,11 @@
 import Glibc
 
-/// Which file a path leads to: another may stand under the same path later.
+/// The identity of the file at a path; another file may have the same path later.
 package struct FileIdentity: Equatable {
   private let device: dev_t
   private let inode: ino_t
 
-  /// nil when there is no file.
+  /// Creates the identity of the file at a path; nil when there is no file.
   package init?(_ path: String) {
     var facts = stat()
     guard unsafe stat(path, &facts) == 0 else { return nil }

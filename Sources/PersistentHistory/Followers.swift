@@ -1,11 +1,11 @@
 package import SQLite
 
-/// One who follows the log by name.
+/// A named follower of the log.
 package struct Follower: Sendable, Equatable {
   package let name: String
-  /// The commit up to which it has come.
+  /// The commit up to which the follower has read.
   package let number: Int64
-  /// When it said so last, in milliseconds since 1970.
+  /// The time of the follower's last request, in milliseconds since 1970.
   package let seen: Int64
 
   package init(name: String, number: Int64, seen: Int64) {
@@ -14,12 +14,12 @@ package struct Follower: Sendable, Equatable {
     self.seen = seen
   }
 
-  /// Whether it has been silent for longer than is waited for.
+  /// Returns whether the follower has been silent for too long.
   ///
   /// - Parameters:
-  ///   - now: Milliseconds since 1970.
-  ///   - silence: How long it may be silent, in milliseconds.
-  /// - Returns: Whether it was.
+  ///   - now: The current time, in milliseconds since 1970.
+  ///   - silence: The time for which a follower may be silent, in milliseconds.
+  /// - Returns: Whether the follower has expired.
   package func isExpired(_ now: Int64, after silence: Int64) -> Bool { seen + silence < now }
 }
 
@@ -31,12 +31,12 @@ package struct FollowerTable {
     self.db = db
   }
 
-  /// All of them, by name.
+  /// Returns all followers, in the order of their names.
   package func all() throws -> [Follower] {
     try db.rows("SELECT name, number, seen FROM cordial_follower ORDER BY name", [], read)
   }
 
-  /// The follower of that name, nil where there is none.
+  /// Returns the follower of this name, or nil if there is none.
   package func follower(named name: String) throws -> Follower? {
     try db.row("SELECT name, number, seen FROM cordial_follower WHERE name = ?", [name], read)
   }
@@ -52,7 +52,9 @@ package struct FollowerTable {
     )
   }
 
-  /// - Returns: Whether there was one of that name.
+  /// Removes a follower.
+  ///
+  /// - Returns: Whether a follower of this name existed.
   package func remove(_ name: String) throws -> Bool {
     try db.execute("DELETE FROM cordial_follower WHERE name = ?", [name])
     return db.changes > 0

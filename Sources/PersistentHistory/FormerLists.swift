@@ -5,12 +5,12 @@ import StoreLayout
 
 /// The members of to-manys at a past position of the log.
 ///
-/// It begins with the present members, and goes back through the log row by row.
+/// It starts with the current members, and rewinds the log row by row.
 ///
 /// - Complexity: Rewinding a row is constant in the number and the length of the lists.
 package struct FormerLists {
   private let model: Model
-  /// By list, the sort position of each member; of no meaning in a list without an order.
+  /// The sort position of each member, by list; without a meaning in a list that is not ordered.
   private var lists: [ListName: [Int64: Int64]] = [:]
   /// The to-ones whose inverses are among the lists.
   private var toOnes: [RelationshipDescription] = []
@@ -28,14 +28,14 @@ package struct FormerLists {
     let object: Int64
   }
 
-  /// The position of a member of which the log tells none: at the end.
+  /// The sort position of a member for which the log has none: the end.
   private static let unknown = Int64.max
 
   package init(_ model: Model) {
     self.model = model
   }
 
-  /// Begins with the present members of a list.
+  /// Starts a list with its current members.
   ///
   /// - Parameters:
   ///   - toMany: The to-many.
@@ -46,7 +46,7 @@ package struct FormerLists {
     of owner: ObjectKey,
     with positions: [Int64: Int64?]
   ) {
-    // SQLite orders null in front of every number.
+    // SQLite sorts null before every number.
     lists[ListName(owner: owner, property: toMany.name)] =
       positions.mapValues { $0 ?? Int64.min }
     guard case .inverseColumn = toMany.storage, let name = toMany.inverse,
@@ -59,14 +59,15 @@ package struct FormerLists {
     }
   }
 
-  /// The members of a list at the position that rewinding has reached: in its order, or by number.
+  /// Returns the members of a list at the rewound position of the log, in the order of the list, or
+  /// by number if the list is not ordered.
   package func members(of toMany: RelationshipDescription, _ owner: ObjectKey) -> [Int64] {
     let positions = lists[ListName(owner: owner, property: toMany.name)] ?? [:]
     guard toMany.ordered else { return positions.keys.sorted() }
     return positions.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
   }
 
-  /// Goes back before a row of the log; rows are given from the newest to the oldest.
+  /// Rewinds one row of the log; the caller passes rows from the newest to the oldest.
   package mutating func rewind(_ row: HistoryRow) {
     guard model.entities.indices.contains(row.entity - 1) else { return }
     switch row.kind {
@@ -99,12 +100,12 @@ package struct FormerLists {
     }
   }
 
-  /// Sets what an object's to-ones referenced.
+  /// Sets the objects that an object's to-ones referenced.
   ///
   /// - Parameters:
   ///   - row: A row of the log, of an object.
-  ///   - former: The number of the object that a to-one referenced; nil where the row tells
-  ///     nothing of it.
+  ///   - former: Returns the number of the object that a to-one referenced; nil where the row does
+  ///     not have the to-one.
   private mutating func setTargets(
     of row: HistoryRow,
     to former: (RelationshipDescription) -> Int64??
@@ -123,7 +124,7 @@ package struct FormerLists {
     }
   }
 
-  /// The list of a to-one's inverse.
+  /// Returns the list of a to-one's inverse.
   private func list(of toOne: RelationshipDescription, _ target: Int64) -> ListName {
     ListName(owner: model.key(toOne.destination, target), property: toOne.inverse ?? "")
   }

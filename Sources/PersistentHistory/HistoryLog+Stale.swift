@@ -3,21 +3,22 @@ import ObjectModel
 import SQLite
 import StoreLayout
 
-/// What became of objects since somebody knew them.
+/// The changes of objects since the versions that clients know.
 extension HistoryLog {
-  /// How far the rows of an object are read; an object itself, so that rows are added in place.
+  /// The rows of one object that were read so far; a class, so that rows are appended without a
+  /// copy.
   private final class Reading {
     let version: Int64
     var rows: [HistoryRow] = []
-    /// The last change of the commit before the one in which it left that version; nil until that
-    /// is read.
+    /// The last change of the commit before the one that ended the object's version; nil until the
+    /// row that ended it is read.
     var begin: Int64?
 
     init(_ version: Int64) {
       self.version = version
     }
 
-    /// Whether the object left its version with a row: it was changed, or removed.
+    /// Returns whether a row ended the object's version: it updated or deleted the object.
     func ends(with row: HistoryRow) -> Bool {
       switch row.kind {
       case .update: row.version == version + 1
@@ -27,17 +28,17 @@ extension HistoryLog {
     }
   }
 
-  /// Reads back until it has everything that happened to some objects since they had a version.
+  /// Reads the log backwards until it has all changes of some objects since given versions.
   ///
-  /// - Parameter versions: The objects with the versions, each of which is a former one.
-  /// - Returns: The rows of each object and of the pairs that it is in, oldest first; objects to
-  ///   whose versions the log does not reach back are absent.
+  /// - Parameter versions: The objects, each with a former version.
+  /// - Returns: The rows of each object and of its link rows, oldest first; objects whose versions
+  ///   are older than the log are absent.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes logged since the oldest of the versions.
   package func rows(since versions: [ObjectKey: Int64]) throws -> [ObjectKey: [HistoryRow]] {
     let readings = versions.mapValues(Reading.init)
     var open = readings.count
-    /// The least number that some object still wants.
+    /// The lowest `begin` so far; the rows after it are still needed.
     var least = Int64.max
     try eachRowBackwards { row, begin in
       guard open > 0 || row.number > least else { return false }
@@ -57,8 +58,9 @@ extension HistoryLog {
     return readings.filter { $0.value.begin != nil }.mapValues { $0.rows.reversed() }
   }
 
-  /// Goes through the rows that are kept, newest first, each with the last change of the commit
-  /// before its own, until the body answers false.
+  /// Calls a body with each row of the log, newest first, until the body returns false.
+  ///
+  /// The body also receives the last change of the commit before the row's commit.
   private func eachRowBackwards(_ body: (HistoryRow, Int64) throws -> Bool) throws {
     let (rows, commits) = try backwards()
     defer {
@@ -69,7 +71,7 @@ extension HistoryLog {
     while try rows.step() {
       let number = rows.integer(0)
       while begin >= number {
-        // What lies before the first commit that is kept has no beginning.
+        // The rows up to the oldest retained commit have no commit before theirs in the log.
         guard try commits.step() else { return }
         begin = commits.integer(0)
       }
@@ -80,14 +82,14 @@ extension HistoryLog {
 }
 
 extension HistoryRow {
-  /// The objects that it is about: one, or both of a pair.
+  /// Returns the objects that a row changed: one object, or both ends of a link row.
   fileprivate func keys(in model: Model) -> [ObjectKey] {
     guard model.entities.indices.contains(entity - 1) else { return [] }
     switch kind {
     case .insert, .update, .delete: return [model.key(entity, object)]
     case .link, .unlink:
       let sides = sides(in: model).map(\.0)
-      // An object may be paired with itself.
+      // An object may be linked to itself.
       return sides.count == 2 && sides[0] == sides[1] ? [sides[0]] : sides
     }
   }

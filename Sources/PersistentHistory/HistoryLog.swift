@@ -1,12 +1,12 @@
 // PersistentHistory: the log. Triggers, reading after a token, sealing, followers' positions.
 //
-// Must not know: search, subscriptions, who asks.
+// Must not know: search, subscriptions, callers.
 //
 // What always holds:
-// 1. A row's change and its entry in the log are one SQLite transaction, whoever writes: the
-//    entry is made by triggers of built-in functions, so a foreign SQLite client makes it too.
-// 2. Commits are numbered without gaps; nothing is read from the log that is not sealed.
-// 3. Numbers of changes and of commits only grow.
+// 1. A row's change and its log entry are in one SQLite transaction for every writer: triggers of
+//    built-in functions write the entry, also for an external SQLite client.
+// 2. Commits are numbered without gaps; no response contains changes that are not sealed.
+// 3. The numbers of changes and of commits only grow.
 
 package import CordialValues
 import JSON
@@ -14,16 +14,16 @@ package import ObjectModel
 package import SQLite
 import StoreLayout
 
-/// The newest commit of a store, and whether something stands behind it.
+/// The newest commit of a store, and whether unsealed changes follow it.
 package struct HistoryHead: Sendable, Equatable {
   package let number: Int64
   package let mark: UInt32
   /// The number of its last change.
   package let lastChange: Int64
-  /// The number of the last change in the log; greater than `lastChange` when a foreign client
-  /// wrote what is not sealed yet.
+  /// The number of the last change in the log; greater than `lastChange` when an external client
+  /// made changes that are not sealed yet.
   package let lastLogged: Int64
-  /// Whether a to-one may lead to an object that is gone.
+  /// Whether a to-one may reference an object that does not exist.
   package let mayDangle: Bool
 
   package init(
@@ -53,11 +53,11 @@ package struct HistoryHead: Sendable, Equatable {
     )
   }
 
-  /// Where it stands in the log.
+  /// The head's position in the log.
   package var position: LogPosition { LogPosition(commit: number, lastChange: lastChange) }
 }
 
-/// A place in the log: behind a commit, and so behind its last change.
+/// A position in the log: after a commit, and therefore after the commit's last change.
 package struct LogPosition: Sendable, Equatable {
   package let commit: Int64
   package let lastChange: Int64
@@ -68,7 +68,7 @@ package struct LogPosition: Sendable, Equatable {
   }
 }
 
-/// What a commit is told about itself.
+/// The metadata of a commit.
 package struct CommitStamp: Sendable {
   /// Milliseconds since 1970.
   package var time: Int64
@@ -76,9 +76,9 @@ package struct CommitStamp: Sendable {
   package var author: String?
   package var context: String?
   package var process: String?
-  /// The client's own name of the transaction, nil for none.
+  /// The client's UUID of the transaction, nil if the client sent none.
   package var client: String?
-  /// What the client was answered, kept so that the same transaction sent again is answered alike.
+  /// The response to the client, which a repeat of the same transaction receives too.
   package var answer: String?
 
   package init(
@@ -100,7 +100,7 @@ package struct CommitStamp: Sendable {
   }
 }
 
-/// Reads and extends the log over one connection, on that connection's thread.
+/// A reader of the log over one connection, on that connection's thread.
 package final class HistoryLog {
   let model: Model
   private let db: SQLiteConnection
@@ -111,15 +111,15 @@ package final class HistoryLog {
   private let changesBackwardsStatement: PreparedStatement
   private let transactionsStatement: PreparedStatement
   private let tombstoneStatement: PreparedStatement
-  /// Compiled when they are first needed.
+  /// Statements that are compiled at their first use.
   private var backwardsStatements: (rows: PreparedStatement, commits: PreparedStatement)?
 
   /// Prepares the log of an opened store.
   ///
   /// - Parameters:
-  ///   - db: A connection to it.
+  ///   - db: A connection to the store.
   ///   - model: The store's model.
-  /// - Throws: `SQLiteError` when the log's tables are not there.
+  /// - Throws: `SQLiteError` when the log's tables are missing.
   package init(_ db: SQLiteConnection, model: Model) throws {
     self.model = model
     self.db = db
@@ -154,15 +154,15 @@ package final class HistoryLog {
     )
   }
 
-  /// One row: number, mark and last change of the newest commit, the last logged change, and
-  /// whether a to-one may lead to an object that is gone.
+  /// A query of one row: number, mark and last change of the newest commit, the last logged change,
+  /// and whether a to-one may reference an object that does not exist.
   package static let headQuery = """
     SELECT number, mark, lastChange, coalesce((SELECT max(number) FROM main.cordial_change), 0),
       \(DanglingReferences.isMarked)
     FROM cordial_transaction ORDER BY number DESC LIMIT 1
     """
 
-  /// The newest commit that the connection sees.
+  /// Returns the newest commit that the connection sees.
   ///
   /// - Returns: The head.
   /// - Throws: `SQLiteError`.
@@ -180,22 +180,23 @@ package final class HistoryLog {
     )
   }
 
-  /// The number of the last logged change, entered or not.
+  /// Returns the number of the last logged change, sealed or not.
   ///
-  /// - Returns: The number, 0 where nothing was ever logged.
+  /// - Returns: The number; 0 if no change was ever logged.
   /// - Throws: `SQLiteError`.
   package func lastLogged() throws -> Int64 {
     defer { lastLoggedStatement.reset() }
     return try lastLoggedStatement.step() ? lastLoggedStatement.integer(0) : 0
   }
 
-  /// Everything that changed between two heads, taken together, if that is little enough.
+  /// Returns the combined changes between two heads, if they are few enough.
   ///
   /// - Parameters:
-  ///   - from: The commit after which it begins, and its last change.
-  ///   - head: The newest commit, with which it ends.
-  ///   - changesMax: How many changes may be logged between the two.
-  /// - Returns: The change set; nil when there are more changes, or the log does not reach back.
+  ///   - from: The commit after which the changes begin, with its last change.
+  ///   - head: The newest commit, with which the changes end.
+  ///   - changesMax: The maximum number of changes logged between the two.
+  /// - Returns: The change set; nil when there are more changes, or when the log does not reach
+  ///   back to `from`.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes logged between the two.
   package func changeSet(
@@ -213,11 +214,11 @@ package final class HistoryLog {
     return set
   }
 
-  /// Everything that changed after one commit and up to another, taken together.
+  /// Returns the combined changes after one commit up to another.
   ///
   /// - Parameters:
-  ///   - from: The commit after which it begins.
-  ///   - through: The last commit of it; both are sealed.
+  ///   - from: The commit after which the changes begin.
+  ///   - through: The commit with which the changes end; both commits are sealed.
   /// - Returns: The change set.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes logged between the two.
@@ -230,10 +231,10 @@ package final class HistoryLog {
     return set
   }
 
-  /// What is logged behind a commit and not entered yet.
+  /// Returns the changes that are logged after a commit and not sealed yet.
   ///
   /// - Parameter head: The newest commit.
-  /// - Returns: The changes, of no author.
+  /// - Returns: The changes, without an author.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes.
   package func changes(behind head: HistoryHead) throws -> ChangeSet {
@@ -244,10 +245,10 @@ package final class HistoryLog {
     return set
   }
 
-  /// What is logged behind a commit and not entered yet, one change for each object.
+  /// Returns the changes that are logged after a commit and not sealed yet, one for each object.
   ///
   /// - Parameter head: The newest commit.
-  /// - Returns: The changes, in order of the first change of each object.
+  /// - Returns: The changes, in the order of each object's first change.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes.
   package func netChanges(behind head: HistoryHead) throws -> [HistoryChange] {
@@ -256,11 +257,11 @@ package final class HistoryLog {
     return changes.list
   }
 
-  /// A change set without its changes: the authors between two commits.
+  /// Returns a change set that has no changes, only the authors between two commits.
   ///
   /// - Parameters:
-  ///   - from: The commit after which it begins.
-  ///   - through: The last commit of it.
+  ///   - from: The commit after which the range begins.
+  ///   - through: The last commit of the range.
   /// - Returns: The change set.
   /// - Throws: `SQLiteError`.
   package func authors(from: Int64, through: Int64) throws -> ChangeSet {
@@ -272,12 +273,14 @@ package final class HistoryLog {
     return set
   }
 
-  /// The last commit behind one that can be reached with so many changes, and at least the next.
+  /// Returns the end of a range of commits with a limited number of changes.
+  ///
+  /// The range has at least one commit, if a commit follows `from`.
   ///
   /// - Parameters:
-  ///   - from: The commit after which to begin.
-  ///   - changesMax: How many changes the stretch may have when it has several commits.
-  /// - Returns: The number of a commit; `from` when it is the newest.
+  ///   - from: The commit after which the range begins.
+  ///   - changesMax: The maximum number of changes of a range of several commits.
+  /// - Returns: The number of the range's last commit; `from` when that is the newest.
   /// - Throws: `SQLiteError`.
   package func commit(after from: Int64, changesMax: Int64) throws -> Int64 {
     var reached = from
@@ -297,7 +300,9 @@ package final class HistoryLog {
     return try boundsStatement.step()
   }
 
-  /// The last changes of two commits.
+  /// Returns the range from the last change of one commit to the last change of another.
+  ///
+  /// The range is empty if the log no longer has the first commit.
   private func changeRange(from: Int64, through: Int64) throws -> Range<Int64> {
     defer { boundsStatement.reset() }
     boundsStatement.bind(from, at: 1)
@@ -312,13 +317,13 @@ package final class HistoryLog {
     return lower..<upper
   }
 
-  /// Goes through rows of the log, oldest first.
+  /// Calls a body with rows of the log, oldest first.
   ///
   /// - Parameters:
-  ///   - after: The change after which to begin.
-  ///   - through: The last change to read.
+  ///   - after: The number of the change before the first row.
+  ///   - through: The number of the last row.
   ///   - body: Called with each row.
-  /// - Throws: `SQLiteError`; what the body throws.
+  /// - Throws: `SQLiteError`, and the errors of the body.
   package func eachRow(
     after: Int64,
     through: Int64,
@@ -332,13 +337,13 @@ package final class HistoryLog {
     }
   }
 
-  /// Goes through rows of the log, newest first, until the body returns false.
+  /// Calls a body with rows of the log, newest first, until the body returns false.
   ///
   /// - Parameters:
-  ///   - after: The change before the oldest one to read.
-  ///   - through: The change to begin with.
-  ///   - body: Called with each row.
-  /// - Throws: `SQLiteError`; what the body throws.
+  ///   - after: The number of the change before the oldest row.
+  ///   - through: The number of the newest row.
+  ///   - body: Called with each row; returns whether to continue.
+  /// - Throws: `SQLiteError`, and the errors of the body.
   package func eachRowBackwards(
     after: Int64,
     through: Int64,
@@ -354,7 +359,8 @@ package final class HistoryLog {
     }
   }
 
-  /// The rows of the log and the last changes of the commits, both newest first.
+  /// Returns statements for the rows of the log and for the last changes of the commits, newest
+  /// first.
   func backwards() throws -> (rows: PreparedStatement, commits: PreparedStatement) {
     if let backwardsStatements { return backwardsStatements }
     let made = (
@@ -371,7 +377,7 @@ package final class HistoryLog {
     return made
   }
 
-  /// Goes through commits, oldest first, until the body answers false.
+  /// Calls a body with commits, oldest first, until the body returns false.
   func eachTransaction(
     after: Int64,
     through: Int64,
@@ -396,15 +402,16 @@ package final class HistoryLog {
     }
   }
 
-  /// Goes through the commits after one, with their changes, oldest first.
+  /// Calls a body with the commits after a commit and with their changes, oldest first.
   ///
   /// - Parameters:
-  ///   - after: The commit after which to begin.
-  ///   - through: The last commit to read.
-  ///   - limit: How many commits to read at most.
-  ///   - changesMax: How many changes one may have logged; of one with more none is read.
-  ///   - body: Called with each; it answers whether to go on.
-  /// - Throws: `SQLiteError`; what the body throws.
+  ///   - after: The commit before the first commit.
+  ///   - through: The last commit.
+  ///   - limit: The maximum number of commits.
+  ///   - changesMax: The maximum number of changes that are read for a commit; a commit with more
+  ///     is passed without changes.
+  ///   - body: Called with each commit; returns whether to continue.
+  /// - Throws: `SQLiteError`, and the errors of the body.
   package func eachCommit(
     after: Int64,
     through: Int64,
@@ -426,10 +433,11 @@ package final class HistoryLog {
     }
   }
 
-  /// The last values of an object that is gone.
+  /// Returns the last values of a deleted object.
   ///
   /// - Parameter key: The object.
-  /// - Returns: Values by column name in the form of the log; nil when no deletion of it is logged.
+  /// - Returns: Values by column name in the form of the log; nil when the log has no deletion of
+  ///   it.
   /// - Throws: `SQLiteError`.
   package func tombstone(of key: ObjectKey) throws -> [LoggedValue]? {
     defer { tombstoneStatement.reset() }
@@ -439,12 +447,12 @@ package final class HistoryLog {
     return HistoryRow.values(before: tombstoneStatement.optionalText(0))
   }
 
-  /// The last values of objects that were deleted between two heads.
+  /// Returns the last values of objects that were deleted between two heads.
   ///
   /// - Parameters:
   ///   - keys: The objects.
-  ///   - from: The commit after which the stretch begins.
-  ///   - head: The newest commit, with which it ends.
+  ///   - from: The commit after which the range begins.
+  ///   - head: The newest commit, with which the range ends.
   /// - Returns: Values by column name in the form of the log; objects not deleted there are absent.
   /// - Throws: `SQLiteError`.
   package func tombstones(

@@ -1,12 +1,12 @@
 package import SQLite
 
-/// Removes the beginning of the log, a little at a time.
+/// A purge of the oldest part of the log, in small steps.
 ///
-/// What is removed first is the entries of commits, so that no reader meets one with a part of its
-/// changes: from then on the oldest position is behind them. A purge that was cut short goes on
-/// where it was.
+/// A purge deletes the entries of commits before their changes, so that no reader finds a commit
+/// with only some of its changes. The oldest position is then after the deleted commits. A purge
+/// that was interrupted continues where it stopped.
 package struct HistoryPurge {
-  /// How many rows one step removes: few enough that a save behind it hardly waits.
+  /// The number of rows that one step deletes; small, so that a save hardly waits for the step.
   package static let stepRows: Int64 = 4000
 
   private let db: SQLiteConnection
@@ -15,10 +15,10 @@ package struct HistoryPurge {
     self.db = db
   }
 
-  /// Removes some of what is in front of a position.
+  /// Deletes some of the log's rows before a position.
   ///
   /// - Parameter number: The commit that becomes the oldest position.
-  /// - Returns: How many commits it removed, nil when nothing is left to remove.
+  /// - Returns: The number of commits deleted; nil when nothing is left to delete.
   /// - Throws: `SQLiteError`.
   package func step(to number: Int64) throws -> Int? {
     guard
@@ -44,8 +44,8 @@ package struct HistoryPurge {
       """,
       [oldest]
     ) { ($0.optionalInteger(0), $0.integer(1) - 1) }
-    // The last of them stays though it is nobody's: SQLite goes on counting from the greatest
-    // number that there is.
+    // The newest of these changes stays, although no reader needs it: SQLite continues to number
+    // from the greatest number in the table.
     guard let (first, last) = bounds, let first, first <= last else { return nil }
     try db.execute(
       "DELETE FROM cordial_change WHERE number <= ?",

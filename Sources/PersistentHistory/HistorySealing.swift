@@ -2,18 +2,18 @@ package import ObjectModel
 package import SQLite
 import StoreLayout
 
-/// The writer's side of the log: it ends each transaction with its entry.
+/// The writer's side of the log, which ends each transaction with its entry.
 package final class HistoryWriter {
-  /// The name under which a foreign client's changes are entered.
+  /// The author of commits that seal the changes of external clients.
   package static let externalAuthor = "external"
 
   private let model: Model
   private let db: SQLiteConnection
   private let append: PreparedStatement
-  /// Whether statements fire the triggers.
+  /// Runs statements with triggers on or off.
   package let triggers: TriggerControl
   package let dangling: DanglingReferences
-  /// Keeps what triggers do not.
+  /// The statements for derived values that triggers do not compute.
   package let derived: DerivedValues
 
   /// Prepares writing to the log.
@@ -38,7 +38,7 @@ package final class HistoryWriter {
     )
   }
 
-  /// Makes sure that the changes to come have greater numbers than those that were.
+  /// Ensures that new changes get greater numbers than all former changes.
   ///
   /// - Throws: `SQLiteError`.
   package func keepCounting() throws {
@@ -51,11 +51,11 @@ package final class HistoryWriter {
     )
   }
 
-  /// Enters everything logged since the last commit as the next one.
+  /// Writes the entry of a new commit, which has all changes logged since the last commit.
   ///
   /// - Parameters:
-  ///   - number: The number of the new commit, one more than the last.
-  ///   - stamp: What it is told about itself.
+  ///   - number: The number of the new commit, one more than the last commit's.
+  ///   - stamp: The metadata of the new commit.
   /// - Throws: `SQLiteError`.
   package func enter(_ number: Int64, _ stamp: CommitStamp) throws {
     append.bind(number, at: 1)
@@ -69,22 +69,23 @@ package final class HistoryWriter {
     try append.run()
   }
 
-  /// Seals what a foreign client wrote: takes out what did not happen after all, counts the
-  /// versions it did not count, and enters it as one commit of the author `external`.
+  /// Seals the changes of external SQLite clients as one commit of the author `external`.
+  ///
+  /// It deletes logged changes that did not happen, and increments the versions of changed objects.
   ///
   /// - Parameters:
-  ///   - head: The newest commit, with unsealed changes behind it.
+  ///   - head: The newest commit, which unsealed changes follow.
   ///   - stamp: The time and mark of the new commit.
   /// - Throws: `SQLiteError`.
   package func seal(_ head: HistoryHead, _ stamp: CommitStamp) throws {
     var replaced: [ReplacedRows] = []
     for entity in model.concrete {
       let table = SQLNames.quoted(entity.name)
-      // Pairs are logged under the ancestor that says them.
+      // Link rows are logged under the entity that declares the relationship, maybe an ancestor.
       let keepers = entity.place.ancestors.map(String.init).joined(separator: ", ")
       let range = "number > \(head.lastChange) AND entity = \(entity.number)"
       replaced.append(try ReplacedRows(db, entity, after: head.lastChange))
-      // A row under the number of one that is gone goes on counting where that one had come to.
+      // A row with the number of a deleted object continues the versions of that object.
       try triggers.execute(
         """
         UPDATE \(table) SET "_version" = 1 + (SELECT max(version) FROM cordial_change
@@ -104,7 +105,7 @@ package final class HistoryWriter {
           AND "_id" NOT IN (SELECT object FROM cordial_change WHERE \(range) AND kind IN (0, 2))
         """
       )
-      // What it wrote belongs to the version that it makes: a client with an older one conflicts.
+      // An update gets the version that it creates, so that a client with an older one conflicts.
       try db.execute(
         """
         UPDATE cordial_change SET version = coalesce(
@@ -120,7 +121,7 @@ package final class HistoryWriter {
     if !head.mayDangle { try dangling.markIfNeeded(after: head.lastChange) }
   }
 
-  /// A pair is a change of its target too, where the model has an inverse.
+  /// Increments the versions of link rows' targets where the relationship has an inverse.
   private func countTargets(after: Int64) throws {
     for entity in model.entities {
       for relationship in entity.ownedPairs where relationship.inverse != nil {

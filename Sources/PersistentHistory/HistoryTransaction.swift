@@ -4,8 +4,8 @@ import ObjectModel
 import SQLite
 package import StoreLayout
 
-/// A property's value as the log keeps it: JSON, blobs in hexadecimal, dates in milliseconds,
-/// to-ones as numbers.
+/// A property's value in the form of the log: JSON, blobs in hexadecimal, dates in milliseconds,
+/// to-ones as object numbers.
 package struct LoggedValue: Sendable, Equatable {
   package let property: String
   package let value: JSONValue
@@ -22,14 +22,14 @@ package struct HistoryRow: Sendable {
   package let entity: Int
   package let object: Int64
   package let kind: ChangeKind
-  /// The values before; of a pair the name of its relationship.
+  /// The former values; for a link row, the name of its relationship.
   package let before: String?
-  /// Of a pair: its target.
+  /// The target of a link row, or the member that a logged sort position belongs to.
   package let other: Int64
-  /// nil for what the store itself changed, and for pairs.
+  /// The object's version; nil for derived values, sort positions and link rows.
   package let version: Int64?
 
-  /// Creates a row as a trigger would log it, for tests that have no log.
+  /// Creates a row in the form that a trigger logs, for tests without a log.
   package init(
     number: Int64,
     key: ObjectKey,
@@ -47,10 +47,10 @@ package struct HistoryRow: Sendable {
     self.version = version
   }
 
-  /// What `init` reads, as columns of `cordial_change`.
+  /// The columns of `cordial_change` that `init` reads.
   static let columns = "number, entity, object, kind, before, other, version"
 
-  /// Reads the row of a statement; nil for one of a kind that nobody knows.
+  /// Reads the row of a statement; nil for a row of an unknown kind.
   init?(_ row: PreparedStatement) {
     guard let kind = ChangeKind(rawValue: row.integer(3)) else { return nil }
     self.kind = kind
@@ -64,12 +64,12 @@ package struct HistoryRow: Sendable {
 
   package var key: ObjectKey { ObjectKey(entity: entity, object: object) }
 
-  /// The values before, in the order of the columns.
+  /// The former values, in the order of the columns.
   package var values: [LoggedValue] { Self.values(before: before) }
 
   static func values(before: String?) -> [LoggedValue] {
     members(before: before).map { member in
-      // Of a to-many it says something else: where a member stood.
+      // The value of a to-many is a member's former sort position, not a former value.
       LoggedValue(property: member.name, value: member.value.members == nil ? member.value : .null)
     }
   }
@@ -79,12 +79,12 @@ package struct HistoryRow: Sendable {
     do {
       return try JSONParser.parse("{" + before.dropFirst() + "}").members ?? []
     } catch {
-      // Triggers write it, of valid values only; a file that was damaged tells nothing here.
+      // Triggers log valid values only; in a damaged file, the row has no values.
       return []
     }
   }
 
-  /// Where a member of an ordered to-many stood before the row's change.
+  /// The sort position that a member of an ordered to-many had before the row's change.
   package struct FormerPlace: Sendable {
     /// The to-many of the row's object; the member is the row's `other`.
     package let property: String
@@ -92,7 +92,7 @@ package struct HistoryRow: Sendable {
     package let place: Int64
   }
 
-  /// What it says of the order of a to-many; nil for any other row.
+  /// The former sort position that the row logs; nil for a row of another kind.
   package var formerPlace: FormerPlace? {
     guard kind == .update, version == nil, before?.utf8.last == UInt8(ascii: "}"),
       let member = Self.members(before: before).first, let said = member.value.members?.first,
@@ -101,10 +101,10 @@ package struct HistoryRow: Sendable {
     return FormerPlace(property: member.name, event: event, place: place)
   }
 
-  /// Whether it only tells where a member stood, whose leaving other rows tell.
+  /// Whether the row only logs the sort position of a member that left; other rows log the leaving.
   var isDeparture: Bool { formerPlace?.event == .left }
 
-  /// What it says of objects: a pair is a change of both sides.
+  /// Returns the changes of objects that the row logs; a link row changes both its ends.
   func changes(in model: Model) -> [ObjectChange] {
     guard model.entities.indices.contains(entity - 1) else { return [] }
     switch kind {
@@ -112,7 +112,7 @@ package struct HistoryRow: Sendable {
     case .delete: return [ObjectChange(key: key, kind: .delete)]
     case .update:
       if isDeparture { return [] }
-      // An order is logged under the entity that says it, of which the object may be a descendant.
+      // A move is logged under the entity that declares the to-many, maybe an ancestor.
       let key = model.key(entity, object)
       return [ObjectChange(key: key, kind: .update, properties: Set(values.map(\.property)))]
     case .link, .unlink:
@@ -122,7 +122,7 @@ package struct HistoryRow: Sendable {
     }
   }
 
-  /// The two objects of a pair with the relationship as each has it.
+  /// Returns the two ends of a link row, each with its relationship.
   func sides(in model: Model) -> [(ObjectKey, String)] {
     guard let before,
       case .relationship(let relationship)? = model.entity(entity)
@@ -131,7 +131,7 @@ package struct HistoryRow: Sendable {
     var sides = [(model.key(entity, object), relationship.name)]
     if let inverse = relationship.inverse {
       let side = (model.key(relationship.destination, other), inverse)
-      // An object may be paired with itself by a relationship that is its own inverse.
+      // An object may be linked to itself by a relationship that is its own inverse.
       if sides[0] != side { sides.append(side) }
     }
     return sides
@@ -148,29 +148,29 @@ package struct HistoryTransaction: Sendable {
   package let author: String?
   package let context: String?
   package let process: String?
-  /// One for each object, in order of its first change; none where there are too many to read.
+  /// One change for each object, in the order of the first changes; empty if there are too many.
   package var changes: [HistoryChange] = []
-  /// How many it logged.
+  /// The number of changes that the commit logged.
   package var changeCount = 0
 }
 
-/// What a commit did to one object.
+/// The changes of one object in one commit.
 package struct HistoryChange: Sendable {
   package let key: ObjectKey
   package var kind: ObjectChange.Kind
-  /// The names of the properties that were written, in order of name.
+  /// The names of the properties that were written.
   package var properties: Set<String>
-  /// The values before of attributes and to-ones; of a delete, all of them.
+  /// The former values of attributes and to-ones; for a delete, of all of them.
   package var before: [LoggedValue]
-  /// The version with which the object was deleted last; nil where it was not.
+  /// The version of the object's last deletion; nil if the object was not deleted.
   package var deletedVersion: Int64?
-  /// The pairs that came and went, by relationship; what would undo them is the reverse.
+  /// The objects that were linked and unlinked, by relationship; undoing does the reverse.
   package var linked: [String: Set<ObjectKey>] = [:]
   package var unlinked: [String: Set<ObjectKey>] = [:]
 }
 
 extension HistoryChange {
-  /// Notes a pair that came or went, or forgets that it did the other before.
+  /// Records that an object was linked or unlinked, or removes the opposite record.
   fileprivate mutating func note(
     _ other: ObjectKey,
     _ way: WritableKeyPath<HistoryChange, [String: Set<ObjectKey>]>,
@@ -183,24 +183,26 @@ extension HistoryChange {
   }
 }
 
-/// Takes the rows of one commit together, object by object.
+/// The rows of one commit, combined into one change for each object.
 struct HistoryChanges {
   let model: Model
   private var all: [HistoryChange] = []
-  /// Objects that came and went again.
+  /// Objects that were inserted and deleted again.
   private var passed: Set<ObjectKey> = []
   private var places: [ObjectKey: Int] = [:]
 
+  /// Creates an empty list.
+  ///
   /// - Parameters:
   ///   - model: The store's model.
-  ///   - rows: How many rows may come.
+  ///   - rows: The expected number of rows.
   init(model: Model, rows: Int = 0) {
     self.model = model
     all.reserveCapacity(rows)
     places.reserveCapacity(rows)
   }
 
-  /// One for each object that is not as it was, in order of its first change.
+  /// One change for each object that differs from before, in the order of the first changes.
   var list: [HistoryChange] {
     all.compactMap { change in
       guard !passed.contains(change.key) else { return nil }
@@ -209,7 +211,7 @@ struct HistoryChanges {
       let paired = Set(change.linked.keys).union(change.unlinked.keys)
       change.linked = change.linked.filter { !$0.value.isEmpty }
       change.unlinked = change.unlinked.filter { !$0.value.isEmpty }
-      // A pair that came and went again changed nothing.
+      // A link row that was inserted and deleted again changed nothing.
       let left = Set(change.linked.keys).union(change.unlinked.keys)
       change.properties.subtract(paired.subtracting(left))
       let isEmpty = change.kind == .update && change.properties.isEmpty
@@ -247,7 +249,7 @@ struct HistoryChanges {
     if kind == .delete {
       all[place].deletedVersion = max(all[place].deletedVersion ?? 0, row.version ?? 0)
     }
-    // The first value before is the one from before the commit.
+    // The earliest former value is the value before the commit.
     let known = Set(all[place].before.map(\.property))
     all[place].before += values.filter { !known.contains($0.property) }
     switch (all[place].kind, kind) {

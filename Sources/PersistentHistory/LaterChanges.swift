@@ -2,15 +2,15 @@ package import CordialValues
 import ObjectModel
 import StoreLayout
 
-/// A pair of a many-to-many, as its table has it.
+/// The identity of a link row.
 package struct PairName: Hashable, Sendable {
-  /// The entity and the relationship that keep it.
+  /// The entity and the relationship that own the link table.
   package let entity: Int
   package let relationship: String
   package let source: Int64
   package let target: Int64
 
-  /// The pair that a row of the log is about.
+  /// Creates the identity of the link row that a row of the log is about.
   package init(_ row: HistoryRow) {
     self.init(
       entity: row.entity,
@@ -28,16 +28,17 @@ package struct PairName: Hashable, Sendable {
   }
 }
 
-/// What became of objects since some groups of commits, by commits that still stand.
+/// The changes of objects after some groups of commits, by commits that are still in effect.
 ///
-/// What was undone again does not count, nor what undid it where both lie behind the group. What
-/// comes before a group among the author's own commits, and was done again after the group was
-/// undone, does not either.
+/// These changes do not count:
+/// - a change that was undone
+/// - an undo of a commit that is not older than the group
+/// - a redo by the group's author of a commit that is not newer than the group
 package struct LaterChanges: Sendable {
-  /// Why a change stands.
+  /// The kind of commit that made a change.
   enum Standing {
     case ordinary
-    /// It undid something that began with that commit.
+    /// A commit that undid a group; `of` is the ordinary commit with which that group began.
     case undo(of: Int64)
     case redo(of: Int64, isOwn: Bool)
   }
@@ -49,9 +50,9 @@ package struct LaterChanges: Sendable {
   }
 
   private let model: Model
-  /// The ordinary commit with which each group began in the end, by its first commit.
+  /// The ordinary commit that each group goes back to, by the first commit of the group.
   var origins: [Int64: Int64] = [:]
-  /// The values before, by property.
+  /// The value before each write, by object and property.
   private var written: [ObjectKey: [String: [Entry<LoggedValue>]]] = [:]
   private var deleted: [ObjectKey: [Entry<Void>]] = [:]
   private var inserted: [ObjectKey: [Entry<Void>]] = [:]
@@ -73,7 +74,7 @@ package struct LaterChanges: Sendable {
     case .update, .delete:
       guard keys.contains(key), !row.isDeparture else { return }
       if row.kind == .delete { deleted[key, default: []].append(entry(())) }
-      // What was deleted and is there again may be other in all it has.
+      // An object that was deleted and inserted again may differ in every property.
       for value in row.values {
         written[key, default: [:]][value.property, default: []]
           .append(entry(value))
@@ -96,7 +97,7 @@ package struct LaterChanges: Sendable {
     }?.value
   }
 
-  /// A property's value before it was first written since a group; nil when it was not.
+  /// Returns a property's value before its first write since a group; nil if it was not written.
   package func value(
     before key: ObjectKey,
     _ property: String,
@@ -105,22 +106,22 @@ package struct LaterChanges: Sendable {
     first(written[key]?[property], since: group)
   }
 
-  /// The properties of an object that were written since a group.
+  /// Returns the properties of an object that were written since a group.
   package func properties(of key: ObjectKey, since group: RevertGroup) -> Set<String> {
     Set((written[key] ?? [:]).filter { first($0.value, since: group) != nil }.keys)
   }
 
-  /// Whether an object was deleted since a group, even if it is there again.
+  /// Returns whether an object was deleted since a group, even if it was inserted again.
   package func deletes(_ key: ObjectKey, since group: RevertGroup) -> Bool {
     first(deleted[key], since: group) != nil
   }
 
-  /// Whether an object was inserted since a group.
+  /// Returns whether an object was inserted since a group.
   package func inserts(_ key: ObjectKey, since group: RevertGroup) -> Bool {
     first(inserted[key], since: group) != nil
   }
 
-  /// Whether a pair came or went since a group.
+  /// Returns whether a link row was inserted or deleted since a group.
   package func touches(_ pair: PairName, since group: RevertGroup) -> Bool {
     first(pairs[pair], since: group) != nil
   }

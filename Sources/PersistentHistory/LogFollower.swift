@@ -1,10 +1,10 @@
 package import CordialValues
 
-/// A part of the history that has to stay, and its reason.
+/// A part of the history that must be retained, and the reason.
 package struct HistoryRetention: Sendable {
-  /// The commit after which everything is kept.
+  /// The commit after which everything is retained.
   package let number: Int64
-  /// What keeps it, as `history/purge` reports it.
+  /// The retention holder, as `history/purge` reports it.
   package let reason: String
 
   package init(number: Int64, reason: String) {
@@ -20,16 +20,16 @@ package protocol LogFollower: AnyObject, Sendable {
   /// The name under which `status` lists the follower; nil for one that it does not list.
   var statusName: String? { get }
 
-  /// What the follower has read the log up to; nil before it knows.
+  /// The position up to which the follower has read the log; nil before the follower knows it.
   var position: StoreToken? { get }
 
-  /// What the follower still has to read; nil when it needs nothing of the log.
+  /// The history that the follower still has to read; nil when it needs none.
   var retention: HistoryRetention? { get }
 
-  /// How long commits are gathered before the follower is woken, in milliseconds.
+  /// The time for which commits are collected before the follower is woken, in milliseconds.
   var pauseMilliseconds: Int { get }
 
-  /// Has the follower read on.
+  /// Wakes the follower, so that it continues reading.
   ///
   /// - Parameter commit: The number of the newest commit that the service knows.
   func wake(through commit: Int64)
@@ -40,8 +40,8 @@ package protocol LogFollower: AnyObject, Sendable {
   ///   - commit: The number of a visible commit.
   ///   - connection: The connection of the client.
   ///   - completion: Called once, on any thread: with nil when the follower has reached the commit,
-  ///     or with the reason why it has not.
-  /// - Returns: Ends the wait, on any thread; nil when nothing waits.
+  ///     or with the error that prevents it.
+  /// - Returns: A closure that ends the wait, on any thread; nil when nothing is waiting.
   func reach(
     _ commit: StoreToken,
     for connection: Int,

@@ -1,7 +1,9 @@
 /// The tables of the log.
 package enum LogTables {
-  /// `cordial_transaction` has a row for each commit, 0 standing for the making of the store;
-  /// its changes are those after its predecessor's `lastChange` up to its own.
+  /// The SQL that creates the tables.
+  ///
+  /// `cordial_transaction` has a row for each commit; row 0 is the creation of the store. The
+  /// changes of a commit are those after its predecessor's `lastChange` up to its own.
   package static let all = """
     CREATE TABLE cordial_transaction(
       number INTEGER PRIMARY KEY, lastChange INTEGER NOT NULL, mark INTEGER NOT NULL,
@@ -18,11 +20,12 @@ package enum LogTables {
     \(followerTable)
     """
 
-  /// `cordial_undo` has a row for each group that a commit reverted.
+  /// The SQL that creates `cordial_undo`, which has a row for each group that a commit reverted.
   ///
-  /// It says whether by undo (0) or redo (1), the changes that did it, and the first and last
-  /// commit of the group with its context, or the commit and place of the revert that it reverted
-  /// itself. 2 stands for a commit up to which nothing is undone.
+  /// A row has the direction of the revert, 0 for undo or 1 for redo, and the changes that it made.
+  /// It also has the first and last commit of the group, and the group's context. If the group is
+  /// itself a revert, the row has that revert's commit and place instead. The kind 2 marks a commit
+  /// up to which nothing can be undone.
   private static let undoTable = """
     CREATE TABLE IF NOT EXISTS cordial_undo(
       number INTEGER NOT NULL, place INTEGER NOT NULL, kind INTEGER NOT NULL,
@@ -31,12 +34,13 @@ package enum LogTables {
       STRICT, WITHOUT ROWID;
     """
 
-  /// Who follows the log by name, the commit up to which each has come, and when it said so.
+  /// The SQL that creates `cordial_follower`: each follower's name, its commit and its last
+  /// request.
   private static let followerTable = """
     CREATE TABLE IF NOT EXISTS cordial_follower(
       name TEXT PRIMARY KEY, number INTEGER NOT NULL, seen INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     """
 
-  /// What a store that was made by an earlier program may lack.
+  /// The SQL that creates the tables that a store of an earlier version may lack.
   package static let late = undoTable + "\n" + followerTable
 }

@@ -4,7 +4,7 @@ package import ObjectModel
 import StoreLayout
 
 extension LoggedValue {
-  /// The value as it is stored in the column of its property.
+  /// Returns the value in the form in which its property's column stores it.
   package func stored(in entity: EntityDescription) -> AttributeValue {
     guard case .attribute(let attribute)? = entity.property(named: property) else {
       return value.integer.map { .integer($0) } ?? .null
@@ -12,7 +12,8 @@ extension LoggedValue {
     return stored(as: attribute)
   }
 
-  /// The value as it is stored in the column of an attribute; nil for that of a to-one.
+  /// Returns the value in the form in which an attribute's column stores it; nil stands for a
+  /// to-one.
   package func stored(as attribute: AttributeDescription?) -> AttributeValue {
     guard let attribute else { return value.integer.map { .integer($0) } ?? .null }
     switch (attribute.type, value) {

@@ -3,20 +3,20 @@ package import ObjectModel
 package import SQLite
 import StoreLayout
 
-/// Shows the tables of a store to one connection as they were before the newest changes of the log.
+/// One connection's view of a store's tables before the newest changes of the log.
 ///
 /// A temporary view takes the name of each table that changed, so that every statement of the
-/// connection reads it: the unchanged rows of the table, and the changed rows with the values that
-/// the log has from before. The log itself ends before the hidden changes.
+/// connection reads the view. The view has the unchanged rows of the table, and the changed rows
+/// with their former values from the log. The log itself ends before the hidden changes.
 package final class PastTables {
   private let db: SQLiteConnection
   private let model: Model
   /// The changes that the views hide: the last visible one, and the newest one of the log.
   private var hidden: (after: Int64, through: Int64)?
-  /// The names of the views and temporary tables, as they are dropped.
+  /// The statements that drop the views and temporary tables.
   private var names: [String] = []
 
-  /// The past of a store's tables.
+  /// Creates the view of a store's tables, without hidden changes.
   ///
   /// - Parameters:
   ///   - db: A connection that only reads.
@@ -77,7 +77,7 @@ package final class PastTables {
     hidden = (change, last)
   }
 
-  /// Shows the tables as they are again.
+  /// Shows the current tables again.
   ///
   /// - Throws: `SQLiteError`.
   package func showAll() throws {
@@ -88,7 +88,7 @@ package final class PastTables {
     }
   }
 
-  /// Returns the present row of a table, or nil when there is none.
+  /// Returns the current row of a table, or nil if there is none.
   private func present(_ row: FormerRows.RowName) throws -> [AttributeValue]? {
     let list = row.columns.map(SQLNames.quoted).joined(separator: ", ")
     let key = row.columns.prefix(row.key.count).map { "\(SQLNames.quoted($0)) = ?" }
@@ -99,7 +99,7 @@ package final class PastTables {
     ) { statement in row.columns.indices.map { statement.value(Int32($0)) } }
   }
 
-  /// Puts a view in the place of a table.
+  /// Replaces a table by a view.
   ///
   /// - Parameters:
   ///   - table: The name of the table.
@@ -153,7 +153,7 @@ private struct FormerRows {
   /// The link rows of one table.
   struct Links {
     let positions: [String]
-    /// By source and target: the row before the changes, nil where there was none.
+    /// The row before the changes, by source and target; nil if there was none.
     var rows: [[Int64]: [AttributeValue]?] = [:]
   }
 
@@ -165,32 +165,32 @@ private struct FormerRows {
     let key: [Int64]
   }
 
-  /// Reads the present row of a table.
+  /// Reads the current row of a table.
   typealias Present = (RowName) throws -> [AttributeValue]?
 
   private let model: Model
   /// The insert that was rewound last: its number in the log, its entity and its row.
   private var inserted: (number: Int64, entity: Int, row: [AttributeValue])?
-  /// By the number of the entity, then by that of the object: the row before the changes, nil where
-  /// there was none.
+  /// The row before the changes, by the number of the entity and that of the object; nil if there
+  /// was none.
   private(set) var objects: [Int: [[Int64]: [AttributeValue]?]] = [:]
-  /// By the name of the link table.
+  /// The link rows, by the name of the link table.
   private(set) var links: [String: Links] = [:]
 
   init(_ model: Model) {
     self.model = model
   }
 
-  /// The columns of an entity's table.
+  /// Returns the columns of an entity's table.
   static func columns(of entity: EntityDescription, _ model: Model) -> [String] {
     [SQLNames.object, SQLNames.version] + entity.columns + model.placeColumns(of: entity)
   }
 
-  /// Takes one change back; changes come newest first.
+  /// Rewinds one change; the caller passes changes from the newest to the oldest.
   ///
   /// - Parameters:
   ///   - row: The row of the log.
-  ///   - present: Reads the present row of a table.
+  ///   - present: Reads the current row of a table.
   /// - Throws: `SQLiteError`.
   mutating func rewind(
     _ row: HistoryRow,
@@ -232,8 +232,8 @@ private struct FormerRows {
 
   /// Returns the row of a deleted object.
   ///
-  /// The log has all columns but the sort positions, which rows before it have. Only a change of
-  /// `_id` logs none: the object that it inserts next has them.
+  /// The log has all columns except the sort positions, which earlier rows of the log have. Only a
+  /// change of `_id` logs no sort positions: the object that it inserts next has them.
   private func tombstone(_ row: HistoryRow) -> [AttributeValue] {
     let entity = model.entity(row.entity)
     let columns = Self.columns(of: entity, model)
@@ -252,7 +252,7 @@ private struct FormerRows {
     return values
   }
 
-  /// Gives a member of an ordered to-many the sort position that it had.
+  /// Restores the former sort position of a member of an ordered to-many.
   private mutating func reposition(
     _ row: HistoryRow,
     _ former: HistoryRow.FormerPlace,

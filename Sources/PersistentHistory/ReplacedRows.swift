@@ -35,7 +35,7 @@ struct ReplacedRows {
 
   /// Finds the replaced rows, and removes false deletions from the log.
   ///
-  /// - Complexity: Linear in the changes of all entities that are logged behind `after`.
+  /// - Complexity: Linear in the changes of all entities that are logged after `after`.
   init(_ db: SQLiteConnection, _ entity: EntityDescription, after: Int64) throws {
     self.db = db
     self.entity = entity
@@ -63,8 +63,9 @@ struct ReplacedRows {
     }
   }
 
-  /// Removes from the log that an object left ordered lists: the trigger logs the departures
-  /// before the false deletion.
+  /// Removes the departures of an object from ordered lists from the log.
+  ///
+  /// The trigger logged them before the false deletion.
   private func removeDepartures(
     of object: Int64,
     before deletion: Int64,
@@ -72,7 +73,7 @@ struct ReplacedRows {
   ) throws {
     let toOnes = entity.relationships.count { !$0.toMany }
     guard toOnes > 0 else { return }
-    // A statement displaces one row at the most by its number, its identity and each unique set.
+    // A statement displaces at most one row by number, one by identity and one by each unique set.
     let limit = (entity.unique.count + 2) * (toOnes + 1)
     let rows = try PreparedStatement(
       db,
@@ -113,9 +114,9 @@ struct ReplacedRows {
 
   /// Turns the rows of the log about each replaced row into one update.
   ///
-  /// The versions are incremented and the derived values up to date.
+  /// The versions must be incremented and the derived values updated before.
   ///
-  /// - Complexity: Linear in the changes that are logged behind `after`.
+  /// - Complexity: Linear in the changes that are logged after `after`.
   func log(_ model: Model) throws {
     guard !deletions.isEmpty else { return }
     // Rows with `other` log link rows and sort positions.
@@ -147,7 +148,7 @@ struct ReplacedRows {
     }
   }
 
-  /// SQL for the former values of the columns in which the present row differs, in the log's form.
+  /// SQL for the former values of the columns in which the current row differs, in the log's form.
   private var differences: String {
     let pieces = entity.columns.map { column in
       let old = "logged.old -> \(SQLNames.literal("$.\"\(column)\""))"

@@ -1,13 +1,12 @@
 package import SQLite
 
-/// Runs the statements that write to the tables of entities and links, each with triggers on or
-/// off as it needs them.
+/// The runner of the statements that write to entity and link tables, each with triggers on or off.
 ///
 /// SQLite compiles every statement again after triggers are turned on or off. The connection
 /// therefore keeps the state of the last statement: of many bulk saves in a row, only the first one
 /// turns triggers off.
 package final class TriggerControl {
-  /// Who logs the rows that a statement writes.
+  /// The writer of the log rows for the changes of a statement.
   package enum Mode {
     /// The triggers.
     case on
@@ -18,10 +17,10 @@ package final class TriggerControl {
   private let db: SQLiteConnection
   private var mode = Mode.on
 
-  /// The control of a connection on which triggers are on.
+  /// Creates the control of a connection on which triggers are on.
   package init(_ db: SQLiteConnection) { self.db = db }
 
-  /// Runs a statement to its end and makes it ready for the next time.
+  /// Runs a statement to its end and resets it.
   ///
   /// - Parameters:
   ///   - statement: A statement of the connection, with its arguments.

@@ -3,38 +3,42 @@ package import CordialValues
 package import ObjectModel
 package import SQLite
 
-/// Which way a revert goes.
+/// The direction of a revert.
 package enum RevertDirection: Int64, Sendable {
   case undo = 0
   case redo = 1
 }
 
-/// What is reverted as one: a commit, or neighbouring ones of one author and context.
+/// The commits that are reverted together: one commit, or adjacent commits of one author and
+/// context.
 package struct RevertGroup: Sendable, Equatable {
-  /// The first and last commit of it; of a revert that is reverted, both its own.
+  /// The first commit of the group, or the revert's own commit when the group is a revert.
   package let first: Int64
   package let last: Int64
-  /// Which of a commit's reverts it is, nil for ordinary commits.
+  /// The index of the revert among its commit's reverts, nil for ordinary commits.
   package let place: Int64?
   package let context: String?
-  /// The numbers of its changes: each stretch without its lower bound and with its upper one.
+  /// The ranges of its change numbers; each excludes its lower bound and includes its upper bound.
   package let changes: [Range<Int64>]
 }
 
-/// What was undone and done again, and so what is next; on the writer's connection.
+/// The record of undos and redos, which determines the next undo and redo; on the writer's
+/// connection.
 ///
-/// An undo is a commit like others, with its own changes in the log: what it reverted is kept
-/// beside, so that it holds over restarts and processes. A redo reverts an undo, and can be undone.
+/// An undo is a commit with its own changes in the log. `cordial_undo` stores the groups that it
+/// reverted, so that undo works after a restart and in every process. A redo reverts an undo, and
+/// can itself be undone.
 package final class UndoLog {
   private let db: SQLiteConnection
   private let model: Model
   private let log: HistoryLog
 
-  /// A commit before which nothing is undone; stands where `RevertDirection` has no value.
+  /// The `kind` of a row for a commit up to which nothing can be undone; no `RevertDirection` has
+  /// it.
   private static let barrier: Int64 = 2
-  /// How many commits one group has at the most; older ones are the next group.
+  /// The maximum number of commits in a group; older commits belong to the next group.
   fileprivate static let groupCommitsMax = 100_000
-  /// For how many rows of a group there is room from the beginning.
+  /// The maximum number of a group's rows for which capacity is reserved.
   private static let reservedRowsMax = 1_000_000
 
   package init(_ db: SQLiteConnection, model: Model, log: HistoryLog) {
@@ -61,16 +65,16 @@ package final class UndoLog {
     let place: Int64
   }
 
-  /// All that was reverted, as far as the log reaches.
+  /// All reverts that the log still has.
   private struct State {
     var reverts: [Int64: [Revert]] = [:]
     /// Reverts that were reverted themselves.
     var reverted: Set<RevertName> = []
-    /// Ordinary commits that were: by author, the stretches of their numbers, in order.
+    /// The ranges of ordinary commits that were undone, by author, in order.
     ///
-    /// No two of them have a commit in common.
+    /// The ranges do not overlap.
     var undone: [String?: [ClosedRange<Int64>]] = [:]
-    /// The commit up to which nothing is undone.
+    /// The commit up to which nothing can be undone.
     var barrier: Int64 = 0
 
     func isUndone(_ number: Int64, of author: String?) -> Bool {
@@ -79,7 +83,7 @@ package final class UndoLog {
       return index < ranges.count && ranges[index].contains(number)
     }
 
-    /// The ordinary commit about which a revert is in the end, through whatever it reverts.
+    /// Returns the ordinary commit that a revert goes back to, through all reverts between.
     func origin(_ number: Int64, _ place: Int64?) -> Int64 {
       var name = (number: number, place: place)
       while let place = name.place,
@@ -138,7 +142,7 @@ package final class UndoLog {
     return state
   }
 
-  /// The changes between two of them; a file in which they stand the wrong way round is damaged.
+  /// Returns the range between two changes; only a damaged file has them in reverse order.
   private static func range(_ after: Int64, _ through: Int64) throws -> Range<Int64> {
     guard after <= through else {
       throw SQLiteError(
@@ -149,17 +153,16 @@ package final class UndoLog {
     return after..<through
   }
 
-  /// What comes next for an author, the newest first.
+  /// Returns the next groups to undo or redo for an author, newest first.
   ///
   /// - Parameters:
   ///   - direction: Whether to undo or to redo.
-  ///   - author: Whose commits; nil for those who said no name.
-  ///   - context: Only groups of this context; nil for all.
-  ///   - count: How many groups at most.
-  /// - Returns: As many groups as there are, and whether the log may have had more.
+  ///   - author: The author of the commits; nil for commits without an author.
+  ///   - context: The context of the groups; nil for groups of every context.
+  ///   - count: The maximum number of groups.
+  /// - Returns: The groups, and whether history that is no longer retained may have had more.
   /// - Throws: `SQLiteError`.
-  /// - Complexity: Linear in the commits behind the oldest of the groups, and in all that was
-  ///   reverted.
+  /// - Complexity: Linear in the commits after the oldest of the groups, and in all reverts.
   package func groups(
     _ direction: RevertDirection,
     author: String?,
@@ -180,7 +183,7 @@ package final class UndoLog {
     rows.bind(author, at: 1)
     while !collector.isFull, try rows.step() {
       let number = rows.integer(0)
-      // The oldest commit that is kept has no changes any more.
+      // The oldest retained commit has no changes any more.
       guard let before = rows.optionalInteger(3) else { break }
       guard number > state.barrier else { return (collector.end(), false) }
       if let reverts = state.reverts[number] {
@@ -198,10 +201,10 @@ package final class UndoLog {
           )
         }
       } else if direction == .redo {
-        // An ordinary save ends what could be done again; one that changed nothing does not.
+        // An ordinary save with changes ends the redo; a save without changes does not.
         guard rows.integer(1) == before else { return (collector.end(), false) }
       } else if rows.integer(1) == before {
-        // A commit that only remembers its transaction does not part its neighbours.
+        // A commit that only records its transaction does not separate adjacent commits.
         continue
       } else if state.isUndone(number, of: author) {
         collector.close()
@@ -218,7 +221,7 @@ package final class UndoLog {
     return try first.step() && first.integer(0) > 0
   }
 
-  /// Whether nothing followed a group: it is the newest commit, or the last revert of it.
+  /// Returns whether a group is the newest commit, or the last revert of the newest commit.
   ///
   /// - Throws: `SQLiteError`.
   package func isNewest(_ group: RevertGroup, _ head: HistoryHead) throws -> Bool {
@@ -229,11 +232,11 @@ package final class UndoLog {
     return try last.step() && last.optionalInteger(0) == group.place
   }
 
-  /// What a group did.
+  /// Returns the changes of a group.
   ///
   /// - Parameter group: The group.
-  /// - Returns: The rows of the log in their order, and one change for each object that it left
-  ///   other than it was.
+  /// - Returns: The rows of the log in order, and one change for each object that differs from
+  ///   before the group.
   /// - Throws: `SQLiteError`.
   package func changes(
     of group: RevertGroup
@@ -251,16 +254,17 @@ package final class UndoLog {
     return (rows, changes.list)
   }
 
-  /// What became of objects since groups of an author.
+  /// Returns the changes of objects since groups of an author.
   ///
   /// - Parameters:
   ///   - groups: The groups, which are about to be reverted together.
-  ///   - author: Whose they are.
+  ///   - author: The author of the groups.
   ///   - head: The newest commit.
-  ///   - keys: Which objects.
-  /// - Returns: What was written, deleted, inserted and paired by commits that still stand.
+  ///   - keys: The objects.
+  /// - Returns: The values, inserts, deletions and link rows written by commits that are still in
+  ///   effect.
   /// - Throws: `SQLiteError`.
-  /// - Complexity: Linear in what is logged behind the oldest of the groups.
+  /// - Complexity: Linear in the changes logged after the oldest of the groups.
   package func laterChanges(
     since groups: [RevertGroup],
     of author: String?,
@@ -301,17 +305,18 @@ package final class UndoLog {
     return later
   }
 
-  /// The number of the last logged change, entered or not.
+  /// Returns the number of the last logged change, sealed or not.
   ///
-  /// - Returns: The number, 0 where nothing was ever logged.
+  /// - Returns: The number; 0 if no change was ever logged.
   /// - Throws: `SQLiteError`.
   package func lastLogged() throws -> Int64 { try log.lastLogged() }
 
-  /// Enters what a commit reverted.
+  /// Records the groups that a commit reverted.
   ///
   /// - Parameters:
-  ///   - reverted: The groups in the order in which they were, with the changes that did it.
-  ///   - direction: Which way.
+  ///   - reverted: The groups in the order of their reverts, each with the changes that reverted
+  ///     it.
+  ///   - direction: The direction of the reverts.
   ///   - number: The commit.
   /// - Throws: `SQLiteError`.
   package func enter(
@@ -334,7 +339,7 @@ package final class UndoLog {
     }
   }
 
-  /// Enters that nothing up to a commit is undone.
+  /// Records that nothing up to a commit can be undone.
   ///
   /// - Parameters:
   ///   - number: The commit.
@@ -348,12 +353,12 @@ package final class UndoLog {
   }
 }
 
-/// Takes neighbouring commits together, the newest first.
+/// A collector of adjacent commits into groups, newest first.
 private struct GroupCollector {
   let context: String?
   let count: Int
   private var groups: [RevertGroup] = []
-  /// The commits of the group that may go on, the newest first.
+  /// The commits of the open group, newest first.
   private var open: [(number: Int64, changes: Range<Int64>)] = []
   private var openContext: String?
 
@@ -364,7 +369,7 @@ private struct GroupCollector {
 
   var isFull: Bool { groups.count >= count }
 
-  /// Nothing older belongs to the group that is open.
+  /// Closes the open group, which gets no older commit.
   mutating func close() {
     guard let newest = open.first, let oldest = open.last else { return }
     add(

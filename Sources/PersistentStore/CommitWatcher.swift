@@ -3,14 +3,14 @@ import Glibc
 import PersistentHistory
 import Synchronization
 
-/// Notices what other processes commit, from the store's write-ahead log changing.
+/// A watcher that notices commits of other processes, by writes to the store's write-ahead log.
 ///
-/// The kernel tells of a write before the commit in it is visible, so a look follows a little
-/// later; a slow look stands behind it all for what the kernel does not tell.
+/// The kernel reports a write before its commit is visible, so the watcher looks a few milliseconds
+/// later. A slow timer covers the writes that the kernel does not report.
 package final class CommitWatcher: Sendable {
-  /// How long to wait after the log changed before looking, in milliseconds.
+  /// The time between a write and the look, in milliseconds.
   private static let pauseMilliseconds = 5
-  /// How often to look when nothing tells, in milliseconds.
+  /// The interval of the slow timer, in milliseconds.
   private static let slowMilliseconds = 1000
 
   private let queue = DispatchQueue(label: "cordial.watcher", qos: .utility)
@@ -61,7 +61,7 @@ package final class CommitWatcher: Sendable {
     timer.resume()
   }
 
-  /// Looks a little later, once for all that changes until then.
+  /// Schedules one look for all writes until then.
   private func changed() {
     let starts = state.withLock { state in
       guard !state.isScheduled, !state.isStopped else { return false }
@@ -75,12 +75,12 @@ package final class CommitWatcher: Sendable {
     }
   }
 
-  /// Takes what the kernel told, which is the same for every write, and looks.
+  /// Reads the kernel's event, which is the same for every write, and looks.
   private func lookAgain() {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let looks = state.withLock { state in
       guard state.isScheduled, !state.isStopped else { return false }
-      // Once: who reads on while somebody writes gets one event after the other.
+      // One read only: while a process writes, each further read could get another event.
       _ = unsafe read(descriptor, &buffer, buffer.count)
       state.isScheduled = false
       state.source?.value.resume()
@@ -89,7 +89,7 @@ package final class CommitWatcher: Sendable {
     if looks { look() }
   }
 
-  /// Ends watching; `look` is not called after this returns.
+  /// Stops watching; `look` is not called after this method returns.
   package func stop() {
     queue.sync {
       state.withLock { state in

@@ -2,7 +2,7 @@ import Glibc
 
 /// The sizes of files.
 package enum FileSize {
-  /// The bytes of files together; one that is not there counts none.
+  /// Returns the total size of files in bytes; a missing file counts as empty.
   package static func of(_ paths: [String]) -> Int {
     paths.reduce(0) { sum, path in
       var facts = stat()

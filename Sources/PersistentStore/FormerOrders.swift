@@ -6,18 +6,18 @@ import StoreLayout
 
 /// The orders that ordered to-manys had before commits of the history that changed them.
 ///
-/// The log has where each moved member was. The order of the whole list follows from the present
-/// one, by going back through the log. It is read once for many commits.
+/// The log has the former sort position of each moved member. Rewinding the log from the current
+/// order gives the order of the whole list. One pass over the log serves many commits.
 package struct FormerOrders {
   private let snapshot: StoreSnapshot
-  /// The last commit whose orders are read together with those of earlier ones.
+  /// The last commit whose orders a pass over the log reads.
   private let last: Int64
-  /// The orders that were read, by commit; members of all of them are counted.
+  /// The orders that were read, by commit; `membersMax` limits the number of their members.
   private var orders: [Int64: [ListName: [ObjectKey]]] = [:]
   /// The last commit up to which `orders` is complete.
   private var complete: Int64 = 0
 
-  /// How many members the orders have at most that are kept.
+  /// The maximum number of members in `orders`.
   static let membersMax = 1_000_000
 
   private struct ListName: Hashable {
@@ -25,18 +25,17 @@ package struct FormerOrders {
     let property: String
   }
 
-  /// Prepares reading orders.
+  /// Prepares the reading of orders.
   ///
   /// - Parameters:
-  ///   - snapshot: What the reader sees.
-  ///   - last: The last commit about which is asked, as far as it is known.
+  ///   - snapshot: The snapshot to read.
+  ///   - last: The last commit whose orders the caller may request.
   package init(_ snapshot: StoreSnapshot, through last: Int64) {
     self.snapshot = snapshot
     self.last = min(last, snapshot.head.number)
   }
 
-  /// The members of a to-many before a commit that changed its order; nil where the commit did
-  /// not.
+  /// Returns the members of a to-many before a commit that changed their order; nil if it did not.
   ///
   /// - Throws: `SQLiteError`.
   /// - Complexity: The first call is linear in the rows of the log since the commit.
@@ -49,7 +48,7 @@ package struct FormerOrders {
     return orders[commit.number]?[ListName(owner: owner, property: property)]
   }
 
-  /// Reads the orders of a commit and of those that follow it.
+  /// Reads the orders of a commit and of the commits after it.
   private mutating func read(from commit: HistoryTransaction) throws {
     orders = [:]
     let start = commit.lastChange - Int64(commit.changeCount)
@@ -67,7 +66,7 @@ package struct FormerOrders {
     var rest = moved
     complete = last
     var count = 0
-    /// Notes the orders before the commits that begin with or after a change.
+    /// Records the orders before the commits that begin after a change.
     func note(_ change: Int64) {
       while let newest = rest.last, newest.after >= change {
         rest.removeLast()
@@ -79,7 +78,7 @@ package struct FormerOrders {
           known[list] = members.map { snapshot.model.key(toMany.destination, $0) }
         }
         orders[newest.number] = known
-        // Those of the newest commits are read again when it is their turn.
+        // The orders of the newest commits are dropped, and read again when they are requested.
         while count > Self.membersMax, complete > commit.number {
           count -= orders.removeValue(forKey: complete)?.values.reduce(0) { $0 + $1.count } ?? 0
           complete -= 1
@@ -106,12 +105,12 @@ package struct FormerOrders {
   /// A commit with the lists whose order it changed.
   private struct Moves {
     let number: Int64
-    /// The change before its first one.
+    /// The last change before the commit.
     let after: Int64
     var lists: Set<ListName> = []
   }
 
-  /// The lists whose order commits changed, oldest commit first.
+  /// Returns the lists whose order commits changed, oldest commit first.
   private func moved(after start: Int64, from first: Int64) throws -> [Moves] {
     var moves: [Moves] = []
     var after = start

@@ -4,9 +4,9 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// Reads wrapped IDs against a store.
+/// The resolution of wrapped IDs in a store.
 enum IdentityResolver {
-  /// The object that a wrapped ID names; nil for an identity value that no object has.
+  /// Returns the object that a wrapped ID names; nil for an identity value that no object has.
   static func resolve(
     _ text: String,
     facts: StoreMaker.Facts,
@@ -36,7 +36,7 @@ enum IdentityResolver {
     }
   }
 
-  /// The value of the identity attribute that an ID of that form stands for.
+  /// Returns the value of the identity attribute for an ID.
   static func identityValue(_ id: WrappedID, _ entity: EntityDescription) throws -> AttributeValue {
     guard let value = value(id, entity) else {
       throw StoreError.invalidIdentifier("\(id)", "\(entity.name) has no identity of that form")
@@ -44,7 +44,7 @@ enum IdentityResolver {
     return value
   }
 
-  /// The same; nil for an ID of a form that the entity's objects do not have.
+  /// Returns the same value; nil for an ID of a form that the entity's objects do not have.
   static func value(_ id: WrappedID, _ entity: EntityDescription) -> AttributeValue? {
     switch (id.key, entity.identity?.type) {
     case (.integer(let number), .int16), (.integer(let number), .int32),

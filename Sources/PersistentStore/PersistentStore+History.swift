@@ -3,19 +3,19 @@ import Dispatch
 package import PersistentHistory
 import SQLite
 
-/// Followers of the log, and its beginning.
+/// Followers of the log, copies, and the removal of old history.
 extension PersistentStore {
-  /// How many followers a store has at the most.
+  /// The maximum number of followers of a store.
   package static let followersMax = 1000
 
-  /// Has a name follow the log; see `StoreWriter.register`.
+  /// Registers a follower of the log; see `StoreWriter.register`.
   ///
   /// - Parameters:
-  ///   - name: The name.
-  ///   - since: From where, for one that is new or expired; nil for the newest commit.
-  ///   - silence: How long it may say nothing, in milliseconds.
-  ///   - source: Who asks.
-  ///   - completion: Called on the writer's thread with its position.
+  ///   - name: The follower's name.
+  ///   - since: The position of a new or expired follower; nil for the newest commit.
+  ///   - silence: The time for which a follower may be silent, in milliseconds.
+  ///   - source: The client's connection.
+  ///   - completion: Called on the writer's thread with the follower's position.
   package func register(
     follower name: String,
     since: StoreToken?,
@@ -26,14 +26,14 @@ extension PersistentStore {
     write(source, completion) { try $0.register(name, since: since, silence: silence) }
   }
 
-  /// Notes how far a follower has come; it never goes back.
+  /// Moves the position of a follower forward; it never moves back.
   ///
   /// - Parameters:
-  ///   - name: The name.
+  ///   - name: The follower's name.
   ///   - token: The position.
-  ///   - silence: How long it may say nothing, in milliseconds.
-  ///   - source: Who asks.
-  ///   - completion: Called on the writer's thread with the position that it has then.
+  ///   - silence: The time for which a follower may be silent, in milliseconds.
+  ///   - source: The client's connection.
+  ///   - completion: Called on the writer's thread with the follower's new position.
   package func acknowledge(
     follower name: String,
     _ token: StoreToken,
@@ -44,12 +44,12 @@ extension PersistentStore {
     write(source, completion) { try $0.acknowledge(name, token, silence: silence) }
   }
 
-  /// Ends a follower.
+  /// Removes a follower.
   ///
   /// - Parameters:
-  ///   - name: The name.
-  ///   - source: Who asks.
-  ///   - completion: Called on the writer's thread with whether there was one.
+  ///   - name: The follower's name.
+  ///   - source: The client's connection.
+  ///   - completion: Called on the writer's thread; the result is whether the follower existed.
   package func remove(
     follower name: String,
     source: Int = 0,
@@ -58,11 +58,11 @@ extension PersistentStore {
     write(source, completion) { try $0.removeFollower(name) }
   }
 
-  /// Gives the room back that nothing takes up any more; saves wait as long as that takes.
+  /// Reclaims unused disk space; saves wait until it has finished.
   ///
   /// - Parameters:
-  ///   - source: Who asks.
-  ///   - completion: Called on the writer's thread with the bytes before and after.
+  ///   - source: The client's connection.
+  ///   - completion: Called on the writer's thread with the sizes before and after, in bytes.
   package func compact(
     source: Int = 0,
     _ completion: @escaping @Sendable (Result<(before: Int, after: Int), StoreError>) -> Void
@@ -75,11 +75,11 @@ extension PersistentStore {
     }
   }
 
-  /// Copies the store to a new folder, on a thread of its own.
+  /// Copies the store to a new folder, on a separate thread.
   ///
   /// - Parameters:
-  ///   - path: The folder to make.
-  ///   - completion: Called on that thread with what was copied.
+  ///   - path: The folder to create.
+  ///   - completion: Called on that thread with the outcome.
   package func backup(
     to path: String,
     _ completion: @escaping @Sendable (Result<StoreBackup.Outcome, StoreError>) -> Void
@@ -93,13 +93,13 @@ extension PersistentStore {
     }
   }
 
-  /// Removes the log in front of a commit, a little at a time, between saves.
+  /// Removes the history before a commit, in small steps between saves.
   ///
   /// - Parameters:
   ///   - number: The commit that becomes the oldest position.
-  ///   - silence: How long a follower may say nothing, in milliseconds: those that did not are not
-  ///     passed.
-  ///   - completion: Called on the writer's thread with how many commits were removed.
+  ///   - silence: The time for which a follower may be silent, in milliseconds; a purge does not
+  ///     pass a follower that is not expired.
+  ///   - completion: Called on the writer's thread with the number of commits removed.
   package func purge(
     to number: Int64,
     silence: Int64,
@@ -127,25 +127,25 @@ extension PersistentStore {
   }
 }
 
-/// How much of the log is to go.
+/// The part of the log that a purge removes.
 package enum HistoryPurgeGoal: Sendable {
   /// Everything before a position.
   case token(StoreToken)
   /// Everything before a time, in milliseconds since 1970.
   case time(Int64)
-  /// All but so many commits.
+  /// Everything but this number of commits.
   case transactions(Int64)
-  /// All but about so many bytes.
+  /// Everything but about this number of bytes.
   case bytes(Int64)
 }
 
 extension StoreSnapshot {
-  /// The followers of the log, by name.
+  /// Returns the followers of the log, in the order of their names.
   ///
   /// - Returns: The followers.
   /// - Throws: `SQLiteError`.
   package func followers() throws -> [Follower] {
-    // A store that was made by an earlier program, and is only read, has no table of them.
+    // A store of an earlier version that is opened read-only may have no table of followers.
     let table = try statement("SELECT 1 FROM sqlite_schema WHERE name = 'cordial_follower'")
     defer { table.reset() }
     guard try table.step() else { return [] }
@@ -160,12 +160,13 @@ extension StoreSnapshot {
     return followers
   }
 
-  /// The commit to which a goal leads.
+  /// Returns the commit that becomes the oldest position when a purge reaches a goal.
   ///
   /// - Parameter goal: The goal.
-  /// - Returns: Its number; that of the oldest commit when there is nothing to remove.
+  /// - Returns: The commit's number; that of the oldest commit when there is nothing to remove.
   /// - Throws: `historyExpired`, or `SQLiteError`.
-  /// - Complexity: Linear in the changes that are kept for a number of bytes, else constant.
+  /// - Complexity: Linear in the retained changes for `bytes`, in the retained commits for `time`,
+  ///   otherwise constant.
   package func commit(of goal: HistoryPurgeGoal) throws -> Int64 {
     let oldest = try oldest().number
     switch goal {
@@ -186,8 +187,9 @@ extension StoreSnapshot {
     }
   }
 
-  /// The last commit before a time; the clock may have been set back since, so the log is read
-  /// from its beginning.
+  /// Returns the last commit before a time.
+  ///
+  /// The clock may have been set back, so the query reads the commits from the oldest on.
   private func lastCommit(before time: Int64) throws -> Int64? {
     let row = try statement(
       """
@@ -200,7 +202,7 @@ extension StoreSnapshot {
     return try row.step() ? row.optionalInteger(0) : nil
   }
 
-  /// The first commit whose last change is that or a later one.
+  /// Returns the first commit whose last change is a given change or a later one.
   private func firstCommit(from change: Int64) throws -> Int64? {
     let row = try statement("SELECT min(number) FROM cordial_transaction WHERE lastChange >= ?")
     defer { row.reset() }

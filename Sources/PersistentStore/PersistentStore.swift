@@ -1,12 +1,13 @@
 // PersistentStore: the only writer. Schema, save, fetch compiled to SQL, rows written as JSON.
 //
-// Must not know: who listens, how it was asked.
+// Must not know: listeners, how a request arrived.
 //
 // What always holds:
 // 1. A save is whole or absent, and leaves one entry in the log, in the same transaction.
 // 2. An acknowledged `full` save was fsynced.
-// 3. The writer waits for nobody: readers see snapshots, followers read the log later.
-// 4. Nothing of a request stands in SQL but names that the model has; values are bound.
+// 3. The writer waits for no reader or follower: readers see snapshots, followers read the log
+//    later.
+// 4. SQL contains no text of a request except names that the model has; values are bound.
 
 import CordialValues
 import Dispatch
@@ -15,12 +16,13 @@ package import ObjectModel
 import PersistentHistory
 import SQLite
 
-/// An opened store: one writer, some readers, each on a queue of its own.
+/// An opened store: one writer and several readers, each on its own queue.
 package final class PersistentStore: Sendable {
   package let container: StoreContainer
   package let isReadOnly: Bool
-  /// Why the store does not have the model that was asked for, nil when it does; then it is read
-  /// only, with the model that it has.
+  /// The reason why the store does not have the requested model, nil when it does.
+  ///
+  /// A store with a mismatch is read-only and keeps its own model.
   package let mismatch: StoreError?
   private let facts: StoreMaker.Facts
   let environment: StoreEnvironment
@@ -29,20 +31,23 @@ package final class PersistentStore: Sendable {
   private let readers: ReaderPool
   private let removesFolder: Bool
 
-  /// How many connections answer fetches beside the event loop's own.
+  /// The maximum number of connections for fetches, besides the event loop's own.
   package static let readersMax = 2
 
-  /// Opens a store, making it when there is none and a model is given, and bringing it to the
-  /// model's version when it has an earlier one.
+  /// Opens a store.
+  ///
+  /// It creates a missing store if a model is given. It migrates a store of an earlier version to
+  /// the model.
   ///
   /// - Parameters:
-  ///   - container: Its folder.
-  ///   - model: The model that it must have; nil takes the store's own.
-  ///   - earlier: Reads the versions before it, the oldest first: a store of one of them goes
-  ///     through those behind it.
-  ///   - mode: Whether it can be written, or lives in memory.
-  ///   - environment: The time and chance.
-  ///   - opensMismatch: Whether a store that cannot have the model is opened as it is, to be read.
+  ///   - container: The folder of the store.
+  ///   - model: The model that the store must have; nil for the store's own model.
+  ///   - earlier: Returns the model's earlier versions, oldest first. A store of one of them
+  ///     migrates through the versions after it.
+  ///   - mode: Whether the store is opened for writing, for reading only, or in memory.
+  ///   - environment: The sources of time and randomness.
+  ///   - opensMismatch: Whether a store that cannot have the model is opened unchanged, for
+  ///     reading.
   ///   - migrating: Called before each step of a migration.
   /// - Throws: `StoreError` with one sentence for a person.
   package init(
@@ -105,7 +110,7 @@ package final class PersistentStore: Sendable {
     }
   }
 
-  /// Brings a store to the last of some versions.
+  /// Migrates a store to the last of some versions.
   private static func migrate(
     _ facts: StoreMaker.Facts,
     over chain: [Model],
@@ -127,10 +132,12 @@ package final class PersistentStore: Sendable {
   }
 
   package var model: Model { facts.model }
-  /// Names the store for as long as it exists, also after a restore.
+  /// The identity of the store, which does not change for as long as the store exists.
+  ///
+  /// A restored copy has the same identity.
   package var identifier: String { facts.identifier }
   package var generation: UInt32 { facts.generation }
-  /// The time, in milliseconds since 1970.
+  /// Returns the current time, in milliseconds since 1970.
   package func now() -> Int64 { environment.now() }
   /// The names of the program's own merge policies.
   package var mergePolicies: Set<String> { Set(environment.mergePolicies.keys) }
@@ -143,7 +150,10 @@ package final class PersistentStore: Sendable {
     )
   }
 
-  /// An immutable database is read without locks, which is right only while nobody writes.
+  /// Checks that a database may be opened as immutable.
+  ///
+  /// SQLite reads an immutable database without locks, which is correct only while no process
+  /// writes.
   private static func checkImmutable(_ container: StoreContainer) throws(StoreError) {
     guard !StoreMaker.hasLogFile(container.storePath) else {
       throw StoreError(
@@ -154,7 +164,7 @@ package final class PersistentStore: Sendable {
     }
   }
 
-  /// Says which store an error is about.
+  /// Names the store in an error.
   private static func described(_ error: StoreError, _ container: StoreContainer) -> StoreError {
     switch error.code {
     case .storeCorrupt:
@@ -167,7 +177,7 @@ package final class PersistentStore: Sendable {
     }
   }
 
-  /// A read connection for one thread to keep, as an event loop does.
+  /// Returns a read connection that one thread keeps, such as an event loop.
   ///
   /// - Returns: The connection.
   /// - Throws: `SQLiteError`.
@@ -179,20 +189,20 @@ package final class PersistentStore: Sendable {
     )
   }
 
-  /// Reads on a worker.
+  /// Reads on a worker thread.
   ///
-  /// - Parameter body: What to do with a read connection; it runs on one of the store's threads.
+  /// - Parameter body: Called with a read connection on one of the store's threads.
   package func read(_ body: @escaping @Sendable (Result<StoreReader, StoreError>) -> Void) {
     readers.read(body)
   }
 
-  /// Saves; waiting saves are committed as a group.
+  /// Performs a save; waiting saves are committed as a group.
   ///
   /// - Parameters:
-  ///   - request: What to do.
+  ///   - request: The save.
   ///   - completion: Called on the writer's thread with the outcome, after the commit.
-  ///   - groupEnded: Called behind the completions of all saves of the group, of the last one only;
-  ///     who collects outcomes goes on with them here.
+  ///   - groupEnded: Called after the completions of all saves of the group, for the last save
+  ///     only. A caller that collects outcomes processes them here.
   package func save(
     _ request: SaveRequest,
     _ completion: @escaping @Sendable (Result<SaveOutcome, StoreError>) -> Void,
@@ -205,7 +215,7 @@ package final class PersistentStore: Sendable {
     writer.save(request, completion, groupEnded: groupEnded)
   }
 
-  /// Seals what foreign clients wrote.
+  /// Seals the changes made by external SQLite clients.
   ///
   /// - Parameter completion: Called on the writer's thread with the number of the newest commit.
   package func seal(_ completion: @escaping @Sendable (Result<Int64, StoreError>) -> Void) {
@@ -213,7 +223,7 @@ package final class PersistentStore: Sendable {
     writer.seal(completion)
   }
 
-  /// Does something with the writer between two groups of saves.
+  /// Runs a body with the writer, between two groups of saves.
   func write<Answer: Sendable>(
     _ source: Int,
     _ completion: @escaping @Sendable (Result<Answer, StoreError>) -> Void,
@@ -223,13 +233,13 @@ package final class PersistentStore: Sendable {
     writer.perform(of: source, body, completion)
   }
 
-  /// Ends the writer after what it was given; nothing is saved afterwards.
+  /// Closes the writer after its pending work; later saves fail.
   package func close() {
     writer?.close()
     if removesFolder { container.remove() }
   }
 
-  /// The value of the writer's `PRAGMA synchronous`, for the test that it is FULL.
+  /// Returns the value of the writer's `PRAGMA synchronous`, for the test that it is FULL.
   package func writerSynchronous() throws -> Int? {
     try writer?.synchronous()
   }

@@ -1,7 +1,7 @@
 package import Dispatch
 import Synchronization
 
-/// Lends read connections to work, one at a time each.
+/// A pool of read connections, each lent to one worker at a time.
 final class ReaderPool: Sendable {
   private struct State {
     var idle: [Confined<StoreReader>] = []
@@ -29,7 +29,7 @@ final class ReaderPool: Sendable {
     if starts { queue.async { self.work() } }
   }
 
-  /// Takes a reader, makes one while there may be more, and works until nothing waits.
+  /// Takes a reader, or creates one up to the limit, and works until nothing is waiting.
   private func work() {
     guard let reader = take() else { return }
     while let body = nextBody(returning: reader) { body(.success(reader.value)) }
@@ -74,25 +74,25 @@ final class ReaderPool: Sendable {
   }
 }
 
-/// Carries a value that is not `Sendable` across threads that use it one after the other.
+/// A wrapper for a value that is not `Sendable`, which several threads use one after the other.
 ///
-/// A value that one serial queue uses is bound to that queue, and every use is checked. Of the
-/// others the owner keeps the order: the pool lends a reader to one worker at a time.
+/// A value that one serial queue uses is bound to that queue, and every use is checked. The owner
+/// of any other value ensures the order: the pool lends a reader to one worker at a time.
 package struct Confined<Value>: @unchecked Sendable {
   private let stored: Value
   private let queue: DispatchQueue?
 
-  /// Carries a value.
+  /// Wraps a value.
   ///
   /// - Parameters:
   ///   - value: The value.
-  ///   - queue: The only queue that uses it; nil when the owner keeps the order.
+  ///   - queue: The only queue that uses the value; nil when the owner ensures the order.
   package init(_ value: Value, to queue: DispatchQueue? = nil) {
     stored = value
     self.queue = queue
   }
 
-  /// The value; using it on another queue than its own ends the process.
+  /// The value; its use on another queue ends the process.
   package var value: Value {
     if let queue { dispatchPrecondition(condition: .onQueue(queue)) }
     return stored

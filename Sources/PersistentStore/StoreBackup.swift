@@ -7,25 +7,25 @@ import SQLite
 
 /// Copies of whole stores.
 ///
-/// A copy is a store of its own that can be opened where it lies. It has another generation, so
-/// that no position in the original's history is taken for one in its own.
+/// A copy is an independent store that can be opened in its folder. It has another generation, so
+/// that positions of the original's history are not valid in the copy.
 package enum StoreBackup {
-  /// What was copied.
+  /// The result of a copy.
   package struct Outcome: Sendable {
-    /// The position in the original's history that the copy shows.
+    /// The position of the original's history at which the copy was made.
     package let token: StoreToken
     /// The size of the copy.
     package let bytes: Int
   }
 
-  /// Copies a store while others go on reading and writing it.
+  /// Copies a store while its clients continue to read and write it.
   ///
   /// - Parameters:
   ///   - source: The store.
-  ///   - target: The folder to make, which must not be there.
-  ///   - environment: Where the new generation comes from.
-  /// - Returns: What was copied.
-  /// - Throws: `StoreError`; then the target is not there.
+  ///   - target: The folder to create, which must not exist.
+  ///   - environment: The source of the new generation.
+  /// - Returns: The outcome.
+  /// - Throws: `StoreError`; the target then does not exist.
   package static func copy(
     _ source: StoreContainer,
     to target: StoreContainer,
@@ -65,7 +65,7 @@ package enum StoreBackup {
     }
   }
 
-  /// Has the names in a folder survive a loss of power, where its file system knows how.
+  /// Makes the names in a folder survive a power failure, if its file system supports that.
   private static func syncFolder(_ path: String) {
     let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
@@ -82,7 +82,7 @@ package enum StoreBackup {
   ) throws -> Outcome {
     let reader = try StoreConnection.open(source, .reader)
     let writer = try StoreConnection.open(copy.storePath, .writer)
-    // All pages in one step are one snapshot, and nobody who writes has to wait for it.
+    // All pages in one step are one snapshot, and no writer waits for the copy.
     try reader.backup(to: writer)
     try reader.close()
     let token = try writer.write { db -> StoreToken in
@@ -112,14 +112,14 @@ package enum StoreBackup {
     return Outcome(token: token, bytes: FileSize.of([copy.storePath]))
   }
 
-  /// Puts a copy in the place of a store, whose processes have to open it anew.
+  /// Replaces a store by a copy; processes must open the store again.
   ///
   /// - Parameters:
   ///   - backup: The copy, which stays.
-  ///   - target: The store; nothing of what it holds is kept.
-  ///   - environment: Where the new generation comes from.
-  /// - Returns: What was put there.
-  /// - Throws: `StoreError`; then the store is as it was.
+  ///   - target: The store, whose whole content is replaced.
+  ///   - environment: The source of the new generation.
+  /// - Returns: The outcome.
+  /// - Throws: `StoreError`; the store is then unchanged.
   package static func restore(
     _ backup: StoreContainer,
     to target: StoreContainer,
@@ -137,7 +137,7 @@ package enum StoreBackup {
     } catch {
       let error = StoreError(any: error)
       guard error.code == .storeCorrupt else { throw error }
-      // What is damaged beyond opening has nothing that could be lost.
+      // A store that is too damaged to be opened has no content to lose.
       try replaceFiles(of: target, with: fresh)
     }
     for file in [target.indexPath, target.indexPath + "-wal", target.indexPath + "-shm"] {
@@ -147,7 +147,7 @@ package enum StoreBackup {
     return outcome
   }
 
-  /// Makes sure that what is going to replace a store is no worse.
+  /// Checks that the copy that replaces a store is not damaged.
   private static func check(
     _ copy: StoreContainer,
     of backup: StoreContainer
@@ -170,7 +170,7 @@ package enum StoreBackup {
     )
   }
 
-  /// Writes a copy over a store that nobody else has open, as one transaction.
+  /// Writes a copy over a store in one transaction; no other process may have the store open.
   private static func overwrite(_ target: StoreContainer, with copy: StoreContainer) throws {
     let reader = try StoreConnection.open(copy.storePath, .reader)
     let writer = try StoreConnection.open(target.storePath, .writer)
@@ -200,7 +200,8 @@ package enum StoreBackup {
     of target: StoreContainer,
     with copy: StoreContainer
   ) throws(StoreError) {
-    // The log of the old file must not be taken for one of the new: it goes first.
+    // The write-ahead log of the old file is removed first, because it must not apply to the new
+    // file.
     for file in [target.storePath + "-wal", target.storePath + "-shm"] { unsafe unlink(file) }
     for (from, to) in [(copy.storePath, target.storePath), (copy.modelPath, target.modelPath)] {
       guard unsafe rename(from, to) == 0 else {

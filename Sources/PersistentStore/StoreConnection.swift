@@ -4,22 +4,22 @@ import ObjectModel
 import PersistentHistory
 import SQLite
 
-/// Opens connections to a store's file and gives them what our queries use.
+/// Connections to a store's file, with the functions and collations that Cordial's queries use.
 enum StoreConnection {
-  /// How long a connection waits for another process's lock before it gives up.
+  /// The time that a connection waits for another process's lock, in seconds.
   static let busySecondsMax = 5.0
 
-  /// How much of the file a connection keeps in memory as it is used, in KiB.
+  /// The maximum size of a connection's page cache, in KiB.
   ///
-  /// A reader's is enough for scattered rows of a million small objects.
+  /// A reader's cache is large enough for scattered rows of a million small objects.
   private static let writerCacheMax = 16384
   private static let readerCacheMax = 65536
 
-  /// Who a connection is for.
+  /// The user of a connection.
   enum Role {
     case writer
     case reader
-    /// In a folder that cannot be written, with no log file: SQLite takes no locks.
+    /// A reader of a folder that cannot be written and has no log file: SQLite takes no locks.
     case immutableReader
   }
 
@@ -27,7 +27,7 @@ enum StoreConnection {
   ///
   /// - Parameters:
   ///   - path: The path of `store.sqlite`.
-  ///   - role: Who it is for.
+  ///   - role: The user of the connection.
   /// - Returns: A queue that its owner uses from one thread at a time.
   /// - Throws: `SQLiteError`.
   static func open(_ path: String, _ role: Role) throws -> SQLiteQueue {
@@ -60,12 +60,12 @@ enum StoreConnection {
   }
 }
 
-/// The Swift face of CUnicode.
+/// The Swift interface of CUnicode.
 enum Folding {
   /// The versions of ICU, of Unicode and of the collation.
   static var version: String { unsafe String(cString: unicode_version()) }
 
-  /// Folds a text; flags are `UNICODE_FOLD_CASE` and `UNICODE_FOLD_DIACRITICS`.
+  /// Returns a folded text; the flags are `UNICODE_FOLD_CASE` and `UNICODE_FOLD_DIACRITICS`.
   static func fold(_ text: String, flags: Int32) -> String {
     var text = text
     return text.withUTF8 { bytes in
@@ -94,7 +94,8 @@ enum Folding {
     }
   }
 
-  /// Compares as a person sorts: negative, zero or positive.
+  /// Compares two texts in the order that people expect; returns a negative number, zero or a
+  /// positive number.
   static func collate(_ first: String, _ second: String) -> Int32 {
     var first = first
     var second = second

@@ -5,7 +5,7 @@ package import ObjectModel
 
 /// The folder of a store: `store.sqlite`, `index.sqlite`, `model.json`, the daemon's lock.
 package struct StoreContainer: Sendable {
-  /// How a store is opened.
+  /// The way in which a store is opened.
   package enum Mode: Sendable, Equatable {
     case readWrite
     case readOnly
@@ -25,12 +25,12 @@ package struct StoreContainer: Sendable {
   package var modelPath: String { path + "/model.json" }
   package var lockPath: String { path + "/lock" }
 
-  /// Whether there is a store in the folder.
+  /// Whether the folder contains a store.
   package var hasStore: Bool { FileManager.default.fileExists(atPath: storePath) }
 
-  /// Makes the folder, readable by its owner only, when it is not there.
+  /// Creates the folder if it does not exist, readable by its owner only.
   ///
-  /// - Throws: `cannotOpen` when the path is a file, or not a store and not empty.
+  /// - Throws: `cannotOpen` when the path is a file, or a folder with other content and no store.
   package func prepare() throws(StoreError) {
     var isDirectory = false
     if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) {
@@ -67,7 +67,7 @@ package struct StoreContainer: Sendable {
     return FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) && isDirectory
   }
 
-  /// Why the folder cannot be used, where that is not for want of a store; nil when it can.
+  /// The reason why the folder cannot be used, other than a missing store; nil when it can be used.
   var obstacle: StoreError? {
     var facts = stat()
     if unsafe stat(path, &facts) != 0 {
@@ -89,7 +89,7 @@ package struct StoreContainer: Sendable {
 
   private var isEmpty: Bool {
     do {
-      // A file that begins with a dot, as a file manager leaves it, is not in the way.
+      // Files that begin with a dot, such as those of a file manager, do not matter.
       return try FileManager.default.contentsOfDirectory(atPath: path).allSatisfy {
         $0.hasPrefix(".") || $0 == "lock"
       }
@@ -98,10 +98,10 @@ package struct StoreContainer: Sendable {
     }
   }
 
-  /// Whether its store is made, and not only begun, as by a process that was stopped meanwhile.
+  /// Returns whether the store was created completely; the process may have been stopped meanwhile.
   ///
-  /// - Returns: Whether its file has tables.
-  /// - Throws: `StoreError` when the file is there and cannot be read.
+  /// - Returns: Whether the store's file has tables.
+  /// - Throws: `StoreError` when the file exists and cannot be read.
   package func isMade() throws(StoreError) -> Bool {
     do {
       return try StoreMaker.hasTables(storePath)
@@ -110,20 +110,20 @@ package struct StoreContainer: Sendable {
     }
   }
 
-  /// Whether files can be made in the folder.
+  /// Whether files can be created in the folder.
   package var isWritable: Bool { unsafe access(path, W_OK) == 0 }
 
-  /// The files of a model's versions.
+  /// Returns the files of a model's versions.
   ///
   /// - Parameter path: A model file, or a folder of such files.
-  /// - Returns: The file itself, or those of the folder whose names end in `.json`, in the natural
-  ///   order of their names.
+  /// - Returns: The file itself, or the files of the folder whose names end in `.json`, in the
+  ///   natural order of their names.
   package static func modelFiles(at path: String) -> [String] {
     let names: [String]
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: path)
     } catch {
-      // It is no folder; what it is, reading it tells.
+      // The path is not a folder; reading it as a file reports any problem.
       return [path]
     }
     return names.filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }
@@ -134,7 +134,7 @@ package struct StoreContainer: Sendable {
   ///
   /// - Parameter path: The file.
   /// - Returns: Its content.
-  /// - Throws: `cannotOpen` when it cannot be read, `modelInvalid` when it is no JSON.
+  /// - Throws: `cannotOpen` when it cannot be read, `modelInvalid` when it is not JSON.
   package static func readDocument(at path: String) throws(StoreError) -> JSONValue {
     guard let data = FileManager.default.contents(atPath: path) else {
       throw StoreError(.cannotOpen, "The model file \(path) cannot be read")
@@ -147,7 +147,7 @@ package struct StoreContainer: Sendable {
     }
   }
 
-  /// Writes the copy of the model that stands beside the store.
+  /// Writes the copy of the model that is stored beside the store.
   func writeModelCopy(_ model: Model) throws(StoreError) {
     let text = model.document.prettyText + "\n"
     if let data = FileManager.default.contents(atPath: modelPath), Array(data) == Array(text.utf8) {
@@ -173,10 +173,10 @@ package struct StoreContainer: Sendable {
   private static let memoryFolder = "/dev/shm"
   private static let memoryPrefix = "cordial-memory-"
 
-  /// A private folder in memory, named by this process; leftovers of dead ones are swept.
+  /// Creates a private folder in memory, and removes the folders of processes that have ended.
   ///
-  /// - Parameter number: Tells apart several in one process.
-  /// - Returns: The container, made and empty.
+  /// - Parameter number: Distinguishes the stores of one process.
+  /// - Returns: The container of the empty folder.
   /// - Throws: `cannotOpen`.
   package static func inMemory(number: UInt32) throws(StoreError) -> StoreContainer {
     sweep()
@@ -205,18 +205,18 @@ package struct StoreContainer: Sendable {
     }
   }
 
-  /// Removes the folder with everything in it.
+  /// Removes the folder with all its content.
   package func remove() {
     do {
       try FileManager.default.removeItem(atPath: path)
     } catch {
-      // Gone already, or somebody else's by now: there is nothing to do about either.
+      // The folder is removed already, or another user owns the path now; both may be ignored.
     }
   }
 }
 
 extension StoreError {
-  /// The error of a model file.
+  /// Creates the error of a model file.
   package init(_ error: ModelError, in path: String) {
     self.init(
       .modelInvalid,

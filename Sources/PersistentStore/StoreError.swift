@@ -2,32 +2,32 @@ package import JSON
 package import ObjectModel
 package import SQLite
 
-/// Why the store did not do what it was asked.
+/// An error of the store.
 package struct StoreError: Error, Sendable {
-  /// Stable names, as on the wire.
+  /// The stable names of the protocol's errors.
   package enum Code: String, Sendable, CaseIterable {
     case modelInvalid, unknownEntity, unknownProperty, predicateInvalid, modelMismatch
     case objectNotFound, validationFailed, saveConflict, invalidIdentifier, uniquenessViolation
     case deleteDenied, historyExpired, limitExceeded
     case storeBusy, storeFull, storeCorrupt, storeReadOnly
-    /// A request that is well-formed and means nothing, as a sort key that is no property.
+    /// A request that is well-formed and has no meaning, such as a sort key that is not a property.
     case invalidRequest
-    /// The store's files cannot be used at all: missing, no store, not allowed.
+    /// The store's files cannot be used: they are missing, not a store, or not accessible.
     case cannotOpen
     /// The service is stopping.
     case closed
-    /// A fault that the store has no name for.
+    /// A fault for which the store has no other name.
     case internalError
   }
 
   package let code: Code
   /// One sentence: what failed, on what.
   package let message: String
-  /// What to do about it, nil where nothing can be said.
+  /// The advice for the user, nil if there is none.
   package let hint: String?
-  /// What a program reads, as the protocol has it for the code.
+  /// The data for programs, in the protocol's form for the code.
   package let data: [JSONMember]
-  /// Of a save: every reason why it was not carried out.
+  /// Every problem of a save that was refused.
   package let problems: [SaveProblem]
 
   package init(
@@ -46,7 +46,7 @@ package struct StoreError: Error, Sendable {
 }
 
 extension StoreError {
-  /// The error that stands for one of SQLite's.
+  /// Creates the error for an error of SQLite.
   package init(_ error: SQLiteError) {
     let message = error.message ?? "code \(error.extendedCode.rawValue)"
     switch error.code {
@@ -78,7 +78,8 @@ extension StoreError {
     case .interrupted:
       self.init(.limitExceeded, "The request was given up: \(message)", hint: "Write it simpler")
     case .constraint where error.extendedCode == .constraintDatatype:
-      // Values are checked before they are bound; only what SQLite added up can be no integer.
+      // Values are checked before they are bound; only a sum that SQLite computes can exceed an
+      // integer.
       let place = message.split(separator: " ").last.map(String.init) ?? ""
       self.init(
         .validationFailed,
@@ -93,7 +94,7 @@ extension StoreError {
     }
   }
 
-  /// The error that stands for any other.
+  /// Creates the error for any other error.
   package init(any error: any Error) {
     switch error {
     case let error as StoreError: self = error
@@ -103,7 +104,7 @@ extension StoreError {
     }
   }
 
-  /// The error of a predicate that cannot be read.
+  /// Creates the error of an invalid predicate.
   init(_ error: PredicateError) {
     self.init(
       .predicateInvalid,
@@ -115,12 +116,12 @@ extension StoreError {
     )
   }
 
-  /// A text that a client sent, short enough to be sent back.
+  /// Returns a text that a client sent, short enough to be sent back.
   static func short(_ text: String) -> String {
     text.utf8.count <= 200 ? text : String(text.prefix(100)) + "…"
   }
 
-  /// The error of a store whose file was removed or replaced while it was open.
+  /// Returns the error of a store whose file was removed or replaced while it was open.
   static func storeGone(_ path: String) -> StoreError {
     StoreError(
       .storeCorrupt,
@@ -129,7 +130,7 @@ extension StoreError {
     )
   }
 
-  /// The error of a name that no entity of a model has.
+  /// Returns the error of a name that no entity of a model has.
   package static func unknownEntity(_ sent: String, in model: Model) -> StoreError {
     let name = short(sent)
     return StoreError(

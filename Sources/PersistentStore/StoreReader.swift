@@ -5,14 +5,14 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// A foreign client wrote what has to be sealed before anyone reads.
+/// The error that changes of an external client must be sealed before any read.
 package struct UnsealedChanges: Error {
   package init() {}
 }
 
 /// One read connection with its statements.
 ///
-/// Used by one thread at a time: the event loop that owns it, or the worker to which the pool
+/// One thread at a time uses a reader: the event loop that owns it, or the worker to which the pool
 /// lends it.
 package final class StoreReader {
   let facts: StoreMaker.Facts
@@ -23,9 +23,9 @@ package final class StoreReader {
   private let commit: PreparedStatement
   private var statements: [String: PreparedStatement] = [:]
   private var plans: [PlanKey: FetchPlan] = [:]
-  /// The head that was read last, the version of the file at which it was, and its token's text.
+  /// The head that was read last, the version of the file at that time, and the text of its token.
   private var known: (head: HistoryHead, version: UInt32, token: String)?
-  /// How objects of an entity are looked up one at a time, by its number.
+  /// The statements that look up one object of an entity, by the entity's number.
   private var lookUps: [Int: LookUp] = [:]
   private var texts: [Int: (attributes: [String], statement: PreparedStatement)] = [:]
   private static let statementsMax = 256
@@ -57,21 +57,21 @@ package final class StoreReader {
   package var model: Model { facts.model }
   package var generation: UInt32 { facts.generation }
 
-  /// Reads in one read transaction, so that everything in it is of one commit.
+  /// Reads in one read transaction, so that all results are of one commit.
   ///
   /// - Parameters:
-  ///   - hidesUnsealed: Whether the snapshot is of the newest sealed commit, also while an external
+  ///   - hidesUnsealed: Whether the snapshot shows the newest sealed commit while an external
   ///     client's changes are not sealed.
-  ///   - body: Reads.
-  /// - Returns: What the body returned.
-  /// - Throws: `UnsealedChanges` when the writer has to seal first; `SQLiteError`; what the body
-  ///   throws.
+  ///   - body: Reads the snapshot.
+  /// - Returns: The result of the body.
+  /// - Throws: `UnsealedChanges` when the writer must seal first; `SQLiteError`; the errors of the
+  ///   body.
   package func snapshot<Result>(
     hidingUnsealed hidesUnsealed: Bool = false,
     _ body: (StoreSnapshot) throws -> Result
   ) throws -> Result {
-    // GRDB compiles the statements; they are stepped by whoever owns this reader, without its
-    // queue, which would cost a look-up by key a tenth of its time.
+    // GRDB only compiles the statements. The owner of this reader steps them without GRDB's queue,
+    // which would add a tenth to the time of a look-up by key.
     try Self.reading { try begin.run() }
     let result: Result
     do {
@@ -94,9 +94,9 @@ package final class StoreReader {
     return result
   }
 
-  /// Has the tables show the newest sealed commit.
+  /// Makes the tables show the newest sealed commit.
   private func hideUnsealed(_ head: HistoryHead) throws {
-    // SQLite compiles the statements of the connection again when this changes anything.
+    // A change of the views makes SQLite recompile the connection's statements.
     if !head.isSealed {
       try queue.use { _ in try past.hide(after: head.lastChange, through: head.lastLogged) }
     } else if past.isHiding {
@@ -104,7 +104,7 @@ package final class StoreReader {
     }
   }
 
-  /// What fails here is the store's, whatever the body is about.
+  /// Runs a body whose errors concern the store, not the request.
   private static func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
@@ -113,15 +113,16 @@ package final class StoreReader {
     }
   }
 
-  /// Writes one object, reading nothing else while nobody commits: the statement that reads its
-  /// row is the read transaction.
+  /// Writes one object, without other reads while no process commits.
+  ///
+  /// The statement that reads the object's row is the read transaction.
   ///
   /// - Parameters:
   ///   - id: The object's wrapped ID.
-  ///   - writer: Where to write.
-  ///   - begin: Called before, with the position that is shown.
-  /// - Returns: Whether it was written; what needs more than this, such as an object that is gone,
-  ///   is for a snapshot.
+  ///   - writer: The writer of the response.
+  ///   - begin: Called before the object is written, with the token of the position that is shown.
+  /// - Returns: Whether the object was written. Every other case, such as a deleted object, needs a
+  ///   snapshot.
   /// - Throws: `SQLiteError`.
   package func write(
     _ id: String,
@@ -146,13 +147,13 @@ package final class StoreReader {
     return true
   }
 
-  /// How objects of an entity are looked up; nil before the first snapshot.
+  /// Returns the statement that looks up objects of an entity; nil before the first snapshot.
   private func lookUp(_ entity: EntityDescription) throws -> LookUp? {
     guard let known else { return nil }
     let mayDangle = known.head.mayDangle
     if let made = lookUps[entity.number], made.mayDangle == mayDangle { return made }
     let plan = try wholePlan(entity, mayDangle: mayDangle)
-    // Not among the other statements: those may be forgotten while this one is in use.
+    // This statement is not in `statements`, which may be emptied while this statement is in use.
     let row = try queue.use { db in try PreparedStatement(db, plan.rowSQL) }
     let made = LookUp(plan: plan, row: row, mayDangle: mayDangle)
     lookUps[entity.number] = made
@@ -169,7 +170,7 @@ package final class StoreReader {
     StoreToken(generation: generation, number: head.number, mark: head.mark)
   }
 
-  /// The statement of that SQL, compiled once while there is room.
+  /// Returns the statement of an SQL text, which is compiled at its first use.
   func statement(_ sql: String) throws -> PreparedStatement {
     if let known = statements[sql] { return known }
     if statements.count >= Self.statementsMax { statements.removeAll() }
@@ -178,7 +179,9 @@ package final class StoreReader {
     return made
   }
 
-  /// The statement that reads texts of an object; an entity is asked for the same ones each time.
+  /// Returns the statement that reads texts of an object.
+  ///
+  /// An entity has one statement, because its callers always request the same texts.
   func textStatement(
     _ entity: Int,
     _ attributes: [String]
@@ -193,7 +196,7 @@ package final class StoreReader {
     return made
   }
 
-  /// The plan of every attribute and to-one of an entity.
+  /// Returns the plan of every attribute and to-one of an entity.
   func wholePlan(_ entity: EntityDescription, mayDangle: Bool) throws -> FetchPlan {
     let key = PlanKey(entity: entity.name, mayDangle: mayDangle)
     if let known = plans[key] { return known }

@@ -5,14 +5,14 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// Pages, sections, rows of values, and what is fetched along.
+/// Pages, sections, rows of values, and included objects.
 extension StoreSnapshot {
-  /// The cursor behind an object of a fetch.
+  /// Returns the cursor after an object of a fetch.
   ///
   /// - Parameters:
   ///   - plan: The fetch.
   ///   - object: The number of the last object of a page.
-  /// - Returns: What a client sends as `after`; nil when there is no such object.
+  /// - Returns: The value of `after` for the next page; nil when there is no such object.
   /// - Throws: `SQLiteError`.
   package func cursor(_ plan: FetchPlan, behind object: Int64) throws -> String? {
     let row = try statement(plan.keysSQL)
@@ -29,8 +29,8 @@ extension StoreSnapshot {
   ///
   /// - Parameters:
   ///   - plan: A fetch with sections.
-  ///   - bytesMax: How long the writer's bytes may become.
-  ///   - writer: Where to write.
+  ///   - bytesMax: The maximum length of the writer's bytes.
+  ///   - writer: The writer of the response.
   /// - Throws: `limitExceeded`; `SQLiteError`.
   package func writeSections(
     _ plan: FetchPlan,
@@ -61,9 +61,9 @@ extension StoreSnapshot {
   /// Writes rows of values as `[{"name":value}]`.
   ///
   /// - Parameters:
-  ///   - request: Which ones.
-  ///   - bytesMax: How long the writer's bytes may become.
-  ///   - writer: Where to write.
+  ///   - request: The request.
+  ///   - bytesMax: The maximum length of the writer's bytes.
+  ///   - writer: The writer of the response.
   /// - Throws: As `plan(_:)`; `limitExceeded`; `SQLiteError`.
   package func writeValues(
     _ request: FetchRequest,
@@ -90,15 +90,15 @@ extension StoreSnapshot {
     writer.raw("]")
   }
 
-  /// Writes what relationships of objects lead to, as `{"Task/p1":object}`, each once.
+  /// Writes the objects that relationships reference, as `{"Task/p1":object}`, each object once.
   ///
   /// - Parameters:
   ///   - paths: Key paths of relationships, as `tasks` and `group.tasks`.
-  ///   - entity: The entity from which they lead.
-  ///   - objects: The objects from which they lead.
-  ///   - bytesMax: How long the writer's bytes may become.
-  ///   - writer: Where to write.
-  /// - Returns: How many statements it took: one for each step of the paths.
+  ///   - entity: The entity at the start of the paths.
+  ///   - objects: The objects at the start of the paths.
+  ///   - bytesMax: The maximum length of the writer's bytes.
+  ///   - writer: The writer of the response.
+  /// - Returns: The number of statements: one for each step of the paths.
   /// - Throws: `unknownProperty`, `limitExceeded`; `SQLiteError`.
   @discardableResult
   package func writeIncluded(
@@ -109,7 +109,7 @@ extension StoreSnapshot {
     to writer: inout JSONWriter
   ) throws -> Int {
     var written: Set<ObjectKey> = []
-    /// By path: what it leads to.
+    /// The entity and the objects at the end of each path.
     var reached: [[String]: (entity: EntityDescription, objects: [Int64])] = [
       []: (entity, objects)
     ]
@@ -140,8 +140,9 @@ extension StoreSnapshot {
     return statements
   }
 
-  /// Writes the objects to which a relationship of several objects leads, but for those that were
-  /// written already; answers the numbers of all of them.
+  /// Writes the objects that a relationship of several objects references, except written ones.
+  ///
+  /// It returns the numbers of all objects that the relationship references.
   private func writeMembers(
     _ relationship: RelationshipDescription,
     of from: (entity: EntityDescription, objects: [Int64]),
@@ -173,15 +174,15 @@ extension StoreSnapshot {
     return objects
   }
 
-  /// The condition that the object `t` is one to which a relationship leads from those whose
-  /// numbers stand in a JSON list.
+  /// Returns the condition that a relationship of some objects references the object `t`; a JSON
+  /// list has the numbers of these objects.
   private func membersCondition(
     _ relationship: RelationshipDescription,
     _ entity: EntityDescription
   ) -> String {
     let list = "(SELECT value FROM json_each(?1))"
     let links = LinkTable(relationship, in: model)
-    // The members' own table has the column.
+    // For a one-to-many, the members' own table has the column.
     if relationship.storage == .inverseColumn { return "t.\(links.owner) IN \(list)" }
     return "t.\"_id\" IN (\(links.members(of: "IN \(list)")))"
   }

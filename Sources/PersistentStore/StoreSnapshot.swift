@@ -5,7 +5,7 @@ package import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// What one read transaction sees.
+/// The state of a store in one read transaction.
 package struct StoreSnapshot {
   let reader: StoreReader
   package let log: HistoryLog
@@ -24,11 +24,11 @@ package struct StoreSnapshot {
 
   // MARK: Positions
 
-  /// The commit that a token names.
+  /// Returns the commit of a token.
   ///
-  /// - Parameter token: A position that a client holds.
-  /// - Returns: Its number.
-  /// - Throws: `historyExpired` when this store has no such commit, or not any more.
+  /// - Parameter token: A position that a client sent.
+  /// - Returns: The number of the commit.
+  /// - Throws: `historyExpired` when this store never had such a commit, or no longer retains it.
   package func position(of token: StoreToken) throws -> Int64 {
     let known = try statement("SELECT mark FROM cordial_transaction WHERE number = ?")
     defer { known.reset() }
@@ -46,11 +46,11 @@ package struct StoreSnapshot {
     return token.number
   }
 
-  /// The token of a commit of this store.
+  /// Returns the token of a commit of this store.
   ///
   /// - Parameter number: The number of the commit.
-  /// - Returns: Its token.
-  /// - Throws: `historyExpired` when there is no such commit any more.
+  /// - Returns: The commit's token.
+  /// - Throws: `historyExpired` when the store no longer retains the commit.
   package func token(of number: Int64) throws -> StoreToken {
     if number == head.number { return token }
     let known = try statement("SELECT mark FROM cordial_transaction WHERE number = ?")
@@ -63,7 +63,7 @@ package struct StoreSnapshot {
     return StoreToken(generation: reader.generation, number: number, mark: mark)
   }
 
-  /// The oldest position from which history can be read.
+  /// Returns the oldest position from which history can be read.
   package func oldest() throws -> StoreToken {
     let first = try statement(
       "SELECT number, mark FROM cordial_transaction ORDER BY number LIMIT 1"
@@ -79,16 +79,16 @@ package struct StoreSnapshot {
 
   // MARK: Identities
 
-  /// The object that a wrapped ID names, whether or not it is there.
+  /// Returns the object that a wrapped ID names, whether or not it exists.
   ///
   /// - Parameter text: The wrapped ID.
-  /// - Returns: Its key; nil for an identity value that no object has.
+  /// - Returns: The object's key; nil for an identity value that no object has.
   /// - Throws: `invalidIdentifier` or `unknownEntity`.
   package func resolve(_ text: String) throws -> ObjectKey? {
     try IdentityResolver.resolve(text, facts: reader.facts, statement: statement)
   }
 
-  /// The entity of which a wrapped ID is.
+  /// Returns the entity of a wrapped ID.
   ///
   /// - Parameter text: The wrapped ID.
   /// - Returns: The entity.
@@ -103,7 +103,7 @@ package struct StoreSnapshot {
     return entity
   }
 
-  /// The wrapped ID of an object, whether or not it is still there.
+  /// Returns the wrapped ID of an object, whether or not the object still exists.
   ///
   /// - Parameter key: The object.
   /// - Returns: The ID.
@@ -133,12 +133,12 @@ package struct StoreSnapshot {
     }
   }
 
-  /// A value that the log kept, in the form of the wire.
+  /// Returns a logged value in the form of the protocol.
   ///
   /// - Parameters:
   ///   - logged: The value and its property.
-  ///   - entity: The entity that it is of.
-  /// - Returns: The value; null for a property that the model does not have any more.
+  ///   - entity: The entity that has the property.
+  /// - Returns: The value; null for a property that the model no longer has.
   /// - Throws: `SQLiteError`.
   package func json(_ logged: LoggedValue, of entity: EntityDescription) throws -> JSONValue {
     try WireValue.json(logged, of: entity) { relationship, object in
@@ -146,10 +146,10 @@ package struct StoreSnapshot {
     }
   }
 
-  /// Whether a number was ever given to an object of an entity.
+  /// Returns whether an object of an entity was ever given its number.
   ///
   /// - Parameter key: The object.
-  /// - Returns: Whether it was.
+  /// - Returns: Whether the number was given.
   /// - Throws: `SQLiteError`.
   package func wasEverGiven(_ key: ObjectKey) throws -> Bool {
     let sequence = try statement("SELECT seq FROM sqlite_sequence WHERE name = ?")
@@ -159,10 +159,10 @@ package struct StoreSnapshot {
       && model.entity(key.entity).numbers.contains(key.object)
   }
 
-  /// Whether an object is there.
+  /// Returns whether an object exists.
   ///
   /// - Parameter key: The object.
-  /// - Returns: Whether it is.
+  /// - Returns: Whether it exists.
   /// - Throws: `SQLiteError`.
   package func exists(_ key: ObjectKey) throws -> Bool {
     let table = model.source(model.entity(key.entity), subentities: false)
@@ -174,13 +174,13 @@ package struct StoreSnapshot {
 
   // MARK: Objects
 
-  /// Whether a to-one may lead to an object that is gone.
+  /// Whether a to-one may reference an object that does not exist.
   package var mayDangle: Bool { head.mayDangle }
 
-  /// The plan of a request.
+  /// Returns the plan of a request.
   ///
   /// - Parameter request: The request.
-  /// - Returns: The plan, good for this store while its model stands.
+  /// - Returns: The plan, which is valid for this store as long as its model is unchanged.
   /// - Throws: `unknownEntity`, `unknownProperty`, `predicateInvalid` or `invalidRequest`.
   package func plan(_ request: FetchRequest) throws -> FetchPlan {
     try FetchCompiler.plan(
@@ -191,11 +191,11 @@ package struct StoreSnapshot {
     )
   }
 
-  /// The plan that answers whole objects of an entity, or the selected values of them.
+  /// Returns the plan for whole objects of an entity, or for selected values of them.
   ///
   /// - Parameters:
   ///   - entity: The entity.
-  ///   - select: The wanted values, nil for every attribute and to-one.
+  ///   - select: The selected values, nil for every attribute and to-one.
   /// - Returns: The plan.
   /// - Throws: `unknownProperty` or `invalidRequest`.
   package func plan(
@@ -211,10 +211,10 @@ package struct StoreSnapshot {
   /// Writes one object in the form of a plan.
   ///
   /// - Parameters:
-  ///   - object: Its number.
-  ///   - plan: A plan of its entity.
-  ///   - writer: Where to write; nothing is written when there is no such object.
-  /// - Returns: Whether it is there.
+  ///   - object: The number of the object.
+  ///   - plan: A plan of the object's entity.
+  ///   - writer: The writer of the response; it gets nothing when there is no such object.
+  /// - Returns: Whether the object exists.
   /// - Throws: `SQLiteError`.
   package func write(
     _ object: Int64,
@@ -233,11 +233,12 @@ package struct StoreSnapshot {
   ///
   /// - Parameters:
   ///   - plan: The fetch.
-  ///   - bytesMax: How long the writer's bytes may become.
-  ///   - writer: Where to write.
-  ///   - each: Called with the number of each object and where it stands among the bytes.
-  /// - Returns: How many there are, and whether more follow the window.
-  /// - Throws: `limitExceeded` when they are longer than allowed; `SQLiteError`.
+  ///   - bytesMax: The maximum length of the writer's bytes.
+  ///   - writer: The writer of the response.
+  ///   - each: Called with the number of each object, its range in the writer's bytes, and the
+  ///     bytes.
+  /// - Returns: The number of objects, and whether more objects follow the window.
+  /// - Throws: `limitExceeded` when the bytes are longer than allowed; `SQLiteError`.
   package func writeObjects(
     _ plan: FetchPlan,
     bytesMax: Int,
@@ -259,11 +260,11 @@ package struct StoreSnapshot {
     return (count, hasMore)
   }
 
-  /// Refuses an answer that became too long.
+  /// Throws an error for a response that is too long.
   ///
   /// - Parameters:
-  ///   - writer: What was written so far.
-  ///   - bytesMax: How long it may become.
+  ///   - writer: The writer of the response so far.
+  ///   - bytesMax: The maximum length of its bytes.
   /// - Throws: `limitExceeded`.
   package static func check(_ writer: JSONWriter, _ bytesMax: Int) throws(StoreError) {
     guard writer.count > bytesMax else { return }
@@ -275,7 +276,7 @@ package struct StoreSnapshot {
     )
   }
 
-  /// The numbers of the objects of a fetch, in its order and window.
+  /// Returns the numbers of the objects of a fetch, in its order and window.
   ///
   /// - Parameter plan: The fetch.
   /// - Returns: The numbers.
@@ -284,10 +285,10 @@ package struct StoreSnapshot {
     try page(plan).objects
   }
 
-  /// The numbers of the objects of a fetch, and whether more follow its window.
+  /// Returns the numbers of the objects of a fetch, and whether more objects follow its window.
   ///
   /// - Parameter plan: The fetch.
-  /// - Returns: Both.
+  /// - Returns: The numbers, and whether more objects follow.
   /// - Throws: `SQLiteError`.
   package func page(_ plan: FetchPlan) throws -> (objects: [Int64], hasMore: Bool) {
     var objects: [Int64] = []
@@ -297,8 +298,10 @@ package struct StoreSnapshot {
     return (objects, hasMore)
   }
 
-  /// Goes through the rows of a window, and behind a cursor on to the objects that lack its key;
-  /// one row more is read, to answer whether there is one.
+  /// Calls a body with the rows of a window, and returns whether more rows follow it.
+  ///
+  /// After a cursor, the objects that lack the first sort key may come last, from a second
+  /// statement. One row after the window is read as well, to find out whether more rows follow.
   private func eachRow(
     of plan: FetchPlan,
     _ sql: String,
@@ -323,10 +326,10 @@ package struct StoreSnapshot {
     return try go(missingSQL, plan.wholeValues, offset: 0)
   }
 
-  /// How many objects a fetch has without its window.
+  /// Returns the number of objects of a fetch without its window.
   ///
   /// - Parameter plan: The fetch.
-  /// - Returns: The number.
+  /// - Returns: The number of objects.
   /// - Throws: `SQLiteError`.
   package func count(_ plan: FetchPlan) throws -> Int64 {
     let row = try statement(plan.countSQL)
@@ -336,7 +339,7 @@ package struct StoreSnapshot {
     return row.integer(0)
   }
 
-  /// A statement with its values, and its window behind them.
+  /// Returns a statement with its values bound, and its window after them.
   func bound(
     _ sql: String,
     _ values: [AttributeValue],
@@ -356,7 +359,7 @@ package struct StoreSnapshot {
 
   // MARK: For followers
 
-  /// The texts of attributes of an object, by name; nil when it is gone.
+  /// Returns the texts of an object's attributes, or nil if the object does not exist.
   ///
   /// - Parameters:
   ///   - key: The object.
@@ -371,12 +374,12 @@ package struct StoreSnapshot {
     return attributes.indices.map { row.optionalText(Int32($0 + 1)) }
   }
 
-  /// The numbers of an entity's objects after one, ascending.
+  /// Returns the numbers of an entity's objects after a number, ascending.
   ///
   /// - Parameters:
   ///   - entity: The entity.
-  ///   - object: The number after which to begin.
-  ///   - limit: How many to answer at most.
+  ///   - object: The number after which the results begin.
+  ///   - limit: The maximum number of results.
   /// - Returns: The numbers.
   /// - Throws: `SQLiteError`.
   package func objects(
@@ -398,7 +401,7 @@ package struct StoreSnapshot {
 }
 
 extension WrappedID.Key {
-  /// The key of an identity value in the form of the log; nil for a value that is none.
+  /// Creates the key of an identity value in the form of the log; nil for a value of no valid form.
   init?(identity value: JSONValue, _ type: AttributeType) {
     switch (value, type) {
     case (.integer(let number), _): self = .integer(number)

@@ -5,24 +5,25 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// Compares a store with itself: the file, what relationships lead to, counts, derived values, and
-/// the log against the rows.
+/// A check of a store: the file, relationships, counts, derived values, and the log against the
+/// rows.
 package struct StoreVerification {
   private let snapshot: StoreSnapshot
   private var problems: [JSONValue] = []
-  /// How many problems are told at most; more say nothing new.
+  /// The maximum number of reported problems.
   private static let problemsMax = 1000
 
-  /// Prepares a verification of what a snapshot shows.
+  /// Prepares the verification of a snapshot.
   package init(_ snapshot: StoreSnapshot) {
     self.snapshot = snapshot
   }
 
   private var model: Model { snapshot.model }
 
-  /// Looks at everything.
+  /// Runs all checks.
   ///
-  /// - Returns: `{token, checked, problems}`: how many objects there are and what is wrong.
+  /// - Returns: `{token, checked, problems}`: the position, the number of objects, and the
+  ///   problems.
   /// - Throws: `SQLiteError` where the file cannot be read.
   /// - Complexity: Linear in the store and its log.
   package mutating func run() throws -> JSONValue {
@@ -71,7 +72,7 @@ package struct StoreVerification {
     )
   }
 
-  /// Adds a problem for each object that a query finds, of which it tells the number.
+  /// Adds a problem for each object whose number a query returns.
   private mutating func each(
     _ sql: String,
     _ entity: EntityDescription,
@@ -118,7 +119,7 @@ package struct StoreVerification {
       entity,
       relationship.name,
       "dangling",
-      "\(relationship.name) leads to an object that is gone"
+      "\(relationship.name) references an object that does not exist"
     )
     guard let name = relationship.inverse,
       case .relationship(let inverse)? = destination.property(named: name), !inverse.toMany
@@ -131,7 +132,7 @@ package struct StoreVerification {
       entity,
       relationship.name,
       "inverse",
-      "\(relationship.name) leads to an object whose \(name) does not lead back"
+      "\(relationship.name) references an object whose \(name) does not reference it"
     )
   }
 
@@ -156,7 +157,7 @@ package struct StoreVerification {
         from,
         name,
         "dangling",
-        "a pair leads to an object that is gone"
+        "a link row references an object that does not exist"
       )
     }
   }
@@ -234,7 +235,7 @@ package struct StoreVerification {
   }
 
   private mutating func checkExistence(_ entity: EntityDescription) throws {
-    // The last insert or delete of each object says whether it is there.
+    // The last insert or delete of each object in the log says whether the object exists.
     let last = """
       SELECT object, kind, max(number) FROM cordial_change
       WHERE entity = \(entity.number) AND kind IN (0, 2) GROUP BY object

@@ -3,9 +3,9 @@ import JSON
 import PersistentHistory
 import SQLite
 
-/// Followers of the log, and its beginning.
+/// Followers of the log, and the removal of old history.
 extension StoreWriter {
-  /// Writes something that is no commit: the log does not tell of it, and a loss of power may.
+  /// Runs a transaction that is not a commit: it has no log entry, and a power failure may undo it.
   private func note<Answer>(_ body: (SQLiteConnection) throws -> Answer) throws -> Answer {
     guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
     return try queue.use { db in
@@ -14,14 +14,14 @@ extension StoreWriter {
     }
   }
 
-  /// Has a name follow the log.
+  /// Registers a follower of the log.
   ///
   /// - Parameters:
-  ///   - name: The name.
-  ///   - since: From where, for one that is new or expired; nil for the newest commit.
-  ///   - silence: How long it may say nothing, in milliseconds.
-  /// - Returns: The position that it has; one that is there keeps its own.
-  /// - Throws: `historyExpired` for one that was silent for too long and names no position.
+  ///   - name: The follower's name.
+  ///   - since: The position of a new or expired follower; nil for the newest commit.
+  ///   - silence: The time for which a follower may be silent, in milliseconds.
+  /// - Returns: The follower's position; a follower that exists keeps its position.
+  /// - Throws: `historyExpired` for an expired follower without a new position.
   func register(_ name: String, since: StoreToken?, silence: Int64) throws -> StoreToken {
     try note { db in
       let table = FollowerTable(db)
@@ -50,7 +50,7 @@ extension StoreWriter {
     }
   }
 
-  /// Notes how far a follower has come; it never goes back.
+  /// Moves the position of a follower forward; it never moves back.
   func acknowledge(_ name: String, _ token: StoreToken, silence: Int64) throws -> StoreToken {
     try note { db in
       let table = FollowerTable(db)
@@ -70,14 +70,16 @@ extension StoreWriter {
     }
   }
 
-  /// - Returns: Whether there was one of that name.
+  /// Removes a follower.
+  ///
+  /// - Returns: Whether a follower of this name existed.
   func removeFollower(_ name: String) throws -> Bool {
     try note { db in try FollowerTable(db).remove(name) }
   }
 
-  /// Removes some of the log in front of a commit, and of the followers that came meanwhile.
+  /// Removes some of the history before a commit, never after the position of an active follower.
   ///
-  /// - Returns: How many commits, nil when nothing is left to remove.
+  /// - Returns: The number of commits removed; nil when nothing is left to remove.
   func purgeStep(to number: Int64, silence: Int64) throws -> Int? {
     try note { db in
       let now = environment.now()
@@ -87,9 +89,9 @@ extension StoreWriter {
     }
   }
 
-  /// Gives the room back that nothing takes up any more.
+  /// Reclaims unused disk space.
   ///
-  /// - Throws: `storeFull` where there is not as much room as the store takes, `storeBusy`.
+  /// - Throws: `storeFull` when the disk has less free space than the store takes; `storeBusy`.
   func compact() throws {
     guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
     try queue.use { db in
@@ -136,7 +138,7 @@ extension StoreWriter {
       ?? StoreToken(generation: facts.generation, number: number, mark: 0)
   }
 
-  /// The token of a commit, nil when it is not kept.
+  /// Returns the token of a commit, or nil if the commit is not retained.
   private func token(of number: Int64, _ db: SQLiteConnection) throws -> StoreToken? {
     let mark = try db.integer(
       "SELECT mark FROM cordial_transaction WHERE number = ?",

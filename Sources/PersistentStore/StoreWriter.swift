@@ -5,20 +5,21 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// Where the store asks for what it must not invent: the time of commits, and chance.
+/// The sources of time and randomness of a store, and a program's own settings.
 ///
-/// The times of `now()` are SQLite's: a trigger sets them in a foreign client's transaction too.
+/// The times of `now()` are SQLite's, because a trigger also sets them in an external client's
+/// transaction.
 package struct StoreEnvironment: Sendable {
   /// Milliseconds since 1970.
   package let now: @Sendable () -> Int64
   package let random: @Sendable () -> UInt32
 
-  /// Merge policies of the program's own, by the names under which saves ask for them.
+  /// The program's own merge policies, by the names that saves use.
   ///
-  /// For one save they may be asked more than once.
+  /// One save may call a policy more than once.
   package var mergePolicies: [String: MergeDecision] = [:]
 
-  /// From how many rows on a save writes them together.
+  /// The limits for saves that write many rows.
   package var bulk = BulkLimits()
 
   package init(now: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt32) {
@@ -27,25 +28,28 @@ package struct StoreEnvironment: Sendable {
   }
 }
 
-/// What makes saves of many rows quicker, and few ones slower.
+/// The limits of bulk writes, which make saves of many rows faster and saves of few rows slower.
 package struct BulkLimits: Sendable {
-  /// From how many objects on it pays to have all statements compiled anew, which doing without
-  /// triggers takes.
+  /// The number of objects from which a save turns triggers off.
+  ///
+  /// SQLite then recompiles all statements, which pays off only for many objects.
   package var rowsMin = 1000
-  /// How many new rows one statement writes at most.
+  /// The maximum number of new rows that one statement writes.
   package var rowsAtOnceMax = 16
 
   package init() {}
 }
 
-/// The only writer: it commits waiting saves as a group, in which none hurts another.
+/// The only writer of a store, which commits waiting saves as a group.
+///
+/// A save that fails does not affect the other saves of its group.
 ///
 /// `WriterQueue` confines it to its queue.
 final class StoreWriter {
   let queue: SQLiteQueue
   let facts: StoreMaker.Facts
   let path: String
-  /// Which file was opened.
+  /// The identity of the file that was opened.
   let opened: FileIdentity?
   let environment: StoreEnvironment
   private let log: HistoryLog
@@ -53,10 +57,10 @@ final class StoreWriter {
   private let undoLog: UndoLog
   private let tables: StoreTables
   private let statements: Statements
-  /// The head after our last commit; another means that another process wrote.
+  /// The head after this writer's last commit; another head means that another process wrote.
   private var known: HistoryHead?
   private var isDurable = true
-  /// How many groups are committed with a savepoint for each save, since one of a group failed.
+  /// The number of groups that still get a savepoint for each save, after a save of a group failed.
   private var carefulGroups = 0
   private static let carefulGroupsMax = 16
 
@@ -91,7 +95,7 @@ final class StoreWriter {
     let queue = try StoreConnection.open(path, .writer)
     opened = FileIdentity(path)
     self.queue = queue
-    // Nothing is written where nothing is missing: the file may be one that can only be read.
+    // Nothing is written if no table is missing, because the file may be read-only.
     let isComplete = try queue.use { db in
       try db.hasTable("cordial_undo") && db.hasTable("cordial_follower")
     }
@@ -113,14 +117,14 @@ final class StoreWriter {
     try renewTexts()
   }
 
-  /// Puts our triggers in the place of those that an earlier program made.
+  /// Replaces the triggers that an earlier version of Cordial created.
   private static func renewTriggers(_ queue: SQLiteQueue, _ model: Model) throws {
     let version = "SELECT value FROM cordial_meta WHERE name = 'triggers'"
     let kept = try queue.use { db in try db.text(version) }
     guard kept != LogTriggers.formatVersion else { return }
     try queue.use { db in
       try db.transaction(.immediate) {
-        // Another process may have been faster.
+        // Another process may have replaced the triggers already.
         guard try db.text(version) != LogTriggers.formatVersion else { return }
         for entity in model.entities {
           for name in StoreSchema.triggerNames(of: entity, model) {
@@ -138,7 +142,7 @@ final class StoreWriter {
     }
   }
 
-  /// Makes anew what another ICU made, as one commit of nobody's.
+  /// Rebuilds text that was folded by another ICU version, as one commit without an author.
   private func renewTexts() throws {
     let version = Folding.version
     try queue.use { db in
@@ -166,10 +170,10 @@ final class StoreWriter {
     }
   }
 
-  /// Carries out saves as one SQLite transaction.
+  /// Performs saves as one SQLite transaction.
   ///
-  /// - Parameter requests: The saves, in the order in which they came.
-  /// - Returns: One outcome for each, in that order.
+  /// - Parameter requests: The saves, in the order of their arrival.
+  /// - Returns: One outcome for each save, in the same order.
   func save(_ requests: [SaveRequest]) -> [Result<SaveOutcome, StoreError>] {
     do {
       return try queue.use { db in try commit(requests, db) }
@@ -178,12 +182,13 @@ final class StoreWriter {
         let failure = StoreError(any: error)
         return requests.map { _ in .failure(failure) }
       }
-      // SQLite rolled the whole group back because of one of its saves: each is tried alone.
+      // One save made SQLite roll the whole group back, so each save is repeated alone.
       return requests.flatMap { save([$0]) }
     }
   }
 
-  /// Whether trying again alone cannot help.
+  /// Returns whether an error concerns the whole store, so that repeating the saves alone cannot
+  /// help.
   private static func isAboutTheWhole(_ error: any Error) -> Bool {
     if (error as? StoreError)?.code == .storeCorrupt { return true }
     guard let error = error as? SQLiteError else { return false }
@@ -195,11 +200,11 @@ final class StoreWriter {
     _ requests: [SaveRequest],
     _ db: SQLiteConnection
   ) throws -> [Result<SaveOutcome, StoreError>] {
-    // What is written to a file that nobody can open any more would be lost.
+    // Changes of a file that was removed or replaced would be lost.
     guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
     try setDurability(requests.contains { $0.durability == .full }, db)
     if requests.count > 1, carefulGroups == 0 {
-      // Savepoints keep copies of pages for saves that fail, which few do.
+      // Savepoints cost copies of pages, and few saves fail.
       do {
         return try commit(requests, isWhole: true, db)
       } catch {
@@ -211,7 +216,7 @@ final class StoreWriter {
     return try commit(requests, isWhole: requests.count == 1, db)
   }
 
-  // With `isWhole` one save that fails makes all of them fail, unless something has to be sealed
+  // With `isWhole`, one save that fails makes all saves fail, unless changes had to be sealed
   // first.
   private func commit(
     _ requests: [SaveRequest],
@@ -221,7 +226,7 @@ final class StoreWriter {
     try statements.begin.run()
     do {
       var (head, sealed) = try sealedHead()
-      // What was sealed stays, whatever becomes of the save behind it.
+      // Sealed changes are committed even if the save after them fails.
       let isAlone = isWhole && !sealed
       var outcomes: [Result<SaveOutcome, StoreError>] = []
       for request in requests {
@@ -238,9 +243,9 @@ final class StoreWriter {
     }
   }
 
-  /// Saves one request, in a savepoint where its neighbours must not fail with it.
+  /// Performs one request, in a savepoint unless its failure may roll back the whole transaction.
   ///
-  /// - Throws: Only what makes the whole transaction fail.
+  /// - Throws: Only errors that make the whole transaction fail.
   private func one(
     _ request: SaveRequest,
     _ head: inout HistoryHead,
@@ -269,7 +274,8 @@ final class StoreWriter {
         }
       )
       let lastLogged = try log.lastLogged()
-      // What changes nothing is entered only where it has to be known later.
+      // A save without changes gets an entry only if its transaction or its reverts must be
+      // recorded.
       if lastLogged > head.lastChange || request.transaction != nil
         || !outcome.reverted.isEmpty
       {
@@ -291,7 +297,7 @@ final class StoreWriter {
         SaveOutcome(token: token(head), result: outcome.result, dryRun: nil)
       )
     } catch {
-      // Without a transaction there is nothing to go on with: SQLite rolled all of it back.
+      // SQLite rolled the whole transaction back, so that the group cannot continue.
       guard db.isInTransaction, !isAlone else { throw error }
       if let error = error as? SQLiteError, Self.isAboutTheWhole(error) { throw error }
       try statements.rollbackToSavepoint.run()
@@ -314,7 +320,8 @@ final class StoreWriter {
       environment: environment
     )
     if let revert = request.revert {
-      // What an external client left, as link rows of what it deleted, may become valid again.
+      // Rows that an external client left invalid, such as dangling link rows, may become valid
+      // again.
       return try pipeline.revert(revert, request, undoLog, head) {
         try history.derived.refresh(after: head.lastChange, isForeign: true)
       }
@@ -324,7 +331,7 @@ final class StoreWriter {
     }
   }
 
-  /// Whether an updated object is other than it was: a derived value may have changed back.
+  /// Returns whether an updated object differs from before; a derived value may have changed back.
   private func differs(_ change: HistoryChange) throws -> Bool {
     let entity = tables.layout.entity(change.key)
     guard change.properties.allSatisfy(entity.entity.isDerived), !change.properties.isEmpty else {
@@ -337,9 +344,9 @@ final class StoreWriter {
     }
   }
 
-  /// Carries a request out and takes it back.
+  /// Performs a request and rolls it back.
   ///
-  /// - Throws: Only what makes the whole transaction fail.
+  /// - Throws: Only errors that make the whole transaction fail.
   private func rehearse(
     _ request: SaveRequest,
     _ head: HistoryHead,
@@ -357,7 +364,7 @@ final class StoreWriter {
         dryRun: DryRun(
           error: nil,
           deletes: carried.deleted,
-          // What an undo brings back has its IDs; other inserts have none yet.
+          // Objects that an undo restores have IDs; other inserts have no IDs yet.
           updates: try log.netChanges(behind: head).filter {
             try $0.kind == .insert ? request.revert != nil : $0.kind == .update && differs($0)
           }.map(\.key).sorted().map(builder.name),
@@ -378,12 +385,12 @@ final class StoreWriter {
     }
     try statements.rollbackToSavepoint.run()
     try statements.release.run()
-    // Numbers that were given are free again.
+    // The numbers of the rolled back inserts are free again.
     tables.invalidate()
     return outcome
   }
 
-  /// The head with nothing unsealed behind it, and whether something had to be sealed.
+  /// Returns the head without unsealed changes after it, and whether changes had to be sealed.
   private func sealedHead() throws -> (HistoryHead, sealed: Bool) {
     var head = try log.head()
     if head != known { tables.invalidate() }
@@ -401,7 +408,7 @@ final class StoreWriter {
     return (try log.head(), true)
   }
 
-  /// Seals what a foreign client wrote.
+  /// Seals the changes made by external SQLite clients.
   ///
   /// - Returns: The number of the newest commit.
   /// - Throws: `SQLiteError`.
@@ -452,20 +459,22 @@ final class StoreWriter {
     StoreToken(generation: facts.generation, number: head.number, mark: head.mark)
   }
 
-  /// `synchronous` cannot change inside a transaction, so a group is as durable as its strictest.
+  /// Sets the durability of the next transaction.
+  ///
+  /// `synchronous` cannot change inside a transaction, so a group is as durable as its strictest
+  /// save.
   func setDurability(_ full: Bool, _ db: SQLiteConnection) throws {
     guard full != isDurable else { return }
     try db.set(full ? .full : .normal)
     isDurable = full
   }
 
-  /// Moves what the write-ahead log holds into the store's file, as far as nobody reads it, and
-  /// ends the connection.
+  /// Moves the pages of the write-ahead log that no reader needs into the store's file.
   func close() throws {
     try queue.use { db in try db.checkpoint() }
   }
 
-  /// The value of `PRAGMA synchronous`: 2 is FULL, 1 is NORMAL.
+  /// Returns the value of `PRAGMA synchronous`: 2 is FULL, 1 is NORMAL.
   func synchronous() throws -> Int {
     try queue.use { db in try db.integer("PRAGMA synchronous").map { Int($0) } ?? -1 }
   }

@@ -3,7 +3,8 @@ import Glibc
 import ObjectModel
 import SQLite
 
-/// The functions that our connections add to SQLite's; no table, index or trigger uses them.
+/// The SQL functions that Cordial's connections add to SQLite's; no table, index or trigger uses
+/// them.
 enum TextFunctions {
   static func add(to db: SQLiteConnection) throws {
     try SQLFunction.add("cordial_fold", argumentCount: 2, to: db) { call in
@@ -18,12 +19,12 @@ enum TextFunctions {
     }
     try SQLFunction.add("cordial_length", argumentCount: 1, to: db) { call in
       let length = call.withText(0) { bytes in
-        // Every byte but those that go on with a character.
+        // Counts every byte except the continuation bytes of characters.
         bytes.indices.reduce(into: Int64(0)) { $0 += bytes[$1] & 0xC0 == 0x80 ? 0 : 1 }
       }
       if let length { call.answer(length) } else { call.answer(nil as Bool?) }
     }
-    // SQLite's own count and cut a text up to its first NUL.
+    // SQLite's own functions read a text only up to its first NUL.
     try addComparison("cordial_like", to: db, WildcardPattern.matches)
     try addComparison("cordial_begins", to: db) { text, prefix in
       guard text.count >= prefix.count else { return false }
@@ -41,14 +42,14 @@ enum TextFunctions {
       call.answer(result.isFinite ? result : nil)
     }
     try SQLFunction.add("cordial_abs", argumentCount: 1, to: db) { call in
-      // SQLite's own fails for the smallest integer.
+      // SQLite's own function fails for the smallest integer.
       if let number = call.integer(0), number != .min { return call.answer(Swift.abs(number)) }
       call.answer(call.double(0).map(Swift.abs))
     }
     try addMatches(to: db)
   }
 
-  /// A function of two texts, which is null where one of them is.
+  /// Adds a function of two texts, which returns null if one of them is null.
   private static func addComparison(
     _ name: String,
     to db: SQLiteConnection,
@@ -64,8 +65,7 @@ enum TextFunctions {
     first.indices.allSatisfy { first[$0] == second[$0] }
   }
 
-  /// `cordial_matches(text, pattern, flags)`, of one connection: it keeps the pattern that it was
-  /// asked for last.
+  /// Adds `cordial_matches(text, pattern, flags)`, which keeps the last pattern of its connection.
   private static func addMatches(to db: SQLiteConnection) throws {
     let last = LastPattern()
     try SQLFunction.add("cordial_matches", argumentCount: 3, to: db) { call in
@@ -79,7 +79,7 @@ enum TextFunctions {
   }
 }
 
-/// The pattern of the statement that runs, compiled; used on its connection's thread only.
+/// The pattern of the running statement, compiled; used on its connection's thread only.
 private final class LastPattern {
   private var pattern = ""
   private var ignoresCase = false
@@ -90,7 +90,7 @@ private final class LastPattern {
       do {
         expression = try RegularExpression(pattern, ignoresCase: ignoresCase)
       } catch {
-        // A pattern that a column holds may be none; it matches nothing.
+        // A pattern from a column may be invalid; such a pattern matches nothing.
         expression = nil
         return nil
       }

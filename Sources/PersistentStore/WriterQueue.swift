@@ -2,17 +2,17 @@ import DequeModule
 import Dispatch
 import Synchronization
 
-/// Gives the writer its work in groups.
+/// The queue of the writer, which processes requests in groups.
 ///
-/// Whoever asks for something has a line of its own, in which the order stays; a group takes from
-/// the lines in turn, so that who asks for thousands does not keep the others waiting.
+/// Each source of requests has its own line, which keeps their order. A group takes requests from
+/// the lines in turn, so that thousands of requests of one source do not delay the others.
 final class WriterQueue: Sendable {
-  /// How many saves one group has at most.
+  /// The maximum number of requests in a group.
   private static let groupMax = 64
-  /// How many of those may be of one source while others may still come.
+  /// The maximum number of these requests from one source, while others may still arrive.
   private static let shareMax = 16
 
-  /// A save that waits.
+  /// A save that waits in the queue.
   private final class WaitingSave: Sendable {
     let request: SaveRequest
     let completion: @Sendable (Result<SaveOutcome, StoreError>) -> Void
@@ -32,17 +32,16 @@ final class WriterQueue: Sendable {
   private enum Work: Sendable {
     case save(WaitingSave)
     case seal(@Sendable (Result<Int64, StoreError>) -> Void)
-    /// Anything else; nil when the writer is gone.
+    /// Any other work; it is called with nil when the writer is closed.
     case task(@Sendable (StoreWriter?) -> Void)
   }
 
   private struct State {
-    /// Those that came first, whoever asked: no more than one group, and of nobody more than a part
-    /// of it.
+    /// The requests that arrived first: at most one group, with a limited share for each source.
     var first: [(source: Int, work: Work)] = []
-    /// Those behind them, by who asked.
+    /// The requests after these, by source.
     var lines: [Int: Deque<Work>] = [:]
-    /// Those who wait in lines, in the order of their turns.
+    /// The sources with requests in lines, in the order of their turns.
     var turns: Deque<Int> = []
     var isRunning = false
     var isClosed = false
@@ -57,7 +56,7 @@ final class WriterQueue: Sendable {
       lines[source, default: []].append(work)
     }
 
-    /// What is done next: what came first, then one of each line in turn.
+    /// Returns the next group: the requests that arrived first, then one of each line in turn.
     mutating func takeGroup() -> [Work] {
       var group = first.map(\.work)
       first.removeAll(keepingCapacity: true)
@@ -73,14 +72,14 @@ final class WriterQueue: Sendable {
   private let queue = DispatchQueue(label: "cordial.writer")
   private let state = Mutex(State())
   private let writer: Confined<StoreWriter>
-  /// Who has no connection.
+  /// The source of requests without a connection.
   private static let nobody = -1
 
   init(_ writer: StoreWriter) {
     self.writer = Confined(writer, to: queue)
   }
 
-  /// Saves, as `PersistentStore.save` says.
+  /// Performs a save, as `PersistentStore.save`.
   func save(
     _ request: SaveRequest,
     _ completion: @escaping @Sendable (Result<SaveOutcome, StoreError>) -> Void,
@@ -93,12 +92,12 @@ final class WriterQueue: Sendable {
     add(.seal(completion), of: Self.nobody)
   }
 
-  /// Does something with the writer, behind what the same source asked for before.
+  /// Runs a body with the writer, after the earlier requests of the same source.
   ///
   /// - Parameters:
-  ///   - source: Who asks.
-  ///   - body: What to do; it keeps others waiting as long as it takes.
-  ///   - completion: Called on the writer's thread with what it answered.
+  ///   - source: The client's connection.
+  ///   - body: The work; all other requests wait until it returns.
+  ///   - completion: Called on the writer's thread with the result of the body.
   func perform<Answer: Sendable>(
     of source: Int,
     _ body: @escaping @Sendable (StoreWriter) throws -> Answer,
@@ -140,7 +139,8 @@ final class WriterQueue: Sendable {
     }
   }
 
-  /// Works until nothing waits: everything that came during one commit is the next group.
+  /// Processes groups until no request waits; requests that arrive during a commit are the next
+  /// group.
   private func run() {
     while true {
       let group = state.withLock { state in
@@ -153,7 +153,7 @@ final class WriterQueue: Sendable {
     }
   }
 
-  /// Carries a group out: saves that stand side by side are one commit.
+  /// Processes a group; adjacent saves are one commit.
   private func perform(_ group: [Work]) {
     var saves: [WaitingSave] = []
     var seals: [@Sendable (Result<Int64, StoreError>) -> Void] = []
@@ -191,7 +191,7 @@ final class WriterQueue: Sendable {
       do {
         try writer.value.close()
       } catch {
-        // Somebody else uses the store, or the disk is full: the log is good where it is.
+        // Another process uses the store, or the disk is full: the write-ahead log stays valid.
       }
     }
   }

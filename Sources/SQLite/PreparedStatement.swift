@@ -1,12 +1,12 @@
 import GRDB
 import GRDBSQLite
 
-/// A statement of one connection that is stepped through SQLite's own interface.
+/// A statement of one connection that is stepped through SQLite's C interface.
 ///
-/// Used on its connection's thread only. Every use ends with `reset()`, which `defer` does best: a
-/// statement that is left in the middle of its rows keeps a read transaction open.
+/// Only its connection's thread uses a statement. Every use ends with `reset()`, best in a `defer`:
+/// a statement that is left before its last row keeps a read transaction open.
 @safe package final class PreparedStatement {
-  /// Keeps the handle alive.
+  /// The GRDB statement, which keeps the handle alive.
   private let statement: Statement
   @usableFromInline let handle: OpaquePointer
   private let sql: String
@@ -14,9 +14,9 @@ import GRDBSQLite
   /// Compiles a statement.
   ///
   /// - Parameters:
-  ///   - connection: The connection that it belongs to.
+  ///   - connection: The statement's connection.
   ///   - sql: One SQL statement.
-  /// - Throws: `SQLiteError` when SQLite does not take it.
+  /// - Throws: `SQLiteError` when SQLite rejects the SQL.
   package init(_ connection: SQLiteConnection, _ sql: String) throws {
     statement = try SQLiteError.translating {
       try connection.database.makeStatement(sql: sql)
@@ -25,7 +25,7 @@ import GRDBSQLite
     self.sql = sql
   }
 
-  // MARK: Arguments; places count from 1.
+  // MARK: Arguments; parameters are numbered from 1.
 
   package func bind(_ value: Int64?, at place: Int32) {
     if let value {
@@ -45,7 +45,7 @@ import GRDBSQLite
       return
     }
     guard !value.isEmpty else {
-      // The bytes of an empty string may lie nowhere, and a null pointer would bind null.
+      // The buffer of an empty string may have no address, and a null pointer would bind null.
       unsafe sqlite3_bind_text(handle, place, "", 0, nil)
       return
     }
@@ -74,11 +74,11 @@ import GRDBSQLite
     }
   }
 
-  // MARK: Rows; columns count from 0.
+  // MARK: Rows; columns are numbered from 0.
 
-  /// Goes to the next row; false behind the last one.
+  /// Steps to the next row.
   ///
-  /// - Returns: Whether there is a row.
+  /// - Returns: Whether there is a row; false after the last row.
   /// - Throws: `SQLiteError` with SQLite's code.
   @inlinable
   package func step() throws -> Bool {
@@ -90,7 +90,7 @@ import GRDBSQLite
     }
   }
 
-  /// Runs the statement to its end and makes it ready for the next time.
+  /// Runs the statement to its end and resets it.
   ///
   /// - Throws: `SQLiteError` with SQLite's code.
   package func run() throws {
@@ -98,13 +98,13 @@ import GRDBSQLite
     while try step() {}
   }
 
-  /// How many rows the last statement of the connection to write wrote.
+  /// The number of rows that the connection's last writing statement changed.
   package var changes: Int {
     unsafe Int(sqlite3_changes(sqlite3_db_handle(handle)))
   }
 
-  /// A number that grows when the statement's connection sees that another one committed; it is up
-  /// to date after a step that read.
+  /// A number that grows when the connection sees a commit of another connection; a step that reads
+  /// updates it.
   package var dataVersion: UInt32 {
     var version: UInt32 = 0
     unsafe sqlite3_file_control(
@@ -116,13 +116,13 @@ import GRDBSQLite
     return version
   }
 
-  /// Makes the statement ready for the next time; its arguments stay.
+  /// Resets the statement for its next run; the arguments stay bound.
   @inlinable
   package func reset() {
     unsafe sqlite3_reset(handle)
   }
 
-  /// Lets go of the arguments, of which SQLite keeps copies until others take their places.
+  /// Unbinds the arguments, of which SQLite keeps copies until other values are bound.
   package func clearArguments() {
     unsafe sqlite3_clear_bindings(handle)
   }
@@ -132,12 +132,12 @@ import GRDBSQLite
     unsafe sqlite3_column_type(handle, column) == SQLITE_NULL
   }
 
-  /// How SQLite keeps a value.
+  /// The storage class of a value in SQLite.
   package enum Storage: Sendable {
     case null, integer, real, text, blob
   }
 
-  /// How SQLite keeps the value of a column.
+  /// Returns the storage class of a column's value.
   package func storage(_ column: Int32) -> Storage {
     switch unsafe sqlite3_column_type(handle, column) {
     case SQLITE_INTEGER: .integer
@@ -162,7 +162,7 @@ import GRDBSQLite
     unsafe sqlite3_column_double(handle, column)
   }
 
-  /// The text of a column; what is not UTF-8 in it reads U+FFFD.
+  /// Returns the text of a column, with U+FFFD in place of invalid UTF-8.
   package func text(_ column: Int32) -> String {
     withBytes(column) { bytes in
       unsafe bytes.withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
@@ -179,17 +179,17 @@ import GRDBSQLite
     }
   }
 
-  /// Lends the bytes of a text or blob for the time of a call.
+  /// Lends the bytes of a text or blob for the duration of a call.
   @inlinable
   package func withBytes<Result>(_ column: Int32, _ body: (Span<UInt8>) -> Result) -> Result {
-    // SQLite keeps the bytes until the next step or reset, which the closure cannot cause.
+    // SQLite keeps the bytes until the next step or reset, and the closure causes neither.
     let start = unsafe sqlite3_column_blob(handle, column)
     let count = unsafe Int(sqlite3_column_bytes(handle, column))
     let bytes = unsafe UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count)
     return unsafe body(bytes.bindMemory(to: UInt8.self).span)
   }
 
-  /// Lends the statement to C for the time of a call.
+  /// Lends the statement's handle to C code for the duration of a call.
   package func withHandle<Result>(_ body: (OpaquePointer) -> Result) -> Result {
     unsafe body(handle)
   }

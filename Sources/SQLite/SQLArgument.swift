@@ -1,4 +1,4 @@
-/// A value that a parameter of a statement takes.
+/// A value that can be bound to a parameter of a statement.
 package protocol SQLArgument: Sendable {
   /// Binds the value to a parameter; parameters are numbered from 1.
   func bind(to statement: PreparedStatement, at parameter: Int32)
@@ -17,7 +17,7 @@ extension Int64: SQLArgument {
 }
 
 extension PreparedStatement {
-  /// Binds values to the parameters from the first one on; nil is null.
+  /// Binds values to the statement's parameters, from parameter 1 on; nil binds null.
   func bind(_ arguments: [(any SQLArgument)?]) {
     for (index, argument) in arguments.enumerated() {
       let parameter = Int32(index + 1)

@@ -1,10 +1,11 @@
 import GRDB
 import GRDBSQLite
 
-/// A function that SQL calls, given to a connection through SQLite's own interface: GRDB's hands
-/// texts over as C strings, which end at their first NUL.
+/// A function that SQL calls, registered through SQLite's C interface.
+///
+/// GRDB's own functions pass texts as C strings, which end at their first NUL.
 @safe package final class SQLFunction {
-  /// What a function is called with, and where its answer goes.
+  /// A call of the function: its arguments, and its result.
   @safe package struct Call {
     private let context: OpaquePointer
     private let arguments: UnsafeMutablePointer<OpaquePointer?>
@@ -17,7 +18,7 @@ import GRDBSQLite
       unsafe self.arguments = arguments
     }
 
-    /// The text of an argument, with every NUL that it has; nil for anything but a text.
+    /// Returns the text of an argument, including its NULs; nil for a value that is not a text.
     package func text(_ index: Int) -> String? {
       guard unsafe sqlite3_value_type(arguments[index]) == SQLITE_TEXT else { return nil }
       return withText(index) { bytes in
@@ -25,21 +26,24 @@ import GRDBSQLite
       }
     }
 
-    /// Lends the bytes of an argument to a body, of a number those of its text; nil for null.
+    /// Lends the bytes of an argument's text to a body; returns nil when the argument is null.
+    ///
+    /// A number is converted to text first.
     package func withText<Result>(_ index: Int, _ body: (Span<UInt8>) -> Result) -> Result? {
-      // Asked for first: it may turn the value into UTF-8, which changes the count.
+      // `sqlite3_value_text` comes first: it may convert the value to UTF-8, which changes the
+      // count.
       guard let start = unsafe sqlite3_value_text(arguments[index]) else { return nil }
       let count = unsafe Int(sqlite3_value_bytes(arguments[index]))
       return unsafe body(UnsafeBufferPointer(start: start, count: count).span)
     }
 
-    /// The number of an argument; nil for anything but an integer.
+    /// Returns the integer of an argument; nil for a value that is not an integer.
     package func integer(_ index: Int) -> Int64? {
       guard unsafe sqlite3_value_type(arguments[index]) == SQLITE_INTEGER else { return nil }
       return unsafe sqlite3_value_int64(arguments[index])
     }
 
-    /// The number of an argument; nil for anything but a number.
+    /// Returns the number of an argument; nil for a value that is not a number.
     package func double(_ index: Int) -> Double? {
       switch unsafe sqlite3_value_type(arguments[index]) {
       case SQLITE_INTEGER, SQLITE_FLOAT: unsafe sqlite3_value_double(arguments[index])
@@ -53,7 +57,7 @@ import GRDBSQLite
       let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
       text.withUTF8 { bytes in
         unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
-          // The bytes of an empty string may lie nowhere, and a null pointer would answer null.
+          // The buffer of an empty string may have no address; a null pointer would return null.
           unsafe characters.isEmpty
             ? sqlite3_result_text(context, "", 0, copied)
             : sqlite3_result_text64(
@@ -94,15 +98,15 @@ import GRDBSQLite
     self.body = body
   }
 
-  /// Adds a function to a connection, which keeps it for as long as it is open.
+  /// Adds a function to a connection, for as long as the connection is open.
   ///
   /// - Parameters:
-  ///   - name: Its name in SQL.
-  ///   - argumentCount: How many arguments it takes.
+  ///   - name: The function's name in SQL.
+  ///   - argumentCount: The number of its arguments.
   ///   - connection: The connection.
-  ///   - body: Called on the connection's thread; it answers once, and the same for the same
-  ///     arguments. What it throws is the error of the statement that called it.
-  /// - Throws: `SQLiteError` when SQLite does not take it.
+  ///   - body: Called on the connection's thread. It sets one result, which must depend on the
+  ///     arguments only. The error that it throws becomes the error of the calling statement.
+  /// - Throws: `SQLiteError` when SQLite rejects the function.
   package static func add(
     _ name: String,
     argumentCount: Int32,
@@ -110,7 +114,7 @@ import GRDBSQLite
     _ body: @escaping (Call) throws -> Void
   ) throws {
     let kept = unsafe Unmanaged.passRetained(SQLFunction(body))
-    // SQLite releases what it keeps, also when it does not take it.
+    // SQLite releases the function, even if it rejects it.
     let code = unsafe sqlite3_create_function_v2(
       connection.database.sqliteConnection,
       name,

@@ -23,7 +23,7 @@ package struct SQLiteConnection {
   ///
   /// - Parameters:
   ///   - sql: One statement, or several without arguments.
-  ///   - arguments: The values of its parameters, in their order; nil is null.
+  ///   - arguments: The values of the parameters, in order; nil is null.
   /// - Throws: `SQLiteError`.
   package func execute(_ sql: String, _ arguments: [(any SQLArgument)?] = []) throws {
     guard arguments.isEmpty else {
@@ -38,10 +38,10 @@ package struct SQLiteConnection {
   ///
   /// - Parameters:
   ///   - sql: One statement.
-  ///   - arguments: The values of its parameters, in their order; nil is null.
+  ///   - arguments: The values of the parameters, in order; nil is null.
   ///   - read: Reads the current row of the statement.
-  /// - Returns: What `read` returned, in the order of the rows.
-  /// - Throws: `SQLiteError`, and what `read` throws.
+  /// - Returns: The results of `read`, in the order of the rows.
+  /// - Throws: `SQLiteError`, and the errors of `read`.
   package func rows<Value>(
     _ sql: String,
     _ arguments: [(any SQLArgument)?] = [],
@@ -59,10 +59,10 @@ package struct SQLiteConnection {
   ///
   /// - Parameters:
   ///   - sql: One statement.
-  ///   - arguments: The values of its parameters, in their order; nil is null.
+  ///   - arguments: The values of the parameters, in order; nil is null.
   ///   - read: Reads the current row of the statement.
-  /// - Returns: What `read` returned, nil when the query has no row.
-  /// - Throws: `SQLiteError`, and what `read` throws.
+  /// - Returns: The result of `read`; nil when the query has no row.
+  /// - Throws: `SQLiteError`, and the errors of `read`.
   package func row<Value>(
     _ sql: String,
     _ arguments: [(any SQLArgument)?] = [],
@@ -74,39 +74,38 @@ package struct SQLiteConnection {
     return try statement.step() ? try read(statement) : nil
   }
 
-  /// The text in the first column of a query's first row, nil for null and for no row.
+  /// Returns the text in the first column of a query's first row, or nil for null or no row.
   package func text(_ sql: String, _ arguments: [(any SQLArgument)?] = []) throws -> String? {
     try row(sql, arguments) { $0.optionalText(0) } ?? nil
   }
 
-  /// The integer in the first column of a query's first row, nil for null and for no row.
+  /// Returns the integer in the first column of a query's first row, or nil for null or no row.
   package func integer(_ sql: String, _ arguments: [(any SQLArgument)?] = []) throws -> Int64? {
     try row(sql, arguments) { $0.optionalInteger(0) } ?? nil
   }
 
-  /// Whether there is a table of that name.
+  /// Returns whether a table of this name exists.
   package func hasTable(_ name: String) throws -> Bool {
     try integer("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [name]) != nil
   }
 
-  /// How many rows the last statement that wrote changed.
+  /// The number of rows that the last writing statement changed.
   package var changes: Int { database.changesCount }
 
-  /// How many rows statements changed since the connection was opened, rows that triggers changed
-  /// included.
+  /// The number of rows changed since the connection was opened, including changes by triggers.
   package var totalChanges: Int { database.totalChangesCount }
 
   // MARK: Transactions
 
-  /// What a transaction locks at its start.
+  /// The lock that a transaction takes at its start.
   package enum TransactionKind {
-    /// Nothing: the first statement takes its locks.
+    /// No lock: the transaction's first statement takes the locks that it needs.
     case deferred
-    /// The file for writing.
+    /// The lock for writing to the file.
     case immediate
   }
 
-  /// Whether a transaction is open; SQLite ends one by itself for some errors.
+  /// Whether a transaction is open; SQLite ends a transaction automatically after some errors.
   package var isInTransaction: Bool { database.isInsideTransaction }
 
   package func begin(_ kind: TransactionKind) throws {
@@ -117,13 +116,13 @@ package struct SQLiteConnection {
 
   package func rollback() throws { try execute("ROLLBACK") }
 
-  /// Runs a body in a transaction of its own.
+  /// Runs a body in a new transaction.
   ///
   /// - Parameters:
-  ///   - kind: What the transaction locks at its start.
-  ///   - body: Reads and writes. When it throws, the transaction is rolled back.
-  /// - Returns: What the body returned.
-  /// - Throws: `SQLiteError`, and what the body throws.
+  ///   - kind: The lock that the transaction takes at its start.
+  ///   - body: Reads and writes. If it throws, the transaction is rolled back.
+  /// - Returns: The result of the body.
+  /// - Throws: `SQLiteError`, and the errors of the body.
   package func transaction<Value>(
     _ kind: TransactionKind,
     _ body: () throws -> Value
@@ -141,9 +140,9 @@ package struct SQLiteConnection {
 
   /// Runs a body in a savepoint, inside a transaction.
   ///
-  /// - Parameter body: Reads and writes. When it throws, what it wrote is rolled back.
-  /// - Returns: What the body returned.
-  /// - Throws: `SQLiteError`, and what the body throws.
+  /// - Parameter body: Reads and writes. If it throws, its changes are rolled back.
+  /// - Returns: The result of the body.
+  /// - Throws: `SQLiteError`, and the errors of the body.
   package func savepoint<Value>(_ body: () throws -> Value) throws -> Value {
     try execute("SAVEPOINT cordial")
     do {
@@ -158,26 +157,26 @@ package struct SQLiteConnection {
 
   // MARK: Settings
 
-  /// When a commit returns.
+  /// The point at which a commit returns.
   package enum Durability: String {
-    /// After the operating system has written it to the disk.
+    /// After the operating system has written the commit to the disk.
     case full = "FULL"
-    /// Before that: a loss of power may take the newest commits back, a crash does not.
+    /// Before that: a power failure may lose the newest commits, a crash of the process does not.
     case normal = "NORMAL"
   }
 
-  /// Sets when commits return; SQLite refuses it inside a transaction.
+  /// Sets the point at which commits return; SQLite refuses the setting inside a transaction.
   package func set(_ durability: Durability) throws {
     try execute("PRAGMA synchronous=\(durability.rawValue)")
   }
 
-  /// Moves what the write-ahead log holds into the file, as far as no reader needs it.
+  /// Moves the pages of the write-ahead log that no reader needs into the database file.
   package func checkpoint() throws { try execute("PRAGMA wal_checkpoint(TRUNCATE)") }
 
-  /// Takes the lock of the file for as long as the connection is open.
+  /// Locks the file exclusively for as long as the connection is open.
   ///
-  /// Every connection holds a shared lock while it is open, so this succeeds only where no other
-  /// process has the file open.
+  /// Every connection holds a shared lock while it is open. The exclusive lock therefore succeeds
+  /// only when no other process has the file open.
   ///
   /// - Throws: `SQLiteError` with the code `busy` when another process has the file open.
   package func lockExclusively() throws {
@@ -186,9 +185,9 @@ package struct SQLiteConnection {
     try commit()
   }
 
-  /// Has statements fire triggers from now on, or not.
+  /// Turns the firing of triggers on or off for all statements of the connection.
   ///
-  /// SQLite compiles every statement of the connection again when it runs next.
+  /// SQLite recompiles every statement of the connection at the statement's next run.
   package func setFiresTriggers(_ fires: Bool) throws {
     let code = unsafe sqlite_enable_triggers(database.sqliteConnection, fires ? 1 : 0)
     guard code == 0 else { throw SQLiteError(code) }
@@ -197,9 +196,9 @@ package struct SQLiteConnection {
   /// Adds a collation.
   ///
   /// - Parameters:
-  ///   - name: Its name in SQL.
-  ///   - compare: Negative, zero or positive, as the first text sorts before, with or after the
-  ///     second.
+  ///   - name: The collation's name in SQL.
+  ///   - compare: Returns a negative number, zero or a positive number when the first text sorts
+  ///     before, with or after the second.
   package func addCollation(
     _ name: String,
     _ compare: @escaping @Sendable (String, String) -> Int32
@@ -212,7 +211,7 @@ package struct SQLiteConnection {
     )
   }
 
-  /// Lends SQLite's handle of the connection to C for the time of a call.
+  /// Lends SQLite's handle of the connection to C code for the duration of a call.
   ///
   /// - Parameter body: Returns 0, or SQLite's code.
   /// - Throws: `SQLiteError` with that code.

@@ -1,7 +1,7 @@
 import GRDB
 import GRDBSQLite
 
-/// Why SQLite did not do what it was asked.
+/// An error that SQLite reported.
 package struct SQLiteError: Error, Sendable, CustomStringConvertible {
   /// One of SQLite's result codes, extended or not.
   package struct Code: RawRepresentable, Hashable, Sendable {
@@ -31,7 +31,7 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
 
   /// SQLite's extended code.
   package let extendedCode: Code
-  /// What SQLite says about it, nil when only the code is known.
+  /// SQLite's message, nil when only the code is known.
   package let message: String?
   /// The statement that failed, nil when it is not known.
   package let sql: String?
@@ -45,7 +45,7 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     self.sql = sql
   }
 
-  /// The error of a result code of SQLite's C interface.
+  /// Creates the error of a result code of SQLite's C interface.
   init(_ code: Int32, _ message: String? = nil, sql: String? = nil) {
     self.init(Code(rawValue: code), message, sql: sql)
   }
@@ -55,9 +55,9 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     return "SQLite error \(extendedCode.rawValue): \(message ?? "no message")\(statement)"
   }
 
-  /// Runs a body that calls GRDB.
+  /// Runs a body that calls GRDB, and translates GRDB's errors.
   ///
-  /// - Throws: GRDB's errors of SQLite as errors of this module's; every other error unchanged.
+  /// - Throws: A `SQLiteError` for each `DatabaseError` of GRDB; every other error unchanged.
   static func translating<Value>(_ body: () throws -> Value) throws -> Value {
     do {
       return try body()

@@ -1,18 +1,18 @@
 import GRDB
 
-/// Owns one connection and lends it to one caller at a time.
+/// The owner of one connection, which it lends to one caller at a time.
 package final class SQLiteQueue: Sendable {
-  /// How a file is opened.
+  /// The way in which a file is opened.
   package struct Options: Sendable {
     /// Whether the connection only reads.
     package var isReadOnly = false
-    /// How long a statement waits for another process's lock, in seconds.
+    /// The time that a statement waits for another process's lock, in seconds.
     package var busySecondsMax = 5.0
-    /// When commits return; the writer's durability only.
+    /// The point at which commits return; read-only connections ignore it.
     package var durability = SQLiteConnection.Durability.full
-    /// How much of the file the connection keeps in memory, in KiB.
+    /// The size of the connection's page cache, in KiB.
     package var cacheKiB = 16384
-    /// Adds functions and collations to the new connection.
+    /// A closure that adds functions and collations to the new connection.
     package var prepare: @Sendable (SQLiteConnection) throws -> Void = { _ in }
 
     package init() {}
@@ -20,12 +20,13 @@ package final class SQLiteQueue: Sendable {
 
   private let queue: DatabaseQueue
 
-  /// Opens a file; a connection that writes makes it when it is missing, and has it use a
-  /// write-ahead log.
+  /// Opens a file.
+  ///
+  /// A connection that writes creates a missing file, and sets the file to use a write-ahead log.
   ///
   /// - Parameters:
   ///   - path: The file's path, or a `file:` URI.
-  ///   - options: How it is opened.
+  ///   - options: The way in which the file is opened.
   /// - Throws: `SQLiteError`.
   package init(path: String, _ options: Options) throws {
     SQLiteSetup.run()
@@ -52,8 +53,8 @@ package final class SQLiteQueue: Sendable {
   /// Lends the connection, without a transaction.
   ///
   /// - Parameter body: Uses the connection on the calling thread.
-  /// - Returns: What the body returned.
-  /// - Throws: `SQLiteError`, and what the body throws.
+  /// - Returns: The result of the body.
+  /// - Throws: `SQLiteError`, and the errors of the body.
   package func use<Value>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
     try SQLiteError.translating {
       try queue.unsafeReentrantWrite { try body(SQLiteConnection(database: $0)) }
@@ -62,15 +63,16 @@ package final class SQLiteQueue: Sendable {
 
   /// Lends the connection inside a transaction that writes.
   ///
-  /// - Parameter body: Reads and writes. When it throws, the transaction is rolled back.
-  /// - Returns: What the body returned.
-  /// - Throws: `SQLiteError`, and what the body throws.
+  /// - Parameter body: Reads and writes. If it throws, the transaction is rolled back.
+  /// - Returns: The result of the body.
+  /// - Throws: `SQLiteError`, and the errors of the body.
   package func write<Value>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
     try use { connection in try connection.transaction(.immediate) { try body(connection) } }
   }
 
-  /// Copies the whole file into another one, in one step: the copy is one snapshot, and no writer
-  /// of the source waits for it.
+  /// Copies the whole file into another file in one step.
+  ///
+  /// The copy is one snapshot, and no writer of the source waits for the copy.
   ///
   /// - Parameter target: The connection to the other file, whose content is replaced.
   /// - Throws: `SQLiteError`.
@@ -80,7 +82,7 @@ package final class SQLiteQueue: Sendable {
 
   /// Closes the connection.
   ///
-  /// - Throws: `SQLiteError` with the code `busy` while a statement of it is in use.
+  /// - Throws: `SQLiteError` with the code `busy` while one of its statements is in use.
   package func close() throws {
     try SQLiteError.translating { try queue.close() }
   }

@@ -1,11 +1,11 @@
 import CSQLite
 
-/// What is set for SQLite as a whole.
+/// The settings for the whole SQLite library.
 enum SQLiteSetup {
-  /// Sets it, the first time; to be called before a connection is opened.
+  /// Applies the settings at the first call, which must precede the first connection.
   ///
-  /// In a program that uses SQLite for itself it may run already: then it stays as it is, a little
-  /// slower.
+  /// In a program that uses SQLite itself, SQLite may be initialized already. It then keeps its
+  /// settings and runs a little slower.
   static func run() {
     _ = once
   }

@@ -1,10 +1,11 @@
 package import ObjectModel
 import SQLite
 
-/// What triggers do so that derived attributes are kept in the transaction of whoever writes.
+/// The trigger statements that update derived attributes in the transaction of the change.
 ///
-/// Counts, sums of integers, values behind a to-one and times are kept by SQLite's own means;
-/// what needs ICU, and sums of doubles, whose last digits depend on the order, at sealing.
+/// SQLite's own functions compute counts, sums of integers, values of a to-one's object, and times.
+/// Sealing computes texts, which need ICU, and sums of doubles, whose last digits depend on the
+/// order.
 package struct DerivedSchema {
   package let model: Model
   /// Every derived attribute of every table.
@@ -17,11 +18,11 @@ package struct DerivedSchema {
     }
   }
 
-  /// Milliseconds since 1970.
+  /// SQL for the current time, in milliseconds since 1970.
   private static let now =
     "CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)"
 
-  /// Statements for the end of a trigger behind an insert into an entity's table.
+  /// Returns the statements for the end of the trigger after an insert into an entity's table.
   package func afterInsert(into entity: EntityDescription) -> [String] {
     kept.flatMap { owner, attribute -> [String] in
       guard let derived = attribute.derived else { return [] }
@@ -30,7 +31,7 @@ package struct DerivedSchema {
       if isOwn, let value = value(derived, of: owner, row: "NEW") {
         statements.append(set(owner, attribute, to: value, where: "\"_id\" = NEW.\"_id\""))
       }
-      // A new object's own value counts all its members, itself among them.
+      // A new object's own value already includes all its members, even the object itself.
       return statements
         + added(
           derived,
@@ -44,7 +45,7 @@ package struct DerivedSchema {
     }
   }
 
-  /// Statements for the end of a trigger behind a deletion from an entity's table.
+  /// Returns the statements for the end of the trigger after a deletion from an entity's table.
   package func afterDelete(from entity: EntityDescription) -> [String] {
     kept.flatMap { owner, attribute -> [String] in
       guard let derived = attribute.derived else { return [] }
@@ -52,7 +53,7 @@ package struct DerivedSchema {
     }
   }
 
-  /// Statements for the end of a trigger behind an update of an entity's table.
+  /// Returns the statements for the end of the trigger after an update of an entity's table.
   package func afterUpdate(of entity: EntityDescription) -> [String] {
     kept.flatMap { owner, attribute -> [String] in
       guard let derived = attribute.derived else { return [] }
@@ -88,7 +89,7 @@ package struct DerivedSchema {
           )
         ]
       case .count, .sum:
-        // Leaves one owner and comes to another, which may be the same with another value.
+        // The member leaves one owner and joins another, or changes its value at the same owner.
         guard let columns = memberColumns(derived, owner, entity) else { return [] }
         let changed = columns.map { "OLD.\($0) IS NOT NEW.\($0)" }.joined(separator: " OR ")
         return [("OLD", "-"), ("NEW", "+")].flatMap { row, sign in
@@ -107,7 +108,7 @@ package struct DerivedSchema {
     }
   }
 
-  /// Statements for the end of a trigger behind a pair that came or went.
+  /// Returns the statements for the end of the trigger after an insert or deletion of a link row.
   package func afterPair(
     _ relationship: RelationshipDescription,
     of keeper: EntityDescription,
@@ -125,7 +126,7 @@ package struct DerivedSchema {
       else { return [] }
       let (own, other) = owns ? ("source", "target") : ("target", "source")
       guard !members.isSymmetric else {
-        // Either end may be the one that said it, and a pair may be there both ways.
+        // Either end of a symmetric link may be the source, and the link may be stored both ways.
         guard let derived = attribute.derived, let value = aggregate(derived, of: owner) else {
           return []
         }
@@ -163,7 +164,7 @@ package struct DerivedSchema {
     return found
   }
 
-  /// The value of an object that is new: its members may have come before it.
+  /// Returns SQL for the value of an owner's row; the members of a new owner may already exist.
   package func value(
     _ derived: DerivedExpression,
     of owner: EntityDescription,
@@ -181,7 +182,7 @@ package struct DerivedSchema {
     }
   }
 
-  /// A count or sum over the members of the owner's row that is being updated.
+  /// Returns SQL for a count or sum over the members of the owner's row that is being updated.
   package func aggregate(_ derived: DerivedExpression, of owner: EntityDescription) -> String? {
     let name: String
     var function = "count(*)"
@@ -194,7 +195,7 @@ package struct DerivedSchema {
     }
     guard let members = relationship(name, of: owner) else { return nil }
     let number = "\(SQLNames.quoted(owner.name)).\"_id\""
-    // One query for each table: SQLite would read all of a UNION for each owner.
+    // One query for each table, because SQLite would read all of a UNION for each owner.
     func over(_ condition: String) -> String {
       let parts = model.entity(members.destination).place.kinds.map { kind in
         "(SELECT \(function) FROM \(SQLNames.quoted(model.entity(kind).name)) AS cordial_m "
@@ -212,7 +213,7 @@ package struct DerivedSchema {
     }
   }
 
-  /// What one member adds, nil where that is not kept step by step.
+  /// Returns SQL for the amount that one member adds; nil where triggers do not add amounts.
   private func amount(
     _ derived: DerivedExpression?,
     _ members: RelationshipDescription,
@@ -220,7 +221,7 @@ package struct DerivedSchema {
   ) -> String? {
     let destination = model.entity(members.destination)
     guard case .sum(_, let summed)? = derived else {
-      // A pair may lead to an object that a foreign client removed.
+      // A link row may reference an object that an external client deleted.
       return "EXISTS (SELECT 1 FROM \(model.source(destination)) WHERE \"_id\" = \(number))"
     }
     guard isSummedStepByStep(summed, destination) else { return nil }
@@ -235,7 +236,7 @@ package struct DerivedSchema {
     return attribute.type.integerRange != nil
   }
 
-  /// The columns of a member's table on which a count or sum of its owner depends.
+  /// Returns the columns of a member's table on which a count or sum of its owner depends.
   private func memberColumns(
     _ derived: DerivedExpression,
     _ owner: EntityDescription,
@@ -257,7 +258,8 @@ package struct DerivedSchema {
     }
   }
 
-  /// What an owner's value gains or loses by a row of a member's or a destination's table.
+  /// Returns the statements that update the owners' values for a row of a member's or destination's
+  /// table.
   private func added(
     _ derived: DerivedExpression,
     _ attribute: AttributeDescription,
@@ -290,7 +292,7 @@ package struct DerivedSchema {
         amount = "coalesce(\(row).\(SQLNames.quoted(summed)), 0)"
       }
       guard members.storage == .inverseColumn else {
-        // A pair's coming and going is its own trigger's; here a member's value changed.
+        // Other triggers handle inserts and deletions of link rows; here a member's value changed.
         guard isUpdate, case .pairs = members.storage else { return [] }
         let owners = LinkTable(members, in: model).owners(of: "= \(row).\"_id\"")
         return [

@@ -1,11 +1,11 @@
 package import ObjectModel
 package import SQLite
 
-/// Where the links of a relationship are stored, and the SQL that reads them: a link table, or the
-/// column of a to-one.
+/// The storage of a relationship's links and the SQL that reads them: a link table, or the column
+/// of a to-one.
 ///
-/// It is seen from one side: the *owner* has the relationship, the *members* are the objects that
-/// it references. In the SQL that it returns, an object is its number.
+/// A `LinkTable` has a direction: the *owner* has the relationship, the *members* are the objects
+/// that it references. Its SQL identifies an object by its number.
 package struct LinkTable {
   /// The table, or a query over the tables of an entity family, in the form of a `FROM` clause.
   package let table: String
@@ -13,12 +13,12 @@ package struct LinkTable {
   package let owner: String
   /// The column of the member.
   package let member: String
-  /// The column of the member's sort position, nil where the relationship is not ordered.
+  /// The column of the member's sort position, nil if the relationship is not ordered.
   package let position: String?
-  /// Whether a link of two objects may be stored either way round.
+  /// Whether a link of two objects may be stored in either direction.
   package let isSymmetric: Bool
 
-  /// Returns where a relationship is stored.
+  /// Creates the description of a relationship's storage.
   ///
   /// - Parameters:
   ///   - relationship: The relationship, seen from its owner.
@@ -50,7 +50,7 @@ package struct LinkTable {
 
   /// Returns a query for the members of owners.
   ///
-  /// - Parameter owners: What the owner's number has to be, as `= ?1` or `IN (…)`.
+  /// - Parameter owners: The condition on the owner's number, as `= ?1` or `IN (…)`.
   /// - Returns: The query, of one column, without an order.
   package func members(of owners: String) -> String {
     numbers(member, where: owner, owners)
@@ -58,7 +58,7 @@ package struct LinkTable {
 
   /// Returns a query for the owners of members.
   ///
-  /// - Parameter members: What the member's number has to be, as `= ?1` or `IN (…)`.
+  /// - Parameter members: The condition on the member's number, as `= ?1` or `IN (…)`.
   /// - Returns: The query, of one column, without an order.
   package func owners(of members: String) -> String {
     numbers(owner, where: member, members)
@@ -75,7 +75,7 @@ package struct LinkTable {
     members(of: "= ?1") + (position.map { " ORDER BY \($0)" } ?? "")
   }
 
-  /// A query with a row for each member of the owner `?1`, to be counted.
+  /// A query with one row for each member of the owner `?1`, for counting.
   package var memberRows: String {
     isSymmetric ? members(of: "= ?1") : "SELECT 1 FROM \(table) WHERE \(owner) = ?1"
   }
@@ -105,8 +105,8 @@ package struct LinkTable {
       + "AND \(position) IS NOT ?1"
   }
 
-  /// Returns a statement that sets the sort position of the member `?2` to `?1`, where the members'
-  /// own table has it.
+  /// Returns a statement that sets the sort position of the member `?2` to `?1` in the member's
+  /// table.
   ///
   /// - Parameter entity: The entity of the member.
   /// - Returns: The statement.

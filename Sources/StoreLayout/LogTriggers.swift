@@ -1,7 +1,7 @@
 package import ObjectModel
 import SQLite
 
-/// What a row of `cordial_change` says happened.
+/// The kind of change that a row of `cordial_change` logs.
 package enum ChangeKind: Int64, Sendable {
   case insert = 0
   case update = 1
@@ -11,21 +11,22 @@ package enum ChangeKind: Int64, Sendable {
   case unlink = 4
 }
 
-/// What a row of `cordial_change` says of a member of an ordered to-many, and of its sort position
-/// before.
+/// The event of a member of an ordered to-many, which `cordial_change` logs with the member's
+/// former sort position.
 package enum MemberEvent: String, Sendable {
   case moved, left
 }
 
 /// The triggers that write the log.
 ///
-/// Triggers use SQLite's built-in functions only, so that the changes of every SQLite client are
-/// logged as Cordial's are.
+/// Triggers use SQLite's built-in functions only, so that they also log the changes of external
+/// SQLite clients.
 package enum LogTriggers {
-  /// Counts the forms that the triggers had: a store that has those of another one gets these.
+  /// The version of the triggers' form; a store with triggers of another version gets these
+  /// triggers.
   package static let formatVersion = "3"
 
-  /// The triggers of one entity's table and of the pairs that it keeps.
+  /// Returns the triggers of one entity's table and of its link tables.
   package static func triggers(for entity: EntityDescription, in model: Model) -> [String] {
     let derived = DerivedSchema(model)
     let order = OrderSchema(model)
@@ -62,9 +63,10 @@ package enum LogTriggers {
       """
   }
 
-  /// Logs the rows that an `INSERT OR REPLACE` removes, which fires no delete trigger.
+  /// Returns the trigger that logs the rows that an `INSERT OR REPLACE` removes.
   ///
-  /// Sealing removes the rows that this trigger logs for a statement that replaces nothing.
+  /// SQLite fires no delete trigger for these rows. If a statement replaces nothing, sealing
+  /// removes the rows that this trigger logged.
   private static func displacement(
     _ entity: EntityDescription,
     _ order: OrderSchema
@@ -88,7 +90,7 @@ package enum LogTriggers {
       """
   }
 
-  /// Logs the rows that an `UPDATE OR REPLACE` removes, as `displacement` does.
+  /// Returns the trigger that logs the rows that an `UPDATE OR REPLACE` removes, as `displacement`.
   private static func updateDisplacement(
     _ entity: EntityDescription,
     _ order: OrderSchema
@@ -115,7 +117,8 @@ package enum LogTriggers {
     ]
   }
 
-  /// Logs the values before, of what differs only: `,"title":"Old","done":0`.
+  /// Returns the trigger that logs the former values of the changed columns:
+  /// `,"title":"Old","done":0`.
   private static func update(
     _ entity: EntityDescription,
     _ derived: DerivedSchema,
@@ -136,7 +139,9 @@ package enum LogTriggers {
       """
   }
 
-  /// Logs what the store itself changed: it has no version, being no change of the object's own.
+  /// Returns the trigger that logs changes of derived values.
+  ///
+  /// These changes have no version, because they do not increment the object's version.
   private static func derivedUpdate(_ entity: EntityDescription) -> [String] {
     let derived = entity.columns.filter { entity.isDerived($0) }
     guard !derived.isEmpty else { return [] }
@@ -153,7 +158,7 @@ package enum LogTriggers {
     ]
   }
 
-  /// The values before of those columns that differ.
+  /// Returns SQL for the former values of the columns that differ.
   private static func differences(_ entity: EntityDescription, _ columns: [String]) -> String {
     let pieces = columns.map { column in
       let quoted = SQLNames.quoted(column)
@@ -167,7 +172,7 @@ package enum LogTriggers {
     return pieces.isEmpty ? "''" : pieces.joined(separator: "\n      || ")
   }
 
-  /// The value before of one column, where it differs.
+  /// Returns SQL for the former value of one column where a condition holds.
   package static func difference(
     _ column: String,
     of entity: EntityDescription,
@@ -179,7 +184,9 @@ package enum LogTriggers {
       + " ELSE '' END"
   }
 
-  /// A foreign client that gives a row another number deletes one object and makes another.
+  /// Returns the trigger for an external client that changes the number of a row.
+  ///
+  /// Such a change deletes one object and inserts another.
   private static func renumbering(_ entity: EntityDescription) -> String {
     """
     CREATE TRIGGER \(name(entity, "renumber"))
@@ -240,7 +247,7 @@ package enum LogTriggers {
     ]
   }
 
-  /// Every attribute and to-one of a row, in the form that `update` logs.
+  /// Returns SQL for every attribute and to-one of a row, in the form that `update` logs.
   private static func tombstone(_ entity: EntityDescription, row: String) -> String {
     let pieces = entity.columns.map { column in
       "\(SQLNames.literal(",\"\(column)\":")) || \(json(column, of: entity, row: row))"
@@ -248,10 +255,10 @@ package enum LogTriggers {
     return pieces.isEmpty ? "''" : pieces.joined(separator: "\n      || ")
   }
 
-  /// A column's value as JSON text.
+  /// Returns SQL for a column's value as JSON text.
   ///
-  /// `json_quote` writes reals with 15 digits, so they go through `quote`, which reads back as the
-  /// same number, and blobs, which it refuses, through `hex`.
+  /// `json_quote` writes reals with 15 digits only, so `quote` writes them without loss.
+  /// `json_quote` refuses blobs, so `hex` writes them.
   package static func json(_ column: String, of entity: EntityDescription, row: String) -> String {
     let value = row + SQLNames.quoted(column)
     switch entity.attributes.first(where: { $0.name == column })?.type {

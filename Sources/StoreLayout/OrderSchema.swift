@@ -1,8 +1,10 @@
 package import ObjectModel
 import SQLite
 
-/// Places of the members of ordered to-manys: triggers put what is new at the end and log what
-/// moved or left, with its place, as a change of the owner without a version.
+/// The sort positions of the members of ordered to-manys.
+///
+/// Triggers append new members. They log a member that moved or left, with its former sort
+/// position, as a change of the owner without a version.
 package struct OrderSchema {
   private let model: Model
 
@@ -10,10 +12,11 @@ package struct OrderSchema {
     self.model = model
   }
 
-  /// How far apart places are, so that something goes between two without moving others.
+  /// The distance between sort positions, so that a member fits between two others without moving
+  /// them.
   package static let gap: Int64 = 65536
 
-  /// Statements for the end of a trigger behind an insert into an entity's table.
+  /// Returns the statements for the end of the trigger after an insert into an entity's table.
   package func afterInsert(into entity: EntityDescription) -> [String] {
     model.orderedInverses(of: entity).map { toOne, _ in
       let place = "NEW.\(SQLNames.quoted(SQLNames.place(toOne.name)))"
@@ -21,13 +24,14 @@ package struct OrderSchema {
     }
   }
 
-  /// Statements for the end of a trigger behind an update of an entity's table.
+  /// Returns the statements for the end of the trigger after an update of an entity's table.
   package func afterUpdate(of entity: EntityDescription) -> [String] {
     model.orderedInverses(of: entity).map { toOne, _ in
       let column = SQLNames.quoted(toOne.name)
       let place = SQLNames.quoted(SQLNames.place(toOne.name))
       let condition = "OLD.\(column) IS NOT NEW.\(column)"
-      // Who arrives did not move: its place among the members that it left goes first.
+      // A member that joins a list has not moved within it, so its former sort position is cleared
+      // first.
       return """
         UPDATE \(SQLNames.quoted(entity.name)) SET \(place) = NULL
         WHERE "_id" = NEW."_id" AND \(condition);
@@ -36,7 +40,7 @@ package struct OrderSchema {
     }
   }
 
-  /// Puts a row at the end of its owner's members.
+  /// Returns the statement that puts a row at the end of its owner's members.
   private func append(
     _ entity: EntityDescription,
     _ toOne: RelationshipDescription,
@@ -44,7 +48,7 @@ package struct OrderSchema {
   ) -> String {
     let column = SQLNames.quoted(toOne.name)
     let place = SQLNames.quoted(SQLNames.place(toOne.name))
-    // One query for each table, which its index answers at once.
+    // One query for each table, so that each query uses the table's index.
     let last = model.entity(toOne.owner).place.kinds.map { kind in
       "coalesce((SELECT max(\(place)) FROM \(SQLNames.quoted(model.entity(kind).name)) "
         + "WHERE \(column) = NEW.\(column) AND \"_id\" <> NEW.\"_id\"), 0)"
@@ -57,7 +61,7 @@ package struct OrderSchema {
       """
   }
 
-  /// The triggers that log what moved among an owner's members.
+  /// Returns the triggers that log moves among an owner's members.
   package func moves(of entity: EntityDescription) -> [String] {
     model.orderedInverses(of: entity).map { toOne, toMany in
       let place = SQLNames.quoted(SQLNames.place(toOne.name))
@@ -75,8 +79,9 @@ package struct OrderSchema {
     }
   }
 
-  /// Statements in front of what logs that a row left, or leaves, its owners' members: where it
-  /// stood among them.
+  /// Returns the statements that log the sort position of a row that leaves its owners' members.
+  ///
+  /// A trigger runs them before the statement that logs the row's change.
   package func departures(of entity: EntityDescription, event: String) -> [String] {
     model.orderedInverses(of: entity).map { toOne, toMany in
       let place = "OLD.\(SQLNames.quoted(SQLNames.place(toOne.name)))"
@@ -90,9 +95,9 @@ package struct OrderSchema {
     }
   }
 
-  /// The same for rows that a statement displaces.
+  /// Returns the same statements for rows that a statement displaces.
   ///
-  /// Sealing removes them where the statement displaces nothing.
+  /// If the statement displaces nothing, sealing removes the rows that they logged.
   package func departures(of entity: EntityDescription, where condition: String) -> [String] {
     model.orderedInverses(of: entity).map { toOne, toMany in
       let place = SQLNames.quoted(SQLNames.place(toOne.name))
@@ -106,7 +111,7 @@ package struct OrderSchema {
     }
   }
 
-  /// The same for a pair that goes.
+  /// Returns the same statements for a link row that is deleted or updated.
   package func pairDepartures(
     _ relationship: RelationshipDescription,
     of keeper: EntityDescription
@@ -121,10 +126,10 @@ package struct OrderSchema {
     }
   }
 
-  /// The column of the other side's object.
+  /// Returns the column of the other side's object.
   private func opposite(_ own: String) -> String { own == "source" ? "target" : "source" }
 
-  /// The triggers that keep the places of pairs.
+  /// Returns the triggers that set and log the sort positions of link rows.
   package func pairTriggers(
     _ relationship: RelationshipDescription,
     of keeper: EntityDescription
@@ -158,7 +163,7 @@ package struct OrderSchema {
     return triggers
   }
 
-  /// The columns of places that the table of a many-to-many has.
+  /// Returns the columns of sort positions in the table of a many-to-many.
   package func pairColumns(
     _ relationship: RelationshipDescription,
     of keeper: EntityDescription
@@ -166,7 +171,7 @@ package struct OrderSchema {
     sides(relationship, keeper).map(\.place)
   }
 
-  /// The columns of the indexes that the table of a many-to-many has for its places.
+  /// Returns the columns of the indexes on sort positions in the table of a many-to-many.
   package func pairIndexes(
     _ relationship: RelationshipDescription,
     of keeper: EntityDescription
@@ -174,8 +179,10 @@ package struct OrderSchema {
     sides(relationship, keeper).map { [$0.own, $0.place] }
   }
 
-  /// The ordered ones of the two sides of a many-to-many: the column of the side's own object, that
-  /// of the places among its members, the relationship, and the number of its entity.
+  /// Returns the ordered sides of a many-to-many.
+  ///
+  /// A side has the column of its own object, the column of the sort positions among its members,
+  /// the relationship, and the number of its entity.
   private func sides(
     _ relationship: RelationshipDescription,
     _ keeper: EntityDescription
@@ -195,7 +202,8 @@ package struct OrderSchema {
     return sides
   }
 
-  /// What the log says of a member of a to-many that moved or left: where it stood.
+  /// Returns SQL for the log entry of a to-many's member that moved or left: its former sort
+  /// position.
   private func before(
     _ toMany: RelationshipDescription,
     _ event: MemberEvent,

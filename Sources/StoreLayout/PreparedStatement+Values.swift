@@ -2,7 +2,7 @@ package import CordialValues
 package import SQLite
 
 extension PreparedStatement {
-  /// The value of a column of the current row, as SQLite has it.
+  /// Returns the value of a column of the current row, by its storage class in SQLite.
   package func value(_ column: Int32) -> AttributeValue {
     switch storage(column) {
     case .integer: .integer(integer(column))

@@ -1,9 +1,11 @@
 package import CordialValues
 package import SQLite
 
-/// Attribute values as SQL constants, for defaults in a schema; requests are always bound.
+/// Attribute values as SQL constants, for the defaults in a schema.
+///
+/// Statements for requests bind their values instead.
 package enum SQLLiteral {
-  /// The constant, nil for null.
+  /// Returns the SQL constant of a value, or nil for null.
   package static func text(_ value: AttributeValue) -> String? {
     switch value {
     case .null: nil

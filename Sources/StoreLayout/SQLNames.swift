@@ -3,31 +3,34 @@ package import SQLite
 
 /// The names of tables and columns.
 extension SQLNames {
-  /// The column of the number behind `p` in an object's wrapped ID.
+  /// The column of an object's number, which follows `p` in the object's wrapped ID.
   package static let object = "_id"
-  /// The column that counts an object's own changes, from 1.
+  /// The column of an object's version, which counts the object's own changes from 1.
   package static let version = "_version"
 
-  /// The column of an object's place among the members of its to-one's ordered inverse.
+  /// Returns the column of an object's sort position among the members of its to-one's ordered
+  /// inverse.
   package static func place(_ toOne: String) -> String { "_at_" + toOne }
 
-  /// The columns of a pair's places: of the target among the source's, and the other way round.
+  /// The columns of a link row's sort positions: of the target among the source's members, and of
+  /// the source among the target's members.
   package static let pairPlaces = (ofTarget: "place", ofSource: "inversePlace")
 
-  /// The table of pairs of a many-to-many, named by the side that keeps it; its columns are
-  /// `source` and `target`.
+  /// Returns the name of a many-to-many's link table, which contains the owning side's name.
+  ///
+  /// The columns of the table are `source` and `target`.
   package static func pairs(_ entity: EntityDescription, _ relationship: String) -> String {
     "cordial_pairs_\(entity.name)_\(relationship)"
   }
 }
 
 extension EntityDescription {
-  /// The columns of its table behind `_id` and `_version`: attributes, then to-ones.
+  /// The columns of the entity's table after `_id` and `_version`: attributes, then to-ones.
   package var columns: [String] {
     attributes.map(\.name) + relationships.filter { !$0.toMany }.map(\.name)
   }
 
-  /// Whether a column is the store's own to keep.
+  /// Returns whether a column is a derived attribute, which the store computes.
   package func isDerived(_ column: String) -> Bool {
     if case .attribute(let attribute)? = property(named: column) {
       return attribute.derived != nil
@@ -35,8 +38,8 @@ extension EntityDescription {
     return false
   }
 
-  /// The many-to-many relationships whose pairs are kept from this side; those that it inherits are
-  /// its ancestor's.
+  /// The many-to-many relationships whose link tables the entity owns; an ancestor owns the link
+  /// tables of inherited relationships.
   package var ownedPairs: [RelationshipDescription] {
     relationships.filter {
       if case .pairs(_, _, owns: true) = $0.storage { $0.owner == number } else { false }
@@ -48,7 +51,7 @@ extension Model {
   /// The entities that have a table.
   package var concrete: [EntityDescription] { entities.filter { !$0.isAbstract } }
 
-  /// The to-ones of an entity whose inverse is an ordered to-many, with that.
+  /// Returns the to-ones of an entity whose inverse is an ordered to-many, each with its inverse.
   package func orderedInverses(
     of entity: EntityDescription
   ) -> [(toOne: RelationshipDescription, toMany: RelationshipDescription)] {
@@ -61,33 +64,35 @@ extension Model {
     }
   }
 
-  /// The columns of places in the table of an entity.
+  /// Returns the columns of the sort positions in the table of an entity.
   package func placeColumns(of entity: EntityDescription) -> [String] {
     orderedInverses(of: entity).map { SQLNames.place($0.toOne.name) }
   }
 
-  /// The entities of which an entity is an ancestor, in the order of the model.
+  /// Returns the entities that have an entity as an ancestor, in the order of the model.
   package func descendants(of entity: EntityDescription) -> [EntityDescription] {
     entities.filter { $0.number != entity.number && isKind($0.number, of: entity.number) }
   }
 
-  /// The columns that an entity does not inherit.
+  /// Returns the columns that an entity does not inherit.
   package func ownColumns(of entity: EntityDescription) -> [String] {
     guard let parent = entity.place.ancestors.dropLast().last else { return entity.columns }
     let inherited = Set(self.entity(parent).columns)
     return entity.columns.filter { !inherited.contains($0) }
   }
 
-  /// Where a query finds the objects of an entity: its table, or all of its descendants' together.
+  /// Returns the source of an entity's objects for a query: its table, or a query over the tables
+  /// of its descendants too.
   ///
   /// - Parameters:
   ///   - entity: The entity.
-  ///   - subentities: Whether objects of its descendants count.
-  ///   - wide: Whether what the descendants have of their own is there too, named `Dog.weight`.
-  ///   - condition: What has to hold of `cordial_k`, the row of one table; nil for all rows. SQLite
-  ///     would not look for it in the tables by itself where it compares with another query's row.
-  /// - Returns: What stands behind FROM; each object is there once, since no two entities of a
-  ///   family have a number in common.
+  ///   - subentities: Whether to include the objects of its descendants.
+  ///   - wide: Whether to include the descendants' own columns, named like `Dog.weight`.
+  ///   - condition: A condition on `cordial_k`, the row of one table; nil for all rows. SQLite does
+  ///     not move a condition into the tables automatically when it compares with a row of another
+  ///     query.
+  /// - Returns: The text after FROM; it has each object once, because the entities of a family have
+  ///   no number in common.
   package func source(
     _ entity: EntityDescription,
     subentities: Bool = true,

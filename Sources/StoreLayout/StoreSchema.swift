@@ -7,17 +7,17 @@
 // 1. Any SQLite client can read and write the tables: no CHECK, index or trigger uses a function or
 //    a collation of Cordial's.
 // 2. The names and forms of tables and columns are the contract with external clients and with
-//    stores that exist.
+//    existing stores.
 
 package import ObjectModel
 import SQLite
 
-/// The SQL that makes a model's tables.
+/// The SQL that creates a model's tables.
 ///
 /// Any SQLite client can read and write the result: no CHECK, index or trigger uses a function or
-/// collation of ours.
+/// collation of Cordial's.
 package enum StoreSchema {
-  /// Every statement, in the order in which they run.
+  /// Returns every statement, in the order in which they must run.
   package static func statements(for model: Model) -> [String] {
     var statements: [String] = []
     for entity in model.concrete {
@@ -29,12 +29,12 @@ package enum StoreSchema {
     return statements + upkeep(for: model)
   }
 
-  /// What comes behind the tables: indexes and triggers.
+  /// Returns the statements after those for the tables: indexes and triggers.
   package static func upkeep(for model: Model) -> [String] {
     model.entities.flatMap { upkeep(of: $0, model) }
   }
 
-  /// The indexes and triggers of an entity's table and of the pairs that it keeps.
+  /// Returns the indexes and triggers of an entity's table and of its link tables.
   package static func upkeep(of entity: EntityDescription, _ model: Model) -> [String] {
     indexStatements(of: entity, model) + LogTriggers.triggers(for: entity, in: model)
   }
@@ -44,17 +44,17 @@ package enum StoreSchema {
       + entity.ownedPairs.flatMap { pairsIndexes($0, of: entity, model) }
   }
 
-  /// The quoted names of all triggers of an entity.
+  /// Returns the quoted names of all triggers of an entity.
   package static func triggerNames(of entity: EntityDescription, _ model: Model) -> [String] {
     names(LogTriggers.triggers(for: entity, in: model))
   }
 
-  /// The quoted names of all indexes of an entity.
+  /// Returns the quoted names of all indexes of an entity.
   package static func indexNames(of entity: EntityDescription, _ model: Model) -> [String] {
     names(indexStatements(of: entity, model))
   }
 
-  /// The first quoted name of each statement, which is what it makes.
+  /// Returns the first quoted name of each statement, which names the created object.
   private static func names(_ statements: [String]) -> [String] {
     statements.compactMap { statement in
       let parts = statement.split(separator: "\"", maxSplits: 2, omittingEmptySubsequences: false)
@@ -70,7 +70,7 @@ package enum StoreSchema {
     """
   }
 
-  /// The columns of an entity's table as its statement has them.
+  /// Returns the column definitions of an entity's table.
   package static func columns(of entity: EntityDescription, _ model: Model) -> [String] {
     var columns = [
       "\(SQLNames.quoted(SQLNames.object)) INTEGER PRIMARY KEY AUTOINCREMENT "
@@ -88,7 +88,8 @@ package enum StoreSchema {
     return columns
   }
 
-  /// Has SQLite give the numbers of an entity's range from its beginning on.
+  /// Returns the statement that makes SQLite number the objects from the start of the entity's
+  /// range.
   package static func sequence(for entity: EntityDescription) -> [String] {
     guard entity.numbers.lowerBound > 1 else { return [] }
     return [
@@ -108,7 +109,7 @@ package enum StoreSchema {
     var sets: [(columns: [String], unique: Bool)] = []
     if let identity = entity.identity { sets.append(([identity.name], true)) }
     sets += entity.unique.map { ($0, true) }
-    // Delete rules and to-manys read every to-one backwards.
+    // Delete rules and to-manys look up to-ones by the referenced object.
     let places = Set(model.placeColumns(of: entity))
     sets += entity.relationships.filter { !$0.toMany }.map { relationship in
       let place = SQLNames.place(relationship.name)
@@ -159,7 +160,7 @@ extension AttributeType {
   /// Whether the type is an integer type.
   package var isInteger: Bool { [.int16, .int32, .int64].contains(self) }
 
-  /// SQLite's type of the column: dates are milliseconds since 1970, booleans 0 and 1.
+  /// The SQLite type of the column; dates are milliseconds since 1970, booleans are 0 and 1.
   package var storage: String {
     switch self {
     case .int16, .int32, .int64, .boolean, .date: "INTEGER"

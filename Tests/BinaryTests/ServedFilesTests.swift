@@ -40,7 +40,7 @@ import Testing
   }
 
   // Evidence: P-095a
-  @Test func `an index that was removed is made anew, and found in`() throws {
+  @Test func `an index that was removed is rebuilt, and searches find objects`() throws {
     let peer = Peer(try Child(["serve", store]))
     var saved = try peer.call("save", ["insert": [task("milk one")]])
     let query: [String: JSON] = ["query": "milk"]

@@ -51,7 +51,7 @@ struct TortureAudit {
         position = token
         let names = (transaction["context"]?.string ?? "").split(separator: " ").map { Int($0) }
         guard names.count == 2, let client = names[0], let save = names[1] else {
-          throw Failure("nobody's save is in the log: \(transaction.text)")
+          throw Failure("a save without a client is in the log: \(transaction.text)")
         }
         try clients[client].log(save, transaction)
         for change in transaction["changes"]?.array ?? [] { replay(change) }

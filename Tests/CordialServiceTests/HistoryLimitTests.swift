@@ -32,7 +32,7 @@ import Testing
   }
 
   // Evidence: P-129d
-  @Test func `removes them while the service runs`() async throws {
+  @Test func `removes old commits while the service runs`() async throws {
     try await withHost { host in
       let peer = HostPeer(host, of: try host.makeClockedService())
       try peer.saveTask("a", author: "one")
@@ -73,7 +73,7 @@ import Testing
       options.limits.historyBytesMax = 10_000
       let limited = try ServiceHost(model: nil, options)
       try limited.settlePurge()
-      // What remains is the end of the log.
+      // The remaining commits are the end of the log.
       let authors = try HostPeer(limited).retainedAuthors()
       #expect(expected.contains(authors.count), "\(authors.count) commits remain")
       #expect(authors == (1...20).suffix(authors.count).map { "\($0)" })
@@ -160,7 +160,7 @@ import Testing
       #expect(held["transactions"] == 2)
       #expect(held["heldBy"]?.string?.contains("mirror") == true)
       #expect(try peer.retainedAuthors() == ["3", "4"])
-      // What the follower has read is not retained any more.
+      // Commits that the follower has read are no longer retained.
       _ = try peer.call("follower/acknowledge", #"{"name":"mirror","token":"\#(tokens[2])"}"#)
       let less = try peer.call("history/purge", Self.all)
       #expect(less["token"]?.string == tokens[2])
@@ -174,7 +174,7 @@ import Testing
   }
 
   // Evidence: P-128d
-  @Test func `passes an expired follower, which has to be registered with since`() async throws {
+  @Test func `skips an expired follower, which has to register again with since`() async throws {
     try await Self.withoutDaysMin { host in
       let peer = HostPeer(host)
       let first = try peer.saveTask("a", author: "one")

@@ -43,7 +43,7 @@ extension HostClient {
     _ = try call("save", #"{"update":[{"id":"Route/p1","values":{\#(values)}}]}"#)
   }
 
-  /// `before` of the changes of the route, oldest first.
+  /// Returns `before` of each update of the route, oldest first.
   fileprivate func before(_ params: String = "{}") throws -> [JSONValue] {
     var found: [JSONValue] = []
     for transaction in try call("history", params)["transactions"]?.array ?? [] {
@@ -57,7 +57,7 @@ extension HostClient {
 }
 
 // Evidence: P-071d
-@Suite struct `The history of an order` {
+@Suite struct `The history of an ordered to-many` {
   @Test(arguments: [
     (#""stops":["Stop/p3","Stop/p1","Stop/p2"]"#, #"{"stops":["Stop/p1","Stop/p2","Stop/p3"]}"#),
     (#""stops":{"@add":["Stop/p3"],"@at":1}"#, #"{"stops":["Stop/p1","Stop/p2","Stop/p3"]}"#),
@@ -67,7 +67,7 @@ extension HostClient {
       #"{"name":null,"tags":["Tag/sa","Tag/sb","Tag/sc"]}"#
     ),
   ])
-  func `has the former one`(values: String, before: String) async throws {
+  func `has the order before the change`(values: String, before: String) async throws {
     try await withClient { client in
       try client.update(values)
       let expected = try JSONParser.parse(before)
@@ -75,7 +75,7 @@ extension HostClient {
     }
   }
 
-  @Test func `is that of each commit, whatever followed`() async throws {
+  @Test func `has the order before each commit, whatever followed`() async throws {
     try await withClient { client in
       try client.update(#""stops":["Stop/p3","Stop/p1","Stop/p2"]"#)
       try client.update(#""stops":["Stop/p2","Stop/p3","Stop/p1"]"#)
@@ -83,7 +83,7 @@ extension HostClient {
         ["stops": ["Stop/p1", "Stop/p2", "Stop/p3"]], ["stops": ["Stop/p3", "Stop/p1", "Stop/p2"]],
       ]
       #expect(try client.before() == expected)
-      // A member that left, one that was deleted, and one that joined.
+      // One member leaves the list, one is deleted, and one joins.
       _ = try client.call(
         "save",
         #"{"update":[{"id":"Stop/p3","values":{"route":"Route/p2"}}],"delete":["Stop/p2"]}"#
@@ -96,7 +96,7 @@ extension HostClient {
     }
   }
 
-  @Test func `is that of many-to-manys whose link rows came and went`() async throws {
+  @Test func `has the orders of a many-to-many with inserted and deleted link rows`() async throws {
     try await withClient { client in
       try client.update(#""tags":["Tag/sc","Tag/sa","Tag/sb"]"#)
       try client.update(#""tags":{"@remove":["Tag/sa"]}"#)
@@ -112,7 +112,7 @@ extension HostClient {
     }
   }
 
-  @Test func `is read page by page`() async throws {
+  @Test func `has each order once when it is read page by page`() async throws {
     try await withClient { client in
       var expected: [JSONValue] = []
       var stops = ["Stop/p1", "Stop/p2", "Stop/p3"]
@@ -134,7 +134,7 @@ extension HostClient {
     }
   }
 
-  @Test func `is that of an owner that was deleted since`() async throws {
+  @Test func `has the orders of an owner that was deleted later`() async throws {
     try await withClient { client in
       try client.update(#""stops":["Stop/p3","Stop/p1","Stop/p2"]"#)
       try client.update(#""tags":["Tag/sc","Tag/sa","Tag/sb"]"#)

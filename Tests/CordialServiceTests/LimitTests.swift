@@ -145,10 +145,10 @@ private func limits(_ change: (inout Limits) -> Void) -> Limits {
   }
 
   // Evidence: P-084c
-  @Test func `counts a subscription once that ends while it is unobserved`() async throws {
+  @Test func `counts a subscription only once that ends during its unobserve`() async throws {
     try await withHost(limits: Self.one) { host in
       let peer = HostPeer(host)
-      // No regular expression of this kind is carried out over sixty letters.
+      // Matching this pattern against sixty letters exceeds the limit of steps.
       let fetch = #"{"entity":"Task","predicate":"title MATCHES '(x+x+)+y'"}"#
       let observed = try peer.call("observe", #"{"fetch":\#(fetch)}"#)
       let name = try #require(observed["subscription"]?.string)

@@ -7,7 +7,7 @@ import Synchronization
 import TestStores
 import Testing
 
-/// A follower that only notes what the service asks it.
+/// A follower that records the calls of the service.
 private final class RecordingFollower: LogFollower {
   struct Lateness: Error {}
 
@@ -15,13 +15,13 @@ private final class RecordingFollower: LogFollower {
     var woken: [Int64] = []
     var reached: [Int64] = []
     var isStopped = false
-    /// Called once the follower may go on.
+    /// The waiting completions.
     var waiting: [@Sendable ((any Error)?) -> Void] = []
   }
 
   let pauseMilliseconds: Int
   let retention: HistoryRetention?
-  /// Whether clients wait until the wait is given up.
+  /// Whether the follower never reaches a commit, so that each wait ends by its time limit.
   private let isStuck: Bool
   private let state = Mutex(State())
 
@@ -74,7 +74,7 @@ private final class RecordingFollower: LogFollower {
     }
   }
 
-  @Test func `the service wakes it at the start and after each commit`() async throws {
+  @Test func `is woken at the start and after each commit`() async throws {
     let follower = RecordingFollower()
     try await with(follower) { _, client in
       #expect(follower.woken == [0])
@@ -84,7 +84,7 @@ private final class RecordingFollower: LogFollower {
     }
   }
 
-  @Test func `its pause gathers commits`() async throws {
+  @Test func `is woken once for all commits of its pause`() async throws {
     let follower = RecordingFollower(pause: 500)
     try await with(follower) { host, client in
       try host.advance(milliseconds: 500)
@@ -98,7 +98,7 @@ private final class RecordingFollower: LogFollower {
     }
   }
 
-  @Test func `status lists it`() async throws {
+  @Test func `is listed by status`() async throws {
     try await with(RecordingFollower()) { _, client in
       _ = try client.call("save", Self.save)
       let listed = try client.call("status", "{}")["followers"]?.array ?? []
@@ -107,7 +107,7 @@ private final class RecordingFollower: LogFollower {
     }
   }
 
-  @Test func `history stays as long as it needs it`() async throws {
+  @Test func `retains the history that it needs`() async throws {
     try await with(RecordingFollower(retains: 1)) { host, client in
       for _ in 0..<4 { _ = try client.call("save", Self.save) }
       try host.advance(milliseconds: 1000)
@@ -117,7 +117,7 @@ private final class RecordingFollower: LogFollower {
     }
   }
 
-  @Test func `flush waits for it`() async throws {
+  @Test func `delays a flush until it reaches the newest commit`() async throws {
     let follower = RecordingFollower()
     try await with(follower) { _, client in
       _ = try client.call("save", Self.save)
@@ -126,7 +126,7 @@ private final class RecordingFollower: LogFollower {
     }
   }
 
-  @Test func `flush fails when it does not reach the commit in time`() async throws {
+  @Test func `fails a flush when it does not reach the commit in time`() async throws {
     try await with(RecordingFollower(isStuck: true)) { host, client in
       let session = host.connect(framing: .line)
       let line = #"{"jsonrpc":"2.0","id":9,"method":"observe/flush","params":{}}"# + "\n"

@@ -53,7 +53,7 @@ import Testing
       #expect(try peer.call("history", "{}")["transactions"]?.array?.count == 1)
       let verified = try peer.call("store/verify")
       #expect(verified["problems"] == [], "\(verified)")
-      // A process that starts beside unsealed changes answers too.
+      // A process that starts while changes are not sealed answers too.
       var options = ServiceHost.Options()
       options.folder = reading.folder
       options.mode = .readOnly
@@ -64,7 +64,7 @@ import Testing
   }
 
   // Evidence: P-070e
-  @Test func `reports an ordinary difference after another process has sealed them`() async throws {
+  @Test func `reports changes sealed by another process as ordinary differences`() async throws {
     try await withHosts { writing, reading in
       let peer = HostPeer(reading)
       let from = try peer.observeTasks()

@@ -7,8 +7,8 @@ import Synchronization
 import TestStores
 import Testing
 
-/// A sink may report events of its peer while it takes bytes, as a channel does whose socket
-/// becomes writable inside a flush.
+/// A sink may report events of its peer inside a write, as a channel does when its socket becomes
+/// writable inside a flush.
 @Suite struct `A sink that calls back inside write` {
   private static let model =
     URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -16,7 +16,7 @@ import Testing
 
   private static let methods = MethodTable.all.filter(\.isRequest).map(\.name)
 
-  /// How many requests the sink sends from inside its writes.
+  /// The number of requests that the sink sends from inside its writes.
   private static let nestedMax = 12
 
   @Test(arguments: methods)
@@ -30,7 +30,7 @@ import Testing
       let method = try #require(MethodTable.method(named: name))
       var params = method.example
       if name == BackupCall.method.name { params = ["path": .string(host.folder.path + "/copy")] }
-      // Answers wait for the ones before them, so that one write releases several.
+      // Answers wait for earlier answers, so that one write releases several.
       let requests = (0..<4).map { index -> String in
         let request: JSONValue = [
           "jsonrpc": "2.0", "id": .integer(Int64(index)), "method": .string(name),
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `may report that its peer is gone`() async throws {
+  @Test func `may report that its peer has disconnected`() async throws {
     try await onOwnThread {
       let host = try ServiceHost(model: TestModels.todo)
       let service = host.service
@@ -88,7 +88,7 @@ import Testing
     let number = Mutex<Int?>(nil)
   }
 
-  /// Reports events from inside each write: the peer takes bytes again, and sends a request.
+  /// A peer that becomes writable and sends a request inside each write.
   private final class Reentrant: Sendable {
     private let service: Service
     let session = Mutex<Int?>(nil)
@@ -98,7 +98,7 @@ import Testing
       self.service = service
     }
 
-    /// How many requests it sent.
+    /// The number of requests that the peer has sent.
     var sent: Int { count.withLock { $0 } }
 
     func wrote() {

@@ -10,7 +10,7 @@ private let counters = """
   """
 
 extension HostClient {
-  /// `name count version` of every counter.
+  /// Returns `name count version` of every counter.
   fileprivate func counters() throws -> [String] {
     try call("fetch", #"{"entity":"Counter"}"#)["objects"]?.array?.map { object in
       [
@@ -21,7 +21,7 @@ extension HostClient {
     } ?? []
   }
 
-  /// The number of retained commits.
+  /// Returns the number of retained commits.
   fileprivate func commits() throws -> Int? {
     try call("history", "{}")["transactions"]?.array?.count
   }
@@ -118,14 +118,14 @@ private func withClients(
     }
   }
 
-  /// Each method with each other one.
+  /// All ordered pairs of two different methods.
   private static let pairs = methods.flatMap { first in
     methods.filter { $0.0 != first.0 }.map { (first, $0) }
   }
 
   // Evidence: P-067c
   @Test(arguments: pairs)
-  func `is invalid by another method`(
+  func `fails when another method repeats it`(
     first: (String, String),
     second: (String, String)
   ) async throws {
@@ -154,7 +154,7 @@ private func withClients(
   }
 
   // Evidence: P-067d
-  @Test func `that failed or was a dry run is carried out`() async throws {
+  @Test func `is executed if it failed or was a dry run before`() async throws {
     try await withClients { client, _ in
       let taken = try client.call(
         "save",

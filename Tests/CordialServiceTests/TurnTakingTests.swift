@@ -113,7 +113,7 @@ import Testing
   }
 
   // Evidence: P-018b, P-081d
-  @Test func `run observe in its place, and report the saves between two of them`() async throws {
+  @Test func `run observe in order, and report the saves between two observes`() async throws {
     try await withHost { host in
       let peer = HostPeer(host)
       _ = try peer.call("initialize")
@@ -193,7 +193,7 @@ import Testing
     }
   }
 
-  @Test func `is read as long as few bytes are under way, however many came before`() async throws {
+  @Test func `is read while few bytes are pending, however many came before`() async throws {
     try await withHost(limits: Self.limits) { host in
       let peer = HostPeer(host)
       for _ in 1...5 { _ = try peer.call("save", Self.long) }

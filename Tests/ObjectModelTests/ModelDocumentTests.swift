@@ -359,7 +359,7 @@ private let todo = """
       entity: #","relationships":[{"name":"x","destination":"B","inverse":"nothing"}]"#,
       ["relationships[0].inverse"]
     )
-    // B.a exists, but leads nowhere back.
+    // B.a exists, but does not reference A.
     check(
       entity: #","relationships":[{"name":"x","destination":"B","inverse":"a"}]"#,
       ["relationships[0].inverse"]

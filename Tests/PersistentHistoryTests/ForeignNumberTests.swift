@@ -68,7 +68,7 @@ import Testing
   }
 }
 
-@Suite struct `An object that comes and goes in one commit` {
+@Suite struct `An object that one commit inserts and deletes` {
   private let store: TestStore
 
   init() async throws {

@@ -305,7 +305,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
     #expect(try store.world("Task title") == ["Task/p1 v1 title=Milk", "Task/p9 v1 title=Bread"])
   }
 
-  @Test func `what came and went again is not told`() async throws {
+  @Test func `an object inserted and deleted in one commit is not reported`() async throws {
     try store.foreign("INSERT INTO Task(_id) VALUES (9); DELETE FROM Task WHERE _id = 9")
     try await store.seal()
     try store.snapshot { (snapshot) throws in
@@ -342,7 +342,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
     )
   }
 
-  @Test func `a pair that leads to nothing is not listed`() async throws {
+  @Test func `a dangling link row is not listed`() async throws {
     try store.foreign("INSERT INTO cordial_pairs_Task_labels VALUES (1, 1), (1, 77), (77, 1)")
     try await store.seal()
     #expect(
@@ -393,7 +393,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
       .first?["version"]?.integer ?? -1
   }
 
-  /// Somebody else's change is one, whoever made it.
+  /// A change of another client is a change, external or not.
   @Test func `a foreign change is a conflict for who knows an older version`() async throws {
     try store.foreign("UPDATE Task SET title = 'Oat milk' WHERE _id = 1")
     let refusal = try await store.refusal(

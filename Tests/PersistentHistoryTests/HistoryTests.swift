@@ -42,7 +42,7 @@ import Testing
   }
 
   // Evidence: P-071c
-  @Test func `has pairs as what came and went on both sides`() async throws {
+  @Test func `reports link rows as changes of both sides`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Task/t1","values":{"labels":["Label/t1"]}},{"id":"Label/t1"},{"id":"Label/t2"}]}"#
     )
@@ -153,7 +153,7 @@ import Testing
     #expect(authors == ["ann", "bob"])
   }
 
-  @Test func `an insert stays one, what came and went is nothing, a delete ends all`()
+  @Test func `an insert stays one, an inserted and deleted object is left out, a delete is last`()
     async throws
   {
     try await store.save(#"{"insert":[{"id":"Task/t1"},{"id":"Task/t2"}]}"#)

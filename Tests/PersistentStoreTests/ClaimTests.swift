@@ -55,7 +55,7 @@ private let pairs = """
     ])
   }
 
-  @Test func `an object that leads to itself does so at both ends`() async throws {
+  @Test func `an object that references itself does so at both ends`() async throws {
     try await store.save(#"{"insert":[{"id":"N/t0","values":{"b":null,"a":"N/t0"}}]}"#)
     try expect(["N/p1 v1 a=N/p1 b=N/p1"])
   }

@@ -179,7 +179,7 @@ private let library = """
   }
 
   // Evidence: P-115c
-  @Test func `texts are made anew when another ICU made them`() async throws {
+  @Test func `texts that another ICU made are rebuilt`() async throws {
     try await store.save(#"{"insert":[{"id":"Book/t1","values":{"title":"ABC"}}]}"#)
     let folder = store.folder
     store.store.close()
@@ -264,7 +264,9 @@ private let library = """
     """
 
   /// Its entity is named as an alias could be, and its objects lead to their like and to themselves.
-  @Test func `what leads to its own kind, and to itself`() async throws {
+  @Test func `derived values follow references to the own entity and to the object itself`()
+    async throws
+  {
     let store = try TestStore(Self.tree)
     try await store.save(
       """

@@ -108,7 +108,7 @@ private let model = """
   }
 
   // Evidence: P-069b
-  @Test func `what is gone is nobody's any more`() async throws {
+  @Test func `a deleted member is in no list`() async throws {
     try await store.save(#"{"delete":["Tag/sb"]}"#)
     try await store.save(
       """

@@ -8,7 +8,7 @@ import TestSeeds
 import TestStores
 import Testing
 
-@Suite struct `A store goes over to another version of its model` {
+@Suite struct `A migration to another version of the model` {
   private let folder: TestFolder
 
   init() throws {
@@ -175,7 +175,9 @@ import Testing
   ]
 
   // Evidence: P-117c
-  @Test func `entities are renamed, reordered and removed with what leads to them`() async throws {
+  @Test func `entities are renamed, reordered and removed with the references to them`()
+    async throws
+  {
     let store = try await migrate(
       Self.graph,
       Self.graphSaves,
@@ -411,7 +413,7 @@ import Testing
   ]
 
   // Evidence: P-117e
-  @Test func `the numbers of an entity that is gone are nobody's`() async throws {
+  @Test func `the numbers of a removed entity are not used again`() async throws {
     let store = try await migrate(
       Self.zoo,
       Self.zooSaves,

@@ -192,7 +192,7 @@ private let league = """
   }
 
   // P-071: a change that counts a version stands in the history, or counts none.
-  @Test func `a pair that came and went in a save counts no version`() async throws {
+  @Test func `a link inserted and deleted in one save increments no version`() async throws {
     try await store.save(#"{"insert":[{"id":"Skill/sgo"}]}"#)
     try await store.save(
       """
@@ -343,7 +343,7 @@ private let league = """
     #expect(refused?.code == "uniquenessViolation")
   }
 
-  // P-071: a link row that came and went in one commit changed nothing.
+  // P-071: a link row inserted and deleted in one commit changed nothing.
   @Test func `an object that was linked with itself and is not is no change`() async throws {
     try await store.save(#"{"insert":[{"id":"Player/t1"}]}"#)
     let before = try store.snapshot { $0.head.number }

@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  /// What is there all the time is seen once, whatever comes and goes meanwhile.
+  /// An object that exists all the time is seen once, whatever is inserted and deleted.
   @Test(arguments: Seeds.first(5))
   func `a walk among changes sees each stable object once`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)

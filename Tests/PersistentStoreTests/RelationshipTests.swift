@@ -114,7 +114,7 @@ import Testing
   }
 
   // Evidence: P-062b
-  @Test func `a to-many is the whole list, or what comes and goes`() async throws {
+  @Test func `a to-many is sent as the whole list, or as added and removed members`() async throws {
     try await make("Group", 2)
     try await make("Task", 4)
     for (group, sent, first, second) in [
@@ -184,7 +184,7 @@ import Testing
     }
   }
 
-  @Test func `whoever loses a one-to-one target changes too`() async throws {
+  @Test func `an object that loses its one-to-one target changes too`() async throws {
     try await make("Task", 2)
     try await make("Memo", 1)
     try await store.save(#"{"update":[{"id":"Task/p1","values":{"memo":"Memo/p1"}}]}"#)
@@ -364,7 +364,7 @@ import Testing
     )
   }
 
-  @Test func `what leads to a deleted object from one way only is cut too`() async throws {
+  @Test func `a reference without an inverse to a deleted object is nullified too`() async throws {
     try await make(3)
     try await store.save(
       """

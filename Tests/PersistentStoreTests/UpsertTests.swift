@@ -100,7 +100,7 @@ private let lands = """
     #expect(refused?.data["existing"] == "Land/sis")
   }
 
-  @Test func `what others of the save say leads to the object that is there`() async throws {
+  @Test func `other references of the save refer to the existing object`() async throws {
     try await store.save(
       """
       {"insert":[{"id":"Land/t1","values":{"code":"is"}},

@@ -111,7 +111,9 @@ import Testing
     #expect(second.library.state.withLock { $0.wholeReadings } == 1)
   }
 
-  @Test func `made anew by another process, it is read anew at the same position`() async throws {
+  @Test func `an index that another process rebuilt is read again at the same position`()
+    async throws
+  {
     let index = try TestIndex()
     for (number, title) in [(1, "milk"), (2, "bread"), (3, "eggs")] as [(Int64, String)] {
       commit(index, number, title)
@@ -165,7 +167,7 @@ import Testing
 
   // Evidence: P-095a
   @Test(arguments: ["no database", "", "half", "middle"])
-  func `a damaged file is made anew`(damage: String) async throws {
+  func `a damaged file is rebuilt`(damage: String) async throws {
     let first = try TestIndex()
     for number in 1...400 as ClosedRange<Int64> { commit(first, number, "milk word\(number)") }
     #expect(await first.catchUp())

@@ -1,10 +1,10 @@
-// TestSeeds: chance for tests, handed in and repeatable.
+// TestSeeds: seeded, repeatable randomness for tests.
 //
-// Must not know: what is tested.
+// Must not know: the code under test.
 //
 // What always holds:
 // 1. One seed gives one sequence, on every machine and in every version.
-// 2. A test that fails names its seed; `Seeds.repeating(_:)` is the command that runs it again.
+// 2. A test that fails reports its seed; `Seeds.repeating(_:)` returns the command that repeats it.
 
 import Foundation
 
@@ -13,12 +13,12 @@ import Foundation
 package struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
-  /// A generator whose sequence is given by the seed alone.
+  /// Creates a generator whose sequence depends on the seed alone.
   package init(seed: UInt64) {
     state = seed
   }
 
-  /// The next 64 bits.
+  /// Returns the next 64 bits.
   package mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
@@ -27,20 +27,20 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// A number below the bound, which is positive.
+  /// Returns a number from 0 up to, but not including, a positive bound.
   ///
-  /// By remainder, so that the sequence doesn't depend on how the standard library draws; the bias
-  /// is of no concern to a test.
+  /// The remainder makes the sequence independent of the standard library. Its bias does not matter
+  /// to a test.
   package mutating func below(_ bound: Int) -> Int {
     Int(next() % UInt64(bound))
   }
 
-  /// One of the elements, of which there is at least one.
+  /// Returns one element of an array, which must not be empty.
   package mutating func pick<Element>(_ elements: [Element]) -> Element {
     elements[below(elements.count)]
   }
 
-  /// True once in so many times.
+  /// Returns true in one of `count` calls, on average.
   package mutating func oneIn(_ count: Int) -> Bool {
     below(count) == 0
   }
@@ -48,7 +48,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
 
 /// The seeds that a random test runs.
 package enum Seeds {
-  /// Seeds 1 to `count`, or the one that the environment names in `CORDIAL_SEED`.
+  /// Returns the seeds 1 to `count`, or only the seed in the environment variable `CORDIAL_SEED`.
   package static func first(_ count: UInt64) -> [UInt64] {
     if let named = ProcessInfo.processInfo.environment["CORDIAL_SEED"].flatMap({ UInt64($0) }) {
       return [named]
@@ -56,7 +56,7 @@ package enum Seeds {
     return Array(1...count)
   }
 
-  /// The command that runs a failed seed again, for the comment of an expectation.
+  /// Returns the command that repeats a failed seed, for the comment of an expectation.
   package static func repeating(_ seed: UInt64, _ test: String = #function) -> String {
     let sentence = test.prefix { $0 != "(" }
     return "Repeat with: CORDIAL_SEED=\(seed) swift test --filter '\(sentence)'"

@@ -1,7 +1,7 @@
 package import PersistentHistory
 
 extension HistoryLog {
-  /// The commits after one, with their changes, oldest first.
+  /// Returns the commits after a commit, with their changes, oldest first.
   package func transactions(
     after: Int64,
     through: Int64,

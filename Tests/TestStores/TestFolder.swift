@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// A folder of one test, removed with everything in it when the test lets go of it.
+/// A folder of one test, deleted with its contents when the test releases it.
 package final class TestFolder: Sendable {
   package let path: String
 
   private static let made = Atomic<Int>(0)
 
-  /// Makes an empty folder below the system's place for temporary files.
+  /// Creates an empty folder below the system's folder for temporary files.
   package init() throws {
     let number = Self.made.add(1, ordering: .relaxed).newValue
     let name = "cordial-test-\(ProcessInfo.processInfo.processIdentifier)-\(number)"

@@ -1,6 +1,6 @@
-/// Models that several suites use, as their files have them.
+/// The texts of model files that several suites use.
 package enum TestModels {
-  /// Tasks in groups, with a memo each, labels, and what blocks what.
+  /// Tasks in groups, with memos, labels, and the tasks that they block.
   package static let todo = """
     {"name": "Todo", "version": "1", "entities": [
       {"name": "Group",
@@ -49,7 +49,7 @@ package enum TestModels {
         {"name": "json", "type": "json", "optional": true}]}]}
     """
 
-  /// Entities with an identity attribute of each kind, leading to one another.
+  /// Entities with an identity attribute of each type, some of which reference each other.
   package static let identities = """
     {"name": "Identities", "version": "1", "entities": [
       {"name": "Country", "identity": "code",

@@ -4,18 +4,18 @@ package import JSON
 package import ObjectModel
 package import PersistentStore
 
-/// What a save did, in the form of the wire.
+/// The result of a save in its wire form.
 package struct TestOutcome {
   package let token: StoreToken
   /// The members of the answer after its token.
   package let body: JSONValue
-  /// How many objects were named or matched.
+  /// The number of named or matched objects.
   package let count: Int
   /// The deleted or matched objects.
   package let ids: [String]
   package let dryRun: Rehearsal?
 
-  /// What a dry run would have done.
+  /// The result of a dry run.
   package struct Rehearsal {
     package let error: StoreError?
     package let deletes: [String]
@@ -23,7 +23,7 @@ package struct TestOutcome {
     package let changes: ChangeSet
   }
 
-  /// The outcome of a save in a store with that model.
+  /// Creates the outcome of a save in a store with that model.
   package init(_ outcome: SaveOutcome, _ model: Model) throws {
     let answer = SaveAnswer(model: model)
     token = outcome.token

@@ -4,9 +4,11 @@ import PersistentHistory
 package import PersistentStore
 
 extension SaveRequest {
-  /// A save as its parameters stand on the wire; `deleteMatching` and
-  /// `updateMatching` are a fetch, with what to set;
-  /// `undo` and `redo` are a number of groups, `only` their context.
+  /// Creates a save from the params of `save` and a few members for tests.
+  ///
+  /// - `deleteMatching`: a fetch.
+  /// - `updateMatching`: a fetch, with the member `set`.
+  /// - `undo`, `redo`: the number of groups; `only` is their context.
   package init(_ json: JSONValue) {
     func list(_ name: String) -> [JSONValue] { json[name]?.array ?? [] }
     self.init(
@@ -51,7 +53,7 @@ extension SaveRequest {
 }
 
 extension FetchRequest {
-  /// A fetch as its parameters stand on the wire.
+  /// Creates a fetch from the params of `fetch`.
   package init(_ json: JSONValue) {
     var arguments = PredicateArguments.none
     if let members = json["arguments"]?.members { arguments = .named(members) }

@@ -1,10 +1,10 @@
-// TestStores: a store in a folder of its own, asked and answering in the JSON of the wire.
+// TestStores: a store in a folder of its own, with requests and results in the JSON of the wire.
 //
-// Must not know: what is tested.
+// Must not know: the behaviour that a test checks.
 //
 // What always holds:
-// 1. Time and chance are counters: one order of calls gives one history.
-// 2. What `foreign` writes goes through a connection that has none of our functions.
+// 1. Time and randomness are counters, so that the same calls give the same history.
+// 2. `foreign` writes through a connection that has none of Cordial's functions.
 
 import CordialService
 import CordialValues
@@ -25,10 +25,10 @@ package final class TestStore {
   /// Opens a store.
   ///
   /// - Parameters:
-  ///   - model: The text of its model file, nil for the store's own.
-  ///   - folder: Where it is, nil for a new folder.
-  ///   - mode: How it is opened.
-  ///   - bulk: From when on rows are written together.
+  ///   - model: The text of the model file, or nil for the model of the existing store.
+  ///   - folder: The folder of the store, or nil for a new folder.
+  ///   - mode: The mode in which the store is opened.
+  ///   - bulk: The limits from which rows are written in bulk.
   /// - Throws: `ModelError` or `StoreError`.
   package init(
     _ model: String?,
@@ -52,7 +52,7 @@ package final class TestStore {
     store.close()
   }
 
-  /// Time that goes on by a millisecond, and numbers that come once.
+  /// Returns an environment with an increasing time and random numbers that do not repeat.
   package static func environment() -> StoreEnvironment {
     let time = Counter()
     return StoreEnvironment(
@@ -69,7 +69,7 @@ package final class TestStore {
 
   // MARK: Writing
 
-  /// Saves, and answers as the writer does.
+  /// Saves a request and returns the outcome.
   package func outcome(_ request: SaveRequest) async throws -> TestOutcome {
     let outcome: SaveOutcome = try await withCheckedThrowingContinuation { continuation in
       store.save(request) { continuation.resume(with: $0) }
@@ -77,18 +77,18 @@ package final class TestStore {
     return try TestOutcome(outcome, store.model)
   }
 
-  /// Saves what stands in the text, and answers as the writer does.
+  /// Saves a request in JSON and returns the outcome.
   package func outcome(_ text: String) async throws -> TestOutcome {
     try await outcome(SaveRequest(try JSONParser.parse(text)))
   }
 
-  /// Saves what stands in the text, and answers `{"ids":…,"objects":…}`.
+  /// Saves a request in JSON and returns `{"ids":…,"objects":…}`.
   @discardableResult
   package func save(_ text: String) async throws -> JSONValue {
     try await outcome(text).body
   }
 
-  /// Why a save is refused: the name of the error and its data; nil when it is not.
+  /// Returns the name and the data of the error of a save, or nil if the save succeeds.
   package func refusal(_ text: String) async throws -> (code: String, data: JSONValue)? {
     do {
       try await save(text)
@@ -100,7 +100,7 @@ package final class TestStore {
     }
   }
 
-  /// Enters what foreign clients wrote, and answers the number of the newest commit.
+  /// Seals the changes of external SQLite clients, and returns the number of the newest commit.
   @discardableResult
   package func seal() async throws -> Int64 {
     try await withCheckedThrowingContinuation { continuation in
@@ -108,14 +108,14 @@ package final class TestStore {
     }
   }
 
-  /// Runs SQL as any other SQLite client would.
+  /// Runs SQL as an external SQLite client.
   package func foreign(_ sql: String) throws {
     try Self.plainConnection(folder.path + "/store.sqlite").writeWithoutTransaction { db in
       try db.execute(sql: sql)
     }
   }
 
-  /// The rows of a query as any other SQLite client sees them: values with `|` between them.
+  /// Returns the rows of a query as an external SQLite client reads them, with `|` between values.
   package func rows(_ sql: String) throws -> [String] {
     try Self.plainConnection(folder.path + "/store.sqlite").read { db in
       try Row.fetchAll(db, sql: sql).map { row in
@@ -151,7 +151,7 @@ package final class TestStore {
     return try reader.snapshot(hidingUnsealed: hidesUnsealed, body)
   }
 
-  /// The objects of a fetch.
+  /// Returns the objects of a fetch.
   package func fetch(_ text: String) throws -> [JSONValue] {
     let request = FetchRequest(try JSONParser.parse(text))
     return try snapshot { snapshot in
@@ -167,7 +167,7 @@ package final class TestStore {
     }
   }
 
-  /// The IDs of a fetch, by its rows; the sequence of numbers and the count have to say the same.
+  /// Returns the IDs of a fetch, and compares its rows, its sequence of numbers and its count.
   package func ids(_ text: String) throws -> [String] {
     let request = FetchRequest(try JSONParser.parse(text))
     let objects = try fetch(text)
@@ -187,7 +187,7 @@ package final class TestStore {
     return ids
   }
 
-  /// Why a fetch is refused; nil when it is not.
+  /// Returns the name and the data of the error of a fetch, or nil if the fetch succeeds.
   package func refusal(ofFetch text: String) throws -> (code: String, data: JSONValue)? {
     do {
       _ = try fetch(text)
@@ -199,10 +199,10 @@ package final class TestStore {
     }
   }
 
-  /// Objects as lines `Task/p1 v2 title=Milk group=Group/p1`.
+  /// Returns objects as lines like `Task/p1 v2 title=Milk group=Group/p1`.
   ///
-  /// - Parameter what: `"Task title group; Group tasks"`.
-  /// - Returns: A line for each object, by entity and number.
+  /// - Parameter what: Entities with the properties to show, as `"Task title group; Group tasks"`.
+  /// - Returns: A line for each object, in the order of the entities, then by number.
   /// - Throws: `StoreError`, or `UnsealedChanges`.
   package func world(_ what: String) throws -> [String] {
     try what.split(separator: ";").flatMap { part in
@@ -223,7 +223,7 @@ package final class TestStore {
     return "[" + elements.map { $0.string ?? $0.text }.joined(separator: ",") + "]"
   }
 
-  /// Two ways to ask the store that answered differently.
+  /// The error of two reads of the store that return different results.
   package struct Disagreement: Error {
     package let what: String
 

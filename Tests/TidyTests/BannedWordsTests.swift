@@ -1,12 +1,14 @@
 import Testing
 
-/// A word that doesn't stand in `Sources`, and what to write instead.
+/// A word that `Sources` must not contain, and its replacement.
 struct BannedWord: Sendable, CustomTestStringConvertible {
   /// The word, for the list of exceptions.
   let word: String
-  /// What finds it in code; a function, because a `Regex` can't be sent.
+  /// The function that finds the word in code.
+  ///
+  /// It is a function because a `Regex` is not `Sendable`.
   let isIn: @Sendable (String) -> Bool
-  /// What to do instead.
+  /// The replacement, for the failure message.
   let instead: String
 
   var testDescription: String { word }
@@ -74,9 +76,10 @@ struct BannedWord: Sendable, CustomTestStringConvertible {
     ),
   ]
 
-  /// Where a word may stand, and why; a row that nothing uses any more is a failure.
+  /// The files that may contain a word, with the reason; an unused row fails a test.
   ///
-  /// For example `("print(", "Sources/CordialCLI/Tables.swift", "Its output is what was asked for.")`.
+  /// For example
+  /// `("print(", "Sources/CordialCLI/Tables.swift", "Its output is what was asked for.")`.
   static let exceptions: [(word: String, file: String, why: String)] = [
     (
       ".random", "Sources/CordialEmbedded/SystemFacts.swift",
@@ -85,16 +88,16 @@ struct BannedWord: Sendable, CustomTestStringConvertible {
   ]
 }
 
-/// Whether code holds a match; `\b` is the edge of an identifier, so a dot is one as well.
+/// Returns whether code contains a match; `\b` matches at the edges of identifiers, also at a dot.
 ///
-/// A pattern is compiled each time, so a line is looked at for its hints first.
+/// Each call compiles the pattern. The hints avoid this for most lines.
 private func finds(_ pattern: Regex<Substring>, _ code: String, hints: String...) -> Bool {
   hints.contains { code.contains($0) } && code.contains(pattern.wordBoundaryKind(.simple))
 }
 
-@Suite struct `Words that don't stand in Sources` {
+@Suite struct `Words that Sources must not contain` {
   @Test(arguments: BannedWord.all)
-  func `a banned word stands where the list says why`(banned: BannedWord) {
+  func `a banned word is used only where an exception gives a reason`(banned: BannedWord) {
     for file in Repository.sources where !isExcepted(file.path, banned.word) {
       for (index, line) in file.code.enumerated() where banned.isIn(line) {
         Issue.record("\(file.path):\(index + 1): \(banned.word); \(banned.instead)")
@@ -102,7 +105,7 @@ private func finds(_ pattern: Regex<Substring>, _ code: String, hints: String...
     }
   }
 
-  @Test func `the list of exceptions is in use and gives reasons`() {
+  @Test func `every exception is used and has a reason`() {
     for exception in BannedWord.exceptions {
       let banned = BannedWord.all.first { $0.word == exception.word }
       let file = Repository.sources.first { $0.path == exception.file }
@@ -112,7 +115,7 @@ private func finds(_ pattern: Regex<Substring>, _ code: String, hints: String...
     }
   }
 
-  @Test func `the words are found, and their likes are not`() {
+  @Test func `each pattern finds its word and no similar code`() {
     for (word, found, others) in [
       ("try?", ["try? a()"], ["try a()"]),
       ("as!", ["a as! B", "(a as! B)"], ["a as? B", "has!"]),
@@ -145,7 +148,7 @@ private func finds(_ pattern: Regex<Substring>, _ code: String, hints: String...
   }
 
   @Test(arguments: ["@unchecked Sendable", "nonisolated(unsafe)"])
-  func `a promise about threads has its reason on the line above`(promise: String) {
+  func `a promise about threads has its reason in a comment on the line above`(promise: String) {
     for file in Repository.sources {
       for (index, line) in file.code.enumerated() where line.contains(promise) {
         #expect(

@@ -2,7 +2,7 @@ import Testing
 
 /// The numbered clauses of the protocol and the tests that are evidence for them.
 struct Clauses {
-  /// A clause, and where it stands.
+  /// A clause, with its line in the document.
   struct Clause {
     let tag: String
     let line: Int
@@ -11,9 +11,9 @@ struct Clauses {
     var isBuilt: Bool { !text.contains("(not built yet)") }
   }
 
-  /// The clauses that promise nothing yet, and what has to be built before they get evidence.
+  /// The clauses that are not built yet, each with the part that is missing.
   ///
-  /// A clause of which a part is built is split, so that the built part needs evidence.
+  /// A partly built clause is split, so that the built part needs evidence.
   static let notBuilt: [String: String] = [
     "P-017c": "Only a migration counts its steps.",
     "P-020b": "Every int64 value is written as a number.",
@@ -24,10 +24,10 @@ struct Clauses {
     "P-111b": "The index has no columns for them.",
   ]
 
-  /// In the order of the text; empty when protocol.md is missing.
+  /// The clauses in the order of the text; empty if protocol.md is missing.
   static let defined = parse(TextFile(path: "Protocol/protocol.md")?.lines ?? [])
 
-  /// Evidence by tag: where it was found.
+  /// The lines with evidence, by the tag of the clause.
   static let evidence: [String: [String]] = {
     var found: [String: [String]] = [:]
     for file in Repository.files(in: "Tests/") where !file.path.hasPrefix("Tests/TidyTests/") {
@@ -38,7 +38,7 @@ struct Clauses {
     return found
   }()
 
-  /// A clause reaches from its tag to the next one or to a heading.
+  /// Returns the clauses of a document; each ends at the next tag or heading.
   static func parse(_ lines: [String]) -> [Clause] {
     var clauses: [Clause] = []
     var isOpen = false
@@ -67,7 +67,7 @@ struct Clauses {
 @Suite struct `Every clause of the protocol has evidence` {
   private let clauses = Clauses.defined
 
-  @Test func `there are clauses, each with a tag of its own`() {
+  @Test func `the protocol has clauses, each with a tag of its own`() {
     #expect(!clauses.isEmpty, "Protocol/protocol.md has no line that begins with **P-NNN**")
     for (tag, same) in Dictionary(grouping: clauses, by: \.tag) where same.count > 1 {
       let lines = same.map { String($0.line) }.joined(separator: " and ")
@@ -123,7 +123,7 @@ struct Clauses {
 }
 
 @Suite struct `The tidy tests read clauses` {
-  @Test func `a clause reaches to the next one or to a heading`() {
+  @Test func `a clause ends at the next tag or heading`() {
     let clauses = Clauses.parse([
       "# Title", "Before (not built yet).", "**P-001** One.", "More (not built yet).", "",
       "**P-002** Two.", "## Heading", "Between (not built yet).",

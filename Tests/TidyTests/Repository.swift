@@ -1,12 +1,14 @@
 import Foundation
 
-/// The files of this repository, as tests look at them.
+/// The files of this repository.
 enum Repository {
-  /// The folder that holds `Package.swift`, found from where this file is; links are followed.
+  /// The folder with `Package.swift`, found from the path of this file with its links resolved.
   static let root = URL(filePath: #filePath).resolvingSymlinksInPath()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// What git keeps or would keep if all were added, relative to the root.
+  /// The paths of all tracked files and of all new files that git does not ignore.
+  ///
+  /// The paths are relative to the root.
   static let trackedPaths: [String] = {
     let git = Process()
     git.executableURL = URL(filePath: "/usr/bin/env")
@@ -27,7 +29,7 @@ enum Repository {
     }
   }()
 
-  /// The tracked text files in a folder, or all of them.
+  /// Returns the tracked text files in a folder, or in the whole repository.
   static func files(in folder: String = "", kinds: Set<String>? = nil) -> [TextFile] {
     trackedPaths.compactMap { path in
       guard path.hasPrefix(folder) else { return nil }
@@ -43,16 +45,16 @@ enum Repository {
   static let modules = Set(sources.compactMap(\.module)).sorted()
 }
 
-/// A file that people read.
+/// A text file of the repository.
 struct TextFile: Sendable {
-  /// Relative to the root.
+  /// The path relative to the root.
   let path: String
-  /// Its lines, without their ends.
+  /// The lines without line feeds.
   let lines: [String]
-  /// Of a Swift file, its lines without comments and without the contents of string literals.
+  /// The lines of a Swift file without comments and without the contents of string literals.
   let code: [String]
 
-  /// Reads a file; nil when it is gone or no text.
+  /// Reads a file, or returns nil if the file does not exist or is not text.
   init?(path: String) {
     guard
       let bytes = FileManager.default.contents(
@@ -65,18 +67,18 @@ struct TextFile: Sendable {
     code = path.hasSuffix(".swift") ? SwiftText.code(lines) : []
   }
 
-  /// The folder in `Sources` or `Tests` that it stands in.
+  /// The name of the folder in `Sources` or `Tests` that contains the file.
   var module: String? {
     let parts = path.split(separator: "/")
     return parts.count > 2 ? String(parts[1]) : nil
   }
 
-  /// The comment that the file begins with.
+  /// The comment at the beginning of the file.
   var headComment: String {
     lines.prefix { $0.hasPrefix("//") }.joined(separator: "\n")
   }
 
-  /// What stands above a line, attributes on lines of their own skipped.
+  /// Returns the line above a line, or above the attributes on their own lines before it.
   func lineAbove(_ index: Int) -> String {
     var above = index - 1
     while above >= 0, trimmed(above).hasPrefix("@") { above -= 1 }

@@ -2,13 +2,13 @@ import Foundation
 import Testing
 
 @Suite struct `The shape of the sources` {
-  /// Files that are one idea although they are long, and which.
+  /// The long files that contain one idea, each with that idea.
   private static let longFiles: [String: String] = [:]
 
   private let lineCountMax = 500
   private let columnsMax = 100
 
-  @Test func `a file is one idea, of 500 lines at most`() {
+  @Test func `a file has at most 500 lines`() {
     for file in Repository.sources where Self.longFiles[file.path] == nil {
       // The last line's end makes an empty element.
       let count = file.lines.last == "" ? file.lines.count - 1 : file.lines.count
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func `a line is 100 columns at most`() {
+  @Test func `a line has at most 100 columns`() {
     for file in Repository.sources {
       for (index, line) in file.lines.enumerated() where line.count > columnsMax {
         Issue.record("\(file.path):\(index + 1): \(line.count) columns")
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: Repository.modules)
-  func `one file of a module says at its head what the module must not know`(module: String) {
+  func `one file of each module begins with what the module must not know`(module: String) {
     let files = Repository.sources.filter { $0.module == module }
     let heads = files.filter { $0.headComment.contains("Must not know") }
     #expect(
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func `a declaration of a type is seen through attributes and modifiers`() {
+  @Test func `a type declaration is recognized with attributes and modifiers`() {
     for (line, name) in [
       ("package struct A: B {", "A"), ("public enum A {", "A"), ("package final class A {", "A"),
       ("@safe package final class A {", "A"), ("public indirect enum A {", "A"),
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  /// The type that a line declares outside of any other for other modules to see.
+  /// Returns the name of the type that a line declares at the top level for other modules.
   private func visibleType(_ line: String) -> String? {
     guard ["public ", "package ", "open "].contains(where: line.contains) else { return nil }
     return line.prefixMatch(
@@ -85,12 +85,12 @@ import Testing
   }
 }
 
-@Suite struct `The repository stands by itself` {
-  // Put together here, so that this file doesn't mention them.
+@Suite struct `The repository is self-contained` {
+  // The names are concatenated, so that this file does not contain them.
   private let neighbour = "../" + "shared"
   private let machine = "/wo" + "rk/"
 
-  @Test func `the top level has these names only, beside dot files`() {
+  @Test func `the top level has only the listed names and dot files`() {
     let names = Set(Repository.trackedPaths.compactMap { $0.split(separator: "/").first })
       .filter { !$0.hasPrefix(".") }
     #expect(
@@ -105,7 +105,7 @@ import Testing
       let place = Repository.root.appending(path: path).path(percentEncoded: false)
       let bytes = try #require(FileManager.default.contents(atPath: place), "\(path) is gone")
       #expect(!bytes.starts(with: "SQLite format 3".utf8), "\(path) is a database")
-      // `contains` of a debug build takes a minute for all files.
+      // In a debug build, `contains` takes a minute for all files.
       let hasNUL = unsafe bytes.withUnsafeBytes { bytes in
         guard let base = bytes.baseAddress else { return false }
         return unsafe memchr(base, 0, bytes.count) != nil
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func `nothing names a folder beside the repository`() {
+  @Test func `no file names a folder beside the repository`() {
     for file in Repository.files() where !file.path.hasPrefix("Tests/") {
       for (index, line) in file.lines.enumerated() where line.contains(neighbour) {
         Issue.record("\(file.path):\(index + 1): names \(neighbour), which others don't have")
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func `nothing names a folder of one machine`() {
+  @Test func `no file names a folder of one machine`() {
     for file in Repository.files() {
       for (index, line) in file.lines.enumerated() where line.contains(machine) {
         Issue.record("\(file.path):\(index + 1): names \(machine), which others don't have")

@@ -1,12 +1,12 @@
-/// Swift source, as far as a tidy test needs to know it: what is code, comment and string literal.
+/// A reader of Swift source that separates code from comments and string literals.
 enum SwiftText {
-  /// The lines with comments removed and string literals emptied; interpolations stay.
+  /// Returns the lines with comments removed and string literals emptied; interpolations stay.
   static func code(_ lines: [String]) -> [String] {
     var scanner = Scanner()
     return lines.map { scanner.code($0) }
   }
 
-  /// The modules that a line of `code` imports, with the whole statement.
+  /// Returns the modules that a line of `code` imports.
   static func imports(_ line: String) -> [String] {
     guard line.contains("import") else { return [] }
     return line.split(separator: ";").compactMap { statement in
@@ -19,13 +19,13 @@ enum SwiftText {
 
   private enum Context {
     case code
-    /// Within `\(…)`: how many parentheses are open.
+    /// The inside of `\(…)`, with the number of open parentheses.
     case interpolation(parentheses: Int)
     case string(pounds: Int, isMultiline: Bool)
     case comment
   }
 
-  /// Walks the bytes of a file, line after line.
+  /// A scanner of the bytes of a file, line by line.
   private struct Scanner {
     private var contexts: [Context] = [.code]
     private var line: [UInt8] = []
@@ -47,7 +47,7 @@ enum SwiftText {
         case .code, .interpolation: token()
         }
       }
-      // A string of one line ends with its line, whatever was overlooked.
+      // A one-line string ends with its line, even if its end was not recognized.
       while case .string(_, isMultiline: false) = contexts[contexts.count - 1] {
         contexts.removeLast()
       }
@@ -102,7 +102,7 @@ enum SwiftText {
       kept += line[start..<index]
     }
 
-    /// Follows the parentheses of an interpolation to its end.
+    /// Counts the open parentheses of an interpolation, which ends with the last one.
     private mutating func count(_ byte: UInt8) {
       guard case .interpolation(let parentheses) = contexts[contexts.count - 1] else { return }
       let step = byte == UInt8(ascii: "(") ? 1 : byte == UInt8(ascii: ")") ? -1 : 0
@@ -112,7 +112,7 @@ enum SwiftText {
       }
     }
 
-    /// Moves behind a text if it stands here.
+    /// Skips a text and returns true if the text is next, otherwise returns false.
     private mutating func takes(_ text: String) -> Bool {
       var end = index
       for byte in text.utf8 {

@@ -11,7 +11,7 @@ import Testing
     #expect(code == expected, sourceLocation: sourceLocation)
   }
 
-  @Test func `comments and the contents of literals are no code`() {
+  @Test func `comments and the contents of literals are not code`() {
     check("let a = 1 // print(a)", "let a = 1 ")
     check("/// print(a)", "")
     check("a /* print( */ b", "a  b")
@@ -30,7 +30,7 @@ import Testing
     check("let a = \"\"\"\n  x \\(b) y\n  \"\"\"", "let a = \"\"\"\n(b)\n\"\"\"")
   }
 
-  @Test func `imports are seen through attributes, access levels and kinds`() {
+  @Test func `imports are recognized with attributes, access levels and kinds`() {
     for (line, expected) in [
       ("import A", ["A"]), ("  import A", ["A"]), ("package import A", ["A"]),
       ("@testable import A", ["A"]), ("@_spi(B) public import A", ["A"]),

@@ -1,11 +1,12 @@
 import Testing
 
-/// Who may import whom: `Package.swift` a second time, so that loosening it alone loosens nothing.
+/// The imports that each module may have.
 ///
-/// A new word here is a change of design and is said in `Sources/ARCHITECTURE.md` in the same
-/// commit.
+/// The table repeats the dependencies of `Package.swift`, so that a new dependency there allows no
+/// import. A new name in the table is a change of the design: `Sources/ARCHITECTURE.md` states the
+/// reason in the same commit.
 enum Walls {
-  /// Our modules and packages by module, then what the system brings.
+  /// The allowed imports of each module: Cordial's modules, packages, and modules of the system.
   static let allowed: [String: Set<String>] = [
     "CordialValues": ["Algorithms"],
     "JSON": [],
@@ -35,12 +36,9 @@ enum Walls {
       "Subscriptions", "JSONRPC", "CordialProtocol", "Algorithms", "Logging", "DequeModule",
       "Synchronization", "Dispatch",
     ],
-    "Cordial": [
-      "CordialValues", "CordialProtocol", "JSONRPC", "JSON", "Transport", "Synchronization",
-      "Observation",
-    ],
+    "Cordial": ["JSON", "JSONRPC", "Transport", "Synchronization"],
     "CordialEmbedded": [
-      "Cordial", "CordialService", "JSON", "JSONRPC", "ObjectModel", "PersistentStore", "Spotlight",
+      "Cordial", "CordialService", "JSONRPC", "ObjectModel", "PersistentStore", "Spotlight",
       "Transport", "Logging", "Synchronization", "Glibc",
     ],
     "Porting": ["Cordial", "JSON", "ObjectModel"],
@@ -54,7 +52,7 @@ enum Walls {
     ],
   ]
 
-  /// The headers that a C module may include beside its own and the C library's.
+  /// The headers that a C module may include in addition to its own and the C library's.
   static let allowedHeaders: [String: Set<String>] = [
     "CPosix": [],
     "CUnicode": ["unicode/"],
@@ -96,7 +94,7 @@ enum Walls {
 
   /// Foundation costs a client some 60 MB when linked statically and milliseconds at its start.
   @Test(arguments: ["Cordial", "Transport", "JSON", "JSONRPC", "CordialProtocol", "CordialValues"])
-  func `what a client links is free of Foundation`(module: String) {
+  func `a module that clients link does not import Foundation`(module: String) {
     for (file, number, name) in imports(in: "Sources/\(module)/") {
       #expect(
         !name.hasPrefix("Foundation"),
@@ -105,7 +103,7 @@ enum Walls {
     }
   }
 
-  @Test func `tests see what other modules see`() {
+  @Test func `no file uses a testable import`() {
     for file in Repository.files(kinds: ["swift"]) {
       for (index, line) in file.code.enumerated() where line.contains("@testable") {
         Issue.record("\(file.path):\(index + 1): @testable; make it package, or test what is")
@@ -133,7 +131,7 @@ enum Walls {
   }
 
   /// Swift's Foundation carries its own ICU as a Clang module, and the two clash in one import.
-  @Test func `no ICU header stands in a header that Swift sees`() {
+  @Test func `no header that Swift imports includes an ICU header`() {
     for (file, number, header) in headers(in: "Sources/") where file.contains("/include/") {
       #expect(!header.hasPrefix("unicode/"), "\(file):\(number): include \(header) in a .c file")
     }

@@ -17,20 +17,20 @@ package struct DeleteCall: Call {
 
   package static let method = Method.request(
     "delete",
-    "Removes objects by their IDs, or those of an entity that match a predicate.",
+    "Deletes objects by their IDs, or the objects of an entity that match a predicate.",
     order: .write,
     params: [
       .optional("ids", .array(.wrappedID), "the objects"),
       .optional("entity", .string, "the entity, for a delete by predicate"),
-      .optional("predicate", .string, "which objects; TRUEPREDICATE for all"),
-      .optional("arguments", .either([.array(.any), .map(.any)]), "what the predicate names"),
+      .optional("predicate", .string, "the condition; TRUEPREDICATE for all objects"),
+      .optional("arguments", .either([.array(.any), .map(.any)]), "the predicate's arguments"),
       WriteFields.author, WriteFields.context, WriteFields.durability, WriteFields.dryRun,
       WriteFields.returning, WriteFields.transaction,
     ],
     result: .object([
       .required("token", .token, "the position after the delete"),
-      .required("count", .count, "how many were named or matched"),
-      .optional("ids", .array(.wrappedID), "all that is gone, cascades included"),
+      .required("count", .count, "the number of named or matched objects"),
+      .optional("ids", .array(.wrappedID), "all deleted objects, cascades included"),
       WriteFields.rehearsal,
     ]),
     example: ["ids": ["Package/p7"], "returning": "ids"],

@@ -37,30 +37,34 @@ package struct FetchCall: Call {
 
   package static let method = Method.request(
     "fetch",
-    "Reads objects by their IDs, or those of an entity that match a predicate.",
+    "Reads objects by their IDs, or the objects of an entity that match a predicate.",
     order: .read,
     params: FetchFields.all,
     result: .object([
-      .required("token", .token, "the position that the answer shows"),
-      .optional("objects", .array(.nullable(.storedObject)), "null where an ID has no object"),
-      .optional("ids", .array(.wrappedID), "with result ids"),
-      .optional("count", .count, "with result count"),
-      .optional("rows", .array(.map(.any)), "with result values"),
-      .optional("next", .string, "with limit: the cursor behind this page, absent at the end"),
+      .required("token", .token, "the position of the result"),
+      .optional("objects", .array(.nullable(.storedObject)), "null for an ID without an object"),
+      .optional("ids", .array(.wrappedID), "with result ids: the IDs"),
+      .optional("count", .count, "with result count: the number"),
+      .optional("rows", .array(.map(.any)), "with result values: the rows"),
+      .optional("next", .string, "with limit: the cursor for the next page, absent at the end"),
       .optional(
         "sections",
         .array(
           .object([
-            .required("name", .any, "the value of the key"),
-            .required("offset", .count, "the place of its first object in the whole result"),
-            .required("count", .count, "how many objects it has"),
+            .required("name", .any, "the section's value of the key"),
+            .required("offset", .count, "the offset of its first object in the whole result"),
+            .required("count", .count, "the number of its objects"),
           ])
         ),
-        "with sectionBy: those of the whole result"
+        "with sectionBy: the sections of the whole result"
       ),
       .optional("included", .map(.storedObject), "with include: objects by ID, each once"),
-      .optional("total", .count, "the number without window, when asked for"),
-      .optional("missing", .map(.choice(["deleted", "unknown"])), "why an object is null"),
+      .optional("total", .count, "with total: the number without limit and offset"),
+      .optional(
+        "missing",
+        .map(.choice(["deleted", "unknown"])),
+        "why each object is null, by ID"
+      ),
     ]),
     example: [
       "entity": "Package", "predicate": "section.name == $s", "arguments": ["s": "web"],
@@ -144,7 +148,7 @@ package struct FetchCall: Call {
       )
     }
     if after != nil, offset > 0 {
-      throw RPCError(.invalidParams, "fetch: a page begins either at offset or behind after")
+      throw RPCError(.invalidParams, "fetch: name either offset or after")
     }
   }
 
@@ -170,7 +174,7 @@ package struct FetchCall: Call {
       }
     }
     guard Set(selections.map(\.name)).count == selections.count else {
-      throw RPCError(.invalidParams, "fetch: a name stands twice in select")
+      throw RPCError(.invalidParams, "fetch: select has a name twice")
     }
     return selections
   }

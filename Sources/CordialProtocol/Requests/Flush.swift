@@ -5,9 +5,9 @@ package import JSONRPC
 package struct FlushCall: Call {
   package static let method = Method.request(
     "observe/flush",
-    "Is answered after every change up to now was sent, the index included.",
+    "Responds after all changes up to now are sent and indexed.",
     order: .alone,
-    result: .object([.required("token", .token, "the position up to which all was sent")])
+    result: .object([.required("token", .token, "the position up to which all changes were sent")])
   )
 
   package init(_ params: Params) throws(RPCError) {}

@@ -11,24 +11,24 @@ package struct PurgeCall: Call {
 
   package static let method = Method.request(
     "history/purge",
-    "Removes the beginning of the log, as far as nobody needs it.",
+    "Removes the beginning of the log that no retention holder needs.",
     order: .write,
     params: [
-      .optional("before", .string, "a token, or a date: what is older goes"),
+      .optional("before", .string, "a token or a date; older commits are removed"),
       .optional(
         "keep",
         .object([
-          .optional("seconds", .count, "the newest so many seconds"),
-          .optional("transactions", .count, "the newest so many commits"),
-          .optional("bytes", .count, "the newest about so many bytes"),
+          .optional("seconds", .count, "the age up to which commits are kept, in seconds"),
+          .optional("transactions", .count, "the number of newest commits to keep"),
+          .optional("bytes", .count, "the approximate number of newest bytes to keep"),
         ]),
-        "how much stays; where several are named, the least of them"
+        "the history to keep; if several are named, the least of them"
       ),
     ],
     result: .object([
-      .required("token", .token, "the oldest position that is kept"),
-      .required("transactions", .count, "how many commits were removed"),
-      .optional("heldBy", .string, "who or what kept more than was asked"),
+      .required("token", .token, "the oldest remaining position"),
+      .required("transactions", .count, "the number of removed commits"),
+      .optional("heldBy", .string, "the retention holder that kept more than requested"),
     ]),
     example: ["keep": ["seconds": 2_592_000]],
     errors: [.historyExpired, .storeReadOnly, .storeBusy]
@@ -41,14 +41,14 @@ package struct PurgeCall: Call {
     transactions = keep?["transactions"]?.integer
     bytes = keep?["bytes"]?.integer
     guard (before == nil) != (keep?.members?.isEmpty ?? true) else {
-      throw RPCError(.invalidParams, "history/purge: name before, or what to keep")
+      throw RPCError(.invalidParams, "history/purge: name either before or keep")
     }
   }
 }
 
-private let nameField = Field.required("name", .string, "its name, of at most 200 bytes")
+private let nameField = Field.required("name", .string, "the follower's name, at most 200 bytes")
 private let positionResult = Schema.object([
-  .required("token", .token, "the position that it has")
+  .required("token", .token, "the position of the follower")
 ])
 
 /// Reads the name of a follower.
@@ -67,11 +67,11 @@ package struct RegisterFollowerCall: Call {
 
   package static let method = Method.request(
     "follower/register",
-    "Keeps the log for a name, from a position on, until it is acknowledged.",
+    "Retains the log for a follower, from a position until the follower acknowledges it.",
     order: .write,
     params: [
       nameField,
-      .optional("since", .token, "from where, for one that is new or expired; absent means now"),
+      .optional("since", .token, "the position of a new or expired follower; absent means now"),
     ],
     result: positionResult,
     example: ["name": "mirror"],
@@ -91,9 +91,9 @@ package struct AcknowledgeCall: Call {
 
   package static let method = Method.request(
     "follower/acknowledge",
-    "Says that a follower has come to a position; it never goes back.",
+    "Records the position up to which a follower has read, which never goes back.",
     order: .write,
-    params: [nameField, .required("token", .token, "up to where it has read")],
+    params: [nameField, .required("token", .token, "the position up to which it has read")],
     result: positionResult,
     example: ["name": "mirror", "token": "5f1e-7-2a"],
     errors: [.historyExpired, .storeReadOnly]
@@ -109,10 +109,10 @@ package struct AcknowledgeCall: Call {
 package struct ListFollowersCall: Call {
   package static let method = Method.request(
     "follower/list",
-    "Tells who follows the log by name, and how far each has come.",
+    "Lists the named followers of the log with their positions.",
     order: .read,
     result: .object([
-      .required("followers", .array(.follower), "by name")
+      .required("followers", .array(.follower), "the followers, ordered by name")
     ])
   )
 
@@ -125,10 +125,10 @@ package struct RemoveFollowerCall: Call {
 
   package static let method = Method.request(
     "follower/remove",
-    "Ends a follower: the log is kept for it no more.",
+    "Removes a follower, for which the log is then no longer retained.",
     order: .write,
     params: [nameField],
-    result: .object([.required("removed", .boolean, "whether there was one")]),
+    result: .object([.required("removed", .boolean, "whether the follower existed")]),
     example: ["name": "mirror"],
     errors: [.storeReadOnly]
   )
@@ -141,10 +141,10 @@ package struct RemoveFollowerCall: Call {
 extension Schema {
   /// A named follower of the log.
   static let follower = Schema.object([
-    .required("name", .string, "its name"),
-    .required("token", .nullable(.token), "where it is; null when the log does not reach there"),
-    .required("behind", .count, "how many commits it has not acknowledged"),
-    .required("seen", .string, "when it said something last, RFC 3339"),
-    .required("expired", .boolean, "whether it was silent for so long that nothing is kept for it"),
+    .required("name", .string, "the follower's name"),
+    .required("token", .nullable(.token), "its position; null if the log no longer reaches it"),
+    .required("behind", .count, "the number of commits that it has not acknowledged"),
+    .required("seen", .string, "the time of its last request, RFC 3339"),
+    .required("expired", .boolean, "whether nothing is retained for it after its long silence"),
   ])
 }

@@ -13,44 +13,44 @@ package struct HistoryCall: Call {
     "Reads the log: commits after a position, oldest first, with their changes.",
     order: .read,
     params: [
-      .optional("since", .token, "exclusive; absent means from the oldest kept"),
-      .optional("limit", .integer(1...10_000), "how many commits at most; 100 when absent"),
-      .optional("entities", .array(.string), "only changes of these"),
-      .optional("authors", .array(.nullable(.string)), "only commits of these"),
+      .optional("since", .token, "the position, exclusive; absent means the oldest one"),
+      .optional("limit", .integer(1...10_000), "the maximum number of commits; 100 when absent"),
+      .optional("entities", .array(.string), "return only changes of these entities"),
+      .optional("authors", .array(.nullable(.string)), "return only commits of these authors"),
     ],
     result: .object([
       .required(
         "transactions",
         .array(
           .object([
-            .required("token", .token, "the position after it"),
-            .required("time", .string, "when, RFC 3339"),
-            .required("author", .nullable(.string), "who"),
-            .required("context", .nullable(.string), "what for"),
-            .required("process", .nullable(.string), "through which process"),
+            .required("token", .token, "the position after the commit"),
+            .required("time", .string, "the time of the commit, RFC 3339"),
+            .required("author", .nullable(.string), "the author"),
+            .required("context", .nullable(.string), "the context"),
+            .required("process", .nullable(.string), "the name of the process"),
             .required(
               "changes",
               .array(
                 .object([
                   .required("id", .wrappedID, "the object"),
-                  .required("change", .choice(["insert", "update", "delete"]), "what happened"),
-                  .required("properties", .array(.string), "which were written"),
-                  .required("before", .map(.any), "their values before"),
+                  .required("change", .choice(["insert", "update", "delete"]), "the change kind"),
+                  .required("properties", .array(.string), "the written properties of an update"),
+                  .required("before", .map(.any), "the values before the change"),
                 ])
               ),
-              "one for each object"
+              "one change for each object"
             ),
             .optional(
               "leftOut",
               .integer(1...Int64.max),
-              "how many changes it has, where those are too many for an answer and none is told"
+              "the number of changes, if they are too many for a response and are left out"
             ),
           ])
         ),
-        "oldest first"
+        "the commits, oldest first"
       ),
-      .required("token", .token, "where to go on"),
-      .required("more", .boolean, "whether commits follow"),
+      .required("token", .token, "the position to continue from"),
+      .required("more", .boolean, "whether more commits follow"),
     ]),
     example: ["limit": 2],
     errors: [.historyExpired, .unknownEntity]

@@ -5,14 +5,14 @@ package import JSONRPC
 package struct IndexStatusCall: Call {
   package static let method = Method.request(
     "index/status",
-    "Tells how far the search index is.",
+    "Reports the position and the state of the search index.",
     order: .read,
     result: .object([
-      .required("token", .token, "up to where it goes"),
-      .required("behind", .count, "how many commits it has before it"),
-      .required("documents", .count, "how many objects it holds"),
-      .required("bytes", .count, "its size on disk"),
-      .required("state", .choice(["ready", "catchingUp", "failed"]), "what it does"),
+      .required("token", .token, "the position of the index"),
+      .required("behind", .count, "the number of commits after that position"),
+      .required("documents", .count, "the number of indexed objects"),
+      .required("bytes", .count, "the size on disk"),
+      .required("state", .choice(["ready", "catchingUp", "failed"]), "the state"),
     ])
   )
 
@@ -26,17 +26,17 @@ package struct IndexVerifyCall: Call {
     "Lets the index catch up, then compares it with the store.",
     order: .read,
     result: .object([
-      .required("token", .token, "the position that was compared"),
-      .required("checked", .count, "how many objects"),
+      .required("token", .token, "the compared position"),
+      .required("checked", .count, "the number of compared objects"),
       .required(
         "differences",
         .array(
           .object([
             .required("id", .wrappedID, "the object"),
-            .required("what", .string, "missing, leftover or different"),
+            .required("what", .string, "the kind: missing, leftover or different"),
           ])
         ),
-        "at most a hundred"
+        "the differences, at most 100"
       ),
     ])
   )

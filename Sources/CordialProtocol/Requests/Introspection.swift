@@ -5,7 +5,7 @@ package import JSONRPC
 package struct ModelCall: Call {
   package static let method = Method.request(
     "model",
-    "Answers the store's model.",
+    "Returns the store's model.",
     order: .any,
     result: .map(.any)
   )
@@ -17,23 +17,23 @@ package struct ModelCall: Call {
 package struct StatusCall: Call {
   package static let method = Method.request(
     "status",
-    "Tells what the service is doing.",
+    "Reports the state of the service.",
     order: .read,
     result: .object([
       .required("token", .token, "the newest commit"),
-      .optional("mismatch", .string, "why the store does not have the model that was asked for"),
-      .required("store", .map(.any), "its folder, identifier and sizes"),
-      .required("connections", .count, "how many there are"),
-      .required("subscriptions", .count, "how many there are, of all connections"),
+      .optional("mismatch", .string, "why the store does not have the requested model"),
+      .required("store", .map(.any), "the store's folder, identifier and size"),
+      .required("connections", .count, "the number of connections"),
+      .required("subscriptions", .count, "the number of subscriptions of all connections"),
       .required(
         "followers",
         .array(
           .object([
-            .required("name", .string, "who"), .required("token", .token, "up to where"),
-            .required("behind", .count, "how many commits it has before it"),
+            .required("name", .string, "its name"), .required("token", .token, "its position"),
+            .required("behind", .count, "the number of commits after its position"),
           ])
         ),
-        "who follows the log"
+        "the followers of the log"
       ),
     ])
   )
@@ -45,7 +45,7 @@ package struct StatusCall: Call {
 package struct DiscoverCall: Call {
   package static let method = Method.request(
     "rpc.discover",
-    "Answers this protocol as an OpenRPC document.",
+    "Returns this protocol as an OpenRPC document.",
     order: .any,
     result: .map(.any)
   )

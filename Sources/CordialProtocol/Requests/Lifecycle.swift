@@ -13,18 +13,18 @@ package struct InitializeCall: Call {
   private static let cordial = Field.optional(
     "cordial",
     .object([
-      .optional("author", .string, "entered in the history for each save"),
-      .optional("context", .string, "entered in the history for each save"),
-      .optional("mergePolicy", .string, "of saves that name none"),
+      .optional("author", .string, "the author of saves that name none"),
+      .optional("context", .string, "the context of saves that name none"),
+      .optional("mergePolicy", .string, "the merge policy of saves that name none"),
       .optional("integers", .choice(["number"]), "how int64 values are sent"),
-      .optional("coalesce", .integer(0...60_000), "how long to gather changes, in ms"),
+      .optional("coalesce", .integer(0...60_000), "how long to coalesce changes, in ms"),
     ]),
-    "what holds for the connection"
+    "the settings of the connection"
   )
 
   package static let method = Method.request(
     "initialize",
-    "Opens a connection: who the client is, and what the service can do.",
+    "Opens a connection and returns the capabilities of the service.",
     order: .alone,
     params: [
       cordial,
@@ -34,14 +34,14 @@ package struct InitializeCall: Call {
       .optional("rootPath", .any, "as in LSP"),
       .optional("rootUri", .any, "as in LSP"),
       .optional("workspaceFolders", .any, "as in LSP"),
-      .optional("initializationOptions", .nullable(.any), "may carry cordial too"),
+      .optional("initializationOptions", .nullable(.any), "may contain cordial instead"),
       .optional("capabilities", .any, "as in LSP"),
       .optional("trace", .any, "as in LSP"),
     ],
     result: .object([
-      .required("serverInfo", .map(.string), "name and version"),
-      .required("capabilities", .map(.any), "under cordial: protocolVersion, limits, features"),
-      .required("store", .map(.any), "id, token and model"),
+      .required("serverInfo", .map(.string), "the name and the version"),
+      .required("capabilities", .map(.any), "in cordial: protocolVersion, limits, features"),
+      .required("store", .map(.any), "the ID, the token and the model"),
     ]),
     example: ["processId": nil, "capabilities": [:], "cordial": ["author": "editor"]]
   )
@@ -62,7 +62,7 @@ package struct InitializeCall: Call {
 package struct ShutdownCall: Call {
   package static let method = Method.request(
     "shutdown",
-    "Ends the conversation in order; only exit may follow.",
+    "Ends the conversation; only exit may follow.",
     order: .alone,
     result: .nullable(.any),
     example: nil
@@ -75,21 +75,21 @@ package struct ShutdownCall: Call {
 package enum InitializedNotification {
   package static let method = Method.notification(
     "initialized",
-    "The client read the answer to initialize."
+    "States that the client has read the response to initialize."
   )
 }
 
 /// `exit`: ends the connection at once.
 package enum ExitNotification {
-  package static let method = Method.notification("exit", "The connection ends now.")
+  package static let method = Method.notification("exit", "Ends the connection at once.")
 }
 
 /// `$/setTrace`: accepted without effect, because LSP clients send it.
 package enum SetTraceNotification {
   package static let method = Method.notification(
     "$/setTrace",
-    "As in LSP; taken and without effect.",
-    params: [.required("value", .choice(["off", "messages", "verbose"]), "how much")],
+    "Accepted without effect, because LSP clients send it.",
+    params: [.required("value", .choice(["off", "messages", "verbose"]), "the level")],
     example: ["value": "off"]
   )
 }
@@ -98,8 +98,8 @@ package enum SetTraceNotification {
 package enum CancelNotification {
   package static let method = Method.notification(
     "$/cancelRequest",
-    "A request is not wanted any more; it is still answered.",
-    params: [.required("id", .any, "the request's id")],
+    "Cancels a request, which is still answered.",
+    params: [.required("id", .any, "the ID of the request")],
     example: ["id": 7]
   )
 }

@@ -7,13 +7,13 @@ package struct BackupCall: Call {
 
   package static let method = Method.request(
     "store/backup",
-    "Copies the store to a new folder, as it is at one moment, while it is used.",
+    "Copies the store at one position to a new folder, while clients use it.",
     order: .any,
-    params: [.required("path", .string, "the absolute path of a folder that is not there")],
+    params: [.required("path", .string, "the absolute path of a folder that does not exist")],
     result: .object([
-      .required("path", .string, "the copy: a store that can be opened where it lies"),
-      .required("token", .token, "the position in this store's history that it shows"),
-      .required("bytes", .count, "its size"),
+      .required("path", .string, "the path of the copy, which is a complete store"),
+      .required("token", .token, "the position of the copy in this store's history"),
+      .required("bytes", .count, "the size of the copy"),
     ]),
     example: ["path": "/backups/Packages-2026-01-31.cordial"],
     errors: [.storeFull, .storeCorrupt, .storeBusy]
@@ -24,7 +24,7 @@ package struct BackupCall: Call {
     while path.count > 1, path.hasSuffix("/") { path.removeLast() }
     self.path = path
     guard path.hasPrefix("/"), !path.utf8.contains(0) else {
-      throw RPCError(.invalidParams, "store/backup: path is no absolute path")
+      throw RPCError(.invalidParams, "store/backup: path is not an absolute path")
     }
   }
 }
@@ -33,22 +33,22 @@ package struct BackupCall: Call {
 package struct VerifyCall: Call {
   package static let method = Method.request(
     "store/verify",
-    "Looks at the file, relationships, counts, derived values, and history against objects.",
+    "Checks the file, relationships, counts, derived values, and the history against objects.",
     order: .read,
     result: .object([
-      .required("token", .token, "the position that was looked at"),
-      .required("checked", .count, "how many objects"),
+      .required("token", .token, "the checked position"),
+      .required("checked", .count, "the number of checked objects"),
       .required(
         "problems",
         .array(
           .object([
             .required("what", .string, "the kind: file, dangling, count, version, history, …"),
-            .required("message", .string, "one sentence"),
+            .required("message", .string, "the problem, in one sentence"),
             .optional("id", .wrappedID, "the object"),
             .optional("property", .string, "the property"),
           ])
         ),
-        "what is wrong, at most 1000"
+        "the problems, at most 1000"
       ),
     ]),
     errors: [.storeCorrupt]
@@ -61,11 +61,11 @@ package struct VerifyCall: Call {
 package struct CompactCall: Call {
   package static let method = Method.request(
     "store/compact",
-    "Gives the room back that nothing takes up any more; saves wait meanwhile.",
+    "Reclaims unused disk space; saves wait meanwhile.",
     order: .write,
     result: .object([
-      .required("before", .count, "the bytes before"),
-      .required("after", .count, "the bytes after"),
+      .required("before", .count, "the size before, in bytes"),
+      .required("after", .count, "the size after, in bytes"),
     ]),
     errors: [.storeFull, .storeReadOnly, .storeBusy]
   )

@@ -22,22 +22,22 @@ package struct ObserveCall: Call {
 
   package static let method = Method.request(
     "observe",
-    "Answers a result and keeps telling, in changes, what becomes of it.",
+    "Returns a result, then reports the changes of that result.",
     order: .alone,
     params: [
-      .optional("ids", .array(.wrappedID), "objects to observe"),
-      .optional("select", .selection, "with ids: the wanted values"),
-      .optional("fetch", .object(FetchFields.all), "a fetch to observe"),
-      .optional("mode", .choice(["values", "ids", "signal"]), "what to be told"),
-      .optional("since", .token, "resume from this position"),
-      .optional("key", .string, "a name; a second observe of it replaces the first"),
+      .optional("ids", .array(.wrappedID), "the objects to observe"),
+      .optional("select", .selection, "with ids: the values to return"),
+      .optional("fetch", .object(FetchFields.all), "the fetch to observe"),
+      .optional("mode", .choice(["values", "ids", "signal"]), "the content of the updates"),
+      .optional("since", .token, "the position to resume from"),
+      .optional("key", .string, "a name; a second observe with it replaces the first"),
     ],
     result: .object([
-      .required("subscription", .string, "names it in changes and unobserve"),
-      .required("token", .token, "the position that the result shows"),
-      .required("fresh", .boolean, "whether this is a whole result"),
-      .optional("result", .any, "what the same fetch would have answered"),
-      .optional("update", .any, "what changed since the token that was sent"),
+      .required("subscription", .string, "the name in changes and unobserve"),
+      .required("token", .token, "the position of the result"),
+      .required("fresh", .boolean, "whether the result is complete"),
+      .optional("result", .any, "the result of the same fetch"),
+      .optional("update", .any, "the changes since the sent token"),
     ]),
     example: ["fetch": ["entity": "Package", "sort": ["name"], "limit": 50], "mode": "values"],
     errors: [
@@ -61,16 +61,16 @@ package struct ObserveCall: Call {
       }
       let call = try FetchCall.read(fetch)
       guard call.at == nil else {
-        throw RPCError(.invalidParams, "observe: at is not for a fetch that is observed")
+        throw RPCError(.invalidParams, "observe: an observed fetch has no at")
       }
       if let ids = call.ids {
         guard call.include.isEmpty else {
-          throw RPCError(.invalidParams, "observe: this version observes without include")
+          throw RPCError(.invalidParams, "observe: this version does not observe include")
         }
         target = .ids(ids, call)
       } else {
         guard call.after == nil else {
-          throw RPCError(.invalidParams, "observe: after is not for a fetch that is observed")
+          throw RPCError(.invalidParams, "observe: an observed fetch has no after")
         }
         guard call.result == .objects, !call.total, call.sectionBy == nil, call.include.isEmpty
         else {

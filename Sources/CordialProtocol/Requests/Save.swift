@@ -45,7 +45,7 @@ package struct SaveCall: Call {
 
   package static let method = Method.request(
     "save",
-    "Inserts, updates and deletes objects: all of it or none of it.",
+    "Inserts, updates and deletes objects as one transaction.",
     order: .write,
     params: [
       .optional(
@@ -53,11 +53,11 @@ package struct SaveCall: Call {
         .array(
           .object([
             .optional("id", .wrappedID, "a temporary or identity ID"),
-            .optional("entity", .string, "the entity, when there is no id"),
-            .optional("values", .map(.any), "its values; others take their defaults"),
+            .optional("entity", .string, "the entity, if there is no id"),
+            .optional("values", .map(.any), "the values; other properties get their defaults"),
           ])
         ),
-        "new objects"
+        "the objects to insert"
       ),
       .optional(
         "update",
@@ -67,12 +67,12 @@ package struct SaveCall: Call {
             .optional(
               "asOf",
               .token,
-              "where the lists of one-to-manys were read; goes with version"
+              "the position at which one-to-manys were read; needs version"
             ),
             .required("values", .map(.any), "the changed properties only"),
           ])
         ),
-        "changes"
+        "the objects to update"
       ),
       .optional(
         "delete",
@@ -81,7 +81,7 @@ package struct SaveCall: Call {
             .wrappedID, .object([.required("id", .wrappedID, "the object"), version]),
           ])
         ),
-        "objects to remove"
+        "the objects to delete"
       ),
       WriteFields.mergePolicy,
       WriteFields.author, WriteFields.context, WriteFields.durability, WriteFields.dryRun,
@@ -89,14 +89,14 @@ package struct SaveCall: Call {
     ],
     result: .object([
       .required("token", .token, "the position after the save"),
-      .required("ids", .map(.nullable(.wrappedID)), "what the IDs of the inserts became"),
+      .required("ids", .map(.nullable(.wrappedID)), "the stored IDs of inserts, by sent IDs"),
       .required(
         "objects",
         .array(
           .object([
-            .required("id", .nullable(.wrappedID), "the object; null of a dry run's insert"),
-            .required("version", .count, "its version now"),
-            .optional("values", .map(.any), "what was stored other than sent"),
+            .required("id", .nullable(.wrappedID), "the object; null for an insert of a dry run"),
+            .required("version", .count, "the new version"),
+            .optional("values", .map(.any), "the stored values that differ from the sent ones"),
           ])
         ),
         "inserts, then updates, then objects whose delete the merge policy skipped"
@@ -109,16 +109,16 @@ package struct SaveCall: Call {
             .optional(
               "properties",
               .map(.choice(["client", "store", "base", "policy"])),
-              "whose value each of them has now"
+              "the source of each property's new value"
             ),
             .optional(
               "delete",
               .choice(["client", "store"]),
-              "whether the delete that was sent holds"
+              "client if the delete was done, store if it was skipped"
             ),
           ])
         ),
-        "what the merge policy decided"
+        "the decisions of the merge policy"
       ),
       WriteFields.rehearsal,
     ]),

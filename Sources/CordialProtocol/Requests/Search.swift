@@ -17,38 +17,38 @@ package struct SearchCall: Call {
     "Finds objects by their text: words, \"phrases\", -not, OR, name:word, word*.",
     order: .read,
     params: [
-      .required("query", .string, "what a person types; any text is valid"),
-      .optional("entities", .array(.string), "only objects of these"),
-      .optional("limit", .integer(0...1000), "how many hits at most; 20 when absent"),
-      .optional("offset", .integer(0...100_000), "how many hits to pass over"),
-      .optional("prefix", .boolean, "the last word is unfinished: search as you type"),
-      .optional("highlight", .boolean, "answer where the words stand, in UTF-16 code units"),
-      .optional("objects", .boolean, "answer the whole objects too"),
-      .optional("at", .token, "wait until the index shows at least this commit"),
+      .required("query", .string, "the text that a person types; any text is valid"),
+      .optional("entities", .array(.string), "return only objects of these entities"),
+      .optional("limit", .integer(0...1000), "the maximum number of hits; 20 when absent"),
+      .optional("offset", .integer(0...100_000), "the number of hits to skip"),
+      .optional("prefix", .boolean, "whether the last word is a prefix, for search as you type"),
+      .optional("highlight", .boolean, "return the ranges of the words, in UTF-16 code units"),
+      .optional("objects", .boolean, "return the complete objects too"),
+      .optional("at", .token, "wait until the index has reached this commit"),
     ],
     result: .object([
-      .required("token", .token, "the position that the index shows"),
+      .required("token", .token, "the position of the index"),
       .required("storeToken", .token, "the position of titles and objects"),
-      .required("total", .count, "how many match"),
+      .required("total", .count, "the number of matching objects"),
       .required(
         "hits",
         .array(
           .object([
             .required("id", .wrappedID, "the object"),
-            .required("score", .number, "higher is better"),
-            .required("title", .nullable(.string), "its display name"),
+            .required("score", .number, "the score; higher is better"),
+            .required("title", .nullable(.string), "the object's display name"),
             .optional(
               "highlights",
               .map(.array(.array(.count))),
               "by property: [start, end) pairs"
             ),
-            .optional("object", .storedObject, "when asked for"),
+            .optional("object", .storedObject, "with objects: the object"),
           ])
         ),
-        "best first, then by ID"
+        "the hits, best first, then by ID"
       ),
-      .optional("missing", .array(.string), "words that are in no document"),
-      .required("tookMicroseconds", .count, "the time in the service"),
+      .optional("missing", .array(.string), "the words that are in no document"),
+      .required("tookMicroseconds", .count, "the time in the service, in microseconds"),
     ]),
     example: ["query": "json library", "highlight": true, "limit": 3],
     errors: [.unknownEntity, .limitExceeded, .storeBusy, .historyExpired]

@@ -30,30 +30,30 @@ package struct RevertParams: Sendable {
       summary,
       order: .write,
       params: [
-        .optional("count", .integer(1...1000), "how many groups; 1 when absent"),
-        .optional("author", .string, "whose; who names none shares one with all who do not"),
-        .optional("context", .string, "only groups of this context"),
+        .optional("count", .integer(1...1000), "the number of groups; 1 when absent"),
+        .optional("author", .string, "the author; requests without one share one undo stack"),
+        .optional("context", .string, "revert only groups of this context"),
         .optional(
           "mergePolicy",
           .choice(["error", "storeTrump"]),
-          "storeTrump: leave what others changed later, and revert the rest"
+          "storeTrump: keep later changes of other saves, and revert the rest"
         ),
         WriteFields.durability, WriteFields.dryRun, WriteFields.transaction,
       ],
       result: .object([
-        .required("token", .token, "the position after it"),
-        .required("undone", .count, "how many groups were reverted; 0 when there was none"),
+        .required("token", .token, "the position after the undo or redo"),
+        .required("undone", .count, "the number of reverted groups; 0 if there was none"),
         .required(
           "objects",
           .array(
             .object([
               .required("id", .wrappedID, "the object"),
-              .optional("version", .count, "its version now"),
-              .optional("values", .map(.any), "what was put back"),
-              .optional("deleted", .boolean, "true: it is gone"),
+              .optional("version", .count, "the new version"),
+              .optional("values", .map(.any), "the restored values"),
+              .optional("deleted", .boolean, "whether the object is deleted now"),
             ])
           ),
-          "what was reverted"
+          "the reverted objects"
         ),
         WriteFields.rehearsal,
       ]),
@@ -86,7 +86,7 @@ package struct RedoCall: Call {
 
   package static let method = RevertParams.method(
     "redo",
-    "Does again what an author undid last."
+    "Applies again the commits that an author undid last."
   )
 
   package init(_ params: Params) throws(RPCError) {

@@ -7,9 +7,9 @@ package struct UnobserveCall: Call {
 
   package static let method = Method.request(
     "unobserve",
-    "Ends a subscription: after the answer nothing names it.",
+    "Ends a subscription; no message after the response names it.",
     order: .alone,
-    params: [.required("subscription", .string, "as observe answered it")],
+    params: [.required("subscription", .string, "the name that observe returned")],
     result: .object([]),
     example: ["subscription": "s1"],
     errors: [.unknownSubscription]

@@ -21,8 +21,8 @@ package struct UpdateCall: Call {
     order: .write,
     params: [
       .required("entity", .string, "the entity"),
-      .required("predicate", .string, "which objects; TRUEPREDICATE for all"),
-      .optional("arguments", .either([.array(.any), .map(.any)]), "what the predicate names"),
+      .required("predicate", .string, "the condition; TRUEPREDICATE for all objects"),
+      .optional("arguments", .either([.array(.any), .map(.any)]), "the predicate's arguments"),
       .required(
         "set",
         .map(.any),
@@ -33,8 +33,8 @@ package struct UpdateCall: Call {
     ],
     result: .object([
       .required("token", .token, "the position after the update"),
-      .required("count", .count, "how many matched"),
-      .optional("ids", .array(.wrappedID), "which matched"),
+      .required("count", .count, "the number of matched objects"),
+      .optional("ids", .array(.wrappedID), "the matched objects"),
       WriteFields.rehearsal,
     ]),
     example: [

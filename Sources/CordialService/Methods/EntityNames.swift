@@ -3,11 +3,11 @@ import PersistentStore
 
 /// The entities that a request names.
 enum EntityNames {
-  /// The numbers of entities and of their descendants, as far as they have objects.
+  /// Returns the numbers of the entities with objects among named entities and their descendants.
   ///
   /// - Parameters:
-  ///   - names: Their names.
-  ///   - model: The model that has them.
+  ///   - names: The names of entities.
+  ///   - model: The model of the store.
   /// - Returns: The numbers.
   /// - Throws: `unknownEntity` for a name that the model does not have.
   static func numbers(_ names: [String], in model: Model) throws -> Set<Int> {

@@ -6,7 +6,7 @@ import PersistentHistory
 import PersistentStore
 
 extension Service {
-  /// How many objects are looked up by key on the loop itself.
+  /// The maximum number of objects that are looked up by key on the loop.
   private static let loopObjectsMax = 16
 
   func fetch(_ call: FetchCall, _ request: Request) throws {
@@ -29,9 +29,10 @@ extension Service {
     }
   }
 
-  /// The short road: parse, cached statement, row to bytes, all on the loop.
+  /// Fetches objects by ID on the loop, without a change of threads.
   ///
-  /// - Returns: nil when something has to be sealed first, which is not for the loop.
+  /// - Returns: The response, or nil if changes have to be sealed first, which the loop does not
+  ///   do.
   private func fetchOnLoop(_ call: FetchCall, _ request: Request) throws -> MessageBytes? {
     if let id = call.ids?.first, call.ids?.count == 1 {
       var writer = JSONWriter(reserving: 1024)
@@ -54,7 +55,7 @@ extension Service {
     }
   }
 
-  /// Goes on once a commit is visible; another process may still be making it.
+  /// Continues as soon as a commit is visible; another process may still be committing it.
   func whenVisible(
     _ text: String,
     _ request: Request,
@@ -62,7 +63,7 @@ extension Service {
     _ next: @escaping @Sendable (isolated Service) -> Void
   ) throws {
     guard let token = StoreToken(text) else {
-      throw RPCError(.invalidParams, "\(request.method.name): \"\(text)\" is no token")
+      throw RPCError(.invalidParams, "\(request.method.name): \"\(text)\" is not a token")
     }
     snapshot { snapshot in
       guard token.generation != snapshot.token.generation || token.number <= snapshot.head.number

@@ -7,7 +7,7 @@ import PersistentHistory
 import PersistentStore
 
 extension FetchCall {
-  /// The request as the store has it.
+  /// The request in the store's form.
   var storeRequest: FetchRequest {
     FetchRequest(
       entity: entity,
@@ -32,7 +32,7 @@ extension FetchCall {
 }
 
 extension PredicateArguments {
-  /// The arguments as a client sent them.
+  /// Creates the arguments from the value that a client sent.
   init(_ json: JSONValue?) {
     switch json {
     case .array(let values): self = .positional(values)
@@ -42,9 +42,9 @@ extension PredicateArguments {
   }
 }
 
-/// Writes what a fetch answers.
+/// The encoding of a fetch's result.
 enum FetchAnswer {
-  /// The result of a `fetch`.
+  /// Writes the result of a `fetch`.
   static func write(
     _ call: FetchCall,
     _ snapshot: StoreSnapshot,
@@ -66,9 +66,9 @@ enum FetchAnswer {
     writer.raw("}")
   }
 
-  /// The result of a `fetch` of one object that is there.
+  /// Writes the result of a `fetch` of one existing object.
   ///
-  /// - Returns: Whether it was written; otherwise it takes a snapshot.
+  /// - Returns: Whether the result was written; otherwise the caller needs a snapshot.
   static func write(
     _ id: String,
     _ reader: StoreReader,
@@ -83,7 +83,7 @@ enum FetchAnswer {
     return isThere
   }
 
-  /// `"objects":[…]`, and why some are null.
+  /// Writes `"objects":[…]`, and `"missing"` with the reason for each null.
   static func writeObjects(
     _ ids: [String],
     _ select: [FetchRequest.Selection]?,
@@ -163,7 +163,7 @@ enum FetchAnswer {
     )
   }
 
-  /// `,"included":{…}` of objects that were named, which are of one entity then.
+  /// Writes `,"included":{…}` for objects that were named by ID, which must be of one entity.
   private static func writeIncluded(
     _ ids: [String],
     _ call: FetchCall,
@@ -174,7 +174,7 @@ enum FetchAnswer {
     guard !call.include.isEmpty else { return }
     let keys = try ids.compactMap { try snapshot.resolve($0) }
     guard Set(keys.map(\.entity)).count <= 1 else {
-      throw RPCError(.invalidParams, "fetch: include wants ids of one entity")
+      throw RPCError(.invalidParams, "fetch: include requires ids of one entity")
     }
     writer.raw(",\"included\":")
     guard let first = keys.first else { return writer.raw("{}") }
@@ -187,7 +187,7 @@ enum FetchAnswer {
     )
   }
 
-  /// A JSON array of wrapped IDs.
+  /// Writes a JSON array of wrapped IDs.
   static func writeIDs(
     _ objects: [Int64],
     of entity: EntityDescription,

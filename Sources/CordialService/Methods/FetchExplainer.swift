@@ -4,12 +4,12 @@ import JSONRPC
 package import ObjectModel
 package import PersistentStore
 
-/// Explains and checks fetches without a service.
+/// Explanations and checks of fetches without a service.
 package enum FetchExplainer {
-  /// The faults of a model's stored requests and selections, which are fetches of their own, and of
-  /// its configurations, which are models of their own.
+  /// Returns the faults of a model's stored requests, selections and configurations.
   ///
-  /// Arguments are not known yet: a predicate is fine when it is with some.
+  /// Stored requests and selections are checked as fetches, configurations as models. Arguments are
+  /// not known yet: a predicate is valid if it is valid with some arguments.
   ///
   /// - Parameter model: A model without other faults.
   /// - Returns: The faults, each with its path in the file.
@@ -41,7 +41,7 @@ package enum FetchExplainer {
     return problems
   }
 
-  /// Why none of some fetches can be carried out; nil when one can.
+  /// Returns why all of several fetches are invalid, or nil if one of them is valid.
   private static func objection(to candidates: [[JSONMember]], _ model: Model) -> String? {
     var last: String?
     for params in candidates {
@@ -56,7 +56,7 @@ package enum FetchExplainer {
     return last
   }
 
-  /// A template may name a selection of the model.
+  /// Replaces the name of a stored selection in params with its contents.
   private static func withStoredNames(_ params: [JSONMember], _ model: Model) -> [JSONMember] {
     let entity = params.first { $0.name == "entity" }?.value.string
     return params.map { member in
@@ -69,8 +69,7 @@ package enum FetchExplainer {
     }
   }
 
-  /// Arguments to try: those of the template, then nulls for all names, but lists where a list
-  /// stands.
+  /// Returns candidate arguments: the template's own, and nulls or lists for its variables.
   private static func arguments(of template: ModelTemplate) -> [[JSONMember]] {
     let own = template.params.filter { $0.name == "arguments" }
     let words = ["predicate", "having"].compactMap { name in
@@ -90,7 +89,7 @@ package enum FetchExplainer {
     return [own, [JSONMember("arguments", .object(made))]]
   }
 
-  /// Explains the statement that would answer a fetch.
+  /// Explains the SQL statement of a fetch.
   ///
   /// - Parameters:
   ///   - call: The fetch of an entity.

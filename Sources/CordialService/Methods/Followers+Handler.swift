@@ -11,7 +11,7 @@ import Spotlight
 extension Service {
   private static let dayMilliseconds: Int64 = 86_400_000
 
-  /// How long a follower may say nothing, in milliseconds.
+  /// The time after which a silent follower expires, in milliseconds.
   nonisolated var silenceMax: Int64 { Int64(limits.followerDaysMax) * Self.dayMilliseconds }
 
   func register(_ call: RegisterFollowerCall, _ request: Request) throws {
@@ -44,7 +44,7 @@ extension Service {
     }
   }
 
-  /// The followers by name, as they are told.
+  /// Returns the named followers in their wire form.
   nonisolated static func followers(
     _ snapshot: StoreSnapshot,
     _ now: Int64,
@@ -64,12 +64,12 @@ extension Service {
 
   private static func token(_ text: String, _ method: String) throws(RPCError) -> StoreToken {
     guard let token = StoreToken(text) else {
-      throw RPCError(.invalidParams, "\(method): \"\(text.prefix(100))\" is no token")
+      throw RPCError(.invalidParams, "\(method): \"\(text.prefix(100))\" is not a token")
     }
     return token
   }
 
-  /// Answers from another thread.
+  /// Answers a request from another thread.
   nonisolated func answer(_ request: Request, _ outcome: Result<JSONValue, some Error>) {
     onLoop { service in
       switch outcome {
@@ -108,7 +108,7 @@ extension Service {
     return goals
   }
 
-  /// What a purge came to.
+  /// The result of a purge.
   struct PurgeOutcome: Sendable {
     let oldest: StoreToken
     let removed: Int
@@ -124,7 +124,7 @@ extension Service {
     }
   }
 
-  /// Removes the beginning of the log as far as one of the goals goes, and nobody needs it.
+  /// Removes the beginning of the log up to the furthest goal, but no history that is retained.
   private nonisolated func purge(
     _ goals: [HistoryPurgeGoal],
     _ retained: [HistoryRetention],
@@ -139,12 +139,12 @@ extension Service {
       retained += try snapshot.followers().filter { !$0.isExpired(now, after: silence) }.map {
         HistoryRetention(number: $0.number, reason: "the follower \($0.name)")
       }
-      // Of two who hold it equally, the rule is told before the chance.
+      // If two holders retain the same commit, `heldBy` names the first: the limit.
       if kept > 0 {
         retained.insert(
           HistoryRetention(
             number: try snapshot.commit(of: .time(now - kept)),
-            reason: "historyDaysMin: at least so many days are kept"
+            reason: "historyDaysMin: newer history is always retained"
           ),
           at: 0
         )
@@ -179,15 +179,13 @@ extension Service {
     }
   }
 
-  // MARK: By itself
+  // MARK: Automatic purge
 
-  /// After how many commits, and how many microseconds, it is looked whether the log has become too
-  /// long or too old.
+  /// The numbers of commits and microseconds after which the log is checked again.
   private static let purgeCommits: Int64 = 10_000
   private static let purgeMicroseconds: Int64 = 3_600_000_000
 
-  /// Removes what is older than `historyDaysMax`, and what is beyond `historyBytesMax`, when the
-  /// log has grown since that was looked at last.
+  /// Removes history beyond `historyDaysMax` and `historyBytesMax`, if a check of the log is due.
   func purgeSometimes() {
     let now = facts.clock()
     if let last = lastPurge, newestCommit - last.commit < Self.purgeCommits,
@@ -201,7 +199,7 @@ extension Service {
     var goals: [HistoryPurgeGoal] = [
       .time(store.now() - Int64(limits.historyDaysMax) * Self.dayMilliseconds)
     ]
-    // Adding the log up takes reading it, which is for nothing while the whole file is smaller.
+    // Measuring the log takes reading it, which is unnecessary while the whole file is smaller.
     if FileSize.of([store.container.storePath]) > limits.historyBytesMax {
       goals.append(.bytes(Int64(limits.historyBytesMax)))
     }
@@ -215,7 +213,7 @@ extension Service {
             metadata: ["commits": "\(outcome.removed)", "oldest": "\(outcome.oldest)"]
           )
         case .success: break
-        case .failure(let error): service.log.warning("Old history stays: \(error.message)")
+        case .failure(let error): service.log.warning("Old history remains: \(error.message)")
         }
       }
     }

@@ -8,12 +8,12 @@ import PersistentStore
 extension Service {
   typealias Handler = @Sendable (isolated Service, Session, Request) throws -> Void
 
-  /// Whether the service has a handler for a method.
+  /// Returns whether the service has a handler for a method.
   package static func handles(_ method: Method) -> Bool {
     handlers[ObjectIdentifier(method)] != nil
   }
 
-  /// One handler for each request of the method table, under its row.
+  /// The handler of each request in the method table.
   static let handlers: [ObjectIdentifier: Handler] = [
     ObjectIdentifier(InitializeCall.method): {
       try $0.initialize(try InitializeCall.read($2.params), $1, $2)
@@ -91,11 +91,12 @@ extension Service {
     },
   ]
 
-  /// How long a piece of a long answer is: enough for few system calls, little enough that memory
-  /// which was used before can be used again.
+  /// The size of a piece of a long response, in bytes.
+  ///
+  /// The size is a compromise: large pieces take few system calls, small pieces reuse freed memory.
   static let pieceBytes = 1 << 18
 
-  /// The params of a fetch with the model's requests and selections in the place of their names.
+  /// Returns the params of a fetch with the names of stored requests and selections replaced.
   nonisolated func expanded(_ params: JSONValue) throws(RPCError) -> JSONValue {
     let model = store.model
     return try FetchCall.expand(params) { name in
@@ -105,7 +106,7 @@ extension Service {
     }
   }
 
-  /// The same for the fetch that is observed.
+  /// Returns the params of an `observe` with the names in its fetch replaced.
   nonisolated func expanded(observed params: JSONValue) throws(RPCError) -> JSONValue {
     guard let fetch = params["fetch"], let members = params.members else { return params }
     let whole = try expanded(fetch)
@@ -114,11 +115,11 @@ extension Service {
     )
   }
 
-  /// Reads on one of the store's threads and answers with what the body writes.
+  /// Reads on a thread of the store and answers a request with the output of a body.
   ///
   /// - Parameters:
-  ///   - request: The request that is answered.
-  ///   - body: Writes the result; it runs on another thread, possibly more than once.
+  ///   - request: The request to answer.
+  ///   - body: Writes the result. It runs on another thread, possibly more than once.
   nonisolated func read(
     _ request: Request,
     _ body: @escaping @Sendable (StoreSnapshot, inout JSONWriter) throws -> Void
@@ -136,7 +137,7 @@ extension Service {
     }
   }
 
-  /// Reads on one of the store's threads, sealing first what foreign clients wrote.
+  /// Reads on a thread of the store, after the changes of external SQLite clients are sealed.
   nonisolated func snapshot<Answer: Sendable>(
     attempt: Int = 0,
     _ body: @escaping @Sendable (StoreSnapshot) throws -> Answer,
@@ -144,7 +145,7 @@ extension Service {
   ) {
     store.read { reader in
       do {
-        // An external client that writes without pause would have every attempt meet new changes.
+        // An external client that writes without pause would make every attempt hit new changes.
         let hides = self.store.isReadOnly || attempt >= Self.sealingAttemptsMax
         completion(.success(try reader.get().snapshot(hidingUnsealed: hides, body)))
       } catch is UnsealedChanges {
@@ -158,12 +159,12 @@ extension Service {
     }
   }
 
-  /// How often a reader has changes sealed before it reads the newest sealed commit.
+  /// The number of times that a reader has changes sealed before it reads the newest sealed commit.
   private static let sealingAttemptsMax = 3
 
-  /// Has the changes of external clients sealed, and reports the commit to the followers.
+  /// Seals the changes of external SQLite clients, and reports the commit to the followers.
   ///
-  /// - Parameter completion: Called on any thread with whether it succeeded.
+  /// - Parameter completion: Called on any thread with whether the changes were sealed.
   nonisolated func seal(_ completion: @escaping @Sendable (Bool) -> Void) {
     store.seal { outcome in
       guard case .success(let number) = outcome else { return completion(false) }

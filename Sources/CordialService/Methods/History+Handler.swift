@@ -10,7 +10,7 @@ extension Service {
   func history(_ call: HistoryCall, _ request: Request) throws {
     let since = try call.since.map { text in
       guard let token = StoreToken(text) else {
-        throw RPCError(.invalidParams, "history: \"\(text)\" is no token")
+        throw RPCError(.invalidParams, "history: \"\(text)\" is not a token")
       }
       return token
     }
@@ -22,7 +22,7 @@ extension Service {
   }
 }
 
-/// Writes what `history` answers.
+/// The encoder of a result of `history`.
 private struct HistoryAnswer {
   let call: HistoryCall
   let snapshot: StoreSnapshot
@@ -46,7 +46,8 @@ private struct HistoryAnswer {
         var commit = JSONWriter()
         commit.value(json)
         if writer.count + commit.count > limits.answerBytesMax {
-          // The page ends before it; what no page can have is told by its number.
+          // The page ends before this commit. A commit that fits no page is returned without its
+          // changes.
           guard isFirst,
             let short = try self.json(
               transaction,
@@ -76,7 +77,7 @@ private struct HistoryAnswer {
     writer.raw("}")
   }
 
-  /// nil for a commit that the filters leave nothing of.
+  /// Returns a commit in its wire form, or nil if the filters exclude it.
   private func json(
     _ transaction: HistoryTransaction,
     _ entities: Set<Int>?,
@@ -86,7 +87,7 @@ private struct HistoryAnswer {
     if let authors = call.authors, !authors.contains(transaction.author) { return nil }
     let leavesOut = leavesOut || transaction.changeCount > limits.historyChangesMax
     let changes = transaction.changes.filter { entities?.contains($0.key.entity) ?? true }
-    // Nobody read of which entities those are that were left out.
+    // The entities of left-out changes are unknown, so that the filter cannot exclude the commit.
     if entities != nil, changes.isEmpty, !leavesOut { return nil }
     let token = StoreToken(
       generation: snapshot.token.generation,
@@ -117,21 +118,21 @@ private struct HistoryAnswer {
     let entity = snapshot.model.entity(change.key.entity)
     let linked = Set(change.linked.keys).union(change.unlinked.keys)
     var before: [JSONMember] = []
-    // A list whose order changed too is named once, with its members.
+    // A list with changed links and a changed order is listed once, with its links.
     for value in change.before where !linked.contains(value.property) {
       guard case .relationship(let list)? = entity.property(named: value.property), list.toMany
       else {
         before.append(JSONMember(value.property, try snapshot.json(value, of: entity)))
         continue
       }
-      // What a delete holds are attributes and to-ones.
+      // A delete logs attributes and to-ones only.
       guard change.kind == .update,
         let order = try orders.order(of: list.name, change.key, before: transaction)
       else { continue }
       before.append(JSONMember(list.name, try ids(order)))
     }
     for property in linked.sorted() {
-      // What would undo the change: pairs that went come back, those that came go.
+      // The value that would revert the change: it adds removed links and removes added links.
       before.append(
         JSONMember(
           property,

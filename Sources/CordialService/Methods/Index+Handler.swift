@@ -101,7 +101,7 @@ extension Service {
   }
 }
 
-/// Compares the index's documents with the store's objects, both in order of their keys.
+/// A comparison of the index's documents with the store's objects, in the order of their keys.
 private struct IndexVerification {
   let layout: IndexLayout
   let snapshot: StoreSnapshot
@@ -130,7 +130,7 @@ private struct IndexVerification {
           let key = ObjectKey(entity: number, object: object)
           checked += 1
           let length = documents.removeValue(forKey: key)
-          // What changed after the index's position is its business of the next moment.
+          // The index reads changes after its position later.
           guard later.changes[key] == nil else { continue }
           guard let length else {
             try differ(key, "missing")

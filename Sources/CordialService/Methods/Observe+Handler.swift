@@ -30,7 +30,7 @@ extension Service {
     )
   }
 
-  /// What registering found, all of one snapshot.
+  /// The result of registering a subscription, from one snapshot.
   private struct Registration: Sendable {
     let older: UpdateBuilder.Outcome?
     let subscription: LiveSubscription
@@ -39,7 +39,9 @@ extension Service {
     let position: LogPosition
   }
 
-  /// Snapshot and registration are one step: until it is done, the connection is not moved.
+  /// Registers a subscription at a snapshot.
+  ///
+  /// Snapshot and registration are one step: the connection gets no update in between.
   private func register(
     _ call: ObserveCall,
     number: Int,
@@ -71,7 +73,7 @@ extension Service {
     }
   }
 
-  /// Writes the answer to an `observe`.
+  /// Writes the result of an `observe`.
   private static func write(
     _ call: ObserveCall,
     _ number: Int,
@@ -84,7 +86,7 @@ extension Service {
     writer.raw(string: subscription.name)
     writer.raw("\",\"token\":\"")
     writer.raw(string: snapshot.token.description)
-    // Resuming needs what the client had; until that can be told, it starts over.
+    // The service cannot resume from a token yet, because it does not know the client's result.
     writer.raw("\",\"fresh\":true")
     if call.mode == .signal {
       try SubscriptionResult.renew(&subscription, snapshot, bytesMax: limits.answerBytesMax)
@@ -111,7 +113,7 @@ extension Service {
     switch outcome {
     case .success(let registration):
       if let older = registration.older { apply(older, session) }
-      // Another connection may have got the last subscription meanwhile.
+      // Another connection may have taken the last subscription meanwhile.
       guard isReplacement || subscriptionCount < limits.subscriptionsMax else {
         finish(request, .failure(tooManySubscriptions))
         break
@@ -163,8 +165,9 @@ extension Service {
     }
   }
 
-  /// Brings every follower to the newest commit, then answers; the subscriptions are those of the
-  /// connection.
+  /// Waits until every follower has reached the newest commit, then answers.
+  ///
+  /// Of the subscriptions, it waits for those of the connection only.
   func flush(_ session: Session, _ request: Request) {
     snapshot {
       $0.token

@@ -14,7 +14,7 @@ extension Service {
       throw Limits.exceeded(
         "saveChanges",
         max: limits.saveChangesMax,
-        "A save has at most \(limits.saveChangesMax) changes, this one has \(call.count)"
+        "A save may have at most \(limits.saveChangesMax) changes; this one has \(call.count)"
       )
     }
     var changes = SaveRequest(
@@ -39,7 +39,7 @@ extension Service {
       throw Limits.exceeded(
         "saveChanges",
         max: limits.saveChangesMax,
-        "A delete names at most \(limits.saveChangesMax) objects"
+        "A delete may name at most \(limits.saveChangesMax) objects"
       )
     }
     var changes = SaveRequest(
@@ -108,7 +108,7 @@ extension Service {
     write(changes, request) { result, answer, writer in answer.writeRevert(result, to: &writer) }
   }
 
-  /// The merge policy of that name, nil where none is named.
+  /// Returns the merge policy with a name, or nil if no name is given.
   nonisolated func mergePolicy(_ name: String?) throws(RPCError) -> SaveRequest.MergePolicy? {
     guard let name else { return nil }
     let policy = SaveRequest.MergePolicy(name)
@@ -116,16 +116,16 @@ extension Service {
     let known = SaveRequest.MergePolicy.standard.map(\.0) + store.mergePolicies.sorted()
     throw RPCError(
       .invalidParams,
-      "There is no merge policy \(name.prefix(100)); there are \(known.joined(separator: ", "))"
+      "There is no merge policy \(name.prefix(100)); known are \(known.joined(separator: ", "))"
     )
   }
 
-  /// Hands a transaction to the writer; its answer goes out before anybody hears of it.
+  /// Passes a transaction to the writer, and answers it before any follower is notified.
   ///
   /// - Parameters:
-  ///   - changes: What to do.
-  ///   - request: The request that is answered.
-  ///   - members: Writes the members of the answer behind the token.
+  ///   - changes: The transaction.
+  ///   - request: The request to answer.
+  ///   - members: Writes the members of the result after the token.
   func write(
     _ changes: SaveRequest,
     _ request: Request,
@@ -175,7 +175,7 @@ extension Service {
     }
   }
 
-  /// Answers the saves that were carried out; then whoever follows hears of them.
+  /// Answers the executed saves, then notifies the followers.
   private func answerCarriedOut() {
     let answering = carriedOut.withLock { carriedOut in
       defer { carriedOut = [] }
@@ -184,14 +184,14 @@ extension Service {
     if let newest = answering.compactMap({ $0(self) }).max() { committed(newest) }
   }
 
-  /// Writes what a transaction would have done, with the subscriptions that it can concern.
+  /// Writes the result of a dry run, with the subscriptions that the transaction could affect.
   private func write(_ dryRun: DryRun, of number: Int, _ writer: inout JSONWriter) {
     let answer = SaveAnswer(model: store.model)
     var fire: [JSONValue] = []
     var others = 0
     let isLarge = dryRun.changes.changes.count > limits.changesMax
     for (session, state) in sessions {
-      // To look at more changes than an update would tell one by one takes too long here.
+      // More changes than an update reports one by one would take too long here.
       let concerned =
         isLarge
         ? state.observed.subscriptions.map(\.number)

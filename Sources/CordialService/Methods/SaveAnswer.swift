@@ -3,16 +3,16 @@ package import JSON
 package import ObjectModel
 package import PersistentStore
 
-/// Encodes what a transaction did as the members of its answer.
+/// The encoder of a transaction's result.
 package struct SaveAnswer: Sendable {
   let model: Model
 
-  /// An encoder for results of a store with that model.
+  /// Creates an encoder for results of a store with that model.
   package init(model: Model) {
     self.model = model
   }
 
-  /// Writes `"ids":{…},"objects":[…]` and `"merged"` where something was merged.
+  /// Writes `"ids":{…},"objects":[…]`, and `"merged"` if the merge policy decided anything.
   package func writeSave(_ result: SaveResult, to writer: inout JSONWriter) {
     writer.raw("\"ids\":{")
     for (index, inserted) in result.ids.enumerated() {
@@ -32,7 +32,7 @@ package struct SaveAnswer: Sendable {
     writer.raw("]")
   }
 
-  /// Writes `"count":…`, and `"ids"` where they were asked for.
+  /// Writes `"count":…`, and `"ids"` if the request asked for them.
   package func writeCount(_ result: SaveResult, to writer: inout JSONWriter) {
     writer.raw("\"count\":")
     writer.integer(Int64(result.count))
@@ -122,7 +122,7 @@ package struct SaveAnswer: Sendable {
     }
   }
 
-  /// The wrapped ID of an object.
+  /// Returns the wrapped ID of an object.
   package func text(_ name: ObjectName) -> String {
     switch name {
     case .object(let key): "\(model.entity(key.entity).name)/p\(key.object)"

@@ -9,7 +9,7 @@ import Spotlight
 import Synchronization
 
 extension Service {
-  /// How long a search without `at` waits for the newest commit, in milliseconds.
+  /// The time for which a search without `at` waits for the newest commit, in milliseconds.
   private static let freshnessMilliseconds = 100
 
   func search(_ call: SearchCall, _ request: Request) throws {
@@ -17,7 +17,7 @@ extension Service {
       throw Limits.exceeded(
         "queryBytes",
         max: limits.queryBytesMax,
-        "A query is at most \(limits.queryBytesMax) bytes long"
+        "A query may have at most \(limits.queryBytesMax) bytes"
       )
     }
     let entities = try call.entities.map { try EntityNames.numbers($0, in: store.model) }
@@ -37,7 +37,7 @@ extension Service {
       }
     }
     guard let token = StoreToken(at) else {
-      throw RPCError(.invalidParams, "search: \"\(at)\" is no token")
+      throw RPCError(.invalidParams, "search: \"\(at)\" is not a token")
     }
     try whenVisible(at, request) { service in
       service.whenIndexed(token.number, milliseconds: service.limits.waitMax) { service, reached in
@@ -49,7 +49,7 @@ extension Service {
     }
   }
 
-  /// Calls back on the loop once the index has reached a commit, or after so long with false.
+  /// Calls `next` with true once the index has reached a commit, or with false after a time limit.
   func whenIndexed(
     _ number: Int64,
     milliseconds: Int,
@@ -99,13 +99,13 @@ extension Service {
   }
 }
 
-/// Writes what `search` answers.
+/// The encoder of a result of `search`.
 private struct SearchAnswer {
   let call: SearchCall
   let snapshot: StoreSnapshot
   let token: StoreToken
 
-  /// Objects that went after the index's position: they are left out and not counted.
+  /// Returns the objects that were deleted after the index's position; the result excludes them.
   func gone() throws -> Set<ObjectKey> {
     guard token.generation == snapshot.token.generation, token.number < snapshot.head.number else {
       return []
@@ -152,7 +152,7 @@ private struct SearchAnswer {
     writer.raw("{\"id\":")
     writer.string(try snapshot.wrappedID(hit.key).description)
     writer.raw(",\"score\":")
-    // Four digits tell hits apart; more would be noise on the wire.
+    // Four digits distinguish hits; more digits would only lengthen the message.
     writer.double((hit.score * 10_000).rounded() / 10_000)
     let names = entity.spotlight?.weights.map(\.name) ?? []
     let texts = try snapshot.texts(hit.key, names) ?? []

@@ -6,40 +6,42 @@ import PersistentHistory
 import PersistentStore
 import Subscriptions
 
-/// What one connection observes.
+/// The subscriptions of one connection, with the position that they share.
 struct ObservedState {
-  /// In the order in which they were made.
+  /// The subscriptions, in the order of their numbers.
   var subscriptions: [LiveSubscription] = []
   var table = SubscriptionTable()
-  /// The position of all of them, which the client knows; nil before the first.
+  /// The position of all subscriptions, which the client knows; nil before the first subscription.
   var position: StoreToken?
-  /// How far the log was looked at: what is before it and after the position said nothing.
+  /// The position up to which the log was examined.
+  ///
+  /// The commits between `position` and this one changed no result.
   var examined = LogPosition(commit: 0, lastChange: 0)
   /// The authors of commits between the position and `examined`, each once.
   var unreportedAuthors: [String?] = []
-  /// The commits that have to be looked at go up to here.
+  /// The newest commit that has to be examined.
   var wanted: Int64 = 0
-  /// Whether an update is being made; what has to wait for it is in `afterUpdate`.
+  /// Whether an update is being built; work that must wait for it is in `afterUpdate`.
   var isUpdating = false
   var afterUpdate: [@Sendable (isolated Service) -> Void] = []
   var nextNumber = 1
-  /// Since when news have been put aside for saves of the connection's own; nil when none are.
+  /// The time since which changes wait for responses to the connection's own saves, or nil.
   var owedSince: Int64?
-  /// Whether a pause for gathering changes is running.
+  /// Whether a period for coalescing changes is running.
   var isGathering = false
 
-  /// The index of a subscription, nil when there is none; they are ordered by their numbers.
+  /// Returns the index of a subscription, or nil if there is none with that number.
   func index(of number: Int) -> Int? {
     let index = subscriptions.partitioningIndex { $0.number >= number }
     return index < subscriptions.count && subscriptions[index].number == number ? index : nil
   }
 }
 
-/// One subscription with what its client was last told.
+/// One subscription, with the state of its client's result.
 struct LiveSubscription: Sendable {
-  /// What is observed, compiled.
+  /// The compiled target of a subscription.
   enum Target: Sendable {
-    /// The objects with their IDs as the client wrote them, and the form of each entity's.
+    /// Objects with their IDs as the client wrote them, and one plan for each entity.
     case objects([(id: String, key: ObjectKey?)], plans: [Int: FetchPlan], call: FetchCall)
     case fetch(FetchPlan, call: FetchCall)
   }
@@ -48,21 +50,21 @@ struct LiveSubscription: Sendable {
   let key: String?
   let mode: ObserveCall.Mode
   var target: Target
-  /// The entities of observed IDs that hold an identity value which no object has.
+  /// The entities of the observed IDs whose identity value no object has.
   var awaited: Set<Int> = []
-  /// Whether it was compiled for a store in which a to-one may lead to an object that is gone.
+  /// Whether the target was compiled for a store that may have dangling references.
   var mayDangle: Bool
-  /// Counts the times that its interest became another.
+  /// The number of times that the interest has changed.
   var revision = 0
-  /// Of a fetch: the sequence that the client has.
+  /// The sequence that the client of a fetch has.
   var sequence: [Int64] = []
-  /// Of a target that reads behind key paths: what each object's row looked like.
+  /// The digest of each object's row, for a target that reads related objects.
   var digests: [ObjectKey: ContentDigest] = [:]
 
   /// The name on the wire.
   var name: String { "s\(number)" }
 
-  /// Whether values may change though none of the object's own properties did.
+  /// Whether values may change without a change of the object's own properties.
   var readsRelated: Bool {
     switch target {
     case .objects(_, let plans, _): plans.values.contains { !$0.related.isEmpty }
@@ -70,7 +72,7 @@ struct LiveSubscription: Sendable {
     }
   }
 
-  /// What its result depends on.
+  /// The data on which the result depends.
   var interest: Interest {
     switch target {
     case .objects(let objects, let plans, _):

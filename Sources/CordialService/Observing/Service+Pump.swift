@@ -6,9 +6,9 @@ import PersistentStore
 import Spotlight
 import Subscriptions
 
-/// Moving the followers: the index, and every connection's subscriptions.
+/// The pump, which wakes the followers of the log and updates the subscriptions.
 extension Service {
-  /// A commit became visible: everybody who follows the log reads on.
+  /// Reports a visible commit to the followers of the log.
   package func committed(_ number: Int64) {
     guard number > newestCommit else { return }
     newestCommit = number
@@ -16,7 +16,7 @@ extension Service {
     purgeSometimes()
   }
 
-  /// Wakes a follower, for all commits that come until its pause is over.
+  /// Wakes a follower, once for all commits until the end of its pause.
   private func wake(_ follower: any LogFollower) {
     let pause = follower.pauseMilliseconds
     guard pause > 0 else { return follower.wake(through: newestCommit) }
@@ -27,7 +27,7 @@ extension Service {
     }
   }
 
-  /// Moves the subscriptions of every connection on.
+  /// Updates the subscriptions of every connection.
   func moveSubscriptions(through commit: Int64) {
     for session in sessions.values where !session.observed.subscriptions.isEmpty {
       session.observed.wanted = commit
@@ -76,11 +76,11 @@ extension Service {
     closeIfDone(session)
   }
 
-  /// Moves a connection on, if it has something to hear and its peer takes it.
+  /// Updates the subscriptions of a connection if commits are pending and its peer accepts bytes.
   ///
   /// - Parameters:
   ///   - session: The connection.
-  ///   - hasGathered: Whether changes were gathered for as long as the client wants.
+  ///   - hasGathered: Whether the period for coalescing changes has ended.
   func pump(_ session: Session, hasGathered: Bool = false) {
     let observed = session.observed
     guard observed.position != nil, observed.wanted > observed.examined.commit,
@@ -90,7 +90,7 @@ extension Service {
     if !updateOnLoop(session) { updateOnWorker(session) }
   }
 
-  /// Waits for the trailing edge of what is gathered.
+  /// Starts a period for coalescing changes, whose end updates the connection.
   private func gather(_ session: Session) {
     session.observed.isGathering = true
     let number = session.number
@@ -101,8 +101,10 @@ extension Service {
     }
   }
 
-  /// Whether a connection may hear of everything up to a commit: its own saves are heard after
-  /// their answers, and each answer has the connection pumped again.
+  /// Returns whether a connection may be notified of all commits up to a commit.
+  ///
+  /// A connection's own saves are reported after their responses. Each response pumps the
+  /// connection again.
   private func mayTell(_ session: Session, through commit: Int64) -> Bool {
     guard session.queue.isWriting, commit > answeredCommit else {
       session.observed.owedSince = nil
@@ -112,18 +114,18 @@ extension Service {
     return false
   }
 
-  /// How long a connection that saves without pause may wait for its news, in microseconds.
+  /// The maximum delay of notifications by a connection's own saves, in microseconds.
   private static let owedMax: Int64 = 50_000
 
-  /// Whether a connection's next saves wait until it was told what it is owed.
+  /// Returns whether a connection's next requests wait until its pending changes are reported.
   func waitsForNews(_ session: Session) -> Bool {
     guard let since = session.observed.owedSince else { return false }
     return session.queue.isWriting && facts.clock() - since > Self.owedMax
   }
 
-  /// Makes an update at once when look-ups by key are all that it takes.
+  /// Updates a connection on the loop if look-ups by key are sufficient.
   ///
-  /// - Returns: Whether nothing remains to be done now.
+  /// - Returns: Whether the connection needs no update by a worker.
   private func updateOnLoop(_ session: Session) -> Bool {
     let observed = session.observed
     let limits = limits
@@ -136,7 +138,7 @@ extension Service {
       apply(outcome, session)
       return true
     } catch {
-      // A worker meets the same error and knows what to do about it: seal, or start over.
+      // The worker hits the same error and handles it by sealing or restarting.
       return false
     }
   }
@@ -160,15 +162,15 @@ extension Service {
     case .success(let outcome):
       if mayTell(session, through: outcome.examined.commit) { apply(outcome, session) }
     case .failure(let error):
-      // Without its update the connection's view would be wrong for ever: better to end it.
-      log.error("A connection is cut: its update failed", metadata: ["error": "\(error.message)"])
+      // Without the update the client's results would stay wrong, so the connection is closed.
+      log.error("Closed a connection: its update failed", metadata: ["error": "\(error.message)"])
       close(session, exitCode: 1)
       return
     }
     let waiting = session.observed.afterUpdate
     session.observed.afterUpdate = []
     for work in waiting { work(self) }
-    // An update that had to be put aside is made again after the answer that it waits for.
+    // A postponed update is built again after the response for which it waits.
     if !session.queue.isWriting { pump(session) }
     closeIfDone(session)
   }
@@ -185,7 +187,7 @@ extension Service {
     for number in outcome.ended { remove(number, session) }
     session.observed.examined = outcome.examined
     session.observed.unreportedAuthors = outcome.unreportedAuthors
-    // With nothing to say the client's position stays: the next changes spans these commits.
+    // Without a message, the client's position stays. The next `changes` covers these commits.
     guard let message = outcome.message else { return }
     session.observed.position = session.observed.subscriptions.isEmpty ? nil : outcome.token
     send(message, to: session)
@@ -199,7 +201,7 @@ extension Service {
     subscriptionCount -= 1
   }
 
-  /// Runs work when no update of a connection is being made.
+  /// Runs work as soon as no update of a connection is being built.
   func whenSettled(_ session: Session, _ work: @escaping @Sendable (isolated Service) -> Void) {
     guard session.observed.isUpdating else { return work(self) }
     session.observed.afterUpdate.append(work)

@@ -17,7 +17,8 @@ final class SubscriptionFollower: LogFollower {
   var position: StoreToken? { nil }
 
   var retention: HistoryRetention? {
-    // What a connection has examined, its client was notified of, or did not concern it.
+    // Of the commits that a connection has examined, its client was notified of those that concern
+    // it.
     service.assumeIsolated { $0.leastExamined }
       .map { HistoryRetention(number: $0, reason: "a live subscription") }
   }

@@ -5,9 +5,9 @@ import ObjectModel
 import PersistentHistory
 import PersistentStore
 
-/// Makes subscriptions and writes whole results.
+/// The creation of subscriptions, and the encoding of complete results.
 enum SubscriptionResult {
-  /// Compiles what a client wants to observe.
+  /// Creates a subscription from the params of `observe`.
   static func make(
     _ call: ObserveCall,
     number: Int,
@@ -32,7 +32,8 @@ enum SubscriptionResult {
     )
   }
 
-  /// The objects that IDs name, and the entities of those that name none.
+  /// Returns the objects that IDs name, and adds the entities of IDs without an object to
+  /// `awaited`.
   private static func resolve(
     _ ids: [String],
     _ awaited: inout Set<Int>,
@@ -45,7 +46,7 @@ enum SubscriptionResult {
     }
   }
 
-  /// The form of each entity of which an ID is.
+  /// Returns a plan for each entity of the IDs.
   private static func plans(
     _ ids: [String],
     _ fetch: FetchCall,
@@ -59,7 +60,7 @@ enum SubscriptionResult {
     return plans
   }
 
-  /// Makes a subscription anew, as of a snapshot: its client starts over.
+  /// Compiles a subscription again for a snapshot, because its client starts over.
   static func startOver(_ subscription: inout LiveSubscription, _ snapshot: StoreSnapshot) throws {
     switch subscription.target {
     case .objects(let objects, _, let call):
@@ -75,7 +76,7 @@ enum SubscriptionResult {
     subscription.revision += 1
   }
 
-  /// Notes what a client that is told no values counts as having from now on.
+  /// Records the result of a snapshot as the state of a client that receives no values.
   static func renew(
     _ subscription: inout LiveSubscription,
     _ snapshot: StoreSnapshot,
@@ -85,7 +86,7 @@ enum SubscriptionResult {
     try write(&subscription, snapshot, bytesMax: bytesMax, to: &unused)
   }
 
-  /// Writes the whole result and notes what the client has from now on.
+  /// Writes the complete result and records it as the state of the client.
   static func write(
     _ subscription: inout LiveSubscription,
     _ snapshot: StoreSnapshot,
@@ -157,7 +158,7 @@ enum SubscriptionResult {
     writer.raw("}")
   }
 
-  /// What the rows of objects look like, for those whose values read behind key paths.
+  /// Returns the digests of the rows of objects, for plans that read related objects.
   static func digests(
     _ keys: [ObjectKey],
     _ plans: [Int: FetchPlan],

@@ -6,7 +6,7 @@ import PersistentHistory
 import PersistentStore
 import Subscriptions
 
-/// Updates of what is observed by a fetch: how one sequence became another.
+/// Updates of observed fetches: the difference between the old and the new sequence.
 extension UpdateBuilder {
   func writeSequence(
     _ subscription: inout LiveSubscription,
@@ -39,7 +39,7 @@ extension UpdateBuilder {
     return true
   }
 
-  /// The objects of the entity that were written and are still there.
+  /// Returns the updated objects of the plan's entities.
   private func ownChanges(_ plan: FetchPlan) -> Set<ObjectKey> {
     Set(
       changes.changes.values
@@ -47,7 +47,7 @@ extension UpdateBuilder {
     )
   }
 
-  /// Reads every row of a window whose values may have changed behind a key path.
+  /// Compares every row of the window with its digest, and adds changed objects to `touched`.
   private func compareRows(
     _ subscription: inout LiveSubscription,
     _ plan: FetchPlan,
@@ -70,7 +70,7 @@ extension UpdateBuilder {
     touched.formUnion(differing)
   }
 
-  /// The places of objects in a sequence, ascending.
+  /// Returns the offsets of objects in a sequence, ascending.
   private func places(
     of keys: Set<ObjectKey>,
     in sequence: [Int64],

@@ -7,30 +7,32 @@ import PersistentHistory
 import PersistentStore
 import Subscriptions
 
-/// Makes the one `changes` of a connection between its position and a snapshot.
+/// A builder of the `changes` message that moves a connection from its position to a snapshot.
 struct UpdateBuilder {
   let snapshot: StoreSnapshot
   let observed: ObservedState
   let limits: Limits
   let changes: ChangeSet
-  /// What the changes mean for each subscription; nil when there are too many to look at, or the
-  /// subscriptions have to be compiled anew, so that all start over.
+  /// The effect of the changes on each subscription, or nil if all subscriptions start over.
+  ///
+  /// The subscriptions start over if there are too many changes, or if they have to be compiled
+  /// again.
   private let verdicts: [(number: Int, verdict: Verdict)]?
 
-  /// What an update leads to.
+  /// The result of an update.
   struct Outcome: Sendable {
-    /// The whole message; nil when nothing is to be told.
+    /// The complete message, or nil if there is nothing to report.
     let message: MessageBytes?
-    /// Those subscriptions that may differ from what they were, as they are after it.
+    /// The subscriptions that the update may have changed, in their new state.
     let subscriptions: [LiveSubscription]
     let token: StoreToken
     let examined: LogPosition
     /// The authors of commits that the client was not notified of.
     let unreportedAuthors: [String?]
-    /// The numbers of those that cannot be kept any more, whose end the message tells.
+    /// The numbers of the subscriptions that end, as the message reports.
     var ended: [Int] = []
 
-    /// An update that leaves a connection where it is.
+    /// Returns an outcome that leaves a connection unchanged, or nil before its first subscription.
     static func nothing(_ observed: ObservedState) -> Outcome? {
       observed.position.map {
         Outcome(
@@ -44,7 +46,7 @@ struct UpdateBuilder {
     }
   }
 
-  /// Reads what happened since a connection was last looked at.
+  /// Reads all changes since a connection was last examined.
   init(snapshot: StoreSnapshot, observed: ObservedState, limits: Limits) throws {
     self.snapshot = snapshot
     self.observed = observed
@@ -62,7 +64,7 @@ struct UpdateBuilder {
     verdicts = known.map { observed.table.verdicts(on: $0) }
   }
 
-  /// Reads what happened, if an update about it needs nothing but a few look-ups by key.
+  /// Reads the changes, or returns nil if the update needs more than a few look-ups by key.
   init?(smallOf snapshot: StoreSnapshot, observed: ObservedState, limits: Limits) throws {
     self.snapshot = snapshot
     self.observed = observed
@@ -84,20 +86,20 @@ struct UpdateBuilder {
     self.verdicts = verdicts
   }
 
-  /// Whether subscriptions read to-ones as they have to be read in this snapshot; all of a
-  /// connection are compiled anew together.
+  /// Returns whether a connection's subscriptions are compiled for the references in a snapshot.
+  ///
+  /// All subscriptions of a connection are compiled again together.
   private static func isCompiled(_ observed: ObservedState, for snapshot: StoreSnapshot) -> Bool {
     observed.subscriptions.first.map { $0.mayDangle == snapshot.mayDangle } ?? true
   }
 
   private static let lookUpsMax = 64
-  /// How many authors are kept for the next message; with more of them, a message without updates
-  /// is sent.
+  /// The number of unreported authors at which a message without updates is sent.
   private static let unreportedAuthorsMax = 1000
-  /// How long updates are put into one piece with what stands around them.
+  /// The maximum length of updates that are copied into one piece with the rest of the message.
   private static let shortMax = 4096
 
-  /// Makes the update.
+  /// Builds the update.
   func build() throws -> Outcome {
     var told = Told()
     let authors = authors
@@ -113,7 +115,7 @@ struct UpdateBuilder {
     )
   }
 
-  /// What becomes of subscriptions while a message is written.
+  /// The subscriptions that a message updates, and those that end.
   private struct Told {
     var subscriptions: [LiveSubscription] = []
     var ended: [Int] = []
@@ -144,7 +146,7 @@ struct UpdateBuilder {
     return message
   }
 
-  /// Writes what each subscription has to say; answers whether anything was.
+  /// Writes the updates of all subscriptions; returns whether there are any.
   private func writeUpdates(_ told: inout Told, _ writer: inout JSONWriter) throws -> Bool {
     let start = writer.count
     guard let verdicts else {
@@ -180,8 +182,10 @@ struct UpdateBuilder {
     writer.raw(piece.bytes)
   }
 
-  /// Writes what one subscription has to say, nil when that is nothing; one whose fetch cannot be
-  /// carried out any more ends, and not its connection with all the others.
+  /// Writes the update of one subscription, or returns nil if there is none.
+  ///
+  /// A subscription whose fetch fails ends with the error. The connection and its other
+  /// subscriptions continue.
   private func piece(
     of number: Int,
     _ told: inout Told,
@@ -233,7 +237,7 @@ struct UpdateBuilder {
     writer.raw("}")
   }
 
-  /// Writes one subscription's update; false when there is nothing to say.
+  /// Writes one subscription's update; returns false if there is none.
   private func write(
     _ subscription: inout LiveSubscription,
     _ verdict: Verdict,
@@ -297,7 +301,9 @@ struct UpdateBuilder {
     return writer.count > start + 1
   }
 
-  /// What happened to what an ID names: an identity value may have gone over to another object.
+  /// Returns the kind of change of the object that an ID names.
+  ///
+  /// An identity value may have moved to another object.
   private func kind(from old: ObjectKey?, to new: ObjectKey?) -> ObjectChange.Kind {
     guard old == new, let key = new else {
       return old == nil ? .insert : new == nil ? .delete : .update
@@ -305,8 +311,9 @@ struct UpdateBuilder {
     return changes.changes[key]?.kind ?? .update
   }
 
-  /// The objects that observed IDs name now: an identity value that an object had may name none,
-  /// or another.
+  /// Returns the objects that observed IDs name now.
+  ///
+  /// After a delete, an identity value may name no object or another one.
   private func resolved(
     _ subscription: inout LiveSubscription,
     _ objects: [(id: String, key: ObjectKey?)]
@@ -317,7 +324,7 @@ struct UpdateBuilder {
     for (index, (id, old)) in objects.enumerated() {
       let isGone = old.map { changes.changes[$0]?.kind == .delete } ?? true
       guard isGone, try snapshot.entity(of: id).identity != nil else { continue }
-      // The number form of an object with an identity names that object only.
+      // An ID of the form `p` never names another object.
       let new = try snapshot.resolve(id)
       guard new != old || old == nil else { continue }
       now[index].key = new
@@ -351,7 +358,7 @@ struct UpdateBuilder {
     }
   }
 
-  /// The observed objects that differ, and their digests as they are now.
+  /// Returns the observed objects that changed, and updates their digests.
   private func touchedObjects(
     _ subscription: inout LiveSubscription,
     _ objects: [ObjectKey?],
@@ -393,7 +400,7 @@ struct UpdateBuilder {
     if try !snapshot.write(object, as: plan, to: &writer) { writer.null() }
   }
 
-  /// The names of the answered values that may differ.
+  /// Returns the names of the returned values that may differ.
   func names(_ key: ObjectKey, _ plan: FetchPlan) -> JSONValue {
     let change = changes.changes[key]
     guard let change, change.kind != .delete else {
@@ -410,7 +417,7 @@ struct UpdateBuilder {
     return .array(names.sorted().map { .string($0) })
   }
 
-  /// Whether something changed that a plan reads behind key paths.
+  /// Returns whether the changes affect properties that a plan reads of related objects.
   private func reachesRelated(_ plan: FetchPlan) -> Bool {
     guard !plan.relatedNames.isEmpty else { return false }
     return changes.changes.values.contains { change in

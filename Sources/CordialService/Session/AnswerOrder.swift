@@ -1,39 +1,40 @@
 import DequeModule
 import JSONRPC
 
-/// Puts answers in the order of their requests, and those of a batch into one.
+/// The order of a connection's responses; the responses of a batch form one message.
 ///
-/// A place is taken when a request or batch comes and given up when it is answered. With
-/// `inOrder`, an answer waits for those before it. Nothing is sent from here: the caller takes what
-/// is ready with `takeReady()` once the mutation has ended, because a sink may report events while
-/// it takes bytes.
+/// A request or batch takes an answer slot when it arrives, and frees the slot when it is answered.
+/// With `inOrder`, a response waits for the responses before it.
+///
+/// This structure sends nothing. The caller takes the ready messages with `takeReady()` after the
+/// mutation, because a sink may report events during a write.
 struct AnswerOrder {
   private struct Place {
-    /// The answers that came.
+    /// The responses that have arrived.
     var parts: [MessageBytes]
     var missing: Int
     let isBatch: Bool
-    /// Its message went out, and it only keeps the count of those behind it.
+    /// Whether the message was sent, so that the slot only keeps the numbers of the slots after it.
     var isSent = false
   }
 
-  /// Those that were not given up, in order.
+  /// The slots in use, in order.
   private var places: Deque<Place> = []
-  /// The number of the first of them.
+  /// The number of the first slot in use.
   private var first = 0
-  /// The messages that can go out, in order.
+  /// The messages that can be sent, in order.
   private var ready: Deque<MessageBytes> = []
 
-  /// How many places are taken, those included that wait for one before them.
+  /// The number of slots in use, including answered slots that wait for a slot before them.
   var count: Int { places.count }
 
-  /// Takes a place for one request, or for a batch some of whose answers may be known already.
+  /// Takes a slot for one request, or for a batch with responses that are already known.
   ///
   /// - Parameters:
-  ///   - count: How many requests are answered in this place.
-  ///   - parts: The known answers of a batch.
-  ///   - isBatch: Whether the answers stand in an array.
-  /// - Returns: The number of the place.
+  ///   - count: The number of requests that are answered in this slot.
+  ///   - parts: The known responses of a batch.
+  ///   - isBatch: Whether the responses form an array.
+  /// - Returns: The number of the slot.
   mutating func take(
     for count: Int = 1,
     parts: [MessageBytes] = [],
@@ -43,12 +44,12 @@ struct AnswerOrder {
     return first + places.count - 1
   }
 
-  /// Notes an answer.
+  /// Adds a response to its slot.
   ///
   /// - Parameters:
-  ///   - message: The whole message.
-  ///   - number: The place that its request has.
-  ///   - inOrder: Whether answers wait for those before them.
+  ///   - message: The complete message.
+  ///   - number: The number of the request's slot.
+  ///   - inOrder: Whether responses wait for the responses before them.
   mutating func answer(_ message: MessageBytes, at number: Int, inOrder: Bool) {
     let index = number - first
     guard places.indices.contains(index), places[index].missing > 0 else { return }
@@ -57,18 +58,17 @@ struct AnswerOrder {
     release(number, inOrder: inOrder)
   }
 
-  /// A message of ours that belongs to no request, in its place.
+  /// Adds a message that belongs to no request, in a slot of its own.
   mutating func insert(_ message: MessageBytes, inOrder: Bool) {
     release(take(for: 0, parts: [message]), inOrder: inOrder)
   }
 
-  /// Takes the next message that can go out; nil when there is none.
+  /// Removes and returns the next message that can be sent, or nil if there is none.
   mutating func takeReady() -> MessageBytes? {
     ready.popFirst()
   }
 
-  /// Makes ready what a place has when nothing is missing there, and with `inOrder` nothing before
-  /// it.
+  /// Makes the message of a complete slot ready; with `inOrder`, the slots before it come first.
   mutating func release(_ number: Int, inOrder: Bool) {
     let index = number - first
     guard places.indices.contains(index), places[index].missing == 0 else { return }
@@ -84,7 +84,7 @@ struct AnswerOrder {
     }
   }
 
-  /// What a full place says; nil for a batch of notifications, which is answered nothing.
+  /// Returns the message of a complete slot, or nil for a batch of notifications alone.
   private static func message(of place: Place) -> MessageBytes? {
     guard place.isBatch else { return place.parts.first }
     guard let first = place.parts.first else { return nil }

@@ -3,32 +3,35 @@ import DequeModule
 import JSON
 import JSONRPC
 
-/// A request on its way.
+/// A request that waits or runs.
 struct Request: Sendable {
   let session: Int
-  /// Counts the requests of its session.
+  /// The number of the request within its session.
   let serial: Int
-  /// Where its answer stands among those of its session.
+  /// The answer slot of the request within its session.
   let place: Int
   let id: RequestID
   let method: Method
   let params: JSONValue
 }
 
-/// Decides which of a connection's requests may start: the order in which they came, but for what
-/// may run together.
+/// The queue of a connection's requests, which decides which of them may start.
 ///
-/// Reads run beside reads, writes go to the writer one behind the other; a read waits for the
-/// writes before it, a write for the reads before it, and what runs alone for everything.
+/// Requests start in the order in which they arrive, by these rules:
+///
+/// - A read runs concurrently with other reads, and waits for the writes before it.
+/// - A write goes to the writer after the writes before it, and waits for the reads before it.
+/// - A request of order `alone` waits for all requests before it, and the others wait for it.
+/// - A request of order `any` waits for no running request.
 struct RequestQueue {
   private var waiting: Deque<Request> = []
-  /// A few at the most, but for those that run beside anything.
+  /// The requests that have started and are not answered.
   private var running: [(serial: Int, order: Method.Order)] = []
 
-  /// How many reads of one connection run at a time: others wait their turn among the readers.
+  /// The maximum number of concurrent reads of one connection, which leaves readers to the others.
   private static let readsMax = 4
 
-  /// Whether a write is under way.
+  /// Whether a write is running.
   var isWriting: Bool { running.contains { $0.order == .write } }
 
   var count: Int { waiting.count + running.count }
@@ -38,7 +41,7 @@ struct RequestQueue {
     waiting.append(request)
   }
 
-  /// The next request that may start, which counts as running from now on.
+  /// Removes and returns the next request that may start, and counts it as running.
   mutating func next() -> Request? {
     guard let first = waiting.first, mayStart(first.method.order) else { return nil }
     waiting.removeFirst()
@@ -53,13 +56,13 @@ struct RequestQueue {
     }
   }
 
-  /// Takes a request out that did not start.
+  /// Removes and returns a request that has not started, or nil if no such request waits.
   mutating func cancel(_ id: RequestID) -> Request? {
     guard let place = waiting.firstIndex(where: { $0.id == id }) else { return nil }
     return waiting.remove(at: place)
   }
 
-  /// Takes every request out that did not start.
+  /// Removes and returns all requests that have not started.
   mutating func cancelAll() -> [Request] {
     defer { waiting.removeAll() }
     return Array(waiting)

@@ -2,9 +2,9 @@ import CordialValues
 import JSONRPC
 import PersistentStore
 
-/// One connection: what it sent that is not answered, and what it observes.
+/// The state of one connection: its unanswered requests and its subscriptions.
 ///
-/// Belongs to the service and is used on its loop only.
+/// A session belongs to the service, which uses it on its loop only.
 final class Session {
   let number: Int
   let sink: any ByteSink
@@ -13,36 +13,36 @@ final class Session {
   var queue = RequestQueue()
   var answers = AnswerOrder()
   var nextSerial = 0
-  /// Entered in the history for saves that name none.
+  /// The author of saves that name none.
   var author: String?
   var context: String?
-  /// How long changes are gathered, in milliseconds.
+  /// The time for which changes are coalesced, in milliseconds.
   var coalesce = 0
-  /// What becomes of what others changed, in saves that do not say.
+  /// The merge policy of saves that name none.
   var mergePolicy = SaveRequest.MergePolicy.error
   var observed = ObservedState()
-  /// How many bytes came since nothing was under way.
+  /// The number of bytes received since the queue was last empty.
   var bytesInFlight = 0
-  /// Whether the peer is not read, for what it sent is too much.
+  /// Whether the service has stopped reading the peer, because too many requests are pending.
   var isHeld = false
   /// Whether requests are being started.
   var isStarting = false
-  /// Nothing more comes: when everything is answered, the connection ends.
+  /// Whether the input has ended, so that the connection is closed after the last response.
   var inputEnded = false
   var isClosed = false
-  /// What `exit` asked a process to exit with, nil before it came.
+  /// The exit code that `exit` requested, or nil before `exit`.
   var exitCode: Int32?
-  /// Whether the end of the turn has something to perform for this session.
+  /// Whether the session is in `turn.unsent`.
   var isUnsent = false
-  /// What the end of the turn sends, as one write.
+  /// The bytes that the end of the turn sends, as one write.
   private var outgoing: [[UInt8]] = []
   private var outgoingBytes = 0
   /// The exit code of a close that the end of the turn performs.
   private var closing: Int32?
 
-  /// Longer messages are pieces of their own, to save copying them.
+  /// The maximum length of a message that is copied into a piece with other messages, in bytes.
   private static let gatheredMax = 1 << 16
-  /// Nothing more is asked for when so many bytes wait for the end of the turn.
+  /// The number of bytes waiting for the end of the turn at which no further request starts.
   private static let outgoingBytesMax = 1 << 20
 
   init(number: Int, sink: any ByteSink, connection: Connection) {
@@ -51,13 +51,13 @@ final class Session {
     self.connection = connection
   }
 
-  /// Whether answers stand in the order of the requests: lines, before a handshake.
+  /// Whether responses keep the order of requests: in line framing, until `initialize` succeeds.
   var answersInOrder: Bool { connection.framing == .line && !lifecycle.isInitialized }
 
-  /// Whether the peer takes more, what waits for the end of the turn included.
+  /// Whether the peer accepts more bytes, including those that wait for the end of the turn.
   var isWritable: Bool { outgoingBytes < Self.outgoingBytesMax && sink.isWritable }
 
-  /// Adds a message to what the end of the turn sends; only `Service.send` calls this.
+  /// Adds a message for the end of the turn; only `Service.send` calls this.
   func append(_ message: MessageBytes) {
     guard !isClosed else { return }
     let framing = connection.framing
@@ -72,7 +72,7 @@ final class Session {
     gather(framing.tail)
   }
 
-  /// Adds bytes to the last piece while that is short.
+  /// Appends bytes to the last piece if it is short, otherwise adds a piece.
   private func gather(_ bytes: [UInt8]) {
     outgoingBytes += bytes.count
     if let last = outgoing.indices.last, outgoing[last].count <= Self.gatheredMax {
@@ -82,14 +82,14 @@ final class Session {
     }
   }
 
-  /// Notes that the connection ends after what was sent; only `Service.close` calls this.
+  /// Schedules the close of the connection after its messages; only `Service.close` calls this.
   func endAfterSending(exitCode: Int32) {
     guard !isClosed else { return }
     isClosed = true
     closing = exitCode
   }
 
-  /// Drops what waits: the peer is gone.
+  /// Drops the waiting messages of a connection that has ended.
   func disconnect() {
     isClosed = true
     outgoing = []
@@ -97,11 +97,11 @@ final class Session {
     closing = nil
   }
 
-  /// Sends what waits, then closes if that was asked for.
+  /// Sends the waiting messages, then performs a scheduled close.
   ///
-  /// The sink may report events meanwhile.
+  /// The sink may report events during this call.
   ///
-  /// - Returns: Whether requests may have been held back only because so much waited.
+  /// - Returns: Whether requests may have been held back only because too many bytes waited.
   func perform() -> Bool {
     let pieces = outgoing
     let wasFull = outgoingBytes >= Self.outgoingBytesMax

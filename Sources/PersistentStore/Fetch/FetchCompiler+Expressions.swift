@@ -5,12 +5,13 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// What one side of a comparison is, which tells how a constant on the other side is read.
+/// The kind of one side of a comparison, which determines how a constant on the other side is
+/// decoded.
 enum ComparedSide {
-  /// An attribute, or a value of its type that was made of others.
+  /// An attribute, or a computed value of its type.
   case value(AttributeType, name: String?)
   case object(EntityDescription)
-  /// Something inside a json attribute.
+  /// A value inside a json attribute.
   case json
   case constant
 
@@ -18,7 +19,7 @@ enum ComparedSide {
     if case .value(let type, _) = self { type } else { nil }
   }
 
-  /// What the side is, for a sentence.
+  /// A description of the side, for messages.
   var words: String {
     switch self {
     case .value(let type, let name): "\(name ?? "this") is of type \(type.rawValue)"
@@ -28,10 +29,10 @@ enum ComparedSide {
     }
   }
 
-  /// How it is answered.
+  /// The form in which the side's value is returned.
   var form: ColumnForm {
     switch self {
-    // What was computed may have become too large for an integer.
+    // A computed integer may exceed 64 bits, and is then a double.
     case .value(.int64, nil): .number
     case .value(let type, _): ColumnForm(type)
     case .object(let entity): ColumnForm(referenceTo: entity)
@@ -42,10 +43,10 @@ enum ComparedSide {
 
 /// Expressions as SQL.
 extension FetchCompiler {
-  /// An expression as SQL, with what it is.
+  /// An expression as SQL, with its kind.
   typealias Value = (fragment: SQLFragment, side: ComparedSide)
 
-  /// Compiles an expression; a constant is read as `expected` is.
+  /// Compiles an expression; a constant is decoded as `expected`.
   mutating func value(
     _ expression: PredicateExpression,
     as expected: ComparedSide = .constant
@@ -115,27 +116,28 @@ extension FetchCompiler {
     }
   }
 
-  /// Decimals are texts that compare as numbers.
+  /// Returns the collation by which decimals, which are stored as texts, compare as numbers.
   private static func collation(_ type: AttributeType) -> String {
     type == .decimal ? " COLLATE cordial_decimal" : ""
   }
 
-  /// A value inside a json attribute: as SQLite has it, or as JSON text for an answer.
+  /// Returns a value inside a json attribute: in SQLite's storage class, or as JSON text for a
+  /// response.
   func jsonValue(_ end: Resolved, asText: Bool) -> String {
     let path = end.inside.map { name in
-      // A number is the place in a list, everything else the name of a member.
+      // A number is an index in a list; any other name is the name of a member.
       Int(name).map { "[\($0)]" } ?? "." + JSONValue.string(name).text
     }
     let column = column(end.alias, end.property.name)
     let place = SQLNames.literal("$" + path.joined())
-    // A foreign client may have stored what is no JSON.
+    // An external client may have stored a text that is not JSON.
     let value = asText ? "\(column) -> \(place)" : "\(column) ->> \(place)"
     return "(CASE WHEN json_valid(\(column)) THEN \(value) END)"
   }
 
   // MARK: To-manys
 
-  /// The relationship at the end of a path, and the alias of the table from which it leads.
+  /// Returns the relationship at the end of a path, and the alias of its owner's table.
   mutating func toMany(
     _ names: [String],
     from variable: String?,
@@ -159,7 +161,7 @@ extension FetchCompiler {
     return (relationship, end.alias)
   }
 
-  /// One value of all members of a to-many; of the rows of a group where no to-many is named.
+  /// Returns one value of all members of a to-many, or of a group's rows if no to-many is named.
   mutating func aggregateValue(
     _ aggregate: PredicateAggregate,
     of names: [String],
@@ -168,7 +170,7 @@ extension FetchCompiler {
     _ offset: Int = 0
   ) throws(StoreError) -> Value {
     guard !names.isEmpty else {
-      // Of the members of a group anything can be read.
+      // An aggregate may read every property of a group's members.
       let grouped = groupedPaths
       groupedPaths = nil
       defer { groupedPaths = grouped }
@@ -189,7 +191,7 @@ extension FetchCompiler {
     return try aggregated(aggregate, made.value, path.last, rows, offset)
   }
 
-  /// An aggregate function, alone or over rows of its own.
+  /// Returns an aggregate function, alone or over its own rows.
   private func aggregated(
     _ aggregate: PredicateAggregate,
     _ member: Value?,
@@ -215,10 +217,11 @@ extension FetchCompiler {
       guard type.isNumber else {
         throw Self.wanted("a number for @\(aggregate.rawValue)", member.side, offset)
       }
-      // The sum of nothing is 0, its average is missing.
+      // The sum of no values is 0, and their average is missing.
       if aggregate == .avg { return made("avg(\(column))", .double) }
       guard type.isInteger else { return made("total(\(column))", .double) }
-      // In halves: sum() fails beyond 64 bits, where arithmetic goes over to a double.
+      // The sum is computed in halves: sum() fails beyond 64 bits, where arithmetic continues as a
+      // double.
       let halves = "sum(\(column) >> 32) * 4294967296 + sum(\(column) & 4294967295)"
       return made("coalesce(\(halves), 0)", .int64)
     }
@@ -255,7 +258,7 @@ extension FetchCompiler {
     StoreError(PredicateError(offset: offset, expected: "\(what); \(side.words)"))
   }
 
-  /// A number; a constant has to be one.
+  /// Compiles an expression that must be a number.
   private mutating func number(_ expression: PredicateExpression) throws(StoreError) -> Value {
     let (fragment, side) = try operand(expression)
     guard side.type?.isNumber == true else {
@@ -264,7 +267,7 @@ extension FetchCompiler {
     return (fragment, side)
   }
 
-  /// A number or a date; a constant is a number where it is one, else a date.
+  /// Compiles a number or a date; a constant is a number if it is numeric, otherwise a date.
   private mutating func operand(_ expression: PredicateExpression) throws(StoreError) -> Value {
     guard case .constant(let constant) = expression.form else { return try value(expression) }
     switch constant {
@@ -281,8 +284,8 @@ extension FetchCompiler {
 
   /// Compiles an operation.
   ///
-  /// Two integers make an integer, but for powers; what divides by zero is missing. A date takes
-  /// and gives seconds.
+  /// Two integers give an integer, except for powers; a division by zero gives null. A number that
+  /// is added to a date is in seconds, and so is the difference of two dates.
   private mutating func arithmetic(
     _ operation: PredicateArithmetic,
     _ left: PredicateExpression,
@@ -350,7 +353,7 @@ extension FetchCompiler {
 
   // MARK: Constants
 
-  /// A constant, read as what it is compared with.
+  /// Compiles a constant, decoded as the kind of the other side.
   func constant(
     _ value: JSONValue,
     _ expected: ComparedSide,
@@ -373,10 +376,10 @@ extension FetchCompiler {
     switch (type, value) {
     case (.int16, .number), (.int32, .number), (.int64, .number), (.int16, .integer),
       (.int32, .integer):
-      // Numbers compare with numbers whatever their size: 2.5 lies between two integers.
+      // Numbers of every size may be compared: 2.5 lies between two integers.
       return try plainConstant(value, offset)
     case (.decimal, .number(let number)):
-      // As a person wrote it: 99.5 is the decimal 99.5.
+      // The decimal has the digits that the client wrote: 99.5 is the decimal 99.5.
       guard let text = DecimalText.canonical(number.description) else { break }
       return SQLFragment("?", [.decimal(text)])
     case (.boolean, .integer(let flag)) where flag == 0 || flag == 1:
@@ -403,7 +406,7 @@ extension FetchCompiler {
     }
   }
 
-  /// A wrapped ID as the number of its object.
+  /// Compiles a wrapped ID to the number of its object.
   private func identifier(
     _ value: JSONValue,
     of entity: EntityDescription,
@@ -438,7 +441,7 @@ extension FetchCompiler {
       throw .invalidIdentifier(text, "\(entity.name) has no identity attribute")
     }
     return SQLFragment(
-      // Nobody has the number -1, and nothing equals what nobody has.
+      // No object has the number -1, so that the ID of a missing object equals nothing.
       "coalesce((SELECT \"_id\" FROM \(model.source(entity)) "
         + "WHERE \(quote(identity.name)) = ?), -1)",
       [value]
@@ -447,6 +450,6 @@ extension FetchCompiler {
 }
 
 extension AttributeType {
-  /// Whether SQLite computes with it.
+  /// Whether SQLite computes with values of the type.
   var isNumber: Bool { isInteger || self == .double || self == .float }
 }

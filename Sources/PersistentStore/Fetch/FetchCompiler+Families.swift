@@ -2,20 +2,23 @@ import ObjectModel
 import PersistentHistory
 import StoreLayout
 
-/// Fetches of an entity whose descendants' objects count as its own.
+/// Fetches of an entity that include the objects of its descendants.
 extension FetchCompiler {
-  /// How many tables of a family a key path joins; beyond, it reads their union, which SQLite makes
-  /// whole before it looks for an object.
+  /// The maximum number of a family's tables that a key path joins.
+  ///
+  /// A key path to a larger family reads the union of its tables, which SQLite builds completely
+  /// before it looks up an object.
   private static let joinedTablesMax = 8
 
-  /// Where a key path finds the objects of an entity: each is in one of these.
+  /// Returns the tables in which a key path finds the objects of an entity; each object is in one
+  /// table.
   func tables(of entity: EntityDescription) -> [String] {
     let kinds = entity.place.kinds
     guard (2...Self.joinedTablesMax).contains(kinds.count) else { return [model.source(entity)] }
     return kinds.map { quote(model.entity($0).name) }
   }
 
-  /// A column of what an alias stands for.
+  /// Returns a column of the table, or of the tables of a family, that an alias names.
   func column(_ alias: String, _ name: String) -> String {
     guard let tables = scopes.lazy.compactMap({ $0.joins.families[alias] }).first else {
       return "\(alias).\(quote(name))"
@@ -23,7 +26,7 @@ extension FetchCompiler {
     return "coalesce(\(tables.map { "\($0).\(quote(name))" }.joined(separator: ", ")))"
   }
 
-  /// The members of a to-many to a family, looked for in each of its tables.
+  /// Returns the members of a to-many to a family, with the condition in each table of the family.
   func familyMembers(
     _ relationship: RelationshipDescription,
     of number: String,
@@ -50,12 +53,12 @@ extension FetchCompiler {
     return ("\(model.source(destination, where: condition)) \(alias)\(join)", "1", order)
   }
 
-  /// Whether the answer has what only some of its objects have: those of the entity's descendants.
+  /// Returns whether the response has columns of which only descendants of the entity have values.
   func isWide(_ request: FetchRequest) -> Bool {
     request.select == nil && request.subentities && entity.hasDescendants
   }
 
-  /// How the rows become objects: each as one of its own entity.
+  /// Returns the encoder of the rows, which writes each object as one of its own entity.
   func encoder(_ request: FetchRequest, _ columns: [SelectedColumn]) -> ObjectEncoder {
     guard request.subentities, entity.hasDescendants else {
       return ObjectEncoder(entity: entity, columns: columns, model: model)
@@ -81,7 +84,7 @@ extension FetchCompiler {
     )
   }
 
-  /// What lies behind key paths, under the entities that have objects.
+  /// The properties behind key paths, by the numbers of the entities that have objects.
   var relatedKinds: [Int: Set<String>] {
     var kinds: [Int: Set<String>] = [:]
     for (number, properties) in related {
@@ -92,7 +95,7 @@ extension FetchCompiler {
     return kinds
   }
 
-  /// What the descendants of the fetched entity have of their own.
+  /// Returns the columns that the descendants of the fetched entity add to it.
   mutating func descendantColumns() -> [(sql: String, column: SelectedColumn)] {
     var columns: [(sql: String, column: SelectedColumn)] = []
     for level in model.descendants(of: entity) {

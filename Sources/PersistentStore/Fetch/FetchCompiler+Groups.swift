@@ -4,10 +4,10 @@ import ObjectModel
 import PersistentHistory
 import StoreLayout
 
-/// A fetch of rows of values: its SQL, and how each row is answered.
+/// A compiled fetch of rows of values: its SQL, and the form of each column.
 package struct ValuesPlan: Sendable {
   let sql: String
-  /// To bind in front of limit and offset.
+  /// The values to bind before limit and offset.
   let values: [AttributeValue]
   let columns: [SelectedColumn]
   let limit: Int?
@@ -66,7 +66,7 @@ extension FetchCompiler {
     )
   }
 
-  /// A sort key without its signs.
+  /// Returns the path of a sort key, without its sign and `:localized`.
   private static func path(of key: String) -> String {
     var path = Substring(key)
     if path.hasPrefix("-") { path = path.dropFirst() }
@@ -86,7 +86,7 @@ extension FetchCompiler {
   ) throws(StoreError) -> SQLFragment {
     let predicate: Predicate
     do {
-      // Positional arguments belong to the predicate, in whose text their places are counted.
+      // Positional arguments belong to the predicate, whose text counts their positions.
       let arguments =
         if case .named = request.arguments { request.arguments } else { PredicateArguments.none }
       predicate = try PredicateParser.parse(text, arguments: arguments, overGroups: true)

@@ -4,27 +4,27 @@ import ObjectModel
 import PersistentHistory
 import StoreLayout
 
-/// What changes of all objects that match a predicate read.
+/// The queries of updates and deletes by predicate.
 extension FetchCompiler {
-  /// The numbers of the objects that match, in order, each with what is computed for it.
+  /// A query for the numbers of the matching objects, in order, with the values computed for each.
   struct Matches {
     let entity: EntityDescription
     let query: SQLFragment
     let condition: SQLFragment
-    /// What is computed, in the order of the expressions.
+    /// The computed values, in the order of the expressions.
     let computed: [SQLFragment]
-    /// Whether all of it reads columns of the object itself and nothing else.
+    /// Whether the condition and the expressions only read columns of the object itself.
     let isPlain: Bool
   }
 
-  /// Compiles a condition and expressions over the objects that fulfil it.
+  /// Compiles a condition, and expressions over the objects that match it.
   ///
   /// - Parameters:
-  ///   - request: The entity and the condition; the rest of it does not count.
-  ///   - expressions: Texts, each with the attribute that becomes what it makes.
+  ///   - request: The entity and the condition; the other members are ignored.
+  ///   - expressions: The texts of expressions, each with the attribute that gets the result.
   ///   - model: The store's model.
-  ///   - mayDangle: Whether a to-one may lead to an object that is gone.
-  /// - Returns: A query of one column for the number and one for each expression.
+  ///   - mayDangle: Whether a to-one may reference an object that does not exist.
+  /// - Returns: A query with a column for the number and a column for each expression.
   /// - Throws: `unknownEntity`, `unknownProperty` or `predicateInvalid`.
   static func matches(
     _ request: FetchRequest,

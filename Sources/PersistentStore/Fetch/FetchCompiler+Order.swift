@@ -3,24 +3,24 @@ import JSON
 import ObjectModel
 import PersistentHistory
 
-/// One key of a fetch's order.
+/// One sort key of a fetch.
 struct SortKey {
-  /// The expression, with the collation by which it compares.
+  /// The expression, with the collation that compares it.
   let sql: String
   let descends: Bool
   let type: AttributeType
-  /// Whether a value may be missing: first ascending, last descending.
+  /// Whether a value may be missing; missing values are first ascending, and last descending.
   let mayMiss: Bool
 
   var order: String { descends ? sql + " DESC" : sql }
 }
 
-/// Order, and where a page begins in it.
+/// The order of a fetch, and the start of a page in it.
 extension FetchCompiler {
-  /// How many sort keys a fetch may have.
+  /// The maximum number of sort keys of a fetch.
   private static let sortKeysMax = 64
 
-  /// The keys of a request, that of its sections first.
+  /// Returns the sort keys of a request; the key of its sections is the first.
   mutating func sortKeys(_ request: FetchRequest) throws(StoreError) -> [SortKey] {
     guard request.sort.count <= Self.sortKeysMax else {
       throw Self.tooMany("sortKeys", Self.sortKeysMax, "sort keys")
@@ -64,9 +64,11 @@ extension FetchCompiler {
     )
   }
 
-  /// What stands behind a cursor in the order of its keys: a range of the first key, which an index
-  /// over it enters where the page begins, and behind that, where the key descends, the objects
-  /// that lack it, for which there is no one range with the others.
+  /// Returns the conditions for the objects after a cursor in the order of the keys.
+  ///
+  /// `range` limits the first key, so that an index over that key starts where the page begins.
+  /// Where the first key descends, the objects without a value come last. One range cannot have
+  /// both, so `missing` is the condition for these objects.
   func position(
     _ cursor: FetchCursor,
     _ keys: [SortKey]
@@ -97,7 +99,7 @@ extension FetchCompiler {
     )
   }
 
-  /// The condition that a key's value comes behind another; nil when none does.
+  /// Returns the condition that a key's value comes after another value; nil when no value does.
   private static func later(
     _ key: SortKey,
     _ value: AttributeValue,

@@ -5,7 +5,7 @@ import PersistentHistory
 
 /// Conditions as SQL.
 extension FetchCompiler {
-  /// How deep AND and OR may alternate: SQLite's parser keeps a stack of 100 entries.
+  /// The maximum number of alternations of AND and OR: SQLite's parser has a stack of 100 entries.
   private static let levelsMax = 20
 
   /// Compiles a condition.
@@ -15,8 +15,9 @@ extension FetchCompiler {
 
   /// Compiles a normalized condition.
   ///
-  /// Predicates are two-valued and SQL is not: below a NOT, a comparison with a missing value has
-  /// to be false and not unknown. Elsewhere unknown is as good as false, and an index serves.
+  /// Predicates have two truth values and SQL has three. Below a NOT, a comparison with a missing
+  /// value must therefore be false, not unknown. Elsewhere unknown has the effect of false, and the
+  /// plain comparison can use an index.
   private mutating func compile(
     _ predicate: Predicate,
     level: Int
@@ -48,7 +49,7 @@ extension FetchCompiler {
     let fragments = try terms.map { term throws(StoreError) in
       try compile(term, level: level)
     }
-    // The parser keeps less on its stack for what stands first.
+    // The parser needs fewer stack entries for the first term.
     let sorted = fragments.sorted { $0.depth > $1.depth }
     let joined = Self.chained(Self.chunked(sorted, separator), separator)
     guard joined.depth <= Self.stackMax else {
@@ -57,13 +58,14 @@ extension FetchCompiler {
     return joined
   }
 
-  /// How many entries of the stack of SQLite's parser, which has 100, a condition may take.
+  /// The maximum number of entries of a condition on the stack of SQLite's parser, which has 100.
   static let stackMax = 90
-  /// How many conditions stand in one row: each makes the expression one deeper, and SQLite takes
-  /// no more than 1,000.
+  /// The maximum number of conditions in one chain.
+  ///
+  /// Each condition makes the expression one level deeper, and SQLite accepts at most 1,000 levels.
   private static let rowMax = 32
 
-  /// The deepest one by itself, the others in rows.
+  /// Returns the deepest condition unchanged, and the others in chains.
   private static func chunked(_ fragments: [SQLFragment], _ separator: String) -> [SQLFragment] {
     guard fragments.count > rowMax, let first = fragments.first else { return fragments }
     let rest = fragments.dropFirst()
@@ -98,7 +100,7 @@ extension FetchCompiler {
       )
     }
     if comparison.comparison == .in, let (path, variable, rest) = split(comparison.right) {
-      // A value among those of a to-many: one of its members has it.
+      // A to-many contains a value if one of its members has the value.
       return try exists(path, variable, comparison.right.offset) {
         compiler,
         member throws(StoreError) in
@@ -110,7 +112,7 @@ extension FetchCompiler {
     return try compileDirect(comparison)
   }
 
-  /// What of a key path lies behind its first to-many; nil when it has none.
+  /// Splits a key path after its first to-many; returns nil if it has none.
   private func split(
     _ expression: PredicateExpression
   ) -> (path: [String], variable: String?, rest: PathRest)? {
@@ -129,7 +131,7 @@ extension FetchCompiler {
     return nil
   }
 
-  /// A comparison of the members of a to-many.
+  /// Compiles a comparison of the members of a to-many.
   private mutating func compile(
     _ comparison: PredicateComparison,
     over path: [String],
@@ -138,7 +140,7 @@ extension FetchCompiler {
   ) throws(StoreError) -> SQLFragment {
     switch (comparison.modifier, comparison.comparison) {
     case (.direct, .contains):
-      // A to-many contains what one of its members is.
+      // A to-many contains an object if one of its members is the object.
       return try exists(path, variable, rest.offset) { compiler, member throws(StoreError) in
         try compiler.compile(
           comparison.rewritten(left: rest.expression(of: member), .equal, comparison.right)
@@ -170,7 +172,7 @@ extension FetchCompiler {
     }
   }
 
-  /// Whether one of the members of a to-many fulfils a condition, or fails to.
+  /// Returns the condition that a member of a to-many fulfils a condition, or that one does not.
   private mutating func exists(
     _ path: [String],
     _ variable: String?,
@@ -227,7 +229,7 @@ extension FetchCompiler {
     )
   }
 
-  /// Refuses to compare an object with anything but an object of its entity.
+  /// Checks that an object is only compared with an object of its entity family.
   private func check(
     _ side: ComparedSide,
     against other: ComparedSide,
@@ -280,7 +282,7 @@ extension FetchCompiler {
     return SQLFragment("\(own.sql) IN (\(list.sql))", own.values + list.values)
   }
 
-  /// The comparisons that only text has, or that fold it.
+  /// Compiles a comparison that only texts have, or that folds texts; returns nil for any other.
   private func textComparison(
     _ comparison: PredicateComparison,
     _ first: Value,
@@ -344,7 +346,7 @@ extension FetchCompiler {
     return within(Self.range(of: prefix), comparison, sides.left, condition, flags)
   }
 
-  /// A pattern of `*` and `?`, which covers the whole value.
+  /// Compiles a pattern of `*` and `?`, which must match the whole value.
   private func like(
     _ comparison: PredicateComparison,
     _ subject: String,
@@ -361,16 +363,16 @@ extension FetchCompiler {
     return within(Self.range(of: pattern.prefix), comparison, left, condition, flags)
   }
 
-  /// The texts that begin with a prefix: from the first one to the one before the second.
+  /// Returns the range of the texts with a prefix: from the prefix up to the first text after them.
   private static func range(of prefix: String) -> (from: String, to: String)? {
     guard let last = prefix.unicodeScalars.last else { return nil }
-    // No scalar stands behind the last one, and none between those two.
+    // The greatest scalar has no successor, and the successor of U+D7FF is U+E000.
     let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
     guard let next = Unicode.Scalar(next) else { return nil }
     return (prefix, String(String.UnicodeScalarView(prefix.unicodeScalars.dropLast() + [next])))
   }
 
-  /// A condition on a column that holds in a range of texts only, where an index can be entered.
+  /// Adds a range of texts to a condition on a column, so that SQLite can use an index.
   private func within(
     _ range: (from: String, to: String)?,
     _ comparison: PredicateComparison,
@@ -417,19 +419,19 @@ extension FetchCompiler {
   }
 }
 
-/// What of a key path lies behind a to-many.
+/// The part of a key path after a to-many.
 private struct PathRest {
   let names: [String]
   let offset: Int
 
-  /// The same of one member, for which a variable stands.
+  /// Returns this part as a key path of one member, which a variable names.
   func expression(of member: String) -> PredicateExpression {
     PredicateExpression(form: .keyPath(names, variable: member), offset: offset)
   }
 }
 
 extension PredicateComparison {
-  /// The same options around other sides.
+  /// Returns a comparison of other sides with the same options.
   fileprivate func rewritten(
     left: PredicateExpression,
     _ comparison: Operator,

@@ -5,24 +5,24 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// Compiles a fetch request to SQL with bound values.
+/// The compiler of a fetch request to SQL with bound values.
 ///
-/// Nothing of a request stands in the SQL but names that the model has.
+/// The SQL contains no text of a request except names that the model has.
 struct FetchCompiler {
   let model: Model
   let entity: EntityDescription
-  /// Whether a to-one may lead to an object that is gone, so that each has to be looked up.
+  /// Whether a to-one may reference a missing object, so that each reference must be looked up.
   let mayDangle: Bool
-  /// The fetched entity first, then what the queries inside it range over.
+  /// The scope of the fetched entity, then the scopes of the enclosing subqueries.
   var scopes: [QueryScope]
   private var scopeCount = 0
-  /// The paths that a condition on groups may read; nil where the condition is on objects.
+  /// The paths that a condition on groups may read; nil for a condition on objects.
   var groupedPaths: Set<String>?
   private var membership: Set<String> = []
   private var valueNames: [String: Set<String>] = [:]
   var related: [Int: Set<String>] = [:]
   private var relatedNames: Set<String> = []
-  /// The answered value whose path is being read, nil while order and membership are.
+  /// The selected value whose path is being read; nil while order and membership are read.
   var selecting: String?
 
   init(_ request: FetchRequest, model: Model, mayDangle: Bool) throws(StoreError) {
@@ -40,8 +40,8 @@ struct FetchCompiler {
   /// - Parameters:
   ///   - request: The request.
   ///   - model: The store's model.
-  ///   - mayDangle: Whether a to-one may lead to an object that is gone.
-  ///   - store: What identifies the store, for a request that begins behind a cursor.
+  ///   - mayDangle: Whether a to-one may reference an object that does not exist.
+  ///   - store: The identity of the store, for a request with a cursor.
   /// - Returns: The plan.
   /// - Throws: `unknownEntity`, `unknownProperty`, `predicateInvalid` or `invalidRequest`.
   static func plan(
@@ -108,7 +108,7 @@ struct FetchCompiler {
     )
   }
 
-  /// The condition of a request; without one every object fulfils it.
+  /// Returns the condition of a request; without a predicate, every object fulfils it.
   mutating func condition(_ request: FetchRequest) throws(StoreError) -> SQLFragment {
     guard let text = request.predicate else { return SQLFragment("1") }
     let predicate: Predicate
@@ -120,11 +120,11 @@ struct FetchCompiler {
     return try compile(predicate)
   }
 
-  /// How many values a fetch may select; SQLite answers 2,000 columns at most.
+  /// The maximum number of selected values of a fetch; SQLite returns at most 2,000 columns.
   private static let selectionMax = 1000
-  /// How many to-manys of a predicate may stand inside one another.
+  /// The maximum number of nested to-manys in a predicate.
   private static let scopesMax = 8
-  /// How many to-ones all key paths of a fetch may follow; SQLite joins 64 tables at most.
+  /// The maximum number of to-ones in all key paths of a fetch; SQLite joins at most 64 tables.
   private static let joinsMax = 60
 
   static func tooMany(_ limit: String, _ max: Int, _ what: String) -> StoreError {
@@ -139,7 +139,7 @@ struct FetchCompiler {
 
   // MARK: Key paths
 
-  /// Remembers that the answer depends on a property of the object itself.
+  /// Records that the result depends on a property of the object itself.
   mutating func note(own property: String) {
     if let name = selecting {
       valueNames[property, default: []].insert(name)
@@ -148,13 +148,13 @@ struct FetchCompiler {
     }
   }
 
-  /// Remembers that the answer depends on a property of other objects.
+  /// Records that the result depends on a property of other objects.
   mutating func note(related entity: EntityDescription, _ property: String) {
     related[entity.number, default: []].insert(property)
     if let name = selecting { relatedNames.insert(name) }
   }
 
-  /// Remembers that a to-one may lead to an object that goes or comes without a change of its own.
+  /// Records that the object of a to-one may be deleted or inserted without a change of the to-one.
   private mutating func noteTarget(_ property: PropertyDescription) {
     guard mayDangle, case .relationship(let relationship) = property, !relationship.toMany else {
       return
@@ -163,17 +163,17 @@ struct FetchCompiler {
     if let name = selecting { relatedNames.insert(name) }
   }
 
-  /// Where a key path ends.
+  /// The end of a key path.
   struct Resolved {
-    /// The alias of the table in which the property is.
+    /// The alias of the table that has the property.
     let alias: String
     let entity: EntityDescription
     let property: PropertyDescription
-    /// What of a json attribute is meant; empty for all of it.
+    /// The path inside a json attribute; empty for the whole attribute.
     var inside: [String] = []
   }
 
-  /// The scope in which a variable's paths begin; without a variable the fetched object's.
+  /// Returns the scope in which a variable's paths begin; without a variable, the fetched object's.
   func scope(of variable: String?) -> Int {
     guard let variable else { return 0 }
     return scopes.lastIndex { $0.variable == variable } ?? 0
@@ -181,14 +181,14 @@ struct FetchCompiler {
 
   func scope(at index: Int) -> QueryScope { scopes[index] }
 
-  /// Reads something about the members of a to-many.
+  /// Compiles a subquery over the members of a to-many.
   ///
   /// - Parameters:
   ///   - entity: The entity of the members.
-  ///   - variable: What stands for one of them.
-  ///   - body: Takes the alias of their table.
-  /// - Returns: What the body answered, and the joins that it needs behind that table.
-  /// - Throws: What the body throws; `limitExceeded` where too many stand inside one another.
+  ///   - variable: The variable that names one member.
+  ///   - body: Called with the alias of the members' table.
+  /// - Returns: The result of the body, and the joins that the subquery needs after that table.
+  /// - Throws: The errors of the body; `limitExceeded` when too many subqueries are nested.
   mutating func inScope<Result>(
     _ entity: EntityDescription,
     _ variable: String,
@@ -211,12 +211,12 @@ struct FetchCompiler {
     return (result, scopes.removeLast().joins.sql)
   }
 
-  /// The property at the end of a path over to-ones.
+  /// Returns the property at the end of a path over to-ones.
   ///
   /// - Parameters:
   ///   - path: At least one name.
-  ///   - variable: The variable of SUBQUERY from which it leads, nil for the fetched object.
-  /// - Returns: Where it ends.
+  ///   - variable: The variable of SUBQUERY at the start of the path, nil for the fetched object.
+  /// - Returns: The end of the path.
   /// - Throws: `unknownProperty`, `limitExceeded`.
   mutating func resolve(
     _ path: [String],
@@ -267,7 +267,8 @@ struct FetchCompiler {
 
   // MARK: Selection
 
-  /// The wanted values; of groups, only what all of a group have in common.
+  /// Returns the selected values; for groups, only values that all members of a group have in
+  /// common.
   mutating func selection(
     _ request: FetchRequest,
     grouped: Bool = false
@@ -329,7 +330,7 @@ struct FetchCompiler {
     }
   }
 
-  /// `tasks.@count`, `tasks.@sum.priority`.
+  /// Compiles an aggregate, as `tasks.@count` or `tasks.@sum.priority`.
   private mutating func aggregateExpression(
     _ selection: FetchRequest.Selection,
     _ names: [String],
@@ -381,28 +382,30 @@ struct FetchCompiler {
       + "WHERE d.\"_id\" = \(column))"
   }
 
-  /// What names an object on the wire: its number or the value of its identity, or a list of both
-  /// where the number tells of which entity it is.
+  /// Returns SQL for the name of an object in the protocol: its number, or its identity value.
+  ///
+  /// If the entity has descendants, an identity value comes in a list after the number, which
+  /// determines the object's entity.
   private func name(of entity: EntityDescription, _ alias: String) -> String {
     guard let identity = entity.identity else { return "\(alias).\"_id\"" }
     let value = "\(alias).\(quote(identity.name))"
     return entity.hasDescendants ? "json_array(\(alias).\"_id\", \(value))" : value
   }
 
-  /// The number of the object that a to-one leads to, null when it is gone.
+  /// Returns SQL for the number of the object that a to-one references; null if it does not exist.
   func toOneNumber(_ relationship: RelationshipDescription, column: String) -> String {
     guard mayDangle else { return column }
     let destination = model.source(model.entity(relationship.destination))
     return "(SELECT d.\"_id\" FROM \(destination) d WHERE d.\"_id\" = \(column))"
   }
 
-  /// A change of any member, or of a member's way back, changes a to-many.
+  /// Records that a change of any member, or of a member's inverse, changes a to-many.
   mutating func noteMembers(_ relationship: RelationshipDescription) {
     let destination = model.entity(relationship.destination)
     note(related: destination, relationship.inverse ?? ChangeSet.everyProperty)
   }
 
-  /// The members of a to-many, as FROM, WHERE and ORDER BY of a query over them.
+  /// Returns the members of a to-many, as FROM, WHERE and ORDER BY of a query over them.
   func members(
     _ relationship: RelationshipDescription,
     of owner: String,

@@ -2,9 +2,9 @@ import CordialValues
 import JSON
 import ObjectModel
 
-/// Where a page ended: the values of the sort keys of its last object, and its number.
+/// The end of a page: the sort key values and the number of its last object.
 ///
-/// Its text is opaque to clients, and good for the request and the store that it came from only.
+/// Its text is opaque to clients. It is valid only for the request and the store that it came from.
 struct FetchCursor {
   let keys: [AttributeValue]
   let object: Int64
@@ -16,7 +16,8 @@ struct FetchCursor {
 
   /// Reads a cursor that a client sent.
   ///
-  /// - Throws: `invalidRequest` when it is none, or belongs to another request or store.
+  /// - Throws: `invalidRequest` when the text is not a cursor, or belongs to another request or
+  ///   store.
   init(_ text: String, of request: FetchRequest, in store: String) throws(StoreError) {
     guard let bytes = Base64Text.decode(text) else { throw Self.foreign }
     let values: [JSONValue]
@@ -40,7 +41,7 @@ struct FetchCursor {
     }
   }
 
-  /// The text for a client.
+  /// Returns the text for a client.
   func text(of request: FetchRequest, in store: String) -> String {
     let values = keys.map { value -> JSONValue in
       switch value {
@@ -62,7 +63,8 @@ struct FetchCursor {
     hint: "Send what came as next, with the same entity, predicate, arguments and sort"
   )
 
-  /// A digest of the store and of what decides a request's order and members.
+  /// Returns a digest of the store and of the parts of a request that determine its order and
+  /// objects.
   private static func mark(of request: FetchRequest, in store: String) -> String {
     let arguments: JSONValue =
       switch request.arguments {

@@ -4,11 +4,11 @@ package import ObjectModel
 import PersistentHistory
 import SQLite
 
-/// How SQLite carries out a fetch.
+/// The way in which SQLite executes a fetch.
 package struct FetchExplanation: Sendable {
   /// The statement.
   package let sql: String
-  /// What is bound in it, in order, as JSON.
+  /// The values that are bound in the statement, in order, as JSON.
   package let values: [JSONValue]
   /// SQLite's query plan, a line for each step, indented by its depth.
   package let plan: [String]
@@ -19,8 +19,8 @@ extension StoreSnapshot {
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - isValues: Whether rows of values are wanted.
-  ///   - model: The model that it is of.
+  ///   - isValues: Whether the request is for rows of values.
+  ///   - model: The model of the request.
   /// - Throws: As `plan(_:)`.
   package static func check(
     _ request: FetchRequest,
@@ -34,12 +34,12 @@ extension StoreSnapshot {
     }
   }
 
-  /// Explains the statement that answers a request.
+  /// Explains the statement for a request.
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - isCount: Whether only the number is wanted.
-  ///   - isValues: Whether rows of values are wanted.
+  ///   - isCount: Whether the request is for the number of objects only.
+  ///   - isValues: Whether the request is for rows of values.
   /// - Returns: The statement with its plan.
   /// - Throws: As `plan(_:)`; `SQLiteError`.
   package func explain(

@@ -1,52 +1,52 @@
 package import CordialValues
 package import ObjectModel
 
-/// A compiled fetch: its SQL, and which changes can alter what it answers.
+/// A compiled fetch: its SQL, and the changes that can alter its result.
 ///
-/// A class, since it is cached and handed around while rows are written.
+/// It is a class because it is cached, and shared while rows are written.
 package final class FetchPlan: Sendable {
   package let request: FetchRequest
   private let model: Model
   package let entity: EntityDescription
-  /// The IDs in order, windowed: one column.
+  /// The query for the IDs in order, with a window: one column.
   let idsSQL: String
-  /// The rows in order, windowed: the columns that `encoder` writes.
+  /// The query for the rows in order, with a window: the columns that `encoder` writes.
   let rowsSQL: String
-  /// The columns of `rowsSQL` of every object, to which a condition on `t` can be put.
+  /// The query for the rows of every object, to which a condition on `t` can be added.
   let unwindowedSQL: String
-  /// The row of one object, in the columns of `rowsSQL`.
+  /// The query for the row of one object, with the columns of `rowsSQL`.
   let rowSQL: String
-  /// The number without window: one column.
+  /// The query for the number of objects without a window: one column.
   let countSQL: String
-  /// The values of the sort keys of one object: as many columns, or one where there is none.
+  /// The query for the sort key values of one object: one column if there are no keys.
   let keysSQL: String
-  /// The key's value and the number of objects of each section, in order; nil without sections.
+  /// The query for the key's value and the number of objects of each section; nil without sections.
   let sections: (sql: String, form: ColumnForm)?
-  /// Where a page goes on among the objects that lack the first key; nil when it does not.
+  /// The queries that continue a page with the objects that lack the first key; nil for other
+  /// pages.
   ///
-  /// The SQL is that of `idsSQL` and `rowsSQL` with another condition.
+  /// They are `idsSQL` and `rowsSQL` with another condition.
   let missing: (idsSQL: String, rowsSQL: String)?
-  /// To bind in front of limit and offset.
+  /// The values to bind before limit and offset.
   let values: [AttributeValue]
-  /// To bind where the window, and what is behind a cursor, does not count.
+  /// The values to bind in a statement without a window and a cursor.
   let wholeValues: [AttributeValue]
   let encoder: ObjectEncoder
-  /// The properties of the entity itself that order and membership read.
+  /// The entity's own properties that determine order and membership.
   package let membership: Set<String>
-  /// The properties of the entity itself that the answered values read, each with the names of
-  /// the values that do.
+  /// The entity's own properties that selected values read, each with the names of these values.
   package let valueNames: [String: Set<String>]
-  /// What lies behind key paths, by entity number.
+  /// The properties behind key paths, by entity number.
   package let related: [Int: Set<String>]
-  /// The names of the answered values that read something behind a key path.
+  /// The names of the selected values that read a property behind a key path.
   package let relatedNames: Set<String>
 
-  /// The numbers of the entities whose objects it answers.
+  /// The numbers of the entities whose objects the fetch returns.
   package var kinds: [Int] {
     request.subentities ? entity.place.kinds : [entity.number]
   }
 
-  /// The object of that number among those that it answers.
+  /// Returns the key of an object of the fetch, by its number.
   package func key(_ object: Int64) -> ObjectKey { model.key(entity.number, object) }
 
   init(

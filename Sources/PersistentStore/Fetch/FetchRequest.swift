@@ -1,14 +1,14 @@
 package import JSON
 package import ObjectModel
 
-/// Which objects a fetch wants and in which form.
+/// The objects that a fetch returns, and their form.
 package struct FetchRequest: Sendable, Equatable {
-  /// One value of an answer: its name there and where it comes from.
+  /// One value of a result: its name, and its source.
   package struct Selection: Sendable, Equatable {
     package let name: String
     /// A property, a key path over to-ones, or `tasks.@count`.
     package let path: String
-    /// What stands for a missing value, nil for null.
+    /// The replacement for a missing value, nil for null.
     package let fallback: JSONValue?
 
     package init(name: String, path: String, fallback: JSONValue? = nil) {
@@ -21,23 +21,23 @@ package struct FetchRequest: Sendable, Equatable {
   package var entity: String
   package var predicate: String?
   package var arguments: PredicateArguments
-  /// `"title"`, `"-priority"`, `"title:localized"`, key paths over to-ones.
+  /// The sort keys: `"title"`, `"-priority"`, `"title:localized"`, key paths over to-ones.
   package var sort: [String]
   package var limit: Int?
   package var offset: Int
-  /// nil for every attribute and to-one.
+  /// The selected values, nil for every attribute and to-one.
   package var select: [Selection]?
-  /// The cursor behind which to begin, nil for the beginning.
+  /// The cursor after which the page begins, nil for the first page.
   package var after: String?
-  /// The key by whose values the result falls into sections: it comes before the others.
+  /// The key whose values divide the result into sections, which precedes the other sort keys.
   package var sectionBy: String?
-  /// Of rows of values: the paths whose values make a group.
+  /// The paths whose values make a group, for rows of values.
   package var groupBy: [String]
-  /// Of rows of values: a condition on groups.
+  /// The condition on groups, for rows of values.
   package var having: String?
-  /// Of rows of values: whether equal rows are answered once.
+  /// Whether equal rows are returned once, for rows of values.
   package var distinct: Bool
-  /// Whether objects of the entity's descendants count.
+  /// Whether to include objects of the entity's descendants.
   package var subentities: Bool
 
   package init(

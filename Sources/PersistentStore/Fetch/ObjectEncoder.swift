@@ -4,24 +4,24 @@ import ObjectModel
 import PersistentHistory
 import SQLite
 
-/// How the value of one column becomes JSON.
+/// The form in which the value of a column is written as JSON.
 ///
-/// It holds no reference: one is looked at for each value of each row, and counting references
-/// would cost more than the look.
+/// It contains no reference. The encoder reads a form for each value of each row, where counting
+/// references would cost more than the reading.
 enum ColumnForm: Sendable {
   case integer
-  /// An integer, or a double where SQLite made one.
+  /// An integer, or a double where SQLite computed one.
   case number
   case boolean
   case double
   case date
   case string
   case binary
-  /// A JSON text, already checked when it was stored.
+  /// A JSON text, which was checked when it was stored.
   case json
-  /// A to-one to an entity of the store's numbers, by the number of that entity.
+  /// A to-one to an entity without an identity attribute, given by that entity's number.
   case object(entity: Int)
-  /// A to-one to an entity with an identity attribute, whose value the column holds.
+  /// A to-one to an entity with an identity attribute, whose value the column has.
   case identity(entity: Int)
   /// A to-one to an entity with an identity attribute and descendants: a JSON list of the object's
   /// number and its identity value.
@@ -42,7 +42,7 @@ enum ColumnForm: Sendable {
     }
   }
 
-  /// The form of a reference to an object of that entity.
+  /// Creates the form of a reference to an object of an entity.
   init(referenceTo entity: EntityDescription) {
     switch (entity.identity, entity.hasDescendants) {
     case (nil, _): self = .object(entity: entity.number)
@@ -51,7 +51,7 @@ enum ColumnForm: Sendable {
     }
   }
 
-  /// Writes the value of a column, or of its absence.
+  /// Writes the value of a column, or null for a missing value.
   func write(
     _ row: PreparedStatement,
     _ column: Int32,
@@ -97,7 +97,7 @@ enum ColumnForm: Sendable {
     do {
       elements = try JSONParser.parse(list).array ?? []
     } catch {
-      // SQLite made it; what a foreign client stored can at most be no UTF-8.
+      // SQLite created the list; only invalid UTF-8 that an external client stored can break it.
       elements = []
     }
     if !isOne { writer.raw("[") }
@@ -122,7 +122,8 @@ enum ColumnForm: Sendable {
     if !isOne { writer.raw("]") }
   }
 
-  /// A moment that a foreign client stored beyond the year 9999 has no text, and reads null.
+  /// Writes a date; a date beyond the year 9999, which an external client may store, is written as
+  /// null.
   private static func write(date: Int64, to writer: inout JSONWriter) {
     guard DateText.range.contains(date) else { return writer.null() }
     writer.raw("\"")
@@ -130,7 +131,7 @@ enum ColumnForm: Sendable {
     writer.raw("\"")
   }
 
-  /// What a foreign client stored may be no UTF-8; on the wire everything is.
+  /// Writes a text; invalid UTF-8, which an external client may store, is repaired.
   private static func write(text: Span<UInt8>, to writer: inout JSONWriter) {
     if UTF8Check.isValid(text) {
       writer.string(utf8: text)
@@ -142,7 +143,8 @@ enum ColumnForm: Sendable {
     }
   }
 
-  /// A foreign client may store what is no JSON under a `json` attribute; it reads as a string.
+  /// Writes a JSON text; a text that is not JSON, which an external client may store, is written as
+  /// a string.
   private static func write(json text: String, to writer: inout JSONWriter) {
     do {
       writer.value(try JSONParser.parse(text))
@@ -151,7 +153,7 @@ enum ColumnForm: Sendable {
     }
   }
 
-  /// The wrapped ID of an object whose identity attribute a column holds.
+  /// Returns the wrapped ID of an object whose identity value a column has.
   static func identityText(
     of entity: EntityDescription,
     _ row: PreparedStatement,
@@ -167,7 +169,7 @@ enum ColumnForm: Sendable {
   }
 }
 
-/// Whether bytes are UTF-8.
+/// A check of the encoding of bytes.
 enum UTF8Check {
   static func isValid(_ bytes: Span<UInt8>) -> Bool {
     do {
@@ -179,33 +181,33 @@ enum UTF8Check {
   }
 }
 
-/// One value of an answered object: the name under which it goes, and where it comes from.
+/// One value of a returned object: its name, and the form of its column.
 struct SelectedColumn: Sendable {
   let name: String
   let form: ColumnForm
-  /// The descendant of the fetched entity whose objects have it only; nil when all have it.
+  /// The descendant of the fetched entity that has the value; nil when all objects have it.
   var owner: Int?
 }
 
-/// Writes rows as objects of the wire.
+/// The encoder of rows as objects of the protocol.
 ///
-/// A row's first columns are the object's number, its version and, where the entity has an
-/// identity attribute, that; then the selected ones.
+/// A row begins with the object's number, its version and, if the entity has one, its identity
+/// value. The selected columns follow.
 struct ObjectEncoder: Sendable {
   let entity: EntityDescription
   private let model: Model
   private let forms: [ColumnForm]
-  /// `,"values":{"title":`, `,"done":` and so on, one behind the other.
+  /// The texts `,"values":{"title":`, `,"done":` and so on, one after the other.
   private let heads: [UInt8]
-  /// Where each head ends.
+  /// The end of each head.
   private let headEnds: [Int]
   private let prefix: [UInt8]
   private let firstColumn: Int32
-  /// Whether its values are not all of the selected ones in order.
+  /// Whether `places` selects the values; otherwise all selected columns are written in order.
   private let hasPlaces: Bool
-  /// The places of its values among the selected ones.
+  /// The indices of its values among the selected columns.
   private let places: [Int32]
-  /// How objects of each of the entities are written that a fetch of their ancestor answers.
+  /// The encoders of the entities whose objects a fetch of their ancestor returns.
   private let kinds: [Int: ObjectEncoder]
   private let hasKinds: Bool
 
@@ -235,7 +237,7 @@ struct ObjectEncoder: Sendable {
     firstColumn = entity.identity == nil ? 2 : 3
   }
 
-  /// `{"id":…,"version":…,"values":{…}}` of the current row.
+  /// Writes the current row as `{"id":…,"version":…,"values":{…}}`.
   func write(_ row: PreparedStatement, to writer: inout JSONWriter) {
     if hasKinds, let own = kind(of: row) { return own.write(row, to: &writer) }
     writeHead(row, to: &writer)
@@ -253,7 +255,7 @@ struct ObjectEncoder: Sendable {
     writer.raw("}}")
   }
 
-  /// The wrapped ID of the current row's object, in quotes.
+  /// Writes the wrapped ID of the current row's object, in quotes.
   func writeID(_ row: PreparedStatement, to writer: inout JSONWriter) {
     if hasKinds, let own = kind(of: row) { return own.writeID(row, to: &writer) }
     guard entity.identity == nil else {
@@ -270,7 +272,7 @@ struct ObjectEncoder: Sendable {
     kinds[model.key(entity.number, row.integer(0)).entity]
   }
 
-  /// `{"id":…,"version":`.
+  /// Writes `{"id":…,"version":`.
   private func writeHead(_ row: PreparedStatement, to writer: inout JSONWriter) {
     guard entity.identity == nil else {
       writer.raw("{\"id\":")

@@ -6,10 +6,10 @@ import PersistentHistory
 struct SQLFragment {
   var sql: String
   var values: [AttributeValue]
-  /// How many entries of its stack SQLite's parser needs for it at the most.
+  /// The maximum number of entries that it needs on the stack of SQLite's parser.
   var depth: Int
 
-  /// A piece of SQL; its depth is that of a comparison of two columns where none is named.
+  /// Creates a piece of SQL; the default depth is that of a comparison of two columns.
   init(_ sql: String, _ values: [AttributeValue] = [], depth: Int = 10) {
     self.sql = sql
     self.values = values
@@ -28,25 +28,27 @@ struct SQLFragment {
 /// The to-ones that a query follows, each joined once.
 struct SQLJoins {
   private var aliases: [[String]: String] = [:]
-  /// The aliases of the tables of a family, by the alias that stands for all of them.
+  /// The aliases of the tables of a family, by the alias of the family.
   private(set) var families: [String: [String]] = [:]
   private(set) var sql = ""
-  /// What its aliases begin with: a query inside another has its own.
+  /// The prefix of its aliases, which differs for each nested query.
   private let prefix: String
-  /// How many tables are joined.
+  /// The number of joined tables.
   private(set) var count = 0
 
   init(prefix: String = "j") {
     self.prefix = prefix
   }
 
-  /// The alias of the table at the end of a path of to-ones; the empty path is the entity itself.
+  /// Returns the alias of the table at the end of a path of to-ones; the empty path is the entity
+  /// itself.
   ///
   /// - Parameters:
   ///   - path: The path.
-  ///   - tables: Where its objects are, as FROM has them: each object is in one of these.
-  ///   - column: The column that leads to them.
-  /// - Returns: The alias; of several tables one that stands for all of them.
+  ///   - tables: The tables of the path's objects, in the form of FROM; each object is in one
+  ///     table.
+  ///   - column: The column that references the objects.
+  /// - Returns: The alias; for several tables, one alias that names all of them.
   mutating func alias(for path: [String], tables: [String], from column: String) -> String {
     if let alias = aliases[path] { return alias }
     let alias = "\(prefix)\(aliases.count + 1)"
@@ -61,12 +63,12 @@ struct SQLJoins {
   }
 }
 
-/// Where key paths begin: the fetched entity, or the members of a to-many inside a condition.
+/// The start of key paths: the fetched entity, or the members of a to-many in a subquery.
 struct QueryScope {
   let entity: EntityDescription
   /// The alias of its table.
   let alias: String
-  /// The variable that stands for one of its objects; nil for the fetched entity.
+  /// The variable that names one of its objects; nil for the fetched entity.
   let variable: String?
   var joins: SQLJoins
 }

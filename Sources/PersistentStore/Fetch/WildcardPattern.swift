@@ -1,16 +1,16 @@
-/// A pattern of `LIKE`: `*` stands for any characters, `?` for one, and a backslash before a
-/// character for that character.
+/// A pattern of `LIKE`: `*` matches any characters, `?` matches one character, and a backslash
+/// makes the next character literal.
 struct WildcardPattern {
-  /// The pattern as `matches` reads it.
+  /// The pattern in the form that `matches` reads.
   let text: String
-  /// The characters that stand before its first `*` or `?`.
+  /// The characters before its first `*` or `?`.
   let prefix: String
 
-  /// Reads a pattern as it is written.
+  /// Parses a pattern.
   ///
   /// - Parameters:
   ///   - source: The pattern.
-  ///   - form: What becomes of the characters that stand for themselves.
+  ///   - form: Converts the literal characters of the pattern.
   init(_ source: String, _ form: (String) -> String) {
     var text = ""
     var prefix: String?
@@ -38,19 +38,20 @@ struct WildcardPattern {
         literal.unicodeScalars.append(character)
       }
     }
-    // A backslash with nothing behind it stands for itself.
+    // A backslash at the end is literal.
     if isEscaped { literal.append("\\") }
     endLiteral()
     self.text = text
     self.prefix = prefix ?? ""
   }
 
-  /// Whether a whole text matches the text of a pattern; both are UTF-8.
+  /// Returns whether a pattern matches a whole text; both are UTF-8.
   ///
-  /// - Complexity: The product of both lengths at the worst.
+  /// - Complexity: The product of both lengths, in the worst case.
   static func matches(_ text: Span<UInt8>, _ pattern: Span<UInt8>) -> Bool {
     var (at, place) = (0, 0)
-    /// Behind the last `*`, and where in the text it ends for now.
+    /// The pattern index after the last `*`, and the text index up to which that `*` matches so
+    /// far.
     var star: (place: Int, at: Int)?
     while at < text.count {
       if place < pattern.count {
@@ -83,7 +84,7 @@ struct WildcardPattern {
     return place == pattern.count
   }
 
-  /// Where the next character begins.
+  /// Returns the index of the next character.
   private static func next(after start: Int, _ text: Span<UInt8>) -> Int {
     var at = start + 1
     while at < text.count, text[at] & 0xC0 == 0x80 { at += 1 }

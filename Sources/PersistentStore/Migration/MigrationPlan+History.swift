@@ -3,12 +3,12 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The log's rows, which know entities by numbers and properties by names.
+/// The migration of the log's rows, which identify entities by numbers and properties by names.
 extension MigrationPlan {
-  /// Statements that make the log speak of the new model.
+  /// Returns statements that adapt the log to the new model.
   ///
-  /// Rows of what is gone get the entity 0, which there is not: the commits stay, and nobody is
-  /// told about it any more.
+  /// Rows of removed entities get the entity number 0, which no entity has: the commits remain, and
+  /// no reader receives these rows.
   mutating func history() -> [String] {
     var statements: [String] = []
     for old in from.entities {
@@ -23,13 +23,14 @@ extension MigrationPlan {
         "UPDATE cordial_change SET entity = CASE entity \(cases) ELSE 0 END WHERE kind IN (0, 1, 2)"
       )
     }
-    // Pairs were numbered by themselves, below zero until the others were through.
+    // The entries of link rows have their new numbers, negative until the other entries are done.
     statements.append("UPDATE cordial_change SET entity = -entity WHERE entity < 0")
     return statements
   }
 
-  /// The names of properties, as keys of what was before: `,"title":` stands nowhere else, since a
-  /// quote inside a text has a backslash.
+  /// Returns statements that rename properties in the former values of the log.
+  ///
+  /// `,"title":` occurs only as a key, because a quote inside a text has a backslash.
   private func renames(_ entity: EntityDescription, _ old: EntityDescription) -> [String] {
     let renamed = entity.properties.compactMap { property -> (String, String)? in
       guard let source = mapping.source(of: property, in: entity), source.name != property.name
@@ -44,8 +45,8 @@ extension MigrationPlan {
     }
   }
 
-  /// The pairs of many-to-manys, whose table may be kept from the other side now, and by several
-  /// entities.
+  /// Returns statements for the entries of link rows, whose table may now be owned from the other
+  /// side or be divided between several entities.
   private mutating func pairs() -> [String] {
     var statements: [String] = []
     for entity in to.entities {

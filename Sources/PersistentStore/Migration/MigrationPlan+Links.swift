@@ -3,16 +3,17 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// What relationships led to, and where it is kept now.
+/// The old links of relationships, and their new storage.
 extension MigrationPlan {
-  /// The old relationship that a new one is made of.
+  /// An old relationship that supplies the links of a new one.
   struct Origin {
     let relationship: RelationshipDescription
-    /// Whether it leads the other way: only the inverse was there.
+    /// Whether the old relationship is the inverse, because only the inverse existed.
     let reversed: Bool
   }
 
-  /// The old relationships that a relationship of an entity and its descendants is made of.
+  /// Returns the old relationships that supply the links of a relationship of an entity and its
+  /// descendants.
   mutating func origins(
     of relationship: RelationshipDescription,
     in entity: EntityDescription
@@ -31,7 +32,7 @@ extension MigrationPlan {
       origins.append(Origin(relationship: old, reversed: false))
     }
     guard origins.isEmpty, let name = relationship.inverse else { return origins }
-    // What is new here may have been there from the other end.
+    // The links of a new relationship may have existed from the other end only.
     for kind in to.entity(relationship.destination).place.kinds {
       let kind = to.entity(kind)
       guard case .relationship(let inverse)? = kind.property(named: name),
@@ -43,7 +44,7 @@ extension MigrationPlan {
     return origins
   }
 
-  /// Refuses a relationship that leads elsewhere now.
+  /// Returns whether a relationship may still reference old targets, and adds a problem if not.
   private mutating func mayLeadOn(
     _ old: RelationshipDescription,
     _ relationship: RelationshipDescription,
@@ -54,7 +55,7 @@ extension MigrationPlan {
     }
     problem(
       "\(entity.name).\(relationship.name)",
-      "It led to \(from.entity(old.destination).name) and leads to "
+      "It referenced \(from.entity(old.destination).name) and references "
         + "\(to.entity(relationship.destination).name) now"
     )
     return false
@@ -62,11 +63,14 @@ extension MigrationPlan {
 
   // MARK: Queries for links
 
-  /// A query for what a relationship of an entity and its descendants led to: the columns `a`, an
-  /// object of the entity, `b`, one that it leads to, `place`, that of `b` among those of `a`, and
-  /// `back`, the other way round; nil when there was nothing.
+  /// Returns a query for the old links of a relationship of an entity and its descendants.
   ///
-  /// Objects that are of another entity now, or of none, are not in it.
+  /// The query is nil when there were no links. It omits objects that now belong to another entity,
+  /// or to none. Its columns are:
+  /// - `a`, an object of the entity
+  /// - `b`, an object that `a` references
+  /// - `place`, the sort position of `b` among the members of `a`
+  /// - `back`, the sort position of `a` among the members of `b`
   mutating func links(
     of relationship: RelationshipDescription,
     in entity: EntityDescription,
@@ -115,7 +119,7 @@ extension MigrationPlan {
     }
   }
 
-  /// Whether the object from which a relationship leads is the source of its old pairs.
+  /// Returns whether the object that has a relationship is the source of its old link rows.
   func aIsSource(_ origin: Origin) -> Bool {
     if case .pairs(_, _, let owns) = origin.relationship.storage {
       owns != origin.reversed
@@ -124,7 +128,8 @@ extension MigrationPlan {
     }
   }
 
-  /// Links that a to-one's column holds, `a` being the object that has the column or the other.
+  /// Returns queries for the links in a to-one's column; `a` is the object with the column, or the
+  /// referenced object.
   private func columnLinks(
     _ name: String,
     of entity: Int,
@@ -137,7 +142,8 @@ extension MigrationPlan {
       let kind = from.entity(kind)
       let hasPlace = from.placeColumns(of: kind).contains(SQLNames.place(name))
       let place = hasPlace ? SQLNames.quoted(SQLNames.place(name)) : "NULL"
-      // The place is that of the object with the column among the members of the other one.
+      // The sort position belongs to the object with the column, among the members of the other
+      // object.
       let (forth, back) = holdsOwner ? ("NULL", place) : (place, "NULL")
       return "SELECT \"_id\" AS \(own), \(column) AS \(other), \(forth) AS place, "
         + "\(back) AS back FROM \(oldTable(kind, kept)) WHERE \(column) IS NOT NULL"
@@ -146,7 +152,7 @@ extension MigrationPlan {
 
   // MARK: To-ones
 
-  /// What a to-one is in the row `cordial_o` of the old table; nil for nothing.
+  /// Returns SQL for a to-one's value in the row `cordial_o` of the old table; nil for no value.
   mutating func value(
     of relationship: RelationshipDescription,
     _ entity: EntityDescription,
@@ -170,7 +176,7 @@ extension MigrationPlan {
     return "(SELECT b FROM (\(members)) WHERE a = cordial_o.\"_id\")"
   }
 
-  /// A required to-one must lead somewhere, also in a table that stays as it is.
+  /// Adds checks for objects without a required to-one, even in tables that are kept unchanged.
   mutating func checkRequired(_ kept: Kept) {
     var inPlace = kept
     inPlace.isBefore = true
@@ -194,8 +200,9 @@ extension MigrationPlan {
     }
   }
 
-  /// What a relationship leads to and must not any more is not cut off in silence, as long as it is
-  /// there.
+  /// Adds checks for links to existing objects that a relationship may no longer reference.
+  ///
+  /// Such links are not dropped silently.
   mutating func checkStrays(_ kept: Kept) {
     for entity in to.entities {
       for relationship in entity.relationships where relationship.owner == entity.number {
@@ -224,7 +231,7 @@ extension MigrationPlan {
 
   // MARK: Order
 
-  /// Whether the places of a to-one's ordered inverse are copied with it.
+  /// Returns whether the sort positions of a to-one's ordered inverse are copied with the to-one.
   func keepsOrder(
     _ toOne: RelationshipDescription,
     _ toMany: RelationshipDescription,
@@ -236,7 +243,8 @@ extension MigrationPlan {
     return from.placeColumns(of: owner).contains(SQLNames.place(old.name))
   }
 
-  /// Statements that number the members of what is ordered now and was not, or otherwise.
+  /// Returns statements that number the members of to-manys that were not ordered, or ordered
+  /// otherwise.
   mutating func order(_ kept: Kept) -> [String] {
     var statements: [String] = []
     for entity in to.concrete {
@@ -266,7 +274,7 @@ extension MigrationPlan {
     return statements
   }
 
-  /// A table of pairs.
+  /// Adds the step that creates a link table.
   mutating func rebuild(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription,

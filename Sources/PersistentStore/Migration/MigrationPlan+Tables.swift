@@ -4,7 +4,7 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// Tables that are made anew from old ones.
+/// Tables that are rebuilt from old ones.
 extension MigrationPlan {
   mutating func rebuild(_ entity: EntityDescription, _ kept: Kept) {
     let table = SQLNames.quoted(entity.name)
@@ -37,7 +37,7 @@ extension MigrationPlan {
       "INSERT INTO \(table)(\(columns.map(SQLNames.quoted).joined(separator: ", "))) "
         + "SELECT \(values.joined(separator: ", ")) FROM \(source) AS cordial_o"
     )
-    // Numbers of objects that are gone are not given again.
+    // The numbers of deleted objects are not given again.
     let former = SQLNames.literal(String(source.dropFirst().dropLast()))
     let sequence = "(SELECT seq FROM sqlite_sequence WHERE name = \(former))"
     let name = SQLNames.literal(entity.name)
@@ -51,7 +51,8 @@ extension MigrationPlan {
 
   // MARK: Attributes
 
-  /// What an attribute is in the row `o` of the old table; nil for what its default says.
+  /// Returns SQL for an attribute's value in the row `cordial_o` of the old table; nil for the
+  /// default.
   private mutating func value(
     of attribute: AttributeDescription,
     _ entity: EntityDescription,
@@ -59,7 +60,7 @@ extension MigrationPlan {
     _ source: String,
     _ statements: inout [String]
   ) -> String? {
-    // What is derived is computed when everything is there; a time goes on as it was.
+    // Derived values are computed when all tables exist; a time keeps its value.
     if let derived = attribute.derived, derived != .now { return nil }
     let path = "\(entity.name).\(attribute.name)"
     guard let found = mapping.source(of: .attribute(attribute), in: entity) else {
@@ -91,7 +92,7 @@ extension MigrationPlan {
       )
       return value
     }
-    // What is filled in is a change like others.
+    // The filled-in default is logged as an ordinary change.
     let was = SQLNames.literal(",\"\(attribute.name)\":null")
     statements.append(
       "INSERT INTO cordial_change(entity, object, kind, version, before) "
@@ -101,7 +102,8 @@ extension MigrationPlan {
     return "coalesce(\(value), \(literal))"
   }
 
-  /// A column of one type as one of another that has all its values; nil where it does not.
+  /// Returns SQL that converts a column to another type; nil if that type does not have all its
+  /// values.
   static func converted(
     _ column: String,
     _ old: AttributeType,

@@ -4,28 +4,28 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// How a store of one version of a model becomes one of another: what has to hold, and the SQL.
+/// The plan of a store's migration between two versions of a model: the conditions and the SQL.
 ///
-/// Made of the two models alone; whether the data allows it, its checks tell.
+/// It depends on the two models only. Its checks find out whether the data allows the migration.
 package struct MigrationPlan: Sendable {
-  /// Something that must not be so in the store, by a query for how many there are.
+  /// A condition on the store's data, as a query that counts violations.
   package struct Check: Sendable {
-    /// Answers a number.
+    /// The query, which returns one number.
     package let sql: String
-    /// What of the new model it is about, as `Task.title`.
+    /// The part of the new model that the check concerns, as `Task.title`.
     package let path: String
-    /// What is wrong when there are some.
+    /// The problem that the check reports if there are violations.
     package let message: String
   }
 
-  /// Statements that belong together.
+  /// A group of statements with a title.
   package struct Step: Sendable {
     package let title: String
     package internal(set) var statements: [String]
   }
 
   package let mapping: ModelMapping
-  /// What cannot be inferred whatever the data; a plan with problems is not carried out.
+  /// The problems that do not depend on the data; a plan with problems is not executed.
   package private(set) var problems: [ModelProblem] = []
   package private(set) var checks: [Check] = []
   package internal(set) var steps: [Step] = []
@@ -37,8 +37,8 @@ package struct MigrationPlan: Sendable {
   ///
   /// - Parameters:
   ///   - from: The model that the store has.
-  ///   - to: The model that it shall have, with the store's ranges of numbers.
-  ///   - emptied: The entities that must have no objects, since they get other numbers.
+  ///   - to: The new model, with the store's ranges of numbers.
+  ///   - emptied: The entities that must have no objects, because they get other numbers.
   package init(from: Model, to: Model, emptied: Set<String> = []) {
     mapping = ModelMapping(from: from, to: to)
     checkNumbers(emptied)
@@ -64,7 +64,7 @@ package struct MigrationPlan: Sendable {
     steps.append(
       Step(title: "Compute what is derived", statements: DerivedValues.statements(for: to))
     )
-    // Those of tables that stay have names that the new ones may want.
+    // The indexes of kept tables are dropped, because new indexes may need their names.
     let untouched = untouched(kept)
     let dropped = from.entities.filter { !untouched.values.contains($0.number) }
       .flatMap { StoreSchema.indexNames(of: $0, from) }.map { "DROP INDEX IF EXISTS \($0)" }
@@ -75,7 +75,7 @@ package struct MigrationPlan: Sendable {
   }
 
   mutating func problem(_ path: String, _ message: String) {
-    // The same may be met on several ways.
+    // The planner may find the same problem more than once.
     guard !problems.contains(where: { $0.path == path && $0.message == message }) else { return }
     problems.append(ModelProblem(path: path, message: message))
   }
@@ -86,7 +86,7 @@ package struct MigrationPlan: Sendable {
 
   // MARK: What cannot be
 
-  /// Entities whose objects had the numbers of another's before they had an ancestor in common.
+  /// Adds checks for objects with numbers that another entity of their new family has too.
   private mutating func checkNumbers(_ emptied: Set<String>) {
     for name in emptied.sorted() {
       guard let old = to.entity(named: name).flatMap({ mapping.source(of: $0) }) else { continue }
@@ -99,7 +99,7 @@ package struct MigrationPlan: Sendable {
     }
   }
 
-  /// What belongs to the model, and not to the part of it that is asked for, does not go.
+  /// Adds checks for objects of entities that the model has and its configuration leaves out.
   private mutating func checkLeftOut() {
     for old in from.concrete where mapping.target(of: old) == nil && to.leftOut.contains(old.name) {
       check(
@@ -110,7 +110,7 @@ package struct MigrationPlan: Sendable {
     }
   }
 
-  /// An entity that becomes abstract loses its objects.
+  /// Adds checks for objects of entities that become abstract.
   private mutating func checkAbstract() {
     for old in from.concrete {
       guard let entity = mapping.target(of: old), entity.isAbstract else { continue }
@@ -122,7 +122,7 @@ package struct MigrationPlan: Sendable {
     }
   }
 
-  /// A model that has nothing in common with the store's is another model and no version of it.
+  /// Adds a check that the models share an entity, because a version of a model does.
   private mutating func checkSomethingStays() {
     let gone = from.concrete.filter { mapping.target(of: $0)?.isAbstract != false }
     guard gone.count == from.concrete.count, !gone.isEmpty else { return }
@@ -136,13 +136,13 @@ package struct MigrationPlan: Sendable {
 
   // MARK: What stays as it is
 
-  /// Tables that are the same in both models but for their names.
+  /// The tables that are equal in both models except for their names.
   struct Kept {
-    /// By the numbers of entities of the new model.
+    /// The numbers of the entities in the new model.
     var entities: Set<Int> = []
-    /// The names of new tables of pairs.
+    /// The names of the new link tables.
     var pairs: Set<String> = []
-    /// Whether the tables have their old names still, as when checks are made.
+    /// Whether the tables still have their old names, which they have during the checks.
     var isBefore = false
   }
 
@@ -155,7 +155,7 @@ package struct MigrationPlan: Sendable {
       else { continue }
       kept.entities.insert(entity.number)
     }
-    /// The old tables of pairs, each with the new ones that take from it.
+    /// The new link tables that copy from each old link table.
     var takers: [String: [String]] = [:]
     for entity in to.entities {
       for relationship in entity.ownedPairs {
@@ -176,7 +176,7 @@ package struct MigrationPlan: Sendable {
     return kept
   }
 
-  /// The entities of whose tables nothing changes, not even a trigger, with what they were.
+  /// Returns the entities whose tables and triggers are unchanged, each with its old number.
   private func untouched(_ kept: Kept) -> [Int: Int] {
     var untouched: [Int: Int] = [:]
     for entity in to.entities {
@@ -191,7 +191,7 @@ package struct MigrationPlan: Sendable {
     return untouched
   }
 
-  /// Names the table of pairs of an old relationship, whichever side it is.
+  /// Returns a key for the link table of an old relationship, which is the same for both sides.
   private func pairsKey(_ old: RelationshipDescription) -> String {
     guard case .pairs(let keeper, let name, _) = old.storage else { return "" }
     return "\(keeper).\(name)"
@@ -223,7 +223,7 @@ package struct MigrationPlan: Sendable {
       && order == OrderSchema(to).pairColumns(relationship, of: entity)
   }
 
-  /// Whether every object that a relationship led to may be led to still.
+  /// Returns whether a relationship may reference every object that the old one could reference.
   func leadsToTheSame(
     _ old: RelationshipDescription,
     _ relationship: RelationshipDescription
@@ -231,8 +231,8 @@ package struct MigrationPlan: Sendable {
     staying(old.destination, within: relationship.destination) == nil
   }
 
-  /// The numbers of those objects of an old entity that are of a new one or its descendants still;
-  /// nil when all are.
+  /// Returns the number ranges of an old entity's objects that still belong to a new entity or its
+  /// descendants; nil when all objects do.
   func staying(_ old: Int, within entity: Int) -> [ClosedRange<Int64>]? {
     let kinds = from.entity(old).place.kinds.map { from.entity($0) }
     let left = kinds.filter { kind in
@@ -241,7 +241,8 @@ package struct MigrationPlan: Sendable {
     return left.count == kinds.count ? nil : left.map(\.numbers)
   }
 
-  /// The condition that a number is in one of some ranges; nil for any number.
+  /// Returns the condition that a number is in one of some ranges; nil when every number is
+  /// allowed.
   static func condition(_ column: String, in ranges: [ClosedRange<Int64>]?) -> String? {
     guard let ranges else { return nil }
     let parts = ranges.map { "\(column) BETWEEN \($0.lowerBound) AND \($0.upperBound)" }
@@ -254,7 +255,7 @@ package struct MigrationPlan: Sendable {
 
   // MARK: Old tables
 
-  /// The name under which an old entity's table can be read while the new ones are made.
+  /// Returns the name of an old entity's table while the new tables are created.
   func oldTable(_ old: EntityDescription, _ kept: Kept) -> String {
     if kept.isBefore { return SQLNames.quoted(old.name) }
     if let target = mapping.target(of: old), kept.entities.contains(target.number) {
@@ -270,7 +271,7 @@ package struct MigrationPlan: Sendable {
     return SQLNames.quoted("cordial_old \(SQLNames.pairs(from.entity(keeper), name))")
   }
 
-  /// The new name of a table of pairs that stays.
+  /// Returns the new name of a link table that is kept.
   private func keptTarget(_ keeper: Int, _ name: String, _ kept: Kept) -> String? {
     for entity in to.entities {
       for relationship in entity.ownedPairs where kept.pairs.contains(pairsName(relationship)) {
@@ -287,7 +288,7 @@ package struct MigrationPlan: Sendable {
     return nil
   }
 
-  /// Every table of the old model with the name that it gets first.
+  /// Returns every table of the old model with its name during the migration.
   private func oldTables(_ kept: Kept) -> [(name: String, aside: String)] {
     let entities = from.concrete.map { (SQLNames.quoted($0.name), oldTable($0, kept)) }
     let pairs = from.entities.flatMap { entity in
@@ -304,12 +305,12 @@ package struct MigrationPlan: Sendable {
       .flatMap { StoreSchema.triggerNames(of: $0, from) }
       .map { "DROP TRIGGER IF EXISTS \($0)" }
     let moves = oldTables(kept).filter { $0.name != $0.aside }
-    // SQLite reads the whole schema again at each renaming; its names do not differ by case.
+    // At each renaming, SQLite reads the whole schema again; its names do not differ by case.
     let present = Set(oldTables(kept).map { $0.name.lowercased() })
     guard moves.contains(where: { present.contains($0.aside.lowercased()) }) else {
       return upkeep + moves.map { "ALTER TABLE \($0.name) RENAME TO \($0.aside)" }
     }
-    // A name that is wanted is another's still, so everything goes through one that nothing has.
+    // Another table still has a required name, so all tables are renamed through temporary names.
     let first = moves.enumerated().map { "ALTER TABLE \($1.name) RENAME TO \"cordial_move \($0)\"" }
     let second = moves.enumerated().map {
       "ALTER TABLE \"cordial_move \($0)\" RENAME TO \($1.aside)"

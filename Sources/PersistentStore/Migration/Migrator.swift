@@ -5,20 +5,20 @@ package import ObjectModel
 import PersistentHistory
 import SQLite
 
-/// How far a migration has come.
+/// The progress of a migration.
 package struct MigrationProgress: Sendable {
-  /// `1` to `2`: the versions of this stage.
+  /// The versions of the current stage, as `1 to 2`.
   package let stage: String
-  /// What is being done.
+  /// The title of the current step.
   package let title: String
-  /// Steps done before it, and all of them, over all stages.
+  /// The number of completed steps; `count` is the number of all steps of all stages.
   package let done: Int
   package let count: Int
 }
 
-/// Brings a store to another version of its model, in one transaction.
+/// The migration of a store to another version of its model, in one transaction.
 package struct Migrator {
-  /// A stage of a way over several versions.
+  /// One stage of a migration over several versions.
   package typealias Stage = (plan: MigrationPlan, target: Model)
 
   private let path: String
@@ -29,13 +29,15 @@ package struct Migrator {
     self.environment = environment
   }
 
-  /// The way from one version of a model to another: from where the store is in the chain, each
-  /// version behind it; without it in the chain, straight to the last.
+  /// Returns the stages from one version of a model to another.
+  ///
+  /// If the chain has the store's version, each later version is a stage. Otherwise there is one
+  /// stage, to the last version.
   ///
   /// - Parameters:
   ///   - model: The model that the store has.
-  ///   - former: The hashes of those that it had before.
-  ///   - chain: The versions, the oldest first; the last is wanted.
+  ///   - former: The hashes of the store's former models.
+  ///   - chain: The versions, oldest first; the last one is the target.
   /// - Returns: A plan for each stage.
   /// - Throws: `modelMismatch` when the store is newer than the last version.
   package static func stages(
@@ -72,14 +74,14 @@ package struct Migrator {
     return stages
   }
 
-  /// The way of a store to the last of some versions, without going it.
+  /// Returns the stages that a store's migration to the last of some versions would have.
   ///
   /// - Parameters:
   ///   - container: The store.
-  ///   - chain: The versions, the oldest first; the last is wanted.
-  /// - Returns: A plan for each stage, none when the store has the last version.
-  /// - Throws: As a migration does, as far as the first stage tells: what a later one finds depends
-  ///   on those before it.
+  ///   - chain: The versions, oldest first; the last one is the target.
+  /// - Returns: A plan for each stage; empty when the store has the last version.
+  /// - Throws: The errors of a migration as far as the first stage has them; the checks of a later
+  ///   stage depend on the earlier stages.
   package static func dryRun(
     _ container: StoreContainer,
     over chain: [Model]
@@ -95,13 +97,13 @@ package struct Migrator {
     return stages
   }
 
-  /// Carries stages out, all of them or none.
+  /// Executes either all stages or none.
   ///
   /// - Parameters:
   ///   - stages: The stages.
   ///   - progress: Called before each step.
-  /// - Throws: `modelMismatch` with every problem, the store as it was; `storeBusy` while another
-  ///   process has the store open; `SQLiteError`.
+  /// - Throws: `modelMismatch` with every problem, and the store unchanged; `storeBusy` while
+  ///   another process has the store open; `SQLiteError`.
   func run(_ stages: [Stage], _ progress: (MigrationProgress) -> Void) throws {
     let queue = try StoreConnection.open(path, .writer)
     do {
@@ -130,7 +132,7 @@ package struct Migrator {
     let present = try db.text(
       "SELECT value FROM cordial_meta WHERE name = 'modelHash'"
     )
-    // Another process may have been quicker.
+    // Another process may have migrated the store already.
     if let present, last.target.isIdentified(by: present) { return }
     guard let present, first.plan.from.isIdentified(by: present) else {
       throw StoreError(
@@ -155,7 +157,7 @@ package struct Migrator {
     }
   }
 
-  /// Enters what a foreign client wrote before anything becomes of it.
+  /// Seals the changes made by external SQLite clients before the migration.
   private func seal(_ model: Model, _ db: SQLiteConnection) throws {
     let head = try HistoryLog(db, model: model).head()
     guard !head.isSealed else { return }
@@ -167,10 +169,10 @@ package struct Migrator {
     try HistoryWriter(db, model: model).seal(head, stamp)
   }
 
-  /// Makes sure that a plan can be carried out on the store's objects.
+  /// Checks that a plan can be executed on the store's objects.
   static func check(_ plan: MigrationPlan, _ db: SQLiteConnection) throws {
     var problems = plan.problems
-    // What cannot be read with problems there has no queries that mean anything.
+    // The checks of a plan with problems are meaningless queries.
     for check in problems.isEmpty ? plan.checks : [] {
       let count = try db.integer(check.sql) ?? 0
       if count > 0 {
@@ -181,7 +183,7 @@ package struct Migrator {
     guard problems.isEmpty else { throw mismatch(plan.from, plan.to, problems) }
   }
 
-  /// The error that says why a store cannot become one of a model.
+  /// Returns the error of a store that cannot be migrated to a model.
   static func mismatch(_ from: Model, _ to: Model, _ problems: [ModelProblem]) -> StoreError {
     let first =
       problems.first.map { ": \($0.path.isEmpty ? "" : $0.path + ": ")\($0.message)" } ?? ""
@@ -223,7 +225,7 @@ package struct Migrator {
     }
   }
 
-  /// Writes down which model the store has, and ends the stage as a commit.
+  /// Records the store's new model, and ends the stage with a commit.
   private func note(_ plan: MigrationPlan, _ target: Model, _ db: SQLiteConnection) throws {
     let former = try db.text(
       "SELECT value FROM cordial_meta WHERE name = 'formerHashes'"
@@ -248,7 +250,7 @@ package struct Migrator {
         context: "migration"
       )
     )
-    // What was before may have had other types and other rules.
+    // Earlier commits may have other types and other rules.
     try UndoLog.enterBarrier(at: head.number + 1, db)
   }
 }

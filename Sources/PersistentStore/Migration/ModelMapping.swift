@@ -3,11 +3,11 @@ package import ObjectModel
 import PersistentHistory
 import StoreLayout
 
-/// What of one version of a model is what of another: by name, or by what it was renamed from.
+/// The correspondence between two versions of a model, by name or by `renamedFrom`.
 package struct ModelMapping: Sendable {
   package let from: Model
   package let to: Model
-  /// For each entity of the new model the one that it was, by their numbers.
+  /// The old entity of each new entity, by their numbers.
   private let sources: [Int: Int]
 
   package init(from: Model, to: Model) {
@@ -23,17 +23,17 @@ package struct ModelMapping: Sendable {
     self.sources = sources
   }
 
-  /// The entity that an entity was, nil for a new one.
+  /// Returns the old entity of an entity, nil for a new one.
   func source(of entity: EntityDescription) -> EntityDescription? {
     sources[entity.number].map { from.entity($0) }
   }
 
-  /// The entity that an entity became, nil when it is gone.
+  /// Returns the new entity of an old entity, nil for a removed one.
   func target(of old: EntityDescription) -> EntityDescription? {
     sources.first { $0.value == old.number }.map { to.entity($0.key) }
   }
 
-  /// The property that a property of an entity was, nil for a new one.
+  /// Returns the old property of a property of an entity, nil for a new one.
   func source(
     of property: PropertyDescription,
     in entity: EntityDescription
@@ -45,7 +45,7 @@ package struct ModelMapping: Sendable {
     return names[property.name].flatMap { old.property(named: $0) }
   }
 
-  /// Names that two things exchange, which cannot be told from what was so long ago.
+  /// The names that two parts exchange, which look like renames in an earlier version.
   var exchanges: [(path: String, message: String)] {
     func found(
       _ named: [(name: String, former: String?)],
@@ -71,10 +71,10 @@ package struct ModelMapping: Sendable {
       }
   }
 
-  /// For each new name the old one that it stands for, absent where there is none.
+  /// Returns the old name for each new name that has one.
   ///
-  /// A model may go on saying what something was named long ago: that counts only while the name
-  /// that it has is not there already, or goes over to another.
+  /// A model may keep the `renamedFrom` of an earlier migration. It counts only if the part's
+  /// current name is not in the old model, or if another part takes that name.
   private static func renames(
     _ named: [(name: String, former: String?)],
     _ isThere: (String) -> Bool
@@ -101,7 +101,7 @@ package struct ModelMapping: Sendable {
     return sources
   }
 
-  /// The relationship that a relationship of an entity was.
+  /// Returns the old relationship of a relationship of an entity.
   func source(
     of relationship: RelationshipDescription,
     in entity: EntityDescription
@@ -112,13 +112,13 @@ package struct ModelMapping: Sendable {
     return old
   }
 
-  /// The ranges of numbers that entities of a new model keep: those of what they were.
+  /// Returns the ranges of numbers that the entities of a new model keep from their old entities.
   ///
   /// - Parameters:
   ///   - from: The model that the store has.
-  ///   - to: The new one, with ranges that it would have by itself.
-  /// - Returns: The ranges by name, those of entities that go included; and the entities that must
-  ///   have no objects, since another one with the same range comes into their family.
+  ///   - to: The new model, with the ranges that it would have in a new store.
+  /// - Returns: The ranges by name, including those of removed entities; and the entities that must
+  ///   have no objects, because another entity with the same range joins their family.
   static func slots(
     from: Model,
     to: Model
@@ -144,7 +144,7 @@ package struct ModelMapping: Sendable {
 }
 
 extension EntityDescription {
-  /// Attributes, then relationships.
+  /// The attributes, then the relationships.
   package var properties: [PropertyDescription] {
     attributes.map { .attribute($0) } + relationships.map { .relationship($0) }
   }
@@ -160,7 +160,7 @@ extension PropertyDescription {
 }
 
 extension ModelMapping {
-  /// What differs between the two, a line each: `+` came, `-` went, `~` changed.
+  /// The differences between the two models, one line each: `+` added, `-` removed, `~` changed.
   package var differences: [String] {
     var lines: [String] = []
     for entity in to.entities {
@@ -238,7 +238,7 @@ extension ModelMapping {
       if old.toMany != new.toMany { words.append(new.toMany ? "to-many" : "to-one") }
       if target(of: from.entity(old.destination))?.number != new.destination {
         words.append(
-          "leads to \(to.entity(new.destination).name), not \(from.entity(old.destination).name)"
+          "references \(to.entity(new.destination).name), not \(from.entity(old.destination).name)"
         )
       }
       if old.optional != new.optional { words.append(new.optional ? "optional" : "required") }

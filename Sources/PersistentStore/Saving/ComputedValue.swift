@@ -2,8 +2,8 @@ import CordialValues
 import ObjectModel
 
 extension AttributeType {
-  /// A value as SQLite computed it in the form in which an attribute of this type is stored; nil
-  /// where it has none.
+  /// Returns a value that SQLite computed in the form in which an attribute of this type is stored;
+  /// nil if the type does not have the value.
   func stored(_ computed: AttributeValue) -> AttributeValue? {
     switch (self, computed) {
     case (_, .null): .null

@@ -4,9 +4,9 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The stored objects of one save, looked up over the writer's connection.
+/// The stored objects of one save, read over the writer's connection.
 ///
-/// Versions are looked up once: a save names popular objects again and again.
+/// Versions are read once, because a save may name the same object many times.
 final class DatabaseObjects: StoredObjects {
   let identifier: String
   private let tables: StoreTables
@@ -17,7 +17,7 @@ final class DatabaseObjects: StoredObjects {
     self.identifier = identifier
   }
 
-  /// Forgets what was looked up, after something was written.
+  /// Forgets the versions that were read, after a write.
   func forget() { versions.removeAll() }
 
   func version(of key: ObjectKey) throws -> Int64? {

@@ -2,7 +2,7 @@ import CordialValues
 import ObjectModel
 
 extension DerivedExpression.TextForm {
-  /// That form of a value; null of null.
+  /// Returns this form of a value; null for null.
   func applied(to value: AttributeValue) -> AttributeValue {
     guard case .string(let text) = value else { return .null }
     return switch self {

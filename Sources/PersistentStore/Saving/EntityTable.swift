@@ -7,14 +7,15 @@ import StoreLayout
 /// The writer's statements for one entity's table, each prepared once.
 final class EntityTable {
   let layout: EntityLayout
-  /// How many new rows one statement writes where many come: SQLite prepares itself for each
-  /// statement, and notes the last number given.
+  /// The number of new rows that one statement writes when a save has many.
+  ///
+  /// Each statement costs SQLite some preparation, and an update of the last number given.
   let rowsAtOnce: Int
   private static let argumentsAtOnceMax = 128
   private let db: SQLiteConnection
   private let triggers: TriggerControl
   private var statements: [Purpose: PreparedStatement] = [:]
-  /// What every save of its objects needs.
+  /// The statements that every save of the entity's objects needs.
   private var common: Common?
   private var updates: [[Int]: PreparedStatement] = [:]
   /// The number that was given last, nil until it is read.
@@ -88,19 +89,19 @@ final class EntityTable {
 
   // MARK: Numbers
 
-  /// Forgets what another process may have changed.
+  /// Forgets the values that another process may have changed.
   func invalidate() {
     lastObject = nil
   }
 
-  /// A number that no object of this entity ever had.
+  /// Returns a number that no object of this entity ever had.
   func giveNumber() throws -> Int64 {
     let number = try next(after: lastObject ?? lastGiven())
     lastObject = number
     return number
   }
 
-  /// The number that was given last, by whichever process.
+  /// Returns the number that any process gave last.
   private func lastGiven() throws -> Int64 {
     let sequence = try statement(.lastGiven, "SELECT seq FROM sqlite_sequence WHERE name = ?")
     defer { sequence.reset() }
@@ -108,7 +109,7 @@ final class EntityTable {
     return try sequence.step() ? sequence.integer(0) : entity.numbers.lowerBound - 1
   }
 
-  /// An external client may have used up the numbers.
+  /// Returns the next number, unless an external client has used up the numbers.
   private func next(after number: Int64) throws -> Int64 {
     guard number < entity.numbers.upperBound else {
       throw StoreError(
@@ -122,9 +123,9 @@ final class EntityTable {
 
   // MARK: Reading
 
-  /// The version of an object, nil where it does not exist.
+  /// Returns the version of an object, nil if the object does not exist.
   func version(of object: Int64) throws -> Int64? {
-    // A number that is in no range of a family's is of no object.
+    // A number outside of a family's ranges belongs to no object.
     guard !entity.isAbstract else { return nil }
     let version = try commonStatements().version
     defer { version.reset() }
@@ -132,7 +133,8 @@ final class EntityTable {
     return try version.step() ? version.integer(0) : nil
   }
 
-  /// The value in a column of an object, as its property has it; nil where there is no such object.
+  /// Returns the value in a column of an object, in the type of its property; nil if the object
+  /// does not exist.
   func value(_ column: Int, of object: Int64) throws -> AttributeValue? {
     guard !entity.isAbstract else { return nil }
     let row = try statement(
@@ -144,14 +146,14 @@ final class EntityTable {
     return try row.step() ? StoredValue.read(row, 0, column, entity) : nil
   }
 
-  /// The least integer in a column; 0 where it has none.
+  /// Returns the least integer in a column; 0 if the column has no value.
   func leastInteger(_ column: Int) throws -> Int64 {
     let row = try least(column)
     defer { row.reset() }
     return try row.step() ? row.optionalInteger(0) ?? 0 : 0
   }
 
-  /// The least number in a column; 0 where it has none.
+  /// Returns the least number in a column; 0 if the column has no value.
   func leastDouble(_ column: Int) throws -> Double {
     let row = try least(column)
     defer { row.reset() }
@@ -165,7 +167,7 @@ final class EntityTable {
     )
   }
 
-  /// The values of all columns; nil where there is no such object.
+  /// Returns the values of all columns; nil if the object does not exist.
   func row(of object: Int64) throws -> [AttributeValue]? {
     guard !entity.isAbstract else { return nil }
     let row = try statement(.row, rowQuery)
@@ -180,7 +182,7 @@ final class EntityTable {
     return "SELECT \(list) FROM \(table) WHERE \"_id\" = ?"
   }
 
-  /// The wrapped ID of an object.
+  /// Returns the wrapped ID of an object.
   func name(of object: Int64) throws -> String {
     let plain = "\(entity.name)/p\(object)"
     guard let identity = entity.identity, !entity.isAbstract else { return plain }
@@ -193,7 +195,7 @@ final class EntityTable {
     return try row.step() ? ColumnForm.identityText(of: entity, row, 0) : plain
   }
 
-  /// The greatest version with which an object was deleted; 0 where it never was.
+  /// Returns the greatest version with which an object was deleted; 0 if it was never deleted.
   func lastVersion(ofDeleted object: Int64) throws -> Int64 {
     let version = try statement(
       .lastVersion,
@@ -209,8 +211,9 @@ final class EntityTable {
 
   // MARK: Writing
 
-  /// Inserts an object: a new one, or one that existed before under its number, with a version that
-  /// it never had.
+  /// Inserts an object.
+  ///
+  /// A restored object has its former number and a version that it never had.
   func insert(_ insert: PlannedInsert, triggers mode: TriggerControl.Mode = .on) throws {
     let insertion =
       insert.version == nil
@@ -220,7 +223,7 @@ final class EntityTable {
     try triggers.run(insertion, triggers: mode)
   }
 
-  /// Inserts as many objects as one statement takes: all new ones, or all that existed before.
+  /// Inserts as many objects as one statement takes: either all new ones or all restored ones.
   func insert(_ rows: ArraySlice<PlannedInsert>, triggers mode: TriggerControl.Mode) throws {
     let isRestored = rows.first?.version != nil
     let insertion = try statement(
@@ -229,12 +232,14 @@ final class EntityTable {
     )
     var index: Int32 = 1
     for row in rows { index = Self.bind(row, to: insertion, at: index) }
-    // Sixteen rows may be large, and the next such save may come much later.
+    // The rows may be large, and the next such save may come much later.
     defer { insertion.clearArguments() }
     try triggers.run(insertion, triggers: mode)
   }
 
-  /// - Returns: The index of the argument that follows.
+  /// Binds the values of an insert.
+  ///
+  /// - Returns: The index of the next argument.
   @discardableResult
   private static func bind(
     _ insert: PlannedInsert,
@@ -254,13 +259,13 @@ final class EntityTable {
     return index + 1
   }
 
-  /// Writes some columns of an object, where one of them differs from what is stored.
+  /// Writes some columns of an object, if one of them differs from the stored value.
   ///
   /// - Parameters:
   ///   - object: The number of the object.
   ///   - columns: The columns and their values.
   ///   - increments: Whether its version is incremented.
-  /// - Returns: Whether anything differed.
+  /// - Returns: Whether a value differed.
   /// - Throws: `SQLiteError`.
   func update(_ object: Int64, _ columns: [ColumnChange], increments: Bool) throws -> Bool {
     guard !columns.isEmpty else { return false }
@@ -310,7 +315,7 @@ final class EntityTable {
 
   // MARK: Logging, where triggers are off
 
-  /// Logs inserts whose numbers lie in a range.
+  /// Logs inserts whose numbers are in a range.
   func logInserts(_ numbers: ClosedRange<Int64>) throws {
     let log = try statement(.logInserts, BulkLog.insertion(of: entity))
     log.bind(numbers.lowerBound, at: 1)
@@ -326,7 +331,7 @@ final class EntityTable {
     try log.run()
   }
 
-  /// Logs increments of versions that are written.
+  /// Logs increments of versions that were written.
   func logIncrements(_ objects: [Int64]) throws {
     let log = try statement(.logIncrements, BulkLog.increments(of: entity))
     log.bind(Self.list(objects), at: 1)

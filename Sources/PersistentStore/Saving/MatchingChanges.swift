@@ -5,9 +5,9 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// Reads changes of all objects that match a predicate.
+/// The reader of changes of all objects that match a predicate.
 ///
-/// Everything is computed before anything is written, so that no object sees what another became.
+/// It computes all values before any write, so that no object sees another object's new values.
 struct MatchingChanges {
   let tables: StoreTables
   let db: SQLiteConnection
@@ -30,31 +30,31 @@ struct MatchingChanges {
     self.bulk = bulk
   }
 
-  /// What an update by predicate comes to.
+  /// The result of reading an update by predicate.
   struct MatchedUpdate {
     var updates: [ResolvedUpdate] = []
-    /// The update as one statement, where nothing else follows from it.
+    /// The update as one statement, if it has no further consequences.
     var statement: MatchingStatement?
     var count = 0
-    /// The matched objects, in the order of their numbers; empty unless asked for.
+    /// The matched objects, in the order of their numbers; empty unless requested.
     var keys: [ObjectKey] = []
     var problems = ProblemList()
-    /// The parts of the update that are left out because they are problems.
+    /// The parts of the update that are left out because they have problems.
     var leftOut = LeftOut()
-    /// What the request calls the objects that its values name.
+    /// The request's names for the objects in its values.
     var labels: [ObjectKey: String] = [:]
   }
 
-  /// What an update by predicate sets one attribute to.
+  /// The value that an update by predicate sets for one attribute.
   struct Assignment {
     let attribute: AttributeDescription
-    /// nil for what is computed.
+    /// The value; nil for a computed value.
     var value: AttributeValue?
   }
 
   private var model: Model { tables.layout.model }
 
-  /// The objects that a predicate matches.
+  /// Returns the objects that match a predicate.
   func keys(_ fetch: FetchRequest) throws -> [ObjectKey] {
     var keys: [ObjectKey] = []
     try eachMatch(try matches(fetch, [])) { key, _ in keys.append(key) }
@@ -210,7 +210,7 @@ struct MatchingChanges {
     matched.labels = resolver?.labels ?? [:]
   }
 
-  /// What was sent, by how it is carried out: attributes, relationships, and what is computed.
+  /// Returns the sent values by their kind: attributes, relationships, and expressions.
   private mutating func assignments(
     _ values: [JSONMember],
     of entity: EntityDescription
@@ -270,7 +270,7 @@ struct MatchingChanges {
     problems.add(.invalid(entity.name, property, rule, message))
   }
 
-  /// The text of `{"@expression": "…"}`.
+  /// Returns the text of `{"@expression": "…"}`.
   private static func expression(_ value: JSONValue) -> String? {
     guard let members = value.members, members.count == 1, members[0].name == "@expression" else {
       return nil
@@ -283,9 +283,10 @@ struct MatchingChanges {
     return StoreError.short(WireValue.json(computed).text)
   }
 
-  /// A computed value as its attribute stores it; nil where it cannot, which is a problem.
+  /// Returns a computed value in the form in which its attribute stores it.
   ///
-  /// Validation checks whether the model allows the value.
+  /// A value that the attribute cannot store is a problem; the result is then nil. Validation
+  /// checks later whether the model allows the value.
   private mutating func storable(
     _ computed: AttributeValue,
     _ attribute: AttributeDescription,
@@ -306,8 +307,10 @@ struct MatchingChanges {
 
   // MARK: One statement
 
-  /// Whether an update concerns columns of one table and nothing else: no rule, no other form of a
-  /// text, no uniqueness, and no value that SQLite cannot check.
+  /// Returns whether one statement can perform an update.
+  ///
+  /// Such an update concerns columns of one table only. It concerns no rule, no other form of a
+  /// text, no unique value, and no value that SQLite cannot check.
   private func isOneStatement(
     _ assignments: [Assignment],
     _ matches: FetchCompiler.Matches,
@@ -329,8 +332,8 @@ struct MatchingChanges {
       }
   }
 
-  /// A condition on a computed value, written `$`, under which it can be stored unchanged; nil for
-  /// an attribute of which SQLite cannot tell.
+  /// Returns a condition on a computed value, written `$`, under which it can be stored unchanged;
+  /// nil for an attribute that SQLite cannot check.
   private static func plainCheck(_ attribute: AttributeDescription) -> String? {
     guard attribute.allowed == nil, attribute.pattern == nil, attribute.minimumLength == nil,
       attribute.maximumLength == nil
@@ -344,7 +347,7 @@ struct MatchingChanges {
       let type = attribute.type.integerRange ?? Int64.min...Int64.max
       let least = max(type.lowerBound, integer(attribute.minimum) ?? type.lowerBound)
       let greatest = min(type.upperBound, integer(attribute.maximum) ?? type.upperBound)
-      // The least integer has no literal of its own in SQL.
+      // SQL has no literal for the least integer.
       let above = least == Int64.min ? "1" : "$ >= \(least)"
       check = "typeof($) = 'integer' AND \(above) AND $ <= \(greatest)"
     case .double where attribute.minimum == nil && attribute.maximum == nil:
@@ -358,7 +361,7 @@ struct MatchingChanges {
     return attribute.optional ? "($ IS NULL OR \(check))" : "(\(check))"
   }
 
-  /// Reports what is computed and cannot be stored; SQLite sorts out what certainly can.
+  /// Reports computed values that cannot be stored; SQLite excludes the values that certainly can.
   private mutating func checkComputed(
     _ assignments: [Assignment],
     _ matches: FetchCompiler.Matches
@@ -391,7 +394,7 @@ struct MatchingChanges {
 }
 
 extension PreparedStatement {
-  /// A statement with its values bound.
+  /// Creates a statement with its values bound.
   convenience init(_ db: SQLiteConnection, bound query: SQLFragment) throws {
     try self.init(db, query.sql)
     for (index, value) in query.values.enumerated() { bind(value, at: Int32(index + 1)) }
@@ -399,7 +402,7 @@ extension PreparedStatement {
 }
 
 extension AttributeValue {
-  /// The value, nil for a number beyond all that are finite.
+  /// The value, nil for a number that is not finite.
   fileprivate var finite: AttributeValue? {
     if case .double(let number) = self, !number.isFinite { nil } else { self }
   }

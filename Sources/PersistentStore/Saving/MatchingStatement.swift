@@ -4,11 +4,11 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// An update by predicate that SQLite carries out as one statement.
+/// An update by predicate that SQLite performs as one statement.
 struct MatchingStatement {
   let assignments: [MatchingChanges.Assignment]
   let matches: FetchCompiler.Matches
-  /// Whether it changes so many objects that one statement logs them.
+  /// Whether the update changes so many objects that one statement logs them.
   let logsInBulk: Bool
 
   /// Writes the update and its log.

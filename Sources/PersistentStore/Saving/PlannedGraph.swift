@@ -2,29 +2,30 @@ package import CordialValues
 import ObjectModel
 package import OrderedCollections
 
-/// The object graph that a save leaves: the stored objects with what the save changes laid over
-/// them.
+/// The object graph after a save: the stored objects, overlaid with the save's changes.
 ///
 /// What always holds:
-/// 1. A column or link row that ends as it is stored is no change.
-/// 2. Nothing is loaded that nothing asks for: members of a to-many are compared one by one.
+/// 1. A column or link row that ends with its stored value is no change.
+/// 2. The graph loads nothing that is not needed: it compares members of a to-many one by one.
 package struct PlannedGraph {
   let layout: SaveLayout
   let stored: any StoredObjects
   /// The new objects, in the order of the request.
   package private(set) var inserts: [PlannedInsert] = []
-  /// The indices of an entity's new objects, whose numbers follow one another; by entity.
+  /// The indices of each entity's new objects, whose numbers are consecutive.
   private var insertIndices: [InsertIndices]
-  /// The indices of objects that existed before and return.
+  /// The indices of restored objects.
   private var restoredIndices: [ObjectKey: Int] = [:]
-  /// The stored objects of which columns are set, in the order of their first change.
+  /// The stored objects with changed columns, in the order of their first change.
   package private(set) var updates: [PlannedUpdate] = []
   private var updateIndices: [ObjectKey: Int] = [:]
-  /// In the order in which they are found: the named objects, then what cascades.
+  /// The deleted objects in the order in which they are found: the named objects, then cascades.
   package private(set) var deletes: OrderedSet<ObjectKey> = []
-  /// The link rows that come (true) and go (false), in the order of their first change.
+  /// The link rows that are inserted (true) and deleted (false), in the order of their first
+  /// change.
   package private(set) var links: OrderedDictionary<LinkRow, Bool> = [:]
-  /// How lists differ from the stored ones; those of to-ones' inverses from when they are needed.
+  /// The differences of lists from the stored ones; lists of to-ones' inverses are added when
+  /// needed.
   private var lists: [ListName: ListChange] = [:]
   private var knowsHolders = false
 
@@ -33,14 +34,14 @@ package struct PlannedGraph {
     var indices: [Int] = []
   }
 
-  /// The objects that reference one through a relationship: by a to-one, or as members.
+  /// The identity of the list of objects that reference an object through a relationship.
   struct ListName: Hashable {
     /// A to-one that references `object`, or a relationship with link rows that `object` has.
     let relationship: Int
     let object: Int64
   }
 
-  /// What joined a list and what left it, compared with what is stored.
+  /// The members that joined and left a list, compared with the stored list.
   private struct ListChange {
     var joined = JoinedMembers()
     var left: Set<Int64> = []
@@ -70,20 +71,20 @@ package struct PlannedGraph {
   mutating func insert(_ insert: PlannedInsert) {
     let entity = insert.key.entity - 1
     if insertIndices[entity].indices.isEmpty { insertIndices[entity].first = insert.key.object }
-    // A number whose insert is a problem leaves a gap.
+    // The number of an insert with a problem leaves a gap.
     let offset = Int(insert.key.object - insertIndices[entity].first)
     while insertIndices[entity].indices.count < offset { insertIndices[entity].indices.append(-1) }
     insertIndices[entity].indices.append(inserts.count)
     inserts.append(insert)
   }
 
-  /// Has an object return that existed before.
+  /// Adds an object that is restored.
   mutating func restore(_ insert: PlannedInsert) {
     restoredIndices[insert.key] = inserts.count
     inserts.append(insert)
   }
 
-  /// The numbers of the objects that existed before and return, by the index of their entity.
+  /// The numbers of the restored objects, by the index of their entity.
   var restoredNumbers: [(entity: Int, numbers: [Int64])] {
     guard !restoredIndices.isEmpty else { return [] }
     var numbers: [Int: [Int64]] = [:]
@@ -114,7 +115,7 @@ package struct PlannedGraph {
 
   func isInserted(_ key: ObjectKey) -> Bool { insertIndex(of: key) != nil }
 
-  /// The runs of inserts of one entity, as ranges of indices.
+  /// The consecutive inserts of one entity, as ranges of indices.
   var runs: [Range<Int>] {
     var runs: [Range<Int>] = []
     var start = 0
@@ -136,7 +137,7 @@ package struct PlannedGraph {
     }
   }
 
-  /// Whether an object is there when the save is done.
+  /// Returns whether an object exists after the save.
   func exists(_ key: ObjectKey) throws -> Bool {
     guard !deletes.contains(key) else { return false }
     return try isInserted(key) || stored.version(of: key) != nil
@@ -147,7 +148,7 @@ package struct PlannedGraph {
     try leaveCountedLists(key)
   }
 
-  /// A deleted object is no member of a to-many whose members are counted.
+  /// Removes a deleted object from the to-manys whose members are counted.
   private mutating func leaveCountedLists(_ key: ObjectKey) throws {
     for (_, toOne) in layout.entity(key).toOnes where toOne.inverse?.isCounted == true {
       guard let owner = try target(of: toOne, key) else { continue }
@@ -157,7 +158,7 @@ package struct PlannedGraph {
 
   // MARK: Columns
 
-  /// The value that a column has; null where the object does not exist.
+  /// Returns the value of a column; null if the object does not exist.
   func value(_ column: Int, of key: ObjectKey) throws -> AttributeValue {
     if let index = insertIndex(of: key) { return inserts[index].row[column] }
     if let index = updateIndices[key], let value = updates[index].columns[column: column] {
@@ -166,7 +167,7 @@ package struct PlannedGraph {
     return try stored.value(column, of: key) ?? .null
   }
 
-  /// The update of an object that is planned; nil for none.
+  /// Returns the planned update of an object, or nil if there is none.
   func update(of key: ObjectKey) -> PlannedUpdate? { updateIndices[key].map { updates[$0] } }
 
   /// Sets columns of an object that is not new.
@@ -190,7 +191,7 @@ package struct PlannedGraph {
 
   // MARK: To-ones
 
-  /// The number of the object that a to-one references; nil for none.
+  /// Returns the number of the object that a to-one references, or nil.
   func target(of toOne: RelationshipLayout, _ key: ObjectKey) throws -> Int64? {
     guard let column = layout.entity(key).column(of: toOne),
       case .integer(let number) = try value(column, of: key)
@@ -216,7 +217,7 @@ package struct PlannedGraph {
     }
   }
 
-  /// Reads what the planned columns reference, once something asks who references an object.
+  /// Reads the references of planned columns, when the objects that reference an object are needed.
   private mutating func knowHolders() throws {
     guard !knowsHolders else { return }
     knowsHolders = true
@@ -242,7 +243,7 @@ package struct PlannedGraph {
     for key in deletes { try leaveCountedLists(key) }
   }
 
-  /// The objects whose to-one references an object, deleted ones included.
+  /// Returns the objects whose to-one references an object, including deleted ones.
   mutating func holders(of toOne: RelationshipLayout, to key: ObjectKey) throws -> [ObjectKey] {
     try knowHolders()
     let known = isInserted(key) ? [] : try stored.holders(of: toOne, to: key.object)
@@ -252,19 +253,22 @@ package struct PlannedGraph {
 
   // MARK: To-manys
 
-  /// The numbers of the members of a to-many: in its stored order, those that joined at the end.
+  /// Returns the numbers of a to-many's members: in the stored order, then those that joined.
   mutating func members(of toMany: RelationshipLayout, _ owner: ObjectKey) throws -> [Int64] {
     let known = isInserted(owner) ? [] : try stored.members(of: toMany, owner)
     return try change(of: toMany, owner)?.applied(to: known) ?? known
   }
 
-  /// The numbers of the objects that have an object as a member, of a to-many without inverse.
+  /// Returns the numbers of the objects that have an object as a member, of a to-many without
+  /// inverse.
   func linkSources(of toMany: RelationshipLayout, to member: ObjectKey) throws -> [Int64] {
     let known = isInserted(member) ? [] : try stored.linkSources(of: toMany, to: member.object)
     return lists[ListName(backwards: toMany, member.object)]?.applied(to: known) ?? known
   }
 
-  /// How many members a to-many has; a number beyond the limit may be too small, and is beyond it.
+  /// Returns the number of members of a to-many.
+  ///
+  /// A number above the limit may be too small, but stays above the limit.
   mutating func memberCount(
     of toMany: RelationshipLayout,
     _ owner: ObjectKey,
@@ -278,7 +282,7 @@ package struct PlannedGraph {
     return known + (change?.joined.count ?? 0) - left
   }
 
-  /// Whether an object is a member of a to-many.
+  /// Returns whether an object is a member of a to-many.
   func contains(
     _ member: ObjectKey,
     in toMany: RelationshipLayout,
@@ -305,7 +309,7 @@ package struct PlannedGraph {
     return lists[ListName(inverse, owner.object)]
   }
 
-  /// How many rows of the same kind are written before the one that makes an object a member.
+  /// Returns the number of rows of the same kind that are written before the row of a membership.
   func writingRank(
     of member: Int64,
     in toMany: RelationshipLayout,
@@ -316,12 +320,12 @@ package struct PlannedGraph {
     return insertIndex(of: key) ?? updateIndices[key].map { inserts.count + $0 } ?? -1
   }
 
-  /// What joined a to-many, in the order in which it did.
+  /// Returns the members that joined a to-many, in the order of joining.
   mutating func joined(_ toMany: RelationshipLayout, _ owner: ObjectKey) throws -> [Int64] {
     try change(of: toMany, owner)?.joined.inOrder ?? []
   }
 
-  /// Adds a link row that is not there, or removes one that is.
+  /// Adds a link row that does not exist, or removes one that exists.
   mutating func setLink(
     _ isLinked: Bool,
     _ toMany: RelationshipLayout,
@@ -352,15 +356,15 @@ extension PlannedGraph.ListName {
     self.init(relationship: relationship.number, object: object)
   }
 
-  /// The objects that have an object as a member, of a to-many without inverse.
+  /// Creates the list of the objects that have an object as a member, of a to-many without inverse.
   init(backwards relationship: RelationshipLayout, _ object: Int64) {
     self.init(relationship: -1 - relationship.number, object: object)
   }
 }
 
-/// A row of a link table, as the relationship that keeps it has it.
+/// A row of a link table, seen from the relationship that owns the table.
 package struct LinkRow: Hashable {
-  /// The number of that relationship.
+  /// The number of the relationship that owns the table.
   package let relationship: Int
   /// The number of the object at the end that owns the link rows.
   package let source: Int64
@@ -369,7 +373,7 @@ package struct LinkRow: Hashable {
 
   /// The row that links an object with a member of one of its to-manys.
   ///
-  /// A symmetric link may be stored either way round and has one name.
+  /// A symmetric link may be stored in either direction, but has one `LinkRow`.
   init(_ toMany: RelationshipLayout, _ owner: Int64, _ member: Int64) {
     relationship = toMany.linkNumber
     let isTurned = toMany.description.isSymmetric ? member < owner : !toMany.ownsLinks
@@ -378,19 +382,19 @@ package struct LinkRow: Hashable {
   }
 }
 
-/// A new object as it will be stored.
+/// A new or restored object in the form in which it is stored.
 package struct PlannedInsert {
   /// The new object.
   package let key: ObjectKey
-  /// What a problem calls it: the ID that the client sent.
+  /// The object's name in problems: the ID that the client sent.
   package let label: String
   /// A value for each column.
   package var row: [AttributeValue]
-  /// The version with which an object returns that existed before; nil for a new one.
+  /// The version of a restored object; nil for a new one.
   var version: Int64?
 }
 
-/// Columns of a stored object as they will be.
+/// The new values of columns of a stored object.
 package struct PlannedUpdate {
   /// The changed object.
   package let key: ObjectKey

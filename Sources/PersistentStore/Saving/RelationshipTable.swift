@@ -6,7 +6,7 @@ import StoreLayout
 
 /// The writer's statements for one relationship: its members, holders, link rows and positions.
 ///
-/// Each is prepared once, when it is first needed.
+/// Each statement is prepared at its first use.
 final class RelationshipTable {
   let layout: RelationshipLayout
   private let db: SQLiteConnection
@@ -17,7 +17,7 @@ final class RelationshipTable {
   private enum Purpose: Hashable {
     case members, count, holders, isLinked, sources, positions, lastPosition
     case link, unlink, place, logLink
-    /// Of the table of one entity.
+    /// The statement for the table of one entity.
     case placeOf(Int)
   }
 
@@ -45,12 +45,12 @@ final class RelationshipTable {
 
   private var description: RelationshipDescription { layout.description }
 
-  /// Where the relationship is stored; statements are compiled once, so it is rarely asked for.
+  /// The storage of the relationship, rarely used because each statement is compiled once.
   private var links: LinkTable { LinkTable(description, in: model) }
 
   // MARK: Reading
 
-  /// The numbers that a query with one argument returns.
+  /// Returns the numbers that a query with one argument finds.
   private func numbers(_ rows: PreparedStatement, _ argument: Int64) throws -> [Int64] {
     defer { rows.reset() }
     rows.bind(argument, at: 1)
@@ -61,13 +61,13 @@ final class RelationshipTable {
     return numbers
   }
 
-  /// The members of a to-many, in its order where it has one.
+  /// Returns the members of a to-many, in its order if it is ordered.
   func members(of owner: Int64) throws -> [Int64] {
     guard description.toMany else { return [] }
     return try numbers(try statement(.members, links.orderedMembers), owner)
   }
 
-  /// The number of members, counted no further than a limit.
+  /// Returns the number of members, counted up to a limit.
   func memberCount(of owner: Int64, upTo limit: Int) throws -> Int {
     let row = try statement(.count, "SELECT count(*) FROM (\(links.memberRows) LIMIT ?2)")
     defer { row.reset() }
@@ -76,7 +76,7 @@ final class RelationshipTable {
     return try row.step() ? Int(row.integer(0)) : 0
   }
 
-  /// The objects whose to-one references an object.
+  /// Returns the objects whose to-one references an object.
   func holders(to object: Int64) throws -> [ObjectKey] {
     let rows = try statement(.holders, links.owners(of: "= ?"))
     return try numbers(rows, object).map(layout.holder)
@@ -90,7 +90,7 @@ final class RelationshipTable {
     return try row.step()
   }
 
-  /// The sources of the link rows that lead to an object.
+  /// Returns the sources of the link rows that reference an object.
   func sources(of target: Int64) throws -> [Int64] {
     try numbers(
       try statement(.sources, "SELECT source FROM \(links.table) WHERE target = ?"),
@@ -109,7 +109,7 @@ final class RelationshipTable {
 
   // MARK: Writing
 
-  /// Inserts or deletes a link row of the relationship that keeps it.
+  /// Inserts or deletes a link row of the relationship that owns the link table.
   func setLink(
     _ isLinked: Bool,
     source: Int64,
@@ -125,7 +125,7 @@ final class RelationshipTable {
     statement.bind(source, at: 1)
     statement.bind(target, at: 2)
     try triggers.run(statement, triggers: mode)
-    // A symmetric link may be stored either way round.
+    // A symmetric link may be stored in either direction.
     guard description.isSymmetric, !isLinked else { return }
     statement.bind(target, at: 1)
     statement.bind(source, at: 2)
@@ -142,8 +142,8 @@ final class RelationshipTable {
 
   /// Sets the sort position of a member.
   ///
-  /// Of a member that joins, the position that the trigger gave it is removed first: the log has no
-  /// move of it.
+  /// The sort position that the trigger gave a joining member is removed first, so that the log has
+  /// no move of that member.
   func setPosition(
     _ position: Int64,
     of member: Int64,

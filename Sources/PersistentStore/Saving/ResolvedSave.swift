@@ -3,12 +3,11 @@ import JSON
 import ObjectModel
 import PersistentHistory
 
-/// A value that a client sent for a relationship, read.
+/// The decoded value that a client sent for a relationship.
 package enum SentLink {
   case toOne(ObjectKey?)
   case members([ObjectKey])
-  /// Members that are added and removed; the added ones go to a position of the order, or to its
-  /// end.
+  /// Members that are added and removed; added members go to an index of the list, or to its end.
   case edit(add: [ObjectKey], remove: [ObjectKey], at: Int?)
 }
 
@@ -20,42 +19,42 @@ package struct RelationshipChange {
   package var link: SentLink
 }
 
-/// A new object, read.
+/// A decoded insert.
 package struct ResolvedInsert {
   /// Its index in the request.
   package let index: Int
   /// The object that the insert names.
   package let key: ObjectKey
-  /// What a problem calls it: the ID that the client sent.
+  /// The insert's name in problems: the ID that the client sent.
   package let label: String
-  /// A value for each column; to-ones are null here and set by `links`.
+  /// A value for each column; to-ones are null here, because `links` sets them.
   package var row: [AttributeValue]
-  /// Whether a value was sent for each of those.
+  /// Whether the client sent a value for each column.
   package var given: [Bool]
-  /// In the order in which they were sent.
+  /// The changed relationships, in the order in which they were sent.
   package var links: [RelationshipChange]
 }
 
-/// A changed object, read.
+/// A decoded update.
 package struct ResolvedUpdate {
-  /// Which change of the request it is.
+  /// The change of the request from which the update comes.
   package enum Origin {
     case update(Int)
-    /// An insert that an existing object answers for.
+    /// An insert that met an existing object.
     case insert(Int)
     /// An object that an update by predicate matched.
     case match
   }
 
-  /// The change of the request.
+  /// The change of the request from which the update comes.
   package let origin: Origin
   /// The changed object.
   package let key: ObjectKey
-  /// What a problem calls it: the ID that the client sent.
+  /// The object's name in problems: the ID that the client sent.
   package let label: String
-  /// The version that the client knew; nil checks nothing.
+  /// The version that the client sent; nil for no check.
   package let known: Int64?
-  /// The position at which the client read to-manys; nil where it named none.
+  /// The position at which the client read to-manys; nil if the client sent none.
   package let asOf: String?
   /// The stored version.
   package let version: Int64
@@ -64,19 +63,19 @@ package struct ResolvedUpdate {
   package var links: [RelationshipChange]
 }
 
-/// A deleted object, read.
+/// A decoded delete.
 package struct ResolvedDelete {
   /// The deleted object.
   package let key: ObjectKey
-  /// What a problem calls it: the ID that the client sent.
+  /// The object's name in problems: the ID that the client sent.
   package let label: String
-  /// The version that the client knew; nil checks nothing.
+  /// The version that the client sent; nil for no check.
   package let known: Int64?
   /// The stored version.
   package let version: Int64
 }
 
-/// An insert that an existing object, or an earlier insert, answers for.
+/// An insert that met an existing object, or an earlier insert.
 package struct Adoption {
   /// The insert's index in the request.
   package let index: Int
@@ -85,13 +84,13 @@ package struct Adoption {
   package let label: String
   /// The names of the values that were sent.
   package let names: [String]
-  /// The name of the identity, where the insert has another value of it than the object; nil else.
+  /// The name of the identity attribute if its value differs from the object's; otherwise nil.
   let otherIdentity: String?
 }
 
-/// What of a request takes no part in the save because it is a problem.
+/// The parts of a request that are left out because they have problems.
 ///
-/// What the end state then misses may be its: that is no problem of its own.
+/// The state after the save may lack their values. Such a gap is not reported as another problem.
 package struct LeftOut {
   /// Whether a whole change is left out.
   var isWholeChange = false
@@ -115,15 +114,15 @@ package struct LeftOut {
     return sum
   }
 
-  /// Whether what is left out may have set a relationship.
+  /// Returns whether a part that is left out may have set a relationship.
   func concerns(_ relationship: RelationshipLayout) -> Bool {
     isWholeChange || relationships.contains(relationship.number)
   }
 }
 
-/// A request whose names are keys and whose values are typed.
+/// A request with keys for its names, and with typed values.
 package struct ResolvedSave {
-  /// The object of each insert of the request, adopted ones included; nil for one that is a
+  /// The object of each insert of the request, including adopted inserts; nil for an insert with a
   /// problem.
   package var keys: [ObjectKey?] = []
   package var inserts: [ResolvedInsert] = []

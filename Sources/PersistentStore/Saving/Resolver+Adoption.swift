@@ -3,7 +3,7 @@ import JSON
 import ObjectModel
 import PersistentHistory
 
-/// The values of a unique set, whichever entity of the family has them.
+/// The values of a unique set, as a key that all entities of the family share.
 struct UniqueValues: Hashable {
   let scope: Int
   let names: [String]
@@ -16,9 +16,9 @@ struct UniqueValues: Hashable {
   }
 }
 
-/// Inserts that meet an existing object, or one another.
+/// Inserts that meet an existing object or another insert.
 extension Resolver {
-  /// What an insert meets by its unique values.
+  /// The result of comparing an insert's unique values with existing objects.
   enum Meeting {
     case nothing
     case object(ObjectKey)
@@ -26,7 +26,7 @@ extension Resolver {
     case rivals([(set: UniqueSet, key: ObjectKey)])
   }
 
-  /// The object that answers for an insert, where the merge policy decides about it.
+  /// Returns the object that an insert meets, for merge policies that decide about such inserts.
   mutating func meeting(
     _ insert: SaveRequest.Insert,
     _ id: WrappedID?,
@@ -46,7 +46,7 @@ extension Resolver {
     return .object(first)
   }
 
-  /// Whether an insert has the identity of an object, or brings no identity.
+  /// Returns whether an insert has the identity of an object, or no identity.
   func hasIdentity(
     of key: ObjectKey,
     _ insert: SaveRequest.Insert,
@@ -66,13 +66,13 @@ extension Resolver {
     [.objectTrump, .overwrite].contains(request.mergePolicy)
   }
 
-  /// The object that has the values of a unique set, as the inserts so far leave them.
+  /// Returns the object that has the values of a unique set after the inserts so far.
   private func holder(of set: UniqueSet, _ values: [AttributeValue]) throws -> ObjectKey? {
     if let known = insertedValues[UniqueValues(set, values)] { return known }
     return try stored.holders(of: set, values).first { !doomed.contains($0) }
   }
 
-  /// Notes the unique values of a new object for the inserts after its own.
+  /// Records the unique values of a new object for later inserts.
   mutating func noteValues(
     _ insert: SaveRequest.Insert,
     _ id: WrappedID?,
@@ -87,7 +87,7 @@ extension Resolver {
     }
   }
 
-  /// Notes the unique values that an insert gives the object that answers for it.
+  /// Records the unique values that an insert gives to the object that it meets.
   mutating func noteValues(
     _ insert: SaveRequest.Insert,
     _ id: WrappedID?,
@@ -115,11 +115,11 @@ extension Resolver {
       }
       if !values.contains(.null) { insertedValues[UniqueValues(set, values)] = .some(key) }
     }
-    // Unique sets may share properties: the values are noted after all sets are compared.
+    // Unique sets may share properties, so the values are recorded after all sets are compared.
     if !adopted.isEmpty { adoptedValues[key, default: [:]].merge(adopted) { _, new in new } }
   }
 
-  /// A value of an object as the inserts so far leave it.
+  /// Returns a value of an object after the inserts so far.
   private func currentValue(of name: String, _ key: ObjectKey) throws -> AttributeValue? {
     if let adopted = adoptedValues[key]?[name] { return adopted }
     let entity = layout.entity(key)
@@ -130,7 +130,7 @@ extension Resolver {
     return try value(of: name, insert, insert.id.flatMap { WrappedID($0) }, entity)
   }
 
-  /// The values that an insert gives a unique set; nil where one is null or not known yet.
+  /// Returns the values that an insert gives to a unique set; nil if one is null or not known yet.
   func values(
     of set: UniqueSet,
     _ insert: SaveRequest.Insert,
@@ -169,7 +169,7 @@ extension Resolver {
         do {
           target = try storedTarget(text)
         } catch is StoreError {
-          // The insert's values are read later, which reports the ID.
+          // Reading the insert's values later reports the ID.
           return nil
         }
       }

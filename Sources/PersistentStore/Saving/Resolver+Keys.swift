@@ -2,16 +2,16 @@ import CordialValues
 import JSON
 import ObjectModel
 
-/// Giving each insert a key: a new number, or that of the object that answers for it.
+/// The keys of inserts: a new number, or the number of the object that the insert meets.
 extension Resolver {
-  /// An insert whose entity is known, and whose key is not.
+  /// An insert whose entity is known, but not its key.
   private struct Draft {
     let index: Int
     let id: WrappedID?
     let entity: EntityLayout
     /// Whether its ID is in the temporary form.
     var isTemporary: Bool { id == nil || id?.isTemporary == true }
-    /// The object that answers for it; nil for none.
+    /// The object that the insert meets; nil for none.
     var existing: ObjectKey?
     /// The objects that have its unique values and that it cannot become, each with the unique
     /// set.
@@ -24,7 +24,7 @@ extension Resolver {
     resolved.keys = Array(repeating: nil, count: request.inserts.count)
     if !request.inserts.isEmpty { named.reserveCapacity(request.inserts.count) }
     var drafts: [Draft] = []
-    // One insert is mostly of the same entity as the one before it.
+    // Most inserts are of the same entity as the insert before.
     var last: EntityLayout?
     for (index, insert) in request.inserts.enumerated() {
       guard let draft = try draft(insert, index, last) else { continue }
@@ -36,7 +36,7 @@ extension Resolver {
         continue
       }
       if adopts {
-        // Where no object answers for it, the number is given in the order of the request.
+        // An insert that meets no object gets its number below, in the order of the request.
         if let text = insert.id { named[text] = .object(provisionalKey(of: draft)) }
         drafts.append(draft)
       } else {
@@ -83,15 +83,15 @@ extension Resolver {
     }
   }
 
-  /// What a problem calls an insert.
+  /// Returns the name of an insert in problems.
   func label(of index: Int) -> String { request.inserts[index].id ?? "insert[\(index)]" }
 
-  /// Stands for the number of a new object until all inserts are compared.
+  /// Returns the key that represents a new object until all inserts are compared.
   private func provisionalKey(of draft: Draft) -> ObjectKey {
     ObjectKey(entity: draft.entity.entity.number, object: Int64(-1 - draft.index))
   }
 
-  /// The index of the insert for which a key stands provisionally; nil for other keys.
+  /// Returns the index of the insert that a provisional key represents; nil for other keys.
   func index(ofProvisional key: ObjectKey) -> Int? {
     key.object < 0 ? Int(-1 - key.object) : nil
   }
@@ -123,13 +123,14 @@ extension Resolver {
 
   // MARK: Inserts that meet an object
 
-  /// How many comparisons of inserts one save may take.
+  /// The maximum number of comparisons of inserts in one save.
   private static let comparisonsMax = 2_000_000
 
-  /// Finds the objects that answer for inserts: stored ones, or those of earlier inserts.
+  /// Finds the objects that inserts meet: stored objects, or those of earlier inserts.
   ///
-  /// What an insert meets may depend on what answers for the inserts that its unique to-ones
-  /// reference, wherever they are in the request: all are compared again until nothing changes.
+  /// An insert's unique to-ones may reference other inserts, wherever they are in the request. The
+  /// object that the insert meets then depends on the objects that those inserts meet. All inserts
+  /// are therefore compared again until nothing changes.
   private mutating func findExisting(_ drafts: inout [Draft]) throws {
     guard drafts.contains(where: { hasUniqueToOnes($0.entity) }) else {
       return try compare(&drafts, keepsRivals: false)
@@ -139,8 +140,8 @@ extension Resolver {
       let known = drafts.map(\.existing)
       insertedValues = [:]
       adoptedValues = [:]
-      // A chain takes one pass for each of its inserts; what goes on is a circle, as of an insert
-      // that meets another object when it references the one that answers for it.
+      // A chain takes one pass for each of its inserts. More passes mean a cycle: an insert that
+      // meets another object as soon as it references the object that it meets.
       try compare(&drafts, keepsRivals: pass > drafts.count)
       if drafts.map(\.existing) == known || pass > 2 * drafts.count { return }
       pass += 1
@@ -191,7 +192,7 @@ extension Resolver {
 
   // MARK: Entities
 
-  /// Reads the entity of an insert; nil for one that is a problem, which is reported.
+  /// Reads the entity of an insert; returns nil for an invalid insert, which is reported.
   private mutating func draft(
     _ insert: SaveRequest.Insert,
     _ index: Int,
@@ -222,7 +223,7 @@ extension Resolver {
     return Draft(index: index, id: id, entity: entity)
   }
 
-  /// Reports an insert that takes no further part.
+  /// Reports an insert that takes no further part in the save.
   private mutating func fail(
     _ insert: SaveRequest.Insert,
     _ error: StoreError,
@@ -234,7 +235,7 @@ extension Resolver {
     if let text = insert.id { named[text] = .failed }
   }
 
-  /// Why an ID cannot be that of an insert; nil where it can.
+  /// Returns the reason why an ID cannot be that of an insert; nil if it can.
   private static func refusal(
     of id: WrappedID,
     _ text: String,
@@ -250,7 +251,8 @@ extension Resolver {
     }
   }
 
-  /// The entity of a new object, which its ID or the insert itself names; nil for an unknown one.
+  /// Returns the entity of a new object, which its ID or the insert itself names; nil if it is
+  /// unknown.
   private func entity(
     of insert: SaveRequest.Insert,
     _ id: WrappedID?

@@ -2,9 +2,9 @@ import CordialValues
 import JSON
 import ObjectModel
 
-/// Reading what was sent for relationships.
+/// The decoding of relationship values.
 extension Resolver {
-  /// Reads the value of a relationship; nil for one that is a problem, which is reported.
+  /// Decodes the value of a relationship; returns nil for an invalid value, which is reported.
   mutating func link(
     _ value: JSONValue,
     _ relationship: RelationshipLayout,
@@ -56,7 +56,7 @@ extension Resolver {
     )
   }
 
-  /// The objects of a list, each once; nil where one is a problem.
+  /// Returns the objects of a list, each once; nil if an element is invalid.
   private mutating func objects(
     _ list: [JSONValue],
     _ relationship: RelationshipLayout,
@@ -88,7 +88,7 @@ extension Resolver {
     return isWhole ? keys : nil
   }
 
-  /// The object that a reference names, which has to exist; nil for one that is a problem.
+  /// Returns the object that a reference names, which must exist; nil for an invalid reference.
   private mutating func reference(
     _ value: JSONValue,
     _ relationship: RelationshipLayout,
@@ -113,7 +113,7 @@ extension Resolver {
           label,
           relationship.name,
           "type",
-          "\(relationship.name) leads to \(relationship.destination.name) only"
+          "\(relationship.name) references \(relationship.destination.name) only"
         )
       )
       return nil

@@ -2,9 +2,9 @@ import CordialValues
 import JSON
 import ObjectModel
 
-/// Reading names: IDs, properties and the values of attributes.
+/// The decoding of names: IDs, properties and the values of attributes.
 extension Resolver {
-  /// What an ID names; nil for one that is a problem, which is reported.
+  /// Returns the object that an ID names; nil for an invalid ID, which is reported.
   mutating func target(_ text: String) throws -> Target? {
     if let known = named[text] { return known }
     let found: Target
@@ -34,7 +34,7 @@ extension Resolver {
     if case .object(let key) = target { doomed.contains(key) } else { false }
   }
 
-  /// The object of the store that an ID names; nil for an identity that no object has.
+  /// Returns the stored object that an ID names; nil for an identity that no object has.
   func storedTarget(_ text: String) throws -> Target? {
     guard let id = WrappedID(text, store: stored.identifier) else {
       throw StoreError.invalidIdentifier(text, "it is malformed, or of another store")
@@ -54,7 +54,7 @@ extension Resolver {
     }
   }
 
-  /// The new object whose identity an ID has; nil for none.
+  /// Returns the new object whose identity an ID has; nil for none.
   mutating func insertedTarget(_ text: String) throws -> Target? {
     guard let id = WrappedID(text, store: stored.identifier),
       let entity = model.entity(named: id.entity), let value = IdentityResolver.value(id, entity),
@@ -75,14 +75,14 @@ extension Resolver {
       guard let set = entity.uniqueSets.first(where: \.isIdentity),
         let values = try values(of: set, request.inserts[object.index], object.id, entity)
       else { continue }
-      // Of several inserts with one identity, the identity names the first.
+      // If several inserts have one identity, the identity names the first insert.
       let name = UniqueValues(set, values)
       if identities[name] == nil { identities[name] = object.key }
     }
     return identities
   }
 
-  /// The property of a sent member; nil for one that is a problem, which is reported.
+  /// Returns the property of a sent member; nil for an unknown property, which is reported.
   mutating func property(
     _ member: JSONMember,
     at index: Int,
@@ -95,7 +95,7 @@ extension Resolver {
     return nil
   }
 
-  /// The value of a sent attribute; nil for one that is a problem, which is reported.
+  /// Returns the value of a sent attribute; nil for an invalid value, which is reported.
   mutating func value(
     _ member: JSONMember,
     _ property: PropertyLayout,

@@ -3,8 +3,8 @@ import JSON
 import ObjectModel
 import PersistentHistory
 
-/// The first stage of a save: turns names, temporary IDs and identities into keys, and wire values
-/// into typed values.
+/// The first stage of a save: converts names, temporary IDs and identities to keys, and JSON values
+/// to typed values.
 ///
 /// A change that names an unknown entity, a malformed ID or a missing object is one problem and
 /// takes no further part.
@@ -12,34 +12,34 @@ package struct Resolver {
   let layout: SaveLayout
   let stored: any StoredObjects
   let request: SaveRequest
-  /// What is wrong with the request.
+  /// The problems of the request.
   package private(set) var problems = ProblemList()
-  /// What the request says in keys and typed values.
+  /// The request in keys and typed values.
   package var resolved = ResolvedSave()
-  /// The objects that the request's own IDs name, and stored ones that were looked up.
+  /// The objects that the request's own IDs name, and the stored objects that were looked up.
   var named: [String: Target] = [:]
-  /// The objects that earlier inserts give the values of unique sets, where a policy decides about
-  /// equal ones; nil for values that an insert takes from a stored object.
+  /// The objects that got the values of unique sets from earlier inserts, if a policy decides about
+  /// equal values; nil for values that an insert takes from a stored object.
   var insertedValues: [UniqueValues: ObjectKey?] = [:]
-  /// The unique values that inserts give the objects that answer for them, by property.
+  /// The unique values that inserts give to the objects that they meet, by property.
   var adoptedValues: [ObjectKey: [String: AttributeValue]] = [:]
-  /// The numbers that were given to new objects, which follow one another, by entity.
+  /// The numbers of the new objects, which are consecutive, by entity.
   var newNumbers: [Int: ClosedRange<Int64>] = [:]
-  /// IDs of inserts that the request updates or deletes too.
+  /// The IDs of inserts that the request also updates or deletes.
   private var insertedTexts: Set<String> = []
   /// The objects that the save deletes: an insert does not meet them.
   var doomed: Set<ObjectKey> = []
-  /// What takes no part in the rest because it is a problem.
+  /// The parts of the request that are left out because they have problems.
   package var leftOut = LeftOut()
-  /// New objects by their identity values, once an ID asks for one.
+  /// The new objects by their identity values; nil until an ID is looked up.
   var insertedIdentities: [UniqueValues: ObjectKey]?
   /// Whether inserts are compared with existing objects before they are written.
   let adopts: Bool
 
-  /// What an ID names.
+  /// The result of looking up an ID.
   enum Target {
     case object(ObjectKey)
-    /// An ID about which a problem is reported already.
+    /// An ID whose problem is already reported.
     case failed
   }
 
@@ -56,7 +56,7 @@ package struct Resolver {
 
   var model: Model { layout.model }
 
-  /// What the request calls the objects that it names.
+  /// The names of objects in the request.
   package var labels: [ObjectKey: String] {
     var labels: [ObjectKey: String] = [:]
     for (text, target) in named {
@@ -69,7 +69,7 @@ package struct Resolver {
 
   mutating func add(_ problem: SaveProblem) { problems.add(problem) }
 
-  /// Notes that a change of the request takes no part in the rest.
+  /// Records that a change of the request is left out.
   mutating func leaveOut() { leftOut.isWholeChange = true }
 
   /// Resolves the whole request.
@@ -95,7 +95,7 @@ package struct Resolver {
     let key: ObjectKey
     let id: WrappedID?
     let isAdopted: Bool
-    /// Whether the insert has another identity than the object that answers for it.
+    /// Whether the insert has another identity than the object that it meets.
     let hasOtherIdentity: Bool
   }
 
@@ -108,7 +108,7 @@ package struct Resolver {
 
   var rivals: [Rival] = []
 
-  /// The objects of the inserts that are no problem, in the order of the request.
+  /// The objects of the inserts without problems, in the order of the request.
   var newObjects: [NewObject] = []
 
   private mutating func findDoomed() throws {
@@ -162,12 +162,12 @@ package struct Resolver {
       if let relationship = property.relationship {
         guard let link = try link(member.value, relationship, label) else {
           leftOut.add(relationship)
-          // A value that is a problem is not reported as missing too.
+          // An invalid value is not also reported as missing.
           if property.column >= 0 { read.row[property.column] = Self.unread }
           continue
         }
         if property.column >= 0 { read.given[property.column] = true }
-        // Of a property that is sent twice, the last value holds.
+        // If a property is sent twice, the last value applies.
         read.links.removeAll { $0.relationship === relationship }
         read.links.append(RelationshipChange(relationship: relationship, link: link))
         continue
@@ -189,7 +189,7 @@ package struct Resolver {
     resolved.inserts.append(read)
   }
 
-  /// Stands for a value that is a problem already: no rule is checked for it.
+  /// The placeholder of a value that is already a problem; no rule is checked for it.
   package static let unread = AttributeValue.json("\u{0}")
 
   private mutating func readAdoption(
@@ -296,7 +296,7 @@ package struct Resolver {
       } else if let value = value(member, property, update.label) {
         if property.name == entity.entity.identity?.name {
           guard try isIdentity(value, of: update.key, property.column) else {
-            // The policy keeps the stored object, which an insert of another identity met.
+            // The insert met an object of another identity, and the policy keeps the stored object.
             if case .insert = update.origin, !storesInserts { continue }
             add(.invalid(update.label, member.name, "identity", "An identity cannot be changed"))
             continue
@@ -310,7 +310,7 @@ package struct Resolver {
     entity.addDerivedTexts(to: &update.columns)
   }
 
-  /// Whether an object has an identity value, stored or from its insert.
+  /// Returns whether an object has an identity value, stored or from its insert.
   private mutating func isIdentity(
     _ value: AttributeValue,
     of key: ObjectKey,
@@ -324,7 +324,7 @@ package struct Resolver {
     ] == key
   }
 
-  /// Whether an object is new in this save.
+  /// Returns whether an object is new in this save.
   func isInserted(_ key: ObjectKey) -> Bool {
     newNumbers[key.entity]?.contains(key.object) ?? false
   }
@@ -348,18 +348,18 @@ package struct Resolver {
     }
   }
 
-  /// The stored object that an update or delete names; nil for one that is a problem.
+  /// Returns the stored object that an update or delete names; nil for an invalid name.
   ///
   /// - Parameters:
   ///   - text: The ID.
-  ///   - takesNew: Whether it may name a new object of the save.
+  ///   - takesNew: Whether the ID may name a new object of the save.
   /// - Returns: The object with its stored version.
   /// - Throws: `SQLiteError`.
   private mutating func existingObject(
     _ text: String,
     takesNew: Bool = false
   ) throws -> (ObjectKey, version: Int64)? {
-    // Updates and deletes name the stored object whose identity an insert of the save has too.
+    // The ID names the stored object even if an insert of the save has the same identity.
     if insertedTexts.contains(text) || !doomed.isEmpty, isIdentity(text) {
       do {
         if case .object(let key)? = try storedTarget(text),

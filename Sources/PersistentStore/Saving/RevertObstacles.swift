@@ -4,16 +4,16 @@ import ObjectModel
 import PersistentHistory
 import StoreLayout
 
-/// What of a group cannot be reverted, because another save changed it later.
+/// The parts of a group that cannot be reverted because another save changed them later.
 struct RevertObstacles {
-  /// Objects that are not touched at all.
+  /// The objects that the revert does not change.
   var objects: Set<ObjectKey> = []
   var properties: [ObjectKey: Set<String>] = [:]
   var links: Set<PairName> = []
-  /// To-ones of other objects that reference inserted objects which go.
+  /// The to-ones of other objects that reference inserted objects, which the revert deletes.
   var cut: [(holder: ObjectKey, property: String)] = []
 
-  /// Whether an object's membership in a to-many stays as other saves made it, and so its position.
+  /// Returns whether a member of a to-many, and its sort position, stays as other saves left it.
   func keep(
     _ member: ObjectKey,
     in toMany: RelationshipLayout,
@@ -28,8 +28,8 @@ struct RevertObstacles {
 }
 
 extension PairName {
-  /// The link row between an object and a member of one of its to-manys; nil for a to-many whose
-  /// membership is a column of its members.
+  /// Creates the identity of the link row between an object and a member of one of its to-manys;
+  /// nil for a to-many without link rows.
   init?(_ relationship: RelationshipLayout, _ owner: Int64, _ member: Int64) {
     guard case .pairs(let keeper, let name, let owns) = relationship.description.storage else {
       return nil
@@ -43,7 +43,7 @@ extension PairName {
   }
 }
 
-/// Finds what blocks the revert of a group.
+/// The search for the obstacles to the revert of a group.
 struct RevertObstacleSearch {
   let layout: SaveLayout
   let stored: any StoredObjects
@@ -53,7 +53,7 @@ struct RevertObstacleSearch {
   let group: RevertGroup
   let head: HistoryHead
   let author: String?
-  /// Whether obstacles are left as they are instead of being conflicts.
+  /// Whether obstacles are left unchanged instead of being conflicts.
   let leavesConflicts: Bool
   private(set) var conflicts: [SaveConflict] = []
   private var obstacles = RevertObstacles()
@@ -77,7 +77,7 @@ struct RevertObstacleSearch {
     leavesConflicts = request.mergePolicy == .storeTrump
   }
 
-  /// Finds the obstacles; each is a conflict too, unless conflicts are left.
+  /// Finds the obstacles; each is also a conflict, unless conflicts are left unchanged.
   mutating func find(_ net: [HistoryChange]) throws -> RevertObstacles {
     var keys = Set(net.map(\.key))
     for change in net { for (_, target) in targets(of: change) { keys.insert(target) } }
@@ -109,9 +109,9 @@ struct RevertObstacleSearch {
     return obstacles
   }
 
-  /// Whether the group changed nothing of its own of an object that no longer exists.
+  /// Returns whether the group changed no own value of an object that no longer exists.
   ///
-  /// It ended a link row that an external client left, or changed what the object derived.
+  /// The group deleted a link row that an external client left, or changed derived values only.
   private func isAlreadyDeleted(_ change: HistoryChange, _ later: LaterChanges) throws -> Bool {
     let entity = layout.entity(change.key).entity
     guard change.before.allSatisfy({ entity.isDerived($0.property) }) else { return false }
@@ -132,7 +132,7 @@ struct RevertObstacleSearch {
         let other = later.value(before: change.key, value.property, since: group)
       else { continue }
       guard other.value != value.value else {
-        // The group itself left it as it was: there is nothing to revert.
+        // The group itself left the value unchanged, so that there is nothing to revert.
         obstacles.properties[change.key, default: []].insert(value.property)
         continue
       }
@@ -172,7 +172,7 @@ struct RevertObstacleSearch {
     }
   }
 
-  /// The objects that the changed to-ones of a change referenced before.
+  /// Returns the objects that the changed to-ones of a change referenced before.
   private func targets(of change: HistoryChange) -> [(RelationshipLayout, ObjectKey)] {
     guard change.kind != .insert else { return [] }
     let entity = layout.entity(change.key)
@@ -207,8 +207,10 @@ struct RevertObstacleSearch {
 
   // MARK: Objects that were inserted
 
-  /// Finds the inserted objects that stay: those that other saves changed or referenced from what
-  /// stays, and what those reference.
+  /// Finds the inserted objects that stay.
+  ///
+  /// An inserted object stays if another save changed it, or referenced it from an object that
+  /// stays. The objects that it references stay too.
   private mutating func keepInserts(_ net: [HistoryChange], _ later: LaterChanges) throws {
     var doomed: Set<ObjectKey> = []
     var kept: [ObjectKey] = []
@@ -241,7 +243,7 @@ struct RevertObstacleSearch {
     try keepReferences(to: obstacles.objects, net)
   }
 
-  /// The inserted objects that other objects reference, where another save wrote that since.
+  /// Returns the inserted objects that other objects reference because of another save since then.
   private mutating func keptByOthers(
     _ outside: [(holder: ObjectKey, property: String, key: ObjectKey)],
     _ net: [HistoryChange]
@@ -254,14 +256,14 @@ struct RevertObstacleSearch {
     }
     var kept: [ObjectKey] = []
     for (holder, property, key) in outside {
-      // Of a to-many the log has no value: what it says under its name is of its order.
+      // The log has no value of a to-many; an entry under its name concerns its order.
       let isToOne = layout.entity(holder).columns[property] != nil
       let isOthers =
         later.inserts(holder, since: group)
         || isToOne && later.value(before: holder, property, since: group) != nil
         || link(holder, property, key).map { later.touches($0, since: group) } ?? false
       guard isOthers else {
-        // What the group did itself it takes back.
+        // The group's own references are reverted with the group.
         if own[holder]?.contains(property) != true { obstacles.cut.append((holder, property)) }
         continue
       }
@@ -271,7 +273,7 @@ struct RevertObstacleSearch {
     return kept
   }
 
-  /// References to an object that stays, stay.
+  /// Keeps references to objects that stay.
   private mutating func keepReferences(
     to kept: Set<ObjectKey>,
     _ net: [HistoryChange]
@@ -288,7 +290,7 @@ struct RevertObstacleSearch {
     }
   }
 
-  /// The objects that reference one, each with the property that does.
+  /// Returns the objects that reference an object, each with the property that references it.
   private func holders(of key: ObjectKey) throws -> [(ObjectKey, String)] {
     var found: [(ObjectKey, String)] = []
     for relationship in layout.relationships

@@ -4,27 +4,27 @@ import ObjectModel
 package import PersistentHistory
 import SQLite
 
-/// What merging asks the log.
+/// The history that merging needs.
 ///
-/// Tests answer with values.
+/// Tests implement it with values.
 package protocol SaveHistory: AnyObject {
-  /// What happened to objects since they had a version, oldest first; objects to whose versions
-  /// the log does not reach back are absent.
+  /// Returns the changes of objects since they had a version, oldest first; objects whose versions
+  /// the log does not reach back to are absent.
   func rows(since versions: [ObjectKey: Int64]) throws -> [ObjectKey: [HistoryRow]]
 
-  /// The last change of the commit in which an object reached a version; of the oldest retained
-  /// commit where the log does not reach back to it.
+  /// Returns the last change of the commit in which an object reached a version; that of the oldest
+  /// retained commit if the log does not reach back.
   func position(of key: ObjectKey, reaching version: Int64) throws -> Int64
 
-  /// The last change of the commit that a token names.
+  /// Returns the last change of the commit that a token names.
   ///
   /// - Throws: `historyExpired` for a token that the log does not have.
   func position(of token: String) throws -> Int64
 
-  /// The rows of the log after a change, newest first.
+  /// Calls a body with the rows of the log after a change, newest first.
   func eachRowBackwards(after change: Int64, _ body: (HistoryRow) throws -> Void) throws
 
-  /// The oldest retained position, as an error names it.
+  /// Returns the oldest retained position, for errors.
   func oldestToken() throws -> StoreToken
 }
 

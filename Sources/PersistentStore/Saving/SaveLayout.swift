@@ -4,19 +4,20 @@ package import ObjectModel
 import PersistentHistory
 import StoreLayout
 
-/// What the stages of a save know about a model.
+/// The information about a model that the stages of a save need.
 ///
-/// It has the columns of each entity, and each relationship with both of its ends. It is made once
-/// for a store and has no statements.
+/// It has the columns of each entity, and each relationship with both of its ends. It is created
+/// once for a store and has no statements.
 package final class SaveLayout {
   /// The model that is laid out.
   package let model: Model
-  /// In the order of the model.
+  /// The entities, in the order of the model.
   package private(set) var entities: [EntityLayout] = []
-  /// Every relationship once, at the index that is its number; inherited ones are their owner's.
+  /// Every relationship once, at the index that is its number; inherited ones belong to their
+  /// owner.
   package private(set) var relationships: [RelationshipLayout] = []
 
-  /// Lays a model out.
+  /// Creates the layout of a model.
   package init(_ model: Model) {
     self.model = model
     var known: [RelationshipName: RelationshipLayout] = [:]
@@ -49,7 +50,7 @@ package final class SaveLayout {
     let name: String
   }
 
-  /// The number of the relationship that keeps the link rows; -1 where there are none.
+  /// Returns the number of the relationship that owns the link rows; -1 if there are none.
   private func linkNumber(of layout: RelationshipLayout) -> Int {
     guard case .pairs(let owner, let name, _) = layout.description.storage else { return -1 }
     return relationships.first { $0.description.owner == owner && $0.description.name == name }?
@@ -60,7 +61,7 @@ package final class SaveLayout {
   package func entity(_ key: ObjectKey) -> EntityLayout { entities[key.entity - 1] }
 }
 
-/// A relationship with what planning its changes takes.
+/// A relationship, with the information for planning its changes.
 package final class RelationshipLayout {
   package let description: RelationshipDescription
   /// Its index in `SaveLayout.relationships`.
@@ -69,10 +70,10 @@ package final class RelationshipLayout {
   package let owner: EntityDescription
   /// The entity of the objects at its other end.
   package let destination: EntityDescription
-  /// The relationship that leads back; nil for none.
+  /// The inverse relationship; nil for none.
   package fileprivate(set) weak var inverse: RelationshipLayout?
-  /// The number of the relationship that keeps its link rows, itself or its inverse; -1 where it
-  /// has none.
+  /// The number of the relationship that owns its link rows, itself or its inverse; -1 if there are
+  /// none.
   package fileprivate(set) var linkNumber = -1
   /// Whether its owner is the source of its link rows.
   package let ownsLinks: Bool
@@ -103,19 +104,19 @@ package final class RelationshipLayout {
   /// Whether both ends reference one object.
   var isOneToOne: Bool { !description.toMany && inverse.map { !$0.isToMany } ?? false }
 
-  /// Whether its number of members can be wrong.
+  /// Whether the model limits its number of members.
   var isCounted: Bool {
     description.toMany && (description.minimumCount > 0 || description.maximumCount != nil)
   }
 
-  /// The object at its other end that has a number.
+  /// Returns the object with a number at its other end.
   package func target(_ object: Int64) -> ObjectKey { model.key(destination.number, object) }
 
-  /// The object that has it and has a number.
+  /// Returns the object with a number that has the relationship.
   package func holder(_ object: Int64) -> ObjectKey { model.key(owner.number, object) }
 }
 
-/// An entity with what planning changes of its objects takes.
+/// An entity, with the information for planning changes of its objects.
 package final class EntityLayout {
   /// The entity in the model.
   package let entity: EntityDescription
@@ -132,25 +133,25 @@ package final class EntityLayout {
   /// The derived attributes that are another form of one of its own: the columns of both.
   let derivedTexts: [(column: Int, form: DerivedExpression.TextForm, source: Int)]
   let hasDerived: Bool
-  /// Whether an object's own values can be wrong.
+  /// Whether the validator must check an object's own values.
   var isChecked: Bool {
     !checked.isEmpty || !required.isEmpty || uniqueSets.contains(where: \.isOfFamily)
   }
-  /// The attributes that some value could break, null included, with their columns.
+  /// The attributes that do not allow every value, or not null, with their columns.
   let checked: [(column: Int, attribute: AttributeDescription)]
   /// The to-ones that must have a value, with their columns.
   let required: [(column: Int, name: String)]
-  /// The to-manys of which a new object has to have some.
+  /// The to-manys in which a new object must have members.
   let wanted: [RelationshipLayout]
-  /// The values of a new object of which nothing was sent.
+  /// The values of a new object without sent values.
   package let defaults: [AttributeValue]
-  /// The columns of attributes that clients write, and whether one may be stored in another form
-  /// than it was sent in.
+  /// The columns of attributes that clients write, and whether a value may be stored in another
+  /// form than it was sent.
   let written: [(column: Int, isCanonical: Bool)]
-  /// The sets of properties whose values together no two objects have; an identity is one.
+  /// The sets of properties whose combined values are unique; an identity is one.
   package let uniqueSets: [UniqueSet]
-  /// What the members of the last object were, by their order: the next object's are mostly the
-  /// same.
+  /// The properties of the last object's members, in their order, because the next object mostly
+  /// has the same ones.
   private var shape: [PropertyLayout] = []
 
   fileprivate init(
@@ -188,7 +189,7 @@ package final class EntityLayout {
     }
   }
 
-  /// The property of that name, which is the member of an object at that index; nil for none.
+  /// Returns the property of a name, which an object has at an index of its members; nil for none.
   func property(named name: String, at index: Int) -> PropertyLayout? {
     if index < shape.count, JSONBytes.areEqual(shape[index].name, name) { return shape[index] }
     let property: PropertyLayout
@@ -208,18 +209,18 @@ package final class EntityLayout {
     return property
   }
 
-  /// The index of a property's column, which is mostly the one that is guessed; nil for none.
+  /// Returns the index of a property's column, which is mostly the guessed index; nil for none.
   func column(named name: String, at guess: Int) -> Int? {
     if guess < columnNames.count, JSONBytes.areEqual(columnNames[guess], name) { return guess }
     return columns[name]
   }
 
-  /// The attribute of a column; nil for a to-one.
+  /// Returns the attribute of a column; nil for a to-one.
   func attribute(at column: Int) -> AttributeDescription? {
     column < entity.attributes.count ? entity.attributes[column] : nil
   }
 
-  /// The index of a to-one's column; nil where the entity does not have it.
+  /// Returns the index of a to-one's column; nil if the entity does not have the to-one.
   func column(of toOne: RelationshipLayout) -> Int? {
     toOnes.first { $0.relationship === toOne }?.column
   }
@@ -228,7 +229,7 @@ package final class EntityLayout {
     relationships.first { $0.name == name }
   }
 
-  /// Adds the columns that are other forms of those.
+  /// Adds the columns that are other forms of changed columns.
   func addDerivedTexts(to changes: inout [ColumnChange]) {
     for (column, form, source) in derivedTexts {
       if let change = changes.last(where: { $0.column == source }) {
@@ -238,16 +239,16 @@ package final class EntityLayout {
   }
 }
 
-/// A property with what writing it takes.
+/// A property, with the information for writing it.
 final class PropertyLayout {
   let name: String
   /// The index of its column; -1 for a to-many.
   let column: Int
-  /// nil for a relationship.
+  /// The attribute; nil for a relationship.
   let attribute: AttributeDescription?
   let type: AttributeType?
   let isDerived: Bool
-  /// nil for an attribute.
+  /// The relationship; nil for an attribute.
   let relationship: RelationshipLayout?
 
   init(_ attribute: AttributeDescription, column: Int) {
@@ -269,15 +270,15 @@ final class PropertyLayout {
   }
 }
 
-/// Properties whose values together no two objects of an entity and its descendants have.
+/// Properties whose combined values are unique among the objects of an entity and its descendants.
 package struct UniqueSet {
   /// The names of the properties.
   package let names: [String]
   /// Their columns.
   package let columns: [Int]
-  /// The first ancestor that demands it: the set holds among all objects of that entity.
+  /// The first ancestor that declares the set, which is unique among all objects of that entity.
   package let scope: EntityDescription
-  /// Whether objects of several tables are compared, which no index does.
+  /// Whether the set compares objects of several tables, which no index can do.
   let isOfFamily: Bool
   /// Whether it is the identity, which never changes.
   let isIdentity: Bool
@@ -299,7 +300,7 @@ package struct UniqueSet {
   }
 }
 
-/// A column of an object, and what it becomes.
+/// A column of an object, with its new value.
 package struct ColumnChange {
   /// The index of the column.
   package let column: Int
@@ -308,7 +309,7 @@ package struct ColumnChange {
 }
 
 extension [ColumnChange] {
-  /// Sets a column once: the last value holds.
+  /// Sets a column once; the last value applies.
   mutating func set(_ column: Int, to value: AttributeValue) {
     if let index = firstIndex(where: { $0.column == column }) {
       self[index].value = value
@@ -323,7 +324,7 @@ extension [ColumnChange] {
 }
 
 extension AttributeDescription {
-  /// Whether there is a value of its type, or null, that it does not take.
+  /// Whether the attribute does not allow every value of its type, or not null.
   fileprivate var isChecked: Bool {
     !optional || minimum != nil || maximum != nil || allowed != nil || pattern != nil
       || minimumLength != nil || maximumLength != nil
@@ -331,7 +332,7 @@ extension AttributeDescription {
 }
 
 extension AttributeType {
-  /// Whether a value may be stored other than it is sent: in another form, or rounded.
+  /// Whether a value may be stored in another form than it was sent, or rounded.
   var isCanonical: Bool {
     switch self {
     case .decimal, .uuid, .date, .float: true

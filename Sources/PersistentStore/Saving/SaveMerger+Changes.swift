@@ -6,17 +6,17 @@ import StoreLayout
 
 /// A property that other saves changed since a client read it.
 struct ChangedProperty {
-  /// What it was when the client read it.
+  /// The value when the client read it.
   enum Base {
     case column(Int, AttributeValue)
     case members([ObjectKey])
-    /// The log does not have it any more.
+    /// A value that the log no longer has.
     case unknown
   }
 
   let name: String
   let base: Base
-  /// Whether its members are stored at the members, and do not count in the owner's version.
+  /// Whether its members store it, so that it does not count in the owner's version.
   var isOneToMany = false
 
   /// Whether it is a to-many whose former members are known.
@@ -25,11 +25,12 @@ struct ChangedProperty {
   }
 }
 
-/// What other saves changed since the versions that a save is based on, from the log.
+/// The changes of other saves since the versions that a save is based on, from the log.
 extension SaveMerger {
-  /// The properties that changed since the version that an update is based on.
+  /// Returns the properties that changed since the version that an update is based on.
   ///
-  /// Where the log does not reach back to it, everything that was sent counts as changed.
+  /// If the log does not reach back to that version, every property that was sent counts as
+  /// changed.
   func changes(
     of update: ResolvedUpdate,
     _ rows: [HistoryRow]?
@@ -54,7 +55,7 @@ extension SaveMerger {
     return request.updates[index].values.map(\.name)
   }
 
-  /// The columns written since a version, each with the value before the first of those writes.
+  /// Returns the columns written since a version, each with the value before its first write.
   private func writtenColumns(
     _ key: ObjectKey,
     since version: Int64,
@@ -64,7 +65,7 @@ extension SaveMerger {
     var changes: [ChangedProperty] = []
     var returned: Set<String> = []
     for row in rows {
-      // An object that was deleted and exists again may differ in all it has.
+      // An object that was deleted and inserted again may differ in every property.
       let isDelete = row.kind == .delete
       guard let reached = row.version, isDelete ? reached >= version : reached > version else {
         continue
@@ -73,7 +74,7 @@ extension SaveMerger {
         if !isDelete { returned.remove(logged.property) }
         guard !changes.contains(where: { $0.name == logged.property }) else { continue }
         guard let column = entity.columns[logged.property] else {
-          // It is a property that an earlier version of the model had.
+          // An earlier version of the model had the property.
           changes.append(ChangedProperty(name: logged.property, base: .unknown))
           continue
         }
@@ -86,7 +87,7 @@ extension SaveMerger {
         )
       }
     }
-    // A property that came back as it was did not change.
+    // A property that returned with its former value did not change.
     return try changes.filter { change in
       guard returned.contains(change.name), case .column(let column, let base) = change.base else {
         return true
@@ -95,7 +96,7 @@ extension SaveMerger {
     }
   }
 
-  /// The to-manys with link rows that differ since a version, each with its members before.
+  /// Returns the to-manys with link rows that differ since a version, each with its former members.
   private func changedLinks(_ key: ObjectKey, _ rows: [HistoryRow]) throws -> [ChangedProperty] {
     var changes: [ChangedProperty] = []
     for toMany in layout.entity(key).relationships where toMany.isLinked {
@@ -110,8 +111,8 @@ extension SaveMerger {
     return changes
   }
 
-  /// The members of a to-many before some rows of the log: in its order, or by number where it has
-  /// none.
+  /// Returns the members of a to-many before some rows of the log: in its order, or by number if it
+  /// is not ordered.
   private func members(
     of toMany: RelationshipLayout,
     _ key: ObjectKey,
@@ -123,7 +124,7 @@ extension SaveMerger {
     return former.members(of: toMany.description, key)
   }
 
-  /// The members of a to-many with their sort positions, none where it has no order.
+  /// Returns the members of a to-many with their sort positions, which are 0 if it is not ordered.
   private func positions(
     of toMany: RelationshipLayout,
     _ key: ObjectKey
@@ -144,14 +145,14 @@ extension SaveMerger {
     let toMany: RelationshipLayout
     let owner: ObjectKey
     let sent: [ObjectKey]
-    /// The position of the log at which the client read it.
+    /// The position of the log at which the client read the list.
     let position: Int64
   }
 
-  /// The one-to-manys whose sent list contradicts what other saves made of the members since the
-  /// client read them, by the index of their update.
+  /// Returns the one-to-manys whose sent list contradicts changes of other saves since the client
+  /// read it, by the index of their update.
   ///
-  /// The membership is stored at the members, and no version counts it.
+  /// The members store the relationship, and no version of the owner counts it.
   func changedMembers() throws -> [Int: [ChangedProperty]] {
     let lists = try versionedLists()
     guard let oldest = lists.last?.position else { return [:] }
@@ -183,12 +184,12 @@ extension SaveMerger {
     return changes
   }
 
-  /// Those that were read last come first.
+  /// Returns the lists; the list that was read last is the first.
   private func versionedLists() throws -> [VersionedList] {
     var lists: [VersionedList] = []
     for (index, update) in save.updates.enumerated() {
       guard let known = update.known else { continue }
-      // What the log does not have is refused whatever it is for.
+      // A token that the log does not have is refused, whatever the update changes.
       let asOf = try update.asOf.map(history.position(of:))
       for change in update.links {
         guard case .members(let sent) = change.link, !change.relationship.isLinked,
@@ -208,7 +209,7 @@ extension SaveMerger {
     return lists.sorted { $0.position > $1.position }
   }
 
-  /// What others made of a list that contradicts what a client sent; nil for nothing.
+  /// Returns the change of a list by other saves if the sent list contradicts it; otherwise nil.
   private func contradiction(
     _ list: VersionedList,
     _ before: [ObjectKey]

@@ -2,10 +2,10 @@ import CordialValues
 import ObjectModel
 import PersistentHistory
 
-/// The policy `overwrite`: an object becomes what the client read, with the client's changes.
+/// The policy `overwrite`: an object gets the values that the client read, with its changes.
 extension SaveMerger {
-  /// Returns a property that another save changed to the value that the client read, unless the
-  /// client sent one.
+  /// Sets a property that another save changed to the value that the client read, unless the client
+  /// sent a value.
   mutating func overwrite(_ update: inout ResolvedUpdate, _ change: ChangedProperty) throws {
     let entity = layout.entity(update.key)
     switch change.base {
@@ -16,7 +16,7 @@ extension SaveMerger {
         var target: ObjectKey?
         if case .integer(let number) = value {
           let key = toOne.target(number)
-          // A reference to an object that was deleted since is ended.
+          // A reference to an object that was deleted since then becomes null.
           target = try stored.version(of: key) == nil ? nil : key
         }
         update.links.append(RelationshipChange(relationship: toOne, link: .toOne(target)))
@@ -33,7 +33,7 @@ extension SaveMerger {
           RelationshipChange(relationship: toMany, link: .members(there))
         )
       }
-      // The client added to, removed from and counted positions in the list that it had read.
+      // The client's additions, removals and positions refer to the list that it had read.
       guard case .edit(let add, let remove, let position) = update.links[index].link else { return }
       let leaving = Set(remove).union(position == nil ? [] : add)
       var members = base.filter { !leaving.contains($0) }

@@ -3,30 +3,29 @@ package import JSON
 import ObjectModel
 import PersistentHistory
 
-/// The second stage of a save: compares what updates and deletes are based on with what is stored
-/// now, property by property, and lets the merge policy decide.
+/// The second stage of a save: compares the state that updates and deletes are based on with the
+/// stored state, property by property, and applies the merge policy.
 ///
-/// Whether an insert meets an existing object is decided while names are resolved; what is
-/// reported of it comes from here.
+/// Resolution decides whether an insert meets an existing object; this stage reports the outcome.
 package struct SaveMerger {
   let layout: SaveLayout
   let stored: any StoredObjects
   let history: any SaveHistory
   let request: SaveRequest
   let decisions: [String: MergeDecision]
-  /// What is left to be planned.
+  /// The save that remains to be planned.
   package private(set) var save: ResolvedSave
-  /// What the policy `error` refuses.
+  /// The conflicts that the policy `error` refuses.
   package private(set) var conflicts: [SaveConflict] = []
-  /// Positions that the lists that clients had read do not have.
+  /// Positions that do not exist in the lists that clients had read.
   package internal(set) var problems = ProblemList()
-  /// What the policy decided, one entry for each object.
+  /// The decisions of the policy, one entry for each object.
   package private(set) var merged: [MergedObject] = []
-  /// Where the properties of an object are in `merged`.
+  /// The index of each object's properties in `merged`.
   private var mergedIndices: [ObjectKey: Int] = [:]
-  /// Properties whose stored values are reported besides what the planner and the store change.
+  /// The properties whose stored values are returned, besides changes by the planner and the store.
   package private(set) var reported: [ObjectKey: Set<String>] = [:]
-  /// Deletes that the policy skips: the objects are reported whole.
+  /// The deletes that the policy skips; their objects are returned whole.
   package private(set) var skippedDeletes: [ResolvedDelete] = []
 
   /// Prepares the merging of a resolved request.
@@ -49,9 +48,9 @@ package struct SaveMerger {
   var policy: SaveRequest.MergePolicy { request.mergePolicy }
   private var wire: StoredWire { StoredWire(layout: layout, stored: stored) }
 
-  /// Decides about everything.
+  /// Merges all updates and deletes.
   ///
-  /// - Throws: `historyExpired` where a policy needs what the log does not have any more.
+  /// - Throws: `historyExpired` when a policy needs history that is no longer retained.
   package mutating func merge() throws {
     reportAdoptions()
     let stale = save.updates.filter(\.isStale)
@@ -79,15 +78,17 @@ package struct SaveMerger {
     if [.storeTrump, .rollback].contains(policy) { try keepUniqueValues() }
   }
 
-  /// An update that takes the unique values of another object leaves them as they are stored.
+  /// Removes the unique values from updates where another object has the values.
   ///
-  /// The values that an update leaves as stored may be those that another update takes. The passes
-  /// end when none drops a property.
+  /// The object of such an update keeps its stored values, which another update may take. The
+  /// passes therefore repeat until none removes a property.
   private mutating func keepUniqueValues() throws {
     while try keepUniqueValuesOnce() {}
   }
 
-  /// - Returns: Whether an update left something out.
+  /// Performs one pass of `keepUniqueValues`.
+  ///
+  /// - Returns: Whether the pass removed a property from an update.
   private mutating func keepUniqueValuesOnce() throws -> Bool {
     var leavesOut = false
     let doomed = Set(save.deletes.map(\.key))
@@ -112,8 +113,8 @@ package struct SaveMerger {
     return leavesOut
   }
 
-  /// Whether an update takes a one-to-one of a unique set: who had it does not have the values any
-  /// more.
+  /// Returns whether an update takes a one-to-one of a unique set; the former holder then no longer
+  /// has the values.
   private func takesOneToOne(_ set: UniqueSet, _ update: ResolvedUpdate) -> Bool {
     update.links.contains { change in
       guard change.relationship.isOneToOne, case .toOne(.some) = change.link else { return false }
@@ -121,7 +122,7 @@ package struct SaveMerger {
     }
   }
 
-  /// The values that a unique set has after an update; nil where one is null.
+  /// Returns the values of a unique set after an update; nil if one is null.
   private func values(of set: UniqueSet, _ update: ResolvedUpdate) throws -> [AttributeValue]? {
     var values: [AttributeValue] = []
     for (name, column) in zip(set.names, set.columns) {
@@ -136,7 +137,7 @@ package struct SaveMerger {
     return values
   }
 
-  /// Whether an update of the same save gives an object other values in a unique set.
+  /// Returns whether an update of the same save gives an object other values in a unique set.
   private func leaves(
     _ set: UniqueSet,
     _ holder: ObjectKey,
@@ -158,7 +159,7 @@ package struct SaveMerger {
       switch policy {
       case .error: conflicts.append(SaveConflict(delete.label, delete.version))
       case .objectTrump, .overwrite:
-        // Its name is read while it exists.
+        // The name is read while the object exists.
         let name = ObjectName.text(try stored.name(of: delete.key))
         merged.append(MergedObject(id: name, outcome: .delete(.client)))
         kept.append(delete)
@@ -176,7 +177,7 @@ package struct SaveMerger {
     // Adopted inserts are the first updates, in the same order.
     for (adoption, update) in zip(save.adoptions, save.updates) {
       let identity = layout.entity(adoption.key).entity.identity?.name
-      // An insert and the object that it meets mostly have the identity in common.
+      // An insert and the object that it meets mostly have the same identity.
       let names =
         (policy == .overwrite ? propertyNames(of: update) : adoption.names)
         .filter { $0 != identity } + (adoption.otherIdentity.map { [$0] } ?? [])
@@ -197,7 +198,7 @@ package struct SaveMerger {
 
   // MARK: Policies
 
-  /// Puts what a client changed together with what other saves changed since.
+  /// Merges the changes of a client with the changes of other saves since then.
   private mutating func decide(
     _ update: inout ResolvedUpdate,
     _ changed: [ChangedProperty]
@@ -231,7 +232,7 @@ package struct SaveMerger {
     for decided in outcomes {
       let name = decided.name
       switch decided.outcome {
-      // What the client sent and did not get is reported with what is stored instead.
+      // A property that the client sent and did not get is returned with its stored value.
       case .store: if sent.contains(name) { reported[update.key, default: []].insert(name) }
       case .base, .policy: reported[update.key, default: []].insert(name)
       case .client: break
@@ -240,7 +241,7 @@ package struct SaveMerger {
     if !outcomes.isEmpty { report(outcomes, of: update.key) }
   }
 
-  /// Reports what was decided about properties of an object, in one entry for each object.
+  /// Reports the decisions about properties of an object, in one entry for each object.
   private mutating func report(_ properties: [MergedProperty], of key: ObjectKey) {
     guard let index = mergedIndices[key], case .properties(let known) = merged[index].outcome
     else {
@@ -254,7 +255,8 @@ package struct SaveMerger {
     )
   }
 
-  /// Keeps the client's value; of a to-many, the changes of the client and those of other saves.
+  /// Keeps the client's value; for a to-many, combines the changes of the client and of other
+  /// saves.
   private mutating func combine(
     _ update: inout ResolvedUpdate,
     _ change: ChangedProperty
@@ -263,13 +265,13 @@ package struct SaveMerger {
       case .members(let base) = change.base
     else { return .client }
     let toMany = update.links[index].relationship
-    // The client does not know what other saves made of the list.
+    // The client does not know how other saves changed the list.
     reported[update.key, default: []].insert(change.name)
     guard case .members(let list) = update.links[index].link else { return .client }
     let before = Set(base)
     let sent = Set(list)
     let added = list.filter { !before.contains($0) }
-    // A member that was deleted since is in no list any more.
+    // A member that was deleted since then is in no list any more.
     let removed = try base.filter { try !sent.contains($0) && stored.version(of: $0) != nil }
     if toMany.description.ordered, policy == .objectTrump {
       let present = try stored.members(of: toMany, update.key).map(toMany.target)
@@ -279,7 +281,7 @@ package struct SaveMerger {
       update.links[index].link = .members(kept + others)
       return .client
     }
-    // A client that sends what it knew, or another order of it, changed no member.
+    // A client that sends the members that it read, in any order, changed no membership.
     guard !added.isEmpty || !removed.isEmpty else {
       update.links.remove(at: index)
       return .store
@@ -288,7 +290,7 @@ package struct SaveMerger {
     return .client
   }
 
-  /// Asks a policy of the program's own.
+  /// Calls one of the program's own merge policies.
   private mutating func ask(
     _ name: String,
     _ update: inout ResolvedUpdate,
@@ -319,7 +321,7 @@ package struct SaveMerger {
     }
   }
 
-  /// Puts a value into an update as if a client had sent it.
+  /// Sets a value in an update as if the client had sent it.
   private mutating func set(
     _ name: String,
     to value: JSONValue,
@@ -336,7 +338,7 @@ package struct SaveMerger {
     update.links += read.links
   }
 
-  /// What the client sent for a property, as it sent it.
+  /// Returns the value that the client sent for a property, verbatim.
   private func sentValue(of name: String, _ update: ResolvedUpdate) -> JSONValue? {
     guard case .update(let index) = update.origin else { return nil }
     return request.updates[index].values.last { $0.name == name }?.value
@@ -346,7 +348,7 @@ package struct SaveMerger {
     conflicts changed: [ChangedProperty],
     of update: ResolvedUpdate
   ) throws {
-    // An older version is a conflict even when the log has nothing of it.
+    // An older version is a conflict even if the log has no change of the object.
     guard !changed.isEmpty else {
       return conflicts.append(SaveConflict(update.label, update.version))
     }
@@ -370,7 +372,7 @@ extension ResolvedUpdate {
   /// Whether another save changed the object since the client read it.
   fileprivate var isStale: Bool { known.map { $0 < version } ?? false }
 
-  /// Drops what was sent for a property.
+  /// Removes the values that were sent for a property.
   fileprivate mutating func remove(_ name: String, _ layout: SaveLayout) {
     let entity = layout.entity(key)
     links.removeAll { $0.relationship.name == name }
@@ -382,7 +384,7 @@ extension ResolvedUpdate {
   }
 }
 
-/// What became of a property that several saves changed.
+/// The origin of the value of a property that several saves changed.
 package enum MergeOutcome: String, Sendable {
   case client, store, base, policy
 }
@@ -393,12 +395,12 @@ package struct MergedProperty: Sendable, Equatable {
   package let outcome: MergeOutcome
 }
 
-/// What became of an object that several saves changed.
+/// The outcome of the merge for an object that several saves changed.
 package struct MergedObject: Sendable, Equatable {
-  /// What was decided.
+  /// The decisions about the object.
   package enum Outcome: Sendable, Equatable {
     case properties([MergedProperty])
-    /// Whether the delete that was sent holds.
+    /// Whether the delete was carried out, `client`, or skipped, `store`.
     case delete(MergeOutcome)
   }
 
@@ -406,13 +408,13 @@ package struct MergedObject: Sendable, Equatable {
   package let outcome: Outcome
 }
 
-/// A property, or an object as such, that other saves changed since the version a client knew.
+/// A property, or a whole object, that other saves changed since the version that the client sent.
 package struct SaveConflict {
   /// The object's ID as the client sent it.
   package let id: String
-  /// The property; nil for an object as such.
+  /// The property; nil for the whole object.
   package var property: String?
-  /// The value that the client knew.
+  /// The value in the version that the client sent.
   package var base: JSONValue = .null
   /// The stored value.
   package var store: JSONValue = .null
@@ -420,9 +422,9 @@ package struct SaveConflict {
   package var client: JSONValue = .null
   /// The stored version of the object.
   package var version: Int64?
-  /// Whether it is about the members of a one-to-many, for which the hint names `asOf`.
+  /// Whether the conflict concerns the members of a one-to-many, for which the hint names `asOf`.
   package var isMembership = false
-  /// Whether only the object is named.
+  /// Whether the conflict names only the object and its version.
   package var isWhole = false
 
   init(
@@ -443,7 +445,7 @@ package struct SaveConflict {
     self.isMembership = isMembership
   }
 
-  /// A conflict about an object as such.
+  /// Creates a conflict about a whole object.
   init(_ id: String, _ version: Int64) {
     self.id = id
     self.version = version

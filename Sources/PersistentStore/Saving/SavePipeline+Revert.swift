@@ -5,17 +5,17 @@ import OrderedCollections
 import PersistentHistory
 import SQLite
 
-/// Undoing and redoing: each group is planned from the log and written as a save is.
+/// Undo and redo: each group is planned from the log, and written like a save.
 extension SavePipeline {
-  /// Reverts groups of commits, the newest first.
+  /// Reverts groups of commits, newest first.
   ///
   /// - Parameters:
-  ///   - revert: Which groups.
+  ///   - revert: The groups to revert.
   ///   - request: The request.
-  ///   - undoLog: Knows what comes next.
+  ///   - undoLog: The undo and redo history.
   ///   - head: The newest commit.
-  ///   - derive: Brings those derived values up to date that no trigger keeps.
-  /// - Returns: What was reverted.
+  ///   - derive: Updates the derived values that no trigger updates.
+  /// - Returns: The outcome.
   /// - Throws: `StoreError`, or `SQLiteError` when SQLite failed; the caller rolls back.
   func revert(
     _ revert: SaveRequest.Revert,
@@ -29,7 +29,7 @@ extension SavePipeline {
     var answer = RevertedObjects()
     var conflicts: [SaveConflict] = []
     var written = WrittenObjects()
-    // One writer for all groups: an undo is one save, and increments each version once.
+    // All groups share one writer, because an undo is one save and increments each version once.
     var writer = SaveWriter(tables, db, environment.bulk, labels: SaveLabels())
     var indexes = UniqueIndexes(db, tables.layout.model)
     let start = try undoLog.lastLogged()
@@ -46,8 +46,8 @@ extension SavePipeline {
         head: head,
         request
       )
-      // What nothing followed has no obstacles. A later group, or one of several commits, may have
-      // the commits of others between; and what an earlier group left is an obstacle too.
+      // Nothing follows the newest commit, so it has no obstacles. Other groups may have obstacles:
+      // commits of other authors, or changes that a group reverted before left.
       let isNewest = try group == groups.first && undoLog.isNewest(group, head)
       let obstacles = isNewest ? RevertObstacles() : try search.find(net)
       conflicts += search.conflicts
@@ -62,7 +62,7 @@ extension SavePipeline {
           isNewest: isNewest,
           hasOwnLinks: hasOwnLinks
         )
-        // The values of several groups are validated after all are written, and all counts.
+        // The values of several groups are validated after all groups are written.
         if groups.count == 1 { try validate(SavePlan(graph: plan.graph)) }
         try answer.noteDeleted(plan, tables)
         if groups.count == 1 {
@@ -157,8 +157,9 @@ extension SavePipeline {
     return planner.plan
   }
 
-  /// Checks the objects that were written as all groups together leave them; on request, also the
-  /// unique values that an index keeps otherwise.
+  /// Validates the written objects in the state that all groups together leave.
+  ///
+  /// On request, it also validates the unique values that an index otherwise checks.
   private func validate(_ written: WrittenObjects, withUnique: Bool) throws {
     var plan = SavePlan(
       graph: PlannedGraph(tables.layout, DatabaseObjects(tables, identifier: facts.identifier))
@@ -191,7 +192,7 @@ extension SavePipeline {
 /// The objects that a revert wrote.
 private struct WrittenObjects {
   var keys: OrderedKeySet = []
-  /// The to-manys whose number of members may have become wrong.
+  /// The to-manys whose number of members may now be wrong.
   var touched: [PlannedList: RelationshipLayout] = [:]
 
   mutating func add(_ plan: SavePlan, withObjects: Bool) {
@@ -203,21 +204,21 @@ private struct WrittenObjects {
   }
 }
 
-/// The objects that a revert changed, as they are returned.
+/// The objects that a revert changed, for the result.
 struct RevertedObjects {
-  /// The columns of each that are returned, nil for all, in the order in which the objects were
+  /// The columns to return for each object, nil for all, in the order in which the objects were
   /// found.
   private var columns: OrderedDictionary<ObjectKey, Set<String>?> = [:]
-  /// The names of deleted objects, by which alone they are known afterwards.
+  /// The names of deleted objects, which cannot be read after the delete.
   private var deleted: [ObjectKey: ObjectName] = [:]
-  /// Of a single group, the graph that was written: objects that return are stored as it has them,
-  /// but for what the store derives.
+  /// The graph that was written for a single group; restored objects are stored as in the graph,
+  /// except for derived values.
   var planned: PlannedGraph?
 
-  /// The names of objects that are deleted in the end.
+  /// The names of the objects that are deleted after all groups.
   var deletedNames: [ObjectName] { deleted.sorted { $0.key < $1.key }.map(\.value) }
 
-  /// Notes the names of objects that a plan deletes, while they exist.
+  /// Records the names of the objects that a plan deletes, while the objects exist.
   mutating func noteDeleted(_ plan: SavePlan, _ tables: StoreTables) throws {
     let builder = SaveResultBuilder(tables: tables, request: SaveRequest(), reported: [:])
     for key in plan.graph.deletes { deleted[key] = try builder.name(of: key) }
@@ -252,8 +253,9 @@ struct RevertedObjects {
     }
   }
 
-  /// The objects with their stored values; an object that was inserted and deleted within the
-  /// groups is left out.
+  /// Returns the objects with their stored values.
+  ///
+  /// It omits an object that was inserted and deleted within the groups.
   func objects(_ builder: SaveResultBuilder, _ tables: StoreTables) throws -> [SavedObject] {
     try columns.compactMap { key, names in
       let entity = tables.layout.entity(key)

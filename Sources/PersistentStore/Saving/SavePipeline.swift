@@ -4,10 +4,9 @@ import ObjectModel
 import PersistentHistory
 import SQLite
 
-/// Carries a save out inside the writer's transaction, stage by stage: resolve, merge, plan,
-/// validate, write.
+/// The stages of a save inside the writer's transaction: resolve, merge, plan, validate, write.
 ///
-/// Each stage hands values to the next one; only the last one changes anything.
+/// Each stage passes values to the next one; only the last stage changes anything.
 struct SavePipeline {
   let tables: StoreTables
   let db: SQLiteConnection
@@ -16,25 +15,25 @@ struct SavePipeline {
   let facts: StoreMaker.Facts
   let environment: StoreEnvironment
 
-  /// What a save did, with what the writer's transaction has to know of it.
+  /// The result of a save, with the information for the writer's transaction.
   struct Outcome {
     var result: SaveResult
     /// The stored objects that were deleted.
     var deleted: [ObjectName] = []
-    /// Whether a rule left a reference to a deleted object.
+    /// Whether a delete rule left a reference to a deleted object.
     var leavesDangling = false
-    /// The groups that were reverted, with the changes that did it.
+    /// The reverted groups, each with the changes that reverted it.
     var reverted: [(group: RevertGroup, changes: Range<Int64>)] = []
   }
 
   private var layout: SaveLayout { tables.layout }
 
-  /// Carries a save out.
+  /// Performs a save.
   ///
   /// - Parameters:
   ///   - request: The save.
-  ///   - derive: Brings those derived values up to date that no trigger keeps.
-  /// - Returns: What was written.
+  ///   - derive: Updates the derived values that no trigger updates.
+  /// - Returns: The outcome.
   /// - Throws: `StoreError`, or `SQLiteError` when SQLite failed; the caller rolls back.
   func save(_ request: SaveRequest, _ derive: () throws -> Void) throws -> Outcome {
     let stored = DatabaseObjects(tables, identifier: facts.identifier)
@@ -111,7 +110,7 @@ struct SavePipeline {
     return outcome
   }
 
-  /// Throws the conflicts, with those problems that hold whatever the end state is.
+  /// Throws the conflicts, with the problems that do not depend on the state after the save.
   static func check(
     _ conflicts: [SaveConflict],
     _ problems: ProblemList,

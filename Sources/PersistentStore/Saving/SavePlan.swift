@@ -5,18 +5,19 @@ import OrderedCollections
 /// Objects, each once, in the order in which they were found.
 typealias OrderedKeySet = OrderedSet<ObjectKey>
 
-/// What a save writes: the output of planning, and all that `SaveWriter` knows of a save.
+/// The output of planning, which is all that `SaveWriter` knows of a save.
 package struct SavePlan {
-  /// The objects as they will be.
+  /// The objects after the save.
   package var graph: PlannedGraph
-  /// Sort positions of members of ordered to-manys, where they are not the trigger's.
+  /// The sort positions of members of ordered to-manys that differ from the trigger's.
   package var positions: [PositionChange] = []
-  /// The objects whose version counts a change of a link row or of an order; those whose columns
-  /// change are not counted twice.
+  /// The objects whose version a change of a link row or of an order increments.
+  ///
+  /// An object whose columns change too is incremented once.
   package var increments: [ObjectKey] = []
-  /// The to-manys whose number of members may have become wrong.
+  /// The to-manys whose number of members may now be wrong.
   package var touched: [PlannedList: RelationshipLayout] = [:]
-  /// To-ones that were set because of what was sent for another object, by name.
+  /// The names of properties that values sent for other objects changed.
   package var followed: [ObjectKey: Set<String>] = [:]
   /// Whether a delete rule leaves a reference to a deleted object.
   package var leavesDangling = false
@@ -45,6 +46,6 @@ package struct PositionChange {
   package let owner: ObjectKey
   package let member: Int64
   package let position: Int64
-  /// Whether the member joins the to-many with this save: it moves within no order.
+  /// Whether the member joins the to-many in this save, so that it does not move within an order.
   package let joins: Bool
 }

@@ -3,18 +3,18 @@ import JSON
 import ObjectModel
 import OrderedCollections
 
-/// Deleting objects and applying the model's delete rules.
+/// Deletes of objects, with the model's delete rules.
 ///
-/// What happens to a to-one whose target is deleted is decided in `nullifyReferences` alone.
+/// Only `nullifyReferences` decides about a to-one whose target is deleted.
 extension SavePlanner {
-  /// How many holders a denied delete names.
+  /// The maximum number of holders that a denied delete names.
   private static let holdersMax = 100
 
-  /// Deletes objects and what cascades from them.
+  /// Deletes objects and the objects that cascade from them.
   ///
-  /// Rules look at the graph that the rest of the save leaves: first the closure of the cascades,
-  /// then what denies, then what is nullified. What a denied delete would nullify is left: that it
-  /// must have a value would only follow from the denied delete.
+  /// Delete rules apply to the graph that the rest of the save leaves: first cascades, then
+  /// denials, then nullifications. References to an object whose delete is denied stay: the lack of
+  /// a required value would only follow from the denied delete.
   mutating func delete(_ named: [ObjectKey]) throws {
     guard !named.isEmpty else { return }
     let doomed = try closure(of: named)
@@ -30,7 +30,7 @@ extension SavePlanner {
     }
   }
 
-  /// The named objects and everything that cascades from them, each once.
+  /// Returns the named objects and all objects that cascade from them, each once.
   private mutating func closure(of named: [ObjectKey]) throws -> OrderedKeySet {
     var found = OrderedKeySet(named)
     var next = 0
@@ -45,7 +45,7 @@ extension SavePlanner {
     return found
   }
 
-  /// The existing objects that a relationship of an object references.
+  /// Returns the existing objects that a relationship of an object references.
   private mutating func related(
     _ relationship: RelationshipLayout,
     _ key: ObjectKey
@@ -75,7 +75,7 @@ extension SavePlanner {
           "deny",
           id,
           nil,
-          "\(id) cannot be deleted while \(relationship.name) leads to \(holders.count)",
+          "\(id) cannot be deleted while \(relationship.name) references \(holders.count)",
           hint: "Delete or move those first",
           details: [
             JSONMember("relationship", .string(relationship.name)),
@@ -89,7 +89,7 @@ extension SavePlanner {
     }
   }
 
-  /// Ends the link rows of an object, in those of its relationships that a filter accepts.
+  /// Deletes the link rows of an object, for the relationships that a filter accepts.
   mutating func removeLinks(
     of key: ObjectKey,
     where isIncluded: (RelationshipLayout) -> Bool = { _ in true }
@@ -100,7 +100,7 @@ extension SavePlanner {
         try leave(relationship.target(member), relationship, key)
       }
     }
-    // To-manys without inverse of which it is a member.
+    // The object may also be a member of to-manys without inverse.
     for relationship in layout.relationships
     where relationship.inverse == nil && relationship.isLinked
       && layout.model.isKind(key.entity, of: relationship.destination.number)
@@ -111,10 +111,11 @@ extension SavePlanner {
     }
   }
 
-  /// Ends the to-ones that reference a deleted object, from its relationships' other ends and from
-  /// to-ones without inverse; the rule `noAction` leaves them.
+  /// Nullifies the to-ones that reference a deleted object: inverses of its relationships, and
+  /// to-ones without inverse.
   ///
-  /// A to-one that must have a value is ended too: validation reports it.
+  /// The rule `noAction` leaves them unchanged. A required to-one is nullified too, and validation
+  /// reports it.
   private mutating func nullifyReferences(
     to key: ObjectKey,
     _ doomed: OrderedKeySet,
@@ -152,7 +153,8 @@ extension SavePlanner {
     }
   }
 
-  /// What a problem calls an object: the ID that the client sent, where the object is new.
+  /// Returns the name of an object in problems: the ID that the client sent, or the stored object's
+  /// ID.
   func label(of key: ObjectKey) throws -> String {
     if let index = plan.graph.insertIndex(of: key) { return plan.graph.inserts[index].label }
     return try labels[key] ?? plan.graph.stored.name(of: key)

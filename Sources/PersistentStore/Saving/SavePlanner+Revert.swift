@@ -4,22 +4,22 @@ import OrderedCollections
 import PersistentHistory
 import StoreLayout
 
-/// Planning the reverse of what a group of commits did.
+/// The planning of the reverse of a group of commits.
 ///
-/// Values return as the log has them, both ends of a relationship each by itself: a graph that was
-/// valid before the group is valid again, and no delete rule runs a second time. What other saves
-/// changed meanwhile is left by the obstacles; the ends that no longer fit are mended here.
+/// Values return from the log, for each end of a relationship separately. A graph that was valid
+/// before the group is therefore valid again, and no delete rule runs a second time. Obstacles
+/// protect the later changes of other saves; references that no longer fit are nullified here.
 extension SavePlanner {
   /// Plans the revert of a group.
   ///
   /// - Parameters:
-  ///   - rows: What the group logged, oldest first.
-  ///   - net: What became of each object.
-  ///   - obstacles: What is left as it is.
+  ///   - rows: The rows of the log that the group wrote, oldest first.
+  ///   - net: The net change of each object.
+  ///   - obstacles: The parts that stay unchanged.
   ///   - isNewest: Whether nothing follows the group.
   ///   - hasOwnLinks: Whether nothing follows the group, and the group logged all link rows of the
   ///     objects that it inserted.
-  ///   - lastVersion: The version with which an object was deleted last.
+  ///   - lastVersion: Returns the version at which an object was deleted last.
   /// - Throws: `SQLiteError`.
   mutating func plan(
     reverting rows: [HistoryRow],
@@ -33,9 +33,9 @@ extension SavePlanner {
     let changes =
       obstacles.objects.isEmpty ? net : net.filter { !obstacles.objects.contains($0.key) }
     plan.graph.reserve(restored: changes.count { $0.kind == .delete })
-    // Objects return before anything references them, and go when nothing does.
+    // Objects are restored before anything references them, and deleted when nothing does.
     for change in changes where change.kind == .delete {
-      // What the newest commit deleted was not deleted later, and does not exist.
+      // An object that the newest commit deleted was not deleted later, and does not exist.
       if isNewest, let version = change.deletedVersion {
         try restore(change, version: version + 1, &paired)
       } else if try !plan.graph.exists(change.key) {
@@ -91,7 +91,7 @@ extension SavePlanner {
     try notePartners(of: key, &paired)
   }
 
-  /// The ID of an object of which only the log knows.
+  /// Returns the ID of an object that only the log has.
   private static func label(of change: HistoryChange, _ entity: EntityDescription) -> String {
     let number = WrappedID(entity: entity.name, key: .object(change.key.object)).description
     guard let identity = entity.identity,
@@ -137,7 +137,7 @@ extension SavePlanner {
     touch(inverse, of: toOne.target(owner))
   }
 
-  /// Ends link rows that the group made, and makes those again that it ended.
+  /// Deletes the link rows that the group inserted, and inserts those that it deleted.
   private mutating func revertLinks(_ change: HistoryChange, _ obstacles: RevertObstacles) throws {
     for (property, others) in change.linked.sorted(by: { $0.key < $1.key }) {
       for other in others.sorted() {
@@ -171,9 +171,9 @@ extension SavePlanner {
     }
   }
 
-  /// Deletes what was inserted, without delete rules.
+  /// Deletes an object that the group inserted, without delete rules.
   ///
-  /// With `hasOwnLinks` the object exists, and its link rows are ended already.
+  /// With `hasOwnLinks`, the object exists, and its link rows are already deleted.
   private mutating func remove(
     _ key: ObjectKey,
     hasOwnLinks: Bool,
@@ -190,7 +190,7 @@ extension SavePlanner {
 
   // MARK: References that no longer fit
 
-  /// Notes the objects at both ends of an object's one-to-ones.
+  /// Records the objects at both ends of an object's one-to-ones.
   private func notePartners(of key: ObjectKey, _ paired: inout Set<ObjectKey>) throws {
     for (_, toOne) in layout.entity(key).toOnes where toOne.isOneToOne {
       paired.insert(key)
@@ -198,7 +198,7 @@ extension SavePlanner {
     }
   }
 
-  /// Ends to-ones that returned and whose targets no longer exist, or reference another object.
+  /// Nullifies restored to-ones whose targets no longer exist, or reference another object.
   private mutating func mendToOnes(_ change: HistoryChange) throws {
     let key = change.key
     guard try plan.graph.exists(key) else { return }
@@ -215,7 +215,7 @@ extension SavePlanner {
     }
   }
 
-  /// Ends one-to-ones of an object whose other end references another object.
+  /// Nullifies one-to-ones of an object whose other end references another object.
   private mutating func mendOneToOnes(_ key: ObjectKey) throws {
     guard try plan.graph.exists(key) else { return }
     for (_, toOne) in layout.entity(key).toOnes where toOne.isOneToOne {
@@ -230,7 +230,7 @@ extension SavePlanner {
     }
   }
 
-  /// Ends a to-one that references a deleted object, unless the rule is to leave it.
+  /// Nullifies a to-one that references a deleted object, unless its rule is `noAction`.
   private mutating func cut(_ property: String, of holder: ObjectKey) throws {
     guard let toOne = layout.entity(holder).relationship(named: property), !toOne.isToMany,
       try plan.graph.exists(holder), let number = try plan.graph.target(of: toOne, holder),
@@ -245,7 +245,7 @@ extension SavePlanner {
 
   // MARK: Sort positions
 
-  /// Puts members of ordered to-manys back to the positions that they had, where they are members.
+  /// Restores the former sort positions of objects that are members of ordered to-manys.
   private mutating func putBackPositions(
     _ rows: [HistoryRow],
     _ obstacles: RevertObstacles
@@ -267,11 +267,11 @@ extension SavePlanner {
     for list in lists.values { try putBack(list) }
   }
 
-  /// The positions that members of one to-many had.
+  /// The former sort positions of the members of one to-many.
   private struct FormerOrder {
     let toMany: RelationshipLayout
     let owner: ObjectKey
-    /// By the member's number: the position, and whether the member stayed a member.
+    /// The position of each member, and whether it stayed a member, by the member's number.
     var positions: OrderedDictionary<Int64, (position: Int64, moved: Bool)> = [:]
   }
 
@@ -284,12 +284,12 @@ extension SavePlanner {
     for member in members { positions[member] = present[member] ?? nil }
     var moves = false
     for (member, former) in list.positions {
-      // A member that left and returns is a change of its own only.
+      // A member that left and returns changes nothing of the owner's order.
       if former.moved, positions[member] != former.position { moves = true }
       positions[member] = former.position
     }
     if Set(positions.values).count < positions.count {
-      // Two members would have one position: the order decides, and all get positions again.
+      // Two members would have one position, so all members get new positions in their order.
       let order = positions.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
       let wanted = SortPositions.assign(order.map { present[$0] ?? nil }, gap: OrderSchema.gap)
       for (member, position) in zip(order, wanted) { positions[member] = position }

@@ -4,24 +4,24 @@ import OrderedCollections
 import PersistentHistory
 import StoreLayout
 
-/// The third stage of a save: computes the graph that the whole save leaves.
+/// The third stage of a save: computes the graph after the whole save.
 ///
-/// The order is the protocol's: inserts, updates, deletes, each in the order given; then delete
-/// rules on the graph that results.
+/// The order is the protocol's: inserts, updates and deletes, each in the order given; then delete
+/// rules on the resulting graph.
 package struct SavePlanner {
   let layout: SaveLayout
-  /// The plan as far as it is made.
+  /// The plan so far.
   package var plan: SavePlan
-  /// Deletes that are denied, and positions that a list does not have.
+  /// Denied deletes, and positions that a list does not have.
   package private(set) var problems = ProblemList()
-  /// Ordered to-manys whose whole order is known, with it.
+  /// The ordered to-manys whose whole order is known, each with its order.
   var sequences: OrderedDictionary<PlannedList, Sequence> = [:]
-  /// The members that join ordered to-manys at their end, in the order in which they do.
+  /// The members that join ordered to-manys at the end, in the order of joining.
   var appended: OrderedDictionary<PlannedList, Joining> = [:]
 
-  /// To-manys for which the request has a value.
+  /// The to-manys for which the request has a value.
   private var sentLists: Set<PlannedList> = []
-  /// The one whose value is being applied.
+  /// The to-many whose value is being applied.
   private var current: PlannedList?
 
   /// The members that join an ordered to-many.
@@ -38,7 +38,7 @@ package struct SavePlanner {
     var members: [Int64]
   }
 
-  /// What the request calls its objects.
+  /// The names of the objects in the request.
   let labels: SaveLabels
 
   /// Prepares planning over stored objects.
@@ -57,7 +57,7 @@ package struct SavePlanner {
     for insert in save.inserts {
       plan.graph.insert(PlannedInsert(key: insert.key, label: insert.label, row: insert.row))
     }
-    // An insert that an existing object answers for has its turn among the inserts.
+    // An insert that met an existing object is applied in its turn among the inserts.
     var updates = save.updates[...]
     for insert in save.inserts {
       while let update = updates.first, case .insert(let index) = update.origin,
@@ -73,7 +73,7 @@ package struct SavePlanner {
     try finish()
   }
 
-  /// Plans what follows for versions and sort positions from all changes together.
+  /// Plans the increments of versions and the sort positions that follow from all changes together.
   mutating func finish() throws {
     try placeMembers()
     countLinks()
@@ -81,7 +81,7 @@ package struct SavePlanner {
 
   private mutating func apply(_ update: ResolvedUpdate) throws {
     if let index = plan.graph.insertIndex(of: update.key) {
-      // An earlier insert of the save answers for this one.
+      // The insert met an earlier insert of the save.
       for change in update.columns {
         plan.graph.set(change.column, to: change.value, ofInsert: index)
       }
@@ -93,7 +93,7 @@ package struct SavePlanner {
 
   // MARK: Relationships
 
-  /// Sets a relationship and has its other end follow.
+  /// Sets a relationship and its other end.
   private mutating func apply(
     _ change: RelationshipChange,
     to key: ObjectKey,
@@ -112,13 +112,13 @@ package struct SavePlanner {
     }
   }
 
-  /// Sets a to-one and has its inverse follow; an object that had the inverse before loses it.
+  /// Sets a to-one and its inverse; an object that had the inverse before loses it.
   ///
   /// - Parameters:
   ///   - toOne: The to-one.
   ///   - key: The object that has it.
   ///   - target: The object that it references, nil for none.
-  ///   - follows: Whether something that was sent for another object sets it.
+  ///   - follows: Whether a value that was sent for another object sets it.
   /// - Throws: `SQLiteError`.
   mutating func set(
     _ toOne: RelationshipLayout,
@@ -174,7 +174,7 @@ package struct SavePlanner {
     let current = Set(present)
     let wanted = Set(members.map(\.object))
     let added = members.filter { !current.contains($0.object) }
-    // Members that join go to the end, in the order in which they come.
+    // Members that join go to the end, in the order of the list.
     for member in toMany.description.ordered ? added : added.sorted() {
       try join(member, toMany, owner)
     }
@@ -230,7 +230,7 @@ package struct SavePlanner {
     try setMembers(sequence.map(toMany.target), of: toMany, owner)
   }
 
-  /// The members of an ordered to-many in the order that is planned.
+  /// Returns the members of an ordered to-many in the planned order.
   private mutating func sequence(
     of toMany: RelationshipLayout,
     _ owner: ObjectKey
@@ -284,7 +284,7 @@ package struct SavePlanner {
     }
   }
 
-  /// Notes that a to-one has an object join or leave ordered to-manys.
+  /// Records that a to-one makes an object join or leave ordered to-manys.
   private mutating func noteJoining(
     _ toMany: RelationshipLayout,
     _ member: ObjectKey,
@@ -301,7 +301,7 @@ package struct SavePlanner {
       .members.append(member.object)
   }
 
-  /// Notes that a link row has an object join or leave an ordered to-many.
+  /// Records that a link row makes an object join or leave an ordered to-many.
   private mutating func noteLink(
     _ toMany: RelationshipLayout,
     of owner: ObjectKey,
@@ -317,14 +317,14 @@ package struct SavePlanner {
     }
   }
 
-  /// Has a to-many returned for which the request had a value, and that something else changes.
+  /// Adds a to-many to the result if the request has a value for it and another change alters it.
   private mutating func note(_ toMany: RelationshipLayout, of owner: ObjectKey) {
     let list = PlannedList(toMany, of: owner)
     guard list != current, sentLists.contains(list) else { return }
     plan.followed[owner, default: []].insert(toMany.name)
   }
 
-  /// Has the to-manys returned that an object leaves because it is deleted.
+  /// Adds the to-manys that an object leaves because of its delete to the result.
   mutating func noteDeleted(_ key: ObjectKey) throws {
     guard !sentLists.isEmpty else { return }
     for (_, toOne) in layout.entity(key).toOnes {
@@ -335,7 +335,7 @@ package struct SavePlanner {
     }
   }
 
-  /// Has the number of a to-many's members checked, where it can be wrong.
+  /// Marks a to-many for the check of its number of members, if the model limits that number.
   mutating func touch(_ toMany: RelationshipLayout, of owner: ObjectKey) {
     guard toMany.isCounted else { return }
     plan.touched[PlannedList(toMany, of: owner)] = toMany
@@ -343,8 +343,8 @@ package struct SavePlanner {
 
   // MARK: Versions and positions
 
-  /// Whether the rows that have members join are written in the order in which they join: the
-  /// triggers append them in that order.
+  /// Returns whether the rows of joining members are written in the order of joining, in which the
+  /// triggers append them.
   private func isWrittenInOrder(_ joining: Joining) -> Bool {
     var last = -1
     for member in joining.members.inOrder {
@@ -355,7 +355,8 @@ package struct SavePlanner {
     return true
   }
 
-  /// A link row that comes or goes is a change of both objects where there is an inverse.
+  /// Increments the versions of the source of changed link rows, and of the target if there is an
+  /// inverse.
   private mutating func countLinks() {
     guard !plan.graph.links.isEmpty else { return }
     var counted = Set(plan.increments)
@@ -367,11 +368,11 @@ package struct SavePlanner {
     }
   }
 
-  /// Gives members the sort positions of their order, moving as few as that takes.
+  /// Gives members the sort positions of their order, with as few moves as possible.
   private mutating func placeMembers() throws {
     for sequence in sequences.values where try plan.graph.exists(sequence.owner) {
       let (toMany, owner) = (sequence.toMany, sequence.owner)
-      // A deleted member is logged where it was stored.
+      // The log gets the stored position of a deleted member, so the plan leaves it unchanged.
       let order = try self.sequence(of: toMany, owner)
         .filter { !plan.graph.deletes.contains(toMany.target($0)) }
       let present =
@@ -381,7 +382,7 @@ package struct SavePlanner {
       var hasJoined = false
       for (member, position) in zip(order, wanted) {
         let isPresent = present[member] != nil
-        // A member that joins in front of a present one changes the order of the others.
+        // A member that joins before a present member changes the order of the others.
         if isPresent, hasJoined || present[member] != .some(position) { moves = true }
         if !isPresent { hasJoined = true }
         guard present[member] != .some(position) else { continue }

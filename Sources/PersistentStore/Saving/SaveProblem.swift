@@ -1,8 +1,8 @@
 package import JSON
 
-/// One reason why a save was not carried out.
+/// One reason why a save was refused.
 package struct SaveProblem: Sendable, Equatable {
-  /// The code that an answer has when all of its problems are of this kind.
+  /// The code of the response if all of its problems have this code.
   package let code: StoreError.Code
   /// The rule that is violated, as the protocol names it.
   package let rule: String
@@ -33,7 +33,7 @@ package struct SaveProblem: Sendable, Equatable {
     self.details = details
   }
 
-  /// A value or count that the model does not allow.
+  /// Returns the problem of a value or count that the model does not allow.
   static func invalid(
     _ id: String,
     _ property: String?,
@@ -43,7 +43,8 @@ package struct SaveProblem: Sendable, Equatable {
     SaveProblem(.validationFailed, rule, id, property, message)
   }
 
-  /// A position that an ordered to-many with `count` other members does not have.
+  /// Returns the problem of a position that an ordered to-many with `count` other members does not
+  /// have.
   static func noPlace(
     _ position: Int,
     of count: Int,
@@ -53,13 +54,13 @@ package struct SaveProblem: Sendable, Equatable {
     .invalid(id, property, "place", "\(property) has the places 0 to \(count), not \(position)")
   }
 
-  /// Unique values that another object has.
+  /// Returns the problem of unique values that another object has.
   ///
   /// - Parameters:
   ///   - set: The properties.
-  ///   - id: The ID of the object that would have the values too.
+  ///   - id: The ID of the object that would have the same values.
   ///   - existing: The ID of the other object.
-  ///   - isStored: Whether the other object is not new in the save.
+  ///   - isStored: Whether the other object is stored, and not new in the save.
   /// - Returns: The problem, with the rule `unique`.
   static func violation(
     of set: UniqueSet,
@@ -84,14 +85,14 @@ package struct SaveProblem: Sendable, Equatable {
     )
   }
 
-  /// Whether it reports the same violated set of the same object.
+  /// Returns whether a problem reports the same violated set of the same object.
   func isSameViolation(as other: SaveProblem) -> Bool {
     code == .uniquenessViolation && other.code == code && id == other.id
       && details.first { $0.name == "properties" }
         == other.details.first { $0.name == "properties" }
   }
 
-  /// The problem that one of the store's errors is, about an object of the request.
+  /// Creates the problem for an error of the store about an object of the request.
   init(_ error: StoreError, rule: String, id: String, property: String? = nil) {
     self.init(
       error.code,
@@ -105,12 +106,12 @@ package struct SaveProblem: Sendable, Equatable {
   }
 }
 
-/// The problems of a save, as many as are reported.
+/// The problems of a save, up to a maximum number.
 package struct ProblemList {
   /// The problems, in the order in which they were found.
   package private(set) var problems: [SaveProblem] = []
 
-  /// How many problems are reported at most.
+  /// The maximum number of reported problems.
   package static let problemsMax = 1000
 
   /// Creates a list without problems.
@@ -120,21 +121,20 @@ package struct ProblemList {
   var count: Int { problems.count }
   var isFull: Bool { problems.count >= Self.problemsMax }
 
-  /// Adds a problem, unless as many are there as are reported.
+  /// Adds a problem, unless the list is full.
   package mutating func add(_ problem: SaveProblem) {
     guard !isFull else { return }
     problems.append(problem)
   }
 
-  /// The problems that hold whatever the end state of the save is: beside a conflict it is not
-  /// known.
+  /// The problems that do not depend on the state after the save, which a conflict leaves unknown.
   var ofTheRequest: [SaveProblem] {
     problems.filter {
       [.unknownEntity, .unknownProperty, .objectNotFound, .invalidIdentifier].contains($0.code)
     }
   }
 
-  /// The error that reports all of them; nil when there are none.
+  /// The error that reports all problems; nil when there are none.
   package var error: StoreError? {
     guard let first = problems.first else { return nil }
     let isOneKind = problems.allSatisfy { $0.code == first.code }
@@ -163,7 +163,7 @@ package struct ProblemList {
 extension SaveProblem {
   /// The problem as an element of `data.problems`.
   ///
-  /// - Parameter code: The number that its code has on the wire.
+  /// - Parameter code: The number of the problem's code in the protocol.
   /// - Returns: The members that the protocol lists.
   package func json(code: Int) -> JSONValue {
     var members = [

@@ -2,7 +2,7 @@ package import CordialValues
 package import JSON
 package import PersistentHistory
 
-/// What one transaction shall do: all of it or none of it.
+/// The changes of one transaction: either all of them are made, or none.
 package struct SaveRequest: Sendable {
   /// A new object.
   package struct Insert: Sendable {
@@ -22,7 +22,7 @@ package struct SaveRequest: Sendable {
   /// Changed properties of an object.
   package struct Update: Sendable {
     package let id: String
-    /// The version that the client knew; nil checks nothing.
+    /// The version that the client sent; nil for no check.
     package let version: Int64?
     /// The token of the response in which the client read to-manys; nil for none.
     package let asOf: String?
@@ -36,7 +36,7 @@ package struct SaveRequest: Sendable {
     }
   }
 
-  /// An object to remove.
+  /// An object to delete.
   package struct Delete: Sendable {
     package let id: String
     package let version: Int64?
@@ -50,8 +50,8 @@ package struct SaveRequest: Sendable {
   /// Values for all objects that match.
   package struct UpdateMatching: Sendable {
     package let fetch: FetchRequest
-    /// By property; `{"@expression": "count + 1"}` is computed for each object, from its values
-    /// before.
+    /// The values by property; `{"@expression": "count + 1"}` is computed for each object, from its
+    /// values before the update.
     package let values: [JSONMember]
 
     package init(fetch: FetchRequest, values: [JSONMember]) {
@@ -60,11 +60,11 @@ package struct SaveRequest: Sendable {
     }
   }
 
-  /// Groups of the author's commits to undo, or to do again.
+  /// Groups of the author's commits to undo or redo.
   package struct Revert: Sendable {
     package let direction: RevertDirection
     package let count: Int
-    /// Only groups of this context, nil for all.
+    /// The context of the groups, nil for every context.
     package let context: String?
 
     package init(direction: RevertDirection, count: Int, context: String?) {
@@ -74,32 +74,32 @@ package struct SaveRequest: Sendable {
     }
   }
 
-  /// The method that a client called; a transaction is repeated by the same one.
+  /// The method that a client called; only the same method may repeat a transaction.
   package enum Method: String, Sendable {
     case save, delete, update, undo, redo
   }
 
-  /// Whether an answer waits until the commit would survive a loss of power.
+  /// Whether a response waits until the commit would survive a power failure.
   package enum Durability: String, Sendable {
     case full, normal
   }
 
-  /// What becomes of properties that others changed since the version that a client knew.
+  /// The decision about properties that other saves changed since the version that the client sent.
   package enum MergePolicy: Sendable, Equatable {
-    /// Nothing is written, and every conflict is told.
+    /// Nothing is written, and every conflict is reported.
     case error
-    /// They stay as they are stored; the client's others are written.
+    /// The changed properties stay as stored; the client's other properties are written.
     case storeTrump
-    /// The client's are written.
+    /// The client's properties are written.
     case objectTrump
-    /// The object becomes what the client had: what it did not send goes back to what it knew.
+    /// The object gets the values that the client read, with the client's changes.
     case overwrite
-    /// The object stays as it is stored.
+    /// The object stays as stored.
     case rollback
-    /// One of the program's own, by its name.
+    /// One of the program's own policies, by its name.
     case named(String)
 
-    /// Those that every store has, by their names.
+    /// The policies that every store has, by their names.
     package static let standard: [(String, MergePolicy)] = [
       ("error", .error), ("storeTrump", .storeTrump), ("objectTrump", .objectTrump),
       ("overwrite", .overwrite), ("rollback", .rollback),
@@ -114,22 +114,22 @@ package struct SaveRequest: Sendable {
   package var inserts: [Insert]
   package var updates: [Update]
   package var deletes: [Delete]
-  /// Objects that match are removed too.
+  /// A fetch of objects that are deleted too.
   package var deleteMatching: FetchRequest?
   package var updateMatching: UpdateMatching?
-  /// Whether the objects that match an update are to be told.
+  /// Whether the result lists the deleted objects, or the objects that match an update.
   package var wantsIDs = false
   package var revert: Revert?
-  /// Who asks: of those who do, each is served in turn.
+  /// The client's connection; the writer serves connections in turn.
   package var source = 0
-  /// Whether it is carried out and taken back, to tell what it would do.
+  /// Whether the save is performed and rolled back, to return what it would do.
   package var isDryRun = false
   package var author: String?
   package var context: String?
   package var process: String?
   package var durability: Durability
   package var mergePolicy: MergePolicy
-  /// The client's own name of this transaction: sent again, it changes nothing.
+  /// The client's UUID of this transaction; a repeat changes nothing.
   package var transaction: String?
 
   package init(
@@ -155,50 +155,51 @@ package struct SaveRequest: Sendable {
   }
 }
 
-/// What a transaction did.
+/// The outcome of a transaction.
 package struct SaveOutcome: Sendable {
-  /// The position after it.
+  /// The position after the transaction.
   package let token: StoreToken
   package let result: SaveResult
-  /// What it would have done, nil when it did it.
+  /// The effects of a dry run, nil for a save that was committed.
   package let dryRun: DryRun?
 }
 
-/// What a transaction that was taken back would have done.
+/// The effects that a rolled back transaction would have had.
 package struct DryRun: Sendable {
-  /// Why it would have failed; then it would have done nothing.
+  /// The error with which the transaction would have failed, without any effects.
   package let error: StoreError?
-  /// The objects that would have been removed, cascades included.
+  /// The objects that would have been deleted, cascades included.
   package let deletes: [ObjectName]
   /// The objects that would have been changed.
   package let updates: [ObjectName]
-  /// What would have stood in the log.
+  /// The changes that the log would have.
   package let changes: ChangeSet
 }
 
-/// A property that others changed since the version that a client knew.
+/// A property that other saves changed since the version that the client sent.
 package struct PropertyConflict: Sendable {
-  /// The object.
+  /// The object's ID.
   package let id: String
   package let property: String
-  /// Its value in the version that the client knew.
+  /// The value in the version that the client sent.
   package let base: JSONValue
-  /// Its value now.
+  /// The stored value.
   package let store: JSONValue
-  /// What the client sent, nil when it did not change it.
+  /// The value that the client sent, nil if it sent none.
   package let client: JSONValue?
 
-  /// What becomes of it.
+  /// The decision about a property.
   package enum Resolution: Sendable {
     case store
-    /// What the client sent; the store's where it sent nothing.
+    /// The value that the client sent; the stored value if it sent none.
     case client
     case base
-    /// Another value, as it would be sent.
+    /// Another value, in the form in which a client sends it.
     case value(JSONValue)
   }
 }
 
-/// Decides what becomes of a property; it runs inside the writer's transaction, so it has to be
-/// quick and to ask nobody.
+/// A decision about a property.
+///
+/// It runs inside the writer's transaction, so it must be fast and must wait for nothing.
 package typealias MergeDecision = @Sendable (PropertyConflict) -> PropertyConflict.Resolution

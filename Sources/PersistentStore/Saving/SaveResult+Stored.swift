@@ -2,12 +2,12 @@ import CordialValues
 import JSON
 import ObjectModel
 
-/// How a result is kept in the store, so that a repeated transaction returns it again.
+/// The stored form of a result, which a repeated transaction returns again.
 ///
-/// It is kept as values: objects by their permanent IDs, attributes with their types. The service
-/// encodes it for whichever connection repeats the transaction.
+/// It has values: objects by their permanent IDs, attributes with their types. The service encodes
+/// it for the connection that repeats the transaction.
 extension SaveResult {
-  /// The text to keep.
+  /// Returns the text to store.
   func storedText(of method: SaveRequest.Method, in model: Model) -> String {
     JSONValue.object([
       JSONMember("method", .string(method.rawValue)),
@@ -26,9 +26,9 @@ extension SaveResult {
     ]).text
   }
 
-  /// Reads a kept text.
+  /// Reads a stored text.
   ///
-  /// - Returns: The method that was called, and what it did; nil for a text that this program did
+  /// - Returns: The method that was called, and its result; nil for a text that this program did
   ///   not write.
   static func read(stored text: String) -> (method: SaveRequest.Method, result: SaveResult)? {
     do {
@@ -38,7 +38,7 @@ extension SaveResult {
       else { return nil }
       return (method, result)
     } catch {
-      // A file that was damaged: the transaction was carried out, its result is unknown.
+      // The file is damaged: the transaction was carried out, but its result is unknown.
       return nil
     }
   }
@@ -169,7 +169,7 @@ extension MergedObject {
 }
 
 extension [JSONValue] {
-  /// The element at an index; nil where the array is shorter.
+  /// Returns the element at an index; nil if the array is shorter.
   fileprivate func element(_ index: Int) -> JSONValue? {
     indices.contains(index) ? self[index] : nil
   }

@@ -3,55 +3,55 @@ import JSON
 import ObjectModel
 import PersistentHistory
 
-/// What a transaction did, as values.
+/// The result of a transaction, as values.
 ///
-/// The service encodes them for each client.
+/// The service encodes the values for each client.
 package struct SaveResult: Sendable, Equatable {
-  /// What became of the IDs of inserts, in the order of the request; nil for an ID that is not
-  /// given in the end.
+  /// The IDs of inserts with the objects that they became, in the order of the request.
+  ///
+  /// A dry run gives no numbers, so that a new object may have no name.
   package var ids: [InsertedID] = []
-  /// The inserts, then the updates, then objects whose delete a merge policy skipped; of an undo
+  /// The inserts, then the updates, then objects whose delete a merge policy skipped; for an undo,
   /// the objects that it changed.
   package var objects: [SavedObject] = []
   package var merged: [MergedObject] = []
-  /// How many objects a delete or an update by predicate named or matched.
+  /// The number of objects that a delete or an update by predicate named or matched.
   package var count = 0
-  /// The deleted objects, cascades included, or those that matched an update; nil where they were
-  /// not asked for.
+  /// The deleted objects, cascades included, or those that matched an update; nil unless requested.
   package var matched: [ObjectName]?
-  /// How many groups were undone or redone; nil for any other request.
+  /// The number of groups undone or redone; nil for any other request.
   package var undone: Int?
 
   package init() {}
 }
 
-/// The ID of an insert with the one that it was given.
+/// The ID of an insert as sent, with the name of the new object.
 package struct InsertedID: Sendable, Equatable {
   package let sent: String
   package let name: ObjectName?
 }
 
-/// How an object is named on the wire.
+/// The name of an object in the protocol.
 package enum ObjectName: Sendable, Equatable {
-  /// By the store's number.
+  /// The number in the store.
   case object(ObjectKey)
-  /// By a text, as its identity or as a client sent it.
+  /// A text: the object's identity, or the ID that a client sent.
   case text(String)
 }
 
-/// What is returned of one object.
+/// The returned values of one object.
 package struct SavedObject: Sendable, Equatable {
-  /// nil for an ID that is not given in the end.
+  /// The object's name; nil for a new object of a dry run, which has no number.
   package let id: ObjectName?
-  /// nil for a deleted object.
+  /// The object's version; nil for a deleted object.
   package let version: Int64?
-  /// What is stored differently from what was sent.
+  /// The properties whose stored values differ from the sent ones.
   package var values: [SavedProperty] = []
 }
 
 /// A property with its stored value.
 package struct SavedProperty: Sendable, Equatable {
-  /// A value as the wire has it.
+  /// A value as the protocol distinguishes it.
   package enum Value: Sendable, Equatable {
     case attribute(AttributeValue)
     case reference(ObjectName?)
@@ -62,22 +62,22 @@ package struct SavedProperty: Sendable, Equatable {
   package let value: Value
 }
 
-/// Puts together what a save returns, after everything is written.
+/// The builder of a save's result, after everything is written.
 struct SaveResultBuilder {
   let tables: StoreTables
   let request: SaveRequest
-  /// Properties that were set because of what was sent for others, or that a merge decided.
+  /// Properties that values sent for other objects set, or that a merge decided.
   let reported: [ObjectKey: Set<String>]
 
   private var layout: SaveLayout { tables.layout }
 
-  /// The ID of an object that exists, or existed until now.
+  /// Returns the ID of an object that exists, or existed until now.
   func name(of key: ObjectKey) throws -> ObjectName {
     layout.entity(key).entity.identity == nil
       ? .object(key) : .text(try tables[key].name(of: key.object))
   }
 
-  /// The ID of an object whose row is known.
+  /// Returns the ID of an object whose row is known.
   func name(of key: ObjectKey, _ row: [AttributeValue]) -> ObjectName {
     let entity = layout.entity(key)
     guard let identity = entity.entity.identity, let column = entity.columns[identity.name],
@@ -86,7 +86,7 @@ struct SaveResultBuilder {
     return .text(WrappedID(entity: entity.entity.name, key: form).description)
   }
 
-  /// The result of a save.
+  /// Returns the result of a save.
   func result(
     of save: ResolvedSave,
     merged: [MergedObject],
@@ -163,7 +163,7 @@ struct SaveResultBuilder {
     }
     result.merged = try merged.map { object in
       guard case .object(let key) = object.id else { return object }
-      // An insert that others met, and that the save deletes, has no row.
+      // An insert that other inserts met has no row if the save deletes it.
       let row = rows[key] ?? []
       let name = try row.isEmpty ? self.name(of: key) : self.name(of: key, row)
       return MergedObject(id: name, outcome: object.outcome)
@@ -171,7 +171,8 @@ struct SaveResultBuilder {
     return result
   }
 
-  /// The properties that later inserts set of the object of an insert, by the insert's index.
+  /// Returns the properties that later inserts set on the object of an insert, by the insert's
+  /// index.
   private func overridden(by save: ResolvedSave) -> [Int: Set<String>] {
     guard !save.adoptions.isEmpty else { return [:] }
     var names: [ObjectKey: Set<String>] = [:]
@@ -193,13 +194,13 @@ struct SaveResultBuilder {
     return overridden
   }
 
-  /// The ID of an updated object; of one that a cascade deleted, the ID that was sent.
+  /// Returns the ID of an updated object; if a cascade deleted it, the ID that was sent.
   private func currentName(of update: ResolvedUpdate) throws -> ObjectName {
     try tables[update.key].version(of: update.key.object) == nil
       ? .text(update.label) : name(of: update.key)
   }
 
-  /// The ID of a new object: its identity where its entity has one.
+  /// Returns the ID of a new object: its identity if its entity has one.
   private func newName(
     of key: ObjectKey,
     _ insert: SaveRequest.Insert,
@@ -211,7 +212,7 @@ struct SaveResultBuilder {
     return name(of: key, row)
   }
 
-  /// A number that is not given in the end is no ID.
+  /// Returns the name of an insert's object; nil for a number that a dry run does not give.
   private func given(
     _ name: ObjectName,
     _ insert: SaveRequest.Insert,
@@ -261,7 +262,7 @@ struct SaveResultBuilder {
     }
   }
 
-  /// Whether a value is stored other than it was sent: in its canonical form, or rounded.
+  /// Returns whether a value is stored in another form than it was sent, or rounded.
   private static func differs(
     _ stored: AttributeValue,
     from sent: [JSONMember],
@@ -270,8 +271,8 @@ struct SaveResultBuilder {
     sent.last { $0.name == attribute.name }.map { $0.value != WireValue.json(stored) } ?? false
   }
 
-  /// Adds to the last object what the store itself wrote into it: derived values, to-ones that
-  /// followed from what was sent for others, and what a merge decided.
+  /// Adds the values that the save wrote without sent values to the last object: derived values,
+  /// to-ones that other objects' values set, and decisions of a merge.
   private func addLate(
     _ key: ObjectKey,
     also names: Set<String> = [],
@@ -290,10 +291,10 @@ struct SaveResultBuilder {
     objects[last].values += late
   }
 
-  /// The stored values of columns, in their order; none of an object that does not exist.
+  /// Returns the stored values of columns, in order; no values if the object does not exist.
   ///
   /// - Parameters:
-  ///   - names: Their names; nil for all.
+  ///   - names: The names of the columns; nil for all.
   ///   - key: The object.
   /// - Returns: The properties.
   /// - Throws: `SQLiteError`.
@@ -302,7 +303,7 @@ struct SaveResultBuilder {
     return try columns(names, row, of: key)
   }
 
-  /// The values of columns of a row that is known.
+  /// Returns the values of columns of a known row.
   func columns(
     _ names: Set<String>?,
     _ row: [AttributeValue],

@@ -2,18 +2,18 @@ import CordialValues
 import JSON
 import ObjectModel
 
-/// The fourth stage of a save: checks the objects as the whole save leaves them.
+/// The fourth stage of a save: checks the objects in the state after the whole save.
 package struct SaveValidator {
   let layout: SaveLayout
   private var graph: PlannedGraph
   private let touched: [PlannedList: RelationshipLayout]
-  /// What the request calls its objects.
+  /// The names of the objects in the request.
   private let labels: SaveLabels
-  /// What reported problems kept from the graph: what is missing then may be its.
+  /// The parts of the request that are left out; they may explain missing values.
   private let leftOut: LeftOut
-  /// Whether what was wrong before the save is a problem too.
+  /// Whether values that were invalid before the save are problems too.
   private let checksAll: Bool
-  /// The problems of the stages before and those that validation finds.
+  /// The problems of the earlier stages, and the problems that validation finds.
   package private(set) var problems: ProblemList
 
   /// Prepares the validation of a plan.
@@ -34,10 +34,10 @@ package struct SaveValidator {
     self.checksAll = checksAll
   }
 
-  /// Checks everything that the save touches.
+  /// Checks all objects that the save changes.
   ///
-  /// - Parameter withUnique: Whether to look up what a unique index keeps even where the save does
-  ///   not fail anyway: otherwise SQLite reports it.
+  /// - Parameter withUnique: Whether to check unique values that an index covers even if the save
+  ///   has no other problem; otherwise SQLite reports these.
   /// - Throws: `SQLiteError`.
   package mutating func validate(withUnique: Bool = false) throws {
     for insert in graph.inserts where !graph.deletes.contains(insert.key) { validate(insert) }
@@ -47,7 +47,7 @@ package struct SaveValidator {
     }
     try validateCounts()
     if !withUnique, problems.isEmpty, try violations(includesIndexed: false).isEmpty { return }
-    // An insert that meets several objects is reported already.
+    // An insert that meets several objects is already reported.
     let known = problems.problems.filter { $0.code == .uniquenessViolation }
     for problem in try violations(includesIndexed: true)
     where !known.contains(where: problem.isSameViolation) { problems.add(problem) }
@@ -106,7 +106,7 @@ package struct SaveValidator {
     }
   }
 
-  /// Whether what is left out may have set the to-one of a column.
+  /// Returns whether a part that is left out may have set the to-one of a column.
   private func concerns(_ column: Int, _ entity: EntityLayout) -> Bool {
     guard !leftOut.isEmpty else { return false }
     return entity.toOnes.contains { $0.column == column && leftOut.concerns($0.relationship) }
@@ -117,7 +117,7 @@ package struct SaveValidator {
     for (list, toMany) in touched.sorted(by: { $0.key < $1.key })
     where try graph.exists(list.owner) {
       let (minimum, maximum) = (toMany.description.minimumCount, toMany.description.maximumCount)
-      // Members are counted only as far as the model asks, but for a message.
+      // Members are counted only up to the model's limit, except for a message.
       var count = try graph.memberCount(
         of: toMany,
         list.owner,

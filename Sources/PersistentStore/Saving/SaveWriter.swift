@@ -4,22 +4,22 @@ import OrderedCollections
 import PersistentHistory
 import SQLite
 
-/// The last stage of a save, and the only one with SQL: writes what was planned.
+/// The last stage of a save, and the only stage with SQL: writes the plan.
 struct SaveWriter {
   let tables: StoreTables
   let db: SQLiteConnection
   let bulk: BulkLimits
-  /// Knows which planned objects would have the values of others, once SQLite refuses a row.
+  /// The names of the objects in the request, for problems of unique values.
   let labels: SaveLabels
-  /// The objects whose versions are incremented: once in a save, whatever changes.
+  /// The objects whose versions were incremented, which happens once in a save.
   private var counted: Set<ObjectKey> = []
-  /// Those of them that the present plan counted.
+  /// The objects among these that the current plan incremented.
   private var countedByPlan: [ObjectKey] = []
-  /// Deletes that were carried out early, to make room for unique values.
+  /// The deletes that were performed early, to free unique values.
   private var deletedEarly: Set<ObjectKey> = []
-  /// The link rows that the plan ends, by object; nil until one is deleted early.
+  /// The link rows that the plan deletes, by object; nil until an object is deleted early.
   private var endedLinks: [ObjectKey: [LinkRow]]?
-  /// Whether the unique values of the plan's end state were looked up, and are not violated.
+  /// Whether the unique values of the plan's end state were checked, without a violation.
   private var isUnique = false
 
   init(
@@ -76,7 +76,7 @@ struct SaveWriter {
     }
   }
 
-  /// Forgets which versions the last plan incremented, after its rollback.
+  /// Forgets the versions that the last plan incremented, after its rollback.
   mutating func forgetPlan() {
     counted.subtract(countedByPlan)
     countedByPlan = []
@@ -88,7 +88,7 @@ struct SaveWriter {
 
   /// Inserts an object that the same save deletes, so that its number is not given again.
   ///
-  /// Its unique values may be those of an object that stays.
+  /// It gets temporary unique values, because its own may be those of an object that stays.
   private func insertDoomed(_ insert: PlannedInsert) throws {
     let entity = tables.layout.entity(insert.key)
     var doomed = insert
@@ -103,7 +103,7 @@ struct SaveWriter {
   }
 
   private mutating func write(_ update: PlannedUpdate, _ plan: SavePlan) throws {
-    // A deleted object is logged as it was before the save.
+    // A deleted object is logged with its values before the save.
     guard !plan.graph.deletes.contains(update.key) else { return }
     try constrained(update.key, plan) { writer in
       let counts = !writer.counted.contains(update.key)
@@ -117,8 +117,8 @@ struct SaveWriter {
     }
   }
 
-  /// The objects whose versions are incremented without a column that differs, by the index of
-  /// their entity.
+  /// Returns the objects whose versions are incremented without a change of a column, by the index
+  /// of their entity.
   private func increments(of plan: SavePlan) -> [(Int, [Int64])] {
     guard !plan.increments.isEmpty else { return [] }
     var objects: [Int: [Int64]] = [:]
@@ -135,9 +135,9 @@ struct SaveWriter {
 
   /// Runs a statement that a unique index may refuse.
   ///
-  /// SQLite checks each row as it is written, so that a swap of two values meets its report too.
-  /// Only then it is looked up whether the planned end state is a violation. If it is not, the
-  /// objects that still have the values make room, and the statement runs again.
+  /// SQLite checks each row when it is written, so it also refuses a swap of two values. Only then
+  /// does the writer check whether the planned end state is a violation. If it is not, the objects
+  /// that still have the values give them up, and the statement runs again.
   private mutating func constrained(
     _ key: ObjectKey,
     _ plan: SavePlan,
@@ -156,7 +156,7 @@ struct SaveWriter {
     }
   }
 
-  /// Looks the unique values of the planned end state up, once for a plan.
+  /// Checks the unique values of the planned end state, once for each plan.
   private mutating func checkUniqueness(_ plan: SavePlan) throws {
     var check = UniquenessCheck(tables.layout, plan.graph, labels)
     var problems = ProblemList()
@@ -165,8 +165,10 @@ struct SaveWriter {
     isUnique = true
   }
 
-  /// Has the objects that still have the planned values of another give them up: those that the
-  /// save deletes are deleted now, the others get values that no object has for the moment.
+  /// Frees the unique values of a planned object from the objects that still have them.
+  ///
+  /// Objects that the save deletes are deleted now. Other objects get temporary values that no
+  /// object has.
   private mutating func makeRoom(for key: ObjectKey, _ plan: SavePlan) throws {
     for set in tables.layout.entity(key).uniqueSets {
       let values = try set.columns.map { try plan.graph.value($0, of: key) }
@@ -181,8 +183,9 @@ struct SaveWriter {
     }
   }
 
-  /// Deletes an object before the rest is written, after its link rows: triggers that keep sums
-  /// read its values when a link row ends.
+  /// Deletes an object early, after its link rows.
+  ///
+  /// The triggers that update sums read the object's values when a link row is deleted.
   private mutating func deleteEarly(_ key: ObjectKey, _ plan: SavePlan) throws {
     let rows = endedLinks ?? endedLinks(of: plan)
     endedLinks = rows
@@ -194,7 +197,7 @@ struct SaveWriter {
     deletedEarly.insert(key)
   }
 
-  /// The link rows that a plan ends, by both of their objects.
+  /// Returns the link rows that a plan deletes, by both of their objects.
   private func endedLinks(of plan: SavePlan) -> [ObjectKey: [LinkRow]] {
     var rows: [ObjectKey: [LinkRow]] = [:]
     for (row, isLinked) in plan.graph.links where !isLinked {
@@ -206,8 +209,10 @@ struct SaveWriter {
     return rows
   }
 
-  /// Gives an object a value that no object has, in a column of a unique set that the save changes:
-  /// its planned value is written later.
+  /// Gives an object a temporary value that no object has, in a column of a unique set that the
+  /// save changes.
+  ///
+  /// The object's planned value is written later.
   private mutating func park(_ update: PlannedUpdate, _ set: UniqueSet) throws {
     let key = update.key
     let entity = tables.layout.entity(key)
@@ -216,7 +221,7 @@ struct SaveWriter {
       guard let planned = update.columns[column: column] else { return false }
       return try tables[key].value(column, of: key.object) != planned
     }
-    // A to-one would leave its place in an order.
+    // A to-one that becomes null would lose its sort position.
     let attributes = changing.filter { $0 < entity.entity.attributes.count }
     let optional = attributes.first { entity.entity.attributes[$0].optional }
     guard let column = optional ?? attributes.first ?? changing.first else { return }
@@ -224,14 +229,15 @@ struct SaveWriter {
       column == attributes.first && optional == nil
       ? try parked(key, column, entity.entity.attributes[column].type) : .null
     let change = ColumnChange(column: column, value: value)
-    // The version is incremented with the first write, so that the log has the value before in
-    // the row of that version.
+    // The first write increments the version, so that the log has the former value in the row of
+    // that version.
     if try tables[key].update(key.object, [change], increments: !counted.contains(key)) {
       count(key)
     }
   }
 
-  /// A value that no object of the entity has: sums of such values stay near those of stored ones.
+  /// Returns a value that no object of the entity has, close to the stored values for the sake of
+  /// sums.
   private func parked(
     _ key: ObjectKey,
     _ column: Int,
@@ -248,8 +254,10 @@ struct SaveWriter {
 
   // MARK: In bulk
 
-  /// Writes many inserts, the link rows between them and what those count with triggers off and
-  /// logs them here, where nothing else follows from them.
+  /// Writes many inserts, their link rows and increments of versions with triggers off, and logs
+  /// them.
+  ///
+  /// This method only writes plans for which the triggers would do nothing else.
   ///
   /// - Returns: Whether the plan was written.
   private mutating func writeInBulk(_ plan: SavePlan) throws -> Bool {
@@ -279,7 +287,7 @@ struct SaveWriter {
       try tables.entities[entity].logIncrements(objects)
       written += objects.count
     }
-    // SQLite counts in 32 bits, and goes on from the least number after the greatest.
+    // SQLite counts changes in 32 bits, and the count wraps around.
     let changes = Int32(truncatingIfNeeded: db.totalChanges &- changesBefore)
     guard changes == Int32(truncatingIfNeeded: 2 * written) else {
       throw StoreError(
@@ -304,7 +312,7 @@ struct SaveWriter {
           try table.insert(several, triggers: .off)
           continue
         } catch let error as SQLiteError where error.code == .constraint {
-          // None of them is written. Which one is refused shows when they come one by one.
+          // No row was written. Inserts of single rows find the row that SQLite refuses.
         }
       }
       for row in several {

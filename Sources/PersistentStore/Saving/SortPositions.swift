@@ -5,8 +5,8 @@ package enum SortPositions {
   /// Assigns ascending positions, most of them the present ones.
   ///
   /// - Parameters:
-  ///   - present: The position that each member has now, nil for none.
-  ///   - gap: How far apart new positions are where there is room.
+  ///   - present: The current position of each member, nil for none.
+  ///   - gap: The distance between new positions, if there is space.
   /// - Returns: A position for each member.
   /// - Complexity: O(*n* log *n*).
   package static func assign(_ present: [Int64?], gap: Int64) -> [Int64] {
@@ -21,7 +21,7 @@ package enum SortPositions {
       switch (lower, upper) {
       case (let lower?, let upper?):
         let step = (upper - lower) / (count + 1)
-        // Without room, every position is assigned again.
+        // Without space between two positions, all positions are assigned again.
         guard step > 0 else { return present.indices.map { Int64($0 + 1) * gap } }
         positions += (0..<count).map { lower + step * ($0 + 1) }
       case (let lower?, nil): positions += (0..<count).map { lower + gap * ($0 + 1) }

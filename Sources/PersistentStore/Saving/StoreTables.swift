@@ -4,7 +4,7 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The writer's statements for all tables of a store, each prepared when it is first needed.
+/// The writer's statements for all tables of a store, each prepared at its first use.
 final class StoreTables {
   let layout: SaveLayout
   let entities: [EntityTable]
@@ -38,12 +38,12 @@ final class StoreTables {
     relationships[relationship.number]
   }
 
-  /// Forgets what another process may have changed.
+  /// Forgets the values that another process may have changed.
   func invalidate() {
     entities.forEach { $0.invalidate() }
   }
 
-  /// Finds an object of an entity or its descendants by its identity value.
+  /// Returns the query for an object of an entity or its descendants by its identity value.
   func identityQuery(of entity: EntityLayout) throws -> PreparedStatement {
     if let known = identityQueries[entity.entity.number] { return known }
     let column = SQLNames.quoted(entity.entity.identity?.name ?? "")
@@ -55,7 +55,7 @@ final class StoreTables {
     return made
   }
 
-  /// The objects that have these values in a unique set, in all tables in which it holds.
+  /// Returns the objects that have these values in a unique set, from all tables that it covers.
   func holders(of set: UniqueSet, _ values: [AttributeValue]) throws -> [ObjectKey] {
     let name = UniqueQueryName(scope: set.scope.number, names: set.names)
     let rows: PreparedStatement
@@ -80,8 +80,10 @@ final class StoreTables {
 
   // MARK: Bulk
 
-  /// Whether the log's triggers are all that inserts, link rows and increments of versions fire, by
-  /// the index of the entity or the number of the relationship; filled as it is asked for.
+  /// Whether the triggers of inserts, link rows and increments only log, by the index of the entity
+  /// or the number of the relationship.
+  ///
+  /// Each list is computed at its first use.
   private lazy var insertsAreAlone = layout.entities.map {
     BulkLog.sufficesForInserts(into: $0.entity, in: layout.model)
   }
@@ -96,7 +98,7 @@ final class StoreTables {
       )
   }
 
-  /// Whether inserts, their link rows and increments can be written with triggers off.
+  /// Returns whether inserts, their link rows and increments can be written with triggers off.
   func logsInBulk(_ graph: PlannedGraph, _ increments: [ObjectKey]) -> Bool {
     graph.inserts.indices.allSatisfy { insertsAreAlone[graph.inserts[$0].key.entity - 1] }
       && graph.links.allSatisfy { $0.value && linksAreAlone[$0.key.relationship] }

@@ -2,12 +2,12 @@ import CordialValues
 import JSON
 import ObjectModel
 
-/// Stored values in the form of the wire, as conflicts report them.
+/// Stored values in the form of the protocol, as conflicts report them.
 struct StoredWire {
   let layout: SaveLayout
   let stored: any StoredObjects
 
-  /// The stored value of a property in the form of the wire.
+  /// Returns the stored value of a property in the form of the protocol.
   func json(_ name: String, _ key: ObjectKey) throws -> JSONValue {
     let entity = layout.entity(key)
     if let toMany = entity.relationship(named: name), toMany.isToMany {

@@ -12,7 +12,7 @@ struct UniqueIndexes {
   private let model: Model
   /// The numbers of the entities whose indexes are relaxed.
   private var entities: Set<Int> = []
-  /// The statements that make the indexes that are relaxed, by name.
+  /// The names and the original statements of the relaxed indexes.
   private var relaxed: [(name: String, sql: String)] = []
 
   init(_ db: SQLiteConnection, _ model: Model) {
@@ -22,7 +22,7 @@ struct UniqueIndexes {
 
   var areRelaxed: Bool { !relaxed.isEmpty }
 
-  /// Replaces those of some entities by indexes that are not unique.
+  /// Replaces the unique indexes of some entities by indexes that are not unique.
   ///
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the rows of the entities' tables, once for each.
@@ -43,7 +43,7 @@ struct UniqueIndexes {
     }
   }
 
-  /// Makes them unique again.
+  /// Makes the relaxed indexes unique again.
   ///
   /// - Throws: `SQLiteError` when rows have equal unique values.
   mutating func restore() throws {

@@ -2,7 +2,7 @@ import CordialValues
 import JSON
 import ObjectModel
 
-/// Looks up in the planned end state which objects would have the same unique values.
+/// The check of the planned end state for objects with equal unique values.
 package struct UniquenessCheck {
   let layout: SaveLayout
   let graph: PlannedGraph
@@ -19,8 +19,8 @@ package struct UniquenessCheck {
 
   /// Finds the violations.
   ///
-  /// - Parameter includesIndexed: Whether sets are looked up too that an index of one table keeps:
-  ///   SQLite reports those as they are written.
+  /// - Parameter includesIndexed: Whether to check sets that an index of one table covers; SQLite
+  ///   reports their violations when rows are written.
   /// - Returns: One problem for each object that has the values of another.
   /// - Throws: `SQLiteError`.
   package mutating func violations(includesIndexed: Bool) throws -> [SaveProblem] {
@@ -60,7 +60,7 @@ package struct UniquenessCheck {
     }
   }
 
-  /// Whether the save changes a set of an object, so that its planned values are compared.
+  /// Returns whether the save changes a set of an object, so that its planned values are compared.
   private func isChecked(_ key: ObjectKey, _ set: UniqueSet) throws -> Bool {
     if graph.isInserted(key) { return true }
     guard let update = graph.update(of: key) else { return false }

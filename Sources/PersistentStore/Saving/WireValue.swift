@@ -3,9 +3,9 @@ package import JSON
 import ObjectModel
 import PersistentHistory
 
-/// Stored values in the form of the wire, where speed does not matter.
+/// Stored values in the form of the protocol, where speed does not matter.
 package enum WireValue {
-  /// An attribute's value as JSON.
+  /// Returns an attribute's value as JSON.
   package static func json(_ value: AttributeValue) -> JSONValue {
     switch value {
     case .null: .null
@@ -27,7 +27,7 @@ package enum WireValue {
     }
   }
 
-  /// The form of a column of an entity; a to-one here is a column of numbers.
+  /// Returns the form of a column of an entity; a to-one is a column of numbers here.
   static func form(of property: String, _ entity: EntityDescription, _ model: Model) -> ColumnForm {
     switch entity.property(named: property) {
     case .attribute(let attribute): ColumnForm(attribute.type)
@@ -37,13 +37,13 @@ package enum WireValue {
     }
   }
 
-  /// A value that the log kept, in the form of the wire.
+  /// Returns a logged value in the form of the protocol.
   ///
   /// - Parameters:
   ///   - logged: The value and its property.
-  ///   - entity: The entity that it is of.
-  ///   - name: The wrapped ID of the object to which a to-one led.
-  /// - Returns: The value; null for a property that the model does not have any more.
+  ///   - entity: The entity that has the property.
+  ///   - name: Returns the wrapped ID of an object that a to-one referenced.
+  /// - Returns: The value; null for a property that the model no longer has.
   static func json(
     _ logged: LoggedValue,
     of entity: EntityDescription,
@@ -52,7 +52,7 @@ package enum WireValue {
     switch (entity.property(named: logged.property), logged.value) {
     case (nil, _), (_, .null): return .null
     case (.relationship(let relationship), .integer(let number)):
-      // It may have been a to-one in an earlier version.
+      // The relationship may have been a to-one in an earlier version of the model.
       return relationship.toMany ? .null : .string(try name(relationship, number))
     case (.attribute(let attribute), let value):
       switch (attribute.type, value) {
@@ -61,7 +61,7 @@ package enum WireValue {
       case (.binary, .string(let hex)): return json(.binary(LoggedValue.bytes(hex: hex)))
       case (.json, .string(let text)): return parsed(text)
       case (.double, .integer(let number)): return .number(Double(number))
-      // Types widen in migrations, and the log keeps what was.
+      // Migrations widen types, and the log keeps the former values.
       case (.string, .integer), (.string, .number), (.decimal, .integer):
         return .string(value.text)
       default: return value

@@ -6,27 +6,28 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// Makes a store's file and reads what it says of itself.
+/// The creation of a store's file, and the reading of its metadata.
 enum StoreMaker {
-  /// What a store says of itself.
+  /// The metadata of a store.
   struct Facts: Sendable {
     let model: Model
     let generation: UInt32
     let identifier: String
-    /// The hashes of the models that the store had before.
+    /// The hashes of the store's former models.
     let formerHashes: Set<String>
   }
 
-  /// The version of the tables that are not the model's.
+  /// The version of the tables that do not depend on the model.
   private static let formatVersion = "1"
 
-  /// Makes a store where there is none, in one transaction: a crash leaves none or a whole one.
+  /// Creates a missing store in one transaction, so that a crash leaves either no store or all of
+  /// it.
   static func make(at path: String, model: Model, environment: StoreEnvironment) throws {
     guard try !hasTables(path) else { return }
     do {
       try makeTables(at: path, model, environment)
     } catch {
-      // What could not be made is not left behind: it would be taken for somebody else's database.
+      // An incomplete file is removed, because it would be mistaken for another program's database.
       if !isSomebodyElses(path) {
         for file in [path, path + "-wal", path + "-shm"] { unsafe unlink(file) }
       }
@@ -34,12 +35,12 @@ enum StoreMaker {
     }
   }
 
-  /// Whether another process has made a database meanwhile, where there was none.
+  /// Returns whether another process has created a database meanwhile.
   private static func isSomebodyElses(_ path: String) -> Bool {
     do {
       return try hasTables(path)
     } catch {
-      // What cannot be read is what could not be written to its end.
+      // A file that cannot be read was not written completely.
       return false
     }
   }
@@ -51,7 +52,8 @@ enum StoreMaker {
   ) throws {
     let queue = try StoreConnection.open(path, .writer)
     try queue.write { db in
-      // It is there already, or is somebody else's; one whose making was cut short has no tables.
+      // The store exists already, or another program owns the database; an interrupted creation
+      // leaves no tables.
       guard try db.integer("SELECT count(*) FROM sqlite_master") == 0 else { return }
       try db.execute(LogTables.all)
       for statement in StoreSchema.statements(for: model) { try db.execute(statement) }
@@ -77,7 +79,7 @@ enum StoreMaker {
     try queue.close()
   }
 
-  /// Has a store keep the stored requests of the model that it was opened with.
+  /// Updates the stored model to the given one, which may have other stored requests.
   static func keep(_ model: Model, at path: String) throws {
     let queue = try StoreConnection.open(path, .writer)
     let text = model.document.text
@@ -92,7 +94,7 @@ enum StoreMaker {
     try queue.close()
   }
 
-  /// Whether there is a database with something in it, which is looked at and left as it is.
+  /// Returns whether a database with content exists; the database is only read.
   static func hasTables(_ path: String) throws -> Bool {
     guard FileSize.of([path]) > 0 else { return false }
     let queue = try StoreConnection.open(path, .reader)
@@ -103,8 +105,9 @@ enum StoreMaker {
     return count > 0
   }
 
-  /// Reads a store's facts; its model has the stored requests of the one that was asked for when
-  /// both are of one version.
+  /// Reads a store's metadata.
+  ///
+  /// If the requested model is of the store's version, the returned model has its stored requests.
   static func read(at path: String, role: StoreConnection.Role, asked: Model?) throws -> Facts {
     let queue = try StoreConnection.open(path, role)
     let meta = try queue.use { db in
@@ -137,10 +140,10 @@ enum StoreMaker {
     )
   }
 
-  /// The model that a store keeps, with the stored requests of the one that was asked for.
+  /// Returns the model of a store, with the stored requests of the requested model.
   ///
-  /// The order of its entities decides under which numbers the log knows them, so the store's
-  /// holds, whatever the order in the file that was asked for.
+  /// The log identifies entities by numbers, which depend on the order of the entities. The order
+  /// of the store's model therefore applies, whatever the order in the requested model's file.
   private static func model(
     _ meta: [String: String],
     _ asked: Model?,
@@ -175,13 +178,13 @@ enum StoreMaker {
         slots[member.name] = member.value.integer.map { Int($0) }
       }
     } catch {
-      // A damaged file has worse faults than this, which opening its tables tells.
+      // A damaged file has worse faults than this one, and opening its tables reports them.
       slots = [:]
     }
     return slots
   }
 
-  /// Whether a write-ahead log with something in it lies beside a store.
+  /// Returns whether a write-ahead log with content exists beside a store.
   static func hasLogFile(_ path: String) -> Bool {
     (FileManager.default.contents(atPath: path + "-wal")?.count ?? 0) > 0
   }

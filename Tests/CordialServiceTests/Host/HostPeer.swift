@@ -5,7 +5,7 @@ import Testing
 
 /// A scripted client of a host, which sends without waiting and keeps what the service sent.
 final class HostPeer {
-  /// What the service did with the session.
+  /// A message or another action of the service on the session.
   enum Arrival: Equatable {
     case message(JSONValue)
     case event(RecordingSink.Event)
@@ -105,7 +105,7 @@ final class HostPeer {
     session.sink.setWritable(false)
   }
 
-  /// Reads again what the service sends.
+  /// Resumes reading what the service sends.
   func resumeReading() {
     session.sink.setWritable(true)
     guard let number = session.number else { return }
@@ -114,7 +114,7 @@ final class HostPeer {
 
   // MARK: What arrived
 
-  /// Everything that the service sent and did, oldest first.
+  /// All messages and other actions of the service, oldest first.
   var arrivals: [Arrival] {
     for event in session.sink.takeEvents() {
       guard case .wrote(let bytes) = event else {
@@ -136,14 +136,14 @@ final class HostPeer {
     return messages
   }
 
-  /// What the service did other than sending messages, oldest first.
+  /// The actions of the service other than messages, oldest first.
   var events: [RecordingSink.Event] {
     var events: [RecordingSink.Event] = []
     for case .event(let event) in arrivals { events.append(event) }
     return events
   }
 
-  /// The answer to a request; nil while there is none.
+  /// Returns the answer to a request, or nil while there is none.
   func answer(to id: Int) -> JSONValue? {
     messages.first { $0["id"]?.integer == Int64(id) }
   }

@@ -41,8 +41,8 @@ extension ServiceHost {
     try body()
   }
 
-  /// Waits until the writer has carried out the saves that it has, without answering them: no job
-  /// of the loop runs.
+  /// Waits until the writer has executed its saves, without answering them: no job of the loop
+  /// runs.
   ///
   /// - Throws: `TookTooLong`.
   func waitForWriter() throws {

@@ -90,12 +90,12 @@ struct Transcript: Sendable {
     folder.appending(path: "transcripts/\(name).txt")
   }
 
-  /// The text of a file of the protocol, as `openrpc.json`.
+  /// Returns the text of a file of the protocol, as `openrpc.json`.
   static func protocolFile(_ name: String) throws -> String {
     try String(contentsOf: folder.appending(path: name), encoding: .utf8)
   }
 
-  /// The text of a model file.
+  /// Returns the text of a model file.
   static func model(_ name: String) throws -> String {
     let own = folder.appending(path: "transcripts/\(name)")
     if FileManager.default.fileExists(atPath: own.path) {
@@ -129,12 +129,12 @@ struct Transcript: Sendable {
 
   // MARK: Lines
 
-  /// Whether a line records an action of the service.
+  /// Returns whether a line records an action of the service.
   static func isReceived(_ line: String) -> Bool {
     line.contains(#/^[A-Za-z]*(<--|<==) /#)
   }
 
-  /// The step that a line stands for; nil for comments and recorded lines.
+  /// Returns the step of a line, or nil for a comment or a recorded line.
   static func step(_ line: String) -> Step? {
     if line.hasPrefix("== ") { return .other(String(line.dropFirst(3))) }
     guard let match = line.prefixMatch(of: #/([A-Za-z]*)-([-?+*])> /#) else { return nil }

@@ -2,7 +2,7 @@ import JSONRPC
 
 /// One connection of a transcript.
 final class TranscriptPeer {
-  /// What the service did with the connection.
+  /// A message or another action of the service on the connection.
   enum Arrival {
     case message(String)
     case event(String)
@@ -34,7 +34,7 @@ final class TranscriptPeer {
     return responseCount >= expectedCount || session.sink.isClosed
   }
 
-  /// Returns and removes what arrived.
+  /// Returns and removes the arrivals.
   func takeArrivals() -> [Arrival] {
     collect()
     defer { arrivals = [] }

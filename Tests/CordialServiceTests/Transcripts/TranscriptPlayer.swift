@@ -184,8 +184,9 @@ final class TranscriptPlayer {
     try host.sendAsOneGroup(peer.pending, to: number)
   }
 
-  /// The lines for everything that arrived since the last step, grouped by connection: the service
-  /// promises no order between two connections.
+  /// Returns the lines of all arrivals since the last step, grouped by connection.
+  ///
+  /// The service promises no order between two connections.
   private func takeLines() throws -> [String] {
     try (replaced + peers).flatMap { peer in
       try peer.takeArrivals().map { arrival in
@@ -220,7 +221,7 @@ final class TranscriptPlayer {
     return filled
   }
 
-  /// The number of messages that answer a message.
+  /// Returns the number of messages that answer a message.
   private static func responseCount(for text: String) -> Int {
     guard let message = JSONText.parsed(text) else { return 0 }
     if let elements = message.array {

@@ -32,7 +32,7 @@ struct PlainUnit {
   /// Whether a revert of a group has to respect this later commit.
   ///
   /// Undoing a commit that is later than the group leads back to what the group left, and the
-  /// author's own redo of a commit before the group leads to what the group began with.
+  /// author's own redo of a commit before the group refers to the commit with which the group began.
   func stands(after group: PlainGroup, _ reverter: String?) -> Bool {
     switch kind {
     case .ordinary: true

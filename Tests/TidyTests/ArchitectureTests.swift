@@ -1,0 +1,121 @@
+import Testing
+
+/// A row of the table of modules in `Sources/ARCHITECTURE.md`.
+private struct ModuleRow {
+  let names: [String]
+  /// The modules and packages that it uses.
+  let uses: Set<String>
+
+  /// The rows of the table, in their order.
+  static let all: [ModuleRow] = (TextFile(path: "Sources/ARCHITECTURE.md")?.lines ?? []).compactMap
+  { line in
+    let cells = line.split(separator: "|", omittingEmptySubsequences: false)
+      .map { $0.trimmingPrefix(while: \.isWhitespace) }
+    guard cells.count == 6, cells[1].hasPrefix("`") else { return nil }
+    let uses = words(cells[3])
+    return ModuleRow(names: words(cells[1]), uses: Set(uses == ["–"] ? [] : uses))
+  }
+
+  private static func words(_ cell: some StringProtocol) -> [String] {
+    cell.split(separator: ",").map { word in
+      String(word.filter { !$0.isWhitespace && $0 != "`" })
+    }.filter { !$0.isEmpty }
+  }
+}
+
+@Suite struct `The table of the modules` {
+  /// Modules of the system and the toolchain, which the table leaves out.
+  private static let system: Set<String> = [
+    "Dispatch", "Foundation", "FoundationEssentials", "FoundationXML", "Glibc", "Observation",
+    "Synchronization",
+  ]
+
+  @Test func `each module has one row`() {
+    let names = ModuleRow.all.flatMap(\.names)
+    #expect(names.count == Set(names).count, "A module has two rows")
+    for module in Repository.modules {
+      #expect(names.contains(module), "Sources/ARCHITECTURE.md has no row for \(module)")
+    }
+    for name in names {
+      #expect(Repository.modules.contains(name), "There is no module \(name)")
+    }
+  }
+
+  @Test(arguments: Walls.allowed.keys.sorted())
+  func `the row of a module lists its allowed imports`(module: String) {
+    let allowed = (Walls.allowed[module] ?? []).subtracting(Self.system)
+    let drawn = ModuleRow.all.first { $0.names.contains(module) }?.uses ?? []
+    #expect(
+      drawn == allowed,
+      """
+      Sources/ARCHITECTURE.md and WallsTests.swift differ about \(module): \
+      only in the table \(drawn.subtracting(allowed).sorted()), \
+      only in the walls \(allowed.subtracting(drawn).sorted())
+      """
+    )
+  }
+
+  @Test(arguments: Walls.allowed.keys.sorted())
+  func `a module imports everything that it may import`(module: String) {
+    let imported = Set(
+      Repository.sources.filter { $0.module == module }.flatMap { file in
+        file.code.flatMap { SwiftText.imports($0) }
+      }
+    )
+    let unused = (Walls.allowed[module] ?? []).subtracting(imported)
+    #expect(unused.isEmpty, "\(module) imports none of \(unused.sorted()): remove them")
+  }
+
+  @Test func `no module depends on itself`() {
+    for start in Walls.allowed.keys {
+      var reached: Set<String> = []
+      var waiting = [start]
+      while let module = waiting.popLast() {
+        for next in Walls.allowed[module] ?? [] where reached.insert(next).inserted {
+          waiting.append(next)
+        }
+      }
+      #expect(!reached.contains(start), "\(start) uses itself")
+    }
+  }
+}
+
+/// The tasks for which the documentation lists every file to edit.
+@Suite struct `Common changes` {
+  /// Returns the files of `Sources` whose code contains a word.
+  private func files(with word: String, in folder: String = "Sources/") -> [String] {
+    Repository.sources.filter { file in
+      file.path.hasPrefix(folder) && file.code.contains { $0.contains(word) }
+    }.map(\.path)
+  }
+
+  @Test func `a method is a file, a row and a handler`() {
+    let requests = Repository.sources.filter { file in
+      file.path.hasPrefix("Sources/CordialProtocol/Requests/")
+        && file.code.contains { $0.contains("struct CompactCall") }
+    }
+    #expect(requests.count == 1)
+    #expect(
+      Set(files(with: "CompactCall")) == [
+        requests[0].path, "Sources/CordialProtocol/MethodTable.swift",
+        "Sources/CordialService/Methods/Handlers.swift",
+      ]
+    )
+  }
+
+  @Test func `a follower of the log is a type and a line`() {
+    let conforming = files(with: ": LogFollower")
+    #expect(
+      Set(conforming) == [
+        "Sources/CordialService/Observing/SubscriptionFollower.swift",
+        "Sources/Spotlight/SearchIndex.swift",
+      ]
+    )
+    #expect(
+      Set(files(with: "SubscriptionFollower")) == [
+        "Sources/CordialService/Observing/SubscriptionFollower.swift",
+        "Sources/CordialService/Service.swift",
+      ]
+    )
+  }
+}
