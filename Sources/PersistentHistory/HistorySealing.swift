@@ -21,7 +21,7 @@ package final class HistoryWriter {
   /// - Parameters:
   ///   - db: The writer's connection.
   ///   - model: The store's model.
-  /// - Throws: `SQLiteError` when the log's tables are not there.
+  /// - Throws: `SQLiteError` when the log's tables are missing.
   package init(_ db: SQLiteConnection, model: Model) throws {
     self.model = model
     self.db = db

@@ -165,7 +165,7 @@ private struct FormerRows {
     let key: [Int64]
   }
 
-  /// Reads the current row of a table.
+  /// A function that reads the current row of a table.
   typealias Present = (RowName) throws -> [AttributeValue]?
 
   private let model: Model

@@ -96,7 +96,7 @@ struct ReplacedRows {
 
   private static let removal = "DELETE FROM cordial_change WHERE number = ?"
 
-  /// The logged changes of the entity's objects by the external client, oldest first.
+  /// Returns the changes of the entity's objects that the external client made, oldest first.
   private func rows(where condition: String) throws -> [(number: Int64, object: Int64)] {
     // The plus keeps SQLite from reading all deletions of the entity by their index.
     let statement = try PreparedStatement(

@@ -147,7 +147,7 @@ package final class UndoLog {
     guard after <= through else {
       throw SQLiteError(
         .corrupt,
-        "An entry of the history ends before the one before it"
+        "An entry of the history ends before its predecessor"
       )
     }
     return after..<through

@@ -133,9 +133,9 @@ package enum HistoryPurgeGoal: Sendable {
   case token(StoreToken)
   /// Everything before a time, in milliseconds since 1970.
   case time(Int64)
-  /// Everything but this number of commits.
+  /// Everything except this number of the newest commits.
   case transactions(Int64)
-  /// Everything but about this number of bytes.
+  /// Everything except about this number of the newest bytes.
   case bytes(Int64)
 }
 

@@ -121,7 +121,7 @@ package final class PersistentStore: Sendable {
   ) throws(StoreError) {
     let stages = try Migrator.stages(of: facts.model, facts.formerHashes, over: chain)
     guard mode != .readOnly else {
-      let problem = ModelProblem(path: "", message: "it is opened to be read only")
+      let problem = ModelProblem(path: "", message: "the store is opened read-only")
       throw Migrator.mismatch(facts.model, chain[chain.count - 1], [problem])
     }
     do {
@@ -159,7 +159,7 @@ package final class PersistentStore: Sendable {
       throw StoreError(
         .cannotOpen,
         "\(container.path) cannot be written and has a write-ahead log, so it cannot be read",
-        hint: "Open it once where it can be written, or copy it"
+        hint: "Open the store once with write access, or copy it"
       )
     }
   }
@@ -170,7 +170,7 @@ package final class PersistentStore: Sendable {
     case .storeCorrupt:
       StoreError(
         .storeCorrupt,
-        "\(container.storePath) is no SQLite database, or it is damaged",
+        "\(container.storePath) is not a SQLite database, or it is damaged",
         hint: error.hint
       )
     default: error
@@ -251,7 +251,7 @@ package final class PersistentStore: Sendable {
   )
   private static let unsealed = StoreError(
     .storeReadOnly,
-    "Another program wrote to the store, and a read-only process cannot enter it",
-    hint: "Open the store once where it can be written"
+    "Another program wrote to the store, and a read-only process cannot seal its changes",
+    hint: "Open the store once with write access"
   )
 }

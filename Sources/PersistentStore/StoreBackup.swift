@@ -34,8 +34,8 @@ package enum StoreBackup {
     guard !FileManager.default.fileExists(atPath: target.path) else {
       throw StoreError(
         .invalidRequest,
-        "\(target.path) is there already",
-        hint: "Name a folder that is not there, or move it away"
+        "\(target.path) already exists",
+        hint: "Name a folder that does not exist, or move this one away"
       )
     }
     let parent = target.path.split(separator: "/").dropLast().joined(separator: "/")
@@ -44,8 +44,8 @@ package enum StoreBackup {
     else {
       throw StoreError(
         .invalidRequest,
-        "/\(parent) is no folder, in which \(target.path) could be made",
-        hint: "Make it, or name another"
+        "/\(parent) is not a folder, so \(target.path) cannot be created",
+        hint: "Create it, or name another folder"
       )
     }
     let partial = StoreContainer(
@@ -55,7 +55,7 @@ package enum StoreBackup {
       try partial.prepare()
       let outcome = try write(source.storePath, partial, environment)
       guard unsafe rename(partial.path, target.path) == 0 else {
-        throw StoreError(.cannotOpen, "\(target.path) cannot be made: \(reason())")
+        throw StoreError(.cannotOpen, "\(target.path) cannot be created: \(reason())")
       }
       syncFolder("/" + parent)
       return outcome
@@ -91,7 +91,7 @@ package enum StoreBackup {
       )
       let head = try db.row(HistoryLog.headQuery) { ($0.integer(0), $0.integer(1)) }
       guard let generation = UInt32(generation ?? "", radix: 16), let head else {
-        throw StoreError(.cannotOpen, "\(source) is no store of Cordial's")
+        throw StoreError(.cannotOpen, "\(source) is not a Cordial store")
       }
       try db.execute(
         "UPDATE cordial_meta SET value = ? WHERE name = 'generation'",
@@ -166,7 +166,7 @@ package enum StoreBackup {
     throw StoreError(
       .storeCorrupt,
       "The backup \(backup.path) is damaged: \(found ?? "it cannot be read")",
-      hint: "Nothing was replaced; take another backup"
+      hint: "Nothing was replaced; restore another backup"
     )
   }
 

@@ -38,27 +38,27 @@ package struct StoreContainer: Sendable {
         throw StoreError(
           .cannotOpen,
           "\(path) is a file; a Cordial store is a folder",
-          hint: "Name the folder, or another path to make a store there"
+          hint: "Name the folder, or another path to create a store there"
         )
       }
       for file in [storePath, modelPath] where Self.isFolder(file) {
         throw StoreError(
           .cannotOpen,
-          "\(file) is a folder, where a file of the store belongs",
+          "\(file) is a folder, but must be a file of the store",
           hint: "Move it away"
         )
       }
       guard hasStore || isEmpty else {
         throw StoreError(
           .cannotOpen,
-          "\(path) is a folder with other things in it, and no Cordial store",
+          "\(path) is a folder with other content, and no Cordial store",
           hint: "Name an empty or new folder"
         )
       }
       return
     }
     guard unsafe mkdir(path, 0o700) == 0 else {
-      throw StoreError(.cannotOpen, "\(path) cannot be made: \(Self.reason())")
+      throw StoreError(.cannotOpen, "\(path) cannot be created: \(Self.reason())")
     }
   }
 
@@ -78,7 +78,7 @@ package struct StoreContainer: Sendable {
       return StoreError(
         .cannotOpen,
         "\(path) is a file; a Cordial store is a folder",
-        hint: "Name the folder, or another path to make a store there"
+        hint: "Name the folder, or another path to create a store there"
       )
     }
     if unsafe access(path, R_OK | X_OK) != 0 {
@@ -159,7 +159,7 @@ package struct StoreContainer: Sendable {
       throw StoreError(
         .cannotOpen,
         "\(modelPath) cannot be written",
-        hint: "The folder must be yours, with room on its disk"
+        hint: "The folder must be writable, with free space on its disk"
       )
     }
   }

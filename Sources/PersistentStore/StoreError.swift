@@ -21,7 +21,7 @@ package struct StoreError: Error, Sendable {
   }
 
   package let code: Code
-  /// One sentence: what failed, on what.
+  /// One sentence that names the failure and its object.
   package let message: String
   /// The advice for the user, nil if there is none.
   package let hint: String?
@@ -53,17 +53,17 @@ extension StoreError {
     case .busy, .locked:
       self.init(
         .storeBusy,
-        "Another process kept the store locked for longer than we wait",
+        "Another process kept the store locked for too long",
         hint: "Try again"
       )
     case .full:
-      self.init(.storeFull, "The disk or the store is full", hint: "Make room and save again")
+      self.init(.storeFull, "The disk or the store is full", hint: "Free disk space and save again")
     case .inputOutput
     where [.inputOutputWrite, .inputOutputSharedMemorySize].contains(error.extendedCode):
       self.init(
         .storeFull,
         "The store's file cannot grow: \(message) (the disk may be full)",
-        hint: "A quota or a limit of file sizes may be reached; make room and save again"
+        hint: "A quota or a limit of file sizes may be reached; free disk space and save again"
       )
     case .corrupt, .notADatabase:
       self.init(
@@ -76,21 +76,21 @@ extension StoreError {
     case .cannotOpen:
       self.init(.cannotOpen, "The store's file cannot be opened: \(message)")
     case .interrupted:
-      self.init(.limitExceeded, "The request was given up: \(message)", hint: "Write it simpler")
+      self.init(.limitExceeded, "The request was aborted: \(message)", hint: "Simplify the request")
     case .constraint where error.extendedCode == .constraintDatatype:
       // Values are checked before they are bound; only a sum that SQLite computes can exceed an
       // integer.
       let place = message.split(separator: " ").last.map(String.init) ?? ""
       self.init(
         .validationFailed,
-        "The sum that \(place) is kept equal to goes beyond 64 bits",
+        "The sum in the derived attribute \(place) exceeds 64 bits",
         hint: "Nothing was written",
         problems: [.invalid("", place, "derived", message)]
       )
     case .tooBig:
-      self.init(.limitExceeded, "A value or statement is larger than SQLite takes")
+      self.init(.limitExceeded, "A value or statement is larger than SQLite accepts")
     default:
-      self.init(.internalError, "SQLite answered: \(message)")
+      self.init(.internalError, "SQLite reported: \(message)")
     }
   }
 
@@ -125,8 +125,8 @@ extension StoreError {
   static func storeGone(_ path: String) -> StoreError {
     StoreError(
       .storeCorrupt,
-      "\(path) is not the file any more that this service opened: it was removed or replaced",
-      hint: "Nothing can be saved; end the service, see what became of the store, start it again"
+      "\(path) is no longer the file that this service opened: it was removed or replaced",
+      hint: "Nothing can be saved; stop the service, check the store, then start the service again"
     )
   }
 
@@ -146,7 +146,7 @@ extension StoreError {
     guard !entity.transients.contains(sent) else {
       return StoreError(
         .unknownProperty,
-        "\(entity.name).\(name) is transient: it is its client's own and not stored",
+        "\(entity.name).\(name) is transient: only clients keep it, and it is not stored",
         data: [JSONMember("entity", .string(entity.name)), JSONMember("property", .string(name))]
       )
     }
@@ -162,7 +162,7 @@ extension StoreError {
     let text = short(sent)
     return StoreError(
       .invalidIdentifier,
-      "\"\(text)\" is no wrapped ID here: \(why)",
+      "\"\(text)\" is not a valid ID here: \(why)",
       hint: "An ID looks like Entity/p17",
       data: [JSONMember("id", .string(text))]
     )

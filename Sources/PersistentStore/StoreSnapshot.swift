@@ -57,7 +57,7 @@ package struct StoreSnapshot {
     defer { known.reset() }
     known.bind(number, at: 1)
     guard try known.step() else {
-      throw StoreError(.historyExpired, "The store's history does not reach back so far")
+      throw StoreError(.historyExpired, "The store's history does not reach back that far")
     }
     let mark = UInt32(truncatingIfNeeded: known.integer(0))
     return StoreToken(generation: reader.generation, number: number, mark: mark)
@@ -270,7 +270,7 @@ package struct StoreSnapshot {
     guard writer.count > bytesMax else { return }
     throw StoreError(
       .limitExceeded,
-      "The answer would be longer than \(bytesMax) bytes",
+      "The response would be longer than \(bytesMax) bytes",
       hint: "Fetch with limit, or select fewer values",
       data: [JSONMember("limit", "answerBytes"), JSONMember("max", .integer(Int64(bytesMax)))]
     )

@@ -46,7 +46,7 @@ package struct StoreVerification {
       for relationship in entity.ownedPairs { try checkPairs(relationship, of: entity) }
     }
     for (entity, property, sql) in DerivedValues.queriesForWrong(in: model) {
-      try each(sql, entity, property, "derived", "\(property) is not what it is derived from")
+      try each(sql, entity, property, "derived", "\(property) is not the value of its expression")
     }
     try checkTransactions()
     return [
@@ -194,7 +194,7 @@ package struct StoreVerification {
         entity,
         attribute.name,
         "value",
-        "\(attribute.name) is beyond all finite numbers"
+        "\(attribute.name) is not a finite number"
       )
     }
     let attributes = entity.attributes.filter { !$0.optional && $0.derived == nil }.map(\.name)
@@ -223,7 +223,7 @@ package struct StoreVerification {
       entity,
       nil,
       "version",
-      "its version is not the one that the history says"
+      "its version differs from its version in the history"
     )
     try each(
       "SELECT \"_id\" FROM \(table(entity)) WHERE \"_version\" < 1",
@@ -235,7 +235,7 @@ package struct StoreVerification {
   }
 
   private mutating func checkExistence(_ entity: EntityDescription) throws {
-    // The last insert or delete of each object in the log says whether the object exists.
+    // The last insert or delete of each object in the log determines whether the object exists.
     let last = """
       SELECT object, kind, max(number) FROM cordial_change
       WHERE entity = \(entity.number) AND kind IN (0, 2) GROUP BY object
@@ -248,7 +248,7 @@ package struct StoreVerification {
       entity,
       nil,
       "history",
-      "the history does not say whether it is there as it is"
+      "the history contradicts whether the object exists"
     )
   }
 
@@ -261,7 +261,7 @@ package struct StoreVerification {
       entity,
       nil,
       "number",
-      "its number would be given again"
+      "its number would be given to a new object"
     )
   }
 
@@ -276,7 +276,7 @@ package struct StoreVerification {
       ON p.number = t.number - 1 WHERE t.lastChange < p.lastChange
       """
     )
-    if backwards != 0 { add("history", "\(backwards) commits end before the one before them") }
+    if backwards != 0 { add("history", "\(backwards) commits end before their predecessors") }
     let head = snapshot.head
     if head.lastLogged != head.lastChange {
       add("history", "The log ends at \(head.lastLogged), its newest commit at \(head.lastChange)")
@@ -284,7 +284,7 @@ package struct StoreVerification {
     let lost = try integer(
       "SELECT count(*) FROM cordial_undo WHERE number > \(head.number) OR first > number"
     )
-    if lost != 0 { add("history", "\(lost) entries of undo are about commits that are not there") }
+    if lost != 0 { add("history", "\(lost) entries of undo refer to commits that do not exist") }
     for follower in try snapshot.followers() where follower.number > head.number {
       add("history", "The follower \(follower.name) is ahead of the newest commit")
     }

@@ -59,7 +59,7 @@ extension StoreWriter {
         throw StoreError(
           .invalidRequest,
           "There is no follower \(StoreError.short(name))",
-          hint: "follower/register makes one"
+          hint: "follower/register creates one"
         )
       }
       guard !known.isExpired(now, after: silence) else { throw try expired(name, db) }
@@ -104,8 +104,8 @@ extension StoreWriter {
   private func expired(_ name: String, _ db: SQLiteConnection) throws -> StoreError {
     StoreError(
       .historyExpired,
-      "The follower \(name) said nothing for so long that the history was not kept for it",
-      hint: "Read everything anew, then register it with since",
+      "The follower \(name) was silent for so long that its history was not retained",
+      hint: "Read everything again, then register it with since",
       data: [JSONMember("oldest", .string(try oldest(db).description))]
     )
   }

@@ -441,7 +441,7 @@ final class StoreWriter {
     guard let kept = SaveResult.read(stored: row.text(2)) else {
       throw StoreError(
         .invalidRequest,
-        "The transaction \(client) was carried out as commit \(token), and its result is not kept"
+        "The transaction \(client) was carried out as commit \(token), but its result is not stored"
       )
     }
     guard kept.method == request.method else {
@@ -449,7 +449,7 @@ final class StoreWriter {
         .invalidRequest,
         "The transaction \(client) was carried out by \(kept.method.rawValue), "
           + "not by \(request.method.rawValue)",
-        hint: "Give each transaction a UUID of its own"
+        hint: "Give each transaction its own UUID"
       )
     }
     return SaveOutcome(token: token, result: kept.result, dryRun: nothing)

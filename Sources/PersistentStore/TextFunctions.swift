@@ -100,7 +100,7 @@ private final class LastPattern {
     guard let found = expression?.matches(text) else {
       throw SQLiteError(
         .interrupted,
-        "a regular expression took too long: repetitions inside repetitions never end"
+        "a regular expression took too long: avoid repetitions inside repetitions"
       )
     }
     return found

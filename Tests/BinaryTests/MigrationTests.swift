@@ -51,7 +51,7 @@ import Testing
     )
     let refused = try scene.run(["model", "diff", second, wrong])
     #expect(refused.code == 1)
-    #expect(refused.output.contains("! Task.title: string does not become int16 by itself\n"))
+    #expect(refused.output.contains("! Task.title: string is not converted to int16\n"))
   }
 
   // Evidence: P-086c

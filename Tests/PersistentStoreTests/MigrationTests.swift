@@ -137,7 +137,7 @@ import Testing
     let saves = [#"{"insert":[{"entity":"A","values":{"x":1}},{"entity":"A","values":{"x":1}}]}"#]
     let entity = #"{"name":"A","attributes":[{"name":"x","type":"int16"}]"#
     let paths = try await refusal(entity + "}", saves, entity + #","unique":[["x"]]}"#, "A x")
-    #expect(paths == ["Make indexes and triggers"])
+    #expect(paths == ["Create indexes and triggers"])
   }
 
   // Evidence: P-118a

@@ -24,7 +24,7 @@ enum ComparedSide {
     switch self {
     case .value(let type, let name): "\(name ?? "this") is of type \(type.rawValue)"
     case .object(let entity): "this is a \(entity.name)"
-    case .json: "this lies inside a json attribute"
+    case .json: "this is inside a json attribute"
     case .constant: "this is a constant"
     }
   }
@@ -80,7 +80,7 @@ extension FetchCompiler {
       throw StoreError(
         PredicateError(
           offset: offset,
-          expected: "an aggregate or one of groupBy: a group has no one value of anything else"
+          expected: "an aggregate or one of groupBy: other values differ in a group"
         )
       )
     }
@@ -102,7 +102,7 @@ extension FetchCompiler {
         throw StoreError(
           PredicateError(
             offset: offset,
-            expected: "ANY, ALL or NONE before it, or @count behind it: "
+            expected: "ANY, ALL or NONE before it, or @count after it: "
               + "\(end.entity.name).\(relationship.name) is a to-many"
           )
         )
@@ -153,7 +153,7 @@ extension FetchCompiler {
       throw StoreError(
         PredicateError(
           offset: offset,
-          expected: "a to-many; \(names.joined(separator: ".")) is none"
+          expected: "a to-many; \(names.joined(separator: ".")) is not a to-many"
         )
       )
     }

@@ -84,7 +84,7 @@ extension FetchCompiler {
     )
   }
 
-  /// The properties behind key paths, by the numbers of the entities that have objects.
+  /// The properties that key paths read, by the numbers of the entities that have objects.
   var relatedKinds: [Int: Set<String>] {
     var kinds: [Int: Set<String>] = [:]
     for (number, properties) in related {

@@ -30,7 +30,7 @@ extension FetchCompiler {
 
   private mutating func valuesPlan(_ request: FetchRequest) throws(StoreError) -> ValuesPlan {
     guard let select = request.select, !select.isEmpty else {
-      throw StoreError(.invalidRequest, "Rows of values want a select that names them")
+      throw StoreError(.invalidRequest, "Rows of values need a select that names them")
     }
     let isGrouped =
       !request.groupBy.isEmpty || request.having != nil
@@ -42,7 +42,7 @@ extension FetchCompiler {
     if isGrouped {
       let grouped = Set(request.groupBy)
       for key in request.sort where !grouped.contains(Self.path(of: key)) {
-        throw StoreError(.invalidRequest, "\(key) is none of groupBy, so groups have no such order")
+        throw StoreError(.invalidRequest, "\(key) is not in groupBy, so groups have no such order")
       }
     }
     let having = try request.having.map { text throws(StoreError) in

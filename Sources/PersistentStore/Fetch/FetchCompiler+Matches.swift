@@ -79,7 +79,7 @@ extension FetchCompiler {
       throw StoreError(
         PredicateError(
           offset: expression.offset,
-          expected: "what \(attribute.name), of type \(attribute.type.rawValue), can be: "
+          expected: "a value for \(attribute.name), of type \(attribute.type.rawValue): "
             + side.words
         )
       )

@@ -45,12 +45,12 @@ extension FetchCompiler {
       )
     }
     guard end.inside.isEmpty else {
-      throw StoreError(.invalidRequest, "\(key) leads into a json attribute; it has no order")
+      throw StoreError(.invalidRequest, "\(key) is inside a json attribute, which has no order")
     }
     var term = column(end.alias, attribute.name)
     if localized {
       guard attribute.type == .string else {
-        throw StoreError(.invalidRequest, "\(owner.name).\(attribute.name) is no string")
+        throw StoreError(.invalidRequest, "\(owner.name).\(attribute.name) is not a string")
       }
       term += " COLLATE cordial_localized"
     } else if attribute.type == .decimal {

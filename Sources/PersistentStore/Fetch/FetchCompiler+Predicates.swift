@@ -95,7 +95,7 @@ extension FetchCompiler {
       throw StoreError(
         PredicateError(
           offset: comparison.left.offset,
-          expected: "a key path over a to-many behind \(comparison.modifier.rawValue.uppercased())"
+          expected: "a key path over a to-many after \(comparison.modifier.rawValue.uppercased())"
         )
       )
     }
@@ -150,7 +150,7 @@ extension FetchCompiler {
       throw StoreError(
         PredicateError(
           offset: rest.offset,
-          expected: "ANY, ALL or NONE before it, or @count behind it: "
+          expected: "ANY, ALL or NONE before it, or @count after it: "
             + "\(path.joined(separator: ".")) is a to-many"
         )
       )
@@ -296,7 +296,7 @@ extension FetchCompiler {
     guard isTextual || flags != 0 else { return nil }
     guard isTextual || [.equal, .notEqual].contains(comparison.comparison) else {
       throw StoreError(
-        PredicateError(offset: comparison.offset, expected: "no options behind this comparison")
+        PredicateError(offset: comparison.offset, expected: "no options after this comparison")
       )
     }
     for (value, side) in [(first, comparison.left), (second, comparison.right)]

@@ -241,14 +241,14 @@ struct FetchCompiler {
         }
         throw StoreError(
           .unknownProperty,
-          "\(current.name).\(name) is an attribute; nothing lies behind it",
+          "\(current.name).\(name) is an attribute; no path continues after it",
           data: [JSONMember("property", .string(path.joined(separator: ".")))]
         )
       }
       guard !relationship.toMany else {
         throw StoreError(
           .unknownProperty,
-          "\(current.name).\(name) is a to-many; a key path leads over to-ones only",
+          "\(current.name).\(name) is a to-many; a key path follows to-ones only",
           data: [JSONMember("property", .string(path.joined(separator: ".")))]
         )
       }
@@ -289,7 +289,7 @@ struct FetchCompiler {
       else {
         throw StoreError(
           .invalidRequest,
-          "\(selection.path) is no aggregate and none of groupBy, so a group has no one value of it"
+          "\(selection.path) is no aggregate and not in groupBy, so its values differ in a group"
         )
       }
       let (sql, form) = try expression(selection, grouped: grouped)
@@ -314,7 +314,7 @@ struct FetchCompiler {
     }
     let end = try resolve(names)
     if selection.fallback != nil, !end.property.isAttribute || !end.inside.isEmpty {
-      throw StoreError(.invalidRequest, "A default is for an attribute, \(selection.path) is none")
+      throw StoreError(.invalidRequest, "\(selection.path) is not an attribute and has no default")
     }
     switch end.property {
     case .attribute where !end.inside.isEmpty:
@@ -339,14 +339,14 @@ struct FetchCompiler {
   ) throws(StoreError) -> (sql: String, form: ColumnForm) {
     let path = Array(names[(place + 1)...])
     guard selection.fallback == nil else {
-      throw StoreError(.invalidRequest, "A default is for an attribute, \(selection.path) is none")
+      throw StoreError(.invalidRequest, "\(selection.path) is not an attribute and has no default")
     }
     guard let aggregate = PredicateAggregate(rawValue: String(names[place].dropFirst())),
       place > 0 || grouped, (aggregate == .count) == path.isEmpty
     else {
       throw StoreError(
         .invalidRequest,
-        "\(selection.path) is none of relationship.@count, relationship.@sum.property, @min, "
+        "\(selection.path) is not one of relationship.@count, relationship.@sum.property, @min, "
           + "@max and @avg"
       )
     }

@@ -59,8 +59,8 @@ struct FetchCursor {
 
   static let foreign = StoreError(
     .invalidRequest,
-    "after is no cursor of this request in this store",
-    hint: "Send what came as next, with the same entity, predicate, arguments and sort"
+    "after is not a cursor of this request in this store",
+    hint: "Send the value of next, with the same entity, predicate, arguments and sort"
   )
 
   /// Returns a digest of the store and of the parts of a request that determine its order and

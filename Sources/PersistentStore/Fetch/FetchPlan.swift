@@ -36,9 +36,9 @@ package final class FetchPlan: Sendable {
   package let membership: Set<String>
   /// The entity's own properties that selected values read, each with the names of these values.
   package let valueNames: [String: Set<String>]
-  /// The properties behind key paths, by entity number.
+  /// The properties of other objects that key paths read, by entity number.
   package let related: [Int: Set<String>]
-  /// The names of the selected values that read a property behind a key path.
+  /// The names of the selected values that read a property of another object.
   package let relatedNames: Set<String>
 
   /// The numbers of the entities whose objects the fetch returns.

@@ -222,7 +222,7 @@ extension MigrationPlan {
           check(
             "SELECT count(*) FROM (\(all)) WHERE \(stray)",
             "\(entity.name).\(relationship.name)",
-            "objects lead to a \(strays.map(\.name).joined(separator: " or a ")), and must not"
+            "objects reference a \(strays.map(\.name).joined(separator: " or a ")), and must not"
           )
         }
       }
@@ -298,6 +298,6 @@ extension MigrationPlan {
           + "SELECT a, b\(values.joined()) FROM (\(links))"
       )
     }
-    steps.append(Step(title: "Make \(entity.name).\(relationship.name)", statements: statements))
+    steps.append(Step(title: "Create \(entity.name).\(relationship.name)", statements: statements))
   }
 }

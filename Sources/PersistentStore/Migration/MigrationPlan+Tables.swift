@@ -11,7 +11,7 @@ extension MigrationPlan {
     var statements = [StoreSchema.table(for: entity, to)]
     guard let old = mapping.source(of: entity), !old.isAbstract else {
       statements += StoreSchema.sequence(for: entity)
-      steps.append(Step(title: "Make \(entity.name)", statements: statements))
+      steps.append(Step(title: "Create \(entity.name)", statements: statements))
       return
     }
     let source = oldTable(old, kept)
@@ -46,7 +46,7 @@ extension MigrationPlan {
       "INSERT INTO sqlite_sequence(name, seq) "
         + "VALUES (\(name), max(coalesce(\(sequence), 0), \(entity.numbers.lowerBound - 1)))",
     ]
-    steps.append(Step(title: "Make \(entity.name) of \(old.name)", statements: statements))
+    steps.append(Step(title: "Create \(entity.name) from \(old.name)", statements: statements))
   }
 
   // MARK: Attributes
@@ -74,12 +74,12 @@ extension MigrationPlan {
       return nil
     }
     guard case .attribute(let before) = found else {
-      problem(path, "It was a relationship, which no attribute can be made of")
+      problem(path, "It was a relationship, which cannot become an attribute")
       return nil
     }
     let column = "cordial_o.\(SQLNames.quoted(before.name))"
     guard let value = Self.converted(column, before.type, attribute.type) else {
-      problem(path, "\(before.type.rawValue) does not become \(attribute.type.rawValue) by itself")
+      problem(path, "\(before.type.rawValue) is not converted to \(attribute.type.rawValue)")
       return nil
     }
     guard before.optional, !attribute.optional else { return value }

@@ -49,7 +49,7 @@ package struct MigrationPlan: Sendable {
     checkRequired(kept)
     checkStrays(kept)
     for (path, message) in mapping.exchanges { problem(path, message) }
-    steps.append(Step(title: "Set the old tables aside", statements: asides(kept)))
+    steps.append(Step(title: "Rename the old tables", statements: asides(kept)))
     for entity in to.concrete where !kept.entities.contains(entity.number) {
       rebuild(entity, kept)
     }
@@ -58,11 +58,11 @@ package struct MigrationPlan: Sendable {
         rebuild(relationship, of: entity, kept)
       }
     }
-    steps.append(Step(title: "Put what is ordered in order", statements: order(kept)))
-    steps.append(Step(title: "Carry the history over", statements: history()))
+    steps.append(Step(title: "Set the sort positions", statements: order(kept)))
+    steps.append(Step(title: "Migrate the history", statements: history()))
     steps.append(Step(title: "Remove the old tables", statements: removals(kept)))
     steps.append(
-      Step(title: "Compute what is derived", statements: DerivedValues.statements(for: to))
+      Step(title: "Compute the derived values", statements: DerivedValues.statements(for: to))
     )
     // The indexes of kept tables are dropped, because new indexes may need their names.
     let untouched = untouched(kept)
@@ -70,7 +70,7 @@ package struct MigrationPlan: Sendable {
       .flatMap { StoreSchema.indexNames(of: $0, from) }.map { "DROP INDEX IF EXISTS \($0)" }
     let made = to.entities.filter { untouched[$0.number] == nil }
       .flatMap { StoreSchema.upkeep(of: $0, to) }
-    steps.append(Step(title: "Make indexes and triggers", statements: dropped + made))
+    steps.append(Step(title: "Create indexes and triggers", statements: dropped + made))
     steps.removeAll { $0.statements.isEmpty }
   }
 
@@ -84,7 +84,7 @@ package struct MigrationPlan: Sendable {
     checks.append(Check(sql: sql, path: path, message: message))
   }
 
-  // MARK: What cannot be
+  // MARK: Problems and checks
 
   /// Adds checks for objects with numbers that another entity of their new family has too.
   private mutating func checkNumbers(_ emptied: Set<String>) {
@@ -93,8 +93,8 @@ package struct MigrationPlan: Sendable {
       check(
         "SELECT count(*) FROM \(SQLNames.quoted(old.name))",
         name,
-        "objects have numbers that others of the family have too, from before they had an ancestor "
-          + "in common"
+        "objects have numbers that others of the family have too, from before they had a common "
+          + "ancestor"
       )
     }
   }
@@ -105,7 +105,7 @@ package struct MigrationPlan: Sendable {
       check(
         "SELECT count(*) FROM \(SQLNames.quoted(old.name))",
         old.name,
-        "objects are of the model and not of the configuration"
+        "objects belong to the model but not to the configuration"
       )
     }
   }
@@ -130,11 +130,11 @@ package struct MigrationPlan: Sendable {
     check(
       "SELECT \(counts.joined(separator: " + "))",
       to.name,
-      "objects would be lost: no entity of the store is one of this model"
+      "objects would be lost: the store and this model have no entity in common"
     )
   }
 
-  // MARK: What stays as it is
+  // MARK: Unchanged tables
 
   /// The tables that are equal in both models except for their names.
   struct Kept {

@@ -49,7 +49,7 @@ package struct Migrator {
       throw StoreError(
         .modelMismatch,
         "The store is newer: it had model \(last.name) \(last.version) (\(last.shortHash)) and "
-          + "became \(model.version) (\(model.shortHash))",
+          + "migrated to \(model.version) (\(model.shortHash))",
         hint: "Serve it with the newer model, or without --model",
         data: [
           JSONMember("problems", [["path": "", "message": "an older version of the model"]])
@@ -117,7 +117,7 @@ package struct Migrator {
     } catch let error as SQLiteError where error.code == .busy {
       throw StoreError(
         .storeBusy,
-        "The store has to be migrated, and another process has it open",
+        "The store must be migrated, but another process has it open",
         hint: "Stop the other process, then open the store again"
       )
     }
@@ -190,9 +190,9 @@ package struct Migrator {
     let more = problems.count > 1 ? " (and \(problems.count - 1) more)" : ""
     return StoreError(
       .modelMismatch,
-      "The store has model \(from.name) \(from.version) (\(from.shortHash)), which does not become "
-        + "\(to.name) \(to.version) (\(to.shortHash)) by itself\(first)\(more)",
-      hint: "cordial model diff shows what differs; the store is as it was",
+      "The store has model \(from.name) \(from.version) (\(from.shortHash)), which cannot become "
+        + "\(to.name) \(to.version) (\(to.shortHash)) automatically\(first)\(more)",
+      hint: "cordial model diff shows the differences; the store is unchanged",
       data: [
         JSONMember(
           "problems",

@@ -57,7 +57,7 @@ package struct ModelMapping: Sendable {
       }
       .map(\.name)
     }
-    let message = "It and another exchange their names, which takes a version in between"
+    let message = "It exchanges its name with another, which needs a version in between"
     let entities = found(to.entities.map { ($0.name, $0.renamedFrom) }) {
       from.entity(named: $0) != nil
     }
@@ -185,7 +185,7 @@ extension ModelMapping {
       }
       if old.unique != entity.unique { lines.append("~ \(entity.name): uniqueness") }
       if old.indexes != entity.indexes { lines.append("~ \(entity.name): indexes") }
-      if old.spotlight != entity.spotlight { lines.append("~ \(entity.name): what is searched") }
+      if old.spotlight != entity.spotlight { lines.append("~ \(entity.name): search") }
     }
     for old in from.entities where target(of: old) == nil { lines.append("- \(old.name)") }
     return lines
@@ -250,8 +250,8 @@ extension ModelMapping {
         words.append("counts")
       }
       return words
-    case (.attribute, .relationship): return ["a relationship now"]
-    case (.relationship, .attribute): return ["an attribute now"]
+    case (.attribute, .relationship): return ["now a relationship"]
+    case (.relationship, .attribute): return ["now an attribute"]
     }
   }
 }

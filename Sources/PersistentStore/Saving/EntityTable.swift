@@ -115,7 +115,7 @@ final class EntityTable {
       throw StoreError(
         .storeFull,
         "\(entity.name) has no numbers left: an object has the number \(number)",
-        hint: "Numbers are never used again; make a new store from an export of this one"
+        hint: "Numbers are never used again; create a new store from an export of this one"
       )
     }
     return number + 1

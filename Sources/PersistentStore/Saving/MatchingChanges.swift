@@ -222,7 +222,7 @@ struct MatchingChanges {
       switch entity.property(named: member.name) {
       case .attribute(let attribute):
         guard attribute.derived == nil else {
-          problem(entity, member.name, "derived", "\(member.name) is kept by the store")
+          problem(entity, member.name, "derived", "The store computes \(member.name)")
           continue
         }
         if let text = Self.expression(member.value) {
@@ -234,7 +234,7 @@ struct MatchingChanges {
         case .value(let value):
           assignments.append(Assignment(attribute: attribute, value: value))
         case .expected(let what):
-          problem(entity, member.name, "type", "\(member.name) wants \(what)")
+          problem(entity, member.name, "type", "\(member.name) must be \(what)")
         }
       case .relationship(let relationship):
         guard Self.expression(member.value) == nil else {
@@ -242,7 +242,7 @@ struct MatchingChanges {
             entity,
             relationship.name,
             "type",
-            "\(relationship.name) is a relationship, which no expression makes"
+            "\(relationship.name) is a relationship, which an expression cannot set"
           )
           continue
         }
@@ -298,8 +298,8 @@ struct MatchingChanges {
         id,
         attribute.name,
         "type",
-        "The expression makes \(Self.words(computed)), "
-          + "which is no \(attribute.type.rawValue)"
+        "The expression returns \(Self.words(computed)), "
+          + "which is not a value of type \(attribute.type.rawValue)"
       )
     )
     return nil

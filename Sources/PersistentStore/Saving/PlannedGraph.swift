@@ -371,7 +371,7 @@ package struct LinkRow: Hashable {
   /// The number of the object at the other end.
   package let target: Int64
 
-  /// The row that links an object with a member of one of its to-manys.
+  /// Creates the row that links an object with a member of one of its to-manys.
   ///
   /// A symmetric link may be stored in either direction, but has one `LinkRow`.
   init(_ toMany: RelationshipLayout, _ owner: Int64, _ member: Int64) {

@@ -244,7 +244,7 @@ extension Resolver {
     switch id.key {
     case .temporary: return nil
     case .object:
-      return .invalidIdentifier(text, "the store gives these; insert with a t form")
+      return .invalidIdentifier(text, "the store gives these IDs; insert with a temporary ID")
     case .integer, .uuid, .string:
       return IdentityResolver.value(id, entity) == nil
         ? .invalidIdentifier("\(id)", "\(entity.name) has no identity of that form") : nil
@@ -258,7 +258,7 @@ extension Resolver {
     _ id: WrappedID?
   ) throws(StoreError) -> EntityLayout? {
     guard let name = id?.entity ?? insert.entity else {
-      throw StoreError(.invalidRequest, "An insert names an id or an entity")
+      throw StoreError(.invalidRequest, "An insert must have an id or an entity")
     }
     if let id, let entity = insert.entity, entity != id.entity {
       throw StoreError(

@@ -38,8 +38,8 @@ extension Resolver {
           label,
           relationship.name,
           "type",
-          "\(relationship.name) wants a list of wrapped IDs, or {\"@add\": […], \"@remove\": […]"
-            + (isOrdered ? ", \"@at\": place}" : "}")
+          "\(relationship.name) must be a list of wrapped IDs, or {\"@add\": […], \"@remove\": […]"
+            + (isOrdered ? ", \"@at\": index}" : "}")
         )
       )
       return nil
@@ -73,7 +73,7 @@ extension Resolver {
             label,
             relationship.name,
             "type",
-            "\(relationship.name) has no null in its list"
+            "The list of \(relationship.name) must not contain null"
           )
         )
         isWhole = false
@@ -101,7 +101,7 @@ extension Resolver {
           label,
           relationship.name,
           "type",
-          "\(relationship.name) wants \(wanted)"
+          "\(relationship.name) must be \(wanted)"
         )
       )
       return nil

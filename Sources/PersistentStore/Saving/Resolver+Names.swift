@@ -104,12 +104,12 @@ extension Resolver {
     switch property.type?.decode(member.value) {
     case .value(let value)?:
       guard !property.isDerived else {
-        add(.invalid(label, member.name, "derived", "\(member.name) is kept by the store"))
+        add(.invalid(label, member.name, "derived", "The store computes \(member.name)"))
         return nil
       }
       return value
     case .expected(let what)?:
-      add(.invalid(label, member.name, "type", "\(member.name) wants \(what)"))
+      add(.invalid(label, member.name, "type", "\(member.name) must be \(what)"))
       return nil
     case nil: return nil
     }

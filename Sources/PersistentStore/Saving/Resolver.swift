@@ -413,7 +413,7 @@ package struct Resolver {
           id,
           nil,
           "once",
-          "An object stands once in update, delete and the inserts that it answers for"
+          "An object appears once in update, delete and the inserts that meet it"
         )
       )
     }

@@ -74,7 +74,7 @@ final class DatabaseHistory: SaveHistory {
 
   func position(of text: String) throws -> Int64 {
     guard let token = StoreToken(text) else {
-      throw StoreError(.invalidRequest, "asOf: \"\(StoreError.short(text))\" is no token")
+      throw StoreError(.invalidRequest, "asOf: \"\(StoreError.short(text))\" is not a token")
     }
     let row = try statement(
       \.token,

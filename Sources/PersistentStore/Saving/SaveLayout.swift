@@ -130,7 +130,7 @@ package final class EntityLayout {
   package let relationships: [RelationshipLayout]
   /// The to-ones, each with the index of its column.
   package let toOnes: [(column: Int, relationship: RelationshipLayout)]
-  /// The derived attributes that are another form of one of its own: the columns of both.
+  /// The derived attributes that are another form of a string attribute, with both columns.
   let derivedTexts: [(column: Int, form: DerivedExpression.TextForm, source: Int)]
   let hasDerived: Bool
   /// Whether the validator must check an object's own values.

@@ -80,7 +80,7 @@ extension SavePipeline {
     try Self.check(
       conflicts,
       ProblemList(),
-      hint: "The merge policy storeTrump leaves what other saves changed and reverts the rest"
+      hint: "The merge policy storeTrump leaves the changes of other saves and reverts the rest"
     )
     try validate(written, withUnique: indexes.areRelaxed)
     if indexes.areRelaxed {
@@ -132,8 +132,8 @@ extension SavePipeline {
     let oldest = try DatabaseHistory(db, log, generation: facts.generation).oldestToken()
     throw StoreError(
       .historyExpired,
-      "The history does not reach back to what would be undone next",
-      hint: "Undo goes as far back as the history that is kept",
+      "The history does not reach back to the next group",
+      hint: "Undo and redo reach as far back as the retained history",
       data: [JSONMember("oldest", .string(oldest.description))]
     )
   }

@@ -120,10 +120,10 @@ struct SavePipeline {
     let isAboutMembers = conflicts.contains(where: \.isMembership)
     throw StoreError(
       .saveConflict,
-      "Another save changed what this save is based on",
+      "Another save changed the state that this save is based on",
       hint: hint
         ?? (isAboutMembers
-          ? "Name in asOf the token with which the list was read, or send @add and @remove"
+          ? "Send the token with which the list was read as asOf, or send @add and @remove"
           : "Fetch the objects again and apply the change to their present values"),
       data: [JSONMember("conflicts", .array(conflicts.map(\.json)))],
       problems: problems.ofTheRequest

@@ -76,7 +76,7 @@ extension SavePlanner {
           id,
           nil,
           "\(id) cannot be deleted while \(relationship.name) references \(holders.count)",
-          hint: "Delete or move those first",
+          hint: "Delete or move the holders first",
           details: [
             JSONMember("relationship", .string(relationship.name)),
             JSONMember(

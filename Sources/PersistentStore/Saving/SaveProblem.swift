@@ -51,7 +51,7 @@ package struct SaveProblem: Sendable, Equatable {
     in property: String,
     of id: String
   ) -> SaveProblem {
-    .invalid(id, property, "place", "\(property) has the places 0 to \(count), not \(position)")
+    .invalid(id, property, "place", "\(property) has the positions 0 to \(count), not \(position)")
   }
 
   /// Returns the problem of unique values that another object has.
@@ -161,7 +161,7 @@ package struct ProblemList {
 }
 
 extension SaveProblem {
-  /// The problem as an element of `data.problems`.
+  /// Returns the problem as an element of `data.problems`.
   ///
   /// - Parameter code: The number of the problem's code in the protocol.
   /// - Returns: The members that the protocol lists.

@@ -292,7 +292,7 @@ struct SaveWriter {
     guard changes == Int32(truncatingIfNeeded: 2 * written) else {
       throw StoreError(
         .internalError,
-        "The save wrote something that the log does not have, and was taken back",
+        "The save wrote changes that the log does not have, and was rolled back",
         hint: "Report this, and save fewer than \(bulk.rowsMin) inserts at a time"
       )
     }

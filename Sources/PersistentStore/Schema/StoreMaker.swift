@@ -114,7 +114,7 @@ enum StoreMaker {
       guard try db.hasTable("cordial_meta") else {
         throw StoreError(
           .cannotOpen,
-          "\(path) is a SQLite database, and not one of Cordial's",
+          "\(path) is a SQLite database, but not a Cordial store",
           hint: "Name another folder"
         )
       }
@@ -128,7 +128,7 @@ enum StoreMaker {
     guard meta["format"] == formatVersion else {
       throw StoreError(
         .modelMismatch,
-        "The store's format is \(meta["format"] ?? "unknown"), this program knows \(formatVersion)",
+        "The store's format is \(meta["format"] ?? "unknown"), this program reads \(formatVersion)",
         hint: "Open it with a newer Cordial"
       )
     }
