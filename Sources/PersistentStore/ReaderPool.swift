@@ -51,12 +51,15 @@ final class ReaderPool: Sendable {
       )
     } catch {
       let failure = StoreError(any: error)
-      let failed = state.withLock { state in
+      let (failed, hasIdle) = state.withLock { state in
         state.made -= 1
+        // The readers that exist serve what waits: the file may have been removed since.
+        if state.made > 0 { return (state.waiting[..<0], !state.idle.isEmpty) }
         defer { state.waiting.removeAll() }
-        return state.waiting
+        return (state.waiting[...], false)
       }
       failed.forEach { $0(.failure(failure)) }
+      if hasIdle { queue.async { self.work() } }
       return nil
     }
   }

@@ -13,7 +13,8 @@ extension Service {
     guard number > newestCommit else { return }
     newestCommit = number
     for follower in followers { wake(follower) }
-    purgeSometimes()
+    // A new store has no history to remove.
+    if number > 0 { purgeSometimes() }
   }
 
   /// Wakes a follower, once for all commits until the end of its pause.
