@@ -77,7 +77,10 @@ package struct HistoryRow: Sendable {
   private static func members(before: String?) -> [JSONMember] {
     guard let before, before.hasPrefix(",") else { return [] }
     do {
-      return try JSONParser.parse("{" + before.dropFirst() + "}").members ?? []
+      var bytes = Array(before.utf8)
+      bytes[0] = UInt8(ascii: "{")
+      bytes.append(UInt8(ascii: "}"))
+      return try JSONParser.parse(bytes.span).members ?? []
     } catch {
       // Triggers log valid values only; in a damaged file, the row has no values.
       return []

@@ -99,6 +99,10 @@ package struct PlannedGraph {
     inserts.reserveCapacity(count)
   }
 
+  mutating func reserve(deletes count: Int) {
+    deletes.reserveCapacity(count)
+  }
+
   mutating func reserve(inserts count: Int) {
     inserts.reserveCapacity(count)
   }

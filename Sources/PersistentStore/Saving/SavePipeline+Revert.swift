@@ -93,7 +93,7 @@ extension SavePipeline {
     outcome.result.objects = try answer.objects(builder, tables)
     outcome.result.undone = groups.count
     outcome.result.count = groups.count
-    outcome.deleted = answer.deletedNames
+    if request.isDryRun { outcome.deleted = answer.deletedNames }
     return outcome
   }
 
@@ -221,6 +221,7 @@ struct RevertedObjects {
   /// Records the names of the objects that a plan deletes, while the objects exist.
   mutating func noteDeleted(_ plan: SavePlan, _ tables: StoreTables) throws {
     let builder = SaveResultBuilder(tables: tables, request: SaveRequest(), reported: [:])
+    deleted.reserveCapacity(deleted.count + plan.graph.deletes.count)
     for key in plan.graph.deletes { deleted[key] = try builder.name(of: key) }
     guard !deleted.isEmpty else { return }
     for insert in plan.graph.inserts { deleted[insert.key] = nil }
@@ -257,9 +258,19 @@ struct RevertedObjects {
   ///
   /// It omits an object that was inserted and deleted within the groups.
   func objects(_ builder: SaveResultBuilder, _ tables: StoreTables) throws -> [SavedObject] {
-    try columns.compactMap { key, names in
+    // Restored objects have the order of their inserts, which saves looking most of them up.
+    var next = 0
+    func insertIndex(of key: ObjectKey, _ graph: PlannedGraph) -> Int? {
+      guard next < graph.inserts.count, graph.inserts[next].key == key else {
+        return graph.insertIndex(of: key)
+      }
+      defer { next += 1 }
+      return next
+    }
+    return try columns.compactMap { key, names in
+      if planned != nil, let name = deleted[key] { return SavedObject(id: name, version: nil) }
       let entity = tables.layout.entity(key)
-      if !entity.hasDerived, let planned, let index = planned.insertIndex(of: key),
+      if !entity.hasDerived, let planned, let index = insertIndex(of: key, planned),
         let version = planned.inserts[index].version
       {
         let row = planned.inserts[index].row
@@ -269,8 +280,7 @@ struct RevertedObjects {
           values: try builder.columns(names, row, of: key)
         )
       }
-      let isDeleted = planned?.deletes.contains(key) ?? false
-      guard let version = try isDeleted ? nil : tables[key].version(of: key.object) else {
+      guard let version = try tables[key].version(of: key.object) else {
         return deleted[key].map { SavedObject(id: $0, version: nil) }
       }
       let wanted = names?.union(entity.derived)

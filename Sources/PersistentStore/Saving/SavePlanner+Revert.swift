@@ -34,7 +34,9 @@ extension SavePlanner {
       obstacles.objects.isEmpty ? net : net.filter { !obstacles.objects.contains($0.key) }
     plan.graph.reserve(restored: changes.count { $0.kind == .delete })
     // Objects are restored before anything references them, and deleted when nothing does.
-    for change in changes where change.kind == .delete {
+    // By index: a change is copied only where it is used.
+    for index in changes.indices where changes[index].kind == .delete {
+      let change = changes[index]
       // An object that the newest commit deleted was not deleted later, and does not exist.
       if isNewest, let version = change.deletedVersion {
         try restore(change, version: version + 1, &paired)
@@ -42,14 +44,21 @@ extension SavePlanner {
         try restore(change, version: try lastVersion(change.key) + 1, &paired)
       }
     }
-    for change in changes where change.kind == .update {
+    for index in changes.indices where changes[index].kind == .update {
+      let change = changes[index]
       try putBack(change, obstacles.properties[change.key] ?? [], &paired)
     }
-    for change in changes { try revertLinks(change, obstacles) }
-    for change in changes where change.kind == .insert {
-      try remove(change.key, hasOwnLinks: hasOwnLinks, &paired)
+    for index in changes.indices
+    where !changes[index].linked.isEmpty || !changes[index].unlinked.isEmpty {
+      try revertLinks(changes[index], obstacles)
     }
-    for change in changes where change.kind != .insert { try mendToOnes(change) }
+    plan.graph.reserve(deletes: changes.count { $0.kind == .insert })
+    for index in changes.indices where changes[index].kind == .insert {
+      try remove(changes[index].key, hasOwnLinks: hasOwnLinks, &paired)
+    }
+    for index in changes.indices where changes[index].kind != .insert {
+      try mendToOnes(changes[index])
+    }
     for (holder, property) in obstacles.cut { try cut(property, of: holder) }
     for key in paired.sorted() { try mendOneToOnes(key) }
     try putBackPositions(rows, obstacles)
@@ -201,10 +210,11 @@ extension SavePlanner {
   /// Nullifies restored to-ones whose targets no longer exist, or reference another object.
   private mutating func mendToOnes(_ change: HistoryChange) throws {
     let key = change.key
-    guard try plan.graph.exists(key) else { return }
     for (_, toOne) in layout.entity(key).toOnes
     where change.before.contains(where: { $0.property == toOne.name }) {
-      guard let number = try plan.graph.target(of: toOne, key) else { continue }
+      guard let number = try plan.graph.target(of: toOne, key), try plan.graph.exists(key) else {
+        continue
+      }
       let target = toOne.target(number)
       if try plan.graph.exists(target) {
         guard toOne.isOneToOne, let inverse = toOne.inverse,

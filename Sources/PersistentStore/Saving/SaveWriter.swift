@@ -82,6 +82,11 @@ struct SaveWriter {
     countedByPlan = []
   }
 
+  private mutating func reserve(counts count: Int) {
+    counted.reserveCapacity(counted.count + count)
+    countedByPlan.reserveCapacity(countedByPlan.count + count)
+  }
+
   private mutating func count(_ key: ObjectKey) {
     if counted.insert(key).inserted { countedByPlan.append(key) }
   }
@@ -271,7 +276,9 @@ struct SaveWriter {
     for (entity, numbers) in graph.insertedNumbers {
       try tables.entities[entity].logInserts(numbers)
     }
-    for (entity, numbers) in graph.restoredNumbers {
+    let restored = graph.restoredNumbers
+    reserve(counts: restored.reduce(0) { $0 + $1.numbers.count })
+    for (entity, numbers) in restored {
       try tables.entities[entity].logInserts(numbers)
       for number in numbers { count(ObjectKey(entity: entity + 1, object: number)) }
     }
