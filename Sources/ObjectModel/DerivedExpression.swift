@@ -115,17 +115,16 @@ extension ModelDocument {
       guard relationship(name, toMany: true) != nil else {
         return "\(entity.name) has no to-many \(name)"
       }
-      return wants([.int64, .int32, .int16])
+      return wants(AttributeType.allCases.filter(\.isInteger))
     case .sum(let name, let summed):
       guard let members = relationship(name, toMany: true) else {
         return "\(entity.name) has no to-many \(name)"
       }
       let destination = entities[members.destination - 1]
-      switch plain(summed, of: destination)?.type {
-      case .int16, .int32, .int64: return wants([.int64])
-      case .double, .float: return wants([.double])
-      default: return "\(destination.name) has no numeric attribute \(summed) that clients write"
+      guard let type = plain(summed, of: destination)?.type, type.isNumber else {
+        return "\(destination.name) has no numeric attribute \(summed) that clients write"
       }
+      return wants([type.isInteger ? .int64 : .double])
     case .path(let name, let last):
       guard let toOne = relationship(name, toMany: false) else {
         return "\(entity.name) has no to-one \(name)"

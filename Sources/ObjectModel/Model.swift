@@ -334,21 +334,6 @@ package final class AttributeDescription: Sendable, Equatable {
   }
 }
 
-/// The types that an attribute may have, by their names in a model file.
-package enum AttributeType: String, Sendable, CaseIterable {
-  case string, int16, int32, int64, double, float, decimal, boolean, date, uuid, uri, binary, json
-
-  /// The range of an integer type, or nil for any other type.
-  package var integerRange: ClosedRange<Int64>? {
-    switch self {
-    case .int16: Int64(Int16.min)...Int64(Int16.max)
-    case .int32: Int64(Int32.min)...Int64(Int32.max)
-    case .int64: Int64.min...Int64.max
-    default: nil
-    }
-  }
-}
-
 /// One relationship of an entity.
 package final class RelationshipDescription: Sendable, Equatable {
   package let name: String

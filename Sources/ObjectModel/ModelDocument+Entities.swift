@@ -227,7 +227,7 @@ extension ModelDocument {
       problem(path + ".identity", "The identity must be the name of an attribute of the entity")
       return nil
     }
-    guard [.string, .int16, .int32, .int64, .uuid].contains(attribute.type) else {
+    guard attribute.type.codec.identityForm != nil else {
       problem(path + ".identity", "An identity must be a string, an integer or a uuid")
       return nil
     }
@@ -266,7 +266,7 @@ extension ModelDocument {
   ) -> SpotlightDescription? {
     guard let value, !value.isNull else { return nil }
     checkMembers(value, of: Self.spotlightMembers, at: path + ".")
-    let texts = Set(attributes.filter { [.string, .uri].contains($0.type) }.map(\.name))
+    let texts = Set(attributes.filter { $0.type.codec.isText }.map(\.name))
     var weights: [String: Double] = [:]
     if let attributes = value["attributes"], !attributes.isNull, attributes.members == nil {
       problem(path + ".attributes", "Expected an object of names and weights")

@@ -45,7 +45,7 @@ extension ModelDocument {
     at path: String
   ) -> TextPattern? {
     guard let text = optionalText(value, "pattern", at: path) else { return nil }
-    guard [.string, .uri].contains(type) else {
+    guard type.codec.isText else {
       problem(path + ".pattern", "A pattern is for a string or a uri")
       return nil
     }

@@ -46,14 +46,7 @@ enum IdentityResolver {
 
   /// Returns the same value; nil for an ID of a form that the entity's objects do not have.
   static func value(_ id: WrappedID, _ entity: EntityDescription) -> AttributeValue? {
-    switch (id.key, entity.identity?.type) {
-    case (.integer(let number), .int16), (.integer(let number), .int32),
-      (.integer(let number), .int64):
-      .integer(number)
-    case (.uuid(let uuid), .uuid): .uuid(uuid)
-    case (.string(let text), .string): .string(text)
-    default: nil
-    }
+    entity.identity?.type.codec.identityForm?.value(id.key)
   }
 
   private static func look(

@@ -123,14 +123,10 @@ package struct StoreSnapshot {
       let last = try log.tombstone(of: key)?.first { $0.property == identity.name }?.value
       return WrappedID(
         entity: entity.name,
-        key: last.flatMap { WrappedID.Key(identity: $0, identity.type) } ?? .object(key.object)
+        key: last.flatMap { identity.type.codec.identityForm?.key($0) } ?? .object(key.object)
       )
     }
-    switch identity.type {
-    case .string: return WrappedID(entity: entity.name, key: .string(row.text(0)))
-    case .uuid: return WrappedID(entity: entity.name, key: .uuid(row.text(0)))
-    default: return WrappedID(entity: entity.name, key: .integer(row.integer(0)))
-    }
+    return WrappedID(entity: entity.name, key: ColumnForm.identityKey(of: entity, row, 0))
   }
 
   /// Returns a logged value in the form of the protocol.
@@ -397,17 +393,5 @@ package struct StoreSnapshot {
     var objects: [Int64] = []
     while try rows.step() { objects.append(rows.integer(0)) }
     return objects
-  }
-}
-
-extension WrappedID.Key {
-  /// Creates the key of an identity value in the form of the log; nil for a value of no valid form.
-  init?(identity value: JSONValue, _ type: AttributeType) {
-    switch (value, type) {
-    case (.integer(let number), _): self = .integer(number)
-    case (.string(let text), .uuid): self = .uuid(text)
-    case (.string(let text), _): self = .string(text)
-    default: return nil
-    }
   }
 }

@@ -187,7 +187,7 @@ package struct StoreVerification {
   }
 
   private mutating func checkRequired(_ entity: EntityDescription) throws {
-    for attribute in entity.attributes where attribute.type == .double || attribute.type == .float {
+    for attribute in entity.attributes where attribute.type.codec.storage == .real {
       try each(
         "SELECT \"_id\" FROM \(table(entity)) "
           + "WHERE abs(\(SQLNames.quoted(attribute.name))) > 1.7976931348623157e308",

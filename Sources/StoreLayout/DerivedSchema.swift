@@ -233,7 +233,7 @@ package struct DerivedSchema {
     guard case .attribute(let attribute)? = destination.property(named: summed) else {
       return false
     }
-    return attribute.type.integerRange != nil
+    return attribute.type.isInteger
   }
 
   /// Returns the columns of a member's table on which a count or sum of its owner depends.

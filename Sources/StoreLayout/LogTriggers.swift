@@ -261,14 +261,15 @@ package enum LogTriggers {
   /// `json_quote` refuses blobs, so `hex` writes them.
   package static func json(_ column: String, of entity: EntityDescription, row: String) -> String {
     let value = row + SQLNames.quoted(column)
-    switch entity.attributes.first(where: { $0.name == column })?.type {
-    case .string, .uri, .json, .decimal, .uuid: return "json_quote(\(value))"
-    case .binary:
+    switch entity.attributes.first(where: { $0.name == column })?.type.codec.storage {
+    case .text: return "json_quote(\(value))"
+    case .blob:
       return "CASE WHEN \(value) IS NULL THEN 'null' ELSE '\"' || hex(\(value)) || '\"' END"
-    case .double, .float:
+    case .real:
       return
         "CASE WHEN abs(\(value)) <= 1.7976931348623157e308 THEN quote(\(value)) ELSE 'null' END"
-    default: return "coalesce(\(value), 'null')"
+    // The column of a to-one has a number too.
+    case .integer, nil: return "coalesce(\(value), 'null')"
     }
   }
 }

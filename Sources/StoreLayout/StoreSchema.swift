@@ -99,7 +99,7 @@ package enum StoreSchema {
   }
 
   private static func column(for attribute: AttributeDescription) -> String {
-    var text = "\(SQLNames.quoted(attribute.name)) \(attribute.type.storage)"
+    var text = "\(SQLNames.quoted(attribute.name)) \(attribute.type.codec.storage.rawValue)"
     if !attribute.optional { text += " NOT NULL" }
     if let literal = SQLLiteral.text(attribute.defaultValue) { text += " DEFAULT \(literal)" }
     return text
@@ -152,21 +152,6 @@ package enum StoreSchema {
       let name = SQLNames.quoted("\(table).\(columns.joined(separator: "."))")
       return "CREATE INDEX \(name) ON \(SQLNames.quoted(table))"
         + "(\(columns.joined(separator: ", ")))"
-    }
-  }
-}
-
-extension AttributeType {
-  /// Whether the type is an integer type.
-  package var isInteger: Bool { [.int16, .int32, .int64].contains(self) }
-
-  /// The SQLite type of the column; dates are milliseconds since 1970, booleans are 0 and 1.
-  package var storage: String {
-    switch self {
-    case .int16, .int32, .int64, .boolean, .date: "INTEGER"
-    case .double, .float: "REAL"
-    case .binary: "BLOB"
-    case .string, .decimal, .uuid, .uri, .json: "TEXT"
     }
   }
 }

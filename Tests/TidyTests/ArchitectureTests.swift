@@ -103,6 +103,18 @@ private struct ModuleRow {
     )
   }
 
+  /// The names that only `AttributeType` has: `AttributeValue` has no cases of these names.
+  @Test func `an attribute type is a codec, a name in the schema and a generator`() {
+    let distinguishing = Repository.sources.filter { file in
+      file.path.hasPrefix("Sources/") && file.code.contains { $0.contains(/\.(?:int16|float)\b/) }
+    }
+    #expect(
+      Set(distinguishing.map(\.path)) == [
+        "Sources/ObjectModel/AttributeCodec.swift", "Sources/ObjectModel/AttributeCodecs.swift",
+      ]
+    )
+  }
+
   @Test func `a follower of the log is a type and a line`() {
     let conforming = files(with: ": LogFollower")
     #expect(

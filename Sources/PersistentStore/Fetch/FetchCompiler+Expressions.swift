@@ -345,7 +345,7 @@ extension FetchCompiler {
 
   static func isText(_ side: ComparedSide) -> Bool {
     switch side {
-    case .value(let type, _): [.string, .uri, .uuid].contains(type)
+    case .value(let type, _): type.codec.isText || type == .uuid
     case .json, .constant: true
     case .object: false
     }
@@ -373,25 +373,11 @@ extension FetchCompiler {
     _ name: String?,
     _ offset: Int
   ) throws(StoreError) -> SQLFragment {
-    switch (type, value) {
-    case (.int16, .number), (.int32, .number), (.int64, .number), (.int16, .integer),
-      (.int32, .integer):
-      // Numbers of every size may be compared: 2.5 lies between two integers.
-      return try plainConstant(value, offset)
-    case (.decimal, .number(let number)):
-      // The decimal has the digits that the client wrote: 99.5 is the decimal 99.5.
-      guard let text = DecimalText.canonical(number.description) else { break }
-      return SQLFragment("?", [.decimal(text)])
-    case (.boolean, .integer(let flag)) where flag == 0 || flag == 1:
-      return SQLFragment("?", [.boolean(flag == 1)])
-    default: break
-    }
-    switch type.decode(value) {
-    case .value(let typed): return SQLFragment("?", [typed])
-    case .expected(let what):
+    guard let typed = type.codec.decode(comparand: value) else {
       let why = name.map { ", as \($0) is" } ?? ""
-      throw StoreError(PredicateError(offset: offset, expected: what + why))
+      throw StoreError(PredicateError(offset: offset, expected: type.codec.expectation + why))
     }
+    return SQLFragment("?", [typed])
   }
 
   private func plainConstant(_ value: JSONValue, _ offset: Int) throws(StoreError) -> SQLFragment {
@@ -447,9 +433,4 @@ extension FetchCompiler {
       [value]
     )
   }
-}
-
-extension AttributeType {
-  /// Whether SQLite computes with values of the type.
-  var isNumber: Bool { isInteger || self == .double || self == .float }
 }

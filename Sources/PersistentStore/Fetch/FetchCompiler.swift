@@ -365,7 +365,7 @@ struct FetchCompiler {
     else {
       throw StoreError(
         .invalidRequest,
-        "The default of \(attribute.name) must be \(attribute.type.expectation)"
+        "The default of \(attribute.name) must be \(attribute.type.codec.expectation)"
       )
     }
     return ("coalesce(\(column), \(literal))", ColumnForm(attribute.type))

@@ -31,12 +31,12 @@ enum ColumnForm: Sendable {
   case objects(entity: Int)
 
   init(_ type: AttributeType) {
-    switch type {
-    case .int16, .int32, .int64: self = .integer
+    switch type.codec.wireForm {
+    case .integer: self = .integer
     case .boolean: self = .boolean
-    case .double, .float: self = .double
+    case .double: self = .double
     case .date: self = .date
-    case .string, .decimal, .uuid, .uri: self = .string
+    case .string: self = .string
     case .binary: self = .binary
     case .json: self = .json
     }
@@ -105,13 +105,12 @@ enum ColumnForm: Sendable {
       if index > 0 { writer.raw(",") }
       let object = element.array?.first?.integer ?? (entity.identity == nil ? element.integer : nil)
       let kind = object.map { model.entity(model.key(number, $0).entity) } ?? entity
+      let value = element.array?.last ?? element
       let key: WrappedID.Key? =
-        switch (entity.identity?.type, element.array?.last ?? element) {
-        case (nil, .integer(let number)): .object(number)
-        case (_, .integer(let number)): .integer(number)
-        case (.uuid, .string(let text)): .uuid(text)
-        case (_, .string(let text)): .string(text)
-        default: nil
+        if let identity = entity.identity {
+          identity.type.codec.identityForm?.key(value)
+        } else {
+          value.integer.map { .object($0) }
         }
       if let key {
         writer.string(WrappedID(entity: kind.name, key: key).description)
@@ -159,13 +158,20 @@ enum ColumnForm: Sendable {
     _ row: PreparedStatement,
     _ column: Int32
   ) -> String {
-    let key: WrappedID.Key =
-      switch entity.identity?.type {
-      case .string: .string(row.text(column))
-      case .uuid: .uuid(row.text(column))
-      default: .integer(row.integer(column))
-      }
-    return WrappedID(entity: entity.name, key: key).description
+    WrappedID(entity: entity.name, key: identityKey(of: entity, row, column)).description
+  }
+
+  /// Returns the key of the wrapped ID of an object whose identity value a column has.
+  static func identityKey(
+    of entity: EntityDescription,
+    _ row: PreparedStatement,
+    _ column: Int32
+  ) -> WrappedID.Key {
+    switch entity.identity?.type.codec.identityForm {
+    case .string: .string(row.text(column))
+    case .uuid: .uuid(row.text(column))
+    case .integer, nil: .integer(row.integer(column))
+    }
   }
 }
 

@@ -110,17 +110,10 @@ extension MigrationPlan {
     _ new: AttributeType
   ) -> String? {
     if old == new { return column }
-    switch (old, new) {
-    case (.int16, .int32), (.int16, .int64), (.int32, .int64), (.boolean, .int16),
-      (.boolean, .int32), (.boolean, .int64), (.float, .double), (.uuid, .string),
-      (.uri, .string), (.decimal, .string):
-      return column
-    case (.int16, .double), (.int32, .double), (.int16, .float):
-      return "CAST(\(column) AS REAL)"
-    case (.int16, .decimal), (.int32, .decimal), (.int64, .decimal), (.int16, .string),
-      (.int32, .string), (.int64, .string):
-      return "CAST(\(column) AS TEXT)"
-    default: return nil
+    return switch new.codec.conversion(from: old) {
+    case .unchanged?: column
+    case .cast(let storage)?: "CAST(\(column) AS \(storage.rawValue))"
+    case nil: nil
     }
   }
 }

@@ -355,17 +355,6 @@ enum StoredValue {
   ) -> AttributeValue {
     let value = row.value(index)
     guard column < entity.attributes.count else { return value }
-    switch (entity.attributes[column].type, value) {
-    case (_, .null): return .null
-    case (.double, .integer(let number)), (.float, .integer(let number)):
-      return .double(Double(number))
-    case (.boolean, .integer(let flag)): return .boolean(flag != 0)
-    case (.date, .integer(let milliseconds)): return .date(milliseconds)
-    case (.decimal, .string(let text)): return .decimal(text)
-    case (.uuid, .string(let text)): return .uuid(text)
-    case (.uri, .string(let text)): return .uri(text)
-    case (.json, .string(let text)): return .json(text)
-    default: return value
-    }
+    return value == .null ? .null : entity.attributes[column].type.codec.value(column: value)
   }
 }

@@ -292,7 +292,8 @@ struct MatchingChanges {
     _ attribute: AttributeDescription,
     _ id: String
   ) -> AttributeValue? {
-    if let value = attribute.type.stored(computed)?.finite { return value }
+    let stored = computed == .null ? .null : attribute.type.codec.value(computed: computed)
+    if let value = stored?.finite { return value }
     problems.add(
       .invalid(
         id,
@@ -339,24 +340,23 @@ struct MatchingChanges {
       attribute.maximumLength == nil
     else { return nil }
     func integer(_ value: AttributeValue?) -> Int64? {
-      if case .integer(let number) = value { number } else { nil }
+      switch value {
+      case .integer(let number), .date(let number): number
+      default: nil
+      }
     }
     let check: String
-    switch attribute.type {
-    case .int16, .int32, .int64:
-      let type = attribute.type.integerRange ?? Int64.min...Int64.max
-      let least = max(type.lowerBound, integer(attribute.minimum) ?? type.lowerBound)
-      let greatest = min(type.upperBound, integer(attribute.maximum) ?? type.upperBound)
+    switch attribute.type.codec.validColumn {
+    case .integers(let range):
+      let least = max(range.lowerBound, integer(attribute.minimum) ?? range.lowerBound)
+      let greatest = min(range.upperBound, integer(attribute.maximum) ?? range.upperBound)
       // SQL has no literal for the least integer.
       let above = least == Int64.min ? "1" : "$ >= \(least)"
       check = "typeof($) = 'integer' AND \(above) AND $ <= \(greatest)"
-    case .double where attribute.minimum == nil && attribute.maximum == nil:
+    case .reals where attribute.minimum == nil && attribute.maximum == nil:
       check = "typeof($) = 'real' AND abs($) <= 1.7976931348623157e308"
-    case .string: check = "typeof($) = 'text'"
-    case .boolean: check = "$ IN (0, 1)"
-    case .date where attribute.minimum == nil && attribute.maximum == nil:
-      check = "typeof($) = 'integer'"
-    default: return nil
+    case .texts: check = "typeof($) = 'text'"
+    case .reals, nil: return nil
     }
     return attribute.optional ? "($ IS NULL OR \(check))" : "(\(check))"
   }

@@ -171,7 +171,7 @@ package final class EntityLayout {
     checked = entity.attributes.enumerated().filter { $0.element.isChecked }
       .map { (column: $0.offset, attribute: $0.element) }
     written = entity.attributes.enumerated().compactMap { column, attribute in
-      attribute.derived == nil ? (column, attribute.type.isCanonical) : nil
+      attribute.derived == nil ? (column, attribute.type.codec.isNormalized) : nil
     }
     defaults = entity.attributes.map(\.defaultValue) + toOnes.map { _ in .null }
     required = toOnes.compactMap { column, relationship in
@@ -328,15 +328,5 @@ extension AttributeDescription {
   fileprivate var isChecked: Bool {
     !optional || minimum != nil || maximum != nil || allowed != nil || pattern != nil
       || minimumLength != nil || maximumLength != nil
-  }
-}
-
-extension AttributeType {
-  /// Whether a value may be stored in another form than it was sent, or rounded.
-  var isCanonical: Bool {
-    switch self {
-    case .decimal, .uuid, .date, .float: true
-    case .string, .int16, .int32, .int64, .double, .boolean, .uri, .binary, .json: false
-    }
   }
 }

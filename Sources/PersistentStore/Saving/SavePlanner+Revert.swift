@@ -105,7 +105,7 @@ extension SavePlanner {
     let number = WrappedID(entity: entity.name, key: .object(change.key.object)).description
     guard let identity = entity.identity,
       let value = change.before.first(where: { $0.property == identity.name }),
-      let key = WrappedID.Key(identity: value.value, identity.type)
+      let key = identity.type.codec.identityForm?.key(value.value)
     else { return number }
     return WrappedID(entity: entity.name, key: key).description
   }

@@ -94,7 +94,7 @@ extension SavedObject {
 extension SavedProperty.Value {
   fileprivate func stored(in model: Model) -> JSONValue {
     switch self {
-    case .attribute(let value): ["attribute", .string(value.typeName), WireValue.json(value)]
+    case .attribute(let value): ["attribute", .string(value.type.rawValue), WireValue.json(value)]
     case .reference(let name): ["reference", name.map { $0.stored(in: model) } ?? .null]
     case .references(let names): ["references", .array(names.map { $0.stored(in: model) })]
     }
@@ -113,26 +113,6 @@ extension SavedProperty.Value {
         self = .attribute(.null)
       }
     }
-  }
-}
-
-extension AttributeValue {
-  /// The name of a type that has the value.
-  fileprivate var typeName: String {
-    let type: AttributeType =
-      switch self {
-      case .null, .json: .json
-      case .string: .string
-      case .integer: .int64
-      case .double: .double
-      case .decimal: .decimal
-      case .boolean: .boolean
-      case .date: .date
-      case .uuid: .uuid
-      case .uri: .uri
-      case .binary: .binary
-      }
-    return type.rawValue
   }
 }
 

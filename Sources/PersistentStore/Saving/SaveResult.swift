@@ -81,7 +81,7 @@ struct SaveResultBuilder {
   func name(of key: ObjectKey, _ row: [AttributeValue]) -> ObjectName {
     let entity = layout.entity(key)
     guard let identity = entity.entity.identity, let column = entity.columns[identity.name],
-      let form = WrappedID.Key(identity: WireValue.json(row[column]), identity.type)
+      let form = identity.type.codec.identityForm?.key(WireValue.json(row[column]))
     else { return .object(key) }
     return .text(WrappedID(entity: entity.entity.name, key: form).description)
   }
@@ -256,7 +256,7 @@ struct SaveResultBuilder {
         isInsert && change.value != .null && !sent.contains { $0.name == attribute.name }
       guard
         isDefault
-          || attribute.type.isCanonical && Self.differs(change.value, from: sent, attribute)
+          || attribute.type.codec.isNormalized && Self.differs(change.value, from: sent, attribute)
       else { return nil }
       return SavedProperty(name: attribute.name, value: .attribute(change.value))
     }

@@ -248,12 +248,11 @@ struct SaveWriter {
     _ column: Int,
     _ type: AttributeType
   ) throws -> AttributeValue {
-    switch type {
-    case .string, .decimal, .uuid, .uri, .json: .string("\u{1}\(key.object)")
-    case .binary: .binary(Array("\u{1}\(key.object)".utf8))
-    case .int16, .int32, .int64, .boolean, .date:
-      .integer(try tables[key].leastInteger(column) &- 1)
-    case .double, .float: .double(try tables[key].leastDouble(column) - 1)
+    switch type.codec.storage {
+    case .text: .string("\u{1}\(key.object)")
+    case .blob: .binary(Array("\u{1}\(key.object)".utf8))
+    case .integer: .integer(try tables[key].leastInteger(column) &- 1)
+    case .real: .double(try tables[key].leastDouble(column) - 1)
     }
   }
 

@@ -55,17 +55,8 @@ package enum WireValue {
       // The relationship may have been a to-one in an earlier version of the model.
       return relationship.toMany ? .null : .string(try name(relationship, number))
     case (.attribute(let attribute), let value):
-      switch (attribute.type, value) {
-      case (.boolean, .integer(let flag)): return .bool(flag != 0)
-      case (.date, .integer(let milliseconds)): return json(.date(milliseconds))
-      case (.binary, .string(let hex)): return json(.binary(LoggedValue.bytes(hex: hex)))
-      case (.json, .string(let text)): return parsed(text)
-      case (.double, .integer(let number)): return .number(Double(number))
-      // Migrations widen types, and the log keeps the former values.
-      case (.string, .integer), (.string, .number), (.decimal, .integer):
-        return .string(value.text)
-      default: return value
-      }
+      // An attribute of another type may have had the name in an earlier version of the model.
+      return attribute.type.codec.value(logged: value).map(json) ?? value
     default: return logged.value
     }
   }

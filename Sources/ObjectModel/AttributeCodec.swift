@@ -1,0 +1,197 @@
+package import CordialValues
+package import JSON
+
+/// The types that an attribute may have, by their names in a model file.
+package enum AttributeType: String, Sendable, CaseIterable {
+  case string, int16, int32, int64, double, float, decimal, boolean, date, uuid, uri, binary, json
+
+  /// The forms of this type's values.
+  package var codec: any AttributeCodec.Type {
+    switch self {
+    case .string: StringCodec.self
+    case .int16: IntegerCodec<Int16>.self
+    case .int32: IntegerCodec<Int32>.self
+    case .int64: IntegerCodec<Int64>.self
+    case .double: DoubleCodec.self
+    case .float: FloatCodec.self
+    case .decimal: DecimalCodec.self
+    case .boolean: BooleanCodec.self
+    case .date: DateCodec.self
+    case .uuid: UUIDCodec.self
+    case .uri: URICodec.self
+    case .binary: BinaryCodec.self
+    case .json: JSONCodec.self
+    }
+  }
+}
+
+/// The forms of an attribute type's values: on the wire, in a column, in the log, in an ID.
+///
+/// A type is added with one conforming type and one line in `AttributeType.codec`. All other code
+/// asks the codec instead of distinguishing types. Null is no value of a type: no codec handles it.
+package protocol AttributeCodec: Sendable {
+  // MARK: On the wire
+
+  /// The valid values in words, for messages: "an integer from -32768 to 32767".
+  static var expectation: String { get }
+  /// The form in which a value of the column is written as JSON.
+  static var wireForm: AttributeWireForm { get }
+  /// Whether a value may be stored in another form than it was sent, or rounded.
+  static var isNormalized: Bool { get }
+  /// Returns the value that a client sent, or nil if the type does not have it.
+  static func decode(_ value: JSONValue) -> AttributeValue?
+  /// Returns the value of a constant with which a predicate compares the attribute, where a
+  /// predicate accepts more than `decode(_:)` does.
+  static func decode(comparand value: JSONValue) -> AttributeValue?
+
+  // MARK: In a column
+
+  /// The storage class of the column.
+  static var storage: ColumnStorage { get }
+  /// The values that SQLite can tell to be valid, or nil if only Cordial can.
+  static var validColumn: ValidColumn? { get }
+  /// Returns the value that a column stores, from the value as SQLite returns it.
+  ///
+  /// An external client may store what the type does not have. The method returns it as it is.
+  static func value(column: AttributeValue) -> AttributeValue
+  /// Returns the value to be stored for a value that SQLite computed, or nil if the type does not
+  /// have it.
+  static func value(computed: AttributeValue) -> AttributeValue?
+  /// Returns how a column of another type is converted to this type, or nil if this type does not
+  /// have all values of the other one.
+  static func conversion(from other: AttributeType) -> ColumnConversion?
+
+  // MARK: In the log
+
+  /// Returns the value that a trigger logged, or nil if the type does not have it.
+  ///
+  /// A migration widens types, and the log keeps the values in the form of the former type.
+  static func value(logged: JSONValue) -> AttributeValue?
+
+  // MARK: In expressions and IDs
+
+  /// The range of an integer type, or nil for any other type.
+  static var integerRange: ClosedRange<Int64>? { get }
+  /// Whether values are texts for people: they have patterns, and the index can contain them.
+  static var isText: Bool { get }
+  /// The form of an ID whose identity attribute has this type, or nil if no ID can have it.
+  static var identityForm: IdentityForm? { get }
+}
+
+/// The form in which the value of an attribute is written as JSON.
+package enum AttributeWireForm: Sendable {
+  case integer, double, boolean, date, string, binary, json
+}
+
+/// The storage class of a column in SQLite.
+package enum ColumnStorage: String, Sendable {
+  case integer = "INTEGER"
+  case real = "REAL"
+  case text = "TEXT"
+  case blob = "BLOB"
+}
+
+/// The values of a column that SQLite can tell to be valid.
+package enum ValidColumn: Sendable {
+  case integers(ClosedRange<Int64>)
+  /// All finite reals.
+  case reals
+  case texts
+}
+
+/// The conversion of a column to another type.
+package enum ColumnConversion: Sendable {
+  /// The other type stores the values in the same form.
+  case unchanged
+  case cast(ColumnStorage)
+}
+
+/// The form of the key of a wrapped ID that an identity attribute gives.
+package enum IdentityForm: Sendable {
+  case string, integer, uuid
+
+  /// Returns the key of an ID, from the identity value in the form of JSON or of the log; nil if
+  /// the value has another form.
+  package func key(_ value: JSONValue) -> WrappedID.Key? {
+    switch (value, self) {
+    // A migration may have widened an integer type to a text, and the log has the integer.
+    case (.integer(let number), _): .integer(number)
+    case (.string(let text), .uuid): .uuid(text)
+    case (.string(let text), .string), (.string(let text), .integer): .string(text)
+    default: nil
+    }
+  }
+
+  /// Returns the identity value of an ID, or nil if the key has another form.
+  package func value(_ key: WrappedID.Key) -> AttributeValue? {
+    switch (key, self) {
+    case (.integer(let number), .integer): .integer(number)
+    case (.uuid(let uuid), .uuid): .uuid(uuid)
+    case (.string(let text), .string): .string(text)
+    default: nil
+    }
+  }
+}
+
+extension AttributeCodec {
+  package static var isNormalized: Bool { false }
+  package static var integerRange: ClosedRange<Int64>? { nil }
+  package static var isText: Bool { false }
+  package static var identityForm: IdentityForm? { nil }
+  package static var validColumn: ValidColumn? { nil }
+
+  package static func decode(comparand value: JSONValue) -> AttributeValue? { decode(value) }
+  package static func value(column: AttributeValue) -> AttributeValue { column }
+  package static func conversion(from other: AttributeType) -> ColumnConversion? { nil }
+}
+
+extension AttributeType {
+  /// Whether the type is an integer type.
+  package var isInteger: Bool { codec.integerRange != nil }
+  /// Whether SQLite computes with values of the type.
+  package var isNumber: Bool { isInteger || codec.storage == .real }
+
+  /// Returns the typed value of a JSON value, decoded as this type.
+  ///
+  /// This method checks the type only. It accepts null for every type.
+  ///
+  /// - Parameter value: The JSON value that a client sent.
+  /// - Returns: The value, or a description of the expected values if the type is another one.
+  package func decode(_ value: JSONValue) -> AttributeDecoding {
+    if value.isNull { return .value(.null) }
+    let codec = codec
+    return codec.decode(value).map { .value($0) } ?? .expected(codec.expectation)
+  }
+}
+
+extension AttributeDescription {
+  /// Returns the typed value of a JSON value; see `AttributeType.decode(_:)`.
+  package func decode(_ value: JSONValue) -> AttributeDecoding {
+    type.decode(value)
+  }
+}
+
+/// The outcome of reading a JSON value as an attribute's type.
+package enum AttributeDecoding: Sendable, Equatable {
+  case value(AttributeValue)
+  /// A description of the accepted values, as "an integer from -32768 to 32767".
+  case expected(String)
+}
+
+extension AttributeValue {
+  /// A type that reads the value's JSON form as the same value.
+  package var type: AttributeType {
+    switch self {
+    case .null, .json: .json
+    case .string: .string
+    case .integer: .int64
+    case .double: .double
+    case .decimal: .decimal
+    case .boolean: .boolean
+    case .date: .date
+    case .uuid: .uuid
+    case .uri: .uri
+    case .binary: .binary
+    }
+  }
+}
