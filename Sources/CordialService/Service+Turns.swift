@@ -4,11 +4,11 @@ import JSONRPC
 struct Turn {
   /// Whether a turn is running, its end included.
   var isUnderWay = false
-  /// The sessions that have messages to send or have to be closed, in order.
-  var unsent: [Session] = []
+  /// The sessions that the turn has changed, in order.
+  var touched: [Session] = []
 }
 
-/// Turns: state changes first, then their effects.
+/// Turns: state changes first, then what follows from them, then their effects.
 extension Service {
   /// Runs work on the loop, as a turn of its own.
   nonisolated func onLoop(_ work: @escaping @Sendable (isolated Service) -> Void) {
@@ -41,36 +41,50 @@ extension Service {
     return true
   }
 
-  /// Sends the messages of the turn and closes connections, in the order of `turn.unsent`.
+  /// Continues the sessions that the turn has changed, sends their messages, and closes connections.
+  ///
+  /// Continuing a session may change it again, or another one.
   func endTurn() {
     var next = 0
-    // A loop over offsets does not access the array while a sink runs.
-    while next < turn.unsent.count {
-      let session = turn.unsent[next]
+    while next < turn.touched.count {
+      let session = turn.touched[next]
       next += 1
+      session.isTouched = false
+      settle(session)
+    }
+    let touched = turn.touched
+    turn.touched.removeAll(keepingCapacity: true)
+    for session in touched {
       guard session.perform(), session.sink.isWritable else { continue }
       let number = session.number
       onLoop { $0.becameWritable(session: number) }
     }
-    turn.unsent.removeAll(keepingCapacity: true)
     turn.isUnderWay = false
+  }
+
+  /// Has the end of the turn continue a session, because its state has changed.
+  func touch(_ session: Session) {
+    precondition(turn.isUnderWay, "A session was changed outside a turn")
+    guard !session.isTouched else { return }
+    session.isTouched = true
+    turn.touched.append(session)
+  }
+
+  /// Continues a session as its state allows.
+  private func settle(_ session: Session) {
+    guard session.phase.sends else { return }
+    // Changes that had to wait for a response, as those of the connection's own save, precede the
+    // responses to its next requests.
+    if session.observed.owedSince != nil { pump(session) }
+    startRequests(session)
+    hold(session)
+    pump(session)
+    closeIfDone(session)
   }
 
   /// Sends a message at the end of the turn.
   func send(_ message: MessageBytes, to session: Session) {
     session.append(message)
-    markUnsent(session)
-  }
-
-  /// Closes a connection at the end of the turn, after its messages are sent.
-  func close(_ session: Session, exitCode: Int32) {
-    session.endAfterSending(exitCode: exitCode)
-    markUnsent(session)
-  }
-
-  private func markUnsent(_ session: Session) {
-    guard !session.isUnsent else { return }
-    session.isUnsent = true
-    turn.unsent.append(session)
+    touch(session)
   }
 }

@@ -9,8 +9,9 @@
 //    decides which requests run together.
 // 3. All subscriptions of a connection move from one token to the next in one message.
 // 4. The service stores one position for each connection, never a queue of changes.
-// 5. State changes and effects do not overlap. A turn first changes state, and its end writes to
-//    the sinks. An event that a sink reports during a turn gets a turn of its own.
+// 5. State changes and effects do not overlap. A turn first changes state, then continues the
+//    sessions that it has touched, and then writes to the sinks. An event that a sink reports
+//    during a turn gets a turn of its own.
 
 import CordialProtocol
 import JSON
@@ -166,16 +167,16 @@ package actor Service {
   }
 
   private func take(_ bytes: Span<UInt8>, session number: Int) {
-    guard let session = sessions[number], !session.inputEnded else { return }
+    guard let session = sessions[number], session.phase.reads else { return }
     session.bytesInFlight += bytes.count
     var events: [ConnectionEvent] = []
     session.connection.receive(bytes) { events.append($0) }
     for event in events { handle(event, session) }
-    hold(session)
+    touch(session)
   }
 
   /// Stops reading a peer with too many pending requests, until all of them are answered.
-  private func hold(_ session: Session) {
+  func hold(_ session: Session) {
     if session.queue.isEmpty { session.bytesInFlight = 0 }
     let isTooMuch =
       session.bytesInFlight > limits.inFlightBytesMax
@@ -190,12 +191,12 @@ package actor Service {
   /// Ends the input of a connection, which is closed after all its requests are answered.
   package func endInput(session number: Int) {
     perform { service in
-      guard let session = service.sessions[number], !session.inputEnded else { return }
+      guard let session = service.sessions[number], session.phase.reads else { return }
       var events: [ConnectionEvent] = []
       session.connection.end { events.append($0) }
       for event in events { service.handle(event, session) }
-      session.inputEnded = true
-      service.closeIfDone(session)
+      session.phase.endInput()
+      service.touch(session)
     }
   }
 
@@ -203,9 +204,7 @@ package actor Service {
   package func becameWritable(session number: Int) {
     perform { service in
       guard let session = service.sessions[number] else { return }
-      service.startRequests(session)
-      service.pump(session)
-      service.closeIfDone(session)
+      service.touch(session)
     }
   }
 
@@ -225,14 +224,13 @@ package actor Service {
   package var connectionCount: Int { sessions.count }
 
   private func handle(_ event: ConnectionEvent, _ session: Session) {
-    guard !session.isClosed, !session.inputEnded else { return }
+    guard session.phase.reads else { return }
     switch event {
     case .message(let message): handle(message, session)
     case .batch(let elements): handle(elements, session)
     case .reject(let error): reject(error, session)
     case .close:
-      session.inputEnded = true
-      closeIfDone(session, exitCode: 1)
+      session.phase.endInput(exitCode: 1)
     }
   }
 
@@ -256,9 +254,7 @@ package actor Service {
       notified(method, params, session)
     case (.exit(let code), _):
       // Earlier requests are answered first.
-      session.inputEnded = true
-      session.exitCode = code
-      closeIfDone(session)
+      session.phase.endInput(exitCode: code)
     default: break
     }
   }
@@ -348,11 +344,6 @@ package actor Service {
   ]
 
   func startRequests(_ session: Session) {
-    // A request that is answered at once calls this method again. The loop below starts the next
-    // one.
-    guard !session.isStarting else { return }
-    session.isStarting = true
-    defer { session.isStarting = false }
     // While a peer does not read its responses, its other requests wait.
     while session.isWritable, !waitsForNews(session), let request = session.queue.next() {
       do {
@@ -384,13 +375,7 @@ package actor Service {
     case .failure(let error):
       answer(MessageWriter.error(request.id, error), at: request.place, session)
     }
-    // Changes that had to wait for this response, as those of its own save, may be sent now.
-    if session.observed.owedSince != nil { pump(session) }
-    startRequests(session)
-    if session.queue.isEmpty { session.bytesInFlight = 0 }
-    if session.isHeld { hold(session) }
-    pump(session)
-    closeIfDone(session)
+    touch(session)
   }
 
   /// Updates the lifecycle after `initialize`.
@@ -426,12 +411,10 @@ package actor Service {
   }
 
   /// Closes a connection whose input has ended, after its last response and its last update.
-  func closeIfDone(_ session: Session, exitCode: Int32? = nil) {
-    guard session.inputEnded, session.queue.isEmpty, !session.observed.isUpdating else { return }
-    let code: Int32 =
-      exitCode ?? session.exitCode
-      ?? (session.connection.framing == .header && !session.lifecycle.isShutDown ? 1 : 0)
-    close(session, exitCode: code)
+  func closeIfDone(_ session: Session) {
+    guard session.queue.isEmpty, !session.observed.isUpdating else { return }
+    let isAbrupt = session.connection.framing == .header && !session.lifecycle.isShutDown
+    session.phase.drained(exitCode: isAbrupt ? 1 : 0)
   }
 
   // MARK: Stopping
@@ -450,9 +433,8 @@ package actor Service {
         for session in service.sessions.values { session.sink.cut() }
       }
       for session in service.sessions.values {
-        session.inputEnded = true
-        session.exitCode = 0
-        service.closeIfDone(session)
+        session.phase.endInput(exitCode: 0)
+        service.touch(session)
       }
       service.finishStopping()
     }

@@ -99,7 +99,9 @@ struct AttributeGenerator {
       let value = try #require(try fetched(store, name), comment)
       #expect(type.decode(value) == type.decode(sent), comment)
 
-      try await store.save(#"{"author":"ann","update":[{"id":"\#(id)","values":{"\#(name)":null}}]}"#)
+      try await store.save(
+        #"{"author":"ann","update":[{"id":"\#(id)","values":{"\#(name)":null}}]}"#
+      )
       #expect(try history(store).last == value, comment)
       try await store.save(#"{"undo":1,"author":"ann"}"#)
       #expect(try fetched(store, name) == value, comment)

@@ -17,7 +17,7 @@ extension Service {
     }
     let number = replaced ?? session.observed.nextNumber
     if replaced == nil { session.observed.nextNumber += 1 }
-    whenSettled(session) { service in
+    afterUpdate(session) { service in
       service.register(call, number: number, isReplacement: replaced != nil, request)
     }
   }
@@ -49,7 +49,7 @@ extension Service {
     _ request: Request
   ) {
     guard let session = sessions[request.session] else { return }
-    session.observed.isUpdating = true
+    session.observed.beginUpdate()
     let observed = session.observed
     let limits = limits
     snapshot { snapshot in
@@ -109,7 +109,6 @@ extension Service {
     _ request: Request
   ) {
     guard let session = sessions[request.session] else { return }
-    session.observed.isUpdating = false
     switch outcome {
     case .success(let registration):
       if let older = registration.older { apply(older, session) }
@@ -126,8 +125,8 @@ extension Service {
       finish(request, .success(registration.message))
     case .failure(let error): finish(request, .failure(error))
     }
-    pump(session)
-    closeIfDone(session)
+    endUpdate(session)
+    touch(session)
   }
 
   private func add(_ subscription: LiveSubscription, _ isReplacement: Bool, _ session: Session) {
@@ -157,7 +156,7 @@ extension Service {
       )
     }
     let number = session.observed.subscriptions[place].number
-    whenSettled(session) { service in
+    afterUpdate(session) { service in
       guard let session = service.sessions[request.session] else { return }
       service.remove(number, session)
       if session.observed.subscriptions.isEmpty { session.observed.position = nil }

@@ -21,14 +21,41 @@ struct ObservedState {
   var unreportedAuthors: [String?] = []
   /// The newest commit that has to be examined.
   var wanted: Int64 = 0
-  /// Whether an update is being built; work that must wait for it is in `afterUpdate`.
-  var isUpdating = false
-  var afterUpdate: [@Sendable (isolated Service) -> Void] = []
+  /// The work that waits for the end of the update that is being built, or nil if none is.
+  private(set) var afterUpdate: [@Sendable (isolated Service) -> Void]?
   var nextNumber = 1
   /// The time since which changes wait for responses to the connection's own saves, or nil.
   var owedSince: Int64?
-  /// Whether a period for coalescing changes is running.
-  var isGathering = false
+  var coalescing = Coalescing.idle
+
+  /// The period for which changes are coalesced.
+  enum Coalescing {
+    case idle
+    /// The period is running; its end updates the subscriptions.
+    case running
+    /// The period has ended, and no update has begun since.
+    case over
+  }
+
+  /// Whether an update is being built, or the first result of a subscription.
+  var isUpdating: Bool { afterUpdate != nil }
+
+  /// Records that an update is being built.
+  mutating func beginUpdate() {
+    afterUpdate = afterUpdate ?? []
+  }
+
+  /// Adds work for the end of the update; returns whether an update is being built.
+  mutating func wait(for work: @escaping @Sendable (isolated Service) -> Void) -> Bool {
+    afterUpdate?.append(work)
+    return isUpdating
+  }
+
+  /// Records the end of an update and returns the work that waited for it.
+  mutating func endUpdate() -> [@Sendable (isolated Service) -> Void] {
+    defer { afterUpdate = nil }
+    return afterUpdate ?? []
+  }
 
   /// Returns the index of a subscription, or nil if there is none with that number.
   func index(of number: Int) -> Int? {

@@ -32,7 +32,7 @@ extension Service {
   func moveSubscriptions(through commit: Int64) {
     for session in sessions.values where !session.observed.subscriptions.isEmpty {
       session.observed.wanted = commit
-      pump(session)
+      touch(session)
     }
   }
 
@@ -46,11 +46,11 @@ extension Service {
   /// Brings the subscriptions of one connection to the newest commit.
   func update(_ number: Int, _ completion: @escaping @Sendable ((any Error)?) -> Void) {
     guard let session = sessions[number] else { return completion(nil) }
-    whenSettled(session) { service in
+    afterUpdate(session) { service in
       guard let session = service.sessions[number] else { return completion(nil) }
       let observed = session.observed
       guard observed.position != nil else { return completion(nil) }
-      session.observed.isUpdating = true
+      session.observed.beginUpdate()
       let limits = service.limits
       service.snapshot { snapshot in
         try UpdateBuilder(snapshot: snapshot, observed: observed, limits: limits).build()
@@ -66,46 +66,51 @@ extension Service {
     _ completion: @escaping @Sendable ((any Error)?) -> Void
   ) {
     guard let session = sessions[number] else { return completion(nil) }
-    session.observed.isUpdating = false
     switch outcome {
     case .success(let update):
       apply(update, session)
       completion(nil)
     case .failure(let error): completion(error)
     }
-    pump(session)
-    closeIfDone(session)
+    endUpdate(session)
+    touch(session)
   }
 
   /// Updates the subscriptions of a connection if commits are pending and its peer accepts bytes.
   ///
-  /// - Parameters:
-  ///   - session: The connection.
-  ///   - hasGathered: Whether the period for coalescing changes has ended.
-  func pump(_ session: Session, hasGathered: Bool = false) {
+  /// The end of a turn calls this method for each session that the turn has changed.
+  func pump(_ session: Session) {
     let observed = session.observed
-    guard observed.position != nil, observed.wanted > observed.examined.commit,
-      !observed.isUpdating, !observed.isGathering, session.isWritable, !session.isClosed
-    else { return }
-    guard session.coalesce == 0 || hasGathered else { return gather(session) }
+    guard observed.position != nil, observed.wanted > observed.examined.commit else {
+      // The next change starts a period of its own.
+      if observed.coalescing == .over { session.observed.coalescing = .idle }
+      return
+    }
+    guard !observed.isUpdating, session.isWritable, session.phase.sends else { return }
+    switch observed.coalescing {
+    case .running: return
+    case .idle where session.coalesce > 0: return beginCoalescing(session)
+    case .idle, .over: break
+    }
+    session.observed.coalescing = .idle
     if !updateOnLoop(session) { updateOnWorker(session) }
   }
 
   /// Starts a period for coalescing changes, whose end updates the connection.
-  private func gather(_ session: Session) {
-    session.observed.isGathering = true
+  private func beginCoalescing(_ session: Session) {
+    session.observed.coalescing = .running
     let number = session.number
     onLoop(afterMilliseconds: session.coalesce) { service in
       guard let session = service.sessions[number] else { return }
-      session.observed.isGathering = false
-      service.pump(session, hasGathered: true)
+      session.observed.coalescing = .over
+      service.touch(session)
     }
   }
 
   /// Returns whether a connection may be notified of all commits up to a commit.
   ///
-  /// A connection's own saves are reported after their responses. Each response pumps the
-  /// connection again.
+  /// A connection's own saves are reported after their responses. Each response touches the
+  /// session, and the end of the turn pumps it again.
   private func mayTell(_ session: Session, through commit: Int64) -> Bool {
     guard session.queue.isWriting, commit > answeredCommit else {
       session.observed.owedSince = nil
@@ -145,7 +150,7 @@ extension Service {
   }
 
   private func updateOnWorker(_ session: Session) {
-    session.observed.isUpdating = true
+    session.observed.beginUpdate()
     let observed = session.observed
     let limits = limits
     let number = session.number
@@ -158,22 +163,27 @@ extension Service {
 
   private func updated(_ outcome: Result<UpdateBuilder.Outcome, RPCError>, _ number: Int) {
     guard let session = sessions[number] else { return }
-    session.observed.isUpdating = false
     switch outcome {
     case .success(let outcome):
-      if mayTell(session, through: outcome.examined.commit) { apply(outcome, session) }
+      // The response for which an update has to wait touches the session.
+      if mayTell(session, through: outcome.examined.commit) {
+        apply(outcome, session)
+        touch(session)
+      }
     case .failure(let error):
       // Without the update the client's results would stay wrong, so the connection is closed.
       log.error("Closed a connection: its update failed", metadata: ["error": "\(error.message)"])
-      close(session, exitCode: 1)
-      return
+      session.phase.fail()
+      touch(session)
     }
-    let waiting = session.observed.afterUpdate
-    session.observed.afterUpdate = []
-    for work in waiting { work(self) }
-    // A postponed update is built again after the response for which it waits.
-    if !session.queue.isWriting { pump(session) }
-    closeIfDone(session)
+    endUpdate(session)
+  }
+
+  /// Records the end of an update, and runs the work that waited for it.
+  ///
+  /// The work may begin an update, for which the rest of the work then waits.
+  func endUpdate(_ session: Session) {
+    for work in session.observed.endUpdate() { afterUpdate(session, work) }
   }
 
   /// Sends an update and moves the connection's position.
@@ -203,8 +213,7 @@ extension Service {
   }
 
   /// Runs work as soon as no update of a connection is being built.
-  func whenSettled(_ session: Session, _ work: @escaping @Sendable (isolated Service) -> Void) {
-    guard session.observed.isUpdating else { return work(self) }
-    session.observed.afterUpdate.append(work)
+  func afterUpdate(_ session: Session, _ work: @escaping @Sendable (isolated Service) -> Void) {
+    if !session.observed.wait(for: work) { work(self) }
   }
 }

@@ -25,20 +25,13 @@ final class Session {
   var bytesInFlight = 0
   /// Whether the service has stopped reading the peer, because too many requests are pending.
   var isHeld = false
-  /// Whether requests are being started.
-  var isStarting = false
-  /// Whether the input has ended, so that the connection is closed after the last response.
-  var inputEnded = false
-  var isClosed = false
-  /// The exit code that `exit` requested, or nil before `exit`.
-  var exitCode: Int32?
-  /// Whether the session is in `turn.unsent`.
-  var isUnsent = false
+  /// The progress from the end of the input to the end of the connection.
+  var phase = ConnectionPhase.open
+  /// Whether the session is in `turn.touched`, so that the end of the turn continues it.
+  var isTouched = false
   /// The bytes that the end of the turn sends, as one write.
   private var outgoing: [[UInt8]] = []
   private var outgoingBytes = 0
-  /// The exit code of a close that the end of the turn performs.
-  private var closing: Int32?
 
   /// The maximum length of a message that is copied into a piece with other messages, in bytes.
   private static let gatheredMax = 1 << 16
@@ -59,7 +52,7 @@ final class Session {
 
   /// Adds a message for the end of the turn; only `Service.send` calls this.
   func append(_ message: MessageBytes) {
-    guard !isClosed else { return }
+    guard phase.sends else { return }
     let framing = connection.framing
     gather(framing.head(of: message.count))
     if message.count > Self.gatheredMax {
@@ -82,22 +75,14 @@ final class Session {
     }
   }
 
-  /// Schedules the close of the connection after its messages; only `Service.close` calls this.
-  func endAfterSending(exitCode: Int32) {
-    guard !isClosed else { return }
-    isClosed = true
-    closing = exitCode
-  }
-
-  /// Drops the waiting messages of a connection that has ended.
+  /// Drops the waiting messages of a connection whose peer has disconnected.
   func disconnect() {
-    isClosed = true
+    _ = phase.end()
     outgoing = []
     outgoingBytes = 0
-    closing = nil
   }
 
-  /// Sends the waiting messages, then performs a scheduled close.
+  /// Sends the waiting messages, then closes a connection that is done.
   ///
   /// The sink may report events during this call.
   ///
@@ -105,11 +90,9 @@ final class Session {
   func perform() -> Bool {
     let pieces = outgoing
     let wasFull = outgoingBytes >= Self.outgoingBytesMax
-    let exitCode = closing
+    let exitCode = phase.sends ? nil : phase.end()
     outgoing = []
     outgoingBytes = 0
-    closing = nil
-    isUnsent = false
     if !pieces.isEmpty { sink.write(pieces) }
     if let exitCode { sink.close(exitCode: exitCode) }
     return wasFull && exitCode == nil
