@@ -8,6 +8,7 @@
 
 import ArgumentParser
 import Cordial
+import CordialService
 import Glibc
 import PersistentStore
 import Porting
@@ -51,10 +52,10 @@ struct CordialProgram: AsyncParsableCommand {
     } catch let error as ExitCode {
       exit(withError: error)
     } catch let error as StoreError {
-      Terminal.complain(error.message, hint: error.hint)
+      Terminal.complain(error.message, hint: error.hint?.words)
       Glibc.exit(1)
     } catch let error as TransportError {
-      Terminal.complain(error.message, hint: error.hint)
+      Terminal.complain(error.message, hint: error.commandHint ?? error.hint)
       Glibc.exit(1)
     } catch let error as ClientError {
       Terminal.complain(error.message, hint: error.hint)
@@ -67,6 +68,17 @@ struct CordialProgram: AsyncParsableCommand {
       Glibc.exit(1)
     } catch {
       exit(withError: error)
+    }
+  }
+}
+
+extension TransportError {
+  /// The advice that names a command, or nil for an error that no command corrects.
+  fileprivate var commandHint: String? {
+    switch code {
+    case .insecureFolder: "Name a folder of your own, like one made by: mktemp -d"
+    case .cannotConnect: path.map { "Start it with: cordial serve STORE --socket \($0)" }
+    case .alreadyServed, .cannotListen, .invalidPath: nil
     }
   }
 }

@@ -8,7 +8,7 @@ extension RPCError {
   /// Creates the wire error of a store error.
   init(_ error: StoreError) {
     var data: [JSONMember] = [JSONMember("code", .string(error.code.rawValue))]
-    if let hint = error.hint { data.append(JSONMember("hint", .string(hint))) }
+    if let hint = error.hint { data.append(JSONMember("hint", .string(hint.words))) }
     data += error.data
     if !error.problems.isEmpty {
       data.append(
@@ -46,6 +46,22 @@ extension RPCError {
       )
     case .failed:
       self.init(.internalError, error.message, data: ["code": "indexFailed"])
+    }
+  }
+}
+
+extension StoreHint {
+  /// The advice in the words of the protocol and of the command line.
+  package var words: String {
+    switch self {
+    case .text(let text): text
+    case .createStore(let path): "Make one from a model: cordial init \(path) --model FILE"
+    case .openForWriting: "Serve it without --read-only to write"
+    case .openWithItsModel: "Serve it with the newer model, or without --model"
+    case .compareModels: "cordial model diff shows the differences; the store is unchanged"
+    case .registerFollower: "follower/register creates one"
+    case .registerFollowerAgain: "Read everything again, then register it with since"
+    case .readAgain: "Start over from a fresh fetch or observe"
     }
   }
 }

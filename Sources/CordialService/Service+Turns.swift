@@ -41,7 +41,7 @@ extension Service {
     return true
   }
 
-  /// Continues the sessions that the turn has changed, sends their messages, and closes connections.
+  /// Continues the sessions that the turn has changed, sends their messages, closes connections.
   ///
   /// Continuing a session may change it again, or another one.
   func endTurn() {

@@ -146,7 +146,7 @@ package final class PersistentStore: Sendable {
     StoreError(
       .cannotOpen,
       "There is no store at \(container.path)",
-      hint: "Make one from a model: cordial init \(container.path) --model FILE"
+      hint: .createStore(path: container.path)
     )
   }
 
@@ -246,8 +246,8 @@ package final class PersistentStore: Sendable {
 
   private static let readOnly = StoreError(
     .storeReadOnly,
-    "The store was opened with --read-only",
-    hint: "Serve it without --read-only to write"
+    "The store is open for reading only",
+    hint: .openForWriting
   )
   private static let unsealed = StoreError(
     .storeReadOnly,

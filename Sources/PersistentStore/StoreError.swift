@@ -24,7 +24,7 @@ package struct StoreError: Error, Sendable {
   /// One sentence that names the failure and its object.
   package let message: String
   /// The advice for the user, nil if there is none.
-  package let hint: String?
+  package let hint: StoreHint?
   /// The data for programs, in the protocol's form for the code.
   package let data: [JSONMember]
   /// Every problem of a save that was refused.
@@ -33,7 +33,7 @@ package struct StoreError: Error, Sendable {
   package init(
     _ code: Code,
     _ message: String,
-    hint: String? = nil,
+    hint: StoreHint? = nil,
     data: [JSONMember] = [],
     problems: [SaveProblem] = []
   ) {

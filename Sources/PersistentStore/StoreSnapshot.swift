@@ -39,7 +39,7 @@ package struct StoreSnapshot {
       throw StoreError(
         .historyExpired,
         "The store has no commit \(token)",
-        hint: "Start over from a fresh fetch or observe",
+        hint: .readAgain,
         data: [JSONMember("oldest", .string(try oldest().description))]
       )
     }

@@ -59,7 +59,7 @@ extension StoreWriter {
         throw StoreError(
           .invalidRequest,
           "There is no follower \(StoreError.short(name))",
-          hint: "follower/register creates one"
+          hint: .registerFollower
         )
       }
       guard !known.isExpired(now, after: silence) else { throw try expired(name, db) }
@@ -105,7 +105,7 @@ extension StoreWriter {
     StoreError(
       .historyExpired,
       "The follower \(name) was silent for so long that its history was not retained",
-      hint: "Read everything again, then register it with since",
+      hint: .registerFollowerAgain,
       data: [JSONMember("oldest", .string(try oldest(db).description))]
     )
   }
@@ -121,7 +121,7 @@ extension StoreWriter {
       throw StoreError(
         .historyExpired,
         "The store has no commit \(token)",
-        hint: "Start over from a fresh fetch or observe",
+        hint: .readAgain,
         data: [JSONMember("oldest", .string(try oldest(db).description))]
       )
     }

@@ -18,7 +18,7 @@ package final class DaemonLock: Sendable {
       throw TransportError(
         .alreadyServed,
         "Another process serves this store already (it holds \(path))",
-        hint: "Connect to its socket; several processes may still open the store with --stdio"
+        hint: "Connect to its socket; other processes may open the store without a socket"
       )
     }
     self.descriptor = descriptor

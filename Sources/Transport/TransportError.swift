@@ -13,10 +13,13 @@ package struct TransportError: Error, Sendable {
   package let message: String
   /// Advice on how to correct the error, nil when there is none.
   package let hint: String?
+  /// The path of the socket to which the caller cannot connect; nil for other errors.
+  package let path: String?
 
-  package init(_ code: Code, _ message: String, hint: String? = nil) {
+  package init(_ code: Code, _ message: String, hint: String? = nil, path: String? = nil) {
     self.code = code
     self.message = message
     self.hint = hint
+    self.path = path
   }
 }

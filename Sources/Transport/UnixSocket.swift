@@ -91,7 +91,7 @@ package final class UnixSocketListener: Sendable {
       throw TransportError(
         .insecureFolder,
         "Others may write to \(folder), and could put their socket there",
-        hint: "Name a folder of your own, like one made by: mktemp -d"
+        hint: "Name a folder of your own"
       )
     }
   }
@@ -119,7 +119,7 @@ package final class UnixSocketListener: Sendable {
     guard !isAnswered(path) else {
       throw TransportError(
         .alreadyServed,
-        "Somebody answers at \(path) already",
+        "Another process answers at \(path) already",
         hint: "Connect to it, or name another path"
       )
     }
@@ -195,8 +195,8 @@ package enum UnixSocketClient {
     } catch {
       throw TransportError(
         .cannotConnect,
-        "Nobody answers at \(path): \(error)",
-        hint: "Start it with: cordial serve STORE --socket \(path)"
+        "No service answers at \(path): \(error)",
+        path: path
       )
     }
   }

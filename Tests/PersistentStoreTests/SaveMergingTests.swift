@@ -181,8 +181,9 @@ private let model = """
         Issue.record("The save was accepted")
       } catch let error as StoreError {
         #expect(error.code == .saveConflict)
-        #expect(error.hint?.contains("asOf") == true)
-        #expect(error.hint?.contains("@remove") == true)
+        guard case .text(let hint) = try #require(error.hint) else { throw error }
+        #expect(hint.contains("asOf"))
+        #expect(hint.contains("@remove"))
         #expect(
           error.data.first { $0.name == "conflicts" }?.value == [
             [

@@ -80,6 +80,48 @@ private struct ModuleRow {
   }
 }
 
+/// Text for users names commands and methods only where the user gives them.
+@Suite struct `Words of the surface` {
+  /// The modules below the service, which do not know how their user reaches them.
+  private static let below: Set = [
+    "SQLite", "StoreLayout", "PersistentHistory", "PersistentStore", "Spotlight", "Transport",
+  ]
+
+  /// An option, a command of the program, or a method of the protocol inside a string literal.
+  private static var words: Regex<Substring> {
+    #/
+    "[^"]*(?:
+      [\ ]--[a-z]{3,}
+      | \bcordial[\ ](?:init|serve|model|import|export|status|backup|restore)\b
+      | \b(?:follower|history|index|observe|store)/[a-z]+\b
+    )[^"]*"
+    /#
+  }
+
+  @Test func `no module below the service names a command or a method in a message`() {
+    let files = Repository.sources.filter { $0.module.map(Self.below.contains) ?? false }
+    #expect(files.count > 50)
+    for file in files where file.path.hasSuffix(".swift") {
+      for (index, line) in file.lines.enumerated()
+      where !line.drop(while: { $0 == " " }).hasPrefix("//") && line.contains(Self.words) {
+        Issue.record("\(file.path):\(index + 1): \(line)")
+      }
+    }
+  }
+
+  @Test func `the search for them finds what it searches for`() {
+    for text in [
+      #"hint: "Serve it without --read-only to write""#, #""Try: cordial init STORE""#,
+      #""follower/register creates one""#,
+    ] {
+      #expect(text.contains(Self.words), "\(text)")
+    }
+    for text in [#""a - b -- c""#, #""cordial_meta""#, "// cordial init", #""a history of it""#] {
+      #expect(!text.contains(Self.words), "\(text)")
+    }
+  }
+}
+
 /// The tasks for which the documentation lists every file to edit.
 @Suite struct `Common changes` {
   /// Returns the files of `Sources` whose code contains a word.

@@ -50,7 +50,7 @@ package struct Migrator {
         .modelMismatch,
         "The store is newer: it had model \(last.name) \(last.version) (\(last.shortHash)) and "
           + "migrated to \(model.version) (\(model.shortHash))",
-        hint: "Serve it with the newer model, or without --model",
+        hint: .openWithItsModel,
         data: [
           JSONMember("problems", [["path": "", "message": "an older version of the model"]])
         ]
@@ -192,7 +192,7 @@ package struct Migrator {
       .modelMismatch,
       "The store has model \(from.name) \(from.version) (\(from.shortHash)), which cannot become "
         + "\(to.name) \(to.version) (\(to.shortHash)) automatically\(first)\(more)",
-      hint: "cordial model diff shows the differences; the store is unchanged",
+      hint: .compareModels,
       data: [
         JSONMember(
           "problems",

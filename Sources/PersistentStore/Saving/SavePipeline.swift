@@ -114,7 +114,7 @@ struct SavePipeline {
   static func check(
     _ conflicts: [SaveConflict],
     _ problems: ProblemList,
-    hint: String? = nil
+    hint: StoreHint? = nil
   ) throws {
     guard !conflicts.isEmpty else { return }
     let isAboutMembers = conflicts.contains(where: \.isMembership)

@@ -11,7 +11,7 @@ package struct SaveProblem: Sendable, Equatable {
   package let property: String?
   /// A sentence for a person.
   package let message: String
-  package let hint: String?
+  package let hint: StoreHint?
   /// The members of its code, as the protocol lists them.
   package let details: [JSONMember]
 
@@ -21,7 +21,7 @@ package struct SaveProblem: Sendable, Equatable {
     _ id: String,
     _ property: String?,
     _ message: String,
-    hint: String? = nil,
+    hint: StoreHint? = nil,
     details: [JSONMember] = []
   ) {
     self.code = code
