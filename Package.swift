@@ -203,6 +203,7 @@ let package = Package(
         "TestStores", .product(name: "Logging", package: "swift-log"),
       ]
     ),
+    .tests("CordialTests", uses: ["Cordial", "JSON"]),
     .tests("TransportTests", uses: ["Transport", "TestStores"]),
     .tests("BinaryTests", uses: ["TestSeeds"]),
     .tests("TidyTests", uses: []),

@@ -22,11 +22,11 @@ package final class Client: Sendable {
     var link: (any ClientLink)?
     var waiting: [RequestID: CheckedContinuation<JSONValue, any Error>] = [:]
     var nextID: Int64 = 1
-    var frames = FrameDecoder(framing: .line, messageBytesMax: 1 << 30)
+    var frames: FrameDecoder
     var isClosed = false
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   private let notified: @Sendable (String, JSONValue) -> Void
   private let traced: (@Sendable (_ isSent: Bool, [UInt8]) -> Void)?
   private let whenEnded: @Sendable () -> Void
@@ -34,14 +34,19 @@ package final class Client: Sendable {
   /// Creates a client that is not connected yet.
   ///
   /// - Parameters:
+  ///   - messageBytesMax: The maximum length of a message from the service, in bytes; a longer one
+  ///     ends the connection.
   ///   - traced: Called with every message, to show the wire traffic.
   ///   - notified: Called with the method and the params of every notification.
   ///   - whenEnded: Called when the connection has ended, possibly more than once.
   package init(
+    messageBytesMax: Int = 1 << 30,
     traced: (@Sendable (_ isSent: Bool, [UInt8]) -> Void)? = nil,
     notified: @escaping @Sendable (String, JSONValue) -> Void = { _, _ in },
     whenEnded: @escaping @Sendable () -> Void = {}
   ) {
+    let frames = FrameDecoder(framing: .line, messageBytesMax: messageBytesMax)
+    state = Mutex(State(frames: frames))
     self.traced = traced
     self.notified = notified
     self.whenEnded = whenEnded
@@ -80,9 +85,13 @@ package final class Client: Sendable {
   /// Takes bytes from the service.
   package func received(_ bytes: Span<UInt8>) {
     var messages: [[UInt8]] = []
+    var isReadable = true
     state.withLock { state in
       state.frames.receive(bytes) { event, frame in
-        guard case .frame = event else { return }
+        guard case .frame = event else {
+          isReadable = false
+          return
+        }
         var message: [UInt8] = []
         message.reserveCapacity(frame.count)
         JSONBytes.append(frame, to: &message)
@@ -90,6 +99,8 @@ package final class Client: Sendable {
       }
     }
     for message in messages { handle(message) }
+    // Without the message that cannot be read, the call that waits for it would never end.
+    if !isReadable { close() }
   }
 
   private func handle(_ message: [UInt8]) {

@@ -50,6 +50,14 @@ extension RPCError {
   }
 }
 
+extension SpotlightError {
+  /// The error of an index whose position is no longer in the log.
+  static let needsRebuild = SpotlightError(
+    .busy,
+    "The index stopped at a commit that the history no longer has; it has to be rebuilt"
+  )
+}
+
 extension StoreHint {
   /// The advice in the words of the protocol and of the command line.
   package var words: String {

@@ -56,7 +56,7 @@ package final class StoreDocuments: DocumentSource {
       return IndexBatch(through: snapshot.token, behind: 0, documents: [])
     }
     let through = try snapshot.log.commit(after: from, changesMax: Self.changesMax)
-    let set = try snapshot.log.changeSet(from: from, through: through)
+    guard let set = try snapshot.log.changeSet(from: from, through: through) else { return nil }
     let documents = try set.changes.values.sorted { $0.key < $1.key }.compactMap { change in
       try document(change, snapshot)
     }

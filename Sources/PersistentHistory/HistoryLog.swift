@@ -219,12 +219,12 @@ package final class HistoryLog {
   /// - Parameters:
   ///   - from: The commit after which the changes begin.
   ///   - through: The commit with which the changes end; both commits are sealed.
-  /// - Returns: The change set.
+  /// - Returns: The change set; nil if the log does not reach back to `from`.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes logged between the two.
-  package func changeSet(from: Int64, through: Int64) throws -> ChangeSet {
+  package func changeSet(from: Int64, through: Int64) throws -> ChangeSet? {
+    guard let range = try changeRange(from: from, through: through) else { return nil }
     var set = try authors(from: from, through: through)
-    let range = try changeRange(from: from, through: through)
     try eachRow(after: range.lowerBound, through: range.upperBound) { row in
       for change in row.changes(in: self.model) { set.add(change) }
     }
@@ -280,11 +280,12 @@ package final class HistoryLog {
   /// - Parameters:
   ///   - from: The commit after which the range begins.
   ///   - changesMax: The maximum number of changes of a range of several commits.
-  /// - Returns: The number of the range's last commit; `from` when that is the newest.
+  /// - Returns: The number of the range's last commit; `from` when that is the newest, or when the
+  ///   log no longer has it.
   /// - Throws: `SQLiteError`.
   package func commit(after from: Int64, changesMax: Int64) throws -> Int64 {
     var reached = from
-    let begin = try changeRange(from: from, through: from).lowerBound
+    guard let begin = try changeRange(from: from, through: from)?.lowerBound else { return from }
     try eachTransaction(after: from, through: Int64.max, limit: Int64.max) { transaction in
       guard reached == from || transaction.lastChange - begin <= changesMax else { return false }
       reached = transaction.number
@@ -302,8 +303,8 @@ package final class HistoryLog {
 
   /// Returns the range from the last change of one commit to the last change of another.
   ///
-  /// The range is empty if the log no longer has the first commit.
-  private func changeRange(from: Int64, through: Int64) throws -> Range<Int64> {
+  /// - Returns: The numbers of the two changes; nil if the log no longer has the first commit.
+  private func changeRange(from: Int64, through: Int64) throws -> Range<Int64>? {
     defer { boundsStatement.reset() }
     boundsStatement.bind(from, at: 1)
     boundsStatement.bind(through, at: 2)
@@ -313,7 +314,7 @@ package final class HistoryLog {
       if boundsStatement.integer(0) == from { lower = boundsStatement.integer(1) }
       if boundsStatement.integer(0) == through { upper = boundsStatement.integer(1) }
     }
-    guard let lower, case let upper = upper ?? lower, lower <= upper else { return 0..<0 }
+    guard let lower, case let upper = upper ?? lower, lower <= upper else { return nil }
     return lower..<upper
   }
 
@@ -419,7 +420,8 @@ package final class HistoryLog {
     changesMax: Int,
     _ body: (HistoryTransaction) throws -> Bool
   ) throws {
-    var lower = try changeRange(from: after, through: after).lowerBound
+    // A purge removes the changes of a commit with the commit.
+    var lower = try changeRange(from: after, through: after)?.lowerBound ?? 0
     try eachTransaction(after: after, through: through, limit: Int64(limit)) { transaction in
       var transaction = transaction
       transaction.changeCount = Int(transaction.lastChange - lower)

@@ -106,7 +106,7 @@ package final class PersistentStore: Sendable {
         )
       }
     } catch {
-      throw Self.described(StoreError(any: error), container)
+      throw Self.described(error, container)
     }
   }
 
@@ -164,17 +164,15 @@ package final class PersistentStore: Sendable {
     }
   }
 
-  /// Names the store in an error.
-  private static func described(_ error: StoreError, _ container: StoreContainer) -> StoreError {
-    switch error.code {
-    case .storeCorrupt:
-      StoreError(
-        .storeCorrupt,
-        "\(container.storePath) is not a SQLite database, or it is damaged",
-        hint: error.hint
-      )
-    default: error
-    }
+  /// Names the store in an error of SQLite.
+  private static func described(_ error: any Error, _ container: StoreContainer) -> StoreError {
+    let described = StoreError(any: error)
+    guard error is SQLiteError, described.code == .storeCorrupt else { return described }
+    return StoreError(
+      .storeCorrupt,
+      "\(container.storePath) is not a SQLite database, or it is damaged",
+      hint: described.hint
+    )
   }
 
   /// Returns a read connection that one thread keeps, such as an event loop.

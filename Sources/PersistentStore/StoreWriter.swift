@@ -192,8 +192,8 @@ final class StoreWriter {
   private static func isAboutTheWhole(_ error: any Error) -> Bool {
     if (error as? StoreError)?.code == .storeCorrupt { return true }
     guard let error = error as? SQLiteError else { return false }
-    return [.busy, .readOnly, .notADatabase, .cannotOpen]
-      .contains(error.code)
+    // On a full disk, the small saves of a group may succeed where its large ones fail.
+    return [.busy, .readOnly, .corrupt, .notADatabase, .cannotOpen].contains(error.code)
   }
 
   private func commit(

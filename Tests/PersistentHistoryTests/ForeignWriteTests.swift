@@ -309,7 +309,9 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
     try store.foreign("INSERT INTO Task(_id) VALUES (9); DELETE FROM Task WHERE _id = 9")
     try await store.seal()
     try store.snapshot { (snapshot) throws in
-      let set = try snapshot.log.changeSet(from: 1, through: snapshot.head.number)
+      let set = try #require(
+        try snapshot.log.changeSet(from: 1, through: snapshot.head.number)
+      )
       #expect(set.changes.isEmpty)
       #expect(set.authors == ["external"])
     }

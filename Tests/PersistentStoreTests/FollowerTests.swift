@@ -135,6 +135,8 @@ private func value<Answer: Sendable>(
     #expect(try store.snapshot { try $0.oldest() } == tokens[29])
     #expect(throws: StoreError.self) { try store.snapshot { try $0.position(of: tokens[28]) } }
     #expect(try store.snapshot { try $0.position(of: tokens[29]) } == 30)
+    #expect(try store.snapshot { try $0.log.changeSet(from: 29, through: 40) } == nil)
+    #expect(try store.snapshot { try $0.log.changeSet(from: 30, through: 40) }?.changes.count == 10)
     let now = try store.snapshot { snapshot in
       try snapshot.log.transactions(after: 30, through: 40, limit: 100).map(\.changes.count)
     }

@@ -171,7 +171,7 @@ private let zoo = """
     #expect(try store.ids(#"{"entity":"Animal","predicate":"name == \"Wau\""}"#) == [added])
     #expect(try store.world("Tag animals") == ["Tag/p1 v2 animals=[\(dog),\(added)]"])
     let changes = try store.snapshot { snapshot in
-      let set = try snapshot.log.changeSet(from: newest - 1, through: newest)
+      let set = try #require(try snapshot.log.changeSet(from: newest - 1, through: newest))
       return try set.changes.keys.map { "\(try snapshot.wrappedID($0))" }.sorted()
     }
     #expect(changes == [added, "Tag/p1"])

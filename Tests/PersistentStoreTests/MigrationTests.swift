@@ -204,9 +204,10 @@ import Testing
         "Label/p1 v2 items=[Item/p1,Item/p2]", "Label/p2 v2 items=[Item/p1]",
       ]
     )
-    let (second, item) = try store.snapshot { snapshot in
+    let (found, item) = try store.snapshot { snapshot in
       (try snapshot.log.changeSet(from: 1, through: 2), try snapshot.resolve("Item/p2"))
     }
+    let second = try #require(found)
     #expect(second.changes[try #require(item)]?.properties == ["labels"])
     #expect(second.changes.count == 3)
     try await store.save(#"{"update":[{"id":"Label/p2","values":{"items":["Item/p2"]}}]}"#)

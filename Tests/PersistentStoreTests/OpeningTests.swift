@@ -201,6 +201,24 @@ import Testing
     #expect(try store.world("Item a0 a399") == ["Item/p1 v2 a0=1 a399=3"])
   }
 
+  @Test(arguments: [
+    "DELETE FROM cordial_meta WHERE name = 'slots'",
+    "UPDATE cordial_meta SET value = '{' WHERE name = 'slots'",
+    "UPDATE cordial_meta SET value = '{\"Group\":\"1\"}' WHERE name = 'slots'",
+    "DELETE FROM cordial_meta WHERE name = 'generation'",
+    "UPDATE cordial_meta SET value = 'x' WHERE name = 'generation'",
+    "DELETE FROM cordial_meta WHERE name = 'identifier'",
+  ])
+  func `damaged metadata is an error, not another meaning of numbers`(sql: String) throws {
+    let folder = try TestFolder()
+    var store: TestStore? = try TestStore(TestModels.todo, in: folder)
+    try store?.foreign(sql)
+    store = nil
+    let error = #expect(throws: StoreError.self) { _ = try TestStore(nil, in: folder) }
+    #expect(error?.code == .storeCorrupt)
+    #expect(error?.message.contains("cordial_meta") == true)
+  }
+
   @Test func `two stores have different identifiers`() throws {
     let first = try TestStore(TestModels.todo)
     let second = try TestStore(TestModels.todo)
@@ -288,7 +306,7 @@ import Testing
     let reopened = try TestStore(#"{"name":"M","entities":[\#(memo),\#(group)]}"#, in: folder)
     try await reopened.save(#"{"insert":[{"id":"Memo/t1","values":{"text":"B"}}]}"#)
     let changed = try reopened.snapshot { snapshot in
-      try snapshot.log.changeSet(from: 0, through: 2).changes.keys
+      try snapshot.log.changeSet(from: 0, through: 2)?.changes.keys
         .map { "\(try snapshot.wrappedID($0))" }.sorted()
     }
     #expect(changed == ["Group/p1", "Memo/p1"])

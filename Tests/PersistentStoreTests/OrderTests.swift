@@ -108,7 +108,8 @@ private let album = """
     let after = try store.rows("SELECT _id, _at_album FROM Song ORDER BY _id")
     #expect(zip(before, after).count { $0 != $1 } == 1)
     let album = try #require(try store.snapshot { try $0.resolve("Album/p1") })
-    let set = try store.snapshot { try $0.log.changeSet(from: 2, through: 3) }
+    let found = try store.snapshot { try $0.log.changeSet(from: 2, through: 3) }
+    let set = try #require(found)
     #expect(set.changes.keys.contains(album))
     #expect(set.changes[album]?.properties.contains("songs") == true)
     #expect(set.changes.count == 1)

@@ -1,4 +1,5 @@
 import JSON
+import PersistentHistory
 import PersistentStore
 import TestSeeds
 import TestStores
@@ -108,5 +109,17 @@ private let model = """
     #expect(try store.snapshot { $0.hidesUnsealedChanges })
     try await store.seal()
     #expect(try !store.snapshot { $0.hidesUnsealedChanges })
+  }
+
+  /// The rows of the changes are in memory, so that their number has a limit.
+  @Test func `more changes than a reader hides are an error`() throws {
+    try store.foreign(
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200001)
+      INSERT INTO Task(title) SELECT 'n' || i FROM n
+      """
+    )
+    let error = #expect(throws: StoreError.self) { try store.snapshot { $0.head.number } }
+    #expect(error?.code == .storeBusy)
   }
 }

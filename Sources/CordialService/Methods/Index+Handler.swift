@@ -111,7 +111,12 @@ private struct IndexVerification {
   func run() throws -> JSONValue {
     var documents: [ObjectKey: Int64] = [:]
     try index.allDocuments { key, length in documents[key] = length }
-    let later = try snapshot.log.changeSet(from: index.token.number, through: snapshot.head.number)
+    guard
+      let later = try snapshot.log.changeSet(
+        from: index.token.number,
+        through: snapshot.head.number
+      )
+    else { throw SpotlightError.needsRebuild }
     var differences: [JSONValue] = []
     var checked: Int64 = 0
     func differ(_ key: ObjectKey, _ what: String) throws {

@@ -110,7 +110,8 @@ private struct SearchAnswer {
     guard token.generation == snapshot.token.generation, token.number < snapshot.head.number else {
       return []
     }
-    let set = try snapshot.log.changeSet(from: token.number, through: snapshot.head.number)
+    guard let set = try snapshot.log.changeSet(from: token.number, through: snapshot.head.number)
+    else { throw SpotlightError.needsRebuild }
     return Set(set.changes.values.filter { $0.kind == .delete }.map(\.key))
   }
 

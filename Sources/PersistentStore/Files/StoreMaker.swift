@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Glibc
 import JSON
 import ObjectModel
@@ -28,21 +27,26 @@ enum StoreMaker {
       try makeTables(at: path, model, environment)
     } catch {
       // An incomplete file is removed, because it would be mistaken for another program's database.
-      if !isSomebodyElses(path) {
+      if !isLocked(error), !hasTablesOrIsLocked(path) {
         for file in [path, path + "-wal", path + "-shm"] { unsafe unlink(file) }
       }
       throw error
     }
   }
 
-  /// Returns whether another process has created a database meanwhile.
-  private static func isSomebodyElses(_ path: String) -> Bool {
+  /// Returns whether another process has created a database meanwhile, or is creating it.
+  private static func hasTablesOrIsLocked(_ path: String) -> Bool {
     do {
       return try hasTables(path)
     } catch {
       // A file that cannot be read was not written completely.
-      return false
+      return isLocked(error)
     }
+  }
+
+  private static func isLocked(_ error: any Error) -> Bool {
+    guard let error = error as? SQLiteError else { return false }
+    return [.busy, .locked].contains(error.code)
   }
 
   private static func makeTables(
@@ -132,10 +136,13 @@ enum StoreMaker {
         hint: "Open it with a newer Cordial"
       )
     }
+    guard let generation = meta["generation"].flatMap({ UInt32($0, radix: 16) }),
+      let identifier = meta["identifier"]
+    else { throw damaged("generation or identifier", path) }
     return Facts(
       model: try model(meta, asked, path),
-      generation: UInt32(meta["generation"] ?? "", radix: 16) ?? 0,
-      identifier: meta["identifier"] ?? "",
+      generation: generation,
+      identifier: identifier,
       formerHashes: Set((meta["formerHashes"] ?? "").split(separator: " ").map(String.init))
     )
   }
@@ -149,8 +156,8 @@ enum StoreMaker {
     _ asked: Model?,
     _ path: String
   ) throws(StoreError) -> Model {
+    guard let slots = slots(meta["slots"]) else { throw damaged("slots", path) }
     do throws(ModelError) {
-      let slots = slots(meta["slots"])
       let text = Array((meta["model"] ?? "").utf8)
       let kept = try ModelDocument.parse(text.span)
       guard let asked, asked.hash == kept.hash else {
@@ -171,21 +178,33 @@ enum StoreMaker {
     ).text
   }
 
-  private static func slots(_ text: String?) -> [String: Int] {
-    var slots: [String: Int] = [:]
+  /// Reads the number of each entity family's slot, without which object numbers have no meaning.
+  private static func slots(_ text: String?) -> [String: Int]? {
+    guard let text else { return nil }
+    let members: [JSONMember]
     do {
-      for member in try JSONParser.parse(text ?? "{}").members ?? [] {
-        slots[member.name] = member.value.integer.map { Int($0) }
-      }
+      members = try JSONParser.parse(text).members ?? []
     } catch {
-      // A damaged file has worse faults than this one, and opening its tables reports them.
-      slots = [:]
+      return nil
+    }
+    var slots: [String: Int] = [:]
+    for member in members {
+      guard let number = member.value.integer else { return nil }
+      slots[member.name] = Int(number)
     }
     return slots
   }
 
+  private static func damaged(_ what: String, _ path: String) -> StoreError {
+    StoreError(
+      .storeCorrupt,
+      "The table cordial_meta of \(path) has no valid \(what)",
+      hint: "Restore a backup"
+    )
+  }
+
   /// Returns whether a write-ahead log with content exists beside a store.
   static func hasLogFile(_ path: String) -> Bool {
-    (FileManager.default.contents(atPath: path + "-wal")?.count ?? 0) > 0
+    FileSize.of([path + "-wal"]) > 0
   }
 }

@@ -94,10 +94,20 @@ package final class StoreReader {
     return result
   }
 
+  /// The maximum number of unsealed changes that a reader hides; it keeps their rows in memory.
+  private static let hiddenMax: Int64 = 200_000
+
   /// Makes the tables show the newest sealed commit.
   private func hideUnsealed(_ head: HistoryHead) throws {
     // A change of the views makes SQLite recompile the connection's statements.
     if !head.isSealed {
+      guard head.lastLogged - head.lastChange <= Self.hiddenMax else {
+        throw StoreError(
+          .storeBusy,
+          "Another program made more than \(Self.hiddenMax) changes, which are not sealed",
+          hint: "Open the store once with write access"
+        )
+      }
       try queue.use { _ in try past.hide(after: head.lastChange, through: head.lastLogged) }
     } else if past.isHiding {
       try queue.use { _ in try past.showAll() }
@@ -139,9 +149,10 @@ package final class StoreReader {
     row.bind(object, at: 1)
     guard try row.step() else { return false }
     if row.dataVersion != known?.version { _ = try readHead() }
-    guard let known, known.head.isSealed, known.head.mayDangle == lookUp.mayDangle else {
-      return false
-    }
+    // Until the next snapshot, the views may still show tables without changes that are sealed now.
+    guard let known, known.head.isSealed, !past.isHiding,
+      known.head.mayDangle == lookUp.mayDangle
+    else { return false }
     begin(known.token, &writer)
     lookUp.plan.encoder.write(row, to: &writer)
     return true
