@@ -67,7 +67,7 @@ enum ModelFile {
       let names = Set((part["entities"]?.array ?? []).compactMap { $0["name"]?.string })
       return try ModelDocument.model(
         from: part,
-        leftOut: Set(whole.entities.map(\.name)).subtracting(names)
+        excludedEntities: Set(whole.entities.map(\.name)).subtracting(names)
       )
     } catch {
       throw StoreError(error, in: path)

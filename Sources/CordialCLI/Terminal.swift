@@ -36,14 +36,14 @@ enum Terminal {
           bytes.count - done
         )
         if written < 0, errno == EINTR { continue }
-        guard written > 0 else { return lost(descriptor) }
+        guard written > 0 else { return handleWriteFailure(descriptor) }
         done += written
       }
     }
   }
 
   /// Ends the process with an error when standard output cannot be written.
-  private static func lost(_ descriptor: CInt) {
+  private static func handleWriteFailure(_ descriptor: CInt) {
     guard descriptor == 1 else { return }
     // A reader that stops early, as head does, is not an error.
     if errno != EPIPE { note("cordial: Standard output cannot be written\n") }

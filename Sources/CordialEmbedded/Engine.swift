@@ -32,7 +32,7 @@ package final class Engine: Sendable {
   ///   - model: The model that the store must have, nil for the store's own model.
   ///   - earlier: Reads the earlier versions of the model, oldest first.
   ///   - mode: Whether the store is writable, read-only or in memory.
-  ///   - opensMismatch: Whether a store that cannot have the model is still served.
+  ///   - allowsModelMismatch: Whether a store that cannot have the model is still served.
   ///   - mergePolicies: The program's own merge policies, by the names that saves use for them.
   ///   - limits: The limits of the service.
   ///   - version: The program's version.
@@ -44,7 +44,7 @@ package final class Engine: Sendable {
     model: Model?,
     earlier: () throws -> [Model] = { [] },
     mode: StoreContainer.Mode,
-    opensMismatch: Bool = false,
+    allowsModelMismatch: Bool = false,
     mergePolicies: [String: MergeDecision] = [:],
     limits: Limits = Limits(),
     version: String,
@@ -59,7 +59,7 @@ package final class Engine: Sendable {
       earlier: earlier,
       mode: mode,
       environment: environment,
-      opensMismatch: opensMismatch
+      allowsModelMismatch: allowsModelMismatch
     ) { progress in
       migrating(progress)
       // The first step is a warning, so that a log of warnings alone shows the migration.
@@ -74,7 +74,7 @@ package final class Engine: Sendable {
     }
     if let mismatch = store.mismatch { log.error("\(mismatch.message)") }
     indexFolder =
-      store.isReadOnly ? try StoreContainer.inMemory(number: SystemFacts.chance()) : nil
+      store.isReadOnly ? try StoreContainer.inMemory(number: SystemFacts.randomNumber()) : nil
     let path = (indexFolder ?? container).indexPath
     let index = SearchIndex(path: path, model: store.model) {
       try StoreDocuments(store: store, layout: IndexLayout(store.model))
@@ -84,7 +84,7 @@ package final class Engine: Sendable {
       service = try Service(
         store: store,
         index: index,
-        loop: LoopOfTransport(loop: loop),
+        loop: TransportServiceLoop(loop: loop),
         limits: limits,
         facts: .init(
           name: "cordial",
@@ -135,7 +135,7 @@ package final class Engine: Sendable {
 }
 
 /// An adapter that presents the transport's loop as the loop of a service.
-private struct LoopOfTransport: ServiceLoop {
+private struct TransportServiceLoop: ServiceLoop {
   let loop: TransportLoop
 
   var unownedExecutor: UnownedSerialExecutor { unsafe loop.unownedExecutor }
@@ -190,7 +190,7 @@ private final class InProcessLink: ClientLink, ByteSink {
     for piece in pieces { client.received(piece.span) }
   }
 
-  func cut() {
+  func abort() {
     close(exitCode: 0)
   }
 

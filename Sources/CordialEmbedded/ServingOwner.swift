@@ -9,7 +9,7 @@ package final class ServingOwner: ByteChannelOwner {
   private let framing: Framing?
   private let isSocket: Bool
   /// The bytes that the first channel's peer sent before the channel existed.
-  private let early: Mutex<[UInt8]>
+  private let initialInput: Mutex<[UInt8]>
   private let closed: @Sendable (Int32) -> Void
   private let sessions = Mutex<[Int: Int]>([:])
 
@@ -19,19 +19,19 @@ package final class ServingOwner: ByteChannelOwner {
   ///   - service: The service.
   ///   - framing: The framing, nil to let each peer's first bytes choose it.
   ///   - isSocket: Whether bytes of no framing end a connection.
-  ///   - early: The bytes that the first channel's peer sent before the channel existed.
+  ///   - initialInput: The bytes that the first channel's peer sent before the channel existed.
   ///   - closed: Called when a channel has ended, with the exit code of its connection.
   package init(
     service: Service,
     framing: Framing?,
     isSocket: Bool,
-    early: [UInt8] = [],
+    initialInput: [UInt8] = [],
     closed: @escaping @Sendable (Int32) -> Void
   ) {
     self.service = service
     self.framing = framing
     self.isSocket = isSocket
-    self.early = Mutex(early)
+    self.initialInput = Mutex(initialInput)
     self.closed = closed
   }
 
@@ -41,9 +41,9 @@ package final class ServingOwner: ByteChannelOwner {
       service.connect(sink, framing: framing, closesOnUnknownFraming: isSocket)
     }
     sessions.withLock { $0[channel.number] = number }
-    let bytes = early.withLock { early in
-      defer { early = [] }
-      return early
+    let bytes = initialInput.withLock { initialInput in
+      defer { initialInput = [] }
+      return initialInput
     }
     guard let number, !bytes.isEmpty else { return }
     service.assumeIsolated { $0.receive(bytes.span, session: number) }
@@ -87,15 +87,15 @@ private final class ChannelSink: ByteSink {
   var isWritable: Bool { channel.isWritable }
 
   func setReading(_ reads: Bool) {
-    channel.setWanted(reads)
+    channel.setReading(reads)
   }
 
   func write(_ pieces: [[UInt8]]) {
     channel.write(pieces)
   }
 
-  func cut() {
-    channel.cut()
+  func abort() {
+    channel.abort()
   }
 
   func close(exitCode: Int32) {

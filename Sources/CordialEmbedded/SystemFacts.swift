@@ -6,7 +6,7 @@ extension StoreEnvironment {
   /// The system's clock and its source of randomness.
   package static let system = StoreEnvironment(
     now: SystemFacts.milliseconds,
-    random: { SystemFacts.chance() }
+    random: { SystemFacts.randomNumber() }
   )
 }
 
@@ -27,21 +27,21 @@ enum SystemFacts {
   }
 
   /// Returns an unpredictable number.
-  static func chance() -> UInt32 {
-    drawn.withLock { drawn in
+  static func randomNumber() -> UInt32 {
+    randomNumbers.withLock { randomNumbers in
       // Each commit needs a number, and each draw is a system call.
-      if drawn.isEmpty {
+      if randomNumbers.isEmpty {
         var generator = SystemRandomNumberGenerator()
-        drawn = (0..<128).flatMap { _ in
+        randomNumbers = (0..<128).flatMap { _ in
           let both: UInt64 = generator.next()
           return [UInt32(truncatingIfNeeded: both), UInt32(truncatingIfNeeded: both >> 32)]
         }
       }
-      return drawn.removeLast()
+      return randomNumbers.removeLast()
     }
   }
 
-  private static let drawn = Mutex<[UInt32]>([])
+  private static let randomNumbers = Mutex<[UInt32]>([])
 
   /// The name of this process in the history.
   static var process: String { "cordial \(getpid())" }

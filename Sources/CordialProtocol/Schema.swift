@@ -55,10 +55,10 @@ package struct Field: Sendable {
 /// The path is built from the inside out, so that a valid value costs no text.
 package struct Mismatch: Sendable {
   private var path = ""
-  private let why: String
+  private let reason: String
 
-  init(_ why: String) {
-    self.why = why
+  init(_ reason: String) {
+    self.reason = reason
   }
 
   func inside(member name: String) -> Mismatch {
@@ -74,7 +74,7 @@ package struct Mismatch: Sendable {
   }
 
   /// The violation as one sentence.
-  package var sentence: String { path.isEmpty ? why : "\(path) \(why)" }
+  package var sentence: String { path.isEmpty ? reason : "\(path) \(reason)" }
 }
 
 extension Schema {

@@ -104,7 +104,7 @@ enum WriteFields {
   }
 
   /// The member that a dry run adds to the result of the call.
-  static let rehearsal = Field.optional(
+  static let dryRunResult = Field.optional(
     "dryRun",
     .object([
       .optional("error", .any, "the error of the request: code, message and data"),

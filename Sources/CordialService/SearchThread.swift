@@ -35,7 +35,7 @@ final class SearchThread: Sendable {
         completion(.success(try body(connections.searcher, connections.reader)))
       } catch let error as SpotlightError where error.code == .damaged {
         self.connections.withLock { $0 = nil }
-        self.index.makeAnew()
+        self.index.startRebuild()
         completion(.failure(RPCError(error)))
       } catch {
         completion(.failure(RPCError(any: error)))

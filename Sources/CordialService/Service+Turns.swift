@@ -3,9 +3,9 @@ import JSONRPC
 /// The state of the loop's current turn.
 struct Turn {
   /// Whether a turn is running, its end included.
-  var isUnderWay = false
+  var isRunning = false
   /// The sessions that the turn has changed, in order.
-  var touched: [Session] = []
+  var changedSessions: [Session] = []
 }
 
 /// Turns: state changes first, then what follows from them, then their effects.
@@ -36,8 +36,8 @@ extension Service {
   }
 
   func beginTurn() -> Bool {
-    guard !turn.isUnderWay else { return false }
-    turn.isUnderWay = true
+    guard !turn.isRunning else { return false }
+    turn.isRunning = true
     return true
   }
 
@@ -46,38 +46,38 @@ extension Service {
   /// Continuing a session may change it again, or another one.
   func endTurn() {
     var next = 0
-    while next < turn.touched.count {
-      let session = turn.touched[next]
+    while next < turn.changedSessions.count {
+      let session = turn.changedSessions[next]
       next += 1
-      session.isTouched = false
-      settle(session)
+      session.isChanged = false
+      continueSession(session)
     }
-    let touched = turn.touched
-    turn.touched.removeAll(keepingCapacity: true)
-    for session in touched {
+    let changedSessions = turn.changedSessions
+    turn.changedSessions.removeAll(keepingCapacity: true)
+    for session in changedSessions {
       guard session.perform(), session.sink.isWritable else { continue }
       let number = session.number
       onLoop { $0.becameWritable(session: number) }
     }
-    turn.isUnderWay = false
+    turn.isRunning = false
   }
 
   /// Has the end of the turn continue a session, because its state has changed.
-  func touch(_ session: Session) {
-    precondition(turn.isUnderWay, "A session was changed outside a turn")
-    guard !session.isTouched else { return }
-    session.isTouched = true
-    turn.touched.append(session)
+  func markChanged(_ session: Session) {
+    precondition(turn.isRunning, "A session was changed outside a turn")
+    guard !session.isChanged else { return }
+    session.isChanged = true
+    turn.changedSessions.append(session)
   }
 
   /// Continues a session as its state allows.
-  private func settle(_ session: Session) {
+  private func continueSession(_ session: Session) {
     guard session.phase.sends else { return }
     // Changes that had to wait for a response, as those of the connection's own save, precede the
     // responses to its next requests.
-    if session.observed.owedSince != nil { pump(session) }
+    if session.observed.deferredSince != nil { pump(session) }
     startRequests(session)
-    hold(session)
+    updateReading(session)
     pump(session)
     closeIfDone(session)
   }
@@ -85,6 +85,6 @@ extension Service {
   /// Sends a message at the end of the turn.
   func send(_ message: MessageBytes, to session: Session) {
     session.append(message)
-    touch(session)
+    markChanged(session)
   }
 }

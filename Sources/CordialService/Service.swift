@@ -37,7 +37,7 @@ package actor Service {
   /// The saves that the writer has executed and the loop has not answered, in order.
   ///
   /// Each function answers one save and returns the number of its commit, or nil if there is none.
-  nonisolated let carriedOut = Mutex<[@Sendable (isolated Service) -> Int64?]>([])
+  nonisolated let executedSaves = Mutex<[@Sendable (isolated Service) -> Int64?]>([])
   var sessions: [Int: Session] = [:]
   private var nextSession = 1
   /// The newest commit that this service knows; -1 before the service first reads the log.
@@ -160,32 +160,32 @@ package actor Service {
   package func receive(_ bytes: Span<UInt8>, session number: Int) {
     guard beginTurn() else {
       let copy = bytes.indices.map { bytes[$0] }
-      return onLoop { $0.take(copy.span, session: number) }
+      return onLoop { $0.process(copy.span, session: number) }
     }
-    take(bytes, session: number)
+    process(bytes, session: number)
     endTurn()
   }
 
-  private func take(_ bytes: Span<UInt8>, session number: Int) {
+  private func process(_ bytes: Span<UInt8>, session number: Int) {
     guard let session = sessions[number], session.phase.reads else { return }
     session.bytesInFlight += bytes.count
     var events: [ConnectionEvent] = []
     session.connection.receive(bytes) { events.append($0) }
     for event in events { handle(event, session) }
-    touch(session)
+    markChanged(session)
   }
 
   /// Stops reading a peer with too many pending requests, until all of them are answered.
-  func hold(_ session: Session) {
+  func updateReading(_ session: Session) {
     if session.queue.isEmpty { session.bytesInFlight = 0 }
-    let isTooMuch =
+    let isOverLimit =
       session.bytesInFlight > limits.inFlightBytesMax
       || session.answers.count > 2 * limits.inFlightMax
     // A held peer is read again after all its requests are answered.
-    let holds = isTooMuch || session.isHeld && !session.queue.isEmpty
-    guard holds != session.isHeld else { return }
-    session.isHeld = holds
-    session.sink.setReading(!holds)
+    let pausesReading = isOverLimit || session.isReadingPaused && !session.queue.isEmpty
+    guard pausesReading != session.isReadingPaused else { return }
+    session.isReadingPaused = pausesReading
+    session.sink.setReading(!pausesReading)
   }
 
   /// Ends the input of a connection, which is closed after all its requests are answered.
@@ -196,7 +196,7 @@ package actor Service {
       session.connection.end { events.append($0) }
       for event in events { service.handle(event, session) }
       session.phase.endInput()
-      service.touch(session)
+      service.markChanged(session)
     }
   }
 
@@ -204,7 +204,7 @@ package actor Service {
   package func becameWritable(session number: Int) {
     perform { service in
       guard let session = service.sessions[number] else { return }
-      service.touch(session)
+      service.markChanged(session)
     }
   }
 
@@ -277,12 +277,12 @@ package actor Service {
       case .message(let message): admitted.append(message)
       }
     }
-    let place = session.answers.take(for: requestCount, parts: parts, isBatch: true)
-    session.answers.release(place, inOrder: session.answersInOrder)
+    let slot = session.answers.take(for: requestCount, parts: parts, isBatch: true)
+    session.answers.release(slot, inOrder: session.answersInOrder)
     sendReady(session)
     for message in admitted {
       if case .request(let id, let method, let params) = message {
-        dispatch(id, method, params, at: place, session)
+        dispatch(id, method, params, at: slot, session)
       } else {
         handle(message, session)
       }
@@ -294,14 +294,14 @@ package actor Service {
       let request = session.queue.cancel(id)
     else { return }
     let error = RPCError(.requestCancelled, "The request was cancelled before it began")
-    answer(MessageWriter.error(id, error), at: request.place, session)
+    answer(MessageWriter.error(id, error), at: request.slot, session)
   }
 
   private func dispatch(
     _ id: RequestID,
     _ name: String,
     _ params: JSONValue,
-    at place: Int,
+    at slot: Int,
     _ session: Session
   ) {
     guard let method = MethodTable.method(named: name), method.isRequest else {
@@ -310,10 +310,10 @@ package actor Service {
         "There is no method \(name.prefix(100))",
         data: ["hint": "rpc.discover lists all methods"]
       )
-      return answer(MessageWriter.error(id, error), at: place, session)
+      return answer(MessageWriter.error(id, error), at: slot, session)
     }
     if let mismatch = store.mismatch, !Self.servedWithoutModel.contains(where: { $0 === method }) {
-      return answer(MessageWriter.error(id, RPCError(mismatch)), at: place, session)
+      return answer(MessageWriter.error(id, RPCError(mismatch)), at: slot, session)
     }
     guard session.queue.count < limits.inFlightMax else {
       let error = Limits.exceeded(
@@ -321,14 +321,14 @@ package actor Service {
         max: limits.inFlightMax,
         "This connection has too many pending requests"
       )
-      return answer(MessageWriter.error(id, error), at: place, session)
+      return answer(MessageWriter.error(id, error), at: slot, session)
     }
     session.nextSerial += 1
     session.queue.add(
       Request(
         session: session.number,
         serial: session.nextSerial,
-        place: place,
+        slot: slot,
         id: id,
         method: method,
         params: params
@@ -345,7 +345,7 @@ package actor Service {
 
   func startRequests(_ session: Session) {
     // While a peer does not read its responses, its other requests wait.
-    while session.isWritable, !waitsForNews(session), let request = session.queue.next() {
+    while session.isWritable, !waitsForPendingChanges(session), let request = session.queue.next() {
       do {
         guard let handler = Self.handlers[ObjectIdentifier(request.method)] else {
           throw RPCError(.methodNotFound, "There is no method \(request.method.name)")
@@ -371,11 +371,11 @@ package actor Service {
       }
     }
     switch outcome {
-    case .success(let message): answer(message, at: request.place, session)
+    case .success(let message): answer(message, at: request.slot, session)
     case .failure(let error):
-      answer(MessageWriter.error(request.id, error), at: request.place, session)
+      answer(MessageWriter.error(request.id, error), at: request.slot, session)
     }
-    touch(session)
+    markChanged(session)
   }
 
   /// Updates the lifecycle after `initialize`.
@@ -386,7 +386,7 @@ package actor Service {
     guard !succeeded, session.connection.framing == .header else { return }
     let error = RPCError(.serverNotInitialized, "initialize comes first, but it failed")
     for waiting in session.queue.cancelAll() {
-      answer(MessageWriter.error(waiting.id, error), at: waiting.place, session)
+      answer(MessageWriter.error(waiting.id, error), at: waiting.slot, session)
     }
   }
 
@@ -397,12 +397,12 @@ package actor Service {
     finish(request, .success(MessageBytes(MessageWriter.result(request.id, writer.bytes))))
   }
 
-  private func answer(_ error: [UInt8], at place: Int, _ session: Session) {
-    answer(MessageBytes(error), at: place, session)
+  private func answer(_ error: [UInt8], at slot: Int, _ session: Session) {
+    answer(MessageBytes(error), at: slot, session)
   }
 
-  private func answer(_ message: MessageBytes, at place: Int, _ session: Session) {
-    session.answers.answer(message, at: place, inOrder: session.answersInOrder)
+  private func answer(_ message: MessageBytes, at slot: Int, _ session: Session) {
+    session.answers.answer(message, at: slot, inOrder: session.answersInOrder)
     sendReady(session)
   }
 
@@ -430,11 +430,11 @@ package actor Service {
       service.stopping = completion
       // A peer that does not read must not keep the process alive: its pending bytes are dropped.
       service.onLoop(afterMilliseconds: 1000 * service.limits.stopSecondsMax) { service in
-        for session in service.sessions.values { session.sink.cut() }
+        for session in service.sessions.values { session.sink.abort() }
       }
       for session in service.sessions.values {
         session.phase.endInput(exitCode: 0)
-        service.touch(session)
+        service.markChanged(session)
       }
       service.finishStopping()
     }

@@ -25,7 +25,7 @@ package protocol ByteSink: AnyObject, Sendable {
   func write(_ pieces: [[UInt8]])
 
   /// Ends the connection at once.
-  func cut()
+  func abort()
 
   /// Closes the connection after all bytes are sent.
   ///

@@ -29,7 +29,7 @@ package final class StoreDocuments: DocumentSource {
       }
     } catch is UnsealedChanges {
       // The next reader has the changes sealed, and the index is then woken again.
-      return IndexBatch(through: token, behind: 0, documents: [])
+      return IndexBatch(through: token, remainingCommits: 0, documents: [])
     }
   }
 
@@ -52,8 +52,8 @@ package final class StoreDocuments: DocumentSource {
       return nil
     }
     // A model without indexed attributes has no documents.
-    guard !layout.places.isEmpty else {
-      return IndexBatch(through: snapshot.token, behind: 0, documents: [])
+    guard !layout.attributes.isEmpty else {
+      return IndexBatch(through: snapshot.token, remainingCommits: 0, documents: [])
     }
     let through = try snapshot.log.commit(after: from, changesMax: Self.changesMax)
     guard let set = try snapshot.log.changeSet(from: from, through: through) else { return nil }
@@ -62,7 +62,7 @@ package final class StoreDocuments: DocumentSource {
     }
     return IndexBatch(
       through: try snapshot.token(of: through),
-      behind: snapshot.head.number - through,
+      remainingCommits: snapshot.head.number - through,
       documents: documents
     )
   }
@@ -72,8 +72,8 @@ package final class StoreDocuments: DocumentSource {
     _ change: ObjectChange,
     _ snapshot: StoreSnapshot
   ) throws -> IndexedDocument? {
-    guard let places = layout.places[change.key.entity] else { return nil }
-    let names = places.map(\.name)
+    guard let attributes = layout.attributes[change.key.entity] else { return nil }
+    let names = attributes.map(\.name)
     if change.kind == .update, !change.properties.contains(ChangeSet.everyProperty),
       change.properties.isDisjoint(with: names)
     {
@@ -85,12 +85,12 @@ package final class StoreDocuments: DocumentSource {
     return IndexedDocument(key: change.key, texts: texts, isNew: change.kind == .insert)
   }
 
-  package func everything(_ take: ([IndexedDocument]) throws -> Void) throws -> StoreToken {
+  package func eachObject(_ body: ([IndexedDocument]) throws -> Void) throws -> StoreToken {
     try reader.snapshot(hidingUnsealed: true) { snapshot in
-      for (number, places) in layout.places.sorted(by: { $0.key < $1.key }) {
+      for (number, attributes) in layout.attributes.sorted(by: { $0.key < $1.key }) {
         let entity = snapshot.model.entity(number)
         guard !entity.isAbstract else { continue }
-        let names = places.map(\.name)
+        let names = attributes.map(\.name)
         var last: Int64 = 0
         while true {
           let portion = try Self.reading {
@@ -104,7 +104,7 @@ package final class StoreDocuments: DocumentSource {
             }
           }
           guard let end = portion.last else { break }
-          try take(portion)
+          try body(portion)
           last = end.key.object
         }
       }

@@ -12,7 +12,7 @@ package enum JSONBytes {
     while offset &+ 8 <= bytes.count {
       // In bounds: `offset + 8` is at most `count`.
       let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-      if needsLook(word) { break }
+      if needsEscape(word) { break }
       offset &+= 8
     }
     while offset < bytes.count {
@@ -25,7 +25,7 @@ package enum JSONBytes {
 
   /// Returns the first offset of a byte at or after a start offset, or the end if there is none.
   @inlinable
-  package static func place(
+  package static func firstIndex(
     of byte: UInt8,
     in bytes: Span<UInt8>,
     from start: Int
@@ -36,7 +36,7 @@ package enum JSONBytes {
     while offset &+ 8 <= bytes.count {
       // In bounds: `offset + 8` is at most `count`.
       let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-      // The classical test for a zero byte in a word, from the same source as `needsLook`.
+      // The classical test for a zero byte in a word, from the same source as `needsEscape`.
       let rest = word ^ pattern
       if (rest &- ones) & ~rest & (ones &* 0x80) != 0 { break }
       offset &+= 8
@@ -72,7 +72,7 @@ package enum JSONBytes {
   /// The classical test for a byte less than n in a word; bytes above 0x7F never count. Source:
   /// "Bit Twiddling Hacks", Determine if a word has a byte less than n.
   @inlinable
-  static func needsLook(_ word: UInt64) -> Bool {
+  static func needsEscape(_ word: UInt64) -> Bool {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let highs: UInt64 = 0x8080_8080_8080_8080
     let quote = word ^ (ones &* 0x22)

@@ -116,14 +116,14 @@ extension JSONValue {
     switch self {
     case .array(let elements): return .array(elements.map(\.deduplicated))
     case .object(let members):
-      var places: [[UInt8]: Int] = [:]
+      var indices: [[UInt8]: Int] = [:]
       var kept: [JSONMember] = []
       for member in members {
         let name = Array(member.name.utf8)
-        if let place = places[name] {
-          kept[place].value = member.value.deduplicated
+        if let index = indices[name] {
+          kept[index].value = member.value.deduplicated
         } else {
-          places[name] = kept.count
+          indices[name] = kept.count
           kept.append(JSONMember(member.name, member.value.deduplicated))
         }
       }

@@ -9,8 +9,8 @@ package struct JSONWriter: Sendable {
   /// The bytes written so far, or since the last cut.
   package var bytes: [UInt8] = []
   /// The pieces written before the last cut.
-  private var earlier: [[UInt8]] = []
-  private var earlierCount = 0
+  private var finishedPieces: [[UInt8]] = []
+  private var finishedCount = 0
   /// The length from which a piece is cut, or nil if pieces are never cut.
   private let pieceBytes: Int?
 
@@ -22,7 +22,7 @@ package struct JSONWriter: Sendable {
   ///
   /// - Parameters:
   ///   - count: The number of bytes.
-  ///   - pieceBytes: The length of a piece from which `cutIfLong()` begins another one; nil keeps
+  ///   - pieceBytes: The length of a piece from which `splitIfLong()` begins another one; nil keeps
   ///     all bytes in `bytes`.
   package init(reserving count: Int, pieceBytes: Int? = nil) {
     self.pieceBytes = pieceBytes
@@ -30,29 +30,29 @@ package struct JSONWriter: Sendable {
   }
 
   /// The number of bytes written.
-  package var count: Int { earlierCount + bytes.count }
+  package var count: Int { finishedCount + bytes.count }
 
   /// All pieces written so far, in order.
-  package var pieces: [[UInt8]] { earlier + [bytes] }
+  package var pieces: [[UInt8]] { finishedPieces + [bytes] }
 
   /// Begins another piece if the current one is long enough.
   ///
   /// A single array that grows by megabytes would copy all its bytes each time.
   @inlinable
-  package mutating func cutIfLong() {
-    if bytes.count >= pieceLimit { cut() }
+  package mutating func splitIfLong() {
+    if bytes.count >= pieceLimit { split() }
   }
 
   @usableFromInline var pieceLimit: Int { pieceBytes ?? .max }
 
   @usableFromInline
-  mutating func cut() {
-    earlierCount += bytes.count
+  mutating func split() {
+    finishedCount += bytes.count
     // With the extra eighth, the piece usually fits a last row that exceeds the limit.
-    let room = bytes.count + bytes.count / 8
-    earlier.append(bytes)
+    let capacity = bytes.count + bytes.count / 8
+    finishedPieces.append(bytes)
     bytes = []
-    bytes.reserveCapacity(room)
+    bytes.reserveCapacity(capacity)
   }
 
   /// Appends text verbatim: punctuation, names that need no escape, or finished JSON.

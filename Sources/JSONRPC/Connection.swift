@@ -55,28 +55,28 @@ package struct Connection {
   ///
   /// - Parameters:
   ///   - bytes: The next bytes of the stream.
-  ///   - tell: Called for each event, in order.
-  package mutating func receive(_ bytes: Span<UInt8>, _ tell: (ConnectionEvent) -> Void) {
+  ///   - emit: Called for each event, in order.
+  package mutating func receive(_ bytes: Span<UInt8>, _ emit: (ConnectionEvent) -> Void) {
     guard !isClosed else { return }
     var found: [ConnectionEvent] = []
     let reader = reader
     frames.receive(bytes) { event, frame in found += reader.events(for: event, frame) }
-    self.tell(found, tell)
+    self.report(found, emit)
   }
 
   /// Reports the events that the end of the stream completes.
-  package mutating func end(_ tell: (ConnectionEvent) -> Void) {
+  package mutating func end(_ emit: (ConnectionEvent) -> Void) {
     guard !isClosed else { return }
     var found: [ConnectionEvent] = []
     let reader = reader
     frames.end { event, frame in found += reader.events(for: event, frame) }
-    self.tell(found, tell)
+    self.report(found, emit)
   }
 
-  private mutating func tell(_ events: [ConnectionEvent], _ tell: (ConnectionEvent) -> Void) {
+  private mutating func report(_ events: [ConnectionEvent], _ emit: (ConnectionEvent) -> Void) {
     for event in events where !isClosed {
       isClosed = event == .close
-      tell(event)
+      emit(event)
     }
   }
 }
@@ -105,7 +105,7 @@ private struct FrameReader: Sendable {
         "A connection begins with { or [, one JSON text per line, or with Content-Length headers"
       )
       return closesOnUnknownFraming ? [.reject(error), .close] : [.reject(error)]
-    case .fatal(let why): return [.reject(RPCError(.parseError, why)), .close]
+    case .fatal(let reason): return [.reject(RPCError(.parseError, reason)), .close]
     }
   }
 

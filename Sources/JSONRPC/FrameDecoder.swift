@@ -97,33 +97,33 @@ package struct FrameDecoder {
   ///
   /// - Parameters:
   ///   - bytes: The next bytes of the stream.
-  ///   - tell: Called for each event, with the frame's bytes for `frame`, otherwise with no bytes.
+  ///   - emit: Called for each event, with the frame's bytes for `frame`, otherwise with no bytes.
   package mutating func receive(
     _ bytes: Span<UInt8>,
-    _ tell: (Event, Span<UInt8>) -> Void
+    _ emit: (Event, Span<UInt8>) -> Void
   ) {
     guard state != .closed else { return }
     if pending.isEmpty {
-      let used = process(bytes, tell)
+      let used = process(bytes, emit)
       append(bytes.extracting(used..<bytes.count))
       return
     }
     append(bytes)
-    let held = pending
+    let buffered = pending
     pending = []
-    let used = process(held.span, tell)
-    pending = used == 0 ? held : Array(held[used...])
+    let used = process(buffered.span, emit)
+    pending = used == 0 ? buffered : Array(buffered[used...])
   }
 
   /// Reports what the end of the stream completes: in line framing, a last line without its end.
-  package mutating func end(_ tell: (Event, Span<UInt8>) -> Void) {
-    let held = pending
+  package mutating func end(_ emit: (Event, Span<UInt8>) -> Void) {
+    let buffered = pending
     pending = []
     switch state {
     case .line:
-      emitLine(held.span, tell)
-    case .undecided where !isBlank(held.span):
-      tell(.unknownFraming, held.span.extracting(0..<0))
+      emitLine(buffered.span, emit)
+    case .undecided where !isBlank(buffered.span):
+      emit(.unknownFraming, buffered.span.extracting(0..<0))
     default: break
     }
     state = .closed
@@ -137,18 +137,18 @@ package struct FrameDecoder {
   /// Processes bytes and returns the number of bytes that it consumed.
   private mutating func process(
     _ bytes: Span<UInt8>,
-    _ tell: (Event, Span<UInt8>) -> Void
+    _ emit: (Event, Span<UInt8>) -> Void
   ) -> Int {
     var start = 0
     while true {
       let rest = bytes.extracting(start..<bytes.count)
       let used: Int?
       switch state {
-      case .undecided: used = decide(rest, tell)
-      case .line: used = line(rest, tell)
+      case .undecided: used = decide(rest, emit)
+      case .line: used = line(rest, emit)
       case .discarding: used = discard(rest)
-      case .header: used = header(rest, tell)
-      case .body(let count): used = body(rest, count, tell)
+      case .header: used = header(rest, emit)
+      case .body(let count): used = body(rest, count, emit)
       case .closed: return bytes.count
       }
       guard let used else { return start }
@@ -160,7 +160,7 @@ package struct FrameDecoder {
 
   private mutating func decide(
     _ bytes: Span<UInt8>,
-    _ tell: (Event, Span<UInt8>) -> Void
+    _ emit: (Event, Span<UInt8>) -> Void
   ) -> Int? {
     guard !bytes.isEmpty else { return nil }
     if !hasBegun, bytes[0] == 0xEF {
@@ -185,7 +185,7 @@ package struct FrameDecoder {
       framing = .header
       return 0
     }
-    tell(.unknownFraming, bytes.extracting(0..<0))
+    emit(.unknownFraming, bytes.extracting(0..<0))
     state = .discarding
     framing = .line
     return 0
@@ -213,13 +213,13 @@ package struct FrameDecoder {
 
   private mutating func line(
     _ bytes: Span<UInt8>,
-    _ tell: (Event, Span<UInt8>) -> Void
+    _ emit: (Event, Span<UInt8>) -> Void
   ) -> Int? {
-    let end = JSONBytes.place(of: 0x0A, in: bytes, from: searched)
+    let end = JSONBytes.firstIndex(of: 0x0A, in: bytes, from: searched)
     searched = 0
     guard end < bytes.count else {
       if end > messageBytesMax {
-        tell(.oversized, bytes.extracting(0..<0))
+        emit(.oversized, bytes.extracting(0..<0))
         state = .discarding
         return end
       }
@@ -227,20 +227,20 @@ package struct FrameDecoder {
       return nil
     }
     if end > messageBytesMax {
-      tell(.oversized, bytes.extracting(0..<0))
+      emit(.oversized, bytes.extracting(0..<0))
     } else {
-      emitLine(bytes.extracting(0..<end), tell)
+      emitLine(bytes.extracting(0..<end), emit)
     }
     return end + 1
   }
 
-  private func emitLine(_ line: Span<UInt8>, _ tell: (Event, Span<UInt8>) -> Void) {
+  private func emitLine(_ line: Span<UInt8>, _ emit: (Event, Span<UInt8>) -> Void) {
     guard !isBlank(line) else { return }
-    tell(.frame(.line), line)
+    emit(.frame(.line), line)
   }
 
   private mutating func discard(_ bytes: Span<UInt8>) -> Int? {
-    let end = JSONBytes.place(of: 0x0A, in: bytes, from: 0)
+    let end = JSONBytes.firstIndex(of: 0x0A, in: bytes, from: 0)
     guard end < bytes.count else { return end == 0 ? nil : end }
     state = .line
     return end + 1
@@ -250,17 +250,17 @@ package struct FrameDecoder {
 
   private mutating func header(
     _ bytes: Span<UInt8>,
-    _ tell: (Event, Span<UInt8>) -> Void
+    _ emit: (Event, Span<UInt8>) -> Void
   ) -> Int? {
     var block = HeaderBlock()
     switch block.read(bytes) {
     case .incomplete:
       guard bytes.count > Self.headerBytesMax else { return nil }
-      return fail("A header is at most \(Self.headerBytesMax) bytes long", bytes, tell)
-    case .broken(let why): return fail(why, bytes, tell)
+      return fail("A header is at most \(Self.headerBytesMax) bytes long", bytes, emit)
+    case .broken(let reason): return fail(reason, bytes, emit)
     case .complete(let used, let length):
       guard length <= messageBytesMax else {
-        return fail("A message is at most \(messageBytesMax) bytes, not \(length)", bytes, tell)
+        return fail("A message is at most \(messageBytesMax) bytes, not \(length)", bytes, emit)
       }
       state = .body(length)
       return used
@@ -270,21 +270,21 @@ package struct FrameDecoder {
   private mutating func body(
     _ bytes: Span<UInt8>,
     _ count: Int,
-    _ tell: (Event, Span<UInt8>) -> Void
+    _ emit: (Event, Span<UInt8>) -> Void
   ) -> Int? {
     guard bytes.count >= count else { return nil }
     state = .header
-    let hasMark = count >= 3 && bytes[0] == 0xEF && bytes[1] == 0xBB && bytes[2] == 0xBF
-    tell(.frame(.header), bytes.extracting((hasMark ? 3 : 0)..<count))
+    let hasByteOrderMark = count >= 3 && bytes[0] == 0xEF && bytes[1] == 0xBB && bytes[2] == 0xBF
+    emit(.frame(.header), bytes.extracting((hasByteOrderMark ? 3 : 0)..<count))
     return count
   }
 
   private mutating func fail(
-    _ why: String,
+    _ reason: String,
     _ bytes: Span<UInt8>,
-    _ tell: (Event, Span<UInt8>) -> Void
+    _ emit: (Event, Span<UInt8>) -> Void
   ) -> Int? {
-    tell(.fatal(why), bytes.extracting(0..<0))
+    emit(.fatal(reason), bytes.extracting(0..<0))
     state = .closed
     return bytes.count
   }

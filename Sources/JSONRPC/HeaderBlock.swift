@@ -16,8 +16,8 @@ struct HeaderBlock {
       var end = start
       while end < bytes.count, bytes[end] != 0x0A { end += 1 }
       guard end < bytes.count, end < FrameDecoder.headerBytesMax else { return .incomplete }
-      let hasReturn = end > start && bytes[end - 1] == 0x0D
-      let line = bytes.extracting(start..<(hasReturn ? end - 1 : end))
+      let hasCarriageReturn = end > start && bytes[end - 1] == 0x0D
+      let line = bytes.extracting(start..<(hasCarriageReturn ? end - 1 : end))
       start = end + 1
       if line.isEmpty {
         // An empty line between messages is not a header.
@@ -25,7 +25,7 @@ struct HeaderBlock {
         guard let length else { return .broken("A header has no Content-Length") }
         return .complete(used: start, length: length)
       }
-      if let why = field(line) { return .broken(why) }
+      if let reason = field(line) { return .broken(reason) }
     }
   }
 
@@ -69,7 +69,7 @@ struct HeaderBlock {
   }
 
   private func contentType(_ value: String) -> String? {
-    guard let rest = value.lowercased().rest(behind: "charset=") else { return nil }
+    guard let rest = value.lowercased().rest(after: "charset=") else { return nil }
     let bare = rest.prefix { $0 != ";" }.filter { $0 != "\"" && $0 != " " }
     return bare == "utf-8" || bare == "utf8" ? nil : "The charset of a message is utf-8"
   }
@@ -77,7 +77,7 @@ struct HeaderBlock {
 
 extension String {
   /// Returns the text after the first occurrence of `text`, nil when there is none.
-  fileprivate func rest(behind text: String) -> Substring? {
+  fileprivate func rest(after text: String) -> Substring? {
     var rest = self[...]
     while !rest.isEmpty {
       if rest.hasPrefix(text) { return rest.dropFirst(text.count) }

@@ -33,11 +33,11 @@ package final class Model: Sendable {
   /// The slots of entities that only earlier versions of the model had.
   private let retiredSlots: Set<Int>
   /// The names of the whole model's entities that this part of it leaves out.
-  package let leftOut: Set<String>
+  package let excludedEntities: Set<String>
 
   private let numbers: [String: Int]
   /// The entity number of each slot, by the number of an entity with descendants.
-  private let kinds: [Int: [Int: Int]]
+  private let entitiesBySlot: [Int: [Int: Int]]
 
   package init(
     name: String,
@@ -47,10 +47,10 @@ package final class Model: Sendable {
     values: [ModelValues] = [],
     templates: [ModelTemplate] = [],
     retiredSlots: Set<Int> = [],
-    leftOut: Set<String> = []
+    excludedEntities: Set<String> = []
   ) {
     self.retiredSlots = retiredSlots
-    self.leftOut = leftOut
+    self.excludedEntities = excludedEntities
     self.name = name
     self.version = version
     self.entities = entities
@@ -59,9 +59,11 @@ package final class Model: Sendable {
     self.templates = templates
     hash = ModelHash.hash(of: document)
     numbers = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.number) })
-    kinds = Dictionary(
+    entitiesBySlot = Dictionary(
       uniqueKeysWithValues: entities.filter(\.hasDescendants).map { entity in
-        let slots = entity.place.kinds.map { (entities[$0 - 1].place.slot, $0) }
+        let slots = entity.familyPosition.concreteEntities.map {
+          (entities[$0 - 1].familyPosition.slot, $0)
+        }
         return (entity.number, Dictionary(uniqueKeysWithValues: slots))
       }
     )
@@ -87,13 +89,13 @@ package final class Model: Sendable {
     guard entities[entity - 1].hasDescendants else {
       return ObjectKey(entity: entity, object: object)
     }
-    let kind = kinds[entity]?[EntityDescription.slot(of: object)] ?? entity
+    let kind = entitiesBySlot[entity]?[EntityDescription.slot(of: object)] ?? entity
     return ObjectKey(entity: kind, object: object)
   }
 
   /// Returns whether objects of one entity are objects of another: the same entity or an ancestor.
   package func isKind(_ entity: Int, of other: Int) -> Bool {
-    entity == other || entities[entity - 1].place.ancestors.contains(other)
+    entity == other || entities[entity - 1].familyPosition.ancestors.contains(other)
   }
 
   /// The slots by entity name, for entities in a family and for entities with a slot other than 0.
@@ -102,9 +104,9 @@ package final class Model: Sendable {
   package var slots: [String: Int] {
     Dictionary(
       uniqueKeysWithValues: entities.filter {
-        $0.place.ancestors.count > 1 || $0.hasDescendants || $0.place.slot > 0
+        $0.familyPosition.ancestors.count > 1 || $0.hasDescendants || $0.familyPosition.slot > 0
       }
-      .map { ($0.name, $0.place.slot) } + retiredSlots.map { (Self.retiredName($0), $0) }
+      .map { ($0.name, $0.familyPosition.slot) } + retiredSlots.map { (Self.retiredName($0), $0) }
     )
   }
 
@@ -159,7 +161,7 @@ package final class EntityDescription: Sendable {
   package let spotlight: SpotlightDescription?
 
   /// The position of the entity in its entity family.
-  package let place: Place
+  package let familyPosition: FamilyPosition
 
   /// The bytes before the number in a reference to one of the objects: `"Group/p`.
   package let referencePrefix: [UInt8]
@@ -177,12 +179,12 @@ package final class EntityDescription: Sendable {
     unique: [[String]],
     indexes: [[String]],
     spotlight: SpotlightDescription?,
-    place: Place
+    familyPosition: FamilyPosition
   ) {
     self.number = number
     self.transients = transients
-    self.place = place
-    hasDescendants = place.kinds != [number]
+    self.familyPosition = familyPosition
+    hasDescendants = familyPosition.concreteEntities != [number]
     self.name = name
     self.renamedFrom = renamedFrom
     referencePrefix = Array("\"\(name)/p".utf8)
@@ -201,25 +203,25 @@ package final class EntityDescription: Sendable {
   }
 
   /// The position of an entity in its entity family, the entities with the same root ancestor.
-  package struct Place: Sendable {
+  package struct FamilyPosition: Sendable {
     /// The numbers of the ancestors from the root to the parent, then the entity's own number.
     package let ancestors: [Int]
     /// Whether the entity has no objects of its own.
     package let isAbstract: Bool
     /// The numbers of all entities that are not abstract among this entity and its descendants.
-    package let kinds: [Int]
+    package let concreteEntities: [Int]
     /// The index of the entity's range of object numbers; see `EntityDescription.numbers`.
     package let slot: Int
 
-    package init(ancestors: [Int], isAbstract: Bool, kinds: [Int], slot: Int) {
+    package init(ancestors: [Int], isAbstract: Bool, concreteEntities: [Int], slot: Int) {
       self.ancestors = ancestors
       self.isAbstract = isAbstract
-      self.kinds = kinds
+      self.concreteEntities = concreteEntities
       self.slot = slot
     }
   }
 
-  package var isAbstract: Bool { place.isAbstract }
+  package var isAbstract: Bool { familyPosition.isAbstract }
   /// Whether the entity has descendants, so that one of its objects may be of a descendant.
   package let hasDescendants: Bool
 
@@ -230,8 +232,8 @@ package final class EntityDescription: Sendable {
 
   /// The range of the entity's object numbers.
   package var numbers: ClosedRange<Int64> {
-    guard place.ancestors.count > 1 || hasDescendants else { return 1...Self.numberMax }
-    let slot = Int64(place.slot)
+    guard familyPosition.ancestors.count > 1 || hasDescendants else { return 1...Self.numberMax }
+    let slot = Int64(familyPosition.slot)
     return (slot << Self.slotBits) + 1...min((slot + 1) << Self.slotBits, Self.numberMax)
   }
 
@@ -404,7 +406,7 @@ package final class RelationshipDescription: Sendable, Equatable {
 extension RelationshipDescription {
   /// Whether the relationship is its own inverse, as friendship is: a link row holds both ways.
   package var isSymmetric: Bool {
-    if case .pairs(_, let kept, _) = storage {
+    if case .linkTable(_, let kept, _) = storage {
       inverse == name && kept == name && destination == owner
     } else {
       false
@@ -422,7 +424,7 @@ package enum RelationshipStorage: Sendable, Equatable {
   ///
   /// The named entity and relationship are the side that owns the link table. `owns` is true if
   /// this relationship is that side.
-  case pairs(entity: Int, relationship: String, owns: Bool)
+  case linkTable(entity: Int, relationship: String, owns: Bool)
 }
 
 /// The rule for the objects at the other end of a relationship when an object is deleted.

@@ -65,19 +65,20 @@ extension ModelDocument {
     var names: Set<String> = []
     var own = OwnProperties()
     for (index, element) in list(value, "attributes", at: path + ".").enumerated() {
-      let place = "\(path).attributes[\(index)]"
-      guard let attribute = attribute(element, at: place), claim(attribute.name, &names, place)
+      let elementPath = "\(path).attributes[\(index)]"
+      guard let attribute = attribute(element, at: elementPath),
+        claim(attribute.name, &names, elementPath)
       else { continue }
-      if flag(element, "transient", at: place) {
+      if flag(element, "transient", at: elementPath) {
         own.transients.append(attribute.name)
       } else {
         own.attributes.append(attribute)
       }
     }
     for (position, element) in list(value, "relationships", at: path + ".").enumerated() {
-      let place = "\(path).relationships[\(position)]"
-      if let relationship = relationship(element, of: index, at: place),
-        claim(relationship.name, &names, place)
+      let elementPath = "\(path).relationships[\(position)]"
+      if let relationship = relationship(element, of: index, at: elementPath),
+        claim(relationship.name, &names, elementPath)
       {
         own.relationships.append(relationship)
       }
@@ -125,10 +126,10 @@ extension ModelDocument {
       indexes: (parent?.indexes ?? []) + indexes,
       spotlight: spotlight(value["spotlight"], attributes, at: path + ".spotlight")
         ?? parent?.spotlight,
-      place: EntityDescription.Place(
+      familyPosition: EntityDescription.FamilyPosition(
         ancestors: lineages[index].map { $0 + 1 },
         isAbstract: flag(value, "abstract", at: path),
-        kinds: raw.indices.filter { lineages[$0].contains(index) && !isAbstract($0) }
+        concreteEntities: raw.indices.filter { lineages[$0].contains(index) && !isAbstract($0) }
           .map { $0 + 1 },
         slot: slot
       )

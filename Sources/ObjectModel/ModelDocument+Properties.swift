@@ -131,7 +131,7 @@ extension ModelDocument {
     at path: String
   ) -> RelationshipStorage? {
     guard let inverse else {
-      return toMany ? .pairs(entity: entity + 1, relationship: name, owns: true) : .column
+      return toMany ? .linkTable(entity: entity + 1, relationship: name, owns: true) : .column
     }
     let relationships = lineages[destination].flatMap {
       raw[$0].value["relationships"]?.array ?? []
@@ -151,7 +151,7 @@ extension ModelDocument {
     guard other["toMany"]?.bool == true else { return .inverseColumn }
     // The side whose entity comes first in the file, then the smaller name, owns the link table.
     let owns = (entity, name) <= (destination, inverse)
-    return .pairs(
+    return .linkTable(
       entity: owns ? entity + 1 : destination + 1,
       relationship: owns ? name : inverse,
       owns: owns

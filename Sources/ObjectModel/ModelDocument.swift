@@ -30,16 +30,16 @@ package struct ModelDocument {
   ///   - document: The content of a model file.
   ///   - slots: The slots that a store has assigned, by entity name, including retired slots. Other
   ///     entities get free slots.
-  ///   - leftOut: The names of the whole model's entities that this part of it leaves out.
+  ///   - excludedEntities: The names of the whole model's entities that this part of it leaves out.
   /// - Returns: The model.
   /// - Throws: `ModelError` with every fault of the file.
   package static func model(
     from document: JSONValue,
     slots: [String: Int] = [:],
-    leftOut: Set<String> = []
+    excludedEntities: Set<String> = []
   ) throws(ModelError) -> Model {
     var reader = ModelDocument()
-    let model = reader.read(document, slots, leftOut)
+    let model = reader.read(document, slots, excludedEntities)
     guard let model, reader.problems.isEmpty else {
       throw ModelError(problems: reader.problems)
     }
@@ -83,7 +83,7 @@ package struct ModelDocument {
   private mutating func read(
     _ document: JSONValue,
     _ slots: [String: Int],
-    _ leftOut: Set<String>
+    _ excludedEntities: Set<String>
   ) -> Model? {
     guard document.members != nil else {
       problem("", "A model must be an object, found \(document.kind)")
@@ -105,7 +105,7 @@ package struct ModelDocument {
     }
     readParents()
     let entities = entities(slots)
-    checkPairs(entities)
+    checkLinkTables(entities)
     checkDerived(entities)
     let values = values(document)
     let templates = templates(document)
@@ -119,18 +119,18 @@ package struct ModelDocument {
       values: values,
       templates: templates,
       retiredSlots: Set(slots.filter { $0.key == Model.retiredName($0.value) }.values),
-      leftOut: leftOut
+      excludedEntities: excludedEntities
     )
   }
 
   /// Checks that no two relationships share a link table, which is named by the entity, a `_` and
   /// the relationship.
-  private mutating func checkPairs(_ entities: [EntityDescription]) {
+  private mutating func checkLinkTables(_ entities: [EntityDescription]) {
     var names: Set<String> = []
     for entity in entities {
       for relationship in entity.relationships {
         guard relationship.owner == entity.number,
-          case .pairs(_, _, owns: true) = relationship.storage,
+          case .linkTable(_, _, owns: true) = relationship.storage,
           !names.insert("\(entity.name)_\(relationship.name)".lowercased()).inserted
         else { continue }
         problem(

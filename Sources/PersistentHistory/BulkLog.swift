@@ -57,9 +57,10 @@ package enum BulkLog {
     of relationship: RelationshipDescription,
     in model: Model
   ) -> Bool {
-    let keeper = model.entity(relationship.owner)
-    return DerivedSchema(model).afterPair(relationship, of: keeper, row: "NEW", sign: "+").isEmpty
-      && OrderSchema(model).pairTriggers(relationship, of: keeper).isEmpty
+    let owningEntity = model.entity(relationship.owner)
+    return DerivedSchema(model).afterLink(relationship, of: owningEntity, row: "NEW", sign: "+")
+      .isEmpty
+      && OrderSchema(model).linkTriggers(relationship, of: owningEntity).isEmpty
   }
 
   /// Returns the statement that logs an inserted link row; its arguments are source and target.

@@ -40,7 +40,7 @@ package struct DanglingReferences {
       let column = "o.\(SQLNames.quoted(toOne.name))"
       let written = "o.\"_id\" IN (\(logged) \(owner.number) AND kind IN (0, 1))"
       // One condition for each entity: the log has a partial index of deletions by entity.
-      let deleted = model.entity(toOne.destination).place.kinds.map { kind in
+      let deleted = model.entity(toOne.destination).familyPosition.concreteEntities.map { kind in
         "\(column) IN (\(logged) \(kind) AND kind = \(ChangeKind.delete.rawValue))"
       }
       for condition in [written] + deleted where try dangles(owner, toOne, where: condition) {
@@ -61,7 +61,7 @@ package struct DanglingReferences {
 
   /// The to-ones of every table.
   private var toOnes: [(owner: EntityDescription, toOne: RelationshipDescription)] {
-    model.concrete.flatMap { entity in
+    model.concreteEntities.flatMap { entity in
       entity.relationships.filter { !$0.toMany }.map { (entity, $0) }
     }
   }
@@ -72,7 +72,7 @@ package struct DanglingReferences {
     where condition: String
   ) throws -> Bool {
     let column = "o.\(SQLNames.quoted(toOne.name))"
-    let missing = model.entity(toOne.destination).place.kinds.map { kind in
+    let missing = model.entity(toOne.destination).familyPosition.concreteEntities.map { kind in
       let table = SQLNames.quoted(model.entity(kind).name)
       return " AND NOT EXISTS (SELECT 1 FROM \(table) WHERE \"_id\" = \(column))"
     }

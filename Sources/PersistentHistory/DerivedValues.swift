@@ -32,7 +32,7 @@ package final class DerivedValues {
     var sealed: [String] = []
     var triggered: [String] = []
     var texts: [String] = []
-    for (owner, attribute) in schema.kept {
+    for (owner, attribute) in schema.derivedAttributes {
       guard let derived = attribute.derived,
         let value = schema.present(derived, of: owner),
         let affected = schema.affected(derived, of: owner)
@@ -60,11 +60,11 @@ package final class DerivedValues {
   /// - Parameter model: The store's model.
   /// - Returns: Queries of one column, the object's number, each with its entity and property.
   ///   Doubles may differ in their last digits, which depend on the order of a sum.
-  package static func queriesForWrong(
+  package static func wrongValueQueries(
     in model: Model
   ) -> [(entity: EntityDescription, property: String, sql: String)] {
     let schema = DerivedSchema(model)
-    return schema.kept.compactMap { owner, attribute in
+    return schema.derivedAttributes.compactMap { owner, attribute in
       guard let derived = attribute.derived, let value = schema.present(derived, of: owner) else {
         return nil
       }
@@ -106,10 +106,10 @@ package final class DerivedValues {
   }
 
   private func statement(_ sql: String) throws -> PreparedStatement {
-    if let made = compiled[sql] { return made }
-    let made = try PreparedStatement(db, sql)
-    compiled[sql] = made
-    return made
+    if let prepared = compiled[sql] { return prepared }
+    let prepared = try PreparedStatement(db, sql)
+    compiled[sql] = prepared
+    return prepared
   }
 
   /// Returns the statements that recompute every derived value of a store, except times.
@@ -118,7 +118,7 @@ package final class DerivedValues {
   /// - Returns: SQL that uses Cordial's SQL functions.
   package static func statements(for model: Model) -> [String] {
     let schema = DerivedSchema(model)
-    return schema.kept.compactMap { owner, attribute in
+    return schema.derivedAttributes.compactMap { owner, attribute in
       guard let derived = attribute.derived, let value = schema.present(derived, of: owner) else {
         return nil
       }
@@ -188,10 +188,10 @@ extension DerivedSchema {
           + " UNION SELECT json_extract('{' || substr(before, 2) || '}', \(path)) "
           + "FROM cordial_change WHERE number > ?1 AND kind IN (1, 2) AND before <> '' "
           + "AND entity IN (\(kinds(members.destination)))"
-      case .pairs(let keeper, let kept, let owns):
+      case .linkTable(let owningEntity, let kept, let owns):
         let (ownLogged, _) = owns ? ("object", "other") : ("other", "object")
         let logged =
-          "FROM cordial_change WHERE number > ?1 AND kind IN (3, 4) AND entity = \(keeper) "
+          "FROM cordial_change WHERE number > ?1 AND kind IN (3, 4) AND entity = \(owningEntity) "
           + "AND before = \(SQLNames.literal(kept))"
         var numbers =
           own + " UNION SELECT \(ownLogged) \(logged)"
@@ -203,7 +203,7 @@ extension DerivedSchema {
   }
 
   private func kinds(_ entity: Int) -> String {
-    model.entity(entity).place.kinds.map(String.init).joined(separator: ", ")
+    model.entity(entity).familyPosition.concreteEntities.map(String.init).joined(separator: ", ")
   }
 
   /// Returns SQL for the objects of an entity that were logged after `?1`.

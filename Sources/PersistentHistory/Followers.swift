@@ -6,12 +6,12 @@ package struct Follower: Sendable, Equatable {
   /// The commit up to which the follower has read.
   package let number: Int64
   /// The time of the follower's last request, in milliseconds since 1970.
-  package let seen: Int64
+  package let lastRequest: Int64
 
-  package init(name: String, number: Int64, seen: Int64) {
+  package init(name: String, number: Int64, lastRequest: Int64) {
     self.name = name
     self.number = number
-    self.seen = seen
+    self.lastRequest = lastRequest
   }
 
   /// Returns whether the follower has been silent for too long.
@@ -20,7 +20,7 @@ package struct Follower: Sendable, Equatable {
   ///   - now: The current time, in milliseconds since 1970.
   ///   - silence: The time for which a follower may be silent, in milliseconds.
   /// - Returns: Whether the follower has expired.
-  package func isExpired(_ now: Int64, after silence: Int64) -> Bool { seen + silence < now }
+  package func isExpired(_ now: Int64, after silence: Int64) -> Bool { lastRequest + silence < now }
 }
 
 /// The followers of a store's log, over one connection.
@@ -42,13 +42,13 @@ package struct FollowerTable {
   }
 
   private func read(_ row: PreparedStatement) -> Follower {
-    Follower(name: row.text(0), number: row.integer(1), seen: row.integer(2))
+    Follower(name: row.text(0), number: row.integer(1), lastRequest: row.integer(2))
   }
 
   package func put(_ follower: Follower) throws {
     try db.execute(
       "INSERT OR REPLACE INTO cordial_follower(name, number, seen) VALUES (?, ?, ?)",
-      [follower.name, follower.number, follower.seen]
+      [follower.name, follower.number, follower.lastRequest]
     )
   }
 

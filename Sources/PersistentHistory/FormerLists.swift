@@ -74,10 +74,10 @@ package struct FormerLists {
     case .link, .unlink: rewindLink(row)
     case .insert: setTargets(of: row) { _ in .some(nil) }
     case .update, .delete:
-      if let former = row.formerPlace {
+      if let former = row.formerPosition {
         let list = ListName(owner: model.key(row.entity, row.object), property: former.property)
         guard lists[list]?[row.other] != nil else { return }
-        lists[list]?[row.other] = former.place
+        lists[list]?[row.other] = former.position
       } else if !toOnes.isEmpty, row.version != nil {
         let values = row.values
         setTargets(of: row) { toOne in

@@ -237,7 +237,7 @@ package final class HistoryLog {
   /// - Returns: The changes, without an author.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes.
-  package func changes(behind head: HistoryHead) throws -> ChangeSet {
+  package func changes(after head: HistoryHead) throws -> ChangeSet {
     var set = ChangeSet(from: head.number, through: head.number)
     try eachRow(after: head.lastChange, through: Int64.max) { row in
       for change in row.changes(in: self.model) { set.add(change) }
@@ -251,7 +251,7 @@ package final class HistoryLog {
   /// - Returns: The changes, in the order of each object's first change.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes.
-  package func netChanges(behind head: HistoryHead) throws -> [HistoryChange] {
+  package func netChanges(after head: HistoryHead) throws -> [HistoryChange] {
     var changes = HistoryChanges(model: model)
     try eachRow(after: head.lastChange, through: Int64.max) { changes.add($0) }
     return changes.list

@@ -41,7 +41,7 @@ package final class HistoryWriter {
   /// Ensures that new changes get greater numbers than all former changes.
   ///
   /// - Throws: `SQLiteError`.
-  package func keepCounting() throws {
+  package func continueChangeNumbers() throws {
     try db.execute(
       """
       INSERT INTO cordial_change(number, entity, object, kind)
@@ -57,7 +57,7 @@ package final class HistoryWriter {
   ///   - number: The number of the new commit, one more than the last commit's.
   ///   - stamp: The metadata of the new commit.
   /// - Throws: `SQLiteError`.
-  package func enter(_ number: Int64, _ stamp: CommitStamp) throws {
+  package func writeEntry(_ number: Int64, _ stamp: CommitStamp) throws {
     append.bind(number, at: 1)
     append.bind(Int64(stamp.mark), at: 2)
     append.bind(stamp.time, at: 3)
@@ -79,10 +79,10 @@ package final class HistoryWriter {
   /// - Throws: `SQLiteError`.
   package func seal(_ head: HistoryHead, _ stamp: CommitStamp) throws {
     var replaced: [ReplacedRows] = []
-    for entity in model.concrete {
+    for entity in model.concreteEntities {
       let table = SQLNames.quoted(entity.name)
       // Link rows are logged under the entity that declares the relationship, maybe an ancestor.
-      let keepers = entity.place.ancestors.map(String.init).joined(separator: ", ")
+      let owningEntities = entity.familyPosition.ancestors.map(String.init).joined(separator: ", ")
       let range = "number > \(head.lastChange) AND entity = \(entity.number)"
       replaced.append(try ReplacedRows(db, entity, after: head.lastChange))
       // A row with the number of a deleted object continues the versions of that object.
@@ -101,7 +101,7 @@ package final class HistoryWriter {
           SELECT object FROM cordial_change WHERE \(range) AND kind = 1
             AND version IS NOT NULL AND before <> ''
           UNION ALL SELECT object FROM cordial_change WHERE number > \(head.lastChange)
-            AND entity IN (\(keepers)) AND kind IN (3, 4))
+            AND entity IN (\(owningEntities)) AND kind IN (3, 4))
           AND "_id" NOT IN (SELECT object FROM cordial_change WHERE \(range) AND kind IN (0, 2))
         """
       )
@@ -114,18 +114,18 @@ package final class HistoryWriter {
         """
       )
     }
-    try countTargets(after: head.lastChange)
+    try incrementTargetVersions(after: head.lastChange)
     try derived.refresh(after: head.lastChange, isForeign: true)
     for rows in replaced { try rows.log(model) }
-    try enter(head.number + 1, stamp)
+    try writeEntry(head.number + 1, stamp)
     if !head.mayDangle { try dangling.markIfNeeded(after: head.lastChange) }
   }
 
   /// Increments the versions of link rows' targets where the relationship has an inverse.
-  private func countTargets(after: Int64) throws {
+  private func incrementTargetVersions(after: Int64) throws {
     for entity in model.entities {
-      for relationship in entity.ownedPairs where relationship.inverse != nil {
-        for kind in model.entity(relationship.destination).place.kinds {
+      for relationship in entity.linkRelationships where relationship.inverse != nil {
+        for kind in model.entity(relationship.destination).familyPosition.concreteEntities {
           let target = SQLNames.quoted(model.entity(kind).name)
           try triggers.execute(
             """

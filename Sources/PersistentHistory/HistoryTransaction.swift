@@ -88,24 +88,24 @@ package struct HistoryRow: Sendable {
   }
 
   /// The sort position that a member of an ordered to-many had before the row's change.
-  package struct FormerPlace: Sendable {
+  package struct FormerPosition: Sendable {
     /// The to-many of the row's object; the member is the row's `other`.
     package let property: String
     package let event: MemberEvent
-    package let place: Int64
+    package let position: Int64
   }
 
   /// The former sort position that the row logs; nil for a row of another kind.
-  package var formerPlace: FormerPlace? {
+  package var formerPosition: FormerPosition? {
     guard kind == .update, version == nil, before?.utf8.last == UInt8(ascii: "}"),
       let member = Self.members(before: before).first, let said = member.value.members?.first,
-      let event = MemberEvent(rawValue: said.name), let place = said.value.integer
+      let event = MemberEvent(rawValue: said.name), let position = said.value.integer
     else { return nil }
-    return FormerPlace(property: member.name, event: event, place: place)
+    return FormerPosition(property: member.name, event: event, position: position)
   }
 
   /// Whether the row only logs the sort position of a member that left; other rows log the leaving.
-  var isDeparture: Bool { formerPlace?.event == .left }
+  var isMemberRemoval: Bool { formerPosition?.event == .left }
 
   /// Returns the changes of objects that the row logs; a link row changes both its ends.
   func changes(in model: Model) -> [ObjectChange] {
@@ -114,7 +114,7 @@ package struct HistoryRow: Sendable {
     case .insert: return [ObjectChange(key: key, kind: .insert)]
     case .delete: return [ObjectChange(key: key, kind: .delete)]
     case .update:
-      if isDeparture { return [] }
+      if isMemberRemoval { return [] }
       // A move is logged under the entity that declares the to-many, maybe an ancestor.
       let key = model.key(entity, object)
       return [ObjectChange(key: key, kind: .update, properties: Set(values.map(\.property)))]
@@ -176,12 +176,12 @@ extension HistoryChange {
   /// Records that an object was linked or unlinked, or removes the opposite record.
   fileprivate mutating func note(
     _ other: ObjectKey,
-    _ way: WritableKeyPath<HistoryChange, [String: Set<ObjectKey>]>,
+    _ direction: WritableKeyPath<HistoryChange, [String: Set<ObjectKey>]>,
     _ property: String
   ) {
-    let opposite = way == \.linked ? \HistoryChange.unlinked : \.linked
+    let opposite = direction == \.linked ? \HistoryChange.unlinked : \.linked
     if self[keyPath: opposite][property]?.remove(other) == nil {
-      self[keyPath: way][property, default: []].insert(other)
+      self[keyPath: direction][property, default: []].insert(other)
     }
   }
 }
@@ -191,8 +191,8 @@ struct HistoryChanges {
   let model: Model
   private var all: [HistoryChange] = []
   /// Objects that were inserted and deleted again.
-  private var passed: Set<ObjectKey> = []
-  private var places: [ObjectKey: Int] = [:]
+  private var transients: Set<ObjectKey> = []
+  private var changeIndices: [ObjectKey: Int] = [:]
 
   /// Creates an empty list.
   ///
@@ -202,21 +202,21 @@ struct HistoryChanges {
   init(model: Model, rows: Int = 0) {
     self.model = model
     all.reserveCapacity(rows)
-    places.reserveCapacity(rows)
+    changeIndices.reserveCapacity(rows)
   }
 
   /// One change for each object that differs from before, in the order of the first changes.
   var list: [HistoryChange] {
     all.compactMap { change in
-      guard !passed.contains(change.key) else { return nil }
+      guard !transients.contains(change.key) else { return nil }
       guard !change.linked.isEmpty || !change.unlinked.isEmpty else { return change }
       var change = change
-      let paired = Set(change.linked.keys).union(change.unlinked.keys)
+      let changedLinks = Set(change.linked.keys).union(change.unlinked.keys)
       change.linked = change.linked.filter { !$0.value.isEmpty }
       change.unlinked = change.unlinked.filter { !$0.value.isEmpty }
       // A link row that was inserted and deleted again changed nothing.
-      let left = Set(change.linked.keys).union(change.unlinked.keys)
-      change.properties.subtract(paired.subtracting(left))
+      let remainingLinks = Set(change.linked.keys).union(change.unlinked.keys)
+      change.properties.subtract(changedLinks.subtracting(remainingLinks))
       let isEmpty = change.kind == .update && change.properties.isEmpty
       return isEmpty ? nil : change
     }
@@ -225,9 +225,9 @@ struct HistoryChanges {
   mutating func add(_ row: HistoryRow) {
     guard model.entities.indices.contains(row.entity - 1) else { return }
     switch row.kind {
-    case .update where row.isDeparture: break
+    case .update where row.isMemberRemoval: break
     case .insert, .delete, .update: addObject(row)
-    case .link, .unlink: addPair(row)
+    case .link, .unlink: addLink(row)
     }
   }
 
@@ -236,8 +236,8 @@ struct HistoryChanges {
     let key = model.key(row.entity, row.object)
     let kind: ObjectChange.Kind =
       row.kind == .insert ? .insert : row.kind == .delete ? .delete : .update
-    guard let place = places[key] else {
-      places[key] = all.count
+    guard let changeIndex = changeIndices[key] else {
+      changeIndices[key] = all.count
       all.append(
         HistoryChange(
           key: key,
@@ -250,39 +250,39 @@ struct HistoryChanges {
       return
     }
     if kind == .delete {
-      all[place].deletedVersion = max(all[place].deletedVersion ?? 0, row.version ?? 0)
+      all[changeIndex].deletedVersion = max(all[changeIndex].deletedVersion ?? 0, row.version ?? 0)
     }
     // The earliest former value is the value before the commit.
-    let known = Set(all[place].before.map(\.property))
-    all[place].before += values.filter { !known.contains($0.property) }
-    switch (all[place].kind, kind) {
-    case (.update, .delete): all[place].kind = .delete
-    case (.insert, .delete): passed.insert(key)
-    case (.insert, .insert): passed.remove(key)
+    let known = Set(all[changeIndex].before.map(\.property))
+    all[changeIndex].before += values.filter { !known.contains($0.property) }
+    switch (all[changeIndex].kind, kind) {
+    case (.update, .delete): all[changeIndex].kind = .delete
+    case (.insert, .delete): transients.insert(key)
+    case (.insert, .insert): transients.remove(key)
     // Before the insert, a dangling link row of a former object with that number was removed.
-    case (.update, .insert): all[place].kind = .insert
+    case (.update, .insert): all[changeIndex].kind = .insert
     case (.delete, .insert):
-      all[place].kind = .update
-      all[place].properties.formUnion(all[place].before.map(\.property))
-    case (.update, .update): all[place].properties.formUnion(values.map(\.property))
+      all[changeIndex].kind = .update
+      all[changeIndex].properties.formUnion(all[changeIndex].before.map(\.property))
+    case (.update, .update): all[changeIndex].properties.formUnion(values.map(\.property))
     default: break
     }
   }
 
-  private mutating func addPair(_ row: HistoryRow) {
+  private mutating func addLink(_ row: HistoryRow) {
     let sides = row.sides(in: model)
     for (index, (key, property)) in sides.enumerated() {
       let other =
         index == 1
         ? model.key(row.entity, row.object)
         : model.key(destination(of: property, key.entity), row.other)
-      if places[key] == nil {
-        places[key] = all.count
+      if changeIndices[key] == nil {
+        changeIndices[key] = all.count
         all.append(HistoryChange(key: key, kind: .update, properties: [], before: []))
       }
-      guard let place = places[key] else { continue }
-      if all[place].kind == .update { all[place].properties.insert(property) }
-      all[place].note(other, row.kind == .link ? \.linked : \.unlinked, property)
+      guard let changeIndex = changeIndices[key] else { continue }
+      if all[changeIndex].kind == .update { all[changeIndex].properties.insert(property) }
+      all[changeIndex].note(other, row.kind == .link ? \.linked : \.unlinked, property)
     }
   }
 

@@ -3,7 +3,7 @@ import ObjectModel
 import StoreLayout
 
 /// The identity of a link row.
-package struct PairName: Hashable, Sendable {
+package struct LinkRowIdentity: Hashable, Sendable {
   /// The entity and the relationship that own the link table.
   package let entity: Int
   package let relationship: String
@@ -36,7 +36,7 @@ package struct PairName: Hashable, Sendable {
 /// - a redo by the group's author of a commit that is not newer than the group
 package struct LaterChanges: Sendable {
   /// The kind of commit that made a change.
-  enum Standing {
+  enum CommitKind {
     case ordinary
     /// A commit that undid a group; `of` is the ordinary commit with which that group began.
     case undo(of: Int64)
@@ -45,7 +45,7 @@ package struct LaterChanges: Sendable {
 
   private struct Entry<Value: Sendable>: Sendable {
     let row: Int64
-    let standing: Standing
+    let commitKind: CommitKind
     let value: Value
   }
 
@@ -56,23 +56,23 @@ package struct LaterChanges: Sendable {
   private var written: [ObjectKey: [String: [Entry<LoggedValue>]]] = [:]
   private var deleted: [ObjectKey: [Entry<Void>]] = [:]
   private var inserted: [ObjectKey: [Entry<Void>]] = [:]
-  private var pairs: [PairName: [Entry<Void>]] = [:]
+  private var linkRows: [LinkRowIdentity: [Entry<Void>]] = [:]
 
   init(model: Model) {
     self.model = model
   }
 
-  mutating func add(_ row: HistoryRow, _ standing: Standing, _ keys: Set<ObjectKey>) {
+  mutating func add(_ row: HistoryRow, _ commitKind: CommitKind, _ keys: Set<ObjectKey>) {
     guard model.entities.indices.contains(row.entity - 1) else { return }
     let key = model.key(row.entity, row.object)
     func entry<Value>(_ value: Value) -> Entry<Value> {
-      Entry(row: row.number, standing: standing, value: value)
+      Entry(row: row.number, commitKind: commitKind, value: value)
     }
     switch row.kind {
     case .insert:
       if keys.contains(key) { inserted[key, default: []].append(entry(())) }
     case .update, .delete:
-      guard keys.contains(key), !row.isDeparture else { return }
+      guard keys.contains(key), !row.isMemberRemoval else { return }
       if row.kind == .delete { deleted[key, default: []].append(entry(())) }
       // An object that was deleted and inserted again may differ in every property.
       for value in row.values {
@@ -80,7 +80,7 @@ package struct LaterChanges: Sendable {
           .append(entry(value))
       }
     case .link, .unlink:
-      pairs[PairName(row), default: []].append(entry(()))
+      linkRows[LinkRowIdentity(row), default: []].append(entry(()))
     }
   }
 
@@ -89,7 +89,7 @@ package struct LaterChanges: Sendable {
     let origin = origins[group.first] ?? group.first
     return entries?.first { entry in
       guard entry.row > start else { return false }
-      return switch entry.standing {
+      return switch entry.commitKind {
       case .ordinary: true
       case .undo(let commit): commit < origin
       case .redo(let commit, let isOwn): !isOwn || commit > origin
@@ -122,7 +122,7 @@ package struct LaterChanges: Sendable {
   }
 
   /// Returns whether a link row was inserted or deleted since a group.
-  package func touches(_ pair: PairName, since group: RevertGroup) -> Bool {
-    first(pairs[pair], since: group) != nil
+  package func changesLink(_ link: LinkRowIdentity, since group: RevertGroup) -> Bool {
+    first(linkRows[link], since: group) != nil
   }
 }

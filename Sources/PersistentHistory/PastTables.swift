@@ -183,7 +183,7 @@ private struct FormerRows {
 
   /// Returns the columns of an entity's table.
   static func columns(of entity: EntityDescription, _ model: Model) -> [String] {
-    [SQLNames.object, SQLNames.version] + entity.columns + model.placeColumns(of: entity)
+    [SQLNames.object, SQLNames.version] + entity.columns + model.positionColumns(of: entity)
   }
 
   /// Rewinds one change; the caller passes changes from the newest to the oldest.
@@ -203,7 +203,7 @@ private struct FormerRows {
       set(row.key, to: nil)
     case .delete: set(row.key, to: tombstone(row))
     case .update:
-      if let former = row.formerPlace { return try reposition(row, former, present) }
+      if let former = row.formerPosition { return try reposition(row, former, present) }
       guard var values = try known(row.key, present) else { return }
       let entity = model.entity(row.entity)
       for value in row.values {
@@ -255,24 +255,25 @@ private struct FormerRows {
   /// Restores the former sort position of a member of an ordered to-many.
   private mutating func reposition(
     _ row: HistoryRow,
-    _ former: HistoryRow.FormerPlace,
+    _ former: HistoryRow.FormerPosition,
     _ present: Present
   ) throws {
     let owner = model.entity(row.entity)
     guard case .relationship(let toMany)? = owner.property(named: former.property) else { return }
-    guard case .pairs(let keeper, let name, let owns) = toMany.storage else {
+    guard case .linkTable(let owningEntity, let name, let owns) = toMany.storage else {
       let member = model.key(toMany.destination, row.other)
-      let column = SQLNames.place(toMany.inverse ?? "")
+      let column = SQLNames.positionColumn(toMany.inverse ?? "")
       let columns = Self.columns(of: model.entity(member.entity), model)
       guard let index = columns.firstIndex(of: column), var values = try known(member, present)
       else { return }
-      values[index] = .integer(former.place)
+      values[index] = .integer(former.position)
       return set(member, to: values)
     }
-    let table = SQLNames.pairs(model.entity(keeper), name)
+    let table = SQLNames.linkTable(model.entity(owningEntity), name)
     let key = owns ? [row.object, row.other] : [row.other, row.object]
-    let column = owns ? SQLNames.pairPlaces.ofTarget : SQLNames.pairPlaces.ofSource
-    prepareLinks(table, keeper, name)
+    let column =
+      owns ? SQLNames.linkPositionColumns.ofTarget : SQLNames.linkPositionColumns.ofSource
+    prepareLinks(table, owningEntity, name)
     guard let positions = links[table]?.positions,
       let index = positions.firstIndex(of: column)
     else { return }
@@ -284,13 +285,13 @@ private struct FormerRows {
       known = try present(linkRow)
     }
     guard var values = known else { return }
-    values[index + 2] = .integer(former.place)
+    values[index + 2] = .integer(former.position)
     links[table]?.rows[key] = .some(values)
   }
 
   private mutating func relink(_ row: HistoryRow) {
     let name = row.before ?? ""
-    let table = SQLNames.pairs(model.entity(row.entity), name)
+    let table = SQLNames.linkTable(model.entity(row.entity), name)
     prepareLinks(table, row.entity, name)
     guard let positions = links[table]?.positions else { return }
     let key = [row.object, row.other]
@@ -302,11 +303,13 @@ private struct FormerRows {
     links[table]?.rows[key] = numbers + positions.map { _ in .null }
   }
 
-  private mutating func prepareLinks(_ table: String, _ keeper: Int, _ name: String) {
-    let entity = model.entity(keeper)
+  private mutating func prepareLinks(_ table: String, _ owningEntity: Int, _ name: String) {
+    let entity = model.entity(owningEntity)
     guard links[table] == nil,
       case .relationship(let relationship)? = entity.property(named: name)
     else { return }
-    links[table] = Links(positions: OrderSchema(model).pairColumns(relationship, of: entity))
+    links[table] = Links(
+      positions: OrderSchema(model).linkPositionColumns(relationship, of: entity)
+    )
   }
 }

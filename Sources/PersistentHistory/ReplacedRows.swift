@@ -15,7 +15,7 @@ extension HistoryLog {
     _ model: Model,
     _ db: SQLiteConnection
   ) throws {
-    for entity in model.concrete { _ = try ReplacedRows(db, entity, after: after) }
+    for entity in model.concreteEntities { _ = try ReplacedRows(db, entity, after: after) }
   }
 }
 
@@ -52,7 +52,7 @@ struct ReplacedRows {
     let removal = try PreparedStatement(db, Self.removal)
     for row in deleted {
       guard let insertion = insertions[row.object], insertion.last > row.number else {
-        try removeDepartures(of: row.object, before: row.number, removal)
+        try deleteLoggedRemovals(of: row.object, before: row.number, removal)
         removal.bind(row.number, at: 1)
         try removal.run()
         continue
@@ -66,7 +66,7 @@ struct ReplacedRows {
   /// Removes the departures of an object from ordered lists from the log.
   ///
   /// The trigger logged them before the false deletion.
-  private func removeDepartures(
+  private func deleteLoggedRemovals(
     of object: Int64,
     before deletion: Int64,
     _ removal: PreparedStatement
@@ -84,11 +84,11 @@ struct ReplacedRows {
     )
     rows.bind(deletion, at: 1)
     defer { rows.reset() }
-    var departures: [Int64] = []
-    while try rows.step(), let row = HistoryRow(rows), row.kind == .delete || row.isDeparture {
-      if row.isDeparture, row.other == object { departures.append(row.number) }
+    var removals: [Int64] = []
+    while try rows.step(), let row = HistoryRow(rows), row.kind == .delete || row.isMemberRemoval {
+      if row.isMemberRemoval, row.other == object { removals.append(row.number) }
     }
-    for number in departures {
+    for number in removals {
       removal.bind(number, at: 1)
       try removal.run()
     }
@@ -169,15 +169,15 @@ struct ReplacedRows {
     _ model: Model
   ) throws {
     let left = SQLNames.literal(",\"\(toMany.name)\":{\"left\":")
-    let place = "present.\(SQLNames.quoted(SQLNames.place(toOne.name)))"
-    let owners = model.entity(toOne.destination).place.kinds.map { kind in
+    let position = "present.\(SQLNames.quoted(SQLNames.positionColumn(toOne.name)))"
+    let owners = model.entity(toOne.destination).familyPosition.concreteEntities.map { kind in
       "EXISTS (SELECT 1 FROM \(SQLNames.quoted(model.entity(kind).name)) AS owner "
         + "WHERE owner.\"_id\" = logged.object)"
     }
     let statement = try PreparedStatement(
       db,
       """
-      SELECT logged.number, logged.other, logged.before = \(left) || \(place) || '}'
+      SELECT logged.number, logged.other, logged.before = \(left) || \(position) || '}'
       FROM cordial_change AS logged
       JOIN \(SQLNames.quoted(entity.name)) AS present ON present."_id" = logged.other
       WHERE logged.number > \(after) AND +logged.entity = \(toOne.destination)

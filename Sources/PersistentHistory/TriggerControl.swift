@@ -27,7 +27,7 @@ package final class TriggerControl {
   ///   - mode: Whether it fires triggers.
   /// - Throws: `SQLiteError`.
   package func run(_ statement: PreparedStatement, triggers mode: Mode) throws {
-    try turn(mode)
+    try setMode(mode)
     try statement.run()
   }
 
@@ -36,11 +36,11 @@ package final class TriggerControl {
   /// - Parameter sql: One statement without arguments.
   /// - Throws: `SQLiteError`.
   package func execute(_ sql: String) throws {
-    try turn(.on)
+    try setMode(.on)
     try db.execute(sql)
   }
 
-  private func turn(_ mode: Mode) throws {
+  private func setMode(_ mode: Mode) throws {
     guard mode != self.mode else { return }
     try db.setFiresTriggers(mode == .on)
     self.mode = mode

@@ -16,7 +16,7 @@ package struct RevertGroup: Sendable, Equatable {
   package let first: Int64
   package let last: Int64
   /// The index of the revert among its commit's reverts, nil for ordinary commits.
-  package let place: Int64?
+  package let index: Int64?
   package let context: String?
   /// The ranges of its change numbers; each excludes its lower bound and includes its upper bound.
   package let changes: [Range<Int64>]
@@ -50,26 +50,26 @@ package final class UndoLog {
   /// One revert: a row of `cordial_undo`.
   private struct Revert {
     let number: Int64
-    let place: Int64
+    let index: Int64
     let kind: Int64
     let changes: Range<Int64>
     let first: Int64
     let last: Int64
-    let revertedPlace: Int64?
+    let revertedIndex: Int64?
     let author: String?
     let context: String?
   }
 
-  private struct RevertName: Hashable {
+  private struct RevertIdentity: Hashable {
     let number: Int64
-    let place: Int64
+    let index: Int64
   }
 
   /// All reverts that the log still has.
   private struct State {
     var reverts: [Int64: [Revert]] = [:]
     /// Reverts that were reverted themselves.
-    var reverted: Set<RevertName> = []
+    var reverted: Set<RevertIdentity> = []
     /// The ranges of ordinary commits that were undone, by author, in order.
     ///
     /// The ranges do not overlap.
@@ -84,19 +84,19 @@ package final class UndoLog {
     }
 
     /// Returns the ordinary commit that a revert goes back to, through all reverts between.
-    func origin(_ number: Int64, _ place: Int64?) -> Int64 {
-      var name = (number: number, place: place)
-      while let place = name.place,
-        let revert = reverts[name.number]?.first(where: { $0.place == place }),
+    func origin(_ number: Int64, _ index: Int64?) -> Int64 {
+      var name = (number: number, index: index)
+      while let index = name.index,
+        let revert = reverts[name.number]?.first(where: { $0.index == index }),
         revert.first < name.number
       {
-        name = (revert.first, revert.revertedPlace)
+        name = (revert.first, revert.revertedIndex)
       }
       return name.number
     }
 
     func isReverted(_ revert: Revert) -> Bool {
-      reverted.contains(RevertName(number: revert.number, place: revert.place))
+      reverted.contains(RevertIdentity(number: revert.number, index: revert.index))
     }
   }
 
@@ -115,12 +115,12 @@ package final class UndoLog {
     while try rows.step() {
       let revert = Revert(
         number: rows.integer(0),
-        place: rows.integer(1),
+        index: rows.integer(1),
         kind: rows.integer(2),
         changes: try Self.range(rows.integer(3), rows.integer(4)),
         first: rows.integer(5),
         last: rows.integer(6),
-        revertedPlace: rows.optionalInteger(7),
+        revertedIndex: rows.optionalInteger(7),
         author: rows.optionalText(8),
         context: rows.optionalText(9)
       )
@@ -129,8 +129,8 @@ package final class UndoLog {
         continue
       }
       state.reverts[revert.number, default: []].append(revert)
-      if let place = revert.revertedPlace {
-        state.reverted.insert(RevertName(number: revert.first, place: place))
+      if let index = revert.revertedIndex {
+        state.reverted.insert(RevertIdentity(number: revert.first, index: index))
       } else if revert.kind == RevertDirection.undo.rawValue {
         let last = max(revert.first, revert.last)
         state.undone[revert.author, default: []].append(revert.first...last)
@@ -194,7 +194,7 @@ package final class UndoLog {
             RevertGroup(
               first: number,
               last: number,
-              place: revert.place,
+              index: revert.index,
               context: revert.context,
               changes: [revert.changes]
             )
@@ -229,7 +229,7 @@ package final class UndoLog {
     let last = try PreparedStatement(db, "SELECT max(place) FROM cordial_undo WHERE number = ?")
     defer { last.reset() }
     last.bind(head.number, at: 1)
-    return try last.step() && last.optionalInteger(0) == group.place
+    return try last.step() && last.optionalInteger(0) == group.index
   }
 
   /// Returns the changes of a group.
@@ -275,31 +275,31 @@ package final class UndoLog {
     let own = Set(groups.flatMap(\.changes))
     var later = LaterChanges(model: model)
     for group in groups {
-      later.origins[group.first] = state.origin(group.first, group.place)
+      later.origins[group.first] = state.origin(group.first, group.index)
     }
     guard var after = own.map(\.lowerBound).min(), let first = groups.map(\.first).min() else {
       return later
     }
-    var stretches: [(range: Range<Int64>, standing: LaterChanges.Standing)] = []
+    var ranges: [(range: Range<Int64>, commitKind: LaterChanges.CommitKind)] = []
     try log.eachTransaction(after: first - 1, through: head.number, limit: Int64.max) { commit in
       let range = try Self.range(min(after, commit.lastChange), commit.lastChange)
       after = commit.lastChange
       if let reverts = state.reverts[commit.number] {
         for revert in reverts where !state.isReverted(revert) && !own.contains(revert.changes) {
-          let origin = state.origin(revert.number, revert.place)
-          let standing: LaterChanges.Standing =
+          let origin = state.origin(revert.number, revert.index)
+          let commitKind: LaterChanges.CommitKind =
             revert.kind == RevertDirection.undo.rawValue
             ? .undo(of: origin) : .redo(of: origin, isOwn: revert.author == author)
-          stretches.append((revert.changes, standing))
+          ranges.append((revert.changes, commitKind))
         }
       } else if !own.contains(range), !state.isUndone(commit.number, of: commit.author) {
-        stretches.append((range, .ordinary))
+        ranges.append((range, .ordinary))
       }
       return true
     }
-    for (stretch, standing) in stretches where !stretch.isEmpty {
-      try log.eachRow(after: stretch.lowerBound, through: stretch.upperBound) { row in
-        later.add(row, standing, keys)
+    for (range, commitKind) in ranges where !range.isEmpty {
+      try log.eachRow(after: range.lowerBound, through: range.upperBound) { row in
+        later.add(row, commitKind, keys)
       }
     }
     return later
@@ -319,21 +319,21 @@ package final class UndoLog {
   ///   - direction: The direction of the reverts.
   ///   - number: The commit.
   /// - Throws: `SQLiteError`.
-  package func enter(
+  package func record(
     _ reverted: [(group: RevertGroup, changes: Range<Int64>)],
     _ direction: RevertDirection,
     in number: Int64
   ) throws {
     let insertion = try PreparedStatement(db, "INSERT INTO cordial_undo VALUES (?,?,?,?,?,?,?,?,?)")
-    for (place, (group, changes)) in reverted.enumerated() {
+    for (index, (group, changes)) in reverted.enumerated() {
       insertion.bind(number, at: 1)
-      insertion.bind(Int64(place), at: 2)
+      insertion.bind(Int64(index), at: 2)
       insertion.bind(direction.rawValue, at: 3)
       insertion.bind(changes.lowerBound, at: 4)
       insertion.bind(changes.upperBound, at: 5)
       insertion.bind(group.first, at: 6)
       insertion.bind(group.last, at: 7)
-      insertion.bind(group.place, at: 8)
+      insertion.bind(group.index, at: 8)
       insertion.bind(group.context, at: 9)
       try insertion.run()
     }
@@ -345,7 +345,7 @@ package final class UndoLog {
   ///   - number: The commit.
   ///   - db: A connection inside a transaction.
   /// - Throws: `SQLiteError`.
-  package static func enterBarrier(at number: Int64, _ db: SQLiteConnection) throws {
+  package static func recordBarrier(at number: Int64, _ db: SQLiteConnection) throws {
     try db.execute(
       "INSERT INTO cordial_undo VALUES (?, 0, ?, 0, 0, ?, ?, NULL, NULL)",
       [number, barrier, number, number]
@@ -376,7 +376,7 @@ private struct GroupCollector {
       RevertGroup(
         first: oldest.number,
         last: newest.number,
-        place: nil,
+        index: nil,
         context: openContext,
         changes: open.reversed().map(\.changes)
       )

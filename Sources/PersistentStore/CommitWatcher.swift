@@ -15,7 +15,7 @@ package final class CommitWatcher: Sendable {
 
   private let queue = DispatchQueue(label: "cordial.watcher", qos: .utility)
   private let descriptor: CInt
-  private let look: @Sendable () -> Void
+  private let handler: @Sendable () -> Void
   private let state = Mutex(State())
 
   private struct State {
@@ -29,9 +29,9 @@ package final class CommitWatcher: Sendable {
   ///
   /// - Parameters:
   ///   - path: The path of `store.sqlite`.
-  ///   - look: Called on the watcher's thread when there may be a new commit.
-  package init(path: String, look: @escaping @Sendable () -> Void) {
-    self.look = look
+  ///   - handler: Called on the watcher's thread when there may be a new commit.
+  package init(path: String, handler: @escaping @Sendable () -> Void) {
+    self.handler = handler
     descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
     if descriptor >= 0 {
       _ = unsafe inotify_add_watch(descriptor, path + "-wal", UInt32(IN_MODIFY))
@@ -56,7 +56,7 @@ package final class CommitWatcher: Sendable {
       repeating: .milliseconds(Self.slowMilliseconds),
       leeway: .milliseconds(100)
     )
-    timer.setEventHandler { [look] in look() }
+    timer.setEventHandler { [handler] in handler() }
     state.withLock { $0.timer = Confined(timer) }
     timer.resume()
   }
@@ -71,12 +71,12 @@ package final class CommitWatcher: Sendable {
     }
     guard starts else { return }
     queue.asyncAfter(deadline: .now() + .milliseconds(Self.pauseMilliseconds)) { [weak self] in
-      self?.lookAgain()
+      self?.handleEvent()
     }
   }
 
   /// Reads the kernel's event, which is the same for every write, and looks.
-  private func lookAgain() {
+  private func handleEvent() {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let looks = state.withLock { state in
       guard state.isScheduled, !state.isStopped else { return false }
@@ -86,10 +86,10 @@ package final class CommitWatcher: Sendable {
       state.source?.value.resume()
       return true
     }
-    if looks { look() }
+    if looks { handler() }
   }
 
-  /// Stops watching; `look` is not called after this method returns.
+  /// Stops watching; `handler` is not called after this method returns.
   package func stop() {
     queue.sync {
       state.withLock { state in

@@ -154,7 +154,7 @@ extension StoreSnapshot {
     var followers: [Follower] = []
     while try rows.step() {
       followers.append(
-        Follower(name: rows.text(0), number: rows.integer(1), seen: rows.integer(2))
+        Follower(name: rows.text(0), number: rows.integer(1), lastRequest: rows.integer(2))
       )
     }
     return followers

@@ -24,7 +24,7 @@ package final class PersistentStore: Sendable {
   ///
   /// A store with a mismatch is read-only and keeps its own model.
   package let mismatch: StoreError?
-  private let facts: StoreMaker.Facts
+  private let facts: StoreFile.Facts
   let environment: StoreEnvironment
   private let role: StoreConnection.Role
   private let writer: WriterQueue?
@@ -46,7 +46,7 @@ package final class PersistentStore: Sendable {
   ///     migrates through the versions after it.
   ///   - mode: Whether the store is opened for writing, for reading only, or in memory.
   ///   - environment: The sources of time and randomness.
-  ///   - opensMismatch: Whether a store that cannot have the model is opened unchanged, for
+  ///   - allowsModelMismatch: Whether a store that cannot have the model is opened unchanged, for
   ///     reading.
   ///   - migrating: Called before each step of a migration.
   /// - Throws: `StoreError` with one sentence for a person.
@@ -56,7 +56,7 @@ package final class PersistentStore: Sendable {
     earlier: () throws -> [Model] = { [] },
     mode: StoreContainer.Mode,
     environment: StoreEnvironment,
-    opensMismatch: Bool = false,
+    allowsModelMismatch: Bool = false,
     migrating: (MigrationProgress) -> Void = { _ in }
   ) throws(StoreError) {
     self.container = container
@@ -67,20 +67,20 @@ package final class PersistentStore: Sendable {
       if !container.hasStore, model == nil || mode == .readOnly { throw Self.missing(container) }
       if let model, mode != .readOnly {
         try container.prepare()
-        try StoreMaker.make(at: container.storePath, model: model, environment: environment)
+        try StoreFile.create(at: container.storePath, model: model, environment: environment)
       }
       let needsImmutable =
         mode == .readOnly && !container.isWritable
       role = needsImmutable ? .immutableReader : .reader
       if needsImmutable { try Self.checkImmutable(container) }
-      var facts = try StoreMaker.read(at: container.storePath, role: role, asked: model)
+      var facts = try StoreFile.read(at: container.storePath, role: role, requested: model)
       var mismatch: StoreError?
       if let model, model.hash != facts.model.hash {
         do {
           let chain = try earlier() + [model]
           try Self.migrate(facts, over: chain, container, mode, environment, migrating)
-          facts = try StoreMaker.read(at: container.storePath, role: role, asked: model)
-        } catch let error as StoreError where error.code == .modelMismatch && opensMismatch {
+          facts = try StoreFile.read(at: container.storePath, role: role, requested: model)
+        } catch let error as StoreError where error.code == .modelMismatch && allowsModelMismatch {
           mismatch = error
         }
       }
@@ -95,7 +95,7 @@ package final class PersistentStore: Sendable {
       if isReadOnly {
         writer = nil
       } else {
-        if model != nil { try StoreMaker.keep(facts.model, at: container.storePath) }
+        if model != nil { try StoreFile.updateModel(facts.model, at: container.storePath) }
         try container.writeModelCopy(facts.model)
         writer = WriterQueue(
           try StoreWriter(
@@ -112,7 +112,7 @@ package final class PersistentStore: Sendable {
 
   /// Migrates a store to the last of some versions.
   private static func migrate(
-    _ facts: StoreMaker.Facts,
+    _ facts: StoreFile.Facts,
     over chain: [Model],
     _ container: StoreContainer,
     _ mode: StoreContainer.Mode,
@@ -155,7 +155,7 @@ package final class PersistentStore: Sendable {
   /// SQLite reads an immutable database without locks, which is correct only while no process
   /// writes.
   private static func checkImmutable(_ container: StoreContainer) throws(StoreError) {
-    guard !StoreMaker.hasLogFile(container.storePath) else {
+    guard !StoreFile.hasLogFile(container.storePath) else {
       throw StoreError(
         .cannotOpen,
         "\(container.path) cannot be written and has a write-ahead log, so it cannot be read",

@@ -5,7 +5,7 @@ import Synchronization
 final class ReaderPool: Sendable {
   private struct State {
     var idle: [Confined<StoreReader>] = []
-    var made = 0
+    var createdCount = 0
     var waiting: [@Sendable (Result<StoreReader, StoreError>) -> Void] = []
   }
 
@@ -13,9 +13,9 @@ final class ReaderPool: Sendable {
   private let state = Mutex(State())
   private let path: String
   private let role: StoreConnection.Role
-  private let facts: StoreMaker.Facts
+  private let facts: StoreFile.Facts
 
-  init(path: String, role: StoreConnection.Role, facts: StoreMaker.Facts) {
+  init(path: String, role: StoreConnection.Role, facts: StoreFile.Facts) {
     self.path = path
     self.role = role
     self.facts = facts
@@ -24,7 +24,7 @@ final class ReaderPool: Sendable {
   func read(_ body: @escaping @Sendable (Result<StoreReader, StoreError>) -> Void) {
     let starts = state.withLock { state in
       state.waiting.append(body)
-      return state.made - state.idle.count < PersistentStore.readersMax
+      return state.createdCount - state.idle.count < PersistentStore.readersMax
     }
     if starts { queue.async { self.work() } }
   }
@@ -36,15 +36,15 @@ final class ReaderPool: Sendable {
   }
 
   private func take() -> Confined<StoreReader>? {
-    let (idle, mayMake) = state.withLock { state in
+    let (idle, mayCreate) = state.withLock { state in
       guard !state.waiting.isEmpty else { return (nil as Confined<StoreReader>?, false) }
       if let reader = state.idle.popLast() { return (reader, false) }
-      guard state.made < PersistentStore.readersMax else { return (nil, false) }
-      state.made += 1
+      guard state.createdCount < PersistentStore.readersMax else { return (nil, false) }
+      state.createdCount += 1
       return (nil, true)
     }
     if let idle { return idle }
-    guard mayMake else { return nil }
+    guard mayCreate else { return nil }
     do {
       return Confined(
         try StoreReader(path: path, role: role, facts: facts)
@@ -52,9 +52,9 @@ final class ReaderPool: Sendable {
     } catch {
       let failure = StoreError(any: error)
       let (failed, hasIdle) = state.withLock { state in
-        state.made -= 1
+        state.createdCount -= 1
         // The readers that exist serve what waits: the file may have been removed since.
-        if state.made > 0 { return (state.waiting[..<0], !state.idle.isEmpty) }
+        if state.createdCount > 0 { return (state.waiting[..<0], !state.idle.isEmpty) }
         defer { state.waiting.removeAll() }
         return (state.waiting[...], false)
       }

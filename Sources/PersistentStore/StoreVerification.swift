@@ -29,7 +29,7 @@ package struct StoreVerification {
   package mutating func run() throws -> JSONValue {
     try checkFile()
     var checked: Int64 = 0
-    for entity in model.concrete {
+    for entity in model.concreteEntities {
       checked += try integer("SELECT count(*) FROM \(table(entity))")
       for relationship in entity.relationships where !relationship.toMany {
         try checkToOne(relationship, of: entity)
@@ -43,9 +43,9 @@ package struct StoreVerification {
       try checkNumbers(entity)
     }
     for entity in model.entities {
-      for relationship in entity.ownedPairs { try checkPairs(relationship, of: entity) }
+      for relationship in entity.linkRelationships { try checkLinkTable(relationship, of: entity) }
     }
-    for (entity, property, sql) in DerivedValues.queriesForWrong(in: model) {
+    for (entity, property, sql) in DerivedValues.wrongValueQueries(in: model) {
       try each(sql, entity, property, "derived", "\(property) is not the value of its expression")
     }
     try checkTransactions()
@@ -136,7 +136,7 @@ package struct StoreVerification {
     )
   }
 
-  private mutating func checkPairs(
+  private mutating func checkLinkTable(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription
   ) throws {

@@ -29,7 +29,7 @@ extension StoreWriter {
       let known = try table.follower(named: name)
       if let known, !known.isExpired(now, after: silence) {
         guard let token = try token(of: known.number, db) else { throw try expired(name, db) }
-        try table.put(Follower(name: name, number: known.number, seen: now))
+        try table.put(Follower(name: name, number: known.number, lastRequest: now))
         return token
       }
       guard known == nil || since != nil else { throw try expired(name, db) }
@@ -45,7 +45,7 @@ extension StoreWriter {
       }
       let number = try since.map { try position(of: $0, db) } ?? newest(db)
       guard let token = try token(of: number, db) else { throw try expired(name, db) }
-      try table.put(Follower(name: name, number: number, seen: now))
+      try table.put(Follower(name: name, number: number, lastRequest: now))
       return token
     }
   }
@@ -65,7 +65,7 @@ extension StoreWriter {
       guard !known.isExpired(now, after: silence) else { throw try expired(name, db) }
       let number = max(known.number, try position(of: token, db))
       guard let reached = try self.token(of: number, db) else { throw try expired(name, db) }
-      try table.put(Follower(name: name, number: number, seen: now))
+      try table.put(Follower(name: name, number: number, lastRequest: now))
       return reached
     }
   }

@@ -47,7 +47,7 @@ package struct BulkLimits: Sendable {
 /// `WriterQueue` confines it to its queue.
 final class StoreWriter {
   let queue: SQLiteQueue
-  let facts: StoreMaker.Facts
+  let facts: StoreFile.Facts
   let path: String
   /// The identity of the file that was opened.
   let opened: FileIdentity?
@@ -61,8 +61,8 @@ final class StoreWriter {
   private var known: HistoryHead?
   private var isDurable = true
   /// The number of groups that still get a savepoint for each save, after a save of a group failed.
-  private var carefulGroups = 0
-  private static let carefulGroupsMax = 16
+  private var savepointGroups = 0
+  private static let savepointGroupsMax = 16
 
   private struct Statements {
     let begin: PreparedStatement
@@ -87,7 +87,7 @@ final class StoreWriter {
     }
   }
 
-  init(path: String, facts: StoreMaker.Facts, environment: StoreEnvironment) throws {
+  init(path: String, facts: StoreFile.Facts, environment: StoreEnvironment) throws {
     self.facts = facts
     self.path = path
     let model = facts.model
@@ -100,7 +100,7 @@ final class StoreWriter {
       try db.hasTable("cordial_undo") && db.hasTable("cordial_follower")
     }
     if !isComplete { try queue.write { db in try db.execute(LogTables.late) } }
-    try Self.renewTriggers(queue, model)
+    try Self.replaceTriggers(queue, model)
     (log, history, undoLog, tables, statements) = try queue.use { db in
       let log = try HistoryLog(db, model: model)
       let history = try HistoryWriter(db, model: model)
@@ -114,11 +114,11 @@ final class StoreWriter {
         log, history, UndoLog(db, model: model, log: log), tables, try Statements(db)
       )
     }
-    try renewTexts()
+    try rebuildTexts()
   }
 
   /// Replaces the triggers that an earlier version of Cordial created.
-  private static func renewTriggers(_ queue: SQLiteQueue, _ model: Model) throws {
+  private static func replaceTriggers(_ queue: SQLiteQueue, _ model: Model) throws {
     let version = "SELECT value FROM cordial_meta WHERE name = 'triggers'"
     let kept = try queue.use { db in try db.text(version) }
     guard kept != LogTriggers.formatVersion else { return }
@@ -143,7 +143,7 @@ final class StoreWriter {
   }
 
   /// Rebuilds text that was folded by another ICU version, as one commit without an author.
-  private func renewTexts() throws {
+  private func rebuildTexts() throws {
     let version = Folding.version
     try queue.use { db in
       let kept = try db.text(
@@ -159,8 +159,8 @@ final class StoreWriter {
             mark: environment.random(),
             context: "unicode"
           )
-          try history.enter(head.number + 1, stamp)
-          try UndoLog.enterBarrier(at: head.number + 1, db)
+          try history.writeEntry(head.number + 1, stamp)
+          try UndoLog.recordBarrier(at: head.number + 1, db)
         }
         try db.execute(
           "INSERT OR REPLACE INTO cordial_meta VALUES ('unicode', ?)",
@@ -178,7 +178,7 @@ final class StoreWriter {
     do {
       return try queue.use { db in try commit(requests, db) }
     } catch {
-      guard requests.count > 1, !Self.isAboutTheWhole(error) else {
+      guard requests.count > 1, !Self.concernsWholeStore(error) else {
         let failure = StoreError(any: error)
         return requests.map { _ in .failure(failure) }
       }
@@ -189,7 +189,7 @@ final class StoreWriter {
 
   /// Returns whether an error concerns the whole store, so that repeating the saves alone cannot
   /// help.
-  private static func isAboutTheWhole(_ error: any Error) -> Bool {
+  private static func concernsWholeStore(_ error: any Error) -> Bool {
     if (error as? StoreError)?.code == .storeCorrupt { return true }
     guard let error = error as? SQLiteError else { return false }
     // On a full disk, the small saves of a group may succeed where its large ones fail.
@@ -203,34 +203,36 @@ final class StoreWriter {
     // Changes of a file that was removed or replaced would be lost.
     guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
     try setDurability(requests.contains { $0.durability == .full }, db)
-    if requests.count > 1, carefulGroups == 0 {
+    if requests.count > 1, savepointGroups == 0 {
       // Savepoints cost copies of pages, and few saves fail.
       do {
-        return try commit(requests, isWhole: true, db)
+        return try commit(requests, failsTogether: true, db)
       } catch {
-        if Self.isAboutTheWhole(error) { throw error }
-        carefulGroups = Self.carefulGroupsMax
+        if Self.concernsWholeStore(error) { throw error }
+        savepointGroups = Self.savepointGroupsMax
       }
     }
-    carefulGroups = max(0, carefulGroups - 1)
-    return try commit(requests, isWhole: requests.count == 1, db)
+    savepointGroups = max(0, savepointGroups - 1)
+    return try commit(requests, failsTogether: requests.count == 1, db)
   }
 
-  // With `isWhole`, one save that fails makes all saves fail, unless changes had to be sealed
+  // With `failsTogether`, one save that fails makes all saves fail, unless changes had to be sealed
   // first.
   private func commit(
     _ requests: [SaveRequest],
-    isWhole: Bool,
+    failsTogether: Bool,
     _ db: SQLiteConnection
   ) throws -> [Result<SaveOutcome, StoreError>] {
     try statements.begin.run()
     do {
       var (head, sealed) = try sealedHead()
       // Sealed changes are committed even if the save after them fails.
-      let isAlone = isWhole && !sealed
+      let failsWholeTransaction = failsTogether && !sealed
       var outcomes: [Result<SaveOutcome, StoreError>] = []
       for request in requests {
-        outcomes.append(try one(request, &head, db, isAlone: isAlone))
+        outcomes.append(
+          try performOne(request, &head, db, failsWholeTransaction: failsWholeTransaction)
+        )
       }
       try statements.commit.run()
       known = head
@@ -246,19 +248,19 @@ final class StoreWriter {
   /// Performs one request, in a savepoint unless its failure may roll back the whole transaction.
   ///
   /// - Throws: Only errors that make the whole transaction fail.
-  private func one(
+  private func performOne(
     _ request: SaveRequest,
     _ head: inout HistoryHead,
     _ db: SQLiteConnection,
-    isAlone: Bool
+    failsWholeTransaction: Bool
   ) throws -> Result<SaveOutcome, StoreError> {
     do {
-      if let repeated = try answerToRepetition(request) { return .success(repeated) }
+      if let repeated = try repeatedOutcome(request) { return .success(repeated) }
     } catch let error as StoreError {
       return .failure(error)
     }
-    if request.isDryRun { return .success(try rehearse(request, head, db)) }
-    if !isAlone { try statements.savepoint.run() }
+    if request.isDryRun { return .success(try performDryRun(request, head, db)) }
+    if !failsWholeTransaction { try statements.savepoint.run() }
     do {
       let outcome = try perform(request, head, db)
       let context = outcome.reverted.count == 1 ? outcome.reverted[0].group.context : nil
@@ -279,9 +281,9 @@ final class StoreWriter {
       if lastLogged > head.lastChange || request.transaction != nil
         || !outcome.reverted.isEmpty
       {
-        try history.enter(head.number + 1, stamp)
+        try history.writeEntry(head.number + 1, stamp)
         if let revert = request.revert {
-          try undoLog.enter(outcome.reverted, revert.direction, in: head.number + 1)
+          try undoLog.record(outcome.reverted, revert.direction, in: head.number + 1)
         }
         head = HistoryHead(
           number: head.number + 1,
@@ -292,14 +294,14 @@ final class StoreWriter {
         )
       }
       if outcome.leavesDangling { try history.dangling.mark() }
-      if !isAlone { try statements.release.run() }
+      if !failsWholeTransaction { try statements.release.run() }
       return .success(
         SaveOutcome(token: token(head), result: outcome.result, dryRun: nil)
       )
     } catch {
       // SQLite rolled the whole transaction back, so that the group cannot continue.
-      guard db.isInTransaction, !isAlone else { throw error }
-      if let error = error as? SQLiteError, Self.isAboutTheWhole(error) { throw error }
+      guard db.isInTransaction, !failsWholeTransaction else { throw error }
+      if let error = error as? SQLiteError, Self.concernsWholeStore(error) { throw error }
       try statements.rollbackToSavepoint.run()
       try statements.release.run()
       return .failure(StoreError(any: error))
@@ -347,7 +349,7 @@ final class StoreWriter {
   /// Performs a request and rolls it back.
   ///
   /// - Throws: Only errors that make the whole transaction fail.
-  private func rehearse(
+  private func performDryRun(
     _ request: SaveRequest,
     _ head: HistoryHead,
     _ db: SQLiteConnection
@@ -355,17 +357,17 @@ final class StoreWriter {
     try statements.savepoint.run()
     let outcome: SaveOutcome
     do {
-      let carried = try perform(request, head, db)
-      let changes = try log.changes(behind: head)
+      let performed = try perform(request, head, db)
+      let changes = try log.changes(after: head)
       let builder = SaveResultBuilder(tables: tables, request: request, reported: [:])
       outcome = SaveOutcome(
         token: token(head),
-        result: carried.result,
+        result: performed.result,
         dryRun: DryRun(
           error: nil,
-          deletes: carried.deleted,
+          deletes: performed.deleted,
           // Objects that an undo restores have IDs; other inserts have no IDs yet.
-          updates: try log.netChanges(behind: head).filter {
+          updates: try log.netChanges(after: head).filter {
             try $0.kind == .insert ? request.revert != nil : $0.kind == .update && differs($0)
           }.map(\.key).sorted().map(builder.name),
           changes: changes
@@ -373,7 +375,7 @@ final class StoreWriter {
       )
     } catch {
       guard db.isInTransaction else { throw error }
-      if let error = error as? SQLiteError, Self.isAboutTheWhole(error) { throw error }
+      if let error = error as? SQLiteError, Self.concernsWholeStore(error) { throw error }
       let changes = ChangeSet(from: head.number, through: head.number)
       var result = SaveResult()
       if request.revert != nil { result.undone = 0 }
@@ -395,7 +397,7 @@ final class StoreWriter {
     var head = try log.head()
     if head != known { tables.invalidate() }
     if head.lastLogged < head.lastChange {
-      try history.keepCounting()
+      try history.continueChangeNumbers()
       head = try log.head()
     }
     guard !head.isSealed else { return (head, false) }
@@ -419,7 +421,7 @@ final class StoreWriter {
     }
   }
 
-  private func answerToRepetition(_ request: SaveRequest) throws -> SaveOutcome? {
+  private func repeatedOutcome(_ request: SaveRequest) throws -> SaveOutcome? {
     guard let client = request.transaction else { return nil }
     let row = statements.repeated
     defer { row.reset() }
@@ -430,7 +432,7 @@ final class StoreWriter {
       number: row.integer(0),
       mark: UInt32(truncatingIfNeeded: row.integer(1))
     )
-    let nothing =
+    let emptyDryRun =
       request.isDryRun
       ? DryRun(
         error: nil,
@@ -452,7 +454,7 @@ final class StoreWriter {
         hint: "Give each transaction its own UUID"
       )
     }
-    return SaveOutcome(token: token, result: kept.result, dryRun: nothing)
+    return SaveOutcome(token: token, result: kept.result, dryRun: emptyDryRun)
   }
 
   private func token(_ head: HistoryHead) -> StoreToken {

@@ -73,7 +73,7 @@ final class WriterQueue: Sendable {
   private let state = Mutex(State())
   private let writer: Confined<StoreWriter>
   /// The source of requests without a connection.
-  private static let nobody = -1
+  private static let internalSource = -1
 
   init(_ writer: StoreWriter) {
     self.writer = Confined(writer, to: queue)
@@ -89,7 +89,7 @@ final class WriterQueue: Sendable {
   }
 
   func seal(_ completion: @escaping @Sendable (Result<Int64, StoreError>) -> Void) {
-    add(.seal(completion), of: Self.nobody)
+    add(.seal(completion), of: Self.internalSource)
   }
 
   /// Runs a body with the writer, after the earlier requests of the same source.

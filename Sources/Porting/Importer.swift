@@ -63,7 +63,7 @@ private struct ObjectLines {
   mutating func next(_ count: Int) throws -> [Object] {
     var objects: [Object] = []
     while start < bytes.count, objects.count < count {
-      let end = JSONBytes.place(of: 0x0A, in: bytes.span, from: start)
+      let end = JSONBytes.firstIndex(of: 0x0A, in: bytes.span, from: start)
       defer { start = end + 1 }
       line += 1
       guard end > start else { continue }
@@ -155,24 +155,24 @@ package struct Importer {
       // The next lines are read while these are saved. Their errors are reported after the save.
       let following = Result { try lines.next(batch) }
       do {
-        take(try await answer)
+        record(try await answer)
       } catch let error as ClientError {
         throw PortingError(
           "The save that ends at line \(objects.last?.line ?? 0) failed, "
             + "\(imported) objects are imported: \(error.message)"
         )
       }
-      objects = try told(following)
+      objects = try addingCount(following)
     }
     try await link()
   }
 
   private func next(_ lines: inout ObjectLines) throws -> [ObjectLines.Object] {
-    try told(Result { try lines.next(batch) })
+    try addingCount(Result { try lines.next(batch) })
   }
 
   /// Returns the objects of a result, or adds the number of imported objects to its error.
-  private func told(
+  private func addingCount(
     _ objects: Result<[ObjectLines.Object], any Error>
   ) throws -> [ObjectLines.Object] {
     do {
@@ -234,7 +234,7 @@ package struct Importer {
   }
 
   /// Records the stored IDs of the objects of a save.
-  private mutating func take(_ answer: JSONValue) {
+  private mutating func record(_ answer: JSONValue) {
     let ids = Dictionary(
       (answer["ids"]?.members ?? []).map { ($0.name, $0.value.string ?? "") },
       uniquingKeysWith: { first, _ in first }
@@ -264,9 +264,9 @@ package struct Importer {
         case .toMany: ["@add": .array(found)]
         case .ordered: .array(found)
         }
-      if let place = byObject[object], var members = updates[place]["values"]?.members {
+      if let index = byObject[object], var members = updates[index]["values"]?.members {
         members.append(JSONMember(property, value))
-        updates[place] = ["id": .string(object), "values": .object(members)]
+        updates[index] = ["id": .string(object), "values": .object(members)]
         continue
       }
       if updates.count >= batch {

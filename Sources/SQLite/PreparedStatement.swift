@@ -27,26 +27,26 @@ import GRDBSQLite
 
   // MARK: Arguments; parameters are numbered from 1.
 
-  package func bind(_ value: Int64?, at place: Int32) {
+  package func bind(_ value: Int64?, at index: Int32) {
     if let value {
-      unsafe sqlite3_bind_int64(handle, place, value)
+      unsafe sqlite3_bind_int64(handle, index, value)
     } else {
-      unsafe sqlite3_bind_null(handle, place)
+      unsafe sqlite3_bind_null(handle, index)
     }
   }
 
-  package func bind(_ value: Double, at place: Int32) {
-    unsafe sqlite3_bind_double(handle, place, value)
+  package func bind(_ value: Double, at index: Int32) {
+    unsafe sqlite3_bind_double(handle, index, value)
   }
 
-  package func bind(_ value: String?, at place: Int32) {
+  package func bind(_ value: String?, at index: Int32) {
     guard var value else {
-      unsafe sqlite3_bind_null(handle, place)
+      unsafe sqlite3_bind_null(handle, index)
       return
     }
     guard !value.isEmpty else {
       // The buffer of an empty string may have no address, and a null pointer would bind null.
-      unsafe sqlite3_bind_text(handle, place, "", 0, nil)
+      unsafe sqlite3_bind_text(handle, index, "", 0, nil)
       return
     }
     // SQLITE_TRANSIENT: SQLite copies the text before it returns.
@@ -55,7 +55,7 @@ import GRDBSQLite
       unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
         _ = unsafe sqlite3_bind_text(
           handle,
-          place,
+          index,
           characters.baseAddress,
           Int32(characters.count),
           copied
@@ -64,13 +64,13 @@ import GRDBSQLite
     }
   }
 
-  package func bind(_ value: [UInt8], at place: Int32) {
+  package func bind(_ value: [UInt8], at index: Int32) {
     let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     unsafe value.withUnsafeBytes { bytes in
       _ =
         unsafe bytes.isEmpty
-        ? sqlite3_bind_zeroblob(handle, place, 0)
-        : sqlite3_bind_blob(handle, place, bytes.baseAddress, Int32(bytes.count), copied)
+        ? sqlite3_bind_zeroblob(handle, index, 0)
+        : sqlite3_bind_blob(handle, index, bytes.baseAddress, Int32(bytes.count), copied)
     }
   }
 

@@ -22,12 +22,12 @@ package struct IndexBatch: Sendable {
   /// The position at the end of the batch.
   package let through: StoreToken
   /// The number of commits after that position.
-  package let behind: Int64
+  package let remainingCommits: Int64
   package let documents: [IndexedDocument]
 
-  package init(through: StoreToken, behind: Int64, documents: [IndexedDocument]) {
+  package init(through: StoreToken, remainingCommits: Int64, documents: [IndexedDocument]) {
     self.through = through
-    self.behind = behind
+    self.remainingCommits = remainingCommits
     self.documents = documents
   }
 }
@@ -46,8 +46,8 @@ package protocol DocumentSource: AnyObject {
 
   /// Reads all objects in one snapshot, and passes them to a closure in portions.
   ///
-  /// - Parameter take: Receives a portion.
+  /// - Parameter body: Receives a portion.
   /// - Returns: The position of the snapshot.
-  /// - Throws: The source's own errors, and the errors of `take`.
-  func everything(_ take: ([IndexedDocument]) throws -> Void) throws -> StoreToken
+  /// - Throws: The source's own errors, and the errors of `body`.
+  func eachObject(_ body: ([IndexedDocument]) throws -> Void) throws -> StoreToken
 }

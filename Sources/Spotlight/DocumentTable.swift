@@ -5,10 +5,10 @@ import Synchronization
 /// The documents of an index in memory, by number, as ranking reads them.
 ///
 /// A commit to the index file and its update of this table are one step for every search: both
-/// happen inside `paired`, and a search begins its read transaction inside `paired` too.
+/// happen inside `locked`, and a search begins its read transaction inside `locked` too.
 final class DocumentTable: Sendable {
   /// A document that was added.
-  struct Arrival {
+  struct AddedDocument {
     let number: Int64
     let key: ObjectKey
     let length: Int64
@@ -23,46 +23,46 @@ final class DocumentTable: Sendable {
     fileprivate(set) var aliveTokens: Int64 = 0
   }
 
-  private let pairing = Mutex(())
+  private let commitLock = Mutex(())
   private let state = Mutex(View())
 
-  /// Runs a body while no other body of `paired` runs.
-  func paired<Result>(_ body: () throws -> sending Result) rethrows -> sending Result {
-    try pairing.withLock { _ in try body() }
+  /// Runs a body while no other body of `locked` runs.
+  func locked<Result>(_ body: () throws -> sending Result) rethrows -> sending Result {
+    try commitLock.withLock { _ in try body() }
   }
 
   /// The current documents; the array is shared, so that a batch applied during a search copies it.
   var view: View { state.withLock { $0 } }
 
   /// Applies a batch: the documents that it added and those that it removed.
-  func apply(_ position: IndexPosition, arrivals: [Arrival], departures: [Int64]) {
+  func apply(_ position: IndexPosition, added: [AddedDocument], removed: [Int64]) {
     state.withLock { view in
       view.position = position
-      for number in departures {
+      for number in removed {
         view.aliveCount -= 1
         view.aliveTokens -= Int64(view.documents[Int(number)].length)
         view.documents[Int(number)] = spotlight_document()
       }
-      for arrival in arrivals { Self.add(arrival, to: &view) }
+      for document in added { Self.add(document, to: &view) }
     }
   }
 
   /// Replaces all documents, after the index was opened, reloaded or rebuilt.
-  func replace(_ position: IndexPosition?, arrivals: [Arrival]) {
-    let view = View(position, arrivals)
+  func replace(_ position: IndexPosition?, added: [AddedDocument]) {
+    let view = View(position, added)
     state.withLock { $0 = view }
   }
 
-  fileprivate static func add(_ arrival: Arrival, to view: inout View) {
-    let number = Int(arrival.number)
+  fileprivate static func add(_ document: AddedDocument, to view: inout View) {
+    let number = Int(document.number)
     while view.documents.count <= number { view.documents.append(spotlight_document()) }
     view.documents[number] = spotlight_document(
-      object: arrival.key.object,
-      length: UInt32(clamping: arrival.length),
-      entity: UInt16(clamping: arrival.key.entity)
+      object: document.key.object,
+      length: UInt32(clamping: document.length),
+      entity: UInt16(clamping: document.key.entity)
     )
     view.aliveCount += 1
-    view.aliveTokens += arrival.length
+    view.aliveTokens += document.length
   }
 
   var aliveCount: Int64 { state.withLock { $0.aliveCount } }
@@ -73,10 +73,10 @@ final class DocumentTable: Sendable {
 
 extension DocumentTable.View {
   /// Creates a view of the documents of one commit.
-  init(_ position: IndexPosition?, _ arrivals: [DocumentTable.Arrival]) {
+  init(_ position: IndexPosition?, _ added: [DocumentTable.AddedDocument]) {
     self.init()
     self.position = position
-    for arrival in arrivals { DocumentTable.add(arrival, to: &self) }
+    for document in added { DocumentTable.add(document, to: &self) }
   }
 
   /// Runs a body with a search that borrows the documents.

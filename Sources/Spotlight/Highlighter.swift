@@ -11,7 +11,7 @@ package struct Highlighter: Sendable {
   init(_ query: SearchQuery) {
     phrases = query.terms.map { term in
       Phrase(
-        tokens: Tokens.cut(term.text, isQuery: true).map(\.text),
+        tokens: Tokens.split(term.text, isQuery: true).map(\.text),
         column: term.column,
         isPrefix: term.isPrefix
       )
@@ -25,12 +25,12 @@ package struct Highlighter: Sendable {
   ///   - column: The name of the property.
   /// - Returns: Ranges in UTF-16 code units, ascending, neither overlapping nor adjacent.
   package func ranges(in text: String, column: String) -> [Range<Int>] {
-    let tokens = Tokens.cut(text)
-    let places = Self.places(tokens)
+    let tokens = Tokens.split(text)
+    let positions = Self.positions(tokens)
     var found: [Range<Int>] = []
     for phrase in phrases where phrase.column == nil || phrase.column == column {
-      for start in places.indices {
-        guard let end = match(phrase, at: start, places, tokens) else { continue }
+      for start in positions.indices {
+        guard let end = match(phrase, at: start, positions, tokens) else { continue }
         found.append(end)
       }
     }
@@ -39,38 +39,38 @@ package struct Highlighter: Sendable {
 
   /// Returns the token indices at each position; a colocated token has the position of the token
   /// before it.
-  private static func places(_ tokens: [Token]) -> [Range<Int>] {
-    var places: [Range<Int>] = []
+  private static func positions(_ tokens: [Token]) -> [Range<Int>] {
+    var positions: [Range<Int>] = []
     for (index, token) in tokens.enumerated() {
-      if token.isColocated, let last = places.popLast() {
-        places.append(last.lowerBound..<index + 1)
+      if token.isColocated, let last = positions.popLast() {
+        positions.append(last.lowerBound..<index + 1)
       } else {
-        places.append(index..<index + 1)
+        positions.append(index..<index + 1)
       }
     }
-    return places
+    return positions
   }
 
   /// Returns the range of bytes that a phrase covers at a position, or nil if it does not match.
   private func match(
     _ phrase: Phrase,
     at start: Int,
-    _ places: [Range<Int>],
+    _ positions: [Range<Int>],
     _ tokens: [Token]
   ) -> Range<Int>? {
-    guard start + phrase.tokens.count <= places.count else { return nil }
+    guard start + phrase.tokens.count <= positions.count else { return nil }
     var end = 0
     for (offset, wanted) in phrase.tokens.enumerated() {
       let isLast = offset == phrase.tokens.count - 1
       guard
-        let index = places[start + offset].first(where: { index in
+        let index = positions[start + offset].first(where: { index in
           isLast && phrase.isPrefix
             ? tokens[index].text.utf8.starts(with: wanted.utf8) : tokens[index].text == wanted
         })
       else { return nil }
       end = tokens[index].end
     }
-    return tokens[places[start].lowerBound].start..<end
+    return tokens[positions[start].lowerBound].start..<end
   }
 
   private static func merged(_ ranges: [Range<Int>]) -> [Range<Int>] {

@@ -9,7 +9,7 @@ package struct IndexLayout: Sendable {
   /// The distinct names of all indexed attributes of the model, one column for each.
   package let columns: [String]
   /// The columns of an entity's indexed attributes in the order of the model, by entity number.
-  package let places: [Int: [(name: String, column: Int)]]
+  package let attributes: [Int: [(name: String, column: Int)]]
   /// The weights by entity number, then column.
   let weights: [Double]
   let entityCount: Int
@@ -23,16 +23,16 @@ package struct IndexLayout: Sendable {
     let columns = Set(described.flatMap { $0.1.weights.map(\.name) }).sorted()
     self.columns = columns
     entityCount = model.entities.count + 1
-    var places: [Int: [(name: String, column: Int)]] = [:]
+    var attributes: [Int: [(name: String, column: Int)]] = [:]
     var weights = Array(repeating: 0.0, count: entityCount * max(columns.count, 1))
     for (entity, spotlight) in described {
-      places[entity.number] = spotlight.weights.map { name, weight in
+      attributes[entity.number] = spotlight.weights.map { name, weight in
         let column = columns.firstIndex(of: name) ?? 0
         weights[entity.number * columns.count + column] = weight
         return (name, column)
       }
     }
-    self.places = places
+    self.attributes = attributes
     mark = described.map { entity, spotlight in
       let attributes = spotlight.weights.map { name, weight in
         let derived = entity.attributes.first { $0.name == name }?.derived
@@ -148,7 +148,7 @@ final class IndexFile {
   // MARK: Reading
 
   /// Reads the position of the file and all its documents.
-  func load() throws -> (position: IndexPosition?, documents: [DocumentTable.Arrival]) {
+  func load() throws -> (position: IndexPosition?, documents: [DocumentTable.AddedDocument]) {
     try queue.use { db in
       try db.transaction(.deferred) { (try Self.position(db), try Self.documents(db)) }
     }
@@ -161,8 +161,8 @@ final class IndexFile {
   }
 
   /// Returns all documents, in the order of their numbers.
-  static func documents(_ db: SQLiteConnection) throws -> [DocumentTable.Arrival] {
-    var documents: [DocumentTable.Arrival] = []
+  static func documents(_ db: SQLiteConnection) throws -> [DocumentTable.AddedDocument] {
+    var documents: [DocumentTable.AddedDocument] = []
     let statement = try PreparedStatement(
       db,
       "SELECT number, entity, object, length FROM document ORDER BY number"
@@ -170,7 +170,7 @@ final class IndexFile {
     defer { statement.reset() }
     while try statement.step() {
       documents.append(
-        DocumentTable.Arrival(
+        DocumentTable.AddedDocument(
           number: statement.integer(0),
           key: ObjectKey(entity: Int(statement.integer(1)), object: statement.integer(2)),
           length: statement.integer(3)
@@ -183,12 +183,12 @@ final class IndexFile {
   // MARK: Writing, inside a transaction of the queue
 
   /// Inserts a document under a number that no document ever had.
-  func insert(_ number: Int64, _ document: IndexedDocument) throws -> DocumentTable.Arrival {
+  func insert(_ number: Int64, _ document: IndexedDocument) throws -> DocumentTable.AddedDocument {
     _ = spotlight_take_token_count()
     insertText.bind(number, at: 1)
     for column in layout.columns.indices { insertText.bind(nil as String?, at: Int32(column + 2)) }
-    for (place, text) in zip(layout.places[document.key.entity] ?? [], document.texts ?? []) {
-      insertText.bind(text, at: Int32(place.column + 2))
+    for (field, text) in zip(layout.attributes[document.key.entity] ?? [], document.texts ?? []) {
+      insertText.bind(text, at: Int32(field.column + 2))
     }
     try insertText.run()
     let length = spotlight_take_token_count()
@@ -197,7 +197,7 @@ final class IndexFile {
     insertDocument.bind(document.key.object, at: 3)
     insertDocument.bind(length, at: 4)
     try insertDocument.run()
-    return DocumentTable.Arrival(number: number, key: document.key, length: length)
+    return DocumentTable.AddedDocument(number: number, key: document.key, length: length)
   }
 
   /// Removes an object's document, and returns its number, or nil if the object has no document.
@@ -227,7 +227,7 @@ final class IndexFile {
       try db.begin(.immediate)
       do {
         let result = try body(db)
-        try documents.paired {
+        try documents.locked {
           try db.commit()
           known(result)
         }

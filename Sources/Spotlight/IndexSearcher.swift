@@ -80,7 +80,7 @@ package final class IndexSearcher {
       let result: Result
       do {
         let (position, view) = try SpotlightError.reading {
-          try documents.paired { (try IndexFile.position(db), documents.view) }
+          try documents.locked { (try IndexFile.position(db), documents.view) }
         }
         guard let position else { throw SpotlightError(.busy, "The index is being built") }
         // If another process has written to the file, this transaction reads the documents itself.
@@ -101,7 +101,7 @@ package final class IndexSearcher {
   /// Returns the number of tokens of texts, as the index counts them.
   package static func tokenCount(_ texts: [String?]) -> Int64 {
     texts.reduce(0) { sum, text in
-      sum + Int64(text.map { Tokens.cut($0).count { !$0.isColocated } } ?? 0)
+      sum + Int64(text.map { Tokens.split($0).count { !$0.isColocated } } ?? 0)
     }
   }
 }
@@ -118,12 +118,12 @@ package struct IndexSnapshot {
   ///
   /// - Parameters:
   ///   - request: The parameters of the search.
-  ///   - gone: The objects to leave out of the hits and of the total.
+  ///   - excluded: The objects to leave out of the hits and of the total.
   /// - Returns: The result of the search.
   /// - Throws: `SQLiteError`.
   package func search(
     _ request: SearchRequest,
-    without gone: Set<ObjectKey>
+    without excluded: Set<ObjectKey>
   ) throws
     -> SearchResult
   {
@@ -138,7 +138,7 @@ package struct IndexSnapshot {
       return SearchResult(total: 0, hits: [], missing: [], highlighter: highlighter)
     }
     return try SpotlightError.reading {
-      let (total, hits) = try rank(match, request, try numbers(of: gone))
+      let (total, hits) = try rank(match, request, try numbers(of: excluded))
       return SearchResult(
         total: total,
         hits: Array(hits.dropFirst(request.offset)),

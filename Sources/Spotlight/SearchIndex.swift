@@ -45,7 +45,7 @@ package final class SearchIndex: LogFollower {
   private struct Waiter {
     let number: Int64
     /// The number of attempts begun at registration; the failure of those does not end the wait.
-    let tries: Int
+    let attempts: Int
     let completion: @Sendable (Bool) -> Void
   }
 
@@ -54,7 +54,7 @@ package final class SearchIndex: LogFollower {
     var lastBatchCount = 0
     var isScheduled = false
     /// The number of attempts to read the log that have begun.
-    var tries = 0
+    var attempts = 0
     var isStopped = false
     /// Whether a search found damage in the file, which the next attempt then removes.
     var isDamaged = false
@@ -124,11 +124,11 @@ package final class SearchIndex: LogFollower {
       }
       return true
     }
-    if starts { queue.async { self.readOn() } }
+    if starts { queue.async { self.readLog() } }
   }
 
   /// Starts a rebuild of the index, after a search found damage in its file.
-  package func makeAnew() {
+  package func startRebuild() {
     shared.withLock { shared in
       shared.isDamaged = true
       shared.status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
@@ -146,7 +146,7 @@ package final class SearchIndex: LogFollower {
       completion(reached ? nil : self.lateness("\(commit)"))
     }
     guard let waiter else { return nil }
-    return { self.giveUp(waiter) }
+    return { self.cancelWait(waiter) }
   }
 
   /// Returns why the index has not reached the commit that a client waits for.
@@ -164,27 +164,27 @@ package final class SearchIndex: LogFollower {
     failWaiters()
   }
 
-  private func readOn() {
+  private func readLog() {
     dispatchPrecondition(condition: .onQueue(queue))
     let number = shared.withLock { shared in
       shared.isScheduled = false
-      shared.tries += 1
-      return shared.tries
+      shared.attempts += 1
+      return shared.attempts
     }
     do {
       try readToEnd()
     } catch {
-      let (failed, areMore) = shared.withLock { shared in
+      let (failed, hasWaiters) = shared.withLock { shared in
         shared.status.state = .failed
         shared.status.failure = error
         // Waiters registered since this attempt began receive the next attempt's result: disk space
         // may be available again.
-        let failed = shared.waiters.filter { $0.value.tries < number }
+        let failed = shared.waiters.filter { $0.value.attempts < number }
         for waiter in failed.keys { shared.waiters[waiter] = nil }
         return (failed.values.map(\.completion), !shared.waiters.isEmpty)
       }
       failed.forEach { $0(false) }
-      if areMore { follow() }
+      if hasWaiters { follow() }
     }
   }
 
@@ -238,10 +238,10 @@ package final class SearchIndex: LogFollower {
     }
     let count = batch.documents.count
     shared.withLock { $0.lastBatchCount = count }
-    reached(batch.through, isReady: batch.behind == 0)
+    reached(batch.through, isReady: batch.remainingCommits == 0)
     let dead = documents.deadCount
     if dead > Self.deadMax, dead > documents.aliveCount { try rebuild(&follower) }
-    return batch.behind > 0
+    return batch.remainingCommits > 0
   }
 
   /// The number of dead documents above which the index is rebuilt, if live documents are fewer.
@@ -251,7 +251,7 @@ package final class SearchIndex: LogFollower {
     let source = try makeSource()
     let file = try IndexFile(path: path, layout: layout)
     let loaded = try file.load()
-    documents.replace(loaded.position, arrivals: loaded.documents)
+    documents.replace(loaded.position, added: loaded.documents)
     return Follower(file: file, source: source, position: loaded.position)
   }
 
@@ -259,24 +259,24 @@ package final class SearchIndex: LogFollower {
     let file = follower.file
     guard let known = follower.position else { throw IndexMoved() }
     let (_, _, reached) = try file.transaction(documents) {
-      db -> ([DocumentTable.Arrival], [Int64], IndexPosition) in
+      db -> ([DocumentTable.AddedDocument], [Int64], IndexPosition) in
       guard try IndexFile.position(db) == known else { throw IndexMoved() }
       var position = known
       position.token = batch.through
-      var arrivals: [DocumentTable.Arrival] = []
-      var departures: [Int64] = []
+      var added: [DocumentTable.AddedDocument] = []
+      var removed: [Int64] = []
       for document in batch.documents {
-        if !document.isNew, let gone = try file.remove(document.key) {
-          departures.append(gone)
+        if !document.isNew, let number = try file.remove(document.key) {
+          removed.append(number)
         }
         guard document.texts != nil else { continue }
-        arrivals.append(try file.insert(position.next, document))
+        added.append(try file.insert(position.next, document))
         position.next += 1
       }
       try file.set(position)
-      return (arrivals, departures, position)
-    } known: { arrivals, departures, position in
-      documents.apply(position, arrivals: arrivals, departures: departures)
+      return (added, removed, position)
+    } known: { added, removed, position in
+      documents.apply(position, added: added, removed: removed)
     }
     follower.position = reached
   }
@@ -284,7 +284,7 @@ package final class SearchIndex: LogFollower {
   /// Loads the changes that another process has made to the same file.
   private func reload(_ follower: inout Follower) throws {
     let loaded = try follower.file.load()
-    documents.replace(loaded.position, arrivals: loaded.documents)
+    documents.replace(loaded.position, added: loaded.documents)
     follower.position = loaded.position
   }
 
@@ -294,24 +294,24 @@ package final class SearchIndex: LogFollower {
     let file = follower.file
     let source = follower.source
     let (_, position) = try file.transaction(documents) {
-      db -> ([DocumentTable.Arrival], IndexPosition) in
+      db -> ([DocumentTable.AddedDocument], IndexPosition) in
       let build = try IndexFile.position(db)?.build ?? 0
       try file.removeEverything(db)
-      var arrivals: [DocumentTable.Arrival] = []
-      let token = try source.everything { portion in
+      var added: [DocumentTable.AddedDocument] = []
+      let token = try source.eachObject { portion in
         for document in portion where document.texts != nil {
-          arrivals.append(try file.insert(Int64(arrivals.count + 1), document))
+          added.append(try file.insert(Int64(added.count + 1), document))
         }
       }
       let position = IndexPosition(
         token: token,
         build: build + 1,
-        next: Int64(arrivals.count + 1)
+        next: Int64(added.count + 1)
       )
       try file.set(position)
-      return (arrivals, position)
-    } known: { arrivals, position in
-      documents.replace(position, arrivals: arrivals)
+      return (added, position)
+    } known: { added, position in
+      documents.replace(position, added: added)
     }
     follower.position = position
     reached(position.token, isReady: false)
@@ -347,8 +347,8 @@ package final class SearchIndex: LogFollower {
   /// - Parameters:
   ///   - number: The number of the commit.
   ///   - completion: Called on any thread, immediately if the index has already reached the commit;
-  ///     with false if the index failed or `giveUp` was called.
-  /// - Returns: The waiter's number for `giveUp`, or nil if the handler was already called.
+  ///     with false if the index failed or `cancelWait` was called.
+  /// - Returns: The waiter's number for `cancelWait`, or nil if the handler was already called.
   package func whenReached(
     _ number: Int64,
     _ completion: @escaping @Sendable (Bool) -> Void
@@ -362,7 +362,7 @@ package final class SearchIndex: LogFollower {
       shared.nextWaiter += 1
       shared.waiters[shared.nextWaiter] = Waiter(
         number: number,
-        tries: shared.tries,
+        attempts: shared.attempts,
         completion: completion
       )
       return .later(shared.nextWaiter)
@@ -376,7 +376,7 @@ package final class SearchIndex: LogFollower {
   }
 
   /// Ends a wait: calls the completion handler with false, unless it was already called.
-  package func giveUp(_ waiter: Int) {
+  package func cancelWait(_ waiter: Int) {
     let completion = shared.withLock { $0.waiters.removeValue(forKey: waiter)?.completion }
     completion?(false)
   }

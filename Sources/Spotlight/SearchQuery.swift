@@ -30,29 +30,29 @@ package struct SearchQuery: Sendable, Equatable {
   ///   - wordsMax: The maximum number of words to look up; the rest is ignored.
   init(_ text: String, columns: Set<String>, isPrefix: Bool, wordsMax: Int) {
     var reader = Reader(text: text, columns: columns)
-    var joinsNext = false
+    var followsOr = false
     var count = 0
-    var endsInWord = false
+    var isLastUnfinished = false
     while count < wordsMax, let item = reader.next() {
       switch item {
       case .or:
-        joinsNext = !required.isEmpty
+        followsOr = !required.isEmpty
         continue
       case .term(let term, let isExcluded, let isOpen):
-        guard !Tokens.cut(term.text, isQuery: true).isEmpty else { continue }
+        guard !Tokens.split(term.text, isQuery: true).isEmpty else { continue }
         count += 1
-        endsInWord = isOpen && !isExcluded
+        isLastUnfinished = isOpen && !isExcluded
         if isExcluded {
           excluded.append(term)
-        } else if joinsNext {
+        } else if followsOr {
           required[required.count - 1].append(term)
         } else {
           required.append([term])
         }
-        joinsNext = false
+        followsOr = false
       }
     }
-    guard isPrefix, endsInWord, let last = required.indices.last else { return }
+    guard isPrefix, isLastUnfinished, let last = required.indices.last else { return }
     required[last][required[last].count - 1].isPrefix = true
   }
 

@@ -12,7 +12,7 @@ struct Token: Equatable {
 /// The Swift interface of the tokenizer that FTS5 uses.
 enum Tokens {
   /// Splits a text into tokens as the index does, with `isQuery` as for a search query.
-  static func cut(_ text: String, isQuery: Bool = false) -> [Token] {
+  static func split(_ text: String, isQuery: Bool = false) -> [Token] {
     var text = text
     var tokens: [Token] = []
     text.withUTF8 { bytes in

@@ -9,11 +9,11 @@ import SQLite
 package struct DerivedSchema {
   package let model: Model
   /// Every derived attribute of every table.
-  package let kept: [(owner: EntityDescription, attribute: AttributeDescription)]
+  package let derivedAttributes: [(owner: EntityDescription, attribute: AttributeDescription)]
 
   package init(_ model: Model) {
     self.model = model
-    kept = model.concrete.flatMap { entity in
+    derivedAttributes = model.concreteEntities.flatMap { entity in
       entity.attributes.filter { $0.derived != nil }.map { (entity, $0) }
     }
   }
@@ -24,7 +24,7 @@ package struct DerivedSchema {
 
   /// Returns the statements for the end of the trigger after an insert into an entity's table.
   package func afterInsert(into entity: EntityDescription) -> [String] {
-    kept.flatMap { owner, attribute -> [String] in
+    derivedAttributes.flatMap { owner, attribute -> [String] in
       guard let derived = attribute.derived else { return [] }
       let isOwn = owner.number == entity.number
       var statements: [String] = []
@@ -47,7 +47,7 @@ package struct DerivedSchema {
 
   /// Returns the statements for the end of the trigger after a deletion from an entity's table.
   package func afterDelete(from entity: EntityDescription) -> [String] {
-    kept.flatMap { owner, attribute -> [String] in
+    derivedAttributes.flatMap { owner, attribute -> [String] in
       guard let derived = attribute.derived else { return [] }
       return added(derived, attribute, owner, to: entity, row: "OLD", sign: "-")
     }
@@ -55,7 +55,7 @@ package struct DerivedSchema {
 
   /// Returns the statements for the end of the trigger after an update of an entity's table.
   package func afterUpdate(of entity: EntityDescription) -> [String] {
-    kept.flatMap { owner, attribute -> [String] in
+    derivedAttributes.flatMap { owner, attribute -> [String] in
       guard let derived = attribute.derived else { return [] }
       let isOwn = owner.number == entity.number
       switch derived {
@@ -109,20 +109,20 @@ package struct DerivedSchema {
   }
 
   /// Returns the statements for the end of the trigger after an insert or deletion of a link row.
-  package func afterPair(
+  package func afterLink(
     _ relationship: RelationshipDescription,
-    of keeper: EntityDescription,
+    of owningEntity: EntityDescription,
     row: String,
     sign: String
   ) -> [String] {
-    kept.flatMap { owner, attribute -> [String] in
+    derivedAttributes.flatMap { owner, attribute -> [String] in
       let name: String
       switch attribute.derived {
       case .count(let members)?, .sum(let members, _)?: name = members
       default: return []
       }
       guard let members = self.relationship(name, of: owner),
-        case .pairs(keeper.number, relationship.name, let owns) = members.storage
+        case .linkTable(owningEntity.number, relationship.name, let owns) = members.storage
       else { return [] }
       let (own, other) = owns ? ("source", "target") : ("target", "source")
       guard !members.isSymmetric else {
@@ -197,7 +197,7 @@ package struct DerivedSchema {
     let number = "\(SQLNames.quoted(owner.name)).\"_id\""
     // One query for each table, because SQLite would read all of a UNION for each owner.
     func over(_ condition: String) -> String {
-      let parts = model.entity(members.destination).place.kinds.map { kind in
+      let parts = model.entity(members.destination).familyPosition.concreteEntities.map { kind in
         "(SELECT \(function) FROM \(SQLNames.quoted(model.entity(kind).name)) AS cordial_m "
           + "WHERE cordial_m.\(condition))"
       }
@@ -207,7 +207,7 @@ package struct DerivedSchema {
     case .column: return nil
     case .inverseColumn:
       return over("\(SQLNames.quoted(members.inverse ?? "")) = \(number)")
-    case .pairs:
+    case .linkTable:
       let numbers = LinkTable(members, in: model).members(of: "= \(number)")
       return over("\"_id\" IN (\(numbers))")
     }
@@ -293,7 +293,7 @@ package struct DerivedSchema {
       }
       guard members.storage == .inverseColumn else {
         // Other triggers handle inserts and deletions of link rows; here a member's value changed.
-        guard isUpdate, case .pairs = members.storage else { return [] }
+        guard isUpdate, case .linkTable = members.storage else { return [] }
         let owners = LinkTable(members, in: model).owners(of: "= \(row).\"_id\"")
         return [
           set(

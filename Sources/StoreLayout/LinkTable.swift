@@ -26,18 +26,18 @@ package struct LinkTable {
   package init(_ relationship: RelationshipDescription, in model: Model) {
     isSymmetric = relationship.isSymmetric
     switch relationship.storage {
-    case .pairs(let keeper, let name, let owns):
-      table = SQLNames.quoted(SQLNames.pairs(model.entity(keeper), name))
+    case .linkTable(let owningEntity, let name, let owns):
+      table = SQLNames.quoted(SQLNames.linkTable(model.entity(owningEntity), name))
       (owner, member) = owns ? ("source", "target") : ("target", "source")
       position =
         relationship.ordered
-        ? owns ? SQLNames.pairPlaces.ofTarget : SQLNames.pairPlaces.ofSource : nil
+        ? owns ? SQLNames.linkPositionColumns.ofTarget : SQLNames.linkPositionColumns.ofSource : nil
     case .inverseColumn:
       let inverse = relationship.inverse ?? ""
       table = model.source(model.entity(relationship.destination))
       owner = SQLNames.quoted(inverse)
       member = SQLNames.quoted(SQLNames.object)
-      position = relationship.ordered ? SQLNames.quoted(SQLNames.place(inverse)) : nil
+      position = relationship.ordered ? SQLNames.quoted(SQLNames.positionColumn(inverse)) : nil
     case .column:
       table = model.source(model.entity(relationship.owner))
       owner = SQLNames.quoted(SQLNames.object)

@@ -30,15 +30,16 @@ package enum LogTriggers {
   package static func triggers(for entity: EntityDescription, in model: Model) -> [String] {
     let derived = DerivedSchema(model)
     let order = OrderSchema(model)
-    let pairs = entity.ownedPairs.flatMap {
-      self.pairs(entity, $0, derived, order) + order.pairTriggers($0, of: entity)
+    let linkTriggers = entity.linkRelationships.flatMap {
+      self.linkTriggers(entity, $0, derived, order) + order.linkTriggers($0, of: entity)
     }
-    guard !entity.isAbstract else { return pairs }
+    guard !entity.isAbstract else { return linkTriggers }
     return [
       insertion(entity, derived, order), displacement(entity, order),
       update(entity, derived, order),
       renumbering(entity), deletion(entity, derived, order),
-    ] + derivedUpdate(entity) + order.moves(of: entity) + updateDisplacement(entity, order) + pairs
+    ] + derivedUpdate(entity) + order.moveTriggers(of: entity) + updateDisplacement(entity, order)
+      + linkTriggers
   }
 
   private static let object = SQLNames.quoted(SQLNames.object)
@@ -82,7 +83,7 @@ package enum LogTriggers {
     return """
       CREATE TRIGGER \(name(entity, "displace")) BEFORE INSERT ON \(table)
       WHEN EXISTS (SELECT 1 FROM \(table) WHERE \(condition)) BEGIN
-        \(order.departures(of: entity, where: condition).joined(separator: "\n  "))
+        \(order.removalStatements(of: entity, where: condition).joined(separator: "\n  "))
         INSERT INTO cordial_change(entity, object, kind, version, before)
         SELECT \(entity.number), \(object), 2, \(version), \(tombstone(entity, row: ""))
         FROM \(table) WHERE \(condition);
@@ -108,7 +109,7 @@ package enum LogTriggers {
       """
       CREATE TRIGGER \(name(entity, "displace_update")) BEFORE UPDATE OF \(columns) ON \(table)
       WHEN EXISTS (SELECT 1 FROM \(table) WHERE \(condition)) BEGIN
-        \(order.departures(of: entity, where: condition).joined(separator: "\n  "))
+        \(order.removalStatements(of: entity, where: condition).joined(separator: "\n  "))
         INSERT INTO cordial_change(entity, object, kind, version, before)
         SELECT \(entity.number), \(object), 2, \(version), \(tombstone(entity, row: ""))
         FROM \(table) WHERE \(condition);
@@ -131,7 +132,7 @@ package enum LogTriggers {
     return """
       CREATE TRIGGER \(name(entity, "update")) AFTER UPDATE OF \(columns.joined(separator: ", "))
       ON \(SQLNames.quoted(entity.name)) BEGIN
-        \(order.departures(of: entity, event: "UPDATE").joined(separator: "\n  "))
+        \(order.removalStatements(of: entity, event: "UPDATE").joined(separator: "\n  "))
         INSERT INTO cordial_change(entity, object, kind, version, before)
         VALUES (\(entity.number), NEW.\(object), 1, NEW.\(version), \(before));
         \(more.joined(separator: "\n  "))
@@ -207,7 +208,7 @@ package enum LogTriggers {
   ) -> String {
     """
     CREATE TRIGGER \(name(entity, "delete")) AFTER DELETE ON \(SQLNames.quoted(entity.name)) BEGIN
-      \(order.departures(of: entity, event: "DELETE").joined(separator: "\n  "))
+      \(order.removalStatements(of: entity, event: "DELETE").joined(separator: "\n  "))
       INSERT INTO cordial_change(entity, object, kind, version, before) VALUES
         (\(entity.number), OLD.\(object), 2, OLD.\(version), \(tombstone(entity, row: "OLD.")));
       \(derived.afterDelete(from: entity).joined(separator: "\n  "))
@@ -215,20 +216,20 @@ package enum LogTriggers {
     """
   }
 
-  private static func pairs(
+  private static func linkTriggers(
     _ entity: EntityDescription,
     _ relationship: RelationshipDescription,
     _ derived: DerivedSchema,
     _ order: OrderSchema
   ) -> [String] {
-    let departures = order.pairDepartures(relationship, of: entity).joined(separator: "\n  ")
-    let table = SQLNames.pairs(entity, relationship.name)
+    let removals = order.linkRemovalStatements(relationship, of: entity).joined(separator: "\n  ")
+    let table = SQLNames.linkTable(entity, relationship.name)
     func entry(_ kind: ChangeKind, _ row: String) -> String {
       """
         INSERT INTO cordial_change(entity, object, kind, before, other)
         VALUES (\(entity.number), \(row).source, \(kind.rawValue), \
       \(SQLNames.literal(relationship.name)), \(row).target);
-        \(derived.afterPair(relationship, of: entity, row: row, sign: kind == .link ? "+" : "-")
+        \(derived.afterLink(relationship, of: entity, row: row, sign: kind == .link ? "+" : "-")
           .joined(separator: "\n  "))
       """
     }
@@ -239,10 +240,10 @@ package enum LogTriggers {
     }
     return [
       trigger("INSERT", entry(.link, "NEW")),
-      trigger("DELETE", departures + entry(.unlink, "OLD")),
+      trigger("DELETE", removals + entry(.unlink, "OLD")),
       trigger(
         "UPDATE OF source, target",
-        departures + entry(.unlink, "OLD") + "\n" + entry(.link, "NEW")
+        removals + entry(.unlink, "OLD") + "\n" + entry(.link, "NEW")
       ),
     ]
   }

@@ -19,8 +19,8 @@ package struct OrderSchema {
   /// Returns the statements for the end of the trigger after an insert into an entity's table.
   package func afterInsert(into entity: EntityDescription) -> [String] {
     model.orderedInverses(of: entity).map { toOne, _ in
-      let place = "NEW.\(SQLNames.quoted(SQLNames.place(toOne.name)))"
-      return append(entity, toOne, when: "\(place) IS NULL")
+      let position = "NEW.\(SQLNames.quoted(SQLNames.positionColumn(toOne.name)))"
+      return append(entity, toOne, when: "\(position) IS NULL")
     }
   }
 
@@ -28,12 +28,12 @@ package struct OrderSchema {
   package func afterUpdate(of entity: EntityDescription) -> [String] {
     model.orderedInverses(of: entity).map { toOne, _ in
       let column = SQLNames.quoted(toOne.name)
-      let place = SQLNames.quoted(SQLNames.place(toOne.name))
+      let position = SQLNames.quoted(SQLNames.positionColumn(toOne.name))
       let condition = "OLD.\(column) IS NOT NEW.\(column)"
       // A member that joins a list has not moved within it, so its former sort position is cleared
       // first.
       return """
-        UPDATE \(SQLNames.quoted(entity.name)) SET \(place) = NULL
+        UPDATE \(SQLNames.quoted(entity.name)) SET \(position) = NULL
         WHERE "_id" = NEW."_id" AND \(condition);
         \(append(entity, toOne, when: condition))
         """
@@ -47,33 +47,34 @@ package struct OrderSchema {
     when condition: String
   ) -> String {
     let column = SQLNames.quoted(toOne.name)
-    let place = SQLNames.quoted(SQLNames.place(toOne.name))
+    let position = SQLNames.quoted(SQLNames.positionColumn(toOne.name))
     // One query for each table, so that each query uses the table's index.
-    let last = model.entity(toOne.owner).place.kinds.map { kind in
-      "coalesce((SELECT max(\(place)) FROM \(SQLNames.quoted(model.entity(kind).name)) "
+    let last = model.entity(toOne.owner).familyPosition.concreteEntities.map { kind in
+      "coalesce((SELECT max(\(position)) FROM \(SQLNames.quoted(model.entity(kind).name)) "
         + "WHERE \(column) = NEW.\(column) AND \"_id\" <> NEW.\"_id\"), 0)"
     }
     let greatest = last.count == 1 ? last[0] : "max(\(last.joined(separator: ", ")))"
     return """
-      UPDATE \(SQLNames.quoted(entity.name)) SET \(place) = CASE WHEN NEW.\(column) IS NOT NULL THEN
+      UPDATE \(SQLNames.quoted(entity.name)) \
+      SET \(position) = CASE WHEN NEW.\(column) IS NOT NULL THEN
         \(greatest) + \(Self.gap) END
       WHERE "_id" = NEW."_id" AND \(condition);
       """
   }
 
   /// Returns the triggers that log moves among an owner's members.
-  package func moves(of entity: EntityDescription) -> [String] {
+  package func moveTriggers(of entity: EntityDescription) -> [String] {
     model.orderedInverses(of: entity).map { toOne, toMany in
-      let place = SQLNames.quoted(SQLNames.place(toOne.name))
+      let position = SQLNames.quoted(SQLNames.positionColumn(toOne.name))
       let column = SQLNames.quoted(toOne.name)
       let name = SQLNames.quoted("cordial_\(entity.name).move.\(toOne.name)")
       return """
-        CREATE TRIGGER \(name) AFTER UPDATE OF \(place) ON \(SQLNames.quoted(entity.name))
-        WHEN OLD.\(place) IS NOT NULL AND NEW.\(place) IS NOT NULL
-          AND OLD.\(place) IS NOT NEW.\(place) AND NEW.\(column) IS NOT NULL BEGIN
+        CREATE TRIGGER \(name) AFTER UPDATE OF \(position) ON \(SQLNames.quoted(entity.name))
+        WHEN OLD.\(position) IS NOT NULL AND NEW.\(position) IS NOT NULL
+          AND OLD.\(position) IS NOT NEW.\(position) AND NEW.\(column) IS NOT NULL BEGIN
           INSERT INTO cordial_change(entity, object, kind, before, other)
           VALUES (\(toOne.destination), NEW.\(column), 1,
-            \(before(toMany, .moved, "OLD.\(place)")), NEW."_id");
+            \(before(toMany, .moved, "OLD.\(position)")), NEW."_id");
         END
         """
     }
@@ -82,15 +83,15 @@ package struct OrderSchema {
   /// Returns the statements that log the sort position of a row that leaves its owners' members.
   ///
   /// A trigger runs them before the statement that logs the row's change.
-  package func departures(of entity: EntityDescription, event: String) -> [String] {
+  package func removalStatements(of entity: EntityDescription, event: String) -> [String] {
     model.orderedInverses(of: entity).map { toOne, toMany in
-      let place = "OLD.\(SQLNames.quoted(SQLNames.place(toOne.name)))"
+      let position = "OLD.\(SQLNames.quoted(SQLNames.positionColumn(toOne.name)))"
       let column = SQLNames.quoted(toOne.name)
       let differs = event == "UPDATE" ? " AND OLD.\(column) IS NOT NEW.\(column)" : ""
       return """
         INSERT INTO cordial_change(entity, object, kind, before, other)
-        SELECT \(toOne.destination), OLD.\(column), 1, \(before(toMany, .left, place)), OLD."_id"
-        WHERE OLD.\(column) IS NOT NULL AND \(place) IS NOT NULL\(differs);
+        SELECT \(toOne.destination), OLD.\(column), 1, \(before(toMany, .left, position)), OLD."_id"
+        WHERE OLD.\(column) IS NOT NULL AND \(position) IS NOT NULL\(differs);
         """
     }
   }
@@ -98,30 +99,31 @@ package struct OrderSchema {
   /// Returns the same statements for rows that a statement displaces.
   ///
   /// If the statement displaces nothing, sealing removes the rows that they logged.
-  package func departures(of entity: EntityDescription, where condition: String) -> [String] {
+  package func removalStatements(of entity: EntityDescription, where condition: String) -> [String]
+  {
     model.orderedInverses(of: entity).map { toOne, toMany in
-      let place = SQLNames.quoted(SQLNames.place(toOne.name))
+      let position = SQLNames.quoted(SQLNames.positionColumn(toOne.name))
       let column = SQLNames.quoted(toOne.name)
       return """
         INSERT INTO cordial_change(entity, object, kind, before, other)
-        SELECT \(toOne.destination), \(column), 1, \(before(toMany, .left, place)), "_id"
+        SELECT \(toOne.destination), \(column), 1, \(before(toMany, .left, position)), "_id"
         FROM \(SQLNames.quoted(entity.name))
-        WHERE (\(condition)) AND \(column) IS NOT NULL AND \(place) IS NOT NULL;
+        WHERE (\(condition)) AND \(column) IS NOT NULL AND \(position) IS NOT NULL;
         """
     }
   }
 
   /// Returns the same statements for a link row that is deleted or updated.
-  package func pairDepartures(
+  package func linkRemovalStatements(
     _ relationship: RelationshipDescription,
-    of keeper: EntityDescription
+    of owningEntity: EntityDescription
   ) -> [String] {
-    sides(relationship, keeper).map { own, place, ordered, entity in
-      let place = "OLD.\(SQLNames.quoted(place))"
+    sides(relationship, owningEntity).map { own, position, ordered, entity in
+      let position = "OLD.\(SQLNames.quoted(position))"
       return """
         INSERT INTO cordial_change(entity, object, kind, before, other)
-        SELECT \(entity), OLD.\(own), 1, \(before(ordered, .left, place)), OLD.\(opposite(own))
-        WHERE \(place) IS NOT NULL;
+        SELECT \(entity), OLD.\(own), 1, \(before(ordered, .left, position)), OLD.\(opposite(own))
+        WHERE \(position) IS NOT NULL;
         """
     }
   }
@@ -130,14 +132,14 @@ package struct OrderSchema {
   private func opposite(_ own: String) -> String { own == "source" ? "target" : "source" }
 
   /// Returns the triggers that set and log the sort positions of link rows.
-  package func pairTriggers(
+  package func linkTriggers(
     _ relationship: RelationshipDescription,
-    of keeper: EntityDescription
+    of owningEntity: EntityDescription
   ) -> [String] {
-    let table = SQLNames.pairs(keeper, relationship.name)
+    let table = SQLNames.linkTable(owningEntity, relationship.name)
     var triggers: [String] = []
-    for (own, place, ordered, entity) in sides(relationship, keeper) {
-      let column = SQLNames.quoted(place)
+    for (own, position, ordered, entity) in sides(relationship, owningEntity) {
+      let column = SQLNames.quoted(position)
       let name = SQLNames.quoted(table)
       triggers.append(
         """
@@ -164,19 +166,19 @@ package struct OrderSchema {
   }
 
   /// Returns the columns of sort positions in the table of a many-to-many.
-  package func pairColumns(
+  package func linkPositionColumns(
     _ relationship: RelationshipDescription,
-    of keeper: EntityDescription
+    of owningEntity: EntityDescription
   ) -> [String] {
-    sides(relationship, keeper).map(\.place)
+    sides(relationship, owningEntity).map(\.position)
   }
 
   /// Returns the columns of the indexes on sort positions in the table of a many-to-many.
-  package func pairIndexes(
+  package func linkPositionIndexes(
     _ relationship: RelationshipDescription,
-    of keeper: EntityDescription
+    of owningEntity: EntityDescription
   ) -> [[String]] {
-    sides(relationship, keeper).map { [$0.own, $0.place] }
+    sides(relationship, owningEntity).map { [$0.own, $0.position] }
   }
 
   /// Returns the ordered sides of a many-to-many.
@@ -185,18 +187,20 @@ package struct OrderSchema {
   /// the relationship, and the number of its entity.
   private func sides(
     _ relationship: RelationshipDescription,
-    _ keeper: EntityDescription
-  ) -> [(own: String, place: String, ordered: RelationshipDescription, entity: Int)] {
-    var sides: [(own: String, place: String, ordered: RelationshipDescription, entity: Int)] = []
+    _ owningEntity: EntityDescription
+  ) -> [(own: String, position: String, ordered: RelationshipDescription, entity: Int)] {
+    var sides: [(own: String, position: String, ordered: RelationshipDescription, entity: Int)] = []
     if relationship.ordered {
-      sides.append(("source", SQLNames.pairPlaces.ofTarget, relationship, keeper.number))
+      sides.append(
+        ("source", SQLNames.linkPositionColumns.ofTarget, relationship, owningEntity.number)
+      )
     }
     if let name = relationship.inverse,
       case .relationship(let inverse)? = model.entity(relationship.destination)
         .property(named: name), inverse.ordered
     {
       sides.append(
-        ("target", SQLNames.pairPlaces.ofSource, inverse, relationship.destination)
+        ("target", SQLNames.linkPositionColumns.ofSource, inverse, relationship.destination)
       )
     }
     return sides
@@ -207,8 +211,8 @@ package struct OrderSchema {
   private func before(
     _ toMany: RelationshipDescription,
     _ event: MemberEvent,
-    _ place: String
+    _ position: String
   ) -> String {
-    SQLNames.literal(",\"\(toMany.name)\":{\"\(event.rawValue)\":") + " || \(place) || '}'"
+    SQLNames.literal(",\"\(toMany.name)\":{\"\(event.rawValue)\":") + " || \(position) || '}'"
   }
 }

@@ -26,15 +26,15 @@ package enum SQLLiteral {
 
 extension PreparedStatement {
   /// Binds a value in the form in which its column stores it.
-  package func bind(_ value: AttributeValue, at place: Int32) {
+  package func bind(_ value: AttributeValue, at index: Int32) {
     switch value {
-    case .null: bind(nil as Int64?, at: place)
+    case .null: bind(nil as Int64?, at: index)
     case .string(let text), .decimal(let text), .uuid(let text), .uri(let text), .json(let text):
-      bind(text, at: place)
-    case .integer(let number), .date(let number): bind(number, at: place)
-    case .double(let number): bind(number, at: place)
-    case .boolean(let flag): bind(flag ? 1 : 0, at: place)
-    case .binary(let bytes): bind(bytes, at: place)
+      bind(text, at: index)
+    case .integer(let number), .date(let number): bind(number, at: index)
+    case .double(let number): bind(number, at: index)
+    case .boolean(let flag): bind(flag ? 1 : 0, at: index)
+    case .binary(let bytes): bind(bytes, at: index)
     }
   }
 }

@@ -10,16 +10,16 @@ extension SQLNames {
 
   /// Returns the column of an object's sort position among the members of its to-one's ordered
   /// inverse.
-  package static func place(_ toOne: String) -> String { "_at_" + toOne }
+  package static func positionColumn(_ toOne: String) -> String { "_at_" + toOne }
 
   /// The columns of a link row's sort positions: of the target among the source's members, and of
   /// the source among the target's members.
-  package static let pairPlaces = (ofTarget: "place", ofSource: "inversePlace")
+  package static let linkPositionColumns = (ofTarget: "place", ofSource: "inversePlace")
 
   /// Returns the name of a many-to-many's link table, which contains the owning side's name.
   ///
   /// The columns of the table are `source` and `target`.
-  package static func pairs(_ entity: EntityDescription, _ relationship: String) -> String {
+  package static func linkTable(_ entity: EntityDescription, _ relationship: String) -> String {
     "cordial_pairs_\(entity.name)_\(relationship)"
   }
 }
@@ -40,16 +40,16 @@ extension EntityDescription {
 
   /// The many-to-many relationships whose link tables the entity owns; an ancestor owns the link
   /// tables of inherited relationships.
-  package var ownedPairs: [RelationshipDescription] {
+  package var linkRelationships: [RelationshipDescription] {
     relationships.filter {
-      if case .pairs(_, _, owns: true) = $0.storage { $0.owner == number } else { false }
+      if case .linkTable(_, _, owns: true) = $0.storage { $0.owner == number } else { false }
     }
   }
 }
 
 extension Model {
   /// The entities that have a table.
-  package var concrete: [EntityDescription] { entities.filter { !$0.isAbstract } }
+  package var concreteEntities: [EntityDescription] { entities.filter { !$0.isAbstract } }
 
   /// Returns the to-ones of an entity whose inverse is an ordered to-many, each with its inverse.
   package func orderedInverses(
@@ -65,8 +65,8 @@ extension Model {
   }
 
   /// Returns the columns of the sort positions in the table of an entity.
-  package func placeColumns(of entity: EntityDescription) -> [String] {
-    orderedInverses(of: entity).map { SQLNames.place($0.toOne.name) }
+  package func positionColumns(of entity: EntityDescription) -> [String] {
+    orderedInverses(of: entity).map { SQLNames.positionColumn($0.toOne.name) }
   }
 
   /// Returns the entities that have an entity as an ancestor, in the order of the model.
@@ -76,7 +76,9 @@ extension Model {
 
   /// Returns the columns that an entity does not inherit.
   package func ownColumns(of entity: EntityDescription) -> [String] {
-    guard let parent = entity.place.ancestors.dropLast().last else { return entity.columns }
+    guard let parent = entity.familyPosition.ancestors.dropLast().last else {
+      return entity.columns
+    }
     let inherited = Set(self.entity(parent).columns)
     return entity.columns.filter { !inherited.contains($0) }
   }
@@ -99,9 +101,12 @@ extension Model {
     wide: Bool = false,
     where condition: String? = nil
   ) -> String {
-    let kinds = subentities ? entity.place.kinds : entity.isAbstract ? [] : [entity.number]
+    let kinds =
+      subentities
+      ? entity.familyPosition.concreteEntities : entity.isAbstract ? [] : [entity.number]
     if kinds == [entity.number], condition == nil { return SQLNames.quoted(entity.name) }
-    let names = ([SQLNames.object, SQLNames.version] + entity.columns + placeColumns(of: entity))
+    let names =
+      ([SQLNames.object, SQLNames.version] + entity.columns + positionColumns(of: entity))
       .map(SQLNames.quoted)
     guard !kinds.isEmpty else {
       return "(SELECT \(names.map { "NULL AS \($0)" }.joined(separator: ", ")) WHERE 0)"

@@ -20,28 +20,28 @@ package enum StoreSchema {
   /// Returns every statement, in the order in which they must run.
   package static func statements(for model: Model) -> [String] {
     var statements: [String] = []
-    for entity in model.concrete {
+    for entity in model.concreteEntities {
       statements += [table(for: entity, model)] + sequence(for: entity)
     }
     for entity in model.entities {
-      statements += entity.ownedPairs.map { pairsTable($0, of: entity, model) }
+      statements += entity.linkRelationships.map { linkTable($0, of: entity, model) }
     }
-    return statements + upkeep(for: model)
+    return statements + indexesAndTriggers(for: model)
   }
 
   /// Returns the statements after those for the tables: indexes and triggers.
-  package static func upkeep(for model: Model) -> [String] {
-    model.entities.flatMap { upkeep(of: $0, model) }
+  package static func indexesAndTriggers(for model: Model) -> [String] {
+    model.entities.flatMap { indexesAndTriggers(of: $0, model) }
   }
 
   /// Returns the indexes and triggers of an entity's table and of its link tables.
-  package static func upkeep(of entity: EntityDescription, _ model: Model) -> [String] {
+  package static func indexesAndTriggers(of entity: EntityDescription, _ model: Model) -> [String] {
     indexStatements(of: entity, model) + LogTriggers.triggers(for: entity, in: model)
   }
 
   private static func indexStatements(of entity: EntityDescription, _ model: Model) -> [String] {
     (entity.isAbstract ? [] : indexes(for: entity, model))
-      + entity.ownedPairs.flatMap { pairsIndexes($0, of: entity, model) }
+      + entity.linkRelationships.flatMap { linkTableIndexes($0, of: entity, model) }
   }
 
   /// Returns the quoted names of all triggers of an entity.
@@ -82,8 +82,8 @@ package enum StoreSchema {
     for relationship in entity.relationships where !relationship.toMany {
       columns.append("\(SQLNames.quoted(relationship.name)) INTEGER")
     }
-    for place in model.placeColumns(of: entity) {
-      columns.append("\(SQLNames.quoted(place)) INTEGER")
+    for position in model.positionColumns(of: entity) {
+      columns.append("\(SQLNames.quoted(position)) INTEGER")
     }
     return columns
   }
@@ -110,10 +110,10 @@ package enum StoreSchema {
     if let identity = entity.identity { sets.append(([identity.name], true)) }
     sets += entity.unique.map { ($0, true) }
     // Delete rules and to-manys look up to-ones by the referenced object.
-    let places = Set(model.placeColumns(of: entity))
+    let positions = Set(model.positionColumns(of: entity))
     sets += entity.relationships.filter { !$0.toMany }.map { relationship in
-      let place = SQLNames.place(relationship.name)
-      return ([relationship.name] + (places.contains(place) ? [place] : []), false)
+      let position = SQLNames.positionColumn(relationship.name)
+      return ([relationship.name] + (positions.contains(position) ? [position] : []), false)
     }
     sets += entity.indexes.map { ($0, false) }
     var seen: Set<[String]> = []
@@ -125,29 +125,29 @@ package enum StoreSchema {
     }
   }
 
-  package static func pairsTable(
+  package static func linkTable(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription,
     _ model: Model
   ) -> String {
-    let table = SQLNames.pairs(entity, relationship.name)
-    let places = OrderSchema(model).pairColumns(relationship, of: entity)
+    let table = SQLNames.linkTable(entity, relationship.name)
+    let positions = OrderSchema(model).linkPositionColumns(relationship, of: entity)
       .map { " \(SQLNames.quoted($0)) INTEGER," }.joined()
     return """
       CREATE TABLE \(SQLNames.quoted(table))(
-        source INTEGER NOT NULL, target INTEGER NOT NULL,\(places) PRIMARY KEY (source, target)
+        source INTEGER NOT NULL, target INTEGER NOT NULL,\(positions) PRIMARY KEY (source, target)
       ) STRICT, WITHOUT ROWID
       """
   }
 
-  private static func pairsIndexes(
+  private static func linkTableIndexes(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription,
     _ model: Model
   ) -> [String] {
-    let table = SQLNames.pairs(entity, relationship.name)
+    let table = SQLNames.linkTable(entity, relationship.name)
     let sets =
-      [["target", "source"]] + OrderSchema(model).pairIndexes(relationship, of: entity)
+      [["target", "source"]] + OrderSchema(model).linkPositionIndexes(relationship, of: entity)
     return sets.map { columns in
       let name = SQLNames.quoted("\(table).\(columns.joined(separator: "."))")
       return "CREATE INDEX \(name) ON \(SQLNames.quoted(table))"

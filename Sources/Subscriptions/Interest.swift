@@ -4,7 +4,7 @@
 // Must not know: SQL, JSON, sockets, tasks, the time.
 //
 // What always holds:
-// 1. A change that can alter a result is never judged `untouched`.
+// 1. A change that can alter a result is never judged `unaffected`.
 // 2. Removing by descending old offset, then inserting by ascending new offset, turns the old
 //    sequence into the new one.
 // 3. Same input, same output.
@@ -42,7 +42,7 @@ package enum Interest: Sendable {
 /// The effect of a change set on a subscription.
 package enum Verdict: Sendable, Equatable {
   /// The result is unchanged.
-  case untouched
+  case unaffected
   /// The sequence is unchanged, but these of its objects have at least another version.
   case values(Set<ObjectKey>)
   /// The effect is unknown until the result is read again.
@@ -59,16 +59,16 @@ extension Interest {
     if set.changes.values.contains(where: reachesRelated) { return .undecided }
     switch self {
     case .objects(let keys, _, let awaited):
-      let mayCome =
+      let mayBeInserted =
         !awaited.isEmpty
         && set.changes.values.contains { change in
           change.kind == .insert && awaited.contains(change.key.entity)
         }
-      if mayCome { return .undecided }
+      if mayBeInserted { return .undecided }
       let touched =
         keys.count < set.changes.count
         ? keys.filter { set.changes[$0] != nil } : keys.intersection(set.changes.keys)
-      return touched.isEmpty ? .untouched : .values(touched)
+      return touched.isEmpty ? .unaffected : .values(touched)
     case .fetch(let entities, let membership, _): return verdict(on: set, entities, membership)
     }
   }
@@ -83,7 +83,7 @@ extension Interest {
       guard !Self.concerns(change, membership) else { return .undecided }
       touched.insert(change.key)
     }
-    return touched.isEmpty ? .untouched : .values(touched)
+    return touched.isEmpty ? .unaffected : .values(touched)
   }
 
   /// Returns whether a change inserts or deletes an object, or writes one of the given properties.

@@ -52,16 +52,16 @@ package struct SequenceDifference: Sendable, Equatable {
       insertions = []
       return
     }
-    let oldPlaces = Dictionary(uniqueKeysWithValues: oldRange.map { (old[$0], $0) })
-    let newPlaces = Dictionary(uniqueKeysWithValues: newRange.map { (new[$0], $0) })
-    let common = newRange.filter { oldPlaces[new[$0]] != nil }
-    let kept = common.longestAscendingRun { oldPlaces[new[$0]] }
-    let stays = Set(kept.map { new[common[$0]] })
-    removals = oldRange.reversed().filter { !stays.contains(old[$0]) }.map {
-      Removal(offset: $0, element: old[$0], movedTo: newPlaces[old[$0]])
+    let oldOffsets = Dictionary(uniqueKeysWithValues: oldRange.map { (old[$0], $0) })
+    let newOffsets = Dictionary(uniqueKeysWithValues: newRange.map { (new[$0], $0) })
+    let common = newRange.filter { oldOffsets[new[$0]] != nil }
+    let kept = common.longestAscendingRun { oldOffsets[new[$0]] }
+    let unmoved = Set(kept.map { new[common[$0]] })
+    removals = oldRange.reversed().filter { !unmoved.contains(old[$0]) }.map {
+      Removal(offset: $0, element: old[$0], movedTo: newOffsets[old[$0]])
     }
-    insertions = newRange.filter { !stays.contains(new[$0]) }.map {
-      Insertion(offset: $0, element: new[$0], movedFrom: oldPlaces[new[$0]])
+    insertions = newRange.filter { !unmoved.contains(new[$0]) }.map {
+      Insertion(offset: $0, element: new[$0], movedFrom: oldOffsets[new[$0]])
     }
   }
 }

@@ -38,16 +38,16 @@ package struct SubscriptionTable: Sendable {
   /// Returns the subscriptions whose results a change set may have altered, with their verdicts.
   ///
   /// - Parameter set: The change set.
-  /// - Returns: The verdicts other than `untouched`, in the order of the subscriptions' numbers.
+  /// - Returns: The verdicts other than `unaffected`, in the order of the subscriptions' numbers.
   /// - Complexity: Linear in the change set and in the subscriptions that it concerns.
   package func verdicts(on set: ChangeSet) -> [(number: Int, verdict: Verdict)] {
-    var concerned: Set<Int> = []
+    var affected: Set<Int> = []
     for key in set.changes.keys {
-      if let numbers = byObject[key] { concerned.formUnion(numbers) }
-      if let numbers = byEntity[key.entity] { concerned.formUnion(numbers) }
+      if let numbers = byObject[key] { affected.formUnion(numbers) }
+      if let numbers = byEntity[key.entity] { affected.formUnion(numbers) }
     }
-    return concerned.sorted().compactMap { number in
-      guard let verdict = interests[number]?.verdict(on: set), verdict != .untouched else {
+    return affected.sorted().compactMap { number in
+      guard let verdict = interests[number]?.verdict(on: set), verdict != .unaffected else {
         return nil
       }
       return (number, verdict)

@@ -39,7 +39,7 @@ package final class ByteChannel: Sendable {
     /// Whether reading is paused because the peer accepts too few bytes.
     var isPaused = false
     /// Whether the owner wants the peer's bytes.
-    var isWanted = true
+    var isReadingRequested = true
     var isClosing = false
     var exitCode: Int32?
   }
@@ -67,7 +67,7 @@ package final class ByteChannel: Sendable {
   package func write(_ pieces: [[UInt8]]) {
     channel.eventLoop.preconditionInEventLoop()
     if pieces.count == 1, pieces[0].count <= Self.portionBytes, isWritable {
-      give(pieces[0][...])
+      passToNIO(pieces[0][...])
       return channel.flush()
     }
     let pauses = state.withLock { state in
@@ -83,12 +83,12 @@ package final class ByteChannel: Sendable {
 
   /// Passes waiting bytes to NIO while the peer accepts them.
   func feed() {
-    var gave = false
+    var hasPassed = false
     while channel.isWritable, let piece = takePiece() {
-      give(piece)
-      gave = true
+      passToNIO(piece)
+      hasPassed = true
     }
-    if gave { channel.flush() }
+    if hasPassed { channel.flush() }
     let (resumes, closes) = state.withLock { state in
       let resumes = state.isPaused && state.waiting < Self.waitingBytesMax / 2
       if resumes { state.isPaused = false }
@@ -97,7 +97,7 @@ package final class ByteChannel: Sendable {
       return (resumes, closes)
     }
     if resumes { updateReading() }
-    if closes { closeBehindWrites() }
+    if closes { closeAfterWrites() }
   }
 
   private func takePiece() -> ArraySlice<UInt8>? {
@@ -114,12 +114,12 @@ package final class ByteChannel: Sendable {
     }
   }
 
-  private func give(_ piece: ArraySlice<UInt8>) {
+  private func passToNIO(_ piece: ArraySlice<UInt8>) {
     channel.write(channel.allocator.buffer(bytes: piece), promise: nil)
   }
 
   /// The number of bytes in NIO that the peer has not accepted.
-  var untakenBytes: Int {
+  var unacceptedBytes: Int {
     do {
       return try channel.syncOptions?.getOption(.bufferedWritableBytes) ?? 0
     } catch {
@@ -129,14 +129,14 @@ package final class ByteChannel: Sendable {
   }
 
   /// Sets whether the owner wants the peer's bytes; bytes that have arrived may still follow.
-  package func setWanted(_ isWanted: Bool) {
-    state.withLock { $0.isWanted = isWanted }
+  package func setReading(_ isReadingRequested: Bool) {
+    state.withLock { $0.isReadingRequested = isReadingRequested }
     updateReading()
   }
 
   /// Starts or stops reading: the responses to a peer that accepts no bytes would fill the memory.
   private func updateReading() {
-    let reads = state.withLock { !$0.isPaused && $0.isWanted }
+    let reads = state.withLock { !$0.isPaused && $0.isReadingRequested }
     channel.setOption(.autoRead, value: reads).whenFailure { _ in }
     if reads { channel.read() }
   }
@@ -149,18 +149,18 @@ package final class ByteChannel: Sendable {
       state.isClosing = !state.backlog.isEmpty
       return !state.isClosing
     }
-    if isReady { closeBehindWrites() }
+    if isReady { closeAfterWrites() }
   }
 
   /// Closes the channel after an empty write, because closing drops unfinished writes.
-  private func closeBehindWrites() {
+  private func closeAfterWrites() {
     channel.writeAndFlush(channel.allocator.buffer(capacity: 0)).whenComplete { _ in
-      self.cut()
+      self.abort()
     }
   }
 
   /// Ends the connection at once.
-  package func cut() {
+  package func abort() {
     channel.close(promise: nil)
   }
 }
@@ -200,7 +200,7 @@ final class OwnerHandler: ChannelInboundHandler {
     watch?.cancel()
     watch = nil
     guard context.channel.isWritable else {
-      return watchProgress(context.eventLoop, from: channel.untakenBytes)
+      return watchProgress(context.eventLoop, from: channel.unacceptedBytes)
     }
     // NIO reports this inside a flush, which may be one of the owner's writes.
     guard !isWoken else { return }
@@ -216,14 +216,14 @@ final class OwnerHandler: ChannelInboundHandler {
   }
 
   /// Disconnects a peer that accepts no bytes for too long; NIO gets no bytes in the meantime.
-  private func watchProgress(_ loop: any EventLoop, from untaken: Int) {
+  private func watchProgress(_ loop: any EventLoop, from unaccepted: Int) {
     let channel = channel
     let handler = NIOLoopBound(self, eventLoop: loop)
     watch = loop.scheduleTask(in: .seconds(Int64(stuckSecondsMax))) {
-      guard channel.untakenBytes == untaken else {
-        return handler.value.watchProgress(loop, from: channel.untakenBytes)
+      guard channel.unacceptedBytes == unaccepted else {
+        return handler.value.watchProgress(loop, from: channel.unacceptedBytes)
       }
-      channel.cut()
+      channel.abort()
     }
   }
 
@@ -259,4 +259,4 @@ extension Channel {
 }
 
 /// The numbers of waiting bytes between which a channel counts as writable.
-let writeMarks = ChannelOptions.Types.WriteBufferWaterMark(low: 256 << 10, high: 1 << 20)
+let writeWaterMarks = ChannelOptions.Types.WriteBufferWaterMark(low: 256 << 10, high: 1 << 20)

@@ -28,7 +28,7 @@ package final class StandardStreams: Sendable {
     do {
       _ = try await NIOPipeBootstrap(group: loop.eventLoop)
         .channelOption(.allowRemoteHalfClosure, value: true)
-        .channelOption(.writeBufferWaterMark, value: writeMarks)
+        .channelOption(.writeBufferWaterMark, value: writeWaterMarks)
         .channelInitializer { channel in
           channel.setUp(owner, number: 0, stuckSecondsMax: stuckSecondsMax)
         }
@@ -86,8 +86,8 @@ private struct Descriptors {
     dup2(2, 1)
   }
 
-  static func failure(_ why: String) -> TransportError {
-    TransportError(.cannotListen, "Standard input and output cannot be used: \(why)")
+  static func failure(_ reason: String) -> TransportError {
+    TransportError(.cannotListen, "Standard input and output cannot be used: \(reason)")
   }
 
   /// Returns a copy of a descriptor that no other process shares, where that is possible.

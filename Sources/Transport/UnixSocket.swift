@@ -39,7 +39,7 @@ package final class UnixSocketListener: Sendable {
     let bootstrap = ServerBootstrap(group: loop.eventLoop)
       .serverChannelOption(.backlog, value: 256)
       .childChannelOption(.allowRemoteHalfClosure, value: true)
-      .childChannelOption(.writeBufferWaterMark, value: writeMarks)
+      .childChannelOption(.writeBufferWaterMark, value: writeWaterMarks)
       .childChannelInitializer { channel in
         Self.admit(channel).flatMap {
           channel.setUp(owner, number: counter.next(), stuckSecondsMax: stuckSecondsMax)
@@ -189,7 +189,7 @@ package enum UnixSocketClient {
   ) async throws(TransportError) {
     do {
       _ = try await ClientBootstrap(group: loop.eventLoop)
-        .channelOption(.writeBufferWaterMark, value: writeMarks)
+        .channelOption(.writeBufferWaterMark, value: writeWaterMarks)
         .channelInitializer { $0.setUp(owner, number: 0, stuckSecondsMax: 3600) }
         .connect(unixDomainSocketPath: path).get()
     } catch {

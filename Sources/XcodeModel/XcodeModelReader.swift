@@ -136,22 +136,22 @@ struct XcodeModelReader {
 
   private mutating func attribute(_ element: XMLElement, of entity: String) -> JSONValue? {
     let name = element["name"] ?? ""
-    let place = "\(entity).\(name)"
+    let path = "\(entity).\(name)"
     let kind = element["attributeType"] ?? ""
     let isTransient = element["transient"] == "YES"
     // A transient attribute may be of any type.
     guard let type = Self.types[kind] ?? (isTransient ? "binary" : nil) else {
-      note("\(place) is left out: Cordial does not support its type \"\(kind)\"")
+      note("\(path) is left out: Cordial does not support its type \"\(kind)\"")
       return nil
     }
-    if kind == "Transformable" { note("\(place) is transformable: it becomes binary") }
-    if kind == "Composite" { note("\(place) is composite: it becomes json") }
+    if kind == "Transformable" { note("\(path) is transformable: it becomes binary") }
+    if kind == "Composite" { note("\(path) is composite: it becomes json") }
     var derived: String?
     if let expression = element["derivationExpression"] {
       derived = Self.derived(expression)
       if derived == nil {
         note(
-          "Cordial does not support the derivation of \(place) (\(expression)): it becomes an "
+          "Cordial does not support the derivation of \(path) (\(expression)): it becomes an "
             + "attribute that clients write"
         )
       }
@@ -167,10 +167,10 @@ struct XcodeModelReader {
     if let pattern = element["regularExpressionString"] {
       members.append(JSONMember("pattern", .string(pattern)))
     }
-    if let value = defaultValue(element, type, place) {
+    if let value = defaultValue(element, type, path) {
       members.append(JSONMember("default", value))
     }
-    members += limits(element, type, place)
+    members += limits(element, type, path)
     return .object(members)
   }
 
@@ -195,16 +195,16 @@ struct XcodeModelReader {
   private mutating func defaultValue(
     _ element: XMLElement,
     _ type: String,
-    _ place: String
+    _ path: String
   ) -> JSONValue? {
     if let text = element["defaultDateTimeInterval"] {
       if let date = Double(text).flatMap(Self.date) { return .string(date) }
-      note("The default of \(place), \(text) seconds since 2001, is left out: it is not a date")
+      note("The default of \(path), \(text) seconds since 2001, is left out: it is not a date")
       return nil
     }
     guard let text = element["defaultValueString"] else { return nil }
     if let value = Self.constant(text, type) { return value }
-    note("The default of \(place), \(text), is left out: it is not a valid \(type)")
+    note("The default of \(path), \(text), is left out: it is not a valid \(type)")
     return nil
   }
 
@@ -235,7 +235,7 @@ struct XcodeModelReader {
   private mutating func limits(
     _ element: XMLElement,
     _ type: String,
-    _ place: String
+    _ path: String
   ) -> [JSONMember] {
     var members: [JSONMember] = []
     for (attribute, length, bound) in [
@@ -248,7 +248,7 @@ struct XcodeModelReader {
       } else if type != "string", let value = Self.constant(text, type) {
         members.append(JSONMember(bound, value))
       } else {
-        note("The \(bound) of \(place), \(text), is left out: it is not a valid \(type)")
+        note("The \(bound) of \(path), \(text), is left out: it is not a valid \(type)")
       }
     }
     for (attribute, bound) in [
@@ -258,7 +258,7 @@ struct XcodeModelReader {
       if let date = Double(text).flatMap(Self.date) {
         members.append(JSONMember(bound, .string(date)))
       } else {
-        note("The \(bound) of \(place), \(text) seconds since 2001, is left out: it is not a date")
+        note("The \(bound) of \(path), \(text) seconds since 2001, is left out: it is not a date")
       }
     }
     return members
@@ -272,7 +272,7 @@ struct XcodeModelReader {
 
   private mutating func relationship(_ element: XMLElement, of entity: String) -> JSONValue {
     let name = element["name"] ?? ""
-    let place = "\(entity).\(name)"
+    let path = "\(entity).\(name)"
     let isToMany = element["toMany"] == "YES"
     let isOptional = element["optional"] == "YES"
     var members = [
@@ -287,7 +287,7 @@ struct XcodeModelReader {
     if let known = Self.rules[rule] {
       if known != "nullify" { members.append(JSONMember("deleteRule", .string(known))) }
     } else {
-      note("The delete rule of \(place), \(rule), is unknown: nullify replaces it")
+      note("The delete rule of \(path), \(rule), is unknown: nullify replaces it")
     }
     if isToMany, element["ordered"] == "YES" { members.append(JSONMember("ordered", true)) }
     members += renaming(element)

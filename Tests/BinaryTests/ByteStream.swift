@@ -107,7 +107,7 @@ final class ByteStream {
   }
 
   /// The next line without its end if all of it has come; nothing is waited for.
-  func lineThatCame() -> String? {
+  func availableLine() -> String? {
     guard let end = buffer.firstIndex(of: 0x0A) else { return nil }
     let line = String(decoding: buffer[..<end], as: UTF8.self)
     buffer.removeFirst(end + 1)
@@ -115,7 +115,7 @@ final class ByteStream {
   }
 
   /// Returns everything that has come, without waiting.
-  func textThatCame() -> String {
+  func availableText() -> String {
     var poll = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
     while !hasEnded, unsafe Glibc.poll(&poll, 1, 0) > 0 { receive() }
     defer { buffer = [] }

@@ -10,10 +10,10 @@ import Testing
 
   // Evidence: P-017a
   @Test func `is answered with -32800 when it did not begin`() throws {
-    let scene = try Scene()
+    let fixture = try Fixture()
     let script = Self.save + line(2, "fetch", ["entity": "Task", "result": "count"]) + cancel(2)
-    let outcome = try scene.run(
-      ["serve", try scene.store()],
+    let outcome = try fixture.run(
+      ["serve", try fixture.store()],
       input: script + line(3, "fetch", ["entity": "Task", "result": "count"])
     )
     let answers = try outcome.lines
@@ -25,10 +25,10 @@ import Testing
 
   // Evidence: P-017a
   @Test func `is answered as usual when it began, and an unknown one not at all`() throws {
-    let scene = try Scene()
+    let fixture = try Fixture()
     let script = Self.save + cancel(1) + cancel(77)
-    let outcome = try scene.run(
-      ["serve", try scene.store()],
+    let outcome = try fixture.run(
+      ["serve", try fixture.store()],
       input: script + line(2, "fetch", ["entity": "Task", "result": "count"])
     )
     let answers = try outcome.lines

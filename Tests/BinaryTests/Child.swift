@@ -50,13 +50,13 @@ final class Child {
     environment: [String: String] = [:]
   ) throws {
     Glibc.signal(SIGPIPE, SIG_IGN)
-    let made = try Self.spawning.withLock { _ in
+    let spawned = try Self.spawning.withLock { _ in
       try Self.spawn([program] + arguments, input, output, environment)
     }
-    process = made.process
-    stream = ByteStream(reading: made.output, writing: made.input)
-    errors = ByteStream(reading: made.errors)
-    life = ByteStream(reading: made.life)
+    process = spawned.process
+    stream = ByteStream(reading: spawned.output, writing: spawned.input)
+    errors = ByteStream(reading: spawned.errors)
+    life = ByteStream(reading: spawned.life)
   }
 
   deinit {
@@ -97,7 +97,7 @@ final class Child {
     return code
   }
 
-  private typealias Made = (
+  private typealias SpawnedProcess = (
     process: pid_t, input: Int32, output: Int32, errors: Int32, life: Int32
   )
 
@@ -106,7 +106,7 @@ final class Child {
     _ input: Input,
     _ output: String?,
     _ environment: [String: String]
-  ) throws -> Made {
+  ) throws -> SpawnedProcess {
     let (outRead, outWrite) = try pipe()
     let (errorRead, errorWrite) = try pipe()
     let (lifeRead, lifeWrite) = try pipe()

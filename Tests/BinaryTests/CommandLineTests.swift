@@ -3,10 +3,10 @@ import Testing
 
 @Suite struct `The command line` {
   // Evidence: P-001
-  @Test func `objects go in, are found, and go out again`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
-    let saved = try scene.run(
+  @Test func `objects are inserted, found and deleted`() throws {
+    let fixture = try Fixture()
+    let store = try fixture.store()
+    let saved = try fixture.run(
       ["save", store],
       input: """
         {"insert": [{"id": "Group/t1", "values": {"title": "Home"}},
@@ -15,25 +15,25 @@ import Testing
     )
     #expect(saved.code == 0)
     #expect(try saved.lines.at(0)["ids"] == ["Group/t1": "Group/p1", "Task/t2": "Task/p1"])
-    let fetched = try scene.run(["fetch", store, "Task", "--where", "group.title == 'Home'"])
+    let fetched = try fixture.run(["fetch", store, "Task", "--where", "group.title == 'Home'"])
     #expect(try fetched.lines.map { $0["id"] } == ["Task/p1"])
-    #expect(try scene.run(["fetch", store, "Task", "--count"]).output == "1\n")
-    let got = try scene.run(["get", store, "Group/p1"])
+    #expect(try fixture.run(["fetch", store, "Task", "--count"]).output == "1\n")
+    let got = try fixture.run(["get", store, "Group/p1"])
     #expect(try got.lines.at(0)["values"] == ["title": "Home"])
-    let hits = try scene.run(["search", store, "milk"])
+    let hits = try fixture.run(["search", store, "milk"])
     #expect(try hits.lines.map { $0["id"] } == ["Task/p1"])
     #expect(try hits.lines.at(0)["highlights"] == ["title": [[4, 8]]])
-    #expect(try scene.run(["delete", store, "Task/p1"]).code == 0)
-    let gone = try scene.run(["get", store, "Task/p1"])
+    #expect(try fixture.run(["delete", store, "Task/p1"]).code == 0)
+    let gone = try fixture.run(["get", store, "Task/p1"])
     #expect(gone.code == 1)
     #expect(gone.errors.contains("Task/p1"))
-    #expect(try scene.run(["search", store, "milk"]).output == "")
+    #expect(try fixture.run(["search", store, "milk"]).output == "")
   }
 
   // Evidence: P-112d
   @Test func `model graph draws entities, attributes and relationships`() throws {
-    let scene = try Scene()
-    let model = try scene.write(
+    let fixture = try Fixture()
+    let model = try fixture.write(
       """
       {"name":"M","entities":[
         {"name":"A","attributes":[{"name":"x","type":"int16","optional":true}],
@@ -42,7 +42,7 @@ import Testing
       """,
       to: "m.json"
     )
-    let graph = try scene.run(["model", "graph", model])
+    let graph = try fixture.run(["model", "graph", model])
     #expect(graph.code == 0)
     #expect(graph.output.hasPrefix("digraph \"M\" {"))
     #expect(graph.output.contains("A [label=\"{A|x: int16?"))
@@ -51,32 +51,32 @@ import Testing
 
   // Evidence: P-006a
   @Test func `a configuration serves a part of a model`() throws {
-    let scene = try Scene()
-    let model = try scene.write(
+    let fixture = try Fixture()
+    let model = try fixture.write(
       """
       {"name":"M","entities":[{"name":"A","attributes":[{"name":"x","type":"int16"}]},
         {"name":"B"}],"configurations":{"Local":["A"]}}
       """,
       to: "m.json"
     )
-    let served = try scene.run(
-      ["serve", scene.path("S.cordial"), "--model", model, "--configuration", "Local"],
+    let served = try fixture.run(
+      ["serve", fixture.path("S.cordial"), "--model", model, "--configuration", "Local"],
       input: line(1, "model") + "\n" + line(2, "fetch", ["entity": "B"]) + "\n"
     )
     #expect(try served.lines.at(0)["result"]?["entities"]?.array?.map { $0["name"] } == ["A"])
     #expect(try served.lines.at(1)["error"]?["code"] == 1002)
-    let refused = try scene.run(
-      ["init", scene.path("T.cordial"), "--model", model, "--configuration", "Remote"]
+    let refused = try fixture.run(
+      ["init", fixture.path("T.cordial"), "--model", model, "--configuration", "Remote"]
     )
     #expect(refused.code == 1)
     #expect(refused.errors.contains("Local"))
-    #expect(!scene.exists("T.cordial"))
+    #expect(!fixture.exists("T.cordial"))
   }
 
   @Test func `a fetch is explained with its SQL, and not carried out`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
-    let explained = try scene.run(
+    let fixture = try Fixture()
+    let store = try fixture.store()
+    let explained = try fixture.run(
       ["fetch", store, "Task", "--where", "group.title == 'x'", "--limit", "5", "--explain"]
     )
     #expect(explained.code == 0)
@@ -84,13 +84,13 @@ import Testing
     #expect(lines.first?.hasPrefix("SELECT t.\"_id\"") == true)
     #expect(lines.contains("-- with \"x\", 5, 0"))
     #expect(lines.contains { $0.hasPrefix("-- SEARCH") || $0.hasPrefix("-- SCAN") })
-    let wrong = try scene.run(["fetch", store, "Task", "--where", "no ==", "--explain"])
+    let wrong = try fixture.run(["fetch", store, "Task", "--where", "no ==", "--explain"])
     #expect(wrong.code == 1)
   }
 
   @Test func `printf into serve is answered`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
+    let fixture = try Fixture()
+    let store = try fixture.store()
     let child = try Child(
       [
         "-c", "printf '%s\\n' \"$1\" | exec \"$0\" serve \"$2\"", Child.binary,
@@ -105,8 +105,8 @@ import Testing
   }
 
   @Test func `what one store exports another imports as the same graph`() throws {
-    let scene = try Scene()
-    let store = try scene.store("A", model: Scene.packages)
+    let fixture = try Fixture()
+    let store = try fixture.store("A", model: Fixture.packages)
     var inserts: [JSON] = [["id": "Section/tweb", "values": ["name": "web"]]]
     for number in 0..<50 {
       // Each depends on others before and behind it: references lead both ways through the file.
@@ -122,25 +122,25 @@ import Testing
       ])
     }
     let params: JSON = ["insert": .array(inserts)]
-    #expect(try scene.run(["save", store], input: params.text).code == 0)
-    let first = try scene.run(["export", store])
+    #expect(try fixture.run(["save", store], input: params.text).code == 0)
+    let first = try fixture.run(["export", store])
     #expect(first.code == 0)
     #expect(try first.lines.count == 51)
-    let file = try scene.write(first.output, to: "export.jsonl")
-    let other = try scene.store("B", model: Scene.packages)
-    #expect(try scene.run(["import", other, file, "--batch", "7"]).code == 0)
-    #expect(try graph(scene.run(["export", other])) == graph(first))
-    let piped = scene.path("C")
-    let made = try scene.run(
-      ["import", piped, "--model", Scene.packages],
+    let file = try fixture.write(first.output, to: "export.jsonl")
+    let other = try fixture.store("B", model: Fixture.packages)
+    #expect(try fixture.run(["import", other, file, "--batch", "7"]).code == 0)
+    #expect(try graph(fixture.run(["export", other])) == graph(first))
+    let piped = fixture.path("C")
+    let made = try fixture.run(
+      ["import", piped, "--model", Fixture.packages],
       input: first.output
     )
     #expect(made.code == 0, "\(made.errors)")
-    #expect(try graph(scene.run(["export", piped])) == graph(first))
+    #expect(try graph(fixture.run(["export", piped])) == graph(first))
   }
 
   /// The objects by name, with names in place of IDs: stores number their objects themselves.
-  private func graph(_ export: Scene.Outcome) throws -> Set<String> {
+  private func graph(_ export: Fixture.Outcome) throws -> Set<String> {
     let objects = try export.lines
     var names: [String: JSON] = [:]
     for object in objects { names[object["id"]?.string ?? ""] = object["values"]?["name"] }
@@ -159,10 +159,10 @@ import Testing
     )
   }
 
-  @Test func `an import that refers to nothing known says so`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
-    let outcome = try scene.run(
+  @Test func `an import with unknown references reports them`() throws {
+    let fixture = try Fixture()
+    let store = try fixture.store()
+    let outcome = try fixture.run(
       ["import", store],
       input: #"{"id":"Task/x","values":{"title":"a","group":"Group/nowhere"}}"# + "\n"
     )
@@ -173,27 +173,27 @@ import Testing
     (#"{"id":"Task/x6","#, "Line 6"), (#"{"values":{}}"#, "Line 6"),
     (#"{"id":"Task/x6","values":{"title":6}}"#, "line 6"),
   ])
-  func `an import that fails says where, and how much is there`(
+  func `a failed import reports the line and the number of imported objects`(
     line: String,
     place: String
   ) throws {
-    let scene = try Scene()
-    let store = try scene.store()
+    let fixture = try Fixture()
+    let store = try fixture.store()
     let good = (1...9).map { #"{"id":"Task/x\#($0)","values":{"title":"\#($0)"}}"# }
     let lines = good[..<5] + [line] + good[6...]
-    let outcome = try scene.run(
+    let outcome = try fixture.run(
       ["import", store, "--batch", "2"],
       input: lines.joined(separator: "\n")
     )
     #expect(outcome.code == 1)
     #expect(outcome.errors.contains(place), "\(outcome.errors)")
     #expect(outcome.errors.contains("4 objects are imported"), "\(outcome.errors)")
-    #expect(try scene.run(["fetch", store, "Task", "--count"]).output == "4\n")
+    #expect(try fixture.run(["fetch", store, "Task", "--count"]).output == "4\n")
   }
 
   @Test(arguments: [["--help"], ["serve", "--help"], ["help", "fetch"], ["--version"]])
   func `help and version are on standard output`(words: [String]) throws {
-    let outcome = try Scene().run(words)
+    let outcome = try Fixture().run(words)
     #expect(outcome.code == 0)
     #expect(!outcome.output.isEmpty)
     #expect(outcome.errors == "")
@@ -206,18 +206,18 @@ import Testing
     ["import", "store", "--batch", "0"], ["serve", "store", "--nonsense"],
   ])
   func `wrong usage ends with 64 and touches nothing`(words: [String]) throws {
-    let scene = try Scene()
-    let outcome = try scene.run(words.map { $0 == "store" ? scene.path("store") : $0 })
+    let fixture = try Fixture()
+    let outcome = try fixture.run(words.map { $0 == "store" ? fixture.path("store") : $0 })
     #expect(outcome.code == 64)
     #expect(outcome.errors.contains("Usage: cordial"))
     #expect(outcome.output == "")
-    #expect(!scene.exists("store"))
+    #expect(!fixture.exists("store"))
   }
 
   @Test func `the examples that help shows work`() throws {
-    let scene = try Scene()
-    let store = try scene.store("Packages.cordial", model: Scene.packages)
-    let outcome = try scene.run([
+    let fixture = try Fixture()
+    let store = try fixture.store("Packages.cordial", model: Fixture.packages)
+    let outcome = try fixture.run([
       "fetch", store, "Package", "--where", #"section.name == "web""#, "--sort",
       "-installedSize", "--limit", "5",
     ])
@@ -226,36 +226,36 @@ import Testing
 
   // Evidence: P-030c, P-030d
   @Test func `an ID may be a URI of this store, and of no other`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
-    _ = try scene.run(["save", store], input: #"{"insert":[{"entity":"Group"}]}"#)
-    let status = try scene.run(["call", store, "status"]).lines.at(0)
+    let fixture = try Fixture()
+    let store = try fixture.store()
+    _ = try fixture.run(["save", store], input: #"{"insert":[{"entity":"Group"}]}"#)
+    let status = try fixture.run(["call", store, "status"]).lines.at(0)
     let id = try #require(status["store"]?["id"]?.string)
-    let got = try scene.run(["get", store, "cordial://\(id)/Group/p1"])
+    let got = try fixture.run(["get", store, "cordial://\(id)/Group/p1"])
     #expect(try got.lines.map { $0["id"] } == ["Group/p1"])
-    let other = try scene.run(["get", store, "cordial://1\(id)/Group/p1"])
+    let other = try fixture.run(["get", store, "cordial://1\(id)/Group/p1"])
     #expect(other.code == 1)
     #expect(other.errors.contains("another store"))
   }
 
   /// The service cannot tell which request it was, and says so with a null id.
-  @Test func `an error that names no request ends what waits`() throws {
-    let scene = try Scene()
-    let daemon = try scene.daemon(try scene.store())
+  @Test func `an error without a request ID ends waiting requests`() throws {
+    let fixture = try Fixture()
+    let daemon = try fixture.daemon(try fixture.store())
     // With the message around it, it is one level deeper than a message may be.
     let deep =
       #"{"insert":"# + String(repeating: "[", count: 127) + String(repeating: "]", count: 127) + "}"
-    let outcome = try scene.run(["call", daemon.socket, "save", deep])
+    let outcome = try fixture.run(["call", daemon.socket, "save", deep])
     #expect(outcome.code == 1)
     #expect(outcome.output == "")
     #expect(outcome.errors.hasPrefix("cordial: "))
-    #expect(try scene.run(["fetch", daemon.socket, "Task"]).code == 0)
+    #expect(try fixture.run(["fetch", daemon.socket, "Task"]).code == 0)
   }
 
   @Test(arguments: [true, false])
   func `watch ends with 1 when the service does`(inOrder: Bool) throws {
-    let scene = try Scene()
-    let daemon = try scene.daemon(try scene.store())
+    let fixture = try Fixture()
+    let daemon = try fixture.daemon(try fixture.store())
     let watch = try Child(["watch", daemon.socket, "Task"], input: .nothing)
     #expect(try JSON(try watch.stream.line() ?? "")["fresh"] == true)
     try daemon.connect().call("save", ["insert": [task("a")]])
@@ -267,13 +267,13 @@ import Testing
 
   // Evidence: P-101
   @Test func `an error answer ends with 1`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
+    let fixture = try Fixture()
+    let store = try fixture.store()
     for words in [
       ["fetch", store, "Nope"], ["fetch", store, "Task", "--where", "title =="],
-      ["get", store, "Foo"], ["delete", store, "Task/p9"], ["import", store, scene.path("none")],
+      ["get", store, "Foo"], ["delete", store, "Task/p9"], ["import", store, fixture.path("none")],
     ] {
-      let outcome = try scene.run(words)
+      let outcome = try fixture.run(words)
       #expect(outcome.code == 1, "\(words)")
       #expect(outcome.errors.hasPrefix("cordial: "), "\(words)")
       #expect(outcome.output == "", "\(words)")
@@ -282,10 +282,10 @@ import Testing
 
   // Evidence: P-100
   @Test func `the printed protocol is the committed one`() throws {
-    let path = URL(fileURLWithPath: Scene.models).deletingLastPathComponent()
+    let path = URL(fileURLWithPath: Fixture.models).deletingLastPathComponent()
       .appendingPathComponent("openrpc.json").path
     let data = try #require(FileManager.default.contents(atPath: path), "\(path) is missing")
-    #expect(try Scene().run(["protocol"]).output == String(decoding: data, as: UTF8.self))
+    #expect(try Fixture().run(["protocol"]).output == String(decoding: data, as: UTF8.self))
   }
 }
 
@@ -293,10 +293,10 @@ import Testing
   private func check(
     _ words: [String],
     says: String,
-    in scene: Scene,
+    in fixture: Fixture,
     location: SourceLocation = #_sourceLocation
   ) throws {
-    let outcome = try scene.run(words)
+    let outcome = try fixture.run(words)
     #expect(outcome.code == 1, sourceLocation: location)
     #expect(outcome.output == "", sourceLocation: location)
     let lines = outcome.errors.split(separator: "\n")
@@ -310,65 +310,68 @@ import Testing
 
   // Evidence: P-005
   @Test func `a missing one`() throws {
-    let scene = try Scene()
-    try check(["serve", scene.path("none")], says: "There is no store at", in: scene)
-    try check(["fetch", scene.path("none"), "Task"], says: "There is no store at", in: scene)
-    #expect(!scene.exists("none"))
+    let fixture = try Fixture()
+    try check(["serve", fixture.path("none")], says: "There is no store at", in: fixture)
+    try check(["fetch", fixture.path("none"), "Task"], says: "There is no store at", in: fixture)
+    #expect(!fixture.exists("none"))
   }
 
   // Evidence: P-005
   @Test func `a folder with other things`() throws {
-    let scene = try Scene()
-    _ = try scene.write("x", to: "other.txt")
-    try check(["serve", scene.folder], says: "no store", in: scene)
+    let fixture = try Fixture()
+    _ = try fixture.write("x", to: "other.txt")
+    try check(["serve", fixture.folder], says: "no store", in: fixture)
     try check(
-      ["serve", scene.folder, "--model", Scene.todo],
+      ["serve", fixture.folder, "--model", Fixture.todo],
       says: "no Cordial store",
-      in: scene
+      in: fixture
     )
   }
 
   @Test func `a file`() throws {
-    let scene = try Scene()
-    let file = try scene.write("x", to: "file")
-    try check(["serve", file, "--model", Scene.todo], says: "is a file", in: scene)
-    try check(["serve", file], says: "file", in: scene)
+    let fixture = try Fixture()
+    let file = try fixture.write("x", to: "file")
+    try check(["serve", file, "--model", Fixture.todo], says: "is a file", in: fixture)
+    try check(["serve", file], says: "file", in: fixture)
   }
 
   @Test func `a damaged one`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
-    _ = try scene.write(String(repeating: "garbage ", count: 4096), to: "Test.cordial/store.sqlite")
-    try check(["serve", store], says: "store.sqlite", in: scene)
+    let fixture = try Fixture()
+    let store = try fixture.store()
+    _ = try fixture.write(
+      String(repeating: "garbage ", count: 4096),
+      to: "Test.cordial/store.sqlite"
+    )
+    try check(["serve", store], says: "store.sqlite", in: fixture)
   }
 
   @Test func `a model that does not parse`() throws {
-    let scene = try Scene()
-    let garbage = try scene.write("garbage", to: "a.json")
-    let wrong = try scene.write(#"{"name":"x","entities":[{"name":"1"}]}"#, to: "b.json")
-    for model in [garbage, wrong, scene.path("none.json")] {
-      try check(["init", scene.path("S"), "--model", model], says: model, in: scene)
-      try check(["serve", scene.path("S"), "--model", model], says: model, in: scene)
-      #expect(!scene.exists("S"))
+    let fixture = try Fixture()
+    let garbage = try fixture.write("garbage", to: "a.json")
+    let wrong = try fixture.write(#"{"name":"x","entities":[{"name":"1"}]}"#, to: "b.json")
+    for model in [garbage, wrong, fixture.path("none.json")] {
+      try check(["init", fixture.path("S"), "--model", model], says: model, in: fixture)
+      try check(["serve", fixture.path("S"), "--model", model], says: model, in: fixture)
+      #expect(!fixture.exists("S"))
     }
   }
 
-  @Test func `another model than the store has, for what does not serve`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
-    let saved = try scene.run(
+  @Test func `another model than that of the store, for commands other than serve`() throws {
+    let fixture = try Fixture()
+    let store = try fixture.store()
+    let saved = try fixture.run(
       ["save", store],
       input: #"{"insert":[{"entity":"Task","values":{"title":"x"}}]}"#
     )
     #expect(saved.code == 0)
     for command in [["model", "migrate", store], ["import", store]] {
-      try check(command + ["--model", Scene.packages], says: "Todo", in: scene)
+      try check(command + ["--model", Fixture.packages], says: "Todo", in: fixture)
     }
   }
 
-  @Test func `a store that is read only answers what it can`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
+  @Test func `a read-only store serves reads`() throws {
+    let fixture = try Fixture()
+    let store = try fixture.store()
     let child = try Child(["serve", store, "--read-only"])
     let peer = Peer(child)
     #expect(try peer.call("fetch", ["entity": "Task"])["objects"] == [])

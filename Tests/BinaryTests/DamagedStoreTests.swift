@@ -5,13 +5,13 @@ import Testing
 @Suite struct `A store with damaged pages` {
   private static let pageSize = 4096
 
-  private let scene: Scene
+  private let fixture: Fixture
   private let store: String
 
   /// Groups of tasks, each with a memo; what was saved is in the store's own file.
   init() throws {
-    scene = try Scene()
-    store = try scene.store()
+    fixture = try Fixture()
+    store = try fixture.store()
     let child = try Child(["serve", store])
     let peer = Peer(child)
     for group in 1...5 {
@@ -58,7 +58,7 @@ import Testing
   }
 
   // Evidence: P-101
-  @Test func `answers what is whole, 1403 where it is not, and goes on`() throws {
+  @Test func `reads intact pages, fails with 1403 on damaged ones, and continues`() throws {
     try damage(1) { _, pages in
       pages.indices.filter { Self.holds("content content", pages[$0]) }
     }
@@ -94,7 +94,7 @@ import Testing
   }
 
   // Evidence: P-134c
-  @Test func `refuses none of the saves beside one that meets the damage`() throws {
+  @Test func `refuses only the save that reads a damaged page`() throws {
     try damage(1) { _, pages in pages.indices.filter { Self.holds("content content", pages[$0]) } }
     let peer = Peer(try Child(["serve", store]))
     let change: JSON = ["id": "Memo/p1", "values": ["content": "changed"]]
@@ -130,7 +130,7 @@ import Testing
       ("status", [:]),
     ]
     let script = requests.enumerated().map { line($0, $1.0, $1.1) }.joined()
-    let outcome = try scene.run(["serve", store], input: script)
+    let outcome = try fixture.run(["serve", store], input: script)
     guard outcome.code == 0 else {
       // What cannot be opened at all is told in a sentence.
       #expect(outcome.code == 1, "\(Seeds.repeating(seed))")
@@ -146,13 +146,13 @@ import Testing
   }
 
   // Evidence: P-094b
-  @Test func `keeps its index, in which searches go on or are told why not`() throws {
+  @Test func `keeps its index, and searches succeed or report an error`() throws {
     let root = try ForeignClient.run(
       store,
       "SELECT rootpage FROM sqlite_schema WHERE name = 'cordial_transaction'"
     )
     try damage(1) { _, _ in [(Int(root.dropLast()) ?? 0) - 1] }
-    let index = scene.path("Test.cordial/index.sqlite")
+    let index = fixture.path("Test.cordial/index.sqlite")
     let before = try FileManager.default.attributesOfItem(atPath: index)[.systemFileNumber] as? Int
     let peer = Peer(try Child(["serve", store]))
     for _ in 1...3 {
@@ -168,7 +168,7 @@ import Testing
   }
 
   // Evidence: P-095a
-  @Test func `is never named where it is the index that is damaged`() throws {
+  @Test func `is not reported when only the index is damaged`() throws {
     // Its log would stand before its pages.
     _ = try ForeignClient.run(store, "PRAGMA wal_checkpoint(TRUNCATE)", in: "index.sqlite")
     let root = try ForeignClient.run(

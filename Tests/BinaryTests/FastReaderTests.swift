@@ -2,15 +2,15 @@ import Glibc
 import Testing
 
 /// Answers of several megabytes, read as fast as they come, and what was sent after them.
-@Suite struct `Requests beside answers of several megabytes` {
+@Suite struct `Requests during responses of several megabytes` {
   private static let objectCount = 10_000
 
   private let daemon: Daemon
-  private let scene: Scene
+  private let fixture: Fixture
 
   init() throws {
-    scene = try Scene()
-    daemon = try scene.daemon(try scene.store())
+    fixture = try Fixture()
+    daemon = try fixture.daemon(try fixture.store())
     let peer = try daemon.connect()
     let text = String(repeating: "0123456789", count: 20)
     for part in 0..<10 {

@@ -17,7 +17,7 @@ final class FolderWatch {
   deinit { close(descriptor) }
 
   /// Takes in what the kernel has told.
-  func look() {
+  func readEvents() {
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
     while true {
       let size = unsafe read(descriptor, &buffer, buffer.count)
@@ -36,7 +36,7 @@ final class FolderWatch {
 
   /// Counts from 0 again; what the kernel has not told yet is not counted.
   func restart() {
-    look()
+    readEvents()
     count = 0
   }
 }

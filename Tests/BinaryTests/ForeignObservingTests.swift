@@ -1,16 +1,16 @@
 import Testing
 
-@Suite struct `What a foreign client writes reaches who observes` {
-  private let scene: Scene
+@Suite struct `Changes by an external client reach subscriptions` {
+  private let fixture: Fixture
   private let store: String
   private let writer: Peer
   private let reader: Peer
 
   /// Tasks 1 and 2 in group 1, task 3 in none.
   init() throws {
-    scene = try Scene()
-    store = try scene.store()
-    let daemon = try scene.daemon(store)
+    fixture = try Fixture()
+    store = try fixture.store()
+    let daemon = try fixture.daemon(store)
     writer = try daemon.connect()
     reader = try daemon.connect()
     func task(_ title: JSON, _ group: JSON) -> JSON {
@@ -39,7 +39,7 @@ import Testing
   ]
 
   // Evidence: P-070c, P-082a, P-083
-  @Test func `a row that replaces another is told in every mode`() throws {
+  @Test func `a row that replaces another is reported in every mode`() throws {
     let watcher = try Watcher(reader, Self.fetches)
     try ForeignClient.write(
       store,
@@ -78,7 +78,7 @@ import Testing
   }
 
   // Evidence: P-073b, P-084b
-  @Test func `a to-one's target that is deleted reaches those that led to it`() throws {
+  @Test func `a deleted target is reported at the objects that referenced it`() throws {
     let watcher = try Watcher(reader, Self.fetches)
     let held = try writer.call("observe", ["ids": ["Task/p1", "Task/p3"]])
     #expect(held["result"]?["objects"]?[0]?["values"]?["group"] == "Group/p1")
@@ -105,18 +105,18 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64])
-  func `whatever it writes, what was told is what a fresh fetch answers`(seed: UInt64) throws {
+  func `after any external write the notified result equals a fresh fetch`(seed: UInt64) throws {
     let watcher = try Watcher(reader, Self.fetches)
-    var chance = ForeignChance(seed: seed)
+    var random = RandomWrites(seed: seed)
     for step in 0..<40 {
       var done: [String] = []
-      for _ in 0..<1 + chance.next(3) {
-        if chance.next(4) == 0 {
-          let params = chance.save()
+      for _ in 0..<1 + random.next(3) {
+        if random.next(4) == 0 {
+          let params = random.save()
           _ = try writer.answer(try writer.request("save", params))
           done.append(params.text)
         } else {
-          let sql = (0..<1 + chance.next(3)).map { _ in chance.statement() }.joined(separator: "; ")
+          let sql = (0..<1 + random.next(3)).map { _ in random.statement() }.joined(separator: "; ")
           try ForeignClient.write(store, sql)
           done.append(sql)
         }
@@ -131,7 +131,7 @@ import Testing
 }
 
 /// Random writes of a foreign client and of ours, that repeat with their seed.
-private struct ForeignChance {
+private struct RandomWrites {
   private var state: UInt64
 
   init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }

@@ -14,8 +14,8 @@ import Testing
 
   // Evidence: P-011c
   @Test func `after shutdown and exit the code is 0`() throws {
-    let scene = try Scene()
-    let child = try Child(["serve", try scene.store()])
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()])
     let peer = try begin(child)
     #expect(try peer.call("shutdown") == .null)
     #expect(try peer.errorCode("status") == -32600)
@@ -24,16 +24,16 @@ import Testing
   }
 
   @Test func `exit without shutdown is 1`() throws {
-    let scene = try Scene()
-    let child = try Child(["serve", try scene.store()])
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()])
     try begin(child).notify("exit")
     #expect(try child.exitCode() == 1)
   }
 
   // Evidence: P-013b
   @Test func `the end of input without shutdown is 1, with it 0`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
+    let fixture = try Fixture()
+    let store = try fixture.store()
     for (shutsDown, code) in [(false, 1), (true, 0)] as [(Bool, Int32)] {
       let child = try Child(["serve", store])
       let peer = try begin(child)
@@ -45,8 +45,8 @@ import Testing
 
   // Evidence: P-011a
   @Test func `a request before initialize is -32002, a notification nothing`() throws {
-    let scene = try Scene()
-    let child = try Child(["serve", try scene.store()])
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()])
     let peer = Peer(child, hasHeaders: true)
     try peer.notify("nonsense")
     #expect(try peer.errorCode("fetch", ["entity": "Task"]) == -32002)
@@ -56,16 +56,16 @@ import Testing
 
   // Evidence: P-011b
   @Test func `a second initialize is -32600`() throws {
-    let scene = try Scene()
-    let peer = try begin(try Child(["serve", try scene.store()]))
+    let fixture = try Fixture()
+    let peer = try begin(try Child(["serve", try fixture.store()]))
     #expect(try peer.errorCode("initialize", ["processId": nil, "capabilities": [:]]) == -32600)
   }
 
   // Evidence: P-012b
   @Test(arguments: [false, true])
   func `an initialize that failed may be sent again`(hasHeaders: Bool) throws {
-    let scene = try Scene()
-    let child = try Child(["serve", try scene.store()])
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()])
     let peer = Peer(child, hasHeaders: hasHeaders)
     for params in [["cordial": ["coalesce": "x"]], ["nonsense": 1]] as [JSON] {
       #expect(try peer.errorCode("initialize", params) == -32602)
@@ -79,8 +79,8 @@ import Testing
   // Evidence: P-007a
   @Test(arguments: [15, 2] as [Int32])
   func `a signal ends it with 0, with headers too`(number: Int32) throws {
-    let scene = try Scene()
-    let child = try Child(["serve", try scene.store()])
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()])
     try begin(child).call("status")
     child.signal(number)
     #expect(try child.exitCode() == 0)
@@ -88,8 +88,8 @@ import Testing
 
   // Evidence: P-011d
   @Test func `a batch in header framing is one -32600`() throws {
-    let scene = try Scene()
-    let peer = try begin(try Child(["serve", try scene.store()]))
+    let fixture = try Fixture()
+    let peer = try begin(try Child(["serve", try fixture.store()]))
     try peer.send(body: #"[{"jsonrpc":"2.0","id":7,"method":"status"}]"#)
     let answer = try peer.message()
     #expect(answer?["id"] == .null)
@@ -98,8 +98,8 @@ import Testing
   }
 
   @Test func `a whole conversation sent at once is answered in full`() throws {
-    let scene = try Scene()
-    let child = try Child(["serve", try scene.store()])
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()])
     for body in [
       #"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}"#,
       #"{"jsonrpc":"2.0","method":"initialized","params":{}}"#,
@@ -121,8 +121,8 @@ import Testing
     "Content-Type: application/vscode-jsonrpc; charset=utf8\r\nContent-Length: 44\r\n\r\n",
   ])
   func `a header is read as liberally as HTTP's`(header: String) throws {
-    let scene = try Scene()
-    let peer = try begin(try Child(["serve", try scene.store()]))
+    let fixture = try Fixture()
+    let peer = try begin(try Child(["serve", try fixture.store()]))
     try peer.stream.send(header + #"{"jsonrpc":"2.0","id":77,"method":"status"} "#)
     let answer = try peer.message()
     #expect(answer?["id"] == 77)
@@ -137,8 +137,8 @@ import Testing
     "X-Long: " + String(repeating: "a", count: 9000),
   ])
   func `a header that cannot be read is one -32700, then the end`(header: String) throws {
-    let scene = try Scene()
-    let child = try Child(["serve", try scene.store()])
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()])
     do { try child.stream.send(header) } catch is Failure {}
     let peer = Peer(child, hasHeaders: true)
     let answer = try peer.message()
@@ -163,8 +163,8 @@ import Testing
 
   /// What comes of the script, one message after the other.
   private func play(hasHeaders: Bool, byByte: Bool) throws -> [String] {
-    let scene = try Scene()
-    let child = try Child(["serve", try scene.store()])
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()])
     let peer = Peer(child, hasHeaders: hasHeaders)
     var answers: [String] = []
     for body in Self.script {
@@ -201,9 +201,9 @@ import Testing
 
   // Evidence: P-012c, P-016b
   @Test func `a batch is answered in one array, and one of notifications not at all`() throws {
-    let scene = try Scene()
-    let outcome = try scene.run(
-      ["serve", try scene.store()],
+    let fixture = try Fixture()
+    let outcome = try fixture.run(
+      ["serve", try fixture.store()],
       input: """
         [{"jsonrpc":"2.0","id":1,"method":"status"},5,{"jsonrpc":"2.0","method":"x"},\
         {"jsonrpc":"2.0","id":2,"method":"nope"},[]]
@@ -225,9 +225,9 @@ import Testing
   }
 
   @Test func `a batch that ends with exit is answered`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
-    let outcome = try scene.run(
+    let fixture = try Fixture()
+    let store = try fixture.store()
+    let outcome = try fixture.run(
       ["serve", store],
       input: """
         [{"jsonrpc":"2.0","id":1,"method":"save","params":{"insert":[{"entity":"Task"}]}},\
@@ -243,13 +243,13 @@ import Testing
   }
 
   // Evidence: P-012a
-  @Test func `errors behind an initialize that is not answered keep the order`() throws {
-    let scene = try Scene()
+  @Test func `errors after an unanswered initialize keep the order`() throws {
+    let fixture = try Fixture()
     let script =
       line(1, "save", ["insert": .array((0..<500).map { task("t\($0)") })])
       + line(2, "initialize", ["capabilities": [:]]) + "{zz}\n" + line(4, "nope")
       + line(5, "initialize", ["capabilities": [:]]) + line(6, "status")
-    let outcome = try scene.run(["serve", try scene.store()], input: script)
+    let outcome = try fixture.run(["serve", try fixture.store()], input: script)
     let lines = try outcome.lines
     #expect(lines.map { $0["id"] } == [1, 2, .null, 4, 5, 6])
     #expect(
@@ -259,19 +259,19 @@ import Testing
 
   // Evidence: P-012a
   @Test func `answers in line framing come in the order of the requests`() throws {
-    let scene = try Scene()
+    let fixture = try Fixture()
     var script = line(1, "save", ["insert": .array((0..<500).map { task("t\($0)") })])
     for number in 2...200 {
       let methods = ["status", "fetch", "search", "nope", "index/status", "save"]
       let params: [JSON] = [[:], ["entity": "Task"], ["query": "t1"], [:], [:], ["insert": []]]
       script += line(number, methods[number % 6], params[number % 6])
     }
-    let outcome = try scene.run(["serve", try scene.store()], input: script)
+    let outcome = try fixture.run(["serve", try fixture.store()], input: script)
     #expect(try outcome.lines.map { $0["id"]?.integer } == Array(1...200))
   }
 }
 
-@Suite struct `Whatever a peer sends, the conversation goes on` {
+@Suite struct `The connection continues after any input` {
   /// A line, the code that answers it (nil: silence), and whether its ID comes back.
   static let rows: [(text: String, code: Int?)] = [
     ("{", -32700), ("{zz}", -32700), (#"{"jsonrpc":"2.0",}"#, -32700), ("[1,", -32700),
@@ -330,8 +330,8 @@ import Testing
   }
 
   @Test func `every malformed line has its error and the next one its answer`() throws {
-    let scene = try Scene()
-    let child = try Child(["serve", try scene.store()])
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()])
     // Chosen by the first bytes, so that a malformed first line can't choose.
     try Peer(child).call("status")
     for (text, code) in Self.rows {
@@ -359,17 +359,17 @@ import Testing
     "status", "model", "rpc.discover", "index/status", "index/verify", "observe/flush",
     "history", "search", "unobserve",
   ])
-  func `a param that a method has not is -32602, even where it has none`(method: String) throws {
-    let scene = try Scene()
-    let peer = Peer(try Child(["serve", try scene.store()]))
+  func `an unknown param is -32602, even for a method without params`(method: String) throws {
+    let fixture = try Fixture()
+    let peer = Peer(try Child(["serve", try fixture.store()]))
     let error = try peer.answer(try peer.request(method, ["nonsense": 1]))["error"]
     #expect(error?["code"] == -32602)
     #expect(error?["message"]?.string?.contains("nonsense") == true, "\(error?.text ?? "")")
   }
 
   @Test func `bytes that are not UTF-8 are -32700`() throws {
-    let scene = try Scene()
-    let child = try Child(["serve", try scene.store()])
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()])
     for bytes in [[0xFF, 0xFE], [0xC0, 0xAF], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80]]
       as [[UInt8]]
     {
@@ -382,9 +382,9 @@ import Testing
 
   // Evidence: P-015c
   @Test func `other first bytes are -32700, then on at the next line`() throws {
-    let scene = try Scene()
-    let outcome = try scene.run(
-      ["serve", try scene.store()],
+    let fixture = try Fixture()
+    let outcome = try fixture.run(
+      ["serve", try fixture.store()],
       input: "GET / HTTP/1.1\n" + line(1, "status")
     )
     let lines = try outcome.lines
@@ -394,8 +394,8 @@ import Testing
 
   // Evidence: P-015b
   @Test func `a line of 65 MiB is 1302, then on`() throws {
-    let scene = try Scene()
-    let child = try Child(["serve", try scene.store()])
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()])
     let chunk = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20)
     try child.stream.send(#"{"jsonrpc":"2.0","id":1,"method":""#)
     for _ in 0..<65 { try child.stream.send(chunk) }
@@ -405,8 +405,8 @@ import Testing
   }
 
   @Test func `an error's message is one that a person can read, whatever was sent`() throws {
-    let scene = try Scene()
-    let child = try Child(["serve", try scene.store()])
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()])
     let long = String(repeating: "x", count: 1 << 20)
     let peer = Peer(child)
     let rows: [(String, JSON)] = [

@@ -8,8 +8,8 @@ private func large(_ title: String, bytes: Int, priority: Int = 0) -> JSON {
 }
 
 /// What is the same for every way in which files cannot grow.
-private struct Shortage {
-  let scene: Scene
+private struct FullDiskScenario {
+  let fixture: Fixture
   let store: String
   /// Takes a process the room that is left, and gives it back.
   let begin: (Child) throws -> Void
@@ -53,42 +53,42 @@ private struct Shortage {
 
 @Suite struct `A limit of file sizes` {
   // Evidence: P-060a, P-101
-  @Test func `refuses a save as a whole, and is over when it is lifted`() throws {
-    let scene = try Scene()
+  @Test func `refuses a save as a whole until the limit is lifted`() throws {
+    let fixture = try Fixture()
     func limit(_ child: Child, _ bytes: String) throws {
       let words = ["--pid", "\(child.process)", "--fsize=\(bytes):unlimited"]
       let tool = try Child(words, program: "prlimit", input: .nothing)
       guard try tool.exitCode() == 0 else { throw Failure("prlimit: \(try tool.errorText())") }
     }
-    let shortage = Shortage(scene: scene, store: try scene.store()) {
+    let scenario = FullDiskScenario(fixture: fixture, store: try fixture.store()) {
       try limit($0, "200000")
     } end: {
       try limit($0, "unlimited")
     }
-    try shortage.check()
+    try scenario.check()
   }
 }
 
 @Suite(.enabled(if: Mount.isAllowed, "A small disk of its own can be mounted by root only"))
 struct `A full disk` {
-  private let scene: Scene
+  private let fixture: Fixture
   private let disk: Mount
   private let store: String
 
   init() throws {
-    scene = try Scene()
-    disk = try Mount(scene, megabytes: 4)
-    store = try scene.store("disk/Test.cordial")
+    fixture = try Fixture()
+    disk = try Mount(fixture, megabytes: 4)
+    store = try fixture.store("disk/Test.cordial")
   }
 
   // Evidence: P-060a, P-101
-  @Test func `refuses a save as a whole, and is over when there is room`() throws {
-    let shortage = Shortage(scene: scene, store: store) { _ in
+  @Test func `refuses a save as a whole until disk space is available`() throws {
+    let scenario = FullDiskScenario(fixture: fixture, store: store) { _ in
       try disk.fill()
     } end: { _ in
       try disk.empty()
     }
-    try shortage.check()
+    try scenario.check()
   }
 
   // Evidence: P-060a, P-066b
@@ -126,7 +126,7 @@ struct `A full disk` {
   }
 
   // Evidence: P-005
-  @Test func `is told at the start, and the next start finds everything`() throws {
+  @Test func `is reported at the start, and the next start finds all data`() throws {
     let child = try Child(["serve", store])
     try Peer(child).call("save", ["insert": [task("kept")]])
     child.stream.endInput()
@@ -136,7 +136,7 @@ struct `A full disk` {
       for suffix in ["-wal", "-shm"] { unsafe unlink("\(store)/\(file)\(suffix)") }
     }
     try disk.fill()
-    let outcome = try scene.run(["serve", store])
+    let outcome = try fixture.run(["serve", store])
     #expect(outcome.code == 1)
     #expect(outcome.errors.hasPrefix("cordial: "))
     #expect(outcome.errors.contains("full"), "\(outcome.errors)")
@@ -147,7 +147,7 @@ struct `A full disk` {
   }
 
   // Evidence: P-095a
-  @Test func `holds the index up only until there is room`() throws {
+  @Test func `delays the index only until disk space is available`() throws {
     let peer = Peer(try Child(["serve", store]))
     var token: JSON = .null
     for _ in 1...5 {

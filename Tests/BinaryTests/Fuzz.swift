@@ -85,7 +85,7 @@ final class Fuzz {
     var polls = all.map { $0.poll(now) }
     _ = unsafe poll(&polls, nfds_t(polls.count), 20)
     now = .now
-    said = String((said + daemon.child.errors.textThatCame()).suffix(20_000))
+    said = String((said + daemon.child.errors.availableText()).suffix(20_000))
     for (client, poll) in zip(all, polls) { try client.advance(poll.revents, now) }
     if daemon.child.errors.hasEnded { throw Failure("the process ended") }
     clients = try clients.filter { try !$0.finish() }
@@ -106,7 +106,7 @@ final class Fuzz {
     // A process that dies closes its sockets one by one, a moment before all of it is gone.
     for _ in 0..<20 where !daemon.child.errors.hasEnded {
       _ = poll(nil, 0, 50)
-      said = String((said + daemon.child.errors.textThatCame()).suffix(20_000))
+      said = String((said + daemon.child.errors.availableText()).suffix(20_000))
     }
     if daemon.child.errors.hasEnded {
       text += "\nexit code \(try daemon.child.exitCode()): \(said)"

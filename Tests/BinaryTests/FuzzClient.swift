@@ -39,7 +39,7 @@ final class FuzzClient {
   private var random: SplitMix64
   private var mutator: FuzzMutator
   private var remaining: Int
-  private var harvest = FuzzCorpus.Harvest()
+  private var responseValues = FuzzCorpus.ResponseValues()
   private var nextID = FuzzClient.firstID
   private var outstanding: Set<Int> = []
   private var lastAnswered = 0
@@ -109,19 +109,19 @@ final class FuzzClient {
     let id = nextID
     nextID += 1
     outstanding.insert(id)
-    harvest.lastID = id
+    responseValues.lastID = id
     return id
   }
 
   private func sendValid(_ template: FuzzCorpus.Template) {
     let id = template.isNotification ? 0 : expectNext()
-    send(corpus.message("\(id)", template, harvest, &random))
+    send(corpus.message("\(id)", template, responseValues, &random))
   }
 
   private func changed() -> [UInt8] {
     let template = FuzzCorpus.pick(&random)
-    let message = corpus.message("\"x\"", template, harvest, &random)
-    let other = corpus.message("\"y\"", FuzzCorpus.pick(&random), harvest, &random)
+    let message = corpus.message("\"x\"", template, responseValues, &random)
+    let other = corpus.message("\"y\"", FuzzCorpus.pick(&random), responseValues, &random)
     return mutator.mutate(message, with: other)
   }
 
@@ -129,7 +129,7 @@ final class FuzzClient {
     var bytes = [UInt8(ascii: "[")]
     for index in 0...random.below(random.oneIn(20) ? 1100 : 6) {
       if index > 0 { bytes.append(UInt8(ascii: ",")) }
-      bytes += corpus.message("\"z\(index)\"", FuzzCorpus.pick(&random), harvest, &random)
+      bytes += corpus.message("\"z\(index)\"", FuzzCorpus.pick(&random), responseValues, &random)
     }
     bytes.append(UInt8(ascii: "]"))
     return random.oneIn(3) ? mutator.mutate(bytes, with: bytes) : bytes
@@ -195,7 +195,7 @@ final class FuzzClient {
     guard answer.isWhole else {
       throw Failure("client \(number): a message of another shape: \(answer.text)")
     }
-    harvest.take(answer)
+    responseValues.take(answer)
     if answers.count >= Self.answersMax { answers.removeFirst() }
     answers.append("\(answer.length): \(answer.text.prefix(150))")
     guard let id = answer.integerID, id >= Self.firstID, id < Self.firstID + 100_000_000 else {

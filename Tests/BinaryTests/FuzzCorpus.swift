@@ -13,7 +13,7 @@ struct FuzzCorpus {
   }
 
   /// What answers named, to be sent back.
-  struct Harvest {
+  struct ResponseValues {
     private(set) var tokens: [String] = []
     private(set) var cursors: [String] = []
     private(set) var subscriptions: [String] = []
@@ -43,13 +43,13 @@ struct FuzzCorpus {
   /// - Parameters:
   ///   - id: The ID as it is written.
   ///   - template: What is sent.
-  ///   - harvest: What answers named.
+  ///   - responseValues: What answers named.
   ///   - random: Chance.
   /// - Returns: The message's text.
   func message(
     _ id: String,
     _ template: Template,
-    _ harvest: Harvest,
+    _ responseValues: ResponseValues,
     _ random: inout SplitMix64
   ) -> [UInt8] {
     var bytes = Array(#"{"jsonrpc":"2.0","#.utf8)
@@ -58,7 +58,7 @@ struct FuzzCorpus {
     var isEscaped = false
     for byte in template.params.utf8 {
       if isEscaped {
-        bytes += Array(value(byte, harvest, &random).utf8)
+        bytes += Array(value(byte, responseValues, &random).utf8)
         isEscaped = false
       } else if byte == UInt8(ascii: "%") {
         isEscaped = true
@@ -98,7 +98,7 @@ struct FuzzCorpus {
 
   private func value(
     _ letter: UInt8,
-    _ harvest: Harvest,
+    _ responseValues: ResponseValues,
     _ random: inout SplitMix64
   ) -> String {
     switch letter {
@@ -112,18 +112,19 @@ struct FuzzCorpus {
     case UInt8(ascii: "e"): random.pick(["Thing", "Note", "Item", "Box", "Tag"])
     case UInt8(ascii: "o"): random.pick(["title", "-rank", "rank", "title:localized", "box.label"])
     case UInt8(ascii: "t"):
-      harvest.tokens.isEmpty ? "\"0-1-0\"" : "\"\(random.pick(harvest.tokens))\""
+      responseValues.tokens.isEmpty ? "\"0-1-0\"" : "\"\(random.pick(responseValues.tokens))\""
     case UInt8(ascii: "c"):
-      harvest.cursors.isEmpty ? "null" : "\"\(random.pick(harvest.cursors))\""
+      responseValues.cursors.isEmpty ? "null" : "\"\(random.pick(responseValues.cursors))\""
     case UInt8(ascii: "u"):
-      harvest.subscriptions.isEmpty ? "\"s1\"" : "\"\(random.pick(harvest.subscriptions))\""
+      responseValues.subscriptions.isEmpty
+        ? "\"s1\"" : "\"\(random.pick(responseValues.subscriptions))\""
     case UInt8(ascii: "k"): "\"k\(random.below(12))\""
     case UInt8(ascii: "m"):
       random.pick(["error", "storeTrump", "objectTrump", "overwrite", "rollback"])
     case UInt8(ascii: "a"): random.pick(["null", "\"ann\"", "\"bob\"", "\"external\""])
     case UInt8(ascii: "q"): "\"" + random.pick(Self.queries) + "\""
     case UInt8(ascii: "z"): random.pick(["true", "false"])
-    case UInt8(ascii: "r"): "\(harvest.lastID - random.below(8))"
+    case UInt8(ascii: "r"): "\(responseValues.lastID - random.below(8))"
     case UInt8(ascii: "f"): "\"\(folder)/\(random.pick(Self.copies))\""
     default: "%"
     }

@@ -12,11 +12,11 @@ import Testing
     let seed = Self.number("CORDIAL_SEED") ?? .random(in: 1...9999)
     let count = Self.number("CORDIAL_FUZZ_MESSAGES") ?? 10_000
     print("CORDIAL_SEED=\(seed) CORDIAL_FUZZ_MESSAGES=\(count)")
-    let scene = try Scene()
-    let store = try scene.store(model: try scene.write(FuzzCorpus.model, to: "Fuzz.json"))
-    let daemon = try scene.daemon(store, ["--history-days", "0"])
+    let fixture = try Fixture()
+    let store = try fixture.store(model: try fixture.write(FuzzCorpus.model, to: "Fuzz.json"))
+    let daemon = try fixture.daemon(store, ["--history-days", "0"])
     let process = daemon.child.process
-    let fuzz = Fuzz(daemon, folder: scene.folder, seed: seed, messages: Int(count))
+    let fuzz = Fuzz(daemon, folder: fixture.folder, seed: seed, messages: Int(count))
     let inserted = try fuzz.run()
     #expect(inserted > 100_000)
     let peer = try daemon.connect()
@@ -25,7 +25,7 @@ import Testing
     #expect(kill(process, 0) == 0)
     daemon.child.signal(SIGTERM)
     #expect(try daemon.child.exitCode() == 0)
-    let folders = try FileManager.default.contentsOfDirectory(atPath: scene.folder)
+    let folders = try FileManager.default.contentsOfDirectory(atPath: fixture.folder)
     #expect(Set(folders).isSubset(of: ["Test.cordial", "Fuzz.json", "b0", "b1", "b2", "none"]))
   }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite struct `Objects with an identity, as they come and go` {
+@Suite struct `Inserts and deletes of objects with an identity` {
   private static let model = """
     {"name":"Posts","version":"1","entities":[
       {"name":"Tag","identity":"name",
@@ -17,15 +17,15 @@ import Testing
          {"name":"main","destination":"Tag","inverse":"leads","optional":true}]}]}
     """
 
-  private let scene: Scene
+  private let fixture: Fixture
   private let store: String
   private let writer: Peer
   private let reader: Peer
 
   init() throws {
-    scene = try Scene()
-    store = try scene.store(model: try scene.write(Self.model, to: "model.json"))
-    let daemon = try scene.daemon(store)
+    fixture = try Fixture()
+    store = try fixture.store(model: try fixture.write(Self.model, to: "model.json"))
+    let daemon = try fixture.daemon(store)
     writer = try daemon.connect()
     reader = try daemon.connect()
   }
@@ -43,10 +43,12 @@ import Testing
   }
 
   /// The first of the objects that the next `changes` is about.
-  private func told() throws -> JSON? { try reader.changes()["updates"]?[0]?["objects"]?[0] }
+  private func reportedObject() throws -> JSON? {
+    try reader.changes()["updates"]?[0]?["objects"]?[0]
+  }
 
   // Evidence: P-031a, P-071c
-  @Test func `the deleted are named by their identity, in history and by who observes`() throws {
+  @Test func `deleted objects are named by identity in history and notifications`() throws {
     try insertPost()
     try reader.call("observe", ["fetch": ["entity": "Post"]])
     try reader.call("observe", ["fetch": ["entity": "Tag"], "mode": "ids"])
@@ -65,7 +67,7 @@ import Testing
     #expect(before?["tags"] == ["@add": ["Tag/sred"], "@remove": []])
   }
 
-  @Test func `what was before an update names a to-one that is gone by its identity`() throws {
+  @Test func `a former to-one to a deleted object is named by its identity`() throws {
     try insertPost()
     try writer.call(
       "save",
@@ -79,29 +81,29 @@ import Testing
   }
 
   // Evidence: P-082e
-  @Test func `an identity that nobody has is awaited, as often as it comes`() throws {
+  @Test func `an identity without an object is awaited repeatedly`() throws {
     let observed = try reader.call("observe", ["ids": ["Tag/sblue", "Tag/sred"]])
     #expect(observed["result"]?["objects"] == [nil, nil])
     #expect(observed["result"]?["missing"]?["Tag/sblue"] == "unknown")
     for round in 0..<3 {
       let note: JSON = "round \(round)"
       try writer.call("save", ["insert": [["id": "Tag/sblue", "values": ["note": note]]]])
-      let inserted = try told()
+      let inserted = try reportedObject()
       #expect(inserted?["id"] == "Tag/sblue" && inserted?["change"] == "insert")
       #expect(inserted?["object"]?["values"]?["note"] == note)
       // Another of the entity is none of theirs.
       try writer.call("save", ["insert": [["id": "Tag/sgreen\(round)"]]])
       try writer.call("save", ["update": [["id": "Tag/sblue", "values": ["note": "x"]]]])
-      #expect(try told()?["change"] == "update")
+      #expect(try reportedObject()?["change"] == "update")
       try writer.call("save", ["delete": ["Tag/sblue"]])
-      let deleted = try told()
+      let deleted = try reportedObject()
       #expect(deleted?["id"] == "Tag/sblue" && deleted?["change"] == "delete")
       #expect(deleted?["last"]?["note"] == "x")
     }
   }
 
   // Evidence: P-082e
-  @Test func `another object in the place of an identity's is an update`() throws {
+  @Test func `another object with the same identity is an update`() throws {
     try writer.call(
       "save",
       ["insert": [["id": "Tag/sred"], ["id": "Tag/sblue", "values": ["note": "one"]]]]
@@ -115,16 +117,16 @@ import Testing
       "INSERT OR REPLACE INTO Tag(name, note) VALUES('blue', 'two')",
     ] {
       try ForeignClient.write(store, sql)
-      let changed = try told()
+      let changed = try reportedObject()
       #expect(changed?["id"] == "Tag/sblue" && changed?["change"] == "update", "\(sql)")
       #expect(changed?["object"]?["values"]?["note"] == "two")
       try writer.call("save", ["update": [["id": "Tag/sblue", "values": ["note": "three"]]]])
-      #expect(try told()?["object"]?["values"]?["note"] == "three")
+      #expect(try reportedObject()?["object"]?["values"]?["note"] == "three")
     }
   }
 
   // Evidence: P-065b, P-082a
-  @Test func `a version that a many-to-many raises is told to both ends`() throws {
+  @Test func `a version that a many-to-many increments is reported at both ends`() throws {
     try insertPost()
     try writer.call("save", ["insert": [["id": "Tag/sblue"]]])
     for entity in ["Post", "Tag"] as [JSON] {

@@ -4,8 +4,8 @@ import Testing
   // Evidence: P-020a
   @Test(arguments: [true, false])
   func `names the program, its limits and the store`(hasHeaders: Bool) throws {
-    let scene = try Scene()
-    let store = try scene.store()
+    let fixture = try Fixture()
+    let store = try fixture.store()
     let peer = Peer(try Child(["serve", store]), hasHeaders: hasHeaders)
     let answer = try peer.call("initialize", ["capabilities": [:]])
     #expect(Set(answer.object?.keys ?? [:].keys) == ["serverInfo", "capabilities", "store"])
@@ -26,8 +26,8 @@ import Testing
   // Evidence: P-020c
   @Test(arguments: [true, false])
   func `holds the options of the connection`(isInOptions: Bool) throws {
-    let scene = try Scene()
-    let store = try scene.store()
+    let fixture = try Fixture()
+    let store = try fixture.store()
     let peer = Peer(try Child(["serve", store]))
     let cordial: JSON = ["author": "ann", "context": "typing", "mergePolicy": "objectTrump"]
     let options: JSON = ["cordial": cordial]
@@ -65,15 +65,15 @@ import Testing
     ("index/resume", "{}", -32601), ("tools/list", "{}", -32601),
   ])
   func `is refused, never ignored`(method: String, params: String, code: Int) throws {
-    let scene = try Scene()
-    let peer = Peer(try Child(["serve", try scene.store()]))
+    let fixture = try Fixture()
+    let peer = Peer(try Child(["serve", try fixture.store()]))
     #expect(try peer.errorCode(method, try JSON(params)) == code)
   }
 
   // Evidence: P-021a, P-021d
   @Test func `params that LSP clients send everywhere are taken`() throws {
-    let scene = try Scene()
-    let peer = Peer(try Child(["serve", try scene.store()]))
+    let fixture = try Fixture()
+    let peer = Peer(try Child(["serve", try fixture.store()]))
     let everywhere: JSON = [
       "workDoneToken": 1, "partialResultToken": "p", "_meta": ["x": [1]], "entity": "Task",
     ]

@@ -22,42 +22,45 @@ import Testing
     .replacing(#""spotlight":{"displayName":"title"}"#, with: #""unique":[]"#)
 
   /// A store of the first version with objects, and the file of the second.
-  private func make(_ scene: Scene, objects: Int) throws -> (store: String, second: String) {
-    let store = try scene.store(model: try scene.write(Self.first, to: "1.json"))
+  private func make(_ fixture: Fixture, objects: Int) throws -> (store: String, second: String) {
+    let store = try fixture.store(model: try fixture.write(Self.first, to: "1.json"))
     let lines = (0..<objects).map { #"{"entity":"Task","values":{"title":"task \#($0)"}}"# }
-    let made = try scene.run(["import", store, "--no-index"], input: lines.joined(separator: "\n"))
+    let made = try fixture.run(
+      ["import", store, "--no-index"],
+      input: lines.joined(separator: "\n")
+    )
     guard made.code == 0 else { throw Failure(made.errors) }
-    return (store, try scene.write(Self.second, to: "2.json"))
+    return (store, try fixture.write(Self.second, to: "2.json"))
   }
 
   // Evidence: P-117h, P-117i
-  @Test func `the differences and the plan are told, and nothing is changed`() throws {
-    let scene = try Scene()
-    let (store, second) = try make(scene, objects: 3)
-    let diff = try scene.run(["model", "diff", scene.path("1.json"), second])
+  @Test func `a dry run prints the differences and the plan and changes nothing`() throws {
+    let fixture = try Fixture()
+    let (store, second) = try make(fixture, objects: 3)
+    let diff = try fixture.run(["model", "diff", fixture.path("1.json"), second])
     #expect(diff.code == 0)
     #expect(diff.output == "+ Task.rank\n+ Task.key\n- Old\n")
-    let plan = try scene.run(["model", "migrate", store, "--model", second, "--dry-run"])
+    let plan = try fixture.run(["model", "migrate", store, "--model", second, "--dry-run"])
     #expect(plan.code == 0)
     #expect(plan.output.contains("-- 1 to 2\n-- + Task.rank\n"))
     #expect(plan.output.contains("INSERT INTO \"Task\"("))
-    let still = try scene.run(["serve", store], input: line(1, "model") + "\n")
+    let still = try fixture.run(["serve", store], input: line(1, "model") + "\n")
     #expect(try still.lines.at(0)["result"]?["version"] == "1")
-    let back = try scene.run(["model", "diff", second, scene.path("1.json")])
+    let back = try fixture.run(["model", "diff", second, fixture.path("1.json")])
     #expect(back.output == "- Task.rank\n- Task.key\n+ Old\n")
-    let wrong = try scene.write(
+    let wrong = try fixture.write(
       Self.wrong,
       to: "3.json"
     )
-    let refused = try scene.run(["model", "diff", second, wrong])
+    let refused = try fixture.run(["model", "diff", second, wrong])
     #expect(refused.code == 1)
     #expect(refused.output.contains("! Task.title: string is not converted to int16\n"))
   }
 
   // Evidence: P-086c
   @Test func `serving with the next version migrates, and the index follows`() throws {
-    let scene = try Scene()
-    let (store, second) = try make(scene, objects: 3)
+    let fixture = try Fixture()
+    let (store, second) = try make(fixture, objects: 3)
     let peer = Peer(try Child(["serve", store, "--model", second]))
     let objects = try peer.call("fetch", ["entity": "Task", "limit": 1])["objects"]?.array
     #expect(objects?.first?["values"] == ["title": "task 0", "rank": 3, "key": "TASK 0"])
@@ -72,10 +75,10 @@ import Testing
 
   /// Nothing of a store that cannot have the model is touched, and its client is told why.
   // Evidence: P-118c
-  @Test func `a store that cannot go over is served as far as it tells about itself`() throws {
-    let scene = try Scene()
-    let (store, _) = try make(scene, objects: 3)
-    let wrong = try scene.write(
+  @Test func `a store that cannot migrate serves methods about itself only`() throws {
+    let fixture = try Fixture()
+    let (store, _) = try make(fixture, objects: 3)
+    let wrong = try fixture.write(
       Self.wrong,
       to: "wrong.json"
     )
@@ -96,11 +99,11 @@ import Testing
   /// The client has spoken already when the migration begins: its input is a file.
   // Evidence: P-017b
   @Test(arguments: [true, false])
-  func `who asks for progress is told, and answered when it is over`(asks: Bool) throws {
-    let scene = try Scene()
-    let (store, second) = try make(scene, objects: 30)
+  func `a client with a progress token is notified during the migration`(asks: Bool) throws {
+    let fixture = try Fixture()
+    let (store, second) = try make(fixture, objects: 30)
     let params: JSON = asks ? ["workDoneToken": "w"] : [:]
-    let input = try scene.write(
+    let input = try fixture.write(
       line(1, "initialize", params) + "\n"
         + line(2, "fetch", ["entity": "Task", "result": "count"])
         + "\n",
@@ -127,9 +130,9 @@ import Testing
   /// The process is killed when it says that it begins a step.
   // Evidence: P-117a, P-117i
   @Test(arguments: 1...6)
-  func `a migration that is killed leaves the old store whole`(step: Int) throws {
-    let scene = try Scene()
-    let (store, second) = try make(scene, objects: 3000)
+  func `a killed migration leaves the old store unchanged`(step: Int) throws {
+    let fixture = try Fixture()
+    let (store, second) = try make(fixture, objects: 3000)
     let child = try Child(["model", "migrate", store, "--model", second])
     for _ in 0..<step { _ = try child.errorLine() }
     child.end()
@@ -144,18 +147,18 @@ import Testing
     )
     try peer.call("save", ["insert": [["entity": "Task", "values": ["title": "new"]]]])
     serving.end()
-    let done = try scene.run(["model", "migrate", store, "--model", second])
+    let done = try fixture.run(["model", "migrate", store, "--model", second])
     #expect(done.code == 0, "\(done.errors)")
-    let fetched = try scene.run(["fetch", store, "Task", "--where", "rank == 3", "--count"])
+    let fetched = try fixture.run(["fetch", store, "Task", "--where", "rank == 3", "--count"])
     #expect(fetched.output == "3001\n")
   }
 
   // Evidence: P-117f
-  @Test func `a folder of versions is gone through, whichever one the store has`() throws {
-    let scene = try Scene()
-    let (store, _) = try make(scene, objects: 2)
+  @Test func `a folder of versions migrates a store of any of them`() throws {
+    let fixture = try Fixture()
+    let (store, _) = try make(fixture, objects: 2)
     try FileManager.default.createDirectory(
-      atPath: scene.path("versions"),
+      atPath: fixture.path("versions"),
       withIntermediateDirectories: false
     )
     for (number, name, former) in [(1, "title", ""), (2, "b", "title"), (10, "c", "b")] {
@@ -166,10 +169,10 @@ import Testing
         #",{"name":"Old"}"#
       )
       .replacing(#""displayName":"title""#, with: #""displayName":"\#(name)""#)
-      _ = try scene.write(text, to: "versions/M \(number).json")
+      _ = try fixture.write(text, to: "versions/M \(number).json")
     }
-    let served = try scene.run(
-      ["serve", store, "--model", scene.path("versions")],
+    let served = try fixture.run(
+      ["serve", store, "--model", fixture.path("versions")],
       input: line(1, "fetch", ["entity": "Task", "sort": ["c"]]) + "\n"
     )
     let objects = try served.lines.at(0)["result"]?["objects"]?.array

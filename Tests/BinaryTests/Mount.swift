@@ -5,8 +5,8 @@ final class Mount {
   /// Whether we may mount at all: root may, and not in every container.
   static let isAllowed: Bool = {
     do {
-      let scene = try Scene()
-      _ = try Mount(scene, megabytes: 1)
+      let fixture = try Fixture()
+      _ = try Mount(fixture, megabytes: 1)
       return true
     } catch {
       return false
@@ -16,20 +16,20 @@ final class Mount {
   /// The folder under which it stands.
   let path: String
   /// Removes the folder around it, which it can do only after the mount is gone.
-  private let scene: Scene
+  private let fixture: Fixture
 
   /// A small disk in memory, in the folder `disk` of a scene.
-  init(_ scene: Scene, megabytes: Int) throws {
-    self.scene = scene
-    path = scene.path("disk")
+  init(_ fixture: Fixture, megabytes: Int) throws {
+    self.fixture = fixture
+    path = fixture.path("disk")
     guard unsafe mkdir(path, 0o700) == 0,
       unsafe mount("tmpfs", path, "tmpfs", 0, "size=\(megabytes)m,mode=700") == 0
     else { throw Failure("mounting a disk: errno \(errno)") }
   }
 
   /// A folder of a scene over itself, which nobody can write, not even root.
-  init(_ scene: Scene, readOnly path: String) throws {
-    self.scene = scene
+  init(_ fixture: Fixture, readOnly path: String) throws {
+    self.fixture = fixture
     self.path = path
     let bind = UInt(MS_BIND)
     let remount = bind | UInt(MS_REMOUNT) | UInt(MS_RDONLY)

@@ -2,9 +2,9 @@ import Testing
 
 @Suite struct `Observing over a socket` {
   // Evidence: P-081a, P-081b, P-086c
-  @Test func `a save by another connection is one changes, from the own position`() throws {
-    let scene = try Scene()
-    let daemon = try scene.daemon(try scene.store())
+  @Test func `a save by another connection is one changes notification`() throws {
+    let fixture = try Fixture()
+    let daemon = try fixture.daemon(try fixture.store())
     let writer = try daemon.connect()
     let ids = try writer.call("save", ["insert": [task("a"), task("b")]])["objects"]
     let first = ids?[0]?["id"] ?? .null
@@ -46,8 +46,8 @@ import Testing
 
   // Evidence: P-080a, P-080d
   @Test func `an observed fetch is answered as the same fetch would be, with its count`() throws {
-    let scene = try Scene()
-    let peer = Peer(try Child(["serve", try scene.store()]))
+    let fixture = try Fixture()
+    let peer = Peer(try Child(["serve", try fixture.store()]))
     let first = try peer.call("save", ["insert": [task("b", priority: 1), task("a")]])["token"]
     let fetch: JSON = ["entity": "Task", "predicate": "priority < 2", "sort": ["title"]]
     let fetched = try peer.call("fetch", fetch)
@@ -66,9 +66,9 @@ import Testing
   }
 
   // Evidence: P-083
-  @Test func `ids mode by IDs hears inserts and deletes only`() throws {
-    let scene = try Scene()
-    let daemon = try scene.daemon(try scene.store())
+  @Test func `the mode ids reports inserts and deletes only`() throws {
+    let fixture = try Fixture()
+    let daemon = try fixture.daemon(try fixture.store())
     let writer = try daemon.connect()
     let reader = try daemon.connect()
     try writer.call("save", ["insert": [task("a")]])
@@ -89,9 +89,9 @@ import Testing
   }
 
   // Evidence: P-082b, P-082d
-  @Test func `a deleted object comes with what it was`() throws {
-    let scene = try Scene()
-    let daemon = try scene.daemon(try scene.store())
+  @Test func `a deleted object is reported with its last values`() throws {
+    let fixture = try Fixture()
+    let daemon = try fixture.daemon(try fixture.store())
     let writer = try daemon.connect()
     try writer.call("save", ["insert": [["id": "Group/t1"], task("a", priority: 7)]])
     try writer.call("save", ["update": [["id": "Task/p1", "values": ["group": "Group/p1"]]]])
@@ -111,9 +111,9 @@ import Testing
   }
 
   // Evidence: P-081e
-  @Test func `own saves are heard after their answer`() throws {
-    let scene = try Scene()
-    let peer = try scene.daemon(try scene.store()).connect()
+  @Test func `own saves are reported after their responses`() throws {
+    let fixture = try Fixture()
+    let peer = try fixture.daemon(try fixture.store()).connect()
     try peer.call("observe", ["fetch": ["entity": "Task"]])
     for number in 0..<50 {
       let saved = try peer.call("save", ["insert": [task("t\(number)")]])
@@ -124,9 +124,9 @@ import Testing
     }
   }
 
-  @Test func `all subscriptions move together, in the order in which they were made`() throws {
-    let scene = try Scene()
-    let daemon = try scene.daemon(try scene.store())
+  @Test func `all subscriptions move together, in the order of their creation`() throws {
+    let fixture = try Fixture()
+    let daemon = try fixture.daemon(try fixture.store())
     let writer = try daemon.connect()
     let reader = try daemon.connect()
     var names: [JSON?] = []
@@ -142,9 +142,9 @@ import Testing
   }
 
   // Evidence: P-081c
-  @Test func `a commit that concerns nobody is spanned by the next changes`() throws {
-    let scene = try Scene()
-    let daemon = try scene.daemon(try scene.store())
+  @Test func `the next notification covers commits without affected subscriptions`() throws {
+    let fixture = try Fixture()
+    let daemon = try fixture.daemon(try fixture.store())
     let writer = try daemon.connect()
     let reader = try daemon.connect()
     let observed = try reader.call(
@@ -165,9 +165,9 @@ import Testing
   }
 
   // Evidence: P-086b
-  @Test func `after unobserve nothing names the subscription`() throws {
-    let scene = try Scene()
-    let daemon = try scene.daemon(try scene.store())
+  @Test func `after unobserve no notification names the subscription`() throws {
+    let fixture = try Fixture()
+    let daemon = try fixture.daemon(try fixture.store())
     let writer = try daemon.connect()
     let reader = try daemon.connect()
     let kept = try reader.call("observe", ["fetch": ["entity": "Group"]])
@@ -181,9 +181,9 @@ import Testing
     #expect(updates?[0]?["subscription"] == kept["subscription"])
   }
 
-  @Test func `an update of nothing, or to the same value, leaves every view right`() throws {
-    let scene = try Scene()
-    let daemon = try scene.daemon(try scene.store())
+  @Test func `an update without a change leaves every view correct`() throws {
+    let fixture = try Fixture()
+    let daemon = try fixture.daemon(try fixture.store())
     let writer = try daemon.connect()
     try writer.call("save", ["insert": [task("a", priority: 1)]])
     for values in [[:], ["priority": 1], ["title": "a", "priority": 1]] as [JSON] {
@@ -198,9 +198,9 @@ import Testing
   }
 
   // Evidence: P-086a
-  @Test func `a key replaces the subscription that had it`() throws {
-    let scene = try Scene()
-    let daemon = try scene.daemon(try scene.store())
+  @Test func `a subscription replaces the one with the same key`() throws {
+    let fixture = try Fixture()
+    let daemon = try fixture.daemon(try fixture.store())
     let writer = try daemon.connect()
     let reader = try daemon.connect()
     let first = try reader.call("observe", ["fetch": ["entity": "Task"], "key": "box"])
@@ -215,8 +215,8 @@ import Testing
 
   // Evidence: P-084a
   @Test func `a change behind a key path wakes a fetch that reads it`() throws {
-    let scene = try Scene()
-    let daemon = try scene.daemon(try scene.store())
+    let fixture = try Fixture()
+    let daemon = try fixture.daemon(try fixture.store())
     let writer = try daemon.connect()
     try writer.call(
       "save",
@@ -245,8 +245,8 @@ import Testing
 
   // Evidence: P-085a
   @Test func `a reader that stops reading gets one coalesced view when it reads again`() throws {
-    let scene = try Scene()
-    let daemon = try scene.daemon(try scene.store())
+    let fixture = try Fixture()
+    let daemon = try fixture.daemon(try fixture.store())
     let writer = try daemon.connect()
     let reader = try daemon.connect()
     let fetch: JSON = ["entity": "Task", "sort": ["-priority"]]
@@ -270,8 +270,8 @@ import Testing
   func `a chain of random saves applied by a client is what a fresh fetch answers`(
     seed: UInt64
   ) throws {
-    let scene = try Scene()
-    let daemon = try scene.daemon(try scene.store())
+    let fixture = try Fixture()
+    let daemon = try fixture.daemon(try fixture.store())
     let writer = try daemon.connect()
     let reader = try daemon.connect()
     let fetches: [JSON] = [
@@ -301,11 +301,11 @@ import Testing
       views[names.last ?? ""] = View(observed)
       position = observed["token"]
     }
-    var chance = Chance(seed: seed)
+    var random = RandomSaves(seed: seed)
     var present: [String] = []
     var groups: [String] = []
     for step in 0..<200 {
-      let params = chance.save(&present, &groups)
+      let params = random.save(&present, &groups)
       let saved = try writer.answer(try writer.request("save", params))
       guard let result = saved["result"] else {
         Issue.record("seed \(seed), step \(step): \(params.text) \(saved.text)")
@@ -393,7 +393,7 @@ struct View {
 }
 
 /// Random saves that repeat with their seed.
-private struct Chance {
+private struct RandomSaves {
   private var state: UInt64
   private var updateCount = 0
 

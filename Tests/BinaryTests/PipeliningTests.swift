@@ -2,9 +2,9 @@ import Testing
 
 @Suite struct `Requests that are sent without waiting` {
   // Evidence: P-081e
-  @Test func `saves are answered before the news of them`() throws {
-    let scene = try Scene()
-    let peer = try scene.daemon(try scene.store()).connect()
+  @Test func `saves are answered before their notifications`() throws {
+    let fixture = try Fixture()
+    let peer = try fixture.daemon(try fixture.store()).connect()
     let observed = try peer.call("observe", ["fetch": ["entity": "Task"]])
     let count = 300
     for number in 1...count {
@@ -31,12 +31,12 @@ import Testing
   }
 
   /// What is answered at once starts the next, which must not be one call inside the other.
-  @Test func `thousands of look-ups behind one save are all answered`() throws {
-    let scene = try Scene()
+  @Test func `thousands of look-ups after one save are all answered`() throws {
+    let fixture = try Fixture()
     let count = 4000
     var script = line(1, "save", ["insert": .array((0..<2000).map { task("t\($0)") })])
     for number in 2...count { script += line(number, "fetch", ["ids": ["Task/p1"]]) }
-    let outcome = try scene.run(["serve", try scene.store()], input: script)
+    let outcome = try fixture.run(["serve", try fixture.store()], input: script)
     let lines = try outcome.lines
     #expect(lines.map { $0["id"]?.integer } == Array(1...count))
     #expect(lines.last?["result"]?["objects"]?[0]?["values"]?["title"] == "t0")
@@ -44,11 +44,11 @@ import Testing
   }
 
   /// Refused at once too, which is no other way back.
-  @Test func `thousands of mistakes behind one save are all answered`() throws {
-    let scene = try Scene()
+  @Test func `thousands of invalid requests after one save are all answered`() throws {
+    let fixture = try Fixture()
     var script = line(1, "save", ["insert": .array((0..<2000).map { task("t\($0)") })])
     for number in 2...4000 { script += line(number, "fetch", ["ids": ["nonsense"]]) }
-    let outcome = try scene.run(["serve", try scene.store()], input: script)
+    let outcome = try fixture.run(["serve", try fixture.store()], input: script)
     #expect(try outcome.lines.dropFirst().count { $0["error"]?["code"] == 1104 } == 3999)
     #expect(outcome.code == 0)
   }
@@ -58,9 +58,9 @@ import Testing
   private static let text = String(repeating: "0123456789", count: 100_000)
 
   // Evidence: P-019a
-  @Test func `a look-up of what is there is refused where it would be too long`() throws {
-    let scene = try Scene()
-    let child = try Child(["serve", try scene.store()])
+  @Test func `a look-up whose result would be too long is refused`() throws {
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()])
     let peer = Peer(child)
     try peer.call("save", ["insert": [task(Self.text), task("short")]])
     let ids = [JSON](repeating: "Task/p1", count: 300)
@@ -73,8 +73,8 @@ import Testing
   }
 
   @Test func `a peer that reads slowly gets them whole, in order`() throws {
-    let scene = try Scene()
-    let daemon = try scene.daemon(try scene.store())
+    let fixture = try Fixture()
+    let daemon = try fixture.daemon(try fixture.store())
     let other = try daemon.connect()
     let text = String(Self.text.prefix(100_000))
     try other.call("save", ["insert": .array((0..<60).map { task("\($0) \(text)") })])

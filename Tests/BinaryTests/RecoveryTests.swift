@@ -4,8 +4,8 @@ import Testing
   // Evidence: P-095a
   @Test(arguments: 1...10)
   func `loses no acknowledged save, from the store nor from the index`(round: Int) throws {
-    let scene = try Scene()
-    let store = try scene.store()
+    let fixture = try Fixture()
+    let store = try fixture.store()
     let child = try Child(["serve", store])
     let peer = Peer(child)
     // Many saves are under way; how many were answered at the kill differs from round to round.
@@ -47,10 +47,10 @@ import Testing
   }
 
   @Test func `leaves a socket and a lock that the next one takes over`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
+    let fixture = try Fixture()
+    let store = try fixture.store()
     for number in 1...5 {
-      let daemon = try scene.daemon(store)
+      let daemon = try fixture.daemon(store)
       let peer = try daemon.connect()
       try peer.call("save", ["insert": [task("t\(number)")]])
       #expect(
@@ -93,23 +93,23 @@ import Testing
     #expect(history["transactions"]?[0]?["author"] == "external")
   }
 
-  @Test func `is heard over standard streams`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
+  @Test func `is observed over standard streams`() throws {
+    let fixture = try Fixture()
+    let store = try fixture.store()
     let child = try Child(["serve", store])
     try check(store, Peer(child))
   }
 
-  @Test func `is heard over a socket`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
-    let daemon = try scene.daemon(store)
+  @Test func `is observed over a socket`() throws {
+    let fixture = try Fixture()
+    let store = try fixture.store()
+    let daemon = try fixture.daemon(store)
     try check(store, try daemon.connect())
   }
 
-  @Test func `is found by the next process when nobody served`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
+  @Test func `is found by the next process after no service ran`() throws {
+    let fixture = try Fixture()
+    let store = try fixture.store()
     try ForeignClient.write(
       store,
       "INSERT INTO Task(title, priority, completed, myDay) VALUES('alone',1,0,0)"

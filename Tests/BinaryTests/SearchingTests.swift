@@ -1,13 +1,13 @@
 import Testing
 
 @Suite struct `A search over the wire` {
-  private let scene: Scene
+  private let fixture: Fixture
   private let peer: Peer
   private let token: JSON
 
   init() throws {
-    scene = try Scene()
-    peer = Peer(try Child(["serve", try scene.store()]))
+    fixture = try Fixture()
+    peer = Peer(try Child(["serve", try fixture.store()]))
     let inserts: JSON = [
       task("Buy milk"), task("Milk the cow"), task("Write a letter"),
       ["entity": "Group", "values": ["title": "Milk"]],
@@ -16,7 +16,7 @@ import Testing
   }
 
   // Evidence: P-090a, P-094b
-  @Test func `answers its hits with what was asked for`() throws {
+  @Test func `returns hits with the requested parts`() throws {
     let params: JSON = [
       "query": "milk", "entities": ["Task"], "highlight": true, "objects": true, "at": token,
     ]
@@ -56,7 +56,7 @@ import Testing
   }
 
   // Evidence: P-095c
-  @Test func `reads an index that says how far it is`() throws {
+  @Test func `reports the progress of the index`() throws {
     _ = try peer.call("search", ["query": "milk", "at": token])
     let status = try peer.call("index/status")
     #expect(status["token"] == token)

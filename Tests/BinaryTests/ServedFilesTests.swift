@@ -3,12 +3,12 @@ import Glibc
 import Testing
 
 @Suite struct `Files of a store while it is served and after` {
-  private let scene: Scene
+  private let fixture: Fixture
   private let store: String
 
   init() throws {
-    scene = try Scene()
-    store = try scene.store()
+    fixture = try Fixture()
+    store = try fixture.store()
   }
 
   private func remove(_ name: String) throws {
@@ -21,10 +21,10 @@ import Testing
 
   // Evidence: P-066a
   @Test(arguments: [false, true])
-  func `one that was removed, or put in its place, takes no saves`(isReplaced: Bool) throws {
+  func `a removed or replaced store accepts no saves`(isReplaced: Bool) throws {
     let peer = Peer(try Child(["serve", store]))
     try peer.call("save", ["insert": [task("kept")]])
-    let copy = scene.path("copy.sqlite")
+    let copy = fixture.path("copy.sqlite")
     try FileManager.default.copyItem(atPath: store + "/store.sqlite", toPath: copy)
     try remove("store.sqlite")
     if isReplaced {
@@ -57,7 +57,7 @@ import Testing
         .object(query.merging(["at": saved["token"] ?? .null]) { $1 })
       )
       #expect(after["total"]?.integer == round)
-      #expect(scene.exists("Test.cordial/index.sqlite"))
+      #expect(fixture.exists("Test.cordial/index.sqlite"))
       let verified = try peer.call("index/verify")
       #expect(verified["differences"] == [])
       #expect(verified["checked"]?.integer == round)
@@ -66,7 +66,7 @@ import Testing
 
   // Evidence: P-004c, P-004d
   @Test func `after an end in order everything is in the store's own file`() throws {
-    let outcome = try scene.run(
+    let outcome = try fixture.run(
       ["serve", store],
       input: line(1, "save", ["insert": [task("milk")]])
     )
@@ -90,12 +90,12 @@ import Testing
   //
   // Evidence: P-004c, P-004d, P-101
   @Test(.enabled(if: Mount.isAllowed, "A folder can be mounted read-only by root only"))
-  func `a folder that nobody can write is read, and written by nobody`() throws {
+  func `a read-only folder is served for reading`() throws {
     let child = try Child(["serve", store])
     try Peer(child).call("save", ["insert": [task("milk")]])
     child.stream.endInput()
     #expect(try child.exitCode() == 0)
-    let mount = try Mount(scene, readOnly: store)
+    let mount = try Mount(fixture, readOnly: store)
     defer { withExtendedLifetime(mount) {} }
     let contents = try FileManager.default.contentsOfDirectory(atPath: store).sorted()
     let peer = Peer(try Child(["serve", store, "--read-only"]))
@@ -108,8 +108,8 @@ import Testing
       #expect(try peer.call("index/verify")["checked"] == 1)
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: store).sorted() == contents)
-    for more in [[], ["--socket", scene.path("s")]] {
-      let outcome = try scene.run(["serve", store] + more)
+    for more in [[], ["--socket", fixture.path("s")]] {
+      let outcome = try fixture.run(["serve", store] + more)
       #expect(outcome.code == 1)
       #expect(outcome.errors.hasPrefix("cordial: "))
     }
@@ -117,14 +117,14 @@ import Testing
 
   // Evidence: P-004d
   @Test(.enabled(if: Mount.isAllowed, "A folder can be mounted read-only by root only"))
-  func `a log that a kill left in such a folder is told, not passed over`() throws {
+  func `a write-ahead log left in a read-only folder is reported`() throws {
     let child = try Child(["serve", store])
     try Peer(child).call("save", ["insert": [task("milk")]])
     child.end()
     do {
-      let mount = try Mount(scene, readOnly: store)
+      let mount = try Mount(fixture, readOnly: store)
       defer { withExtendedLifetime(mount) {} }
-      let outcome = try scene.run(["serve", store, "--read-only"])
+      let outcome = try fixture.run(["serve", store, "--read-only"])
       #expect(outcome.code == 1)
       #expect(outcome.errors.contains("write-ahead log"), "\(outcome.errors)")
       // Not asked to be read-only, it finds out when it is to write.
@@ -138,13 +138,13 @@ import Testing
     try peer.call("save", ["insert": [task("more")]])
   }
 
-  @Test func `a store that could not be made is not in the way of the next`() throws {
-    let folder = scene.path("New.cordial")
+  @Test func `a store that could not be created does not prevent the next attempt`() throws {
+    let folder = fixture.path("New.cordial")
     // A limit on files' length stands for a full disk.
     let child = try Child(
       [
         "-c", "trap '' XFSZ; ulimit -f 100; exec \"$0\" init \"$1\" --model \"$2\"", Child.binary,
-        folder, Scene.todo,
+        folder, Fixture.todo,
       ],
       program: "sh",
       input: .nothing
@@ -152,9 +152,9 @@ import Testing
     #expect(try child.exitCode() == 1)
     let said = try child.errorText()
     #expect(said.hasPrefix("cordial: "))
-    #expect(!scene.exists("New.cordial/store.sqlite"), "\(said)")
-    let again = try scene.run(["init", folder, "--model", Scene.todo])
+    #expect(!fixture.exists("New.cordial/store.sqlite"), "\(said)")
+    let again = try fixture.run(["init", folder, "--model", Fixture.todo])
     #expect(again.code == 0, "\(again.errors)")
-    #expect(try scene.run(["fetch", folder, "Task"]).code == 0)
+    #expect(try fixture.run(["fetch", folder, "Task"]).code == 0)
   }
 }

@@ -14,8 +14,8 @@ import Testing
 
   // Evidence: P-002a
   @Test func `a pipe`() throws {
-    let scene = try Scene()
-    let outcome = try scene.run(["serve", try scene.store()], input: Self.script)
+    let fixture = try Fixture()
+    let outcome = try fixture.run(["serve", try fixture.store()], input: Self.script)
     try check(outcome.output)
     #expect(outcome.code == 0)
     #expect(outcome.errors == "")
@@ -23,9 +23,9 @@ import Testing
 
   // Evidence: P-013c
   @Test func `a pipe whose last line has no end`() throws {
-    let scene = try Scene()
-    let outcome = try scene.run(
-      ["serve", try scene.store()],
+    let fixture = try Fixture()
+    let outcome = try fixture.run(
+      ["serve", try fixture.store()],
       input: String(Self.script.dropLast())
     )
     try check(outcome.output)
@@ -33,55 +33,55 @@ import Testing
   }
 
   @Test func `regular files`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
-    let file = try scene.write(Self.script, to: "in")
-    let child = try Child(["serve", store], input: .file(file), output: scene.path("out"))
+    let fixture = try Fixture()
+    let store = try fixture.store()
+    let file = try fixture.write(Self.script, to: "in")
+    let child = try Child(["serve", store], input: .file(file), output: fixture.path("out"))
     #expect(try child.exitCode() == 0)
-    try check(try String(contentsOfFile: scene.path("out"), encoding: .utf8))
+    try check(try String(contentsOfFile: fixture.path("out"), encoding: .utf8))
   }
 
   @Test func `a large answer into a file is whole`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
+    let fixture = try Fixture()
+    let store = try fixture.store()
     let inserts = (0..<3000).map { task("task \($0) " + String(repeating: "x", count: 1000)) }
-    let file = try scene.write(
+    let file = try fixture.write(
       line(1, "save", ["insert": .array(inserts)]) + line(2, "fetch", ["entity": "Task"]),
       to: "in"
     )
-    let child = try Child(["serve", store], input: .file(file), output: scene.path("out"))
+    let child = try Child(["serve", store], input: .file(file), output: fixture.path("out"))
     #expect(try child.exitCode() == 0)
-    let lines = try String(contentsOfFile: scene.path("out"), encoding: .utf8)
+    let lines = try String(contentsOfFile: fixture.path("out"), encoding: .utf8)
       .split(separator: "\n").map { try JSON(String($0)) }
     #expect(lines.last?["result"]?["objects"]?.array?.count == 3000)
   }
 
   @Test func `the null device`() throws {
-    let scene = try Scene()
-    let outcome = try scene.run(["serve", try scene.store()])
+    let fixture = try Fixture()
+    let outcome = try fixture.run(["serve", try fixture.store()])
     #expect(outcome.code == 0)
     #expect(outcome.output == "")
   }
 
   @Test func `a closed descriptor`() throws {
-    let scene = try Scene()
-    let child = try Child(["serve", try scene.store()], input: .closed)
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()], input: .closed)
     #expect(try child.stream.rest() == "")
     #expect(try child.exitCode() == 0)
   }
 
   @Test func `all three closed`() throws {
-    let scene = try Scene()
+    let fixture = try Fixture()
     let child = try Child(
-      ["-c", "exec \"$0\" serve \"$1\" <&- >&- 2>&-", Child.binary, try scene.store()],
+      ["-c", "exec \"$0\" serve \"$1\" <&- >&- 2>&-", Child.binary, try fixture.store()],
       program: "sh"
     )
     #expect(try child.exitCode() == 0)
   }
 
   @Test func `a terminal`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
+    let fixture = try Fixture()
+    let store = try fixture.store()
     let child = try Child(
       ["-qec", "'\(Child.binary)' serve '\(store)'", "/dev/null"],
       program: "script"
@@ -100,9 +100,9 @@ import Testing
 
   // Evidence: P-002b
   @Test func `standard output carries answers only, whatever is logged`() throws {
-    let scene = try Scene()
-    let outcome = try scene.run(
-      ["serve", try scene.store(), "--log-level", "trace"],
+    let fixture = try Fixture()
+    let outcome = try fixture.run(
+      ["serve", try fixture.store(), "--log-level", "trace"],
       input: Self.script + "garbage\n"
     )
     let lines = try outcome.lines
@@ -113,11 +113,11 @@ import Testing
 
   // Evidence: P-013a, P-018a
   @Test func `everything that was read is answered at the end of input`() throws {
-    let scene = try Scene()
+    let fixture = try Fixture()
     var script = ""
     for number in 1...500 { script += line(number, "save", ["insert": [task("t\(number)")]]) }
     script += line(501, "fetch", ["entity": "Task", "result": "count"])
-    let outcome = try scene.run(["serve", try scene.store()], input: script)
+    let outcome = try fixture.run(["serve", try fixture.store()], input: script)
     let lines = try outcome.lines
     #expect(lines.map { $0["id"]?.integer } == Array(1...501))
     #expect(lines.last?["result"]?["count"] == 500)
@@ -126,8 +126,8 @@ import Testing
 
   @Test(arguments: [15, 2] as [Int32])
   func `a signal ends it with 0 after what was read is answered`(number: Int32) throws {
-    let scene = try Scene()
-    let child = try Child(["serve", try scene.store()])
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()])
     let peer = Peer(child)
     try peer.call("status")
     let last = try peer.request("save", ["insert": .array((0..<2000).map { task("t\($0)") })])
@@ -142,8 +142,8 @@ import Testing
   }
 
   @Test func `idle input and a signal end a terminal session too`() throws {
-    let scene = try Scene()
-    let child = try Child(["serve", try scene.store()])
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()])
     try Peer(child).call("status")
     child.signal(15)
     #expect(try child.exitCode() == 0)
@@ -154,7 +154,7 @@ import Testing
   // Evidence: P-004a
   @Test func `a store in memory is gone with the process`() throws {
     for _ in 0..<10 {
-      let child = try Child(["serve", "x", "--in-memory", "--model", Scene.todo])
+      let child = try Child(["serve", "x", "--in-memory", "--model", Fixture.todo])
       try child.stream.send(line(1, "save", ["insert": [task("a")]]) + "\n")
       child.stream.endInput()
       #expect(try JSON(child.stream.rest())["result"] != nil)
@@ -164,12 +164,12 @@ import Testing
     }
   }
 
-  @Test func `a killed process leaves a store in memory that the next one sweeps`() throws {
-    let child = try Child(["serve", "x", "--in-memory", "--model", Scene.todo])
+  @Test func `the next process deletes the in-memory store of a killed process`() throws {
+    let child = try Child(["serve", "x", "--in-memory", "--model", Fixture.todo])
     try Peer(child).call("status")
     #expect(try memoryStores().contains { $0.contains("-\(child.process)-") })
     child.end()
-    _ = try Scene().run(["serve", "x", "--in-memory", "--model", Scene.todo])
+    _ = try Fixture().run(["serve", "x", "--in-memory", "--model", Fixture.todo])
     #expect(try !memoryStores().contains { $0.contains("-\(child.process)-") })
   }
 
@@ -182,11 +182,11 @@ import Testing
 
   // Evidence: P-004b
   @Test func `test mode begins empty and leaves the store itself alone`() throws {
-    let scene = try Scene()
-    let environment = ["XDG_CACHE_HOME": scene.path("cache")]
+    let fixture = try Fixture()
+    let environment = ["XDG_CACHE_HOME": fixture.path("cache")]
     for _ in 0..<2 {
-      let outcome = try scene.run(
-        ["serve", "mine", "--test-mode", "--model", Scene.todo],
+      let outcome = try fixture.run(
+        ["serve", "mine", "--test-mode", "--model", Fixture.todo],
         input: line(1, "fetch", ["entity": "Task", "result": "count"])
           + line(2, "save", ["insert": [task("a")]]),
         environment: environment
@@ -196,13 +196,13 @@ import Testing
       #expect(try outcome.lines.at(1)["result"] != nil)
     }
     #expect(!FileManager.default.fileExists(atPath: "mine"))
-    #expect(scene.exists("cache/cordial/test/mine/store.sqlite"))
+    #expect(fixture.exists("cache/cordial/test/mine/store.sqlite"))
   }
 
   // Evidence: P-073a
-  @Test func `two processes on one store hear each other`() throws {
-    let scene = try Scene()
-    let store = try scene.store()
+  @Test func `two processes on one store notify each other`() throws {
+    let fixture = try Fixture()
+    let store = try fixture.store()
     let first = try Child(["serve", store])
     let second = try Child(["serve", store])
     let one = Peer(first)

@@ -3,12 +3,12 @@ import Testing
 
 // Evidence: P-051a, P-051b, P-051c, P-051d, P-051e, P-058b, P-059a, P-059b
 @Suite struct `Requests by name, pages and groups over the wire` {
-  private let scene: Scene
+  private let fixture: Fixture
   private let daemon: Daemon
 
   init() throws {
-    scene = try Scene()
-    daemon = try scene.daemon(try scene.store())
+    fixture = try Fixture()
+    daemon = try fixture.daemon(try fixture.store())
     let peer = try daemon.connect()
     _ = try peer.call(
       "save",
@@ -24,7 +24,7 @@ import Testing
     )
   }
 
-  @Test func `a template of the model is a fetch, and what is sent takes the place of its own`()
+  @Test func `a template of the model is a fetch, and sent params replace its params`()
     throws
   {
     let peer = try daemon.connect()
@@ -39,7 +39,7 @@ import Testing
     #expect(try peer.errorCode("fetch", ["entity": "Task", "value": "TodoGroup"]) == -32602)
   }
 
-  @Test func `pages, what is fetched along, sections and groups`() throws {
+  @Test func `pages, included objects, sections and groups`() throws {
     let peer = try daemon.connect()
     let first = try peer.call("fetch", ["entity": "Task", "sort": ["-title"], "limit": 2])
     #expect(first["objects"]?[0]?["id"] == "Task/p3")
@@ -99,9 +99,9 @@ import Testing
   }
 
   // Evidence: P-112c
-  @Test func `faults of stored requests are told with the model's others`() throws {
-    let scene = try Scene()
-    let model = try scene.write(
+  @Test func `faults of stored requests are reported with other faults of the model`() throws {
+    let fixture = try Fixture()
+    let model = try fixture.write(
       """
       {"name":"M","entities":[{"name":"A","attributes":[{"name":"x","type":"int16"}]}],
        "values":[{"name":"v","entity":"A","select":["nope"]}],
@@ -111,7 +111,7 @@ import Testing
       """,
       to: "m.json"
     )
-    let checked = try scene.run(["model", "check", model])
+    let checked = try fixture.run(["model", "check", model])
     #expect(checked.code == 1)
     let paths = checked.errors.split(separator: "\n").compactMap { line in
       ["templates[0]", "templates[1]", "templates[2]", "values[0].select"].first(
@@ -123,20 +123,22 @@ import Testing
 
   /// Every model that the repository carries, and a real one of Xcode's where it is there.
   @Test func `models go through a store and come back the same`() throws {
-    let scene = try Scene()
+    let fixture = try Fixture()
     let folder = FileManager.default
-    var paths = try folder.contentsOfDirectory(atPath: Scene.models).map { Scene.models + "/" + $0 }
-    let shared = Scene.models + "/../../../shared/data"
+    var paths = try folder.contentsOfDirectory(atPath: Fixture.models).map {
+      Fixture.models + "/" + $0
+    }
+    let shared = Fixture.models + "/../../../shared/data"
     if folder.fileExists(atPath: shared) {
       paths += try folder.contentsOfDirectory(atPath: shared).map { shared + "/" + $0 }
     }
     for (index, path) in paths.enumerated() {
-      #expect(try scene.run(["model", "check", path]).code == 0, "\(path)")
-      let store = try scene.store("S\(index).cordial", model: path)
-      let file = try scene.run(["model", "diff", path, store + "/model.json"])
+      #expect(try fixture.run(["model", "check", path]).code == 0, "\(path)")
+      let store = try fixture.store("S\(index).cordial", model: path)
+      let file = try fixture.run(["model", "diff", path, store + "/model.json"])
       #expect(file.code == 0 && file.output.isEmpty, "\(path): \(file.output)")
-      let again = try scene.store("T\(index).cordial", model: store + "/model.json")
-      let served = try scene.run(
+      let again = try fixture.store("T\(index).cordial", model: store + "/model.json")
+      let served = try fixture.run(
         ["serve", again, "--model", path],
         input: line(1, "status") + "\n"
       )

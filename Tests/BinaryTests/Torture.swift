@@ -33,7 +33,7 @@ final class Torture {
     var answers: [String] = []
   }
 
-  private let scene: Scene
+  private let fixture: Fixture
   private let store: String
   private let watch: FolderWatch
   private let servers: [TortureServer]
@@ -43,10 +43,10 @@ final class Torture {
   private(set) var killCount = 0
 
   init(seed: UInt64) throws {
-    scene = try Scene()
-    store = try scene.store(model: try scene.write(Self.model, to: "model.json"))
+    fixture = try Fixture()
+    store = try fixture.store(model: try fixture.write(Self.model, to: "model.json"))
     watch = try FolderWatch(store)
-    servers = [TortureServer(store, socket: scene.path("s")), TortureServer(store)]
+    servers = [TortureServer(store, socket: fixture.path("s")), TortureServer(store)]
     var random = SplitMix64(seed: seed)
     clients = (0..<Self.clientCount).map {
       TortureClient($0, of: Self.clientCount, seed: random.next())
@@ -106,10 +106,10 @@ final class Torture {
   private func areReady(_ started: [TortureServer], before moment: Int) throws -> Bool {
     while started.contains(where: { !$0.isReady }) {
       let starting = started.filter { !$0.isReady }
-      try ByteStream.waitForAny(of: starting.compactMap(\.said), or: watch.descriptor)
-      watch.look()
+      try ByteStream.waitForAny(of: starting.compactMap(\.readyOutput), or: watch.descriptor)
+      watch.readEvents()
       if watch.count >= moment { return false }
-      for server in starting { try server.look() }
+      for server in starting { try server.checkReady() }
     }
     return true
   }
@@ -137,7 +137,7 @@ final class Torture {
     try save(&connections, before: random.below(32))
     try answer(&connections, before: watch.count + random.below(64))
     kill(victims)
-    for index in connections.indices { try takeTheRest(&connections[index]) }
+    for index in connections.indices { try drain(&connections[index]) }
   }
 
   /// Has every client save until so many things happened to the files.
@@ -163,10 +163,10 @@ final class Torture {
 
   private func wait(_ connections: inout [Connection]) throws {
     try ByteStream.waitForAny(of: connections.map(\.peer.stream), or: watch.descriptor)
-    watch.look()
+    watch.readEvents()
     for index in connections.indices {
       let stream = connections[index].peer.stream
-      while let line = stream.lineThatCame() { connections[index].answers.append(line) }
+      while let line = stream.availableLine() { connections[index].answers.append(line) }
       try connections[index].server.checkAlive(stream)
     }
   }
@@ -183,7 +183,7 @@ final class Torture {
 
   /// Takes the last answers of a process: everything that was under way where it lives on, and
   /// what it had written where it was killed.
-  private func takeTheRest(_ connection: inout Connection) throws {
+  private func drain(_ connection: inout Connection) throws {
     while connection.answers.count < connection.requests.count {
       guard let line = try connection.peer.stream.line() else {
         if connection.server.isRunning { try connection.server.checkAlive(connection.peer.stream) }
@@ -208,7 +208,7 @@ final class Torture {
 
   /// SQLite's own opinion of the files, which a foreign client opens first after a kill.
   private func checkFiles() throws {
-    let opinion = try ForeignClient.run(store, "PRAGMA integrity_check")
-    guard opinion == "ok\n" else { throw Failure("integrity_check: \(opinion)") }
+    let integrityCheck = try ForeignClient.run(store, "PRAGMA integrity_check")
+    guard integrityCheck == "ok\n" else { throw Failure("integrity_check: \(integrityCheck)") }
   }
 }

@@ -145,7 +145,7 @@ struct TortureClient {
     guard result["objects"]?.array?.map({ $0["version"]?.integer }) == versions else {
       throw Failure("\(save) of client \(index) was answered: \(answer.text)")
     }
-    try hear(result["token"] ?? .null, of: save.number)
+    try receive(result["token"] ?? .null, of: save.number)
   }
 
   /// Takes what the log says of a save.
@@ -161,11 +161,11 @@ struct TortureClient {
     guard Dictionary(told, uniquingKeysWith: { $1 }) == save.changes else {
       throw Failure("\(save) of client \(index) is logged as \(transaction.text)")
     }
-    try hear(transaction["token"] ?? .null, of: number)
+    try receive(transaction["token"] ?? .null, of: number)
   }
 
   /// Both the answer and the log name the position of a save, in either order.
-  private mutating func hear(_ token: JSON, of number: Int) throws {
+  private mutating func receive(_ token: JSON, of number: Int) throws {
     if let other = tokens.removeValue(forKey: number) {
       guard other == token else {
         throw Failure("save \(number) of client \(index) is \(other.text) and \(token.text)")

@@ -25,11 +25,11 @@ final class TortureServer {
   }
 
   /// Where it says that it is ready: a note on standard error, or the answer to a first request.
-  var said: ByteStream? { socket == nil ? running?.child.stream : running?.child.errors }
+  var readyOutput: ByteStream? { socket == nil ? running?.child.stream : running?.child.errors }
 
   /// Looks whether it has become ready.
-  func look() throws {
-    guard let line = said?.lineThatCame() else { return try checkAlive(said) }
+  func checkReady() throws {
+    guard let line = readyOutput?.availableLine() else { return try checkAlive(readyOutput) }
     isReady = line.contains(socket == nil ? "\"result\"" : "serving at")
     guard isReady else { throw Failure("a start: \(line)") }
   }

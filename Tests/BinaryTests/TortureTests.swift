@@ -10,7 +10,7 @@ import Testing
   }
 
   // Evidence: P-060a, P-066b, P-067b, P-070b, P-072
-  @Test func `leave every acknowledged save, no half of one, and none twice`() throws {
+  @Test func `leave every acknowledged save exactly once and complete`() throws {
     let seed = Self.number("CORDIAL_TORTURE_SEED") ?? Int.random(in: 1...9999)
     print("CORDIAL_TORTURE_SEED=\(seed)")
     let torture = try Torture(seed: UInt64(truncatingIfNeeded: seed))

@@ -2,17 +2,17 @@ import Foundation
 import Testing
 
 @Suite struct `Writing over the wire` {
-  private let scene: Scene
+  private let fixture: Fixture
   private let store: String
 
   init() throws {
-    scene = try Scene()
-    store = try scene.store()
+    fixture = try Fixture()
+    store = try fixture.store()
   }
 
   // Evidence: P-119a, P-120a, P-121b
   @Test func `a dry run names the subscriptions that it concerns`() throws {
-    let daemon = try scene.daemon(store)
+    let daemon = try fixture.daemon(store)
     let peer = try daemon.connect()
     let other = try daemon.connect()
     try peer.call("save", ["insert": [task("a", priority: 1), task("b", priority: 2)]])
@@ -41,7 +41,7 @@ import Testing
   }
 
   // Evidence: P-071e
-  @Test func `history tells the number of a commit that is too large for it`() throws {
+  @Test func `history reports the change count of a commit that is too large`() throws {
     let peer = Peer(try Child(["serve", store]))
     let maximum: Int64 = 200_000
     let facts = try peer.call("initialize")
@@ -66,7 +66,7 @@ import Testing
   }
 
   // Evidence: P-124a, P-126b
-  @Test func `undo and redo are told to who observes`() throws {
+  @Test func `undo and redo are reported to subscriptions`() throws {
     let peer = Peer(try Child(["serve", store]))
     try peer.call("save", ["insert": [task("a")], "author": "ann"])
     try peer.call("observe", ["fetch": ["entity": "Task"]])
@@ -82,7 +82,7 @@ import Testing
   }
 
   // Evidence: P-123
-  @Test func `a merge policy that nobody has`() throws {
+  @Test func `an unknown merge policy`() throws {
     let peer = Peer(try Child(["serve", store]))
     #expect(try peer.errorCode("save", ["mergePolicy": "newest"]) == -32602)
     #expect(try peer.errorCode("initialize", ["cordial": ["mergePolicy": "newest"]]) == -32602)
@@ -114,8 +114,8 @@ import Testing
   }
 
   // Evidence: P-128b, P-128c, P-129a, P-129b, P-129f
-  @Test func `the slowest follower and live subscriptions hold the log`() throws {
-    let daemon = try scene.daemon(store, ["--history-days", "0"])
+  @Test func `the slowest follower and live subscriptions retain the log`() throws {
+    let daemon = try fixture.daemon(store, ["--history-days", "0"])
     let peer = try daemon.connect()
     let observer = try daemon.connect()
     var tokens: [JSON] = []
@@ -156,7 +156,7 @@ import Testing
   }
 
   // Evidence: P-129d
-  @Test func `what is beyond the limit goes by itself`() throws {
+  @Test func `history beyond the limit is removed automatically`() throws {
     var peer = Peer(try Child(["serve", store]))
     for number in 1...30 { try peer.call("save", ["insert": [task("t\(number)")]]) }
     peer = Peer(try Child(["serve", store, "--history-days", "0", "--history-bytes", "240"]))
@@ -184,18 +184,18 @@ import Testing
 
   // Evidence: P-131, P-132a, P-132c, P-133a
   @Test func `backup, verification and compaction while others write`() throws {
-    let daemon = try scene.daemon(store)
+    let daemon = try fixture.daemon(store)
     let peer = try daemon.connect()
     let writer = try daemon.connect()
     try peer.call("save", ["insert": [task("first")]])
     let requests = try (1...200).map { try writer.request("save", ["insert": [task("n\($0)")]]) }
-    let backup = try peer.call("store/backup", ["path": .string(scene.path("copy"))])
+    let backup = try peer.call("store/backup", ["path": .string(fixture.path("copy"))])
     for request in requests { _ = try writer.answer(request) }
     #expect(try peer.call("store/verify")["problems"] == [])
-    #expect(try peer.errorCode("store/backup", ["path": .string(scene.path("copy"))]) == -32602)
+    #expect(try peer.errorCode("store/backup", ["path": .string(fixture.path("copy"))]) == -32602)
     #expect(try peer.errorCode("store/backup", ["path": "copy"]) == -32602)
     // The copy is the store as it was at one commit.
-    let copy = Peer(try Child(["serve", scene.path("copy")]))
+    let copy = Peer(try Child(["serve", fixture.path("copy")]))
     let count = try copy.call("fetch", ["entity": "Task", "result": "count"])["count"]
     let behind = try peer.call("history", ["since": backup["token"] ?? .null, "limit": 1000])
     #expect((count?.integer ?? 0) + (behind["transactions"]?.array?.count ?? 0) == 201)
@@ -209,12 +209,12 @@ import Testing
 }
 
 @Suite struct `The command line of history` {
-  private let scene: Scene
+  private let fixture: Fixture
   private let store: String
 
   init() throws {
-    scene = try Scene()
-    store = try scene.store()
+    fixture = try Fixture()
+    store = try fixture.store()
   }
 
   private func run(_ arguments: String..., code: Int32 = 0) throws -> [JSON] {
@@ -222,7 +222,7 @@ import Testing
   }
 
   private func run(_ arguments: [String], code: Int32 = 0) throws -> [JSON] {
-    let outcome = try scene.run(arguments)
+    let outcome = try fixture.run(arguments)
     #expect(outcome.code == code, "\(arguments): \(outcome.errors)")
     return try outcome.output.split(separator: "\n").map { line in
       line.hasPrefix("{") ? try JSON(String(line)) : .string(String(line))
@@ -231,7 +231,7 @@ import Testing
 
   // Evidence: P-071a, P-124a
   @Test func `update, undo, redo, history`() throws {
-    _ = try scene.run(
+    _ = try fixture.run(
       ["save", store],
       input: #"{"insert":[{"entity":"Task","values":{"title":"a","priority":1}}]}"#
     )
@@ -267,26 +267,26 @@ import Testing
 
   // Evidence: P-132a, P-132b, P-133a, P-133b
   @Test func `backup, restore, compact, doctor`() throws {
-    _ = try scene.run(
+    _ = try fixture.run(
       ["save", store],
       input: #"{"insert":[{"id":"Task/t1","values":{"title":"a"}}]}"#
     )
     #expect(try run("doctor", store).first?["store"]?["problems"] == [])
-    _ = try run("backup", store, scene.path("copy"))
-    _ = try run("backup", store, scene.path("copy"), code: 1)
+    _ = try run("backup", store, fixture.path("copy"))
+    _ = try run("backup", store, fixture.path("copy"), code: 1)
     _ = try run("delete", store, "Task/p1")
-    _ = try run("restore", scene.path("copy"), store, code: 1)
-    _ = try run("restore", scene.path("copy"), store, "--replace")
+    _ = try run("restore", fixture.path("copy"), store, code: 1)
+    _ = try run("restore", fixture.path("copy"), store, "--replace")
     #expect(try run("get", store, "Task/p1").first?["values"]?["title"] == "a")
     #expect(try run("search", store, "a").count == 1)
-    _ = try run("restore", scene.path("copy"), scene.path("new"))
-    #expect(try run("get", scene.path("new"), "Task/p1").count == 1)
+    _ = try run("restore", fixture.path("copy"), fixture.path("new"))
+    #expect(try run("get", fixture.path("new"), "Task/p1").count == 1)
     #expect(try run("compact", store).first?["after"] != nil)
   }
 
   // Evidence: P-133b
   @Test func `doctor exits with 1 where something is wrong`() throws {
-    _ = try scene.run(
+    _ = try fixture.run(
       ["save", store],
       input: """
         {"insert":[{"id":"Group/t1","values":{"title":"g"}},

@@ -3,7 +3,7 @@ import Testing
 
 /// `Tests/Models/Library.xcdatamodeld`, as a user of Xcode hands it to the program.
 @Suite struct `A store that follows the versions of an Xcode model` {
-  private let scene: Scene
+  private let fixture: Fixture
   private let store: String
   private let model = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appending(path: "Models/Library.xcdatamodeld").path(
@@ -11,8 +11,8 @@ import Testing
     )
 
   init() throws {
-    scene = try Scene()
-    store = try scene.store(model: model + "/Library.xcdatamodel")
+    fixture = try Fixture()
+    store = try fixture.store(model: model + "/Library.xcdatamodel")
     let insert: JSON = [
       ["id": "Author/t1", "values": ["name": "Ünal"]],
       ["id": "Book/t2", "values": ["title": "Été", "pages": 3, "authors": ["Author/t1"]]],
@@ -20,7 +20,7 @@ import Testing
       ["id": "Shelf/t4", "values": ["label": "A", "works": ["Recording/t3", "Book/t2"]]],
     ]
     let params: JSON = ["insert": insert]
-    let saved = try scene.run(["save", store], input: params.text)
+    let saved = try fixture.run(["save", store], input: params.text)
     guard saved.code == 0 else { throw Failure(saved.errors) }
   }
 
@@ -62,10 +62,10 @@ import Testing
 
   // Evidence: P-006a, P-006b, P-112a
   @Test func `is made for a configuration too`() throws {
-    let part = scene.path("Part.cordial")
-    let made = try scene.run(["init", part, "--model", model, "--configuration", "Settings"])
+    let part = fixture.path("Part.cordial")
+    let made = try fixture.run(["init", part, "--model", model, "--configuration", "Settings"])
     #expect(made.code == 0, "\(made.errors)")
-    #expect(try scene.run(["fetch", part, "Setting", "--count"]).output == "0\n")
-    #expect(try scene.run(["fetch", part, "Book"]).code == 1)
+    #expect(try fixture.run(["fetch", part, "Setting", "--count"]).output == "0\n")
+    #expect(try fixture.run(["fetch", part, "Book"]).code == 1)
   }
 }

@@ -257,7 +257,7 @@ private func limits(_ change: (inout Limits) -> Void) -> Limits {
       try host.advance(milliseconds: 2999)
       #expect(peer.arrivals.isEmpty)
       try host.advance(milliseconds: 1)
-      #expect(peer.arrivals == [.event(.cut)])
+      #expect(peer.arrivals == [.event(.abort)])
     }
   }
 }

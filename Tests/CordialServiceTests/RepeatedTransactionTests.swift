@@ -162,8 +162,8 @@ private func withClients(
       )
       #expect(taken["code"] == 1105)
       let insert = #""insert":[{"id":"Counter/t1","values":{"name":"b"}}]"#
-      let rehearsed = try client.call("save", Self.params(insert + #","dryRun":true"#, Self.lower))
-      #expect(rehearsed["dryRun"] != nil)
+      let dryRun = try client.call("save", Self.params(insert + #","dryRun":true"#, Self.lower))
+      #expect(dryRun["dryRun"] != nil)
       #expect(try client.counters() == ["a 0 1"])
       let carriedOut = try client.call("save", Self.params(insert, Self.lower))
       #expect(carriedOut["ids"] == ["Counter/t1": "Counter/p2"])

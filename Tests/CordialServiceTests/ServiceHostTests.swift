@@ -11,10 +11,10 @@ import Testing
   @Test func `a wait that exceeds its deadline throws`() async throws {
     try await onOwnThread {
       let host = try ServiceHost(model: TestModels.todo)
-      let patience = host.patience
-      host.patience = 0.01
-      #expect(throws: ServiceHost.TookTooLong.self) { try host.run(until: "never") { false } }
-      host.patience = patience
+      let timeoutSeconds = host.timeoutSeconds
+      host.timeoutSeconds = 0.01
+      #expect(throws: ServiceHost.WaitTimeout.self) { try host.run(until: "never") { false } }
+      host.timeoutSeconds = timeoutSeconds
       try host.close()
     }
   }
@@ -83,7 +83,7 @@ private final class ThreadSink: ByteSink {
     threads.withLock { _ = $0.insert(ObjectIdentifier(Thread.current)) }
   }
 
-  func cut() {}
+  func abort() {}
 
   func close(exitCode: Int32) {}
 }

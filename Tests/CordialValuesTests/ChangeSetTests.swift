@@ -2,7 +2,7 @@ import CordialValues
 import TestSeeds
 import Testing
 
-@Suite struct `A change set takes commits together` {
+@Suite struct `A change set combines commits` {
   private static let key = ObjectKey(entity: 1, object: 17)
 
   private static func change(_ kind: ObjectChange.Kind, _ properties: String...) -> ObjectChange {
@@ -41,7 +41,7 @@ import Testing
     check([delete, insert], Self.change(.update, ChangeSet.everyProperty))
   }
 
-  @Test func `an object that came back may differ in all of its properties`() {
+  @Test func `an object inserted again may differ in all properties`() {
     let (insert, delete) = (Self.insert, Self.delete)
     let title = Self.change(.update, "title")
     let every = ChangeSet.everyProperty
@@ -54,7 +54,7 @@ import Testing
     check([insert, delete, insert, delete], nil)
   }
 
-  @Test func `objects don't touch one another`() {
+  @Test func `changes of different objects are independent`() {
     let other = ObjectKey(entity: 2, object: 17)
     var set = ChangeSet(from: 0, through: 2)
     set.add(Self.insert)

@@ -130,7 +130,7 @@ import Testing
     check("2026-11-21t08:30:00z", 1_795_249_800_000)
   }
 
-  @Test func `anything else is no date`() {
+  @Test func `any other text is not a date`() {
     for text in [
       "", "2026", "2026-11-21", "08:30:00Z", "20261121T083000Z", "2026-11-21T08:30Z",
       "2026-1-21T08:30:00Z",
@@ -148,7 +148,7 @@ import Testing
   }
 
   /// Counted day by day, against the arithmetic of the module.
-  @Test func `each first of a month in ten thousand years is where counting puts it`() {
+  @Test func `the first of each month in ten thousand years has the counted number of days`() {
     var day: Int64 = DateText.range.lowerBound / 86_400_000
     for year in 0...9999 {
       let isLeap = year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))

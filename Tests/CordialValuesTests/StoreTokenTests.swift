@@ -25,7 +25,7 @@ import Testing
   }
 
   /// One position has one text, so that clients may compare texts.
-  @Test func `what isn't written isn't read`() {
+  @Test func `texts in other forms are refused`() {
     let text = StoreToken(generation: 0xAB, number: 17, mark: 0xCD).description
     for changed in [
       "", "-", "--", "---", "0", "nonsense", " \(text)", "\(text) ", "\(text)-", "-\(text)",

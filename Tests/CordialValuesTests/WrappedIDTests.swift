@@ -46,7 +46,7 @@ import Testing
   private let uuid = "0b3c1f9e-5c7e-4a53-9e57-1f2f3a4b5c6d"
 
   // Evidence: P-030a
-  @Test func `p stands before a number that the store gave`() {
+  @Test func `p precedes a number from the store`() {
     reads("Task/p1", "Task", .object(1))
     reads("Task/p17", "Task", .object(17))
     reads("T/p9223372036854775807", "T", .object(.max))
@@ -59,7 +59,7 @@ import Testing
     ])
   }
 
-  @Test func `i stands before an integer identity, which may be negative`() {
+  @Test func `i precedes an integer identity, which may be negative`() {
     reads("Task/i0", "Task", .integer(0))
     reads("Task/i42", "Task", .integer(42))
     reads("Task/i-42", "Task", .integer(-42))
@@ -72,7 +72,7 @@ import Testing
   }
 
   // Evidence: P-030b
-  @Test func `u stands before a UUID in lower case`() {
+  @Test func `u precedes a UUID in lower case`() {
     reads("Task/u\(uuid)", "Task", .uuid(uuid))
     reads(
       "Task/u00000000-0000-0000-0000-000000000000",
@@ -88,7 +88,7 @@ import Testing
   }
 
   // Evidence: P-030b
-  @Test func `s stands before text, percent-encoded but for unreserved characters`() {
+  @Test func `s precedes text, percent-encoded except unreserved characters`() {
     reads("Task/sabc", "Task", .string("abc"))
     reads("Task/sAZaz09-._~", "Task", .string("AZaz09-._~"))
     reads("Task/s%20", "Task", .string(" "))
@@ -113,7 +113,7 @@ import Testing
     ])
   }
 
-  @Test func `t stands before a token of 1 to 64 letters, digits, dashes and underscores`() {
+  @Test func `t precedes a token of 1 to 64 letters, digits, dashes and underscores`() {
     let longest = String(repeating: "x", count: 64)
     reads("Task/t1", "Task", .temporary("1"))
     reads("Task/tAz09-_", "Task", .temporary("Az09-_"))
@@ -136,7 +136,7 @@ import Testing
   }
 
   /// One text for one wrapped ID: a mark that combines with the letter of the form is not swallowed.
-  @Test func `a combining mark behind the form's letter is malformed`() {
+  @Test func `a combining mark after the letter of the form is malformed`() {
     for form in ["p1", "i1", "u\(uuid)", "sabc", "tabc"] {
       for mark in ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{20DD}"] {
         refuses(["Task/\(form.prefix(1))\(mark)\(form.dropFirst())"])

@@ -24,7 +24,7 @@ import Testing
     )
   }
 
-  @Test func `names differ not by case, values not by white space, and others are passed over`() {
+  @Test func `header names ignore case, values ignore white space, other headers are ignored`() {
     let body = request(1)
     let length = body.utf8.count
     for header in [
@@ -50,7 +50,7 @@ import Testing
     )
   }
 
-  @Test func `a malformed body is -32700, and the stream is still in step`() {
+  @Test func `a malformed body is -32700 and the next message is read`() {
     for bad in ["", "{", "x", "{}{}", "{\"a\":1,}", "[1", "\n", "   ", "\u{FEFF}"] {
       check(framed(bad) + framed(request(1)), ["-32700", "#1 a null"], .header)
     }
@@ -72,7 +72,7 @@ import Testing
 
   /// One -32700 in the peer's framing, then the end, and not a byte is looked at after it.
   // Evidence: P-015a
-  @Test func `a header that can't be read is -32700 and the end`() {
+  @Test func `an invalid header is -32700 and closes the connection`() {
     let body = request(1)
     let length = body.utf8.count
     for header in [
@@ -139,7 +139,7 @@ import Testing
     #expect(Conversation(endless, cutAt: Array(1..<endless.count)).lines == ["-32700", "close"])
   }
 
-  @Test func `a message that the stream's end cuts off says nothing`() {
+  @Test func `an incomplete message at the end of the stream is ignored`() {
     check(framed(request(1)) + "Content-Length: 10\r\n\r\n{}", ["#1 a null"], .header)
     check(framed(request(1)) + "Content-Le", ["#1 a null"], .header)
     check(framed(request(1)) + "Content-Length: 10\r\n", ["#1 a null"], .header)
@@ -162,7 +162,7 @@ import Testing
   }
 }
 
-@Suite struct `Any bytes, cut anywhere` {
+@Suite struct `Any bytes in any pieces` {
   private static let pieces = [
     request(1), request(2), "\n", "\r\n", " ", "{", "}", "[", "]", ":",
     "Content-Length: 2\r\n\r\n{}",
@@ -174,7 +174,7 @@ import Testing
 
   /// 50 seeds of 60 streams, each cut in six ways.
   @Test(arguments: Seeds.first(50))
-  func `any bytes say the same, however they are cut`(seed: UInt64) throws {
+  func `any bytes give the same messages in any pieces`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     for _ in 0..<60 {
       var bytes: [UInt8] = []

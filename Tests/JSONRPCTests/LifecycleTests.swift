@@ -53,7 +53,7 @@ import Testing
   }
 
   // Evidence: P-011c
-  @Test func `after shutdown only exit is heard`() {
+  @Test func `after shutdown only exit is accepted`() {
     check(
       .header,
       "initialize shutdown fetch shutdown initialize note! exit!",
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func `it tells where it stands`() {
+  @Test func `the lifecycle reports its state`() {
     var lifecycle = Lifecycle()
     #expect(!lifecycle.isInitialized)
     #expect(!lifecycle.isShutDown)
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test(arguments: Framing.allCases)
-  func `a handshake that failed may be tried again`(framing: Framing) {
+  func `a failed handshake may be repeated`(framing: Framing) {
     var lifecycle = Lifecycle()
     let initialize = Message.request(id: .integer(1), method: "initialize", params: .null)
     #expect(lifecycle.admit(initialize, framing: framing) == .dispatch)

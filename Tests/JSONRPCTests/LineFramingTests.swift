@@ -22,13 +22,13 @@ import Testing
   }
 
   // Evidence: P-010c
-  @Test func `blank lines and white space say nothing`() {
+  @Test func `blank lines and white space are ignored`() {
     check("\n\r\n  \(request(1))\n\n \t\r\n\(request(2))\n\n", ["#1 a null", "#2 a null"], .line)
     check("        \n\(request(1))  \n", ["#1 a null"], .line)
   }
 
   // Evidence: P-010c
-  @Test func `a byte order mark may stand before the first message`() {
+  @Test func `a byte order mark may precede the first message`() {
     check("\u{FEFF}\(request(1))\n", ["#1 a null"], .line)
     check("\u{FEFF} \n\(request(1))\n", ["#1 a null"], .line)
   }
@@ -85,7 +85,7 @@ import Testing
   }
 
   // Evidence: P-019a
-  @Test func `1302 says which limit and how much it is`() {
+  @Test func `error 1302 names the limit and its value`() {
     var connection = Connection(limits: Conversation.limits, closesOnUnknownFraming: false)
     let bytes = Array(("{" + String(repeating: " ", count: 300)).utf8)
     var errors: [RPCError] = []
@@ -144,7 +144,7 @@ import Testing
   }
 
   // Evidence: P-011d
-  @Test func `header framing has none: one -32600, whatever came before`() {
+  @Test func `a batch in header framing is one -32600 in any state`() {
     check(framed("[]"), ["-32600"], .header)
     check(framed("[\(request(1))]"), ["-32600"], .header)
     check(
@@ -158,7 +158,7 @@ import Testing
 
 @Suite struct `The first bytes choose the framing` {
   // Evidence: P-010a
-  @Test func `a brace or bracket is lines, a header's name is headers`() {
+  @Test func `a brace or bracket selects line framing, a header name selects header framing`() {
     check("{}", ["-32600"], .line)
     check("[]", ["-32600"], .line)
     check(framed("{}"), ["-32600"], .header)
@@ -168,7 +168,7 @@ import Testing
     check("X-Trace: 1\r\nContent-Length: 2\r\n\r\n{}", ["-32600"], .header)
   }
 
-  @Test func `it then holds`() {
+  @Test func `the framing stays as selected`() {
     check(
       "\(request(1))\n\(framed(request(2)))\n\(request(3))\n",
       ["#1 a null", "-32700", "#2 a null", "#3 a null"],
@@ -191,14 +191,14 @@ import Testing
     check([0xFF, 0xFE, 0x7B, 0x00, 0x0A] + Array(request(1).utf8), ["-32700", "#1 a null"], .line)
   }
 
-  @Test func `on a socket they end the connection, and nothing comes after the end`() {
+  @Test func `other first bytes end a socket connection`() {
     for garbage in ["x", "GET / HTTP/1.1\r\nHost: a", "\u{0}"] {
       check("\(garbage)\n\(request(1))\n\(request(2))", ["-32700", "close"], .line, isSocket: true)
     }
   }
 
   /// The same bytes say the same, wherever the stream is cut: white space, marks and marks again.
-  @Test func `byte order marks behind other bytes are no part of a framing, or always are`() {
+  @Test func `byte order marks after other bytes do not select a framing`() {
     for text in [
       "   \u{FEFF}\(request(1))\n", "\n\n\n\u{FEFF}\(request(1))\n",
       "\u{FEFF}\u{FEFF}\(request(1))\n",

@@ -45,7 +45,7 @@ import Testing
     var writer = JSONWriter(reserving: 8, pieceBytes: 4)
     for number in 0..<50 {
       writer.integer(Int64(number))
-      writer.cutIfLong()
+      writer.splitIfLong()
     }
     let text = (0..<50).map { "\($0)" }.joined()
     var message = MessageBytes(Array("[".utf8))
@@ -69,12 +69,12 @@ import Testing
     for text in ["{}", "[]", "null", "1", "\"a\"", "true"] { try check(text, nil) }
   }
 
-  @Test func `a result or error without a method is an answer to nobody`() throws {
+  @Test func `a result or error without a method is a response without a request`() throws {
     try check(#"{"jsonrpc":"2.0","id":1,"result":null}"#, "response")
     try check(#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}"#, "response")
   }
 
-  @Test func `of duplicate members the last wins, and unknown ones are passed over`() throws {
+  @Test func `the last of duplicate members counts and unknown members are ignored`() throws {
     try check(
       #"{"jsonrpc":"1.0","jsonrpc":"2.0","id":1,"id":2,"method":"a","method":"b"}"#,
       "#2 b null"
@@ -83,9 +83,9 @@ import Testing
   }
 }
 
-@Suite struct `An answer carries the ID as it was sent` {
+@Suite struct `A response has the ID of its request verbatim` {
   // Evidence: P-016a
-  @Test func `each kind of ID is answered in kind`() throws {
+  @Test func `each kind of ID is returned unchanged`() throws {
     for id in [
       "1", "\"1\"", "0", "-1", "9223372036854775807", "-9223372036854775808", "null", "\"\"",
       "\"a\\\"b\\n\"",
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test func `IDs that are written differently are two`() {
+  @Test func `IDs that are written differently are different IDs`() {
     let ids: [RequestID] = [
       .integer(1), .string("1"), .string("1.5"), .null, .string("null"), .string(""),
       .string("\u{E9}"), .string("e\u{301}"), .integer(0), .integer(-1),

@@ -79,7 +79,7 @@ import Testing
     check("1e-99999999999999999999", .number(0))
   }
 
-  @Test func `nothing else is a number`() {
+  @Test func `any other text is not a number`() {
     refuses("-", .unexpectedEnd, at: 1)
     refuses("+1", .unexpectedByte, at: 0)
     refuses(".5", .unexpectedByte, at: 0)
@@ -109,7 +109,7 @@ import Testing
 
   /// The offset may be the zero's or that of the digit behind it.
   @Test(arguments: ["00", "01", "-00", "-01", "007", "00.5", "-012e3", "0123456789012345678901"])
-  func `a zero leads nothing`(text: String) {
+  func `a leading zero is refused`(text: String) {
     guard case .failure(let error) = parsed(Array(text.utf8)) else {
       Issue.record("\(text) was taken")
       return

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct `Random texts` {
   @Test(arguments: Seeds.first(50))
-  func `what is written reads back equal`(seed: UInt64) throws {
+  func `written JSON reads back equal`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     for _ in 0..<40 {
       let value = JSONValue.random(&random, levels: 5)
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: Seeds.first(50))
-  func `every beginning of a text is an error within it`(seed: UInt64) {
+  func `every prefix of a text is an error at an offset within it`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     // In an array, because a number may be cut and still be one.
     let text = Array(JSONValue.array([.random(&random, levels: 3)]).text.utf8).prefix(400)
@@ -31,7 +31,7 @@ import Testing
   }
 
   /// Where the text is ASCII without half a surrogate pair, a beginning has no wrong byte.
-  @Test func `a beginning is too short, not wrong`() {
+  @Test func `a prefix is reported as incomplete`() {
     let text = Array(
       #"[{"a\n\u0041":[true,false,null,-12.5e+3,0],"b":{}},"\"\\",""," ",-9223372036854775808]"#
         .utf8

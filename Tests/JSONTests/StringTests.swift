@@ -3,7 +3,7 @@ import Testing
 
 /// RFC 8259, section 7.
 @Suite struct `Strings` {
-  @Test func `plain text is taken as it is`() {
+  @Test func `plain text is read verbatim`() {
     check("\"\"", "")
     check("\"a\"", "a")
     check("\"/'\u{7F}\u{80}\u{2028}\u{2029}\"", "/'\u{7F}\u{80}\u{2028}\u{2029}")
@@ -88,7 +88,7 @@ import Testing
     refuses("{\"a", .unexpectedEnd, at: 3)
   }
 
-  @Test func `control characters must be escaped, wherever they stand in a word of eight`() {
+  @Test func `control characters must be escaped at each offset of a word`() {
     for control in UInt8(0)..<0x20 {
       for position in 0..<17 {
         var text = Array(#""0123456789abcdefg""#.utf8)
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func `an escape is found wherever it stands in a word of eight`() {
+  @Test func `an escape is found at each offset of a word`() {
     for length in 0..<20 {
       let before =
         String(repeating: "é", count: length / 2) + String(repeating: "x", count: length % 2)
@@ -164,7 +164,7 @@ import Testing
   }
 
   /// The first wrong byte is the malformed one, not the missing quote behind it.
-  @Test func `a malformed sequence is named although the string doesn't end either`() {
+  @Test func `a malformed sequence is reported before the missing end of the string`() {
     refuses([0x22, 0xFF], .invalidUTF8, at: 1)
     refuses([0x22, 0x61, 0x80, 0x62], .invalidUTF8, at: 2)
     refuses([0x22, 0x5C, 0x6E, 0xFF], .invalidUTF8, at: 3)

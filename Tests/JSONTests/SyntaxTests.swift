@@ -3,7 +3,7 @@ import Testing
 
 /// RFC 8259, in the order of its sections; rows in the spirit of "Parsing JSON is a Minefield"
 /// (https://seriot.ch/projects/parsing_json.html).
-@Suite struct `Any JSON text is taken, nothing else` {
+@Suite struct `Any JSON text is accepted, nothing else` {
   @Test func `literals are three, in lower case`() {
     check("true", true)
     check("false", false)
@@ -37,7 +37,7 @@ import Testing
     refuses("[1]#", .trailingBytes, at: 3)
   }
 
-  @Test func `white space is four bytes and stands around tokens only`() {
+  @Test func `white space is four bytes and is allowed around tokens only`() {
     check(" \t\r\n1\n\r\t ", 1)
     check("[ \t\r\n1\n,\r2 ]", [1, 2])
     check(" { \"a\" \t:\n1 ,\r\"b\":[ ] } ", ["a": 1, "b": []])
@@ -133,7 +133,7 @@ import Testing
     String(repeating: open, count: depth) + middle + String(repeating: close, count: depth)
   }
 
-  @Test func `exactly the limit is taken and one more is not`() {
+  @Test func `the limit is accepted and one level more is refused`() {
     for limit in [1, 2, 7, 128, 512] {
       for (open, middle, close) in [("[", "", "]"), ("[", "1", "]"), ("{\"a\":", "1", "}")] {
         let taken = parsed(Array(nested(limit, open, middle, close).utf8), depthMax: limit)
@@ -156,13 +156,13 @@ import Testing
     }
   }
 
-  @Test func `no depth at all takes scalars only`() {
+  @Test func `depth 0 allows scalars only`() {
     #expect(parsed(Array("1".utf8), depthMax: 0) == .success(1))
     refuses("[]", .tooDeep, at: 0, depthMax: 0)
     refuses(" {}", .tooDeep, at: 1, depthMax: 0)
   }
 
-  @Test func `a value that ended gives its level back`() {
+  @Test func `a closed value frees its nesting level`() {
     #expect(
       parsed(Array("[[],[],{},{\"a\":[]}]".utf8), depthMax: 3)
         == .success([[], [], [:], ["a": []]])

@@ -55,7 +55,7 @@ import Testing
     writes("", "\"\"")
   }
 
-  @Test func `every control reads back, wherever it stands in a word of eight`() throws {
+  @Test func `every control character reads back at each offset of a word`() throws {
     for control in UInt8(0)..<0x20 {
       for position in 0..<17 {
         var bytes = Array("0123456789abcdefg".utf8)
@@ -114,9 +114,9 @@ import Testing
     for number in 0..<500 {
       let value: JSONValue = ["id": .integer(Int64(number)), "title": .string("é\(number)\n")]
       whole.value(value)
-      whole.cutIfLong()
+      whole.splitIfLong()
       cut.value(value)
-      cut.cutIfLong()
+      cut.splitIfLong()
       #expect(cut.count == whole.count)
     }
     #expect(Array(cut.pieces.joined()) == whole.bytes)

@@ -85,7 +85,7 @@ import Testing
     for value in [0, 1, "true", "", [], [:]] as [JSONValue] { check(.boolean, value, nil) }
   }
 
-  @Test func `texts are taken as they are`() {
+  @Test func `texts are read verbatim`() {
     check(.string, "", .string(""))
     check(.string, "a\u{0}é🥛", .string("a\u{0}é🥛"))
     check(.string, 1, nil)
@@ -120,7 +120,7 @@ import Testing
   }
 
   // Evidence: P-014c
-  @Test func `of duplicate names in JSON the last counts, in the place of the first`() throws {
+  @Test func `the last of duplicate JSON names counts, at the position of the first`() throws {
     let text = #"{"a":1,"b":[{"c":1,"c":{"d":1,"d":2}}],"a":3}"#
     check(.json, try JSONParser.parse(text), .json(#"{"a":3,"b":[{"c":{"d":2}}]}"#))
   }
@@ -171,7 +171,7 @@ import Testing
   }
 }
 
-@Suite struct `A value is held against its attribute's rules` {
+@Suite struct `A value is checked against the rules of its attribute` {
   private func attribute(
     _ type: AttributeType,
     optional: Bool = false,
@@ -280,7 +280,7 @@ import Testing
     )
   }
 
-  @Test func `an enum lists all there is`() throws {
+  @Test func `an enum lists all allowed values`() throws {
     check(
       try attribute(.string, allowed: [.string("open"), .string("done")]),
       passes: [.string("open"), .string("done")],

@@ -31,7 +31,7 @@ import Testing
     ("parts.@sum.size", "double"), ("whole.title", "string"), ("whole.size", "double"),
     ("canonical:(title)", "string"), ("uppercase:(title)", "string"), ("now()", "date"),
   ])
-  func `what can be kept`(derived: String, type: String) throws {
+  func `expressions that the store can compute`(derived: String, type: String) throws {
     #expect(try isTaken(derived, type))
   }
 
@@ -44,7 +44,7 @@ import Testing
     ("canonical:title", "string"),
     ("now()", "string"), ("", "string"), ("title", "string"), ("whole.title", "int16"),
   ])
-  func `what cannot`(derived: String, type: String) throws {
+  func `expressions that the store cannot compute`(derived: String, type: String) throws {
     #expect(try !isTaken(derived, type))
   }
 

@@ -36,9 +36,9 @@ import Testing
     #expect(c.unique == [["a", "c"]])
     #expect(c.identity?.name == "a")
     #expect(c.spotlight?.displayName == "a")
-    #expect(c.place.ancestors == [2, 3, 1])
-    #expect(model.entity(named: "A")?.place.kinds == [1, 2])
-    #expect(model.entity(named: "B")?.place.kinds == [1])
+    #expect(c.familyPosition.ancestors == [2, 3, 1])
+    #expect(model.entity(named: "A")?.familyPosition.concreteEntities == [1, 2])
+    #expect(model.entity(named: "B")?.familyPosition.concreteEntities == [1])
     #expect(c.relationships.map(\.owner) == [3])
   }
 

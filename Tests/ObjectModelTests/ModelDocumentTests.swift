@@ -96,15 +96,15 @@ private let todo = """
     #expect(try relationship("Task", "blockedBy").maximumCount == 5)
     #expect(
       try relationship("Task", "watchers").storage
-        == .pairs(entity: 2, relationship: "watchers", owns: true)
+        == .linkTable(entity: 2, relationship: "watchers", owns: true)
     )
   }
 
   /// Both sides of a many-to-many name one table of pairs, and one of them keeps it.
-  @Test func `one side of a many-to-many keeps the pairs`() throws {
+  @Test func `one side of a many-to-many owns the link table`() throws {
     guard
-      case .pairs(let entity, let name, let owns) = try relationship("Task", "blocks").storage,
-      case .pairs(let otherEntity, let otherName, let otherOwns) =
+      case .linkTable(let entity, let name, let owns) = try relationship("Task", "blocks").storage,
+      case .linkTable(let otherEntity, let otherName, let otherOwns) =
         try relationship("Task", "blockedBy").storage
     else {
       Issue.record("A many-to-many is kept in pairs")
@@ -132,7 +132,7 @@ private let todo = """
   }
 
   // Evidence: P-110c
-  @Test func `absence and null say the same`() throws {
+  @Test func `absence and null have the same meaning`() throws {
     let short = try model(
       #"{"name":"M","entities":[{"name":"A","attributes":[{"name":"x","type":"string"}]}]}"#
     )
@@ -505,7 +505,7 @@ private let todo = """
     #expect(try hash(reversed(document).text) == expected)
   }
 
-  @Test func `each thing that is said changes it`() throws {
+  @Test func `each part of the model changes the hash`() throws {
     var hashes: Set<String> = [try hash(todo)]
     let changes = [
       ("\"version\": \"1\"", "\"version\": \"2\""), ("\"Todo\"", "\"Done\""),

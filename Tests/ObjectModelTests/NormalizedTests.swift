@@ -2,7 +2,7 @@ import ObjectModel
 import TestSeeds
 import Testing
 
-@Suite struct `A normalized predicate says the same` {
+@Suite struct `A normalized predicate is equivalent` {
   /// The truth of `a == 0`, `b == 0` and so on, by name.
   private typealias Facts = [String: Bool]
 
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: Seeds.first(20))
-  func `whatever the facts are`(seed: UInt64) throws {
+  func `for all values`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     for _ in 0..<40 {
       let text = text(&random, levels: 5)

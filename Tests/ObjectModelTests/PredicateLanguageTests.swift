@@ -10,7 +10,7 @@ import Testing
     checkTree(#"a MATCHES[c] '\\d+'"#, #"(matches[c] a "\\d+")"#)
   }
 
-  @Test func `ANY, ALL, NONE and SOME stand before a comparison`() {
+  @Test func `ANY, ALL, NONE and SOME precede a comparison`() {
     checkTree("ANY tasks.title == 'x'", #"(any == tasks.title "x")"#)
     checkTree("some tasks.title == 'x'", #"(any == tasks.title "x")"#)
     checkTree(
@@ -58,7 +58,7 @@ import Testing
     )
   }
 
-  @Test func `arithmetic binds as in school`() {
+  @Test func `arithmetic has the usual precedence`() {
     checkTree("a + b * c == 1", "(== (+ a (* b c)) 1)")
     checkTree("(a + b) * c == 1", "(== (* (+ a b) c) 1)")
     checkTree("a - b - c == 1", "(== (- (- a b) c) 1)")

@@ -27,7 +27,7 @@ import Testing
     checkTree(" \t\r\na\n==\t1 ", "(== a 1)")
   }
 
-  @Test func `options stand in brackets behind the operator`() {
+  @Test func `options follow the operator in brackets`() {
     checkTree("a ==[c] 'x'", #"(==[c] a "x")"#)
     checkTree("a CONTAINS[cd] 'x'", #"(contains[cd] a "x")"#)
     checkTree("a BEGINSWITH [d] 'x'", #"(beginsWith[d] a "x")"#)
@@ -81,7 +81,7 @@ import Testing
     checkTree("a == 'x\u{301}'", "(== a \"x\u{301}\")")
   }
 
-  @Test func `key paths lead over to-ones, and SELF is the object`() {
+  @Test func `key paths follow to-ones, and SELF is the object`() {
     checkTree("group.title == 'x'", #"(== group.title "x")"#)
     checkTree("a.b.c == d.e", "(== a.b.c d.e)")
     checkTree("_a1.B_2 == 1", "(== _a1.B_2 1)")
@@ -97,7 +97,7 @@ import Testing
     checkTree("selfish == trueish", "(== selfish trueish)")
   }
 
-  @Test func `arguments stand in their places as values, whatever they say`() {
+  @Test func `arguments are inserted as values, whatever their text`() {
     checkTree("a == %@ AND b == %@", #"(and (== a 1) (== b "x"))"#, .positional([1, "x"]))
     checkTree("%K == %@", "(== group.title null)", .positional(["group.title", nil]))
     checkTree("a IN %@", #"(in a ["x",1])"#, .positional([["x", 1]]))
@@ -111,7 +111,7 @@ import Testing
   }
 }
 
-@Suite struct `A predicate's mistake has a place` {
+@Suite struct `A mistake in a predicate has an offset` {
   private func refuses(
     _ text: String,
     at offset: Int,
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func `what is missing is missing where the text goes on or ends`() {
+  @Test func `a missing part is reported at the next token or at the end`() {
     refuses("", at: 0)
     refuses("  ", at: 2)
     refuses("a", at: 1)
@@ -151,7 +151,7 @@ import Testing
     refuses("TRUEPREDICATE == 1", at: 14)
   }
 
-  @Test func `text that is no token is wrong where it begins`() {
+  @Test func `text that is not a token is reported at its beginning`() {
     refuses("a ~ 1", at: 2)
     refuses("a == @b", at: 5)
     refuses("a == 1 ; b", at: 7)
@@ -209,7 +209,7 @@ import Testing
     refuses("a ==[c]", at: 7)
   }
 
-  @Test func `arguments and their places must match`() {
+  @Test func `arguments and placeholders must match`() {
     refuses("a == %@", at: 5)
     refuses("a == %@", at: 5, .positional([]))
     refuses("a == %@ AND b == %@", at: 17, .positional([1]))
@@ -225,7 +225,7 @@ import Testing
     refuses("a == %", at: 5, .positional([1]))
   }
 
-  @Test func `an aggregate, a SUBQUERY or a function that is none has a place`() {
+  @Test func `an invalid aggregate, SUBQUERY or function has an offset`() {
     refuses("tasks.@median.x == 1", at: 6)
     refuses("tasks.@sum == 1", at: 11)
     refuses("tasks.@count.x == 1", at: 12)
@@ -275,7 +275,7 @@ import Testing
     #expect(!takes(String(repeating: "NOT(", count: 100_000)))
   }
 
-  @Test func `a condition that ended gives its level back`() {
+  @Test func `a closed condition frees its nesting level`() {
     #expect(takes(Array(repeating: "(NOT (a == 1))", count: 500).joined(separator: " AND ")))
   }
 

@@ -44,7 +44,7 @@ import Testing
     #expect(plain.hash != (try model(#","version":"2""#)).hash)
   }
 
-  @Test func `have their faults told by path`() throws {
+  @Test func `have their faults reported by path`() throws {
     #expect(
       try faults(
         """

@@ -5,7 +5,7 @@ import PersistentStore
 import TestStores
 import Testing
 
-@Suite struct `The numbers that a foreign client gives` {
+@Suite struct `Object numbers chosen by an external client` {
   private let store: TestStore
 
   init() throws {
@@ -14,7 +14,7 @@ import Testing
 
   // Evidence: P-042b
   @Test(arguments: [0, -5, 9_007_199_254_740_992, .max] as [Int64])
-  func `outside 1 to 2^53 - 1 are refused by the table`(number: Int64) throws {
+  func `numbers outside 1 to 2^53 - 1 are refused by the table`(number: Int64) throws {
     #expect(throws: DatabaseError.self) {
       try store.foreign("INSERT INTO Task(_id, title) VALUES (\(number), 'x')")
     }
@@ -23,7 +23,7 @@ import Testing
     #expect(try store.rows("SELECT _id FROM Task") == ["7"])
   }
 
-  @Test func `end with the largest, behind which nothing is inserted`() async throws {
+  @Test func `nothing is inserted after the largest number`() async throws {
     try store.foreign("INSERT INTO Task(_id) VALUES (9007199254740991)")
     for _ in 0..<2 {
       #expect(try await store.refusal(#"{"insert":[{"id":"Task/t1"}]}"#)?.code == "storeFull")
@@ -36,13 +36,13 @@ import Testing
       """
     )
     #expect(
-      try store.world("Task title group")
+      try store.lines("Task title group")
         == ["Task/p9007199254740991 v2 title=last group=Group/p1"]
     )
   }
 
   // Evidence: P-070c
-  @Test func `may be those of another row, which is changed then`() async throws {
+  @Test func `a number of an existing row changes that row`() async throws {
     try await store.save(
       """
       {"insert":[{"id":"Task/t1","values":{"title":"Milk","priority":1}},

@@ -37,7 +37,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
   return words.joined(separator: " ")
 }
 
-@Suite struct `What a foreign SQLite client writes` {
+@Suite struct `Changes by an external SQLite client` {
   private let store: TestStore
 
   /// Tasks 1 and 2 in group 1, at version 1; the log has one transaction.
@@ -70,7 +70,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
   }
 
   private func versions() throws -> [String] {
-    try store.world("Task; Group; Label")
+    try store.lines("Task; Group; Label")
   }
 
   // Evidence: P-042a, P-042e
@@ -80,7 +80,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
       ["insert Task/p3"]
     )
     #expect(
-      try store.world("Task title group done") == [
+      try store.lines("Task title group done") == [
         "Task/p1 v1 title=Milk group=Group/p1 done=false",
         "Task/p2 v1 title=Bread group=Group/p1 done=false",
         "Task/p3 v1 title=Eggs group=Group/p1 done=false",
@@ -105,7 +105,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
     #expect(try versions() == ["Task/p1 v2", "Task/p2 v1", "Group/p1 v1", "Label/p1 v1"])
   }
 
-  @Test func `several statements of one client are taken together`() async throws {
+  @Test func `several statements of one client are one commit`() async throws {
     try await check(
       """
       BEGIN; UPDATE Task SET title = 'a' WHERE _id = 1; UPDATE Task SET title = 'b', "group" = NULL;
@@ -133,7 +133,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
     )
   }
 
-  @Test func `what it rolled back never was`() async throws {
+  @Test func `rolled back changes are not reported`() async throws {
     try store.foreign("BEGIN; DELETE FROM Task; ROLLBACK")
     #expect(try store.snapshot { $0.head.number } == 1)
     #expect(try store.ids(#"{"entity":"Task"}"#) == ["Task/p1", "Task/p2"])
@@ -159,7 +159,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
         ]
       ]
     )
-    #expect(try store.world("Task title group")[0] == "Task/p1 v2 title=Oat milk group=null")
+    #expect(try store.lines("Task title group")[0] == "Task/p1 v2 title=Oat milk group=null")
   }
 
   @Test func `a row that replaces another is changed in what differs only`() async throws {
@@ -180,7 +180,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
   }
 
   /// What the log's own columns are called, an entity's may be called too.
-  @Test func `a row with properties named as the log's columns are may be replaced`() async throws {
+  @Test func `a row with properties named like columns of the log may be replaced`() async throws {
     let names = ["number", "entity", "object", "kind", "version", "before", "other", "old"]
     let attributes = names.map { #"{"name":"\#($0)","type":"int32","default":1}"# }
     let store = try TestStore(
@@ -258,7 +258,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
         "insert Item/p4",
       ]
     )
-    #expect(try store.world("Item a") == ["Item/sz v1 a=3", "Item/sx v1 a=2"])
+    #expect(try store.lines("Item a") == ["Item/sz v1 a=3", "Item/sx v1 a=2"])
     // An update that displaces another row removes that one too.
     try store.foreign("UPDATE OR REPLACE Item SET code = 'x' WHERE code = 'z'")
     try await store.seal()
@@ -273,7 +273,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
     try store.foreign("INSERT OR IGNORE INTO Task(_id, title) VALUES (1, 'Oat milk')")
     try await store.seal()
     #expect(try log(store, after: 1).flatMap { $0.dropFirst() } == [])
-    #expect(try store.world("Task title")[0] == "Task/p1 v1 title=Milk")
+    #expect(try store.lines("Task title")[0] == "Task/p1 v1 title=Milk")
   }
 
   @Test func `an upsert is an update`() async throws {
@@ -302,7 +302,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
         "insert Task/p9",
       ]
     )
-    #expect(try store.world("Task title") == ["Task/p1 v1 title=Milk", "Task/p9 v1 title=Bread"])
+    #expect(try store.lines("Task title") == ["Task/p1 v1 title=Milk", "Task/p9 v1 title=Bread"])
   }
 
   @Test func `an object inserted and deleted in one commit is not reported`() async throws {
@@ -323,7 +323,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
   // MARK: Pairs
 
   // Evidence: P-042d
-  @Test func `pairs are changes of both sides`() async throws {
+  @Test func `link rows are changes of both sides`() async throws {
     try await check(
       "INSERT INTO cordial_pairs_Task_labels(source, target) VALUES (1, 1), (2, 1)",
       [
@@ -338,7 +338,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
     )
     #expect(try versions() == ["Task/p1 v2", "Task/p2 v3", "Group/p1 v1", "Label/p1 v3"])
     #expect(
-      try store.world("Task labels; Label tasks") == [
+      try store.lines("Task labels; Label tasks") == [
         "Task/p1 v2 labels=[Label/p1]", "Task/p2 v3 labels=[]", "Label/p1 v3 tasks=[Task/p1]",
       ]
     )
@@ -360,7 +360,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
   // MARK: Versions
 
   // Evidence: P-070c
-  @Test func `a version never falls`() async throws {
+  @Test func `a version never decreases`() async throws {
     for round in 1...3 {
       try await store.save(#"{"update":[{"id":"Task/p1","values":{"title":"\#(round)"}}]}"#)
     }
@@ -381,7 +381,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
   }
 
   /// Not even when somebody reads between the delete and the row that comes back.
-  @Test func `a version never falls across what was sealed between`() async throws {
+  @Test func `a version never decreases across sealed commits`() async throws {
     try await store.save(#"{"update":[{"id":"Task/p1","values":{"title":"a"}}]}"#)
     try store.foreign("DELETE FROM Task WHERE _id = 1")
     try await store.seal()
@@ -396,7 +396,7 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
   }
 
   /// A change of another client is a change, external or not.
-  @Test func `a foreign change is a conflict for who knows an older version`() async throws {
+  @Test func `an external change is a conflict for a client with an older version`() async throws {
     try store.foreign("UPDATE Task SET title = 'Oat milk' WHERE _id = 1")
     let refusal = try await store.refusal(
       #"{"update":[{"id":"Task/p1","version":1,"values":{"title":"Soy milk"}}]}"#
@@ -411,24 +411,24 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
   // MARK: Sealing
 
   // Evidence: P-070d
-  @Test func `nobody sees what is not sealed`() async throws {
+  @Test func `readers do not see unsealed changes`() async throws {
     _ = try store.snapshot { $0.token }
     try store.foreign("UPDATE Task SET title = 'x'")
     #expect(throws: UnsealedChanges.self) { try store.snapshot { $0.token } }
     #expect(throws: UnsealedChanges.self) { try store.fetch(#"{"entity":"Task"}"#) }
     try await store.seal()
-    #expect(try store.world("Task title") == ["Task/p1 v2 title=x", "Task/p2 v2 title=x"])
+    #expect(try store.lines("Task title") == ["Task/p1 v2 title=x", "Task/p2 v2 title=x"])
     #expect(try store.snapshot { $0.head.isSealed })
   }
 
-  @Test func `a snapshot that began before goes on seeing what was`() throws {
+  @Test func `a snapshot that began before keeps its state`() throws {
     try store.snapshot { (snapshot) throws in
       try store.foreign("DELETE FROM Task")
       #expect(try snapshot.count(try snapshot.plan(FetchRequest(entity: "Task"))) == 2)
     }
   }
 
-  @Test func `our save behind it keeps the order and enters it first`() async throws {
+  @Test func `a save after external changes seals them first`() async throws {
     try store.foreign("UPDATE Task SET title = 'x' WHERE _id = 1")
     try await store.save(
       #"{"update":[{"id":"Task/p1","values":{"title":"ours"}}],"author":"ann"}"#
@@ -439,27 +439,27 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
         ["ann", #"update Task/p1 title before title="x""#],
       ]
     )
-    #expect(try store.world("Task title")[0] == "Task/p1 v3 title=ours")
+    #expect(try store.lines("Task title")[0] == "Task/p1 v3 title=ours")
   }
 
-  @Test func `a save that fails behind it has it sealed all the same`() async throws {
+  @Test func `a failed save after external changes still seals them`() async throws {
     try store.foreign("UPDATE Task SET title = 'x' WHERE _id = 1")
     #expect(try await store.refusal(#"{"delete":["Task/p9"]}"#)?.code == "objectNotFound")
     #expect(try log(store, after: 1).map { $0[0] } == ["external"])
   }
 
-  @Test func `sealing what is sealed enters nothing`() async throws {
+  @Test func `sealing again adds no commit`() async throws {
     #expect(try await store.seal() == 1)
     #expect(try await store.seal() == 1)
     #expect(try store.snapshot { $0.head.number } == 1)
   }
 
-  @Test func `another process seals for us`() async throws {
+  @Test func `another process may seal the changes`() async throws {
     _ = try store.snapshot { $0.token }
     let other = try TestStore(nil, in: store.folder)
     try store.foreign("UPDATE Task SET title = 'x'")
     try await other.seal()
-    #expect(try store.world("Task title")[0] == "Task/p1 v2 title=x")
+    #expect(try store.lines("Task title")[0] == "Task/p1 v2 title=x")
     let answer = try await store.save(#"{"insert":[{"id":"Task/t1"}]}"#)
     let second = try await other.save(#"{"insert":[{"id":"Task/t1"}]}"#)
     #expect(answer["ids"] == ["Task/t1": "Task/p3"])
@@ -469,11 +469,11 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
   // MARK: Dangling
 
   // Evidence: P-073b
-  @Test func `a to-one that a foreign delete left reads null`() async throws {
+  @Test func `a to-one to an externally deleted object reads null`() async throws {
     try store.foreign("DELETE FROM \"Group\"")
     try await store.seal()
     #expect(
-      try store.world("Task group group.title") == [
+      try store.lines("Task group group.title") == [
         "Task/p1 v1 group=null group.title=null", "Task/p2 v1 group=null group.title=null",
       ]
     )
@@ -488,9 +488,9 @@ private func line(_ change: HistoryChange, _ snapshot: StoreSnapshot) -> String 
     }
   }
 
-  @Test func `a to-one that a foreign client set to nothing reads null`() async throws {
+  @Test func `a to-one that an external client set to a missing object reads null`() async throws {
     try store.foreign("UPDATE Task SET \"group\" = 77 WHERE _id = 1")
     try await store.seal()
-    #expect(try store.world("Task group")[0] == "Task/p1 v2 group=null")
+    #expect(try store.lines("Task group")[0] == "Task/p1 v2 group=null")
   }
 }

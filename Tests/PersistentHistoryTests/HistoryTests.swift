@@ -7,7 +7,7 @@ import TestSeeds
 import TestStores
 import Testing
 
-@Suite struct `The log of our own saves` {
+@Suite struct `The log of saves by Cordial` {
   private let store: TestStore
 
   init() throws {
@@ -117,7 +117,7 @@ import Testing
   }
 }
 
-@Suite struct `Changes taken together` {
+@Suite struct `Changes of several commits` {
   private let store: TestStore
 
   init() async throws {
@@ -168,14 +168,14 @@ import Testing
   }
 
   /// Any of its properties may differ.
-  @Test func `what was deleted and came back is an update of everything`() async throws {
+  @Test func `an object deleted and inserted again is an update of all properties`() async throws {
     try await store.save(#"{"delete":["Task/p1"]}"#)
     try store.foreign("INSERT INTO Task(_id, title) VALUES (1, 'again')")
     try await store.seal()
     #expect(try changes() == ["update Task/p1 *"])
   }
 
-  @Test func `tombstones are the last values`() async throws {
+  @Test func `tombstones have the last values`() async throws {
     let before = try store.snapshot { (snapshot) throws in snapshot.head.position }
     try await store.save(#"{"update":[{"id":"Task/p1","values":{"title":"last"}}]}"#)
     try await store.save(#"{"delete":["Task/p1"]}"#)
@@ -189,7 +189,7 @@ import Testing
   }
 }
 
-@Suite struct `Values before are the values that were` {
+@Suite struct `Former values are the values before the change` {
   private func before(_ store: TestStore) throws -> [[String: JSONValue]] {
     try store.snapshot { (snapshot) throws in
       let transactions = try snapshot.log.transactions(
@@ -219,7 +219,7 @@ import Testing
   }
 
   @Test(arguments: Seeds.first(20))
-  func `real numbers come back bit for bit`(seed: UInt64) async throws {
+  func `real numbers are logged bit for bit`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
     let store = try TestStore(TestModels.everything)
     let numbers = Self.doubles(&random)
@@ -243,7 +243,7 @@ import Testing
   }
 
   // Evidence: P-042c
-  @Test func `every other type too`() async throws {
+  @Test func `values of every other type are logged unchanged`() async throws {
     let store = try TestStore(TestModels.everything)
     let values: [(String, JSONValue, JSONValue)] = [
       ("string", "a\"\\\u{1}𝄞", "a\"\\\u{1}𝄞"), ("int64", .integer(.max), .integer(.max)),

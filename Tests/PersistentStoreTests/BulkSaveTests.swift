@@ -58,7 +58,7 @@ private let marks = """
     }
   }
 
-  @Test func `is logged whole, as all that is saved between and after such`() async throws {
+  @Test func `is logged completely, like the saves between and after bulk saves`() async throws {
     try await store.save(#"{"insert":[\#(inserts())]}"#)
     try await store.save(#"{"insert":[\#(inserts(from: 1500))]}"#)
     try await store.save(#"{"update":[{"id":"Mark/sc7","values":{"size":-7}}]}"#)
@@ -81,7 +81,7 @@ private let marks = """
     try verify(store)
   }
 
-  @Test func `is refused whole for one of them, which is named`() async throws {
+  @Test func `is refused as a whole for one invalid insert, which is named`() async throws {
     let same = #"{"id":"Mark/t9999","values":{"code":"c700"}}"#
     let refused = try await store.refusal(
       #"{"insert":[\#(inserts(1003)),\#(same),\#(inserts(500, from: 2000))]}"#
@@ -97,7 +97,7 @@ private let marks = """
     #expect(try log() == [["insert Mark 1003"], ["update Mark 1"]])
   }
 
-  @Test func `seals before itself what a foreign client wrote, with what follows from it`()
+  @Test func `seals changes by an external client first, with their derived values`()
     async throws
   {
     try await store.save(
@@ -109,7 +109,7 @@ private let marks = """
     try await store.save(#"{"insert":[\#(inserts())]}"#)
     try store.foreign("INSERT OR REPLACE INTO Book(code, weight, shelf) VALUES (1, 0.5, 1)")
     try await store.save(#"{"insert":[\#(inserts(from: 1500))]}"#)
-    #expect(try store.world("Shelf weight") == ["Shelf/p1 v1 weight=0.5"])
+    #expect(try store.lines("Shelf weight") == ["Shelf/p1 v1 weight=0.5"])
     #expect(
       try log(after: 2) == [
         ["delete Book 1", "insert Book 1", "update Shelf 1"], ["insert Mark 1500"],
@@ -117,7 +117,7 @@ private let marks = """
     )
   }
 
-  @Test func `can be taken back, and undone`() async throws {
+  @Test func `can be undone and redone`() async throws {
     let dry = try await store.outcome(#"{"insert":[\#(inserts())],"dryRun":true}"#)
     #expect(dry.dryRun?.changes.changes.count == 1500)
     try await store.save(#"{"insert":[\#(inserts())]}"#)
@@ -147,7 +147,7 @@ private let marks = """
     ),
     ("UPDATE Mark SET size = 5 WHERE _id = 2", ["Mark/sc1 v2"]),
   ])
-  func `is followed by a foreign client's changes, each with its version`(
+  func `is followed by external changes, each with its version`(
     sql: String,
     raised: [String]
   ) async throws {
@@ -156,7 +156,7 @@ private let marks = """
     try await store.save(#"{"insert":[\#(inserts())]}"#)
     try store.foreign(sql)
     try await store.seal()
-    #expect(try store.world("Mark; Tag").filter { !$0.hasSuffix("v1") } == raised)
+    #expect(try store.lines("Mark; Tag").filter { !$0.hasSuffix("v1") } == raised)
     try verify(store)
   }
 

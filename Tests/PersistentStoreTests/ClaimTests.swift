@@ -19,7 +19,7 @@ private let pairs = """
      "relationships":[{"name":"g","destination":"G","optional":true,"inverse":"ts"}]}]}
   """
 
-@Suite struct `What one save says of several objects` {
+@Suite struct `Changes of several objects in one save` {
   private let store: TestStore
 
   init() throws {
@@ -28,11 +28,11 @@ private let pairs = """
 
   /// Both ends of one-to-ones, each beside the other.
   private func expect(_ lines: [String]) throws {
-    let found = try store.world("A r; B i; N a b")
+    let found = try store.lines("A r; B i; N a b")
     #expect(found == lines)
   }
 
-  @Test func `nothing said of one end leaves what the other claims`() async throws {
+  @Test func `a null at one end leaves the claim of the other end`() async throws {
     try await store.save(
       #"{"insert":[{"id":"B/t0","values":{"i":null}},{"id":"A/t1","values":{"r":"B/t0"}}]}"#
     )
@@ -60,7 +60,7 @@ private let pairs = """
     try expect(["N/p1 v1 a=N/p1 b=N/p1"])
   }
 
-  @Test func `an answer has the version and the values that came of the whole save`() async throws {
+  @Test func `a result has the version and the values after the whole save`() async throws {
     try await store.save(
       """
       {"insert":[{"id":"G/t1"},{"id":"T/t1","values":{"t":"x","g":"G/t1"}},

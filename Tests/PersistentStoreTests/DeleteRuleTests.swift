@@ -50,11 +50,11 @@ import Testing
 
   private let all = "Parent; Child parent; Grandchild child"
 
-  @Test func `nullify cuts what led to the object, which counts`() async throws {
+  @Test func `nullify clears references and increments the owners`() async throws {
     let store = try await family("nullify")
     try await store.save(#"{"delete":["Parent/p1"]}"#)
     #expect(
-      try store.world(all) == [
+      try store.lines(all) == [
         "Parent/p2 v1", "Child/p1 v2 parent=null", "Child/p2 v2 parent=null",
         "Child/p3 v1 parent=Parent/p2", "Grandchild/p1 v1 child=Child/p1",
         "Grandchild/p2 v1 child=Child/p3",
@@ -64,35 +64,35 @@ import Testing
 
   @Test func `nullify of a to-one that must have a value is a problem`() async throws {
     let store = try await family("nullify", optional: false)
-    let before = try store.world(all)
+    let before = try store.lines(all)
     let refusal = try await store.refusal(#"{"delete":["Parent/p1"]}"#)
     #expect(refusal?.code == "validationFailed")
     #expect(
       refusal?.data["problems"]?.array?.map { $0["id"]?.string } == ["Child/p1", "Child/p2"]
     )
-    #expect(try store.world(all) == before)
+    #expect(try store.lines(all) == before)
     // With its children it goes.
     try await store.save(#"{"delete":["Child/p1","Parent/p1","Child/p2"]}"#)
     #expect(try store.ids(#"{"entity":"Parent"}"#) == ["Parent/p2"])
   }
 
   // Evidence: P-064b
-  @Test func `cascade takes everything along, and tells`() async throws {
+  @Test func `cascade deletes and reports all referenced objects`() async throws {
     let store = try await family("cascade")
     let outcome = try await store.outcome(#"{"delete":["Parent/p1"]}"#)
     #expect(outcome.count == 1)
     #expect(outcome.ids.sorted() == ["Child/p1", "Child/p2", "Grandchild/p1", "Parent/p1"])
     #expect(
-      try store.world(all) == [
+      try store.lines(all) == [
         "Parent/p2 v1", "Child/p3 v1 parent=Parent/p2", "Grandchild/p2 v1 child=Child/p3",
       ]
     )
   }
 
   // Evidence: P-064a
-  @Test func `deny refuses while there is anything, and says what`() async throws {
+  @Test func `deny refuses the delete and names the referenced objects`() async throws {
     let store = try await family("deny")
-    let before = try store.world(all)
+    let before = try store.lines(all)
     let refusal = try await store.refusal(#"{"delete":["Parent/p1"]}"#)
     #expect(refusal?.code == "deleteDenied")
     #expect(
@@ -100,7 +100,7 @@ import Testing
         "id": "Parent/p1", "relationship": "children", "holders": ["Child/p1", "Child/p2"],
       ]
     )
-    #expect(try store.world(all) == before)
+    #expect(try store.lines(all) == before)
     // What goes too does not hold it, and what is moved away in the same save neither.
     try await store.save(
       """
@@ -111,7 +111,7 @@ import Testing
     #expect(try store.ids(#"{"entity":"Child"}"#) == ["Child/p2", "Child/p3"])
   }
 
-  @Test func `a deny below a cascade stops the whole`() async throws {
+  @Test func `a deny below a cascade stops the whole delete`() async throws {
     let store = try await family("cascade", "deny")
     #expect(try await store.refusal(#"{"delete":["Parent/p1"]}"#)?.code == "deleteDenied")
     #expect(try store.ids(#"{"entity":"Parent"}"#) == ["Parent/p1", "Parent/p2"])
@@ -122,7 +122,7 @@ import Testing
     let store = try await family("noAction")
     try await store.save(#"{"delete":["Parent/p1"]}"#)
     #expect(
-      try store.world("Child parent") == [
+      try store.lines("Child parent") == [
         "Child/p1 v1 parent=null", "Child/p2 v1 parent=null", "Child/p3 v1 parent=Parent/p2",
       ]
     )
@@ -139,7 +139,7 @@ import Testing
   }
 
   // Evidence: P-061a
-  @Test func `rules look at the graph as the rest of the save left it`() async throws {
+  @Test func `delete rules apply to the graph that the rest of the save leaves`() async throws {
     let store = try await family("cascade")
     try await store.save(
       """
@@ -149,7 +149,7 @@ import Testing
       """
     )
     #expect(
-      try store.world("Child parent name") == [
+      try store.lines("Child parent name") == [
         "Child/p1 v2 parent=Parent/p2 name=null", "Child/p3 v1 parent=Parent/p2 name=null",
       ]
     )
@@ -165,7 +165,7 @@ import Testing
     #expect(try store.ids(#"{"entity":"Child"}"#) == ["Child/p3"])
   }
 
-  @Test func `what is deleted by a predicate runs the rules too`() async throws {
+  @Test func `a delete by predicate applies delete rules`() async throws {
     let store = try await family("cascade")
     let outcome = try await store.outcome(
       #"{"deleteMatching":{"entity":"Parent","predicate":"SELF != \"Parent/p2\""}}"#
@@ -174,7 +174,7 @@ import Testing
     #expect(try store.ids(#"{"entity":"Child"}"#) == ["Child/p3"])
   }
 
-  @Test func `one transaction holds all that went, with its last values`() async throws {
+  @Test func `one transaction has all deleted objects with their last values`() async throws {
     let store = try await family("cascade")
     try await store.save(#"{"delete":["Parent/p1"],"author":"ann"}"#)
     let changes = try store.snapshot {
@@ -213,24 +213,24 @@ import Testing
     return store
   }
 
-  @Test func `a cascade round a ring ends`() async throws {
+  @Test func `a cascade through a cycle ends`() async throws {
     let store = try await ring("cascade")
     try await store.save(#"{"delete":["Node/p2"]}"#)
-    #expect(try store.world("Node next previous") == ["Node/p4 v1 next=null previous=null"])
+    #expect(try store.lines("Node next previous") == ["Node/p4 v1 next=null previous=null"])
   }
 
-  @Test func `a ring that denies goes as a whole only`() async throws {
+  @Test func `a cycle with deny can only be deleted as a whole`() async throws {
     let store = try await ring("deny")
     #expect(try await store.refusal(#"{"delete":["Node/p2","Node/p3"]}"#)?.code == "deleteDenied")
     try await store.save(#"{"delete":["Node/p1","Node/p2","Node/p3"]}"#)
     #expect(try store.ids(#"{"entity":"Node"}"#) == ["Node/p4"])
   }
 
-  @Test func `nullify opens a ring on both sides`() async throws {
+  @Test func `nullify clears both references of a cycle`() async throws {
     let store = try await ring("nullify")
     try await store.save(#"{"delete":["Node/p2"]}"#)
     #expect(
-      try store.world("Node next previous links linkedBy") == [
+      try store.lines("Node next previous links linkedBy") == [
         "Node/p1 v3 next=null previous=Node/p3 links=[Node/p1] linkedBy=[Node/p1]",
         "Node/p3 v3 next=Node/p1 previous=null links=[] linkedBy=[]",
         "Node/p4 v1 next=null previous=null links=[] linkedBy=[]",
@@ -238,7 +238,7 @@ import Testing
     )
   }
 
-  @Test func `pairs of what is deleted are gone`() async throws {
+  @Test func `link rows of deleted objects are deleted`() async throws {
     let store = try TestStore(TestModels.todo)
     try await store.save(
       """
@@ -248,7 +248,7 @@ import Testing
     )
     try await store.save(#"{"delete":["Label/p1"]}"#)
     #expect(
-      try store.world("Task labels; Label tasks") == [
+      try store.lines("Task labels; Label tasks") == [
         "Task/p1 v2 labels=[Label/p2]", "Label/p2 v1 tasks=[Task/p1]",
       ]
     )

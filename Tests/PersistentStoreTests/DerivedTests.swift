@@ -88,7 +88,7 @@ private let library = """
   }
 
   // Evidence: P-115a
-  @Test func `a save answers and keeps what follows from it`() async throws {
+  @Test func `a save stores and returns derived values`() async throws {
     let saved = try await store.save(
       """
       {"insert":[
@@ -111,12 +111,12 @@ private let library = """
     )
     #expect(updated["objects"]?.array?.first?["values"]?["key"] == JSONValue.null)
     #expect(
-      try store.world("Shelf count pages weight") == ["Shelf/p1 v1 count=1 pages=12 weight=0.5"]
+      try store.lines("Shelf count pages weight") == ["Shelf/p1 v1 count=1 pages=12 weight=0.5"]
     )
   }
 
   // Evidence: P-115d
-  @Test func `nobody else writes a derived attribute`() async throws {
+  @Test func `clients cannot write a derived attribute`() async throws {
     let refused = try await store.refusal(#"{"insert":[{"entity":"Shelf","values":{"count":3}}]}"#)
     #expect(refused?.code == "validationFailed")
     #expect(refused?.data["problems"]?.array?.first?["rule"] == "derived")
@@ -124,11 +124,11 @@ private let library = """
 
   /// It is no change that a client made: an edit of the shelf does not conflict with a new book.
   // Evidence: P-115e
-  @Test func `a derived value changes without counting a version, and is logged`() async throws {
+  @Test func `a change of a derived value increments no version and is logged`() async throws {
     try await store.save(#"{"insert":[{"id":"Shelf/t1","values":{"title":"A"}}]}"#)
     try await store.save(#"{"insert":[{"id":"Book/t1","values":{"shelf":"Shelf/p1"}}]}"#)
     try await store.save(#"{"update":[{"id":"Shelf/p1","version":1,"values":{"title":"B"}}]}"#)
-    #expect(try store.world("Shelf title count") == ["Shelf/p1 v2 title=B count=1"])
+    #expect(try store.lines("Shelf title count") == ["Shelf/p1 v2 title=B count=1"])
     let changes = try store.snapshot { try $0.log.changeSet(from: 1, through: 2)?.changes }
     let shelf = try #require(try store.snapshot { try $0.resolve("Shelf/p1") })
     #expect(changes?[shelf]?.properties == ["count", "pages"])
@@ -160,7 +160,7 @@ private let library = """
   }
 
   // Evidence: P-115c
-  @Test func `what a foreign client replaces or what needs ICU is put right at sealing`()
+  @Test func `sealing corrects replaced rows and text that needs ICU`()
     async throws
   {
     try store.foreign(
@@ -173,13 +173,13 @@ private let library = """
     )
     try await store.seal()
     #expect(
-      try store.world("Shelf count pages weight") == ["Shelf/p1 v1 count=1 pages=3 weight=0.5"]
+      try store.lines("Shelf count pages weight") == ["Shelf/p1 v1 count=1 pages=3 weight=0.5"]
     )
-    #expect(try store.world("Book title key") == ["Book/p2 v1 title=Öl key=ol"])
+    #expect(try store.lines("Book title key") == ["Book/p2 v1 title=Öl key=ol"])
   }
 
   // Evidence: P-115c
-  @Test func `texts that another ICU made are rebuilt`() async throws {
+  @Test func `texts of another ICU version are rebuilt`() async throws {
     try await store.save(#"{"insert":[{"id":"Book/t1","values":{"title":"ABC"}}]}"#)
     let folder = store.folder
     store.store.close()
@@ -190,7 +190,7 @@ private let library = """
       """
     )
     let again = try TestStore(nil, in: folder)
-    #expect(try again.world("Book key") == ["Book/p1 v1 key=abc"])
+    #expect(try again.lines("Book key") == ["Book/p1 v1 key=abc"])
   }
 
   @Test(arguments: Seeds.first(12))
@@ -275,11 +275,11 @@ private let library = """
       """
     )
     let lines = ["m/p1 v1 c=2 s=12 px=5", "m/p2 v1 c=0 s=0 px=5"]
-    #expect(try store.world("m c s px") == lines)
+    #expect(try store.lines("m c s px") == lines)
     try store.foreign("REPLACE INTO m(_id, x, up) VALUES (2, 8, 1)")
     try await store.seal()
     #expect(
-      try store.world("m c s px").map { $0.split(separator: " ", maxSplits: 2)[2] } == [
+      try store.lines("m c s px").map { $0.split(separator: " ", maxSplits: 2)[2] } == [
         "c=2 s=13 px=5", "c=0 s=0 px=5",
       ]
     )
@@ -294,7 +294,7 @@ private let library = """
       {"name":"of","destination":"m","toMany":true,"inverse":"to"}]}]}
     """
 
-  @Test func `a deleted member leaves a sum where an insert takes its unique value`() async throws {
+  @Test func `a sum excludes a deleted member whose unique value an insert takes`() async throws {
     let store = try TestStore(Self.crowd)
     try await store.save(
       """
@@ -302,9 +302,9 @@ private let library = """
         {"id":"m/t2","values":{"n":"b","x":5}}]}
       """
     )
-    #expect(try store.world("m s") == ["m/p1 v1 s=7", "m/p2 v1 s=0"])
+    #expect(try store.lines("m s") == ["m/p1 v1 s=7", "m/p2 v1 s=0"])
     try await store.save(#"{"insert":[{"id":"m/t3","values":{"n":"b"}}],"delete":["m/p2"]}"#)
-    #expect(try store.world("m s") == ["m/p1 v2 s=2", "m/p3 v1 s=0"])
+    #expect(try store.lines("m s") == ["m/p1 v2 s=2", "m/p3 v1 s=0"])
   }
 
   @Test func `a sum beyond 64 bits is a problem of the save`() async throws {

@@ -15,7 +15,7 @@ private let house = """
       {"name":"room","destination":"Room","optional":true,"inverse":"chairs"}]}]}
   """
 
-@Suite struct `A dry run tells and does nothing` {
+@Suite struct `A dry run reports changes and writes nothing` {
   private let store: TestStore
 
   init() async throws {
@@ -29,11 +29,11 @@ private let house = """
     )
   }
 
-  private func world() throws -> [String] { try store.world("Room name; Chair legs room") }
+  private func lines() throws -> [String] { try store.lines("Room name; Chair legs room") }
 
   // Evidence: P-121a
   @Test func `of a save`() async throws {
-    let before = try world()
+    let before = try lines()
     let outcome = try await store.outcome(
       """
       {"insert":[{"id":"Chair/t9","values":{"room":"Room/p1"}}],
@@ -50,14 +50,14 @@ private let house = """
     #expect(answer["ids"] == ["Chair/t9": nil])
     #expect(answer["objects"]?.array?.map { $0["id"]?.string } == [nil, "Chair/p1"])
     #expect(answer["objects"]?.array?.first?["values"]?["legs"] == 4)
-    #expect(try world() == before)
+    #expect(try lines() == before)
     // The number that it looked at is given to the next.
     let saved = try await store.save(#"{"insert":[{"id":"Chair/t9"}]}"#)
     #expect(saved["ids"] == ["Chair/t9": "Chair/p3"])
   }
 
-  @Test func `of a delete tells what cascades`() async throws {
-    let before = try world()
+  @Test func `of a delete lists the cascaded objects`() async throws {
+    let before = try lines()
     let outcome = try await store.outcome(
       """
       {"deleteMatching":{"entity":"Room","predicate":"TRUEPREDICATE"},"dryRun":true}
@@ -65,7 +65,7 @@ private let house = """
     )
     #expect(outcome.dryRun?.deletes.sorted() == ["Chair/p1", "Chair/p2", "Room/p1"])
     #expect(outcome.count == 1)
-    #expect(try world() == before)
+    #expect(try lines() == before)
   }
 
   @Test func `of an update`() async throws {
@@ -76,7 +76,7 @@ private let house = """
       """
     )
     #expect(outcome.dryRun?.updates == ["Chair/p1", "Chair/p2"])
-    #expect(try store.world("Chair legs") == ["Chair/p1 v1 legs=4", "Chair/p2 v1 legs=4"])
+    #expect(try store.lines("Chair legs") == ["Chair/p1 v1 legs=4", "Chair/p2 v1 legs=4"])
   }
 
   @Test(arguments: [
@@ -87,7 +87,7 @@ private let house = """
     (#"{"delete":["Room/p9"],"dryRun":true}"#, "objectNotFound"),
     (#"{"insert":[{"entity":"Room"}],"dryRun":true}"#, "validationFailed"),
   ])
-  func `what would be an error is one of its answers`(text: String, code: String) async throws {
+  func `an error of the request is part of the result`(text: String, code: String) async throws {
     let outcome = try await store.outcome(text)
     #expect(outcome.dryRun?.error?.code.rawValue == code)
     #expect(outcome.dryRun?.deletes == [])

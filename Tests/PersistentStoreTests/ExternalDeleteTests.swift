@@ -36,7 +36,7 @@ private let model = """
 
   /// A save that sends the members which a fetch returns, and a title with them.
   private func drop(_ values: String) async throws {
-    #expect(try store.world("Post tags") == ["Post/p1 v1 tags=[Tag/sy]"])
+    #expect(try store.lines("Post tags") == ["Post/p1 v1 tags=[Tag/sy]"])
     #expect(try links() == ["1|1", "1|2"])
     try await store.save(
       #"{"update":[{"id":"Post/p1","values":{\#(values)}}],"author":"ann"}"#
@@ -52,10 +52,10 @@ private let model = """
     #expect(
       undone["objects"] == [["id": "Post/p1", "version": 3, "values": ["title": "a"]]]
     )
-    #expect(try store.world("Post title tags") == ["Post/p1 v3 title=a tags=[Tag/sy]"])
+    #expect(try store.lines("Post title tags") == ["Post/p1 v3 title=a tags=[Tag/sy]"])
     #expect(try links() == ["1|2"])
     try await store.save(#"{"redo":1,"author":"ann"}"#)
-    #expect(try store.world("Post title tags") == ["Post/p1 v4 title=b tags=[Tag/sy]"])
+    #expect(try store.lines("Post title tags") == ["Post/p1 v4 title=b tags=[Tag/sy]"])
   }
 
   // Evidence: P-125d

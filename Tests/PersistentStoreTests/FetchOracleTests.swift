@@ -222,7 +222,7 @@ private struct Oracle {
   }
 }
 
-@Suite struct `A fetch agrees with going through the rows` {
+@Suite struct `A fetch agrees with a scan of the rows` {
   private static let model = """
     {"name": "Oracle", "version": "1", "entities": [
       {"name": "Item", "attributes": [

@@ -6,7 +6,7 @@ import PersistentStore
 import TestStores
 import Testing
 
-@Suite struct `A fetch answers in a total order` {
+@Suite struct `A fetch returns a total order` {
   private let store: TestStore
 
   init() throws {
@@ -48,7 +48,7 @@ import Testing
   }
 
   // Evidence: P-055b
-  @Test func `strings stand by code point`() async throws {
+  @Test func `strings are ordered by code point`() async throws {
     try await insert(
       ["b", "B", "a", "é", "z", "", "\u{FFFD}", "𝄞", "a2", "a10", "e\u{301}"].map {
         #""title":\#(JSONValue.string($0).text)"#
@@ -59,7 +59,7 @@ import Testing
   }
 
   // Evidence: P-055a
-  @Test func `localized strings stand as a person sorts them`() async throws {
+  @Test func `localized strings are ordered by locale rules`() async throws {
     try await insert(
       ["zebra", "Äpfel", "apfel", "a10", "a2", "Öl", "ol", "𝄞", "", "A2", "Éclair", "eclipse"].map {
         #""title":\#(JSONValue.string($0).text)"#
@@ -113,7 +113,7 @@ import Testing
   }
 
   // Evidence: P-055a
-  @Test func `decimals stand by value`() async throws {
+  @Test func `decimals are ordered by value`() async throws {
     let store = try TestStore(TestModels.everything)
     let numbers = ["10", "9", "-1", "-10", "0.5", "0.25", "0", "9.99", "100000000000000000000.1"]
     let inserts = numbers.map { #"{"entity":"Item","values":{"decimal":"\#($0)"}}"# }
@@ -136,7 +136,7 @@ import Testing
   }
 }
 
-@Suite struct `A fetch answers what was selected` {
+@Suite struct `A fetch returns the selected values` {
   private let store: TestStore
 
   init() async throws {
@@ -209,7 +209,7 @@ import Testing
   }
 
   // Evidence: P-056b
-  @Test func `the client's own fallback stands for a missing value only`() throws {
+  @Test func `the fallback of a request replaces missing values only`() throws {
     try check(
       "Task",
       #"{"t":{"path":"title","default":"-"},"g":{"path":"group.title","default":""},"p":{"path":"priority","default":7}}"#,
@@ -266,7 +266,7 @@ import Testing
     }
   }
 
-  @Test func `an answer that would be too long is refused`() throws {
+  @Test func `a result that would be too long is refused`() throws {
     let refusal = #expect(throws: StoreError.self) {
       try store.snapshot { (snapshot) throws in
         var writer = JSONWriter()
@@ -282,7 +282,7 @@ import Testing
   }
 }
 
-@Suite struct `Names that are SQL's own words` {
+@Suite struct `Names that are SQL keywords` {
   private static let model = """
     {"name": "Words", "version": "1", "entities": [
       {"name": "Order",
@@ -310,7 +310,7 @@ import Testing
     store = try TestStore(Self.model)
   }
 
-  @Test func `are saved, fetched, changed and deleted as any`() async throws {
+  @Test func `are saved, fetched, changed and deleted like other names`() async throws {
     try await store.save(
       """
       {"insert":[{"id":"Values/sdrop"},
@@ -323,7 +323,7 @@ import Testing
       #"{"update":[{"id":"Order/p2","values":{"group":3,"union":{"@add":["Order/p2"]}}}]}"#
     )
     #expect(
-      try store.world(
+      try store.lines(
         "Order select group index rowid oid table join union; Values key where from.@count"
       )
         == [
@@ -385,8 +385,7 @@ import Testing
     }
   }
 
-  @Test func `the beginning of what is no plain text is compared in its stored form`() async throws
-  {
+  @Test func `BEGINSWITH compares other types in their stored form`() async throws {
     let store = try TestStore(
       """
       {"name": "Marks", "entities": [{"name": "Mark", "attributes": [

@@ -21,7 +21,7 @@ private func value<Answer: Sendable>(
   }
 }
 
-@Suite struct `The log is kept for its followers` {
+@Suite struct `The log is retained for its followers` {
   private let store: TestStore
   private static let day: Int64 = 86_400_000
 
@@ -52,7 +52,7 @@ private func value<Answer: Sendable>(
   }
 
   // Evidence: P-128e
-  @Test func `a thousand followers are the most`() async throws {
+  @Test func `the maximum is a thousand followers`() async throws {
     let token = try await register("known")
     try store.foreign(
       """
@@ -94,7 +94,7 @@ private func value<Answer: Sendable>(
   }
 
   // Evidence: P-128a, P-128b
-  @Test func `a follower has a position that only goes on`() async throws {
+  @Test func `the position of a follower never decreases`() async throws {
     let tokens = try await fill(5)
     #expect(try await register("mirror") == tokens[4])
     #expect(try await register("late", since: tokens[1]) == tokens[1])
@@ -109,7 +109,7 @@ private func value<Answer: Sendable>(
   }
 
   // Evidence: P-128d
-  @Test func `one that was silent for too long is told, and may begin anew`() async throws {
+  @Test func `a follower that was silent for too long may register again`() async throws {
     let tokens = try await fill(3)
     _ = try await register("lost", since: tokens[0])
     _ = try await fill(20)
@@ -123,7 +123,7 @@ private func value<Answer: Sendable>(
   }
 
   // Evidence: P-129a, P-129f
-  @Test func `a purge removes the beginning, and what is left reads as before`() async throws {
+  @Test func `a purge removes the oldest commits and leaves the rest readable`() async throws {
     let tokens = try await fill(40)
     let rest = try store.snapshot { snapshot in
       try snapshot.log.transactions(after: 30, through: 40, limit: 100).map(\.changes.count)
@@ -144,7 +144,7 @@ private func value<Answer: Sendable>(
     #expect(try await purge(to: 30) == 0)
   }
 
-  @Test func `one large commit goes step by step`() async throws {
+  @Test func `one large commit is purged in steps`() async throws {
     let inserts = Array(repeating: #"{"entity":"Note"}"#, count: 9000).joined(separator: ",")
     try await store.save(#"{"insert":[\#(inserts)]}"#)
     _ = try await fill(1)
@@ -153,7 +153,7 @@ private func value<Answer: Sendable>(
     #expect(try store.ids(#"{"entity":"Note"}"#).count == 9001)
   }
 
-  @Test func `a log that is purged to its end goes on where it was`() async throws {
+  @Test func `a completely purged log continues its numbers`() async throws {
     let tokens = try await fill(5)
     #expect(try await purge(to: 5) == 5)
     #expect(try store.snapshot { try $0.oldest() } == tokens[4])
@@ -173,7 +173,7 @@ private func value<Answer: Sendable>(
     #expect(problems == [])
   }
 
-  @Test func `a log that lost its end counts on`() async throws {
+  @Test func `a log that lost its end continues its numbers`() async throws {
     _ = try await fill(5)
     store.store.close()
     try store.foreign("DELETE FROM cordial_change")
@@ -183,14 +183,14 @@ private func value<Answer: Sendable>(
     #expect(try again.rows("SELECT max(number) FROM cordial_transaction") == ["6"])
   }
 
-  @Test func `a follower that comes while a purge is under way holds it`() async throws {
+  @Test func `a follower registered during a purge stops it`() async throws {
     let tokens = try await fill(10)
     _ = try await register("late", since: tokens[5])
     #expect(try await purge(to: 9) == 6)
     #expect(try store.snapshot { try $0.oldest() } == tokens[5])
   }
 
-  @Test func `goals lead to commits`() async throws {
+  @Test func `purge goals determine commits`() async throws {
     _ = try await fill(20)
     func commit(_ goal: HistoryPurgeGoal) throws -> Int64 {
       try store.snapshot { try $0.commit(of: goal) }
@@ -210,7 +210,7 @@ private func value<Answer: Sendable>(
   }
 
   // Evidence: P-130
-  @Test func `what the log does not reach back to counts as changed by others`() async throws {
+  @Test func `properties older than the log count as changed by others`() async throws {
     _ = try await fill(1)
     for size in 1...4 {
       try await store.save(#"{"update":[{"id":"Note/p1","values":{"size":\#(size)}}]}"#)
@@ -226,12 +226,12 @@ private func value<Answer: Sendable>(
     let refused = try await store.refusal(save("error"))
     #expect(refused?.data["conflicts"]?.array?.map { $0["property"] } == ["text"])
     #expect(try await store.save(save("storeTrump"))["merged"]?.array?.count == 1)
-    #expect(try store.world("Note text size") == ["Note/p1 v5 text=null size=4"])
+    #expect(try store.lines("Note text size") == ["Note/p1 v5 text=null size=4"])
     try await store.save(save("objectTrump"))
-    #expect(try store.world("Note text size") == ["Note/p1 v6 text=mine size=4"])
+    #expect(try store.lines("Note text size") == ["Note/p1 v6 text=mine size=4"])
   }
 
-  @Test func `undo ends where the log does`() async throws {
+  @Test func `undo ends at the beginning of the log`() async throws {
     _ = try await fill(5)
     _ = try await purge(to: 4)
     #expect(try await store.save(#"{"undo":5}"#)["undone"] == 1)

@@ -5,7 +5,7 @@ import PersistentStore
 import TestStores
 import Testing
 
-@Suite struct `Saves that wait together` {
+@Suite struct `Saves of one group` {
   private let store: TestStore
 
   init() throws {
@@ -35,7 +35,7 @@ import Testing
   }
 
   // Evidence: P-134a
-  @Test func `each is a transaction of its own, in the order in which they came`() async throws {
+  @Test func `each save of a group is its own transaction in order of arrival`() async throws {
     let outcomes = try await saveAll(
       (1...300).map {
         #"{"insert":[{"id":"Task/t1","values":{"title":"\#($0)"}}],"author":"\#($0)"}"#
@@ -44,8 +44,8 @@ import Testing
     let tokens = try outcomes.map { try $0.get().token }
     #expect(tokens.map(\.number) == Array(1...300))
     #expect(Set(tokens.map(\.mark)).count == 300)
-    let world = try store.world("Task title")
-    #expect(world == (1...300).map { "Task/p\($0) v1 title=\($0)" })
+    let lines = try store.lines("Task title")
+    #expect(lines == (1...300).map { "Task/p\($0) v1 title=\($0)" })
     let transactions = try store.snapshot {
       try $0.log.transactions(after: 0, through: 300, limit: 1000)
     }
@@ -57,7 +57,7 @@ import Testing
   }
 
   // Evidence: P-134b
-  @Test func `those of each who asks have their turn`() async throws {
+  @Test func `a group takes saves of each connection in turn`() async throws {
     let save = try JSONParser.parse(#"{"insert":[{"id":"Task/t1"}]}"#)
     let requests = (0..<2010).map { number in
       var request = SaveRequest(save)
@@ -73,7 +73,7 @@ import Testing
   }
 
   // Evidence: P-134c
-  @Test func `one that fails leaves its neighbours unhurt`() async throws {
+  @Test func `a failed save does not affect the other saves of its group`() async throws {
     let texts = (1...200).map { number in
       switch number % 10 {
       case 3: #"{"insert":[{"id":"Task/t1"}],"update":[{"id":"Task/p99999","values":{}}]}"#
@@ -96,7 +96,7 @@ import Testing
     #expect(try store.snapshot { $0.head.number } == 160)
   }
 
-  @Test func `later ones see what earlier ones saved`() async throws {
+  @Test func `a save sees the earlier saves of its group`() async throws {
     let outcomes = try await saveAll(
       [#"{"insert":[{"id":"Task/t1"}]}"#]
         + (1...60).map {
@@ -147,7 +147,7 @@ import Testing
   }
 
   // Evidence: P-067b
-  @Test func `changes nothing and is answered as the first time`() async throws {
+  @Test func `changes nothing and returns the first result`() async throws {
     let save = """
       {"insert":[{"id":"Task/t1","values":{"title":"Milk"}},{"id":"Task/t2"}],
        "transaction":"\(name)"}
@@ -158,7 +158,7 @@ import Testing
     #expect(second.body == first.body)
     #expect(second.token == first.token)
     #expect(
-      try store.world("Task title") == ["Task/p1 v2 title=Oat milk", "Task/p2 v1 title=null"]
+      try store.lines("Task title") == ["Task/p1 v2 title=Oat milk", "Task/p2 v1 title=null"]
     )
     #expect(try store.snapshot { $0.head.number } == 2)
   }
@@ -174,27 +174,27 @@ import Testing
   }
 
   // Evidence: P-060b
-  @Test func `is known though it changed nothing`() async throws {
+  @Test func `is recorded even if it changed nothing`() async throws {
     try await store.save(#"{"insert":[{"id":"Task/t1","values":{"title":"a"}}]}"#)
     let save = #"{"update":[{"id":"Task/p1","values":{"title":"a"}}],"transaction":"\#(name)"}"#
     let first = try await store.outcome(save)
     try await store.save(#"{"update":[{"id":"Task/p1","values":{"title":"b"}}]}"#)
     let second = try await store.outcome(save)
     #expect(second.body == first.body && second.token == first.token)
-    #expect(try store.world("Task title") == ["Task/p1 v2 title=b"])
+    #expect(try store.lines("Task title") == ["Task/p1 v2 title=b"])
   }
 
   // Evidence: P-067d
-  @Test func `may be tried again when it failed`() async throws {
+  @Test func `may be repeated after a failure`() async throws {
     let save = #"{"update":[{"id":"Task/p1","values":{"title":"a"}}],"transaction":"\#(name)"}"#
     #expect(try await store.refusal(save)?.code == "objectNotFound")
     try await store.save(#"{"insert":[{"id":"Task/t1"}]}"#)
     #expect(try await store.refusal(save) == nil)
     #expect(try await store.refusal(save) == nil)
-    #expect(try store.world("Task title") == ["Task/p1 v2 title=a"])
+    #expect(try store.lines("Task title") == ["Task/p1 v2 title=a"])
   }
 
-  @Test func `is answered alike within one group`() async throws {
+  @Test func `returns the same result within one group`() async throws {
     let request = SaveRequest(
       try JSONParser.parse(#"{"insert":[{"id":"Task/t1"}],"transaction":"\#(name)"}"#)
     )

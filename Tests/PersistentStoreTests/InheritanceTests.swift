@@ -57,7 +57,7 @@ private let zoo = """
   }
 
   // Evidence: P-113c
-  @Test func `each object is of its own entity and has what that has`() throws {
+  @Test func `each object has its own entity and the properties of that entity`() throws {
     let objects = try store.fetch(#"{"entity":"Animal","sort":["name"]}"#)
     let ownValues: [JSONValue] = [
       [
@@ -78,7 +78,7 @@ private let zoo = """
   }
 
   // Evidence: P-113c
-  @Test func `a fetch without subentities finds its own only`() throws {
+  @Test func `a fetch without subentities excludes the objects of descendants`() throws {
     #expect(try store.ids(#"{"entity":"Dog"}"#) == [puppy, dog])
     #expect(try store.ids(#"{"entity":"Dog","subentities":false}"#) == [dog])
     #expect(try store.ids(#"{"entity":"Animal","subentities":false}"#) == [])
@@ -92,7 +92,7 @@ private let zoo = """
     (#"ANY tags.word == "old""#, ["Dog"]), ("friend == \"Cat/p\(1 + 3 * (1 << 45))\"", ["Puppy"]),
     ("friend.friend.name == \"Rex\"", ["Puppy"]), ("SELF == friend", []),
   ])
-  func `predicates and key paths lead over the family`(
+  func `predicates and key paths cover the entity family`(
     predicate: String,
     wanted: [String]
   ) throws {
@@ -113,11 +113,11 @@ private let zoo = """
   }
 
   // Evidence: P-113e
-  @Test func `an object goes under its parent's name too`() async throws {
+  @Test func `an ID may name the parent entity`() async throws {
     let number = dog.split(separator: "/")[1]
     try await store.save(#"{"update":[{"id":"Animal/\#(number)","values":{"weight":31}}]}"#)
     #expect(
-      try store.world("Dog weight") == ["\(puppy) v1 weight=null", "\(dog) v2 weight=31.0"]
+      try store.lines("Dog weight") == ["\(puppy) v1 weight=null", "\(dog) v2 weight=31.0"]
     )
     #expect(try store.snapshot { try $0.resolve("Dog/p1").map { $0.object } } == 1)
     #expect(try store.snapshot { try $0.resolve("Dog/p1").map($0.exists) == false })
@@ -132,14 +132,14 @@ private let zoo = """
     #expect(try store.rows("SELECT name FROM sqlite_master WHERE name = 'Animal'") == [])
   }
 
-  @Test func `a to-one to a child takes no other child`() async throws {
+  @Test func `a to-one to a child refuses another child`() async throws {
     let refused = try await store.refusal(
       #"{"update":[{"id":"Person/sann","values":{"walked":["\#(cat)"]}}]}"#
     )
     #expect(refused?.code == "validationFailed")
   }
 
-  @Test func `delete rules and inverses go over the family`() async throws {
+  @Test func `delete rules and inverses cover the entity family`() async throws {
     let outcome = try await store.outcome(#"{"delete":["Person/sann"]}"#)
     #expect(Set(outcome.ids) == ["Person/sann", dog, cat])
     #expect(try store.ids(#"{"entity":"Animal"}"#) == [puppy])
@@ -151,7 +151,7 @@ private let zoo = """
   @Test func `a many-to-many is one table, and a change of both ends`() async throws {
     try await store.save(#"{"update":[{"id":"Tag/p1","values":{"animals":["\#(cat)"]}}]}"#)
     #expect(
-      try store.world("Tag animals; Animal tags") == [
+      try store.lines("Tag animals; Animal tags") == [
         "Tag/p1 v2 animals=[\(cat)]", "\(puppy) v1 tags=[]", "\(dog) v2 tags=[]",
         "\(cat) v2 tags=[Tag/p1]",
       ]
@@ -169,7 +169,7 @@ private let zoo = """
     let newest = try await store.seal()
     let added = "Dog/p\(2 + 2 * Self.range)"
     #expect(try store.ids(#"{"entity":"Animal","predicate":"name == \"Wau\""}"#) == [added])
-    #expect(try store.world("Tag animals") == ["Tag/p1 v2 animals=[\(dog),\(added)]"])
+    #expect(try store.lines("Tag animals") == ["Tag/p1 v2 animals=[\(dog),\(added)]"])
     let changes = try store.snapshot { snapshot in
       let set = try #require(try snapshot.log.changeSet(from: newest - 1, through: newest))
       return try set.changes.keys.map { "\(try snapshot.wrappedID($0))" }.sorted()
@@ -180,7 +180,7 @@ private let zoo = """
     }
   }
 
-  @Test func `pages of a parent go on over its children`() throws {
+  @Test func `pages of a parent continue over its children`() throws {
     var after: String?
     var seen: [String] = []
     repeat {
@@ -193,7 +193,7 @@ private let zoo = """
         seen += try page.objects.map { "\(try snapshot.wrappedID(plan.key($0)))" }
         after =
           try page.hasMore
-          ? page.objects.last.flatMap { try snapshot.cursor(plan, behind: $0) } : nil
+          ? page.objects.last.flatMap { try snapshot.cursor(plan, after: $0) } : nil
       }
     } while after != nil && seen.count < 9
     #expect(seen == [dog, cat, puppy])
@@ -212,7 +212,7 @@ private let zoo = """
   }
 
   // Evidence: P-113f
-  @Test func `what an ancestor says is unique is so in the whole family`() async throws {
+  @Test func `a unique set of an ancestor covers the whole family`() async throws {
     let store = try TestStore(
       """
       {"name":"M","entities":[

@@ -38,7 +38,7 @@ private let model = """
       {"update":[{"id":"Item/p1","version":1,"values":\(values)}],"mergePolicy":"\(policy)"}
       """
     )
-    return try store.world("Item name tags marks best").first ?? ""
+    return try store.lines("Item name tags marks best").first ?? ""
   }
 
   // Evidence: P-069b
@@ -79,7 +79,7 @@ private let model = """
   }
 
   // Evidence: P-069b
-  @Test func `another order alone is the store's where the store wins`() async throws {
+  @Test func `a changed order alone is the stored one when the store wins`() async throws {
     try await store.save(#"{"update":[{"id":"Item/p1","values":{"marks":{"@add":["Tag/sa"]}}}]}"#)
     let answer = try await store.save(
       """
@@ -95,7 +95,7 @@ private let model = """
   }
 
   // Evidence: P-065c, P-069b
-  @Test func `a mere move is told`() async throws {
+  @Test func `a move alone is reported`() async throws {
     try await store.save(
       #"{"update":[{"id":"Item/p1","values":{"marks":["Tag/sb","Tag/se","Tag/sd"]}}]}"#
     )
@@ -108,7 +108,7 @@ private let model = """
   }
 
   // Evidence: P-069b
-  @Test func `a deleted member is in no list`() async throws {
+  @Test func `a deleted member is removed from lists`() async throws {
     try await store.save(#"{"delete":["Tag/sb"]}"#)
     try await store.save(
       """
@@ -116,13 +116,13 @@ private let model = """
       """
     )
     #expect(
-      try store.world("Item name tags marks best")
+      try store.lines("Item name tags marks best")
         == ["Item/p1 v3 name=x tags=[Tag/sa] marks=[Tag/sd,Tag/se] best=null"]
     )
   }
 
   // Evidence: P-130
-  @Test func `without a log the store's list stays where the store wins`() async throws {
+  @Test func `without a log the stored list stays when the store wins`() async throws {
     try await store.save(#"{"update":[{"id":"Item/p1","values":{"tags":{"@add":["Tag/sc"]}}}]}"#)
     try store.foreign(
       """
@@ -138,11 +138,11 @@ private let model = """
        "mergePolicy":"storeTrump"}
       """
     )
-    #expect(try store.world("Item tags") == ["Item/p1 v2 tags=[Tag/sa,Tag/sb,Tag/sc]"])
+    #expect(try store.lines("Item tags") == ["Item/p1 v2 tags=[Tag/sa,Tag/sb,Tag/sc]"])
   }
 
   // Evidence: P-122c
-  @Test func `two inserts of a save are told by their names in it`() async throws {
+  @Test func `two inserts of a save are reported under their temporary IDs`() async throws {
     let refused = try await store.refusal(
       """
       {"insert":[{"id":"Item/t1","values":{"name":"z"}},{"id":"Item/t2","values":{"name":"z"}}]}
@@ -154,7 +154,7 @@ private let model = """
 
   // Evidence: P-069b
   @Test(arguments: ["storeTrump", "objectTrump"])
-  func `what came of a client's list is told`(policy: String) async throws {
+  func `the outcome of a list that a client sent is reported`(policy: String) async throws {
     try await store.save(#"{"update":[{"id":"Item/p1","values":{"tags":{"@add":["Tag/sc"]}}}]}"#)
     let answer = try await store.save(
       """

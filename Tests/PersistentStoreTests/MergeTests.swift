@@ -47,7 +47,7 @@ private let people = """
   func `name, age and sex`(policy: String, values: String, merged: String) async throws {
     let answer = try await save(policy)
     let version = policy == "rollback" ? 2 : 3
-    #expect(try store.world("Person name age sex") == ["Person/p1 v\(version) \(values)"])
+    #expect(try store.lines("Person name age sex") == ["Person/p1 v\(version) \(values)"])
     let told = try #require(answer["merged"]?.array?.first)
     #expect(told["id"] == "Person/p1")
     let wanted = try JSONParser.parse(merged).members ?? []
@@ -60,12 +60,12 @@ private let people = """
     #expect(answer["objects"]?.array?.first?["version"]?.integer == Int64(version))
   }
 
-  @Test func `error tells base, store and client, and writes nothing`() async throws {
+  @Test func `error reports base, store and client, and writes nothing`() async throws {
     let refused = try await store.refusal(
       #"{"update":[{"id":"Person/p1","version":1,"values":{"name":"client","age":3}}]}"#
     )
     #expect(refused?.code == "saveConflict")
-    #expect(try store.world("Person name age") == ["Person/p1 v2 name=base age=2"])
+    #expect(try store.lines("Person name age") == ["Person/p1 v2 name=base age=2"])
   }
 
   @Test func `without a version, or with the newest, nothing is merged`() async throws {
@@ -98,7 +98,7 @@ private let people = """
        "mergePolicy":"\(policy)"}
       """
     )
-    let first = try store.world("Person friends").first
+    let first = try store.lines("Person friends").first
     #expect(first?.hasSuffix("friends=\(friends)") == true, "\(first ?? "")")
   }
 

@@ -39,7 +39,7 @@ private let league = """
   """
 
 /// What `ModelBasedTests` found, each as short as it can be.
-@Suite struct `What the plain model found` {
+@Suite struct `Defects that the plain model found` {
   private let store: TestStore
 
   init() throws {
@@ -47,7 +47,7 @@ private let league = """
   }
 
   // P-069: the list names nobody who is gone.
-  @Test func `a list without an object that is gone since is merged`() async throws {
+  @Test func `a list with an object deleted later is merged`() async throws {
     try await store.save(
       """
       {"insert":[{"id":"Player/t1","values":{"skills":["Skill/sgo"]}},{"id":"Skill/sgo"}]}
@@ -66,7 +66,7 @@ private let league = """
   }
 
   // P-069: `goals` is what others changed.
-  @Test func `a merge sees what a foreign REPLACE changed`() async throws {
+  @Test func `a merge sees the changes of an external REPLACE`() async throws {
     try await store.save(#"{"insert":[{"id":"Player/t1","values":{"goals":1}}]}"#)
     try store.foreign("INSERT OR REPLACE INTO Player(_id, goals) VALUES (1, 2)")
     try await store.seal()
@@ -76,13 +76,13 @@ private let league = """
        "mergePolicy":"storeTrump"}
       """
     )
-    let objects = try store.world("Player goals")
+    let objects = try store.lines("Player goals")
     #expect(answer["merged"]?.array?.count == 1)
     #expect(objects.first?.hasSuffix("goals=2") == true)
   }
 
   // P-069: what came back by undo has other values than the version that the client knew.
-  @Test func `a merge sees what was gone and came back`() async throws {
+  @Test func `a merge sees objects deleted and inserted again`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Player/t1","values":{"goals":1,"name":"a"}}],"author":"bob"}"#
     )
@@ -91,19 +91,19 @@ private let league = """
     )
     try await store.save(#"{"delete":["Player/p1"],"author":"ann","context":"x"}"#)
     try await store.save(#"{"undo":1,"author":"ann"}"#)
-    #expect(try store.world("Player goals").first?.hasSuffix("goals=1") == true)
+    #expect(try store.lines("Player goals").first?.hasSuffix("goals=1") == true)
     try await store.save(
       """
       {"update":[{"id":"Player/p1","version":2,"values":{"goals":7}}],
        "mergePolicy":"storeTrump"}
       """
     )
-    let objects = try store.world("Player goals")
+    let objects = try store.lines("Player goals")
     #expect(objects.first?.hasSuffix("goals=1") == true)
   }
 
   // P-125: the foreign client's later change is a conflict.
-  @Test func `undo sees what a foreign REPLACE changed`() async throws {
+  @Test func `undo sees the changes of an external REPLACE`() async throws {
     try await store.save(#"{"insert":[{"id":"Player/t1","values":{"goals":1}}],"author":"bob"}"#)
     try await store.save(
       #"{"update":[{"id":"Player/p1","values":{"goals":2}}],"author":"ann"}"#
@@ -111,7 +111,7 @@ private let league = """
     try store.foreign("INSERT OR REPLACE INTO Player(_id, goals) VALUES (1, 3)")
     try await store.seal()
     let refused = try await store.refusal(#"{"undo":1,"author":"ann"}"#)
-    let objects = try store.world("Player goals")
+    let objects = try store.lines("Player goals")
     #expect(refused?.code == "saveConflict")
     #expect(objects.first?.hasSuffix("goals=3") == true)
   }
@@ -132,7 +132,7 @@ private let league = """
   }
 
   // P-125: what stays does so with everything that the group gave it.
-  @Test func `an insert that undo leaves keeps its pairs`() async throws {
+  @Test func `an insert that undo leaves keeps its link rows`() async throws {
     try await store.save(#"{"insert":[{"id":"Skill/sgo"}],"author":"bob"}"#)
     try await store.save(
       #"{"insert":[{"id":"Player/t1","values":{"skills":["Skill/sgo"]}}],"author":"ann"}"#
@@ -140,11 +140,11 @@ private let league = """
     try await store.save(#"{"update":[{"id":"Player/p1","values":{"goals":1}}],"author":"bob"}"#)
     let answer = try await store.save(#"{"undo":1,"author":"ann","mergePolicy":"storeTrump"}"#)
     #expect(answer["undone"] == 1)
-    #expect(try store.world("Player skills") == ["Player/p1 v2 skills=[Skill/sgo]"])
+    #expect(try store.lines("Player skills") == ["Player/p1 v2 skills=[Skill/sgo]"])
   }
 
   // P-127: all undone, the store is as it was before.
-  @Test func `undo puts names back that went from one to another`() async throws {
+  @Test func `undo restores unique names that were passed between objects`() async throws {
     try await store.save(
       """
       {"insert":[{"id":"Team/t1","values":{"name":"a"}},{"id":"Team/t2","values":{"name":"b"}}],
@@ -163,7 +163,7 @@ private let league = """
 
   // P-127: all undone, the store is as it was before.
   @Test(arguments: ["error", "storeTrump"])
-  func `undo brings back what had an identity that a later insert took`(
+  func `undo restores an object whose identity a later insert took`(
     policy: String
   )
     async throws
@@ -174,20 +174,20 @@ private let league = """
     let refused = try await store.refusal(
       #"{"undo":1,"author":"ann","mergePolicy":"\#(policy)"}"#
     )
-    let objects = try store.world("Skill level")
+    let objects = try store.lines("Skill level")
     #expect(refused?.code == nil)
     #expect(objects.first?.hasSuffix("level=5") == true)
   }
 
   // P-061: in the order given; a one-to-one follows it.
-  @Test func `the later insert says where a to-one leads`() async throws {
+  @Test func `the later insert determines the target of a to-one`() async throws {
     try await store.save(
       """
       {"insert":[{"id":"Team/t1"},{"id":"Team/t2","values":{"players":["Player/t1"]}},
         {"id":"Player/t1","values":{"team":"Team/t1"}}]}
       """
     )
-    let objects = try store.world("Player team")
+    let objects = try store.lines("Player team")
     #expect(objects == ["Player/p1 v1 team=Team/p1"])
   }
 
@@ -200,7 +200,7 @@ private let league = """
        "update":[{"id":"Skill/sgo","values":{"players":[]}}]}
       """
     )
-    let objects = try store.world("Skill")
+    let objects = try store.lines("Skill")
     #expect(objects == ["Skill/sgo v1"])
   }
 
@@ -217,7 +217,7 @@ private let league = """
   }
 
   // P-065, P-070: versions count at most one for each commit.
-  @Test func `a foreign transaction counts one version`() async throws {
+  @Test func `an external transaction increments a version once`() async throws {
     try await store.save(#"{"insert":[{"id":"Skill/sgo"},{"id":"Player/t1"}]}"#)
     try store.foreign(
       """
@@ -226,7 +226,7 @@ private let league = """
       """
     )
     try await store.seal()
-    let objects = try store.world("Skill;Player")
+    let objects = try store.lines("Skill;Player")
     #expect(objects == ["Skill/sgo v2", "Player/p1 v2"])
   }
 
@@ -236,7 +236,7 @@ private let league = """
     #"{"id":"Skill/sgo","values":{"players":["Player/t1"]}},{"id":"Player/t1"}"#,
     #"{"id":"Player/t1"},{"id":"Skill/sgo","values":{"players":["Player/t1"]}}"#,
   ])
-  func `a pair that ended with an object is a conflict`(inserts: String) async throws {
+  func `a link row deleted with its object is a conflict`(inserts: String) async throws {
     try await store.save(#"{"insert":[\#(inserts)],"author":"ann"}"#)
     try await store.save(#"{"delete":["Player/p1"],"author":"bob"}"#)
     let refused = try await store.refusal(#"{"undo":1,"author":"ann"}"#)
@@ -244,7 +244,7 @@ private let league = """
   }
 
   // P-125: what somebody changed later is a conflict, or is left.
-  @Test func `a pair that a group left as it was stays as others have it`() async throws {
+  @Test func `a link row that a group left unchanged stays as others changed it`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Player/t1","values":{"skills":["Skill/sgo"]}},{"id":"Skill/sgo"}]}"#
     )
@@ -258,24 +258,24 @@ private let league = """
     }
     try await store.save(#"{"update":[{"id":"Player/p1","values":{"skills":[]}}],"author":"bob"}"#)
     try await store.save(#"{"undo":1,"author":"ann","mergePolicy":"storeTrump"}"#)
-    let objects = try store.world("Player skills")
+    let objects = try store.lines("Player skills")
     #expect(objects.first?.hasSuffix("skills=[]") == true)
   }
 
   // P-065, P-125: what becomes null counts a version.
-  @Test func `an insert that undo leaves does not lead to what goes`() async throws {
+  @Test func `an insert that undo leaves does not reference deleted objects`() async throws {
     try await store.save(#"{"insert":[{"id":"Team/t1"}],"author":"ann"}"#)
     try await store.save(
       #"{"insert":[{"id":"Player/t1","values":{"team":"Team/p1"}}],"author":"ann"}"#
     )
     try await store.save(#"{"update":[{"id":"Player/p1","values":{"goals":1}}],"author":"bob"}"#)
     try await store.save(#"{"undo":2,"author":"ann","mergePolicy":"storeTrump"}"#)
-    let objects = try store.world("Player team")
+    let objects = try store.lines("Player team")
     #expect(objects != ["Player/p1 v2 team=null"])
   }
 
   // P-124: each object is told.
-  @Test func `an insert that undo leaves and that loses a pair is told`() async throws {
+  @Test func `an insert that undo leaves and that loses a link row is reported`() async throws {
     try await store.save(#"{"insert":[{"id":"Player/t1"}],"author":"ann"}"#)
     try await store.save(
       #"{"insert":[{"id":"Skill/sgo","values":{"players":["Player/p1"]}}],"author":"ann"}"#
@@ -283,12 +283,12 @@ private let league = """
     try await store.save(#"{"update":[{"id":"Skill/sgo","values":{"level":2}}],"author":"bob"}"#)
     let answer = try await store.save(#"{"undo":2,"author":"ann","mergePolicy":"storeTrump"}"#)
     let told = answer["objects"]?.array?.compactMap { $0["id"]?.string }
-    #expect(try store.world("Skill players") == ["Skill/sgo v3 players=[]"])
+    #expect(try store.lines("Skill players") == ["Skill/sgo v3 players=[]"])
     #expect(told?.contains("Skill/sgo") == true)
   }
 
   // P-118: a row that was replaced by one with the same values did not change.
-  @Test func `undo passes a foreign REPLACE that left a reference`() async throws {
+  @Test func `undo succeeds after an external REPLACE that left a reference`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Player/t1"},{"id":"Team/t1","values":{"players":["Player/t1"]}}]}"#
     )
@@ -298,10 +298,10 @@ private let league = """
     try store.foreign("REPLACE INTO Player(_id, goals, team) VALUES (1, 3, 2)")
     try await store.seal()
     try await store.save(#"{"undo":1,"author":"bob"}"#)
-    #expect(try store.world("Player goals team") == ["Player/p1 v4 goals=3 team=Team/p1"])
+    #expect(try store.lines("Player goals team") == ["Player/p1 v4 goals=3 team=Team/p1"])
     // Nor is the team, which is gone since, what undoing the REPLACE would have to restore.
     try await store.save(#"{"undo":1,"author":"external"}"#)
-    #expect(try store.world("Player goals team") == ["Player/p1 v5 goals=null team=Team/p1"])
+    #expect(try store.lines("Player goals team") == ["Player/p1 v5 goals=null team=Team/p1"])
   }
 
   // P-119: all violations of all groups, though each is found by SQLite's index first.
@@ -317,11 +317,11 @@ private let league = """
     let refused = try #require(await store.refusal(#"{"undo":2,"author":"ann"}"#))
     let problems = refused.data["problems"]?.array ?? []
     #expect(problems.compactMap { $0["existing"]?.string }.sorted() == ["Team/p3", "Team/p4"])
-    #expect(try store.world("Team name") == ["Team/p3 v1 name=a", "Team/p4 v1 name=b"])
+    #expect(try store.lines("Team name") == ["Team/p3 v1 name=a", "Team/p4 v1 name=b"])
   }
 
   // P-119: what one group violates, another takes back.
-  @Test func `an undo of several groups may violate uniqueness on the way`() async throws {
+  @Test func `an undo of several groups may violate uniqueness in between`() async throws {
     try await store.save(#"{"insert":[{"id":"Team/t1","values":{"name":"z"}}]}"#)
     for name in ["a", "b"] {
       try await store.save(
@@ -330,7 +330,7 @@ private let league = """
     }
     try await store.save(#"{"insert":[{"id":"Team/t1","values":{"name":"a"}}],"author":"bob"}"#)
     try await store.save(#"{"undo":2,"author":"ann"}"#)
-    #expect(try store.world("Team name") == ["Team/p1 v4 name=z", "Team/p2 v1 name=a"])
+    #expect(try store.lines("Team name") == ["Team/p1 v4 name=z", "Team/p2 v1 name=a"])
     let changes = try store.snapshot { snapshot in
       let head = snapshot.head.number
       return try snapshot.log.transactions(after: head - 1, through: head, limit: 1)
@@ -344,7 +344,7 @@ private let league = """
   }
 
   // P-071: a link row inserted and deleted in one commit changed nothing.
-  @Test func `an object that was linked with itself and is not is no change`() async throws {
+  @Test func `linking and unlinking an object with itself is no change`() async throws {
     try await store.save(#"{"insert":[{"id":"Player/t1"}]}"#)
     let before = try store.snapshot { $0.head.number }
     try store.foreign(
@@ -362,7 +362,7 @@ private let league = """
   }
 
   // P-125a: a later revert of the same commit is a later change.
-  @Test func `an undo of one context passes none that another context was done in`() async throws {
+  @Test func `an undo of one context skips no commits of another context`() async throws {
     try await store.save(#"{"insert":[{"id":"Team/t1"}],"author":"ann","context":"q"}"#)
     try await store.save(
       """
@@ -373,7 +373,7 @@ private let league = """
     try await store.save(#"{"redo":2,"author":"ann"}"#)
     let refused = try await store.refusal(#"{"undo":1,"author":"ann","only":"q"}"#)
     #expect(refused?.code == "saveConflict")
-    #expect(try store.world("Player team").count == 1)
+    #expect(try store.lines("Player team").count == 1)
   }
 
   // P-063f

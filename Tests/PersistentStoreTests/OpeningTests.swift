@@ -56,7 +56,7 @@ import Testing
     try FileManager.default.contentsOfDirectory(atPath: path).sorted()
   }
 
-  @Test func `a store is made on first use, readable by its owner only`() throws {
+  @Test func `a store is created on first use, readable by its owner only`() throws {
     let path = folder.path + "/new"
     #expect(try failure(path) == nil)
     let attributes = try FileManager.default.attributesOfItem(atPath: path)
@@ -65,7 +65,7 @@ import Testing
     #expect(try JSONParser.parse(text) == JSONParser.parse(TestModels.todo))
   }
 
-  @Test func `without a model a missing store cannot be opened, and none is left behind`() throws {
+  @Test func `opening a missing store without a model fails and creates nothing`() throws {
     #expect(try failure(folder.path + "/missing", nil) == .cannotOpen)
     #expect(try failure(folder.path + "/missing", nil, .readOnly) == .cannotOpen)
     #expect(try failure(folder.path + "/missing", TestModels.todo, .readOnly) == .cannotOpen)
@@ -73,7 +73,7 @@ import Testing
     #expect(try names(folder.path) == [])
   }
 
-  @Test func `a file is no store, and stays as it was`() throws {
+  @Test func `a file is not a store and stays unchanged`() throws {
     let path = try write(Array("text".utf8), "file")
     #expect(try failure(path) == .cannotOpen)
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "text")
@@ -85,20 +85,20 @@ import Testing
     #expect(try names(folder.path) == ["photo.jpg"])
   }
 
-  @Test func `what a file manager or the daemon left is not in the way`() throws {
+  @Test func `files of a file manager or of the daemon are ignored`() throws {
     _ = try write([1], ".DS_Store")
     _ = try write([], "lock")
     #expect(try failure(folder.path) == nil)
   }
 
-  @Test func `what is no SQLite file is told apart`() throws {
+  @Test func `a file that is not a SQLite file is distinguished`() throws {
     let text = Array(String(repeating: "no database ", count: 1000).utf8)
     let path = try write(text, "store.sqlite")
     #expect(try failure(folder.path) == .storeCorrupt)
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(text))
   }
 
-  @Test func `another program's SQLite file stays as it was`() throws {
+  @Test func `a SQLite file of another program stays unchanged`() throws {
     let path = folder.path + "/store.sqlite"
     let queue = try DatabaseQueue(path: path)
     try queue.write { db in try db.execute(sql: "CREATE TABLE song(title)") }
@@ -111,7 +111,7 @@ import Testing
   }
 
   /// A crash between the making of the file and its one transaction leaves it empty.
-  @Test func `a store whose making was interrupted is made`() throws {
+  @Test func `a store whose creation was interrupted is created`() throws {
     _ = try write([], "store.sqlite")
     #expect(try failure(folder.path) == nil)
   }
@@ -167,7 +167,7 @@ import Testing
   }
 
   // Evidence: P-110a
-  @Test func `sets of columns may have names that are put together the same`() async throws {
+  @Test func `column sets may have equal concatenated names`() async throws {
     let store = try TestStore(
       """
       {"name":"Sets","version":"1","entities":[{"name":"Item","attributes":[
@@ -198,7 +198,7 @@ import Testing
     let store = try TestStore(model, in: folder)
     try await store.save(#"{"insert":[{"id":"Item/t1","values":{"a0":1,"a399":2}}]}"#)
     try await store.save(#"{"update":[{"id":"Item/p1","values":{"a399":3}}]}"#)
-    #expect(try store.world("Item a0 a399") == ["Item/p1 v2 a0=1 a399=3"])
+    #expect(try store.lines("Item a0 a399") == ["Item/p1 v2 a0=1 a399=3"])
   }
 
   @Test(arguments: [
@@ -239,7 +239,7 @@ import Testing
     #expect(try await store.refusal(#"{"insert":[{"id":"Task/t1"}]}"#)?.code == "closed")
   }
 
-  @Test func `a store in memory goes with its closing`() throws {
+  @Test func `closing a store in memory deletes it`() throws {
     let container = try StoreContainer.inMemory(number: 4_000_000_001)
     let store = try PersistentStore(
       container: container,
@@ -264,7 +264,7 @@ import Testing
   }
 
   /// The log knows entities by their places, which another order of the same model must not change.
-  @Test func `the triggers of an earlier program give way to ours`() async throws {
+  @Test func `the triggers of an earlier version of Cordial are replaced`() async throws {
     let model = TestModels.todo
     let triggers = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name"
     let ours: [String]

@@ -48,7 +48,7 @@ private let album = """
 
   // Evidence: P-116a, P-116b
   @Test(arguments: ["Album", "Playlist"])
-  func `the whole list, or a change at a place`(entity: String) async throws {
+  func `an order is set by the whole list or by a change at an index`(entity: String) async throws {
     try await set(list([3, 1, 2]), entity)
     #expect(try songs(entity) == [3, 1, 2])
     try await set(#"{"@add":\#(list([5, 4])),"@at":1}"#, entity)
@@ -68,7 +68,7 @@ private let album = """
   }
 
   // Evidence: P-116c
-  @Test func `what comes from the other end, and what foreign clients add, goes to the end`()
+  @Test func `members added from the other end or by external clients are appended`()
     async throws
   {
     try await set(list([2, 1]))
@@ -94,14 +94,14 @@ private let album = """
       #"{"update":[{"id":"Song/p1","values":{"lists":["Playlist/p3","Playlist/p1","Playlist/p2"]}}]}"#
     )
     #expect(
-      try store.world("Song lists").first
+      try store.lines("Song lists").first
         == "Song/p1 v3 lists=[Playlist/p3,Playlist/p1,Playlist/p2]"
     )
     #expect(try songs("Playlist") == [2, 1])
   }
 
   // Evidence: P-116d, P-116e
-  @Test func `a move is a change of the owner, and moves one`() async throws {
+  @Test func `a move changes the owner and one sort position`() async throws {
     try await set(list([1, 2, 3, 4, 5]))
     let before = try store.rows("SELECT _id, _at_album FROM Song ORDER BY _id")
     try await set(#"{"@add":\#(list([5])),"@at":1}"#)

@@ -7,7 +7,7 @@ import TestStores
 import Testing
 
 // Evidence: P-051c
-@Suite struct `Pages behind cursors` {
+@Suite struct `Pages after cursors` {
   private let store: TestStore
 
   init() throws {
@@ -27,7 +27,7 @@ import Testing
       let last = hasMore ? objects.last : nil
       return (
         objects.map { "Task/p\($0)" },
-        try last.flatMap { try snapshot.cursor(plan, behind: $0) }
+        try last.flatMap { try snapshot.cursor(plan, after: $0) }
       )
     }
   }
@@ -45,7 +45,7 @@ import Testing
 
   /// Missing values, equal ones, both directions and key paths.
   @Test(arguments: Seeds.first(10))
-  func `a walk is the whole result`(seed: UInt64) async throws {
+  func `all pages together are the whole result`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
     let groups = (1...3).map { number in
       #"{"id":"Group/t\#(number)","values":{"rank":\#(number == 2 ? "null" : "\(number)")}}"#
@@ -72,7 +72,7 @@ import Testing
 
   /// An object that exists all the time is seen once, whatever is inserted and deleted.
   @Test(arguments: Seeds.first(5))
-  func `a walk among changes sees each stable object once`(seed: UInt64) async throws {
+  func `pages during changes return each unchanged object once`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
     let tasks = (0..<60).map { #"{"entity":"Task","values":{"priority":\#($0 % 7)}}"# }
     try await store.save(#"{"insert":[\#(tasks.joined(separator: ","))]}"#)
@@ -120,7 +120,7 @@ import Testing
 }
 
 // Evidence: P-051d, P-051e, P-058a, P-058b, P-058c
-@Suite struct `Sections, groups and what is fetched along` {
+@Suite struct `Sections, groups and included objects` {
   private let store: TestStore
 
   init() async throws {
@@ -207,7 +207,7 @@ import Testing
     #expect(try values(request) == #"[{"n":3}]"#)
   }
 
-  @Test func `equal rows are answered once where that is asked for`() throws {
+  @Test func `a distinct fetch returns equal rows once`() throws {
     let select = select(("p", "priority"))
     let all = FetchRequest(entity: "Task", sort: ["priority"], select: select)
     #expect(try values(all) == #"[{"p":1},{"p":2},{"p":2},{"p":3}]"#)
@@ -262,7 +262,7 @@ import Testing
   }
 
   /// One statement for each step, however many objects there are.
-  @Test func `what is fetched along is there once`() throws {
+  @Test func `an included object is returned once`() throws {
     let (text, statements) = try store.snapshot { snapshot in
       var writer = JSONWriter()
       let group = try #require(snapshot.model.entity(named: "Group"))

@@ -3,7 +3,7 @@ import ObjectModel
 import TestSeeds
 
 /// Rows of the world in plain Swift, by number.
-struct OracleWorld {
+struct OracleData {
   struct Node {
     var a: Int?
     var b: Double?
@@ -60,7 +60,7 @@ struct OracleCondition {
 
 /// Makes conditions of the whole language and evaluates them naively, over arrays.
 struct OracleGenerator {
-  let world: OracleWorld
+  let data: OracleData
   var random: SplitMix64
   var names = 0
 
@@ -72,10 +72,10 @@ struct OracleGenerator {
 
   /// A number of a node for which a variable stands.
   mutating func number(_ variable: String, _ levels: Int) -> OracleExpression {
-    let world = world
+    let data = data
     let prefix = variable.isEmpty ? "" : "$\(variable)."
-    func node(_ env: [String: OracleValue]) -> OracleWorld.Node? {
-      if case .node(let number)? = env[variable] { world.nodes[number] } else { nil }
+    func node(_ env: [String: OracleValue]) -> OracleData.Node? {
+      if case .node(let number)? = env[variable] { data.nodes[number] } else { nil }
     }
     switch random.below(levels > 0 ? 12 : 4) {
     case 0:
@@ -84,7 +84,7 @@ struct OracleGenerator {
       return OracleExpression(source: prefix + "b") { node($0)?.b.map { .double($0) } ?? .missing }
     case 2:
       return OracleExpression(source: prefix + "leader.a") { env in
-        node(env)?.leader.flatMap { world.nodes[$0]?.a }.map { .integer($0) } ?? .missing
+        node(env)?.leader.flatMap { data.nodes[$0]?.a }.map { .integer($0) } ?? .missing
       }
     case 3:
       let constant = random.below(7) - 2
@@ -150,13 +150,13 @@ struct OracleGenerator {
   }
 
   private mutating func aggregate(_ variable: String, _ prefix: String) -> OracleExpression {
-    let world = world
+    let data = data
     let name = random.pick(["count", "sum", "min", "max", "avg"])
     let source = prefix + "followers.@\(name)" + (name == "count" ? "" : ".a")
     return OracleExpression(source: source) { env in
       guard case .node(let number)? = env[variable] else { return .missing }
-      let members = world.followers(number)
-      let values = members.compactMap { world.nodes[$0]?.a }
+      let members = data.followers(number)
+      let values = members.compactMap { data.nodes[$0]?.a }
       switch name {
       case "count": return .integer(members.count)
       case "sum": return .integer(values.reduce(0, +))
@@ -174,7 +174,7 @@ struct OracleGenerator {
     _ prefix: String,
     _ levels: Int
   ) -> OracleExpression {
-    let world = world
+    let data = data
     names += 1
     let name = "v\(names)"
     let inner = condition(random.oneIn(3) ? variable : name, levels - 1)
@@ -184,7 +184,7 @@ struct OracleGenerator {
       env in
       guard case .node(let number)? = env[variable] else { return .missing }
       return .integer(
-        world.followers(number).count { member in
+        data.followers(number).count { member in
           var env = env
           env[name] = .node(member)
           return inner.holds(env)
@@ -196,20 +196,20 @@ struct OracleGenerator {
   // MARK: Texts
 
   private mutating func text(_ variable: String) -> OracleExpression {
-    let world = world
+    let data = data
     let prefix = variable.isEmpty ? "" : "$\(variable)."
     switch random.below(3) {
     case 0:
       return OracleExpression(source: prefix + "text") { env in
         guard case .node(let number)? = env[variable] else { return .missing }
-        return world.nodes[number]?.text.map { .text($0) } ?? .missing
+        return data.nodes[number]?.text.map { .text($0) } ?? .missing
       }
     case 1:
       return OracleExpression(source: prefix + "leader.text") { env in
         guard case .node(let number)? = env[variable],
-          let leader = world.nodes[number]?.leader
+          let leader = data.nodes[number]?.leader
         else { return .missing }
-        return world.nodes[leader]?.text.map { .text($0) } ?? .missing
+        return data.nodes[leader]?.text.map { .text($0) } ?? .missing
       }
     default:
       let constant = random.pick(Self.texts)
@@ -233,11 +233,11 @@ struct OracleGenerator {
     case 10: return between(variable, levels)
     default:
       let prefix = variable.isEmpty ? "" : "$\(variable)."
-      let world = world
+      let data = data
       return OracleCondition(source: prefix + "flag == \(random.pick(["YES", "1", "TRUE"]))") {
         env in
         guard case .node(let number)? = env[variable] else { return false }
-        return world.nodes[number]?.flag == true
+        return data.nodes[number]?.flag == true
       }
     }
   }
@@ -345,7 +345,7 @@ struct OracleGenerator {
 
   /// ANY, ALL and NONE of the followers' numbers or of the tags' weights and names.
   private mutating func quantified(_ variable: String, _ levels: Int) -> OracleCondition {
-    let world = world
+    let data = data
     let prefix = variable.isEmpty ? "" : "$\(variable)."
     let word = random.pick(["ANY", "SOME", "ALL", "NONE"])
     let sign = random.pick(["==", "!=", "<", ">="])
@@ -358,11 +358,11 @@ struct OracleGenerator {
       guard case .node(let number)? = env[variable] else { return false }
       let values: [OracleValue] =
         overTags
-        ? (world.nodes[number]?.tags ?? []).map {
-          world.tags[$0]?.weight.map { .integer($0) } ?? .missing
+        ? (data.nodes[number]?.tags ?? []).map {
+          data.tags[$0]?.weight.map { .integer($0) } ?? .missing
         }
-        : world.followers(number).map {
-          (isOwn ? world.nodes[number]?.a : world.nodes[$0]?.a).map { .integer($0) } ?? .missing
+        : data.followers(number).map {
+          (isOwn ? data.nodes[number]?.a : data.nodes[$0]?.a).map { .integer($0) } ?? .missing
         }
       let wanted = right.value(env)
       switch word {
@@ -375,12 +375,12 @@ struct OracleGenerator {
 
   /// A constant among the members of a to-many, or among their values.
   private mutating func membership(_ variable: String) -> OracleCondition {
-    let world = world
+    let data = data
     let prefix = variable.isEmpty ? "" : "$\(variable)."
     let tag = 1 + random.below(4)
     let name = random.pick(["a", "b", "é"])
     func tags(_ env: [String: OracleValue]) -> Set<Int> {
-      if case .node(let number)? = env[variable] { world.nodes[number]?.tags ?? [] } else { [] }
+      if case .node(let number)? = env[variable] { data.nodes[number]?.tags ?? [] } else { [] }
     }
     switch random.below(4) {
     case 0:
@@ -391,7 +391,7 @@ struct OracleGenerator {
       }
     case 2:
       return OracleCondition(source: "\"\(name)\" IN \(prefix)tags.name") { env in
-        tags(env).contains { world.tags[$0]?.name == name }
+        tags(env).contains { data.tags[$0]?.name == name }
       }
     default:
       return OracleCondition(source: "ANY \(prefix)tags IN {\"Tag/p\(tag)\", \"Tag/p9\"}") {

@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func `AND within OR is none where a NOT between makes them the same`() throws {
+  @Test func `AND within OR below NOT is one level`() throws {
     let nested = (1..<40).reduce("priority == 1 AND priority != 77") { inner, level in
       level % 2 == 0 ? "NOT (\(inner)) AND priority != 77" : "NOT (\(inner)) OR priority == 77"
     }
@@ -74,7 +74,7 @@ import Testing
 
   /// SQLite's parser is never asked for more than it can.
   @Test(arguments: Seeds.first(20))
-  func `a condition of any shape is answered or over a limit`(seed: UInt64) throws {
+  func `a condition of any shape is compiled or exceeds a limit`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     func condition(_ levels: Int) -> String {
       guard levels > 0 else {
@@ -107,7 +107,7 @@ import Testing
   }
 }
 
-@Suite struct `Numbers compare as a person writes them` {
+@Suite struct `Numbers compare by their decimal notation` {
   private let store: TestStore
 
   init() async throws {

@@ -27,13 +27,13 @@ import Testing
   @Test(arguments: Seeds.first(30))
   func `a fetch finds what the condition holds for`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
-    let world = Self.world(&random)
+    let data = Self.data(&random)
     let store = try TestStore(Self.model)
-    try await store.save(Self.save(world))
-    var generator = OracleGenerator(world: world, random: random)
+    try await store.save(Self.save(data))
+    var generator = OracleGenerator(data: data, random: random)
     for _ in 0..<60 {
       let condition = generator.condition("", 3)
-      let expected = world.nodes.keys.sorted()
+      let expected = data.nodes.keys.sorted()
         .filter { condition.holds(["": .node($0)]) }.map { "Node/p\($0)" }
       let predicate = JSONValue.string(condition.source).text
       let found = try store.ids(#"{"entity":"Node","predicate":\#(predicate)}"#)
@@ -49,7 +49,7 @@ import Testing
     seed: UInt64
   ) async throws {
     var random = SplitMix64(seed: seed)
-    let world = Self.world(&random)
+    let data = Self.data(&random)
     let isAbstract = random.oneIn(2)
     // Each kind is a child of one before it, the first of the asked entity.
     let count = 1 + random.below(12)
@@ -73,15 +73,15 @@ import Testing
     )
     let store = try TestStore(model)
     var names: [Int: String] = [:]
-    for number in world.nodes.keys.sorted() {
+    for number in data.nodes.keys.sorted() {
       let kind = isAbstract ? 1 + random.below(count) : random.below(count + 1)
       names[number] = kind == 0 ? "Node" : "Kind\(kind)"
     }
-    try await store.save(Self.save(world, names))
-    var generator = OracleGenerator(world: world, random: random)
+    try await store.save(Self.save(data, names))
+    var generator = OracleGenerator(data: data, random: random)
     for _ in 0..<40 {
       let condition = generator.condition("", 3)
-      let expected = world.nodes.keys.sorted().filter { condition.holds(["": .node($0)]) }
+      let expected = data.nodes.keys.sorted().filter { condition.holds(["": .node($0)]) }
       let predicate = JSONValue.string(condition.source).text
       let found = try store.fetch(
         #"{"entity":"Node","predicate":\#(predicate),"select":["key"],"sort":["key"]}"#
@@ -101,16 +101,16 @@ import Testing
     }
   }
 
-  private static func world(_ random: inout SplitMix64) -> OracleWorld {
-    var world = OracleWorld()
+  private static func data(_ random: inout SplitMix64) -> OracleData {
+    var data = OracleData()
     for number in 1...4 {
-      world.tags[number] = (
+      data.tags[number] = (
         random.oneIn(4) ? nil : random.pick(["a", "b", "é"]),
         random.oneIn(4) ? nil : random.below(5) - 1
       )
     }
     for number in 1...(6 + random.below(8)) {
-      world.nodes[number] = OracleWorld.Node(
+      data.nodes[number] = OracleData.Node(
         a: random.oneIn(4) ? nil : random.below(6) - 2,
         b: random.oneIn(4) ? nil : Double(random.below(9)) / 2 - 1,
         text: random.oneIn(5) ? nil : random.pick(OracleGenerator.texts),
@@ -119,20 +119,20 @@ import Testing
         tags: Set((0..<random.below(4)).map { _ in 1 + random.below(4) })
       )
     }
-    return world
+    return data
   }
 
   /// A save of everything; nodes have their number as a key where they are of several kinds.
-  private static func save(_ world: OracleWorld, _ kinds: [Int: String] = [:]) -> String {
+  private static func save(_ data: OracleData, _ kinds: [Int: String] = [:]) -> String {
     func node(_ number: Int) -> String { "\(kinds[number] ?? "Node")/t\(number)" }
-    let tags = world.tags.sorted { $0.key < $1.key }.map { number, tag in
+    let tags = data.tags.sorted { $0.key < $1.key }.map { number, tag in
       let values: JSONValue = [
         "name": tag.name.map { .string($0) } ?? nil,
         "weight": tag.weight.map { .integer(Int64($0)) } ?? nil,
       ]
       return #"{"id":"Tag/t\#(number)","values":\#(values.text)}"#
     }
-    let nodes = world.nodes.sorted { $0.key < $1.key }.map { number, row in
+    let nodes = data.nodes.sorted { $0.key < $1.key }.map { number, row in
       var values = [
         JSONMember("a", row.a.map { .integer(Int64($0)) } ?? nil),
         JSONMember("b", row.b.map { .number($0) } ?? nil),

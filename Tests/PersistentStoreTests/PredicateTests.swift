@@ -5,7 +5,7 @@ import PersistentStore
 import TestStores
 import Testing
 
-@Suite struct `Predicates find what they say` {
+@Suite struct `Predicates find the matching objects` {
   private let store: TestStore
 
   init() async throws {
@@ -147,7 +147,7 @@ import Testing
     try check("SELF.priority == 2", [2])
   }
 
-  @Test func `arguments by place and by name`() throws {
+  @Test func `positional and named arguments`() throws {
     try check("priority == %@ AND title == %@", [1], #"[1,"Milk"]"#)
     try check("%K == %@", [2], #"["title","milk"]"#)
     try check("%K == %@", [1, 4], #"["group.title","Home"]"#)
@@ -217,7 +217,7 @@ import Testing
   }
 }
 
-@Suite struct `A fetch that is refused says where` {
+@Suite struct `A refused fetch reports the offset of its mistake` {
   private let store: TestStore
 
   init() throws {
@@ -240,7 +240,7 @@ import Testing
     ("due - 1 == 2", 11), ("due * 2 == 2", 6), ("due + due == 2", 6),
     ("\"𝄞\" == title == ", 14), ("title == \"a\" b", 13),
   ])
-  func `a mistake in a predicate is told by its place in UTF-16`(
+  func `a mistake in a predicate is reported with its UTF-16 offset`(
     predicate: String,
     offset: Int64
   )
@@ -272,7 +272,7 @@ import Testing
     (#"{"entity":"Task","predicate":"SELF == \"Task/t1\""}"#, "invalidIdentifier"),
     (#"{"entity":"Task","predicate":"SELF == \"Task/i1\""}"#, "invalidIdentifier"),
   ])
-  func `names that the model has not`(fetch: String, code: String) throws {
+  func `names that the model does not have`(fetch: String, code: String) throws {
     #expect(try store.refusal(ofFetch: fetch)?.code == code)
   }
 }

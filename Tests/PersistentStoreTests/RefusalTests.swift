@@ -5,7 +5,7 @@ import PersistentStore
 import TestStores
 import Testing
 
-@Suite struct `A save that is refused says why` {
+@Suite struct `A refused save reports the reason` {
   private static let model = """
     {"name": "Rules", "version": "1", "entities": [
       {"name": "Item", "attributes": [
@@ -71,16 +71,16 @@ import Testing
       try await problems(#"{"update":[{"id":"Item/p1","values":{\#(values)}}]}"#)
         == ["Item/p1 \(rule)"]
     )
-    #expect(try store.world("Item code count")[0] == "Item/p1 v1 code=aa count=1")
+    #expect(try store.lines("Item code count")[0] == "Item/p1 v1 code=aa count=1")
   }
 
-  @Test func `what lies on a limit is within it`() async throws {
+  @Test func `a value equal to a limit is allowed`() async throws {
     let values = """
       {"code":"𝄞𝄞𝄞𝄞","count":10,"state":"closed","amount":"9.5","parts":["Part/p1","Part/p2"]}
       """
     try await store.save(#"{"update":[{"id":"Item/p1","values":\#(values)}]}"#)
     #expect(
-      try store.world("Item count amount parts")[0]
+      try store.lines("Item count amount parts")[0]
         == "Item/p1 v2 count=10 amount=9.5 parts=[Part/p1,Part/p2]"
     )
   }
@@ -131,7 +131,7 @@ import Testing
       """, ["Owner/p1 items maximumCount"]
     ),
   ])
-  func `counts are checked when all is done`(save: String, expected: [String]) async throws {
+  func `counts are checked after all changes`(save: String, expected: [String]) async throws {
     let found = try await problems(save)
     #expect(found.count == 1 && expected.contains(found[0]), "\(found)")
   }
@@ -143,7 +143,7 @@ import Testing
     #"{"insert":[{"id":"Item/t1","values":{"code":"cc","owner":"Owner/p1"}}],"delete":["Item/p1"]}"#,
     #"{"insert":[{"id":"Owner/t1","values":{"items":["Item/t1"]}},{"id":"Item/t1","values":{"code":"cc","owner":"Owner/t1"}}]}"#,
   ])
-  func `counts may be broken on the way`(save: String) async throws {
+  func `counts may be violated in between`(save: String) async throws {
     try await store.save(save)
   }
 
@@ -175,14 +175,14 @@ import Testing
   }
 
   // Evidence: P-063a
-  @Test func `a to-one that is ended breaks the rules of both its ends`() async throws {
+  @Test func `a removed to-one violates the rules of both ends`() async throws {
     #expect(
       try await problems(#"{"update":[{"id":"Item/p1","values":{"owner":null}}]}"#).sorted()
         == ["Item/p1 owner required", "Owner/p1 items minimumCount"]
     )
   }
 
-  @Test func `null is equal to nothing, null too`() async throws {
+  @Test func `null equals no value, not even null`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Item/t1","values":{"code":"cc","owner":"Owner/p1","state":"open"}}]}"#
     )
@@ -222,10 +222,10 @@ import Testing
     (#"{"update":[{"id":"Item/p1","values":{}}],"delete":["Item/p1"]}"#, "validationFailed"),
     (#"{"insert":[{"id":"Part/t1"},{"id":"Part/t1"}]}"#, "validationFailed"),
   ])
-  func `names and identifiers that nothing has`(save: String, code: String) async throws {
-    let before = try store.world("Item code owner; Owner; Part")
+  func `unknown names and identifiers`(save: String, code: String) async throws {
+    let before = try store.lines("Item code owner; Owner; Part")
     #expect(try await store.refusal(save)?.code == code)
-    #expect(try store.world("Item code owner; Owner; Part") == before)
+    #expect(try store.lines("Item code owner; Owner; Part") == before)
   }
 
   @Test func `what was deleted is not found`() async throws {
@@ -317,28 +317,28 @@ import Testing
           """,
         ]
     )
-    #expect(try store.world("Task title priority") == ["Task/p1 v3 title=Soy milk priority=1"])
+    #expect(try store.lines("Task title priority") == ["Task/p1 v3 title=Soy milk priority=1"])
   }
 
-  @Test func `is none when the version is the present one, or none is given`() async throws {
+  @Test func `is no conflict with the current version or without a version`() async throws {
     try await store.save(#"{"update":[{"id":"Task/p1","values":{"title":"a"}}]}"#)
     try await store.save(#"{"update":[{"id":"Task/p1","version":2,"values":{"title":"b"}}]}"#)
     try await store.save(#"{"update":[{"id":"Task/p1","values":{"title":"c"}}]}"#)
-    #expect(try store.world("Task title") == ["Task/p1 v4 title=c"])
+    #expect(try store.lines("Task title") == ["Task/p1 v4 title=c"])
   }
 
   /// Under `error` nothing is written, even where the changes would not meet.
-  @Test func `is a conflict too when other properties changed`() async throws {
+  @Test func `is a conflict even if other properties changed`() async throws {
     try await store.save(#"{"update":[{"id":"Task/p1","values":{"title":"a"}}]}"#)
     let refusal = try await store.refusal(
       #"{"update":[{"id":"Task/p1","version":1,"values":{"priority":2}}]}"#
     )
     #expect(refusal?.code == "saveConflict")
-    #expect(try store.world("Task title priority") == ["Task/p1 v2 title=a priority=1"])
+    #expect(try store.lines("Task title priority") == ["Task/p1 v2 title=a priority=1"])
   }
 
   // Evidence: P-031a
-  @Test func `to-ones to entities with an identity stand in a conflict by it`() async throws {
+  @Test func `a conflict names objects with an identity by their identity`() async throws {
     let store = try TestStore(TestModels.identities)
     try await store.save(
       #"{"insert":[{"id":"Country/sde"},{"id":"Country/sat"},{"id":"City/i1"}]}"#

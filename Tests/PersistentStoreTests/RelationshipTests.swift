@@ -5,7 +5,7 @@ import PersistentStore
 import TestStores
 import Testing
 
-@Suite struct `Both ends of a relationship are kept from either end` {
+@Suite struct `Both ends of a relationship are updated from either end` {
   private let store: TestStore
 
   init() throws {
@@ -18,7 +18,7 @@ import Testing
     _ what: String = "Group tasks; Task group memo labels; Memo task; Label tasks",
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
-    #expect(try store.world(what) == lines, sourceLocation: sourceLocation)
+    #expect(try store.lines(what) == lines, sourceLocation: sourceLocation)
   }
 
   private func make(_ entity: String, _ count: Int) async throws {
@@ -28,7 +28,7 @@ import Testing
 
   // MARK: Within one save
 
-  @Test func `a to-one to an object of the same save, before or behind it`() async throws {
+  @Test func `a to-one to an earlier or later object of the same save`() async throws {
     try await store.save(
       """
       {"insert":[{"id":"Task/t1","values":{"group":"Group/t1"}},{"id":"Group/t1"},
@@ -44,7 +44,7 @@ import Testing
     )
   }
 
-  @Test func `a to-many to objects of the same save that stand behind it`() async throws {
+  @Test func `a to-many to later objects of the same save`() async throws {
     try await store.save(
       """
       {"insert":[{"id":"Group/t1","values":{"tasks":["Task/t1","Task/t2"]}},{"id":"Task/t1"},
@@ -66,7 +66,7 @@ import Testing
     #"{"id":"Memo/t1"},{"id":"Task/t1","values":{"memo":"Memo/t1"}}"#,
     #"{"id":"Task/t1","values":{"memo":"Memo/t1"}},{"id":"Memo/t1","values":{"task":"Task/t1"}}"#,
   ])
-  func `a one-to-one within a save, whichever side says so`(inserts: String) async throws {
+  func `a one-to-one within a save, set from either side`(inserts: String) async throws {
     try await store.save(#"{"insert":[\#(inserts)]}"#)
     try expect(["Task/p1 v1 memo=Memo/p1", "Memo/p1 v1 task=Task/p1"], "Task memo; Memo task")
   }
@@ -94,7 +94,7 @@ import Testing
 
   // MARK: To-one and to-many
 
-  @Test func `a to-one is set, moved and cut`() async throws {
+  @Test func `a to-one is set, changed and cleared`() async throws {
     try await make("Group", 2)
     try await make("Task", 1)
     for (sent, lines) in [
@@ -135,15 +135,15 @@ import Testing
 
   /// The inverse of a to-one is no change of its owner.
   // Evidence: P-065b
-  @Test func `a task that moves counts, and neither of its groups does`() async throws {
+  @Test func `a moved task increments its version, and neither of its groups does`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Group/t1"},{"id":"Group/t2"},{"id":"Task/t1","values":{"group":"Group/t1"}}]}"#
     )
     try await store.save(#"{"update":[{"id":"Task/p1","values":{"group":"Group/p2"}}]}"#)
     try expect(["Group/p1 v1", "Group/p2 v1", "Task/p1 v2"], "Group; Task")
     try await store.save(#"{"update":[{"id":"Group/p1","values":{"tasks":["Task/p1"]}}]}"#)
-    #expect(try store.world("Task; Group")[0] == "Task/p1 v3")
-    #expect(try store.world("Group")[1] == "Group/p2 v1")
+    #expect(try store.lines("Task; Group")[0] == "Task/p1 v3")
+    #expect(try store.lines("Group")[1] == "Group/p2 v1")
   }
 
   // MARK: One-to-one
@@ -179,8 +179,8 @@ import Testing
       ),
     ] {
       try await store.save(#"{"update":[\#(save)]}"#)
-      let world = try store.world("Task memo; Memo task").map(withoutVersion)
-      #expect(world == lines, "\(save)")
+      let actual = try store.lines("Task memo; Memo task").map(withoutVersion)
+      #expect(actual == lines, "\(save)")
     }
   }
 
@@ -257,7 +257,7 @@ import Testing
     )
   }
 
-  @Test func `the answered version is right when several objects of a save touch one another`()
+  @Test func `the returned version is correct when objects of one save change one another`()
     async throws
   {
     try await make("Task", 2)
@@ -302,37 +302,37 @@ import Testing
     try await store.save(#"{"insert":[\#(inserts)]}"#)
   }
 
-  @Test func `a marriage is said by one and holds for both`() async throws {
+  @Test func `a symmetric one-to-one set at one end is set at both`() async throws {
     try await make(3)
     try await store.save(#"{"update":[{"id":"Person/p1","values":{"spouse":"Person/p2"}}]}"#)
     #expect(
-      try store.world("Person spouse") == [
+      try store.lines("Person spouse") == [
         "Person/p1 v2 spouse=Person/p2", "Person/p2 v2 spouse=Person/p1",
         "Person/p3 v1 spouse=null",
       ]
     )
     try await store.save(#"{"update":[{"id":"Person/p3","values":{"spouse":"Person/p2"}}]}"#)
     #expect(
-      try store.world("Person spouse") == [
+      try store.lines("Person spouse") == [
         "Person/p1 v3 spouse=null", "Person/p2 v3 spouse=Person/p3",
         "Person/p3 v2 spouse=Person/p2",
       ]
     )
     try await store.save(#"{"update":[{"id":"Person/p2","values":{"spouse":null}}]}"#)
     #expect(
-      try store.world("Person spouse") == [
+      try store.lines("Person spouse") == [
         "Person/p1 v3 spouse=null", "Person/p2 v4 spouse=null", "Person/p3 v3 spouse=null",
       ]
     )
   }
 
-  @Test func `a friendship is said by one and holds for both`() async throws {
+  @Test func `a symmetric many-to-many set at one end is set at both`() async throws {
     try await make(3)
     try await store.save(
       #"{"update":[{"id":"Person/p2","values":{"friends":["Person/p1","Person/p3"]}}]}"#
     )
     #expect(
-      try store.world("Person friends") == [
+      try store.lines("Person friends") == [
         "Person/p1 v2 friends=[Person/p2]", "Person/p2 v2 friends=[Person/p1,Person/p3]",
         "Person/p3 v2 friends=[Person/p2]",
       ]
@@ -341,14 +341,14 @@ import Testing
       #"{"update":[{"id":"Person/p1","values":{"friends":{"@remove":["Person/p2"]}}}]}"#
     )
     #expect(
-      try store.world("Person friends") == [
+      try store.lines("Person friends") == [
         "Person/p1 v3 friends=[]", "Person/p2 v3 friends=[Person/p3]",
         "Person/p3 v2 friends=[Person/p2]",
       ]
     )
   }
 
-  @Test func `without an inverse the other end knows nothing`() async throws {
+  @Test func `without an inverse the other end is unchanged`() async throws {
     try await make(3)
     try await store.save(
       """
@@ -357,7 +357,7 @@ import Testing
       """
     )
     #expect(
-      try store.world("Person follows idol") == [
+      try store.lines("Person follows idol") == [
         "Person/p1 v2 follows=[Person/p1,Person/p2] idol=Person/p3",
         "Person/p2 v1 follows=[] idol=null", "Person/p3 v1 follows=[] idol=null",
       ]
@@ -374,7 +374,7 @@ import Testing
     )
     try await store.save(#"{"delete":["Person/p3"]}"#)
     #expect(
-      try store.world("Person follows idol spouse friends") == [
+      try store.lines("Person follows idol spouse friends") == [
         "Person/p1 v3 follows=[Person/p2] idol=null spouse=null friends=[]",
         "Person/p2 v1 follows=[] idol=null spouse=null friends=[]",
       ]

@@ -49,7 +49,7 @@ private let shelves = """
     existing: String,
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
-    let before = try store.world("Item code number shelf")
+    let before = try store.lines("Item code number shelf")
     let refusal = try await store.refusal(request)
     #expect(refusal?.code == "uniquenessViolation", sourceLocation: sourceLocation)
     #expect(
@@ -57,7 +57,7 @@ private let shelves = """
         == ["id": .string(id), "properties": properties, "existing": .string(existing)],
       sourceLocation: sourceLocation
     )
-    #expect(try store.world("Item code number shelf") == before, sourceLocation: sourceLocation)
+    #expect(try store.lines("Item code number shelf") == before, sourceLocation: sourceLocation)
   }
 
   // Evidence: P-063d, P-063e
@@ -149,7 +149,7 @@ private let shelves = """
   }
 
   // Evidence: P-063c
-  @Test func `an update by predicate may move unique values on`() async throws {
+  @Test func `an update by predicate may pass unique values to other objects`() async throws {
     try await store.save(
       #"{"update":[{"id":"\#(second)","values":{"number":2,"shelf":"Shelf/p1"}}]}"#
     )
@@ -160,7 +160,7 @@ private let shelves = """
       """
     )
     #expect(
-      try store.world("Book number")
+      try store.lines("Book number")
         == ["\(first) v2 number=2", "\(second) v3 number=3"]
     )
   }
@@ -197,7 +197,7 @@ private let plan = """
 
   // Evidence: P-063b
   @Test func `it is set from the other end alone`() throws {
-    #expect(try store.world("Task group") == ["Task/p1 v1 group=Group/p1"])
+    #expect(try store.lines("Task group") == ["Task/p1 v1 group=Group/p1"])
   }
 
   // Evidence: P-063b
@@ -210,15 +210,15 @@ private let plan = """
   ])
   func `one change removes it and another one sets it again`(updates: String) async throws {
     try await store.save(#"{"update":[\#(updates)]}"#)
-    #expect(try store.world("Task group") == ["Task/p1 v2 group=Group/p2"])
+    #expect(try store.lines("Task group") == ["Task/p1 v2 group=Group/p2"])
   }
 
   // Evidence: P-063b
-  @Test func `a group that is deleted gives its task away`() async throws {
+  @Test func `a deleted group may pass its task to another group`() async throws {
     try await store.save(
       #"{"update":[{"id":"Group/p2","values":{"tasks":["Task/p1"]}}],"delete":["Group/p1"]}"#
     )
-    #expect(try store.world("Task group") == ["Task/p1 v2 group=Group/p2"])
+    #expect(try store.lines("Task group") == ["Task/p1 v2 group=Group/p2"])
   }
 
   // Evidence: P-063b
@@ -282,7 +282,7 @@ private let plan = """
     before: String,
     after: String
   ) async throws {
-    let original = try store.world(what)
+    let original = try store.lines(what)
     let answer = try await store.save(
       """
       {"update":[{"id":"Task/p1","version":1,"values":{\(first)}},
@@ -300,17 +300,17 @@ private let plan = """
     )
     try await store.save(#"{"undo":1,"author":"ann"}"#)
     #expect(
-      try store.world(what)
+      try store.lines(what)
         == original.map {
           $0.hasPrefix("Task/p3") ? $0 : $0.replacing(" v1 ", with: " v3 ")
         }
     )
     try await store.save(#"{"redo":1,"author":"ann"}"#)
-    #expect(try store.world("Task \(property)")[0].hasPrefix("Task/p1 v4 \(property)="))
+    #expect(try store.lines("Task \(property)")[0].hasPrefix("Task/p1 v4 \(property)="))
   }
 
   // Evidence: P-063c
-  @Test func `three objects pass three sets of values around`() async throws {
+  @Test func `three objects exchange their values in a cycle`() async throws {
     try await store.save(
       """
       {"update":[{"id":"Task/p1","values":{"title":"b","rank":2,"slot":2}},
@@ -319,7 +319,7 @@ private let plan = """
       """
     )
     #expect(
-      try store.world(what) == [
+      try store.lines(what) == [
         "Task/p1 v2 title=b rank=2 slot=2", "Task/p2 v2 title=c rank=3 slot=3",
         "Task/p3 v2 title=a rank=1 slot=1",
       ]
@@ -333,7 +333,7 @@ private let plan = """
     )
     try await store.save(#"{"undo":1,"author":"ann"}"#)
     #expect(
-      try store.world(what) == [
+      try store.lines(what) == [
         "Task/p1 v3 title=a rank=1 slot=1", "Task/p2 v3 title=b rank=2 slot=2",
         "Task/p3 v3 title=c rank=3 slot=3",
       ]
@@ -347,7 +347,7 @@ private let plan = """
       {"update":[{"id":"Tag/sred","values":{"level":2}},{"id":"Tag/sblue","values":{"level":1}}]}
       """
     )
-    #expect(try store.world("Tag level") == ["Tag/sred v2 level=2", "Tag/sblue v2 level=1"])
+    #expect(try store.lines("Tag level") == ["Tag/sred v2 level=2", "Tag/sblue v2 level=1"])
   }
 
   // Evidence: P-063c
@@ -359,12 +359,12 @@ private let plan = """
       """
     )
     #expect(
-      try store.world(what)
+      try store.lines(what)
         == ["Task/p1 v2 title=c rank=3 slot=3", "Task/p2 v1 title=b rank=2 slot=2"]
     )
     try await store.save(#"{"undo":1,"author":"ann"}"#)
     #expect(
-      try store.world(what) == [
+      try store.lines(what) == [
         "Task/p1 v3 title=a rank=1 slot=1", "Task/p2 v1 title=b rank=2 slot=2",
         "Task/p3 v2 title=c rank=3 slot=3",
       ]
@@ -377,7 +377,7 @@ private let plan = """
       #"{"insert":[{"id":"Tag/sred","values":{"level":2}}],"delete":["Tag/sred","Tag/sblue"]}"#
     )
     #expect(answer["ids"] == ["Tag/sred": "Tag/sred"])
-    #expect(try store.world("Tag level") == ["Tag/sred v1 level=2"])
+    #expect(try store.lines("Tag level") == ["Tag/sred v1 level=2"])
     #expect(
       try newestChanges() == [
         #"delete Tag/sblue before level=2 name="blue""#,
@@ -388,7 +388,7 @@ private let plan = """
 
   // Evidence: P-063c
   @Test func `values that two objects have in the end are refused`() async throws {
-    let before = try store.world(what)
+    let before = try store.lines(what)
     let refusal = try await store.refusal(
       """
       {"update":[{"id":"Task/p1","values":{"rank":2}},{"id":"Task/p2","values":{"rank":3}}]}
@@ -399,6 +399,6 @@ private let plan = """
       refusal?.data.withoutProblems
         == ["id": "Task/p2", "properties": ["rank"], "existing": "Task/p3"]
     )
-    #expect(try store.world(what) == before)
+    #expect(try store.lines(what) == before)
   }
 }

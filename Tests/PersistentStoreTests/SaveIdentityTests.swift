@@ -33,7 +33,7 @@ private let codes = """
     )
     #expect(refused.code == "uniquenessViolation")
     #expect(refused.data["existing"] == "Part/sx" && refused.data["id"] == "Part/sy")
-    #expect(try store.world("Part name size") == [#"Part/sx v1 name=a size=1"#])
+    #expect(try store.lines("Part name size") == [#"Part/sx v1 name=a size=1"#])
   }
 
   // P-122a, P-122b: `merged` lists every property that the store keeps, the identity included.
@@ -68,7 +68,7 @@ private let codes = """
     )
     #expect(answer["ids"]?.text == #"{"Part/sy":"Part/sy"}"#)
     #expect(answer["objects"]?.array?.count == 2)
-    #expect(try store.world("Part size").contains("Part/sy v1 \(size)"))
+    #expect(try store.lines("Part size").contains("Part/sy v1 \(size)"))
   }
 
   @Test func `two inserts with one identity violate it under error`() async throws {
@@ -105,12 +105,12 @@ private let codes = """
     )
     #expect(answer["ids"]?["Part/t1"] == "Part/sx")
     #expect(
-      Set(try store.world("Part size next"))
+      Set(try store.lines("Part size next"))
         == ["Part/sz v1 size=null next=Part/sx", "Part/sx v1 size=5 next=null"]
     )
   }
 
-  @Test func `inserts meet what earlier inserts make of new objects`() async throws {
+  @Test func `inserts match the values that earlier inserts give to new objects`() async throws {
     try await store.save(
       """
       {"insert":[{"id":"Part/sp","values":{"name":"p"}},
@@ -119,13 +119,13 @@ private let codes = """
       """
     )
     #expect(
-      Set(try store.world("Part name"))
+      Set(try store.lines("Part name"))
         == ["Part/sx v1 name=a", "Part/sp v1 name=q", "Part/sr v1 name=p"]
     )
   }
 
   @Test(arguments: ["error", "objectTrump", "overwrite", "storeTrump", "rollback"])
-  func `an insert has the identity that its ID says`(policy: String) async throws {
+  func `an insert has the identity of its ID`(policy: String) async throws {
     let refused = try #require(
       await store.refusal(
         #"{"insert":[{"id":"Part/sx","values":{"code":"y"}}],"mergePolicy":"\#(policy)"}"#

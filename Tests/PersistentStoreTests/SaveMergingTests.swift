@@ -77,7 +77,7 @@ private let model = """
         == [["id": "Task/p1", "delete": "client"], ["id": "Label/sred", "delete": "client"]]
     )
     #expect(answer["objects"] == [])
-    #expect(try store.world("Task; Label") == [])
+    #expect(try store.lines("Task; Label") == [])
   }
 
   // Evidence: P-065c
@@ -98,7 +98,7 @@ private let model = """
       #"{"delete":[{"id":"Task/p1","version":2},"Label/sred"],"mergePolicy":"storeTrump"}"#
     )
     #expect(answer["merged"] == nil)
-    #expect(try store.world("Task; Label") == [])
+    #expect(try store.lines("Task; Label") == [])
   }
 }
 
@@ -159,7 +159,7 @@ private let model = """
     let exact = #""version":1,"asOf":"\#(read)","#
     for basis in policy == "rollback" ? [known, exact] : [known] {
       let answer = try await store.save(save(basis, sent, policy: policy))
-      #expect(try store.world("Group title tasks") == [line])
+      #expect(try store.lines("Group title tasks") == [line])
       #expect(
         answer["merged"]
           == [["id": "Group/p1", "properties": try JSONParser.parse(merged)]]
@@ -196,7 +196,7 @@ private let model = """
       }
     }
     #expect(
-      try store.world("Group title tasks") == ["Group/p1 v1 title=old tasks=[Task/p1,Task/p3]"]
+      try store.lines("Group title tasks") == ["Group/p1 v1 title=old tasks=[Task/p1,Task/p3]"]
     )
   }
 
@@ -207,7 +207,7 @@ private let model = """
     let answer = try await store.save(save(basis, #"["Task/p1","Task/p4"]"#, policy: policy))
     #expect(answer["merged"] == nil)
     #expect(
-      try store.world("Group title tasks") == ["Group/p1 v2 title=new tasks=[Task/p1,Task/p4]"]
+      try store.lines("Group title tasks") == ["Group/p1 v2 title=new tasks=[Task/p1,Task/p4]"]
     )
   }
 
@@ -216,7 +216,7 @@ private let model = """
     let answer = try await store.save(save(known, #"["Task/p1","Task/p3","Task/p4"]"#))
     #expect(answer["merged"] == nil)
     #expect(
-      try store.world("Group tasks") == ["Group/p1 v2 tasks=[Task/p1,Task/p3,Task/p4]"]
+      try store.lines("Group tasks") == ["Group/p1 v2 tasks=[Task/p1,Task/p3,Task/p4]"]
     )
   }
 
@@ -224,7 +224,7 @@ private let model = """
   @Test func `without a version is stored as sent`() async throws {
     let answer = try await store.save(save("", #"["Task/p2"]"#))
     #expect(answer["merged"] == nil)
-    #expect(try store.world("Group tasks") == ["Group/p1 v2 tasks=[Task/p2]"])
+    #expect(try store.lines("Group tasks") == ["Group/p1 v2 tasks=[Task/p2]"])
   }
 
   // Evidence: P-069i
@@ -233,7 +233,7 @@ private let model = """
     let answer = try await store.save(save(known, edit))
     #expect(answer["merged"] == nil)
     #expect(
-      try store.world("Group tasks") == ["Group/p1 v2 tasks=[Task/p2,Task/p3,Task/p4]"]
+      try store.lines("Group tasks") == ["Group/p1 v2 tasks=[Task/p2,Task/p3,Task/p4]"]
     )
   }
 
@@ -326,7 +326,7 @@ private let model = """
   }
 }
 
-@Suite struct `A list that a save leaves otherwise than sent is returned` {
+@Suite struct `A list that is stored differently than sent is returned` {
   private let store: TestStore
 
   init() async throws {

@@ -154,7 +154,7 @@ private let model = """
   }
 
   // Evidence: P-063i
-  @Test func `a change that names nothing that exists takes no further part`() async throws {
+  @Test func `a change of a missing object takes no further part in the save`() async throws {
     let refusal = try await store.refusal(
       """
       {"insert":[{"id":"Nothing/t1","values":{"size":-1}},
@@ -184,7 +184,7 @@ private let model = """
   @Test func `an update leaves absent properties as they are`() async throws {
     try await store.save(#"{"update":[{"id":"Desk/p1","values":{"size":5}}]}"#)
     #expect(
-      try store.world("Desk size code room owner")
+      try store.lines("Desk size code room owner")
         == ["Desk/p1 v2 size=5 code=x room=Room/sa owner=Owner/p1"]
     )
   }
@@ -193,7 +193,7 @@ private let model = """
 
   // Evidence: P-125c
   @Test(arguments: ["error", "storeTrump"])
-  func `an undo is refused whose values another object has by now`(policy: String) async throws {
+  func `an undo is refused if another object now has its values`(policy: String) async throws {
     try await store.save(
       #"{"update":[{"id":"Desk/p1","values":{"code":"y"}}],"author":"ann"}"#
     )
@@ -209,7 +209,7 @@ private let model = """
   }
 
   // Evidence: P-126c
-  @Test func `an undo without anything to revert undoes nothing`() async throws {
+  @Test func `an undo without a group to revert changes nothing`() async throws {
     let answer = try await store.save(#"{"undo":1,"author":"nobody"}"#)
     #expect(answer == ["undone": 0, "objects": []])
   }
@@ -217,7 +217,7 @@ private let model = """
   // MARK: Conflicts
 
   // Evidence: P-065d
-  @Test func `beside a conflict only problems of names are listed`() async throws {
+  @Test func `with a conflict only problems of names are listed`() async throws {
     try await store.save(#"{"update":[{"id":"Desk/p1","values":{"size":2}}]}"#)
     let refusal = try await store.refusal(
       """

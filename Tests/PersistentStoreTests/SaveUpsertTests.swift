@@ -28,7 +28,7 @@ private let shelves = """
      "relationships":[{"name":"up","destination":"Node","optional":true}],"unique":[["up"]]}]}
   """
 
-@Suite struct `Inserts that meet an object of the entity family` {
+@Suite struct `Inserts that match an object of the entity family` {
   private let store: TestStore
 
   init() async throws {
@@ -92,7 +92,7 @@ private let shelves = """
   }
 
   // Evidence: P-122h
-  @Test func `an insert meets what earlier inserts make of stored objects`() async throws {
+  @Test func `an insert matches what earlier inserts make of stored objects`() async throws {
     let ids = try await store.save(
       insert(
         #"{"id":"Tape/t1","values":{"side":"a","code":"x"}},"#
@@ -116,7 +116,7 @@ private let shelves = """
 
   // Evidence: P-122h
   @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1]])
-  func `what an insert meets does not depend on the order of what it references`(
+  func `the match of an insert does not depend on the order of referenced inserts`(
     order: [Int]
   ) async throws {
     // Each crate has its own label, and each label its own tag.
@@ -142,7 +142,7 @@ private let shelves = """
     let answer = try await store.save(insert(crates, "storeTrump"))
     #expect(answer["ids"]?["Crate/t1"] == "Crate/p1")
     #expect(answer["ids"]?["Crate/t2"] == "Crate/p1")
-    #expect(try store.world("Crate name label") == ["Crate/p1 v1 name=a label=Label/p1"])
+    #expect(try store.lines("Crate name label") == ["Crate/p1 v1 name=a label=Label/p1"])
   }
 
   // Evidence: P-122f
@@ -167,12 +167,12 @@ private let shelves = """
       """
     )
     #expect(
-      try store.world("Disc shelf number title")
+      try store.lines("Disc shelf number title")
         == ["Disc/sx v2 shelf=2 number=1 title=T", "Disc/sy v1 shelf=1 number=9 title=T"]
     )
   }
 
-  @Test func `an insert that references itself meets what references its object`() async throws {
+  @Test func `an insert that references itself matches references to its object`() async throws {
     // By its identity it is the first node, and by the object that it references the second one.
     try await store.save(
       insert(
@@ -188,7 +188,7 @@ private let shelves = """
   }
 
   // Evidence: P-122f
-  @Test func `an insert that meets two objects is refused wherever it stands`() async throws {
+  @Test func `an insert that matches two objects is refused at any position`() async throws {
     try await store.save(
       insert(
         #"{"id":"Tape/t1","values":{"side":"a","code":"x"}},"#
@@ -279,7 +279,7 @@ private let shelves = """
   }
 
   // Evidence: P-122g
-  @Test func `an object that the save deletes is not met`() async throws {
+  @Test func `an insert does not match an object that the save deletes`() async throws {
     let ids = try await store.save(#"{"insert":[{"id":"Book/t1","values":{"code":"a"}}]}"#)["ids"]
     let book = ids?["Book/t1"]?.string ?? ""
     let answer = try await store.save(
@@ -318,7 +318,7 @@ private let ranks = """
 
   // Evidence: P-122e
   @Test(arguments: ["storeTrump", "rollback"])
-  func `keeps its stored unique values where the store wins`(policy: String) async throws {
+  func `keeps its stored unique values when the store wins`(policy: String) async throws {
     let answer = try await store.save(
       """
       {"update":[{"id":"Task/p2","values":{"title":"new","rank":1,"slot":1}}],
@@ -334,14 +334,14 @@ private let ranks = """
         == [["id": "Task/p2", "version": 2, "values": ["rank": 2, "slot": 2]]]
     )
     #expect(
-      try store.world("Task title rank slot day")[1]
+      try store.lines("Task title rank slot day")[1]
         == "Task/p2 v2 title=new rank=2 slot=2 day=1"
     )
   }
 
   // Evidence: P-122e
   @Test(arguments: ["error", "objectTrump", "overwrite"])
-  func `is refused where the store does not win`(policy: String) async throws {
+  func `is refused when the store does not win`(policy: String) async throws {
     let refusal = try await store.refusal(
       #"{"update":[{"id":"Task/p2","values":{"rank":1}}],"mergePolicy":"\#(policy)"}"#
     )
@@ -354,7 +354,7 @@ private let ranks = """
 
   // Evidence: P-122e
   @Test(arguments: ["storeTrump", "rollback"])
-  func `is stored where the other object gives them up`(policy: String) async throws {
+  func `is stored if the other object loses the values`(policy: String) async throws {
     let answer = try await store.save(
       """
       {"update":[{"id":"Task/p1","values":{"rank":2}},{"id":"Task/p2","values":{"rank":1}}],
@@ -362,15 +362,15 @@ private let ranks = """
       """
     )
     #expect(answer["merged"] == nil)
-    #expect(try store.world("Task rank") == ["Task/p1 v2 rank=2", "Task/p2 v2 rank=1"])
+    #expect(try store.lines("Task rank") == ["Task/p1 v2 rank=2", "Task/p2 v2 rank=1"])
     try await store.save(
       #"{"update":[{"id":"Task/p1","values":{"rank":1}}],"delete":["Task/p2"],"mergePolicy":"\#(policy)"}"#
     )
-    #expect(try store.world("Task rank") == ["Task/p1 v3 rank=1"])
+    #expect(try store.lines("Task rank") == ["Task/p1 v3 rank=1"])
   }
 
   // Evidence: P-122f
-  @Test func `an insert that meets two objects is refused under every policy`() async throws {
+  @Test func `an insert that matches two objects is refused under every policy`() async throws {
     for policy in ["error", "objectTrump", "overwrite", "storeTrump", "rollback"] {
       let refusal = try await store.refusal(
         #"{"insert":[{"id":"Task/t9","values":{"rank":1,"slot":2,"day":1}}],"mergePolicy":"\#(policy)"}"#

@@ -5,7 +5,7 @@ import PersistentStore
 import TestStores
 import Testing
 
-@Suite struct `Values come back as they were saved` {
+@Suite struct `Values are returned as they were saved` {
   private let store: TestStore
 
   init() throws {
@@ -81,7 +81,7 @@ import Testing
   }
 
   // Evidence: P-041a
-  @Test func `zero, false and the empty are not the missing`() async throws {
+  @Test func `zero, false and empty values are not missing values`() async throws {
     try await check("double", "0", "0.0")
     try await check("boolean", "false")
     try await check("boolean", "true")
@@ -130,11 +130,11 @@ import Testing
   @Test func `a value may become missing again`() async throws {
     try await store.save(#"{"insert":[{"id":"Item/t1","values":{"string":"a","int16":3}}]}"#)
     try await store.save(#"{"update":[{"id":"Item/p1","values":{"string":null}}]}"#)
-    #expect(try store.world("Item string int16") == ["Item/p1 v2 string=null int16=3"])
+    #expect(try store.lines("Item string int16") == ["Item/p1 v2 string=null int16=3"])
   }
 }
 
-@Suite struct `What a save answers` {
+@Suite struct `The result of a save` {
   private static let model = """
     {"name": "Defaults", "version": "1", "entities": [
       {"name": "Item", "attributes": [
@@ -156,7 +156,7 @@ import Testing
   }
 
   // Evidence: P-060c
-  @Test func `an insert without values stores the defaults and answers them`() async throws {
+  @Test func `an insert without values stores and returns the defaults`() async throws {
     let answer = try await store.save(#"{"insert":[{"entity":"Item"}]}"#)
     #expect(
       answer.text == """
@@ -183,7 +183,7 @@ import Testing
         == ["due": "1969-12-31T00:00:00.000Z", "data": "AAE="]
     )
     #expect(
-      try store.world("Item title count ratio flag") == [
+      try store.lines("Item title count ratio flag") == [
         "Item/p1 v1 title= count=0 ratio=null flag=false"
       ]
     )
@@ -191,7 +191,7 @@ import Testing
 
   /// `values` is what was stored other than sent.
   // Evidence: P-060c
-  @Test func `a value that is stored in another form is answered`() async throws {
+  @Test func `a value that is stored in another form is returned`() async throws {
     let all = """
       "title":"a","count":1,"ratio":1.5,"flag":true,"due":null,"data":null
       """
@@ -205,7 +205,7 @@ import Testing
     #expect(update["objects"]?.array?.first?["values"] == ["amount": "0.1"])
   }
 
-  @Test func `temporary IDs are told by their permanent ones, inserts before updates`()
+  @Test func `temporary IDs are mapped to permanent IDs, inserts before updates`()
     async throws
   {
     try await store.save(#"{"insert":[{"id":"Item/t1"}]}"#)
@@ -225,7 +225,7 @@ import Testing
   }
 
   // Evidence: P-030a
-  @Test func `numbers are never given twice`() async throws {
+  @Test func `object numbers are never reused`() async throws {
     for number in 1...3 {
       let answer = try await store.save(#"{"insert":[{"id":"Item/t1"}]}"#)
       #expect(answer["ids"] == ["Item/t1": .string("Item/p\(number)")])
@@ -235,7 +235,7 @@ import Testing
   }
 
   // Evidence: P-065a
-  @Test func `a version goes up once in a save, whatever the save does to the object`()
+  @Test func `a save increments the version of an object once`()
     async throws
   {
     try await store.save(#"{"insert":[{"id":"Item/t1"},{"id":"Item/t2"}]}"#)
@@ -247,7 +247,7 @@ import Testing
         answer["objects"]?.text == #"[{"id":"Item/p1","version":\#(version)}]"#
       )
     }
-    #expect(try store.world("Item title") == ["Item/p1 v4 title=v4", "Item/p2 v1 title=New"])
+    #expect(try store.lines("Item title") == ["Item/p1 v4 title=v4", "Item/p2 v1 title=New"])
   }
 
   @Test func `a save is one transaction with its author, context and time`() async throws {
@@ -290,7 +290,7 @@ import Testing
         """
     )
     #expect(
-      try store.world("Country code; City number country; Device key") == [
+      try store.lines("Country code; City number country; Device key") == [
         "Country/sde v1 code=de", "Country/s%C3%B6%2F1 v1 code=ö/1",
         "City/i-7 v1 number=-7 country=Country/s%C3%B6%2F1", "Device/u\(uuid) v1 key=\(uuid)",
       ]
@@ -303,7 +303,7 @@ import Testing
     try await store.save(#"{"update":[{"id":"Country/p1","values":{"name":"Germany"}}]}"#)
     try await store.save(#"{"update":[{"id":"City/i1","values":{"country":"Country/sde"}}]}"#)
     #expect(
-      try store.world("Country name; City country") == [
+      try store.lines("Country name; City country") == [
         "Country/sde v2 name=Germany", "City/i1 v2 country=Country/sde",
       ]
     )
@@ -312,7 +312,7 @@ import Testing
   }
 
   // Evidence: P-060e, P-064b
-  @Test func `what a delete removed is named by identity`() async throws {
+  @Test func `a deleted object is named by its identity`() async throws {
     try await store.save(#"{"insert":[{"id":"Country/sde"}]}"#)
     let outcome = try await store.outcome(#"{"delete":["Country/p1"]}"#)
     #expect(outcome.ids == ["Country/sde"])
@@ -348,7 +348,7 @@ import Testing
     #expect(try store.ids(#"{"entity":"Country"}"#) == ["Country/sde"])
   }
 
-  @Test func `a form that the entity has not is no identifier`() async throws {
+  @Test func `an ID of a form that the entity does not have is invalid`() async throws {
     try await store.save(#"{"insert":[{"id":"Country/sde"},{"id":"City/i1"}]}"#)
     for id in ["Country/i1", "City/sde", "Device/i1", "City/u0f8fad5b-d9cb-469f-a165-70867728950e"]
     {
@@ -380,7 +380,7 @@ import Testing
     }
   }
 
-  @Test func `a to-many lists them as they are named`() async throws {
+  @Test func `a to-many lists the IDs of its members`() async throws {
     try await store.save(
       #"""
       {"insert":[{"id":"Country/sde"},{"id":"City/i7","values":{"country":"Country/sde"}},

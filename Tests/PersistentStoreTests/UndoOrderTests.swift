@@ -21,7 +21,7 @@ private let lists = """
   """
 
 // Evidence: P-127b
-@Suite struct `Undo puts members back to their places` {
+@Suite struct `Undo restores the positions of members` {
   private let store: TestStore
 
   init() async throws {
@@ -45,8 +45,8 @@ private let lists = """
   }
 
   /// Every object with what it has, and the order of each list.
-  private func world() throws -> [String] {
-    try store.world("List name tasks; Task list labels; Label tasks").map { line in
+  private func lines() throws -> [String] {
+    try store.lines("List name tasks; Task list labels; Label tasks").map { line in
       // Versions go up with every undo.
       line.split(separator: " ").filter { $0.wholeMatch(of: /v[0-9]+/) == nil }
         .joined(separator: " ")
@@ -54,8 +54,7 @@ private let lists = """
   }
 
   // P-071c: the history reports no change of a deleted owner.
-  @Test func `a replaced member of a deleted owner's list is no change of the owner`() async throws
-  {
+  @Test func `replacing a member of a deleted list does not change the owner`() async throws {
     try store.foreign("DELETE FROM List WHERE _id = 1")
     try await store.seal()
     let head = try store.snapshot { $0.head.number }
@@ -68,7 +67,7 @@ private let lists = """
   }
 
   // P-125: the order of the other members is no reference to the inserted one.
-  @Test func `an insert goes though others moved in the list that it joined`() async throws {
+  @Test func `undo deletes an insert even if others moved in its list`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Task/se","values":{"list":"List/p1"}}],"author":"ann"}"#
     )
@@ -80,7 +79,7 @@ private let lists = """
     )
     try await store.save(#"{"undo":1,"author":"ann"}"#)
     #expect(
-      try store.world("List tasks").first?.hasSuffix("tasks=[Task/sd,Task/sa,Task/sb,Task/sc]")
+      try store.lines("List tasks").first?.hasSuffix("tasks=[Task/sd,Task/sa,Task/sb,Task/sc]")
         == true
     )
   }
@@ -98,17 +97,17 @@ private let lists = """
     #"{"update":[{"id":"List/p2","values":{"tasks":{"@add":["Task/sc","Task/sa"]}}}],"#
       + #""delete":["Task/sa"]}"#,
   ])
-  func `whatever moved, left or went`(save: String) async throws {
-    let before = try world()
+  func `undo restores members that were moved, removed or deleted`(save: String) async throws {
+    let before = try lines()
     try await store.save(save.dropLast() + #","author":"ann"}"#)
-    let after = try world()
+    let after = try lines()
     #expect(after != before)
     for _ in 1...2 {
       try await store.save(#"{"undo":1,"author":"ann"}"#)
-      let undone = try world()
+      let undone = try lines()
       #expect(undone == before)
       try await store.save(#"{"redo":1,"author":"ann"}"#)
-      let redone = try world()
+      let redone = try lines()
       #expect(redone == after)
     }
   }
@@ -123,18 +122,18 @@ private let lists = """
       ON CONFLICT(_id) DO UPDATE SET list = 2
     """,
   ])
-  func `what an external client's statement displaced`(sql: String) async throws {
-    let before = try world()
+  func `undo restores members that an external statement displaced`(sql: String) async throws {
+    let before = try lines()
     try store.foreign(sql)
     try await store.seal()
-    let after = try world()
+    let after = try lines()
     try await store.save(#"{"undo":1,"author":"external"}"#)
-    #expect(try world() == before)
+    #expect(try lines() == before)
     try await store.save(#"{"redo":1,"author":"external"}"#)
-    #expect(try world() == after)
+    #expect(try lines() == after)
   }
 
-  @Test func `to a place among those that others moved since`() async throws {
+  @Test func `undo restores a position among members that others moved later`() async throws {
     try await store.save(#"{"delete":["Task/sb"],"author":"ann"}"#)
     try await store.save(
       """
@@ -143,14 +142,14 @@ private let lists = """
       """
     )
     try await store.save(#"{"undo":1,"author":"ann"}"#)
-    let line = try world().first { $0.hasPrefix("List/p1") } ?? ""
+    let line = try lines().first { $0.hasPrefix("List/p1") } ?? ""
     #expect(line.contains("Task/sb"), "\(line)")
     let names = line.matches(of: /Task\/s([a-d])/).map { String($0.1) }
     #expect(names.sorted() == ["a", "b", "c", "d"], "\(line)")
     #expect(names.filter { $0 != "b" } == ["d", "c", "a"], "\(line)")
   }
 
-  @Test func `not where others put them back, and no owner changes by it`() async throws {
+  @Test func `undo leaves members that others restored, and their owner`() async throws {
     try await store.save(
       #"{"update":[{"id":"Task/sb","values":{"list":"List/p2"}}],"author":"ann"}"#
     )
@@ -160,17 +159,17 @@ private let lists = """
        "author":"bob"}
       """
     )
-    let before = try store.world("List tasks")
+    let before = try store.lines("List tasks")
     try await store.save(#"{"undo":1,"author":"ann","mergePolicy":"storeTrump"}"#)
-    #expect(try store.world("List tasks") == before)
+    #expect(try store.lines("List tasks") == before)
   }
 
-  @Test func `an owner whose members left and return has its version`() async throws {
+  @Test func `an owner whose members leave and return gets a new version`() async throws {
     try await store.save(#"{"delete":["Task/sb"],"author":"ann"}"#)
     let answer = try await store.save(#"{"undo":1,"author":"ann"}"#)
     #expect(answer["objects"]?.array?.contains { $0["id"] == "List/p1" } == false)
     #expect(
-      try store.world("List tasks").first == "List/p1 v1 tasks=[Task/sa,Task/sb,Task/sc,Task/sd]"
+      try store.lines("List tasks").first == "List/p1 v1 tasks=[Task/sa,Task/sb,Task/sc,Task/sd]"
     )
     let move = #"{"tasks":{"@add":["Task/sd"],"@at":0}}"#
     try await store.save(#"{"update":[{"id":"List/p1","values":\#(move)}],"author":"ann"}"#)
@@ -179,7 +178,7 @@ private let lists = """
     #expect(moved["objects"]?.array?.map { $0["version"] } == [3])
   }
 
-  @Test func `its history tells what moved, and nothing twice of what left`() async throws {
+  @Test func `the history lists moved members, and removed members once`() async throws {
     try await store.save(
       #"{"update":[{"id":"Task/sb","values":{"list":"List/p2"}}],"author":"ann"}"#
     )
@@ -203,7 +202,7 @@ private let lists = """
   func `random orders, back and forth`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
     let comment: Comment = "\(Seeds.repeating(seed))"
-    var states = [try world()]
+    var states = [try lines()]
     var present = ["a", "b", "c", "d"]
     for step in 0..<12 {
       present.shuffle(using: &random)
@@ -240,15 +239,15 @@ private let lists = """
       let count = try store.snapshot { $0.head.number }
       try await store.save(#"{"update":[\#(change)]\#(insert)\#(delete),"author":"ann"}"#)
       // What changes nothing is no commit, and no group to undo.
-      if try store.snapshot({ $0.head.number }) > count { states.append(try world()) }
+      if try store.snapshot({ $0.head.number }) > count { states.append(try lines()) }
     }
     for state in states.dropLast().reversed() {
       try await store.save(#"{"undo":1,"author":"ann"}"#)
-      #expect(try world() == state, comment)
+      #expect(try lines() == state, comment)
     }
     for state in states.dropFirst() {
       try await store.save(#"{"redo":1,"author":"ann"}"#)
-      #expect(try world() == state, comment)
+      #expect(try lines() == state, comment)
     }
   }
 }

@@ -63,7 +63,7 @@ private let everything = [
   private func revert(_ text: String) async throws -> JSONValue { try await store.save(text) }
 
   // Evidence: P-124b
-  @Test func `a cascade comes back under its IDs, with everything that led to it`() async throws {
+  @Test func `undo restores cascaded objects with their IDs and references`() async throws {
     let before = try all()
     try await store.save(#"{"delete":["Bed/p1"],"author":"ann"}"#)
     #expect(try store.ids(#"{"entity":"Plant"}"#) == [])
@@ -81,7 +81,7 @@ private let everything = [
     #expect(try all() == before)
   }
 
-  @Test func `an insert goes`() async throws {
+  @Test func `undo deletes an insert`() async throws {
     let answer = try await revert(#"{"undo":1,"author":"ann"}"#)
     #expect(try all() == [])
     #expect(
@@ -106,23 +106,23 @@ private let everything = [
         ]
       ]
     )
-    #expect(try store.world("Bed name size") == ["Bed/p1 v3 name=a size=2"])
+    #expect(try store.lines("Bed name size") == ["Bed/p1 v3 name=a size=2"])
     try await revert(#"{"undo":1,"author":"ann","mergePolicy":"storeTrump"}"#)
-    #expect(try store.world("Bed name size") == ["Bed/p1 v4 name=north size=2"])
+    #expect(try store.lines("Bed name size") == ["Bed/p1 v4 name=north size=2"])
   }
 
-  @Test func `what the other undid is no conflict`() async throws {
+  @Test func `a change that its author undid is no conflict`() async throws {
     try await store.save(#"{"update":[{"id":"Bed/p1","values":{"size":1}}],"author":"ann"}"#)
     try await store.save(#"{"update":[{"id":"Bed/p1","values":{"size":2}}],"author":"bob"}"#)
     try await revert(#"{"undo":1,"author":"bob"}"#)
     try await revert(#"{"undo":1,"author":"ann"}"#)
-    #expect(try store.world("Bed size") == ["Bed/p1 v5 size=4"])
+    #expect(try store.lines("Bed size") == ["Bed/p1 v5 size=4"])
     // Done again it stands.
     try await revert(#"{"redo":1,"author":"bob","mergePolicy":"storeTrump"}"#)
   }
 
   // Evidence: P-125b, P-125e
-  @Test func `an insert that others use stays`() async throws {
+  @Test func `an insert that others reference stays`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Bed/t1","values":{"name":"south"}}],"author":"ann"}"#
     )
@@ -133,7 +133,7 @@ private let everything = [
   }
 
   // Evidence: P-125e
-  @Test func `a to-one to what is gone since is a conflict, or null`() async throws {
+  @Test func `a to-one to an object deleted later is a conflict or null`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Bed/t1","values":{"name":"south"}}]}"#
     )
@@ -148,7 +148,7 @@ private let everything = [
   }
 
   // Evidence: P-126a
-  @Test func `neighbours of one context are one group`() async throws {
+  @Test func `adjacent commits of one context are one group`() async throws {
     for size in 5...7 {
       try await store.save(
         """
@@ -168,25 +168,25 @@ private let everything = [
   }
 
   // Evidence: P-126a
-  @Test func `only a context's groups`() async throws {
+  @Test func `undo of a context reverts groups of that context only`() async throws {
     try await store.save(
       #"{"update":[{"id":"Bed/p1","values":{"size":5}}],"author":"ann","context":"import"}"#
     )
     try await store.save(#"{"update":[{"id":"Bed/p1","values":{"name":"n"}}],"author":"ann"}"#)
     #expect(try await revert(#"{"undo":1,"author":"ann","only":"none"}"#)["undone"] == 0)
     try await revert(#"{"undo":1,"author":"ann","only":"import"}"#)
-    #expect(try store.world("Bed name size") == ["Bed/p1 v4 name=n size=4"])
+    #expect(try store.lines("Bed name size") == ["Bed/p1 v4 name=n size=4"])
   }
 
   // Evidence: P-126b
-  @Test func `several at once are done again one by one`() async throws {
+  @Test func `groups undone together are redone one by one`() async throws {
     for size in 5...7 {
       try await store.save(
         #"{"update":[{"id":"Bed/p1","values":{"size":\#(size)}}],"author":"ann"}"#
       )
     }
     #expect(try await revert(#"{"undo":3,"author":"ann"}"#)["undone"] == 3)
-    #expect(try store.world("Bed size") == ["Bed/p1 v5 size=4"])
+    #expect(try store.lines("Bed size") == ["Bed/p1 v5 size=4"])
     for size in 5...7 {
       try await revert(#"{"redo":1,"author":"ann"}"#)
       #expect(try store.rows("SELECT size FROM Bed") == ["\(size)"])
@@ -195,17 +195,17 @@ private let everything = [
   }
 
   // Evidence: P-126b
-  @Test func `an ordinary save ends what can be done again`() async throws {
+  @Test func `an ordinary save ends redo`() async throws {
     try await store.save(#"{"update":[{"id":"Bed/p1","values":{"size":5}}],"author":"ann"}"#)
     try await revert(#"{"undo":1,"author":"ann"}"#)
     try await store.save(#"{"update":[{"id":"Bed/p1","values":{"name":"x"}}],"author":"ann"}"#)
     #expect(try await revert(#"{"redo":1,"author":"ann"}"#)["undone"] == 0)
     try await revert(#"{"undo":1,"author":"ann"}"#)
-    #expect(try store.world("Bed name size").first?.hasSuffix("name=north size=4") == true)
+    #expect(try store.lines("Bed name size").first?.hasSuffix("name=north size=4") == true)
   }
 
   // Evidence: P-124d, P-121a
-  @Test func `it holds over a restart, and a dry run of it does nothing`() async throws {
+  @Test func `undo works after a restart, and its dry run changes nothing`() async throws {
     let folder = store.folder
     try await store.save(#"{"update":[{"id":"Bed/p1","values":{"size":5}}],"author":"ann"}"#)
     store.store.close()
@@ -221,7 +221,7 @@ private let everything = [
     #expect(try third.rows("SELECT size FROM Bed") == ["5"])
   }
 
-  @Test func `both ends of a one-to-one agree whatever is left`() async throws {
+  @Test func `both ends of a one-to-one agree after undo`() async throws {
     func save(_ author: String, _ change: String) async throws {
       try await store.save(#"{"author":"\#(author)",\#(change)}"#)
     }
@@ -243,7 +243,7 @@ private let everything = [
     }
   }
 
-  @Test func `what a foreign client left behind counts again`() async throws {
+  @Test func `undo increments the versions of objects with external changes`() async throws {
     try store.foreign("DELETE FROM Plant WHERE _id = 2")
     try await store.seal()
     try await revert(#"{"undo":1,"author":"external"}"#)
@@ -251,7 +251,7 @@ private let everything = [
   }
 
   // Evidence: P-124c
-  @Test func `what a foreign client wrote is its author's`() async throws {
+  @Test func `undo reverts changes of an external client for its author`() async throws {
     let before = try all()
     try store.foreign("UPDATE Plant SET name = 'x', height = 9; DELETE FROM Plant WHERE _id = 2")
     try await store.seal()
@@ -263,7 +263,7 @@ private let everything = [
   @Test(arguments: Seeds.first(8))
   func `random commits, back and forth`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
-    var worlds = [try all()]
+    var states = [try all()]
     for step in 0..<25 {
       let text = try change(step, &random)
       do {
@@ -271,22 +271,22 @@ private let everything = [
       } catch let error as StoreError where error.code == .objectNotFound {
         continue
       }
-      let world = try all()
-      if world != worlds.last { worlds.append(world) }
+      let state = try all()
+      if state != states.last { states.append(state) }
     }
-    let last = worlds.count - 1
+    let last = states.count - 1
     for place in stride(from: last - 1, through: 0, by: -1) {
       let answer = try await revert(#"{"undo":1,"author":"ann"}"#)
       #expect(answer["undone"] == 1, "\(Seeds.repeating(seed))")
-      #expect(try all() == worlds[place], "\(Seeds.repeating(seed)): back to \(place)")
+      #expect(try all() == states[place], "\(Seeds.repeating(seed)): back to \(place)")
     }
     let far = random.below(last) + 1
     for place in 1...far {
       try await revert(#"{"redo":1,"author":"ann"}"#)
-      #expect(try all() == worlds[place], "\(Seeds.repeating(seed)): on to \(place)")
+      #expect(try all() == states[place], "\(Seeds.repeating(seed)): on to \(place)")
     }
     try await revert(#"{"undo":\#(far),"author":"ann"}"#)
-    #expect(try all() == worlds[0], "\(Seeds.repeating(seed)): all at once")
+    #expect(try all() == states[0], "\(Seeds.repeating(seed)): all at once")
     // The versions that the rows have are those that the log says.
     let wrong = try store.rows(
       """

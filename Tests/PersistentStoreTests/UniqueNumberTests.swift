@@ -19,7 +19,7 @@ private let ranks = """
 
   // Evidence: P-063d
   @Test(arguments: [-2, -1, 0, 1], ["Task", "Chore"])
-  func `hold across the entity family, negative ones too`(rank: Int, entity: String) async throws {
+  func `are unique across the entity family`(rank: Int, entity: String) async throws {
     try await store.save(#"{"insert":[{"id":"Chore/sa","values":{"rank":\#(rank)}}]}"#)
     let insert = try await store.refusal(
       #"{"insert":[{"id":"\#(entity)/sb","values":{"rank":\#(rank)}}]}"#
@@ -49,7 +49,7 @@ private let ranks = """
     )
     #expect(refusal == nil)
     #expect(
-      try store.world("Task rank")
+      try store.lines("Task rank")
         == ["Task/sa v1 rank=1", "Task/sb v1 rank=2", "Task/sc v1 rank=3"]
     )
   }

@@ -29,7 +29,7 @@ private let model = """
 
 @Suite struct `Changes that are not sealed` {
   private let store: TestStore
-  private let world = """
+  private let shownProperties = """
     Group title count tasks; Task title size raw due done group tags friends; Tag name tasks
     """
 
@@ -71,16 +71,16 @@ private let model = """
   ]
 
   @Test(arguments: 0..<40)
-  func `hiding them shows the newest sealed commit`(seed: UInt64) async throws {
+  func `hiding unsealed changes shows the newest sealed commit`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
     for _ in 0..<3 {
-      let before = (try store.world(world), try store.snapshot { $0.token })
+      let before = (try store.lines(shownProperties), try store.snapshot { $0.token })
       let ids = try store.ids(#"{"entity":"Task","predicate":"group.title == 'a'"}"#)
       for _ in 0..<Int.random(in: 1...4, using: &random) {
         let sql = Self.statements.randomElement(using: &random) ?? ""
         let number = String(Int.random(in: 0..<1000, using: &random))
         try store.foreign(sql.replacing("%d", with: number))
-        let lines = try store.world(world)
+        let lines = try store.lines(shownProperties)
         let differences = lines.filter { !before.0.contains($0) }
         let lost = before.0.filter { !lines.contains($0) }
         #expect(lines == before.0, "\(Seeds.repeating(seed)): \(sql): \(differences) not \(lost)")
@@ -90,20 +90,20 @@ private let model = """
       }
       try await store.seal()
       store.hidesUnsealed = false
-      let sealed = try store.world(world)
+      let sealed = try store.lines(shownProperties)
       store.hidesUnsealed = true
-      #expect(try store.world(world) == sealed)
+      #expect(try store.lines(shownProperties) == sealed)
     }
   }
 
-  @Test func `a reader that does not hide them reports that they have to be sealed`() throws {
+  @Test func `a reader that does not hide unsealed changes requests sealing`() throws {
     store.hidesUnsealed = false
-    _ = try store.world(world)
+    _ = try store.lines(shownProperties)
     try store.foreign("DELETE FROM Special")
-    #expect(throws: UnsealedChanges.self) { try store.world(world) }
+    #expect(throws: UnsealedChanges.self) { try store.lines(shownProperties) }
   }
 
-  @Test func `a snapshot says that it hides them`() async throws {
+  @Test func `a snapshot reports that it hides unsealed changes`() async throws {
     #expect(try !store.snapshot { $0.hidesUnsealedChanges })
     try store.foreign("DELETE FROM Special")
     #expect(try store.snapshot { $0.hidesUnsealedChanges })

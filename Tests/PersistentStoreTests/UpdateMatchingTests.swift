@@ -21,7 +21,7 @@ private let shop = """
       {"name":"items","destination":"Item","toMany":true,"inverse":"tags"}]}]}
   """
 
-@Suite struct `An update of all that match` {
+@Suite struct `An update by predicate` {
   private let store: TestStore
 
   init() async throws {
@@ -45,12 +45,12 @@ private let shop = """
   }
 
   // Evidence: P-119a
-  @Test func `a value, for each that matches`() async throws {
+  @Test func `sets a value for each matching object`() async throws {
     let outcome = try await update("count < 50", #"{"title":"È","price":null}"#)
     #expect(outcome.count == 2)
     #expect(outcome.ids == ["Item/sa", "Item/sb"])
     #expect(
-      try store.world("Item title price plain") == [
+      try store.lines("Item title price plain") == [
         "Item/sa v2 title=È price=null plain=e", "Item/sb v2 title=È price=null plain=e",
         "Item/sc v1 title=null price=3.0 plain=null",
       ]
@@ -62,7 +62,7 @@ private let shop = """
     _ = try await update("count == 2", #"{"title":"a\u0000Ü"}"#)
     _ = try await update("count == 2", #"{"title":{"@expression":"uppercase:(title)"}}"#)
     #expect(
-      try store.world("Item title plain").dropFirst().first
+      try store.lines("Item title plain").dropFirst().first
         == "Item/sb v3 title=A\0Ü plain=a\0u"
     )
     for predicate in [
@@ -85,7 +85,7 @@ private let shop = """
       #"{"count":{"@expression":"count + shelf.row * 2"},"price":{"@expression":"count / 2.0"}}"#
     )
     #expect(
-      try store.world("Item count price") == [
+      try store.lines("Item count price") == [
         "Item/sa v2 count=15 price=0.5", "Item/sb v2 count=16 price=1.0",
         "Item/sc v1 count=99 price=3.0",
       ]
@@ -93,7 +93,7 @@ private let shop = """
   }
 
   // Evidence: P-120b
-  @Test func `what an expression may not make is told for each object, and nothing is written`()
+  @Test func `invalid computed values are reported for each object and nothing is written`()
     async throws
   {
     let text = """
@@ -105,7 +105,7 @@ private let shop = """
     let problems = refused.data["problems"]?.array ?? []
     #expect(problems.map { $0["id"] } == ["Item/sc"])
     #expect(problems.map { $0["rule"] } == ["maximum"])
-    #expect(try store.world("Item count").first == "Item/sa v1 count=1")
+    #expect(try store.lines("Item count").first == "Item/sa v1 count=1")
   }
 
   @Test(arguments: [
@@ -120,7 +120,7 @@ private let shop = """
     (#"{"count":{"@expression":"title"}}"#, "predicateInvalid"),
     (#"{"shelf":"Shelf/p99"}"#, "objectNotFound"),
   ])
-  func `what cannot be set`(set: String, code: String) async throws {
+  func `properties that cannot be set`(set: String, code: String) async throws {
     let text = """
       {"updateMatching":{"entity":"Item","predicate":"code != \\"b\\"","set":\(set)}}
       """
@@ -129,10 +129,10 @@ private let shop = """
   }
 
   // Evidence: P-119c
-  @Test func `relationships follow at both ends`() async throws {
+  @Test func `relationships are updated at both ends`() async throws {
     _ = try await update("TRUEPREDICATE", #"{"shelf":null,"tags":{"@add":["Tag/p1"]}}"#)
     #expect(
-      try store.world("Shelf items; Tag items; Item shelf") == [
+      try store.lines("Shelf items; Tag items; Item shelf") == [
         "Shelf/p1 v1 items=[]", "Tag/p1 v2 items=[Item/sa,Item/sb,Item/sc]",
         "Item/sa v2 shelf=null", "Item/sb v2 shelf=null", "Item/sc v2 shelf=null",
       ]
@@ -140,9 +140,9 @@ private let shop = """
   }
 
   // Evidence: P-119b
-  @Test func `objects that have the value already count no version`() async throws {
+  @Test func `objects that already have the value keep their version`() async throws {
     #expect(try await update("count = 1", #"{"count":1}"#).count == 1)
-    #expect(try store.world("Item count").first == "Item/sa v1 count=1")
+    #expect(try store.lines("Item count").first == "Item/sa v1 count=1")
   }
 
   // Evidence: P-119b
@@ -154,7 +154,7 @@ private let shop = """
     #expect(before == [#"1|,"count":1"#, #"2|,"count":2"#])
   }
 
-  @Test func `thousands of inserts leave the log that fewer at a time would`() async throws {
+  @Test func `thousands of inserts leave the same log as smaller saves`() async throws {
     func made(inPortionsOf size: Int) async throws -> [String] {
       let store = try TestStore(shop)
       let inserts = (0..<1200).map { number in
@@ -170,7 +170,7 @@ private let shop = """
       try await store.save(#"{"update":[{"id":"Shelf/p7","values":{"row":-1}}]}"#)
       return try store.rows(
         "SELECT entity, object, kind, version, before FROM cordial_change ORDER BY entity, object"
-      ) + store.world("Item count title plain; Shelf row items")
+      ) + store.lines("Item count title plain; Shelf row items")
     }
     let whole = try await made(inPortionsOf: 1200)
     #expect(whole.count == 2401)
@@ -178,7 +178,7 @@ private let shop = """
   }
 
   @Test(arguments: ["Plain", "Watched"])
-  func `thousands at once leave the log that each by itself would`(entity: String) async throws {
+  func `thousands of updates leave the same log as single updates`(entity: String) async throws {
     // Of Watched something is derived, so that its triggers have more to do than to log.
     let store = try TestStore(
       """

@@ -17,7 +17,7 @@ private let lands = """
      "relationships":[{"name":"land","destination":"Land","inverse":"towns"}]}]}
   """
 
-@Suite struct `An insert of what is there follows the merge policy` {
+@Suite struct `An insert of an existing object follows the merge policy` {
   private let store: TestStore
 
   init() async throws {
@@ -79,7 +79,7 @@ private let lands = """
       answer["ids"] == ["Town/t7": "Town/p2", "Land/sis": "Land/sis", "Town/t8": "Town/p1"]
     )
     #expect(
-      try store.world("Land area name; Town people founded") == [
+      try store.lines("Land area name; Town people founded") == [
         land, town, "Town/p2 v1 people=null founded=null",
       ]
     )
@@ -108,7 +108,7 @@ private let lands = """
       """
     )
     #expect(
-      try store.world("Town name land") == [
+      try store.lines("Town name land") == [
         "Town/p1 v1 name=Vík land=Land/sis", "Town/p2 v1 name=Höfn land=Land/sis",
       ]
     )
@@ -127,10 +127,10 @@ private let lands = """
     let answer = try await store.save(save("objectTrump"))
     #expect(answer["ids"] == ["Land/sno": "Land/sno", "Land/t1": "Land/sno"])
     #expect(answer["merged"]?.array?.map { $0["id"] } == ["Land/sno"])
-    #expect(try store.world("Land area").contains("Land/sno v1 area=2"))
+    #expect(try store.lines("Land area").contains("Land/sno v1 area=2"))
     try await store.save(#"{"delete":["Land/sno"]}"#)
     try await store.save(save("storeTrump"))
-    #expect(try store.world("Land area").contains("Land/sno v1 area=1"))
+    #expect(try store.lines("Land area").contains("Land/sno v1 area=1"))
   }
 }
 

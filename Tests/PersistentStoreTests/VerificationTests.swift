@@ -49,7 +49,7 @@ private let garage = """
     }
   }
 
-  @Test func `is whole`() async throws {
+  @Test func `has no problems`() async throws {
     #expect(try verify()["problems"] == [])
     #expect(try verify()["checked"] == 5)
     try await store.save(#"{"delete":["Wheel/p1","Driver/p1"]}"#)
@@ -73,7 +73,7 @@ private let garage = """
     ("UPDATE sqlite_sequence SET seq = 0 WHERE name = 'Car'", ["number Car/p1 "]),
     ("DELETE FROM cordial_transaction WHERE number = 1", ["history  "]),
   ])
-  func `tells what a foreign client broke`(sql: String, problems: [String]) async throws {
+  func `reports damage by an external client`(sql: String, problems: [String]) async throws {
     try store.foreign(sql)
     // A version that a trigger logged would be put right by sealing: here it was not logged.
     if sql.contains("_version") {
@@ -115,7 +115,7 @@ private let garage = """
     #expect(try reader.snapshot { $0.head.number } == 1)
   }
 
-  @Test func `takes the place of what there is, which nobody may have open`() async throws {
+  @Test func `replaces an existing store that no process has open`() async throws {
     let environment = TestStore.environment()
     let folder = try TestFolder()
     let backup = StoreContainer(path: folder.path + "/backup")
@@ -136,7 +136,7 @@ private let garage = """
     store = nil
     _ = try StoreBackup.restore(backup, to: target, environment: environment)
     let again = try TestStore(nil, in: place)
-    #expect(try again.world("Car plate") == ["Car/p1 v1 plate=A"])
+    #expect(try again.lines("Car plate") == ["Car/p1 v1 plate=A"])
     let lost = try #require(token)
     #expect(throws: StoreError.self) { try again.snapshot { try $0.position(of: lost) } }
     #expect(throws: StoreError.self) {
@@ -144,7 +144,7 @@ private let garage = """
     }
   }
 
-  @Test func `takes the place of what is damaged`() async throws {
+  @Test func `replaces a damaged store`() async throws {
     let environment = TestStore.environment()
     let folder = try TestFolder()
     let backup = StoreContainer(path: folder.path + "/backup")
@@ -157,7 +157,7 @@ private let garage = """
     store = nil
     try Array("no database at all, but long enough".utf8).write(to: target.storePath)
     _ = try StoreBackup.restore(backup, to: target, environment: environment)
-    #expect(try TestStore(nil, in: place).world("Car plate") == ["Car/p1 v1 plate=A"])
+    #expect(try TestStore(nil, in: place).lines("Car plate") == ["Car/p1 v1 plate=A"])
   }
 }
 

@@ -26,7 +26,7 @@ import Testing
     _ conflicts: String,
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
-    let before = try store.world("Task title labels; Label name tasks")
+    let before = try store.lines("Task title labels; Label name tasks")
     let refusal = try await store.refusal(save)
     #expect(refusal?.code == "saveConflict", sourceLocation: sourceLocation)
     #expect(
@@ -34,13 +34,13 @@ import Testing
       sourceLocation: sourceLocation
     )
     #expect(
-      try store.world("Task title labels; Label name tasks") == before,
+      try store.lines("Task title labels; Label name tasks") == before,
       sourceLocation: sourceLocation
     )
   }
 
   // Evidence: P-065c
-  @Test func `a many-to-many is told from both ends, by its members before and now`() async throws {
+  @Test func `a many-to-many conflict is reported at both ends with its members`() async throws {
     try await relabel(#"{"@add":["Label/p2"],"@remove":["Label/p1"]}"#)
     try await check(
       #"{"update":[{"id":"Task/p1","version":1,"values":{"labels":["Label/p3"]}}]}"#,
@@ -57,7 +57,7 @@ import Testing
     )
   }
 
-  @Test func `its members before are those of that version, over several saves`() async throws {
+  @Test func `the former members are those of the known version`() async throws {
     try await relabel(#"["Label/p1","Label/p2"]"#)
     try await relabel(#"["Label/p3"]"#)
     for (version, base) in [(1, #"["Label/p1"]"#), (2, #"["Label/p1","Label/p2"]"#)] {
@@ -72,7 +72,7 @@ import Testing
   }
 
   // Evidence: P-065c
-  @Test func `where the log tells nothing it is a conflict of the whole object`() async throws {
+  @Test func `without a log the whole object is a conflict`() async throws {
     try await relabel(#"{"@add":["Label/p2"]}"#)
     try await relabel(#"{"@remove":["Label/p2"]}"#)
     try await check(
@@ -89,11 +89,11 @@ import Testing
     #""delete":[{"id":"Label/p1","version":1}]"#,
     #""update":[{"id":"Task/p1","values":{"labels":[]}},{"id":"Label/p1","version":1,"values":{"name":"red"}}]"#,
   ])
-  func `versions are compared before the save raises them itself`(rest: String) async throws {
+  func `versions are compared before the save increments them`(rest: String) async throws {
     let update = #""update":[{"id":"Task/p1","values":{"labels":{"@remove":["Label/p1"]}}}]"#
     let save = rest.contains("update") ? "{\(rest)}" : "{\(update),\(rest)}"
     try await store.save(save)
-    #expect(try store.world("Task labels") == ["Task/p1 v2 labels=[]"])
+    #expect(try store.lines("Task labels") == ["Task/p1 v2 labels=[]"])
   }
 
   // Evidence: P-065e
@@ -101,12 +101,12 @@ import Testing
     #"{"update":[{"id":"Task/p1","version":2,"values":{"title":"Oat milk"}}]}"#,
     #"{"delete":[{"id":"Task/p1","version":9}]}"#,
   ])
-  func `a version ahead of the store's is none`(save: String) async throws {
+  func `a version ahead of the store is invalid`(save: String) async throws {
     let refusal = try await store.refusal(save)
     #expect(refusal?.code == "validationFailed")
     let problem = refusal?.data["problems"]?.array?.first
     #expect(problem?["id"] == "Task/p1")
     #expect(problem?["rule"] == "version")
-    #expect(try store.world("Task title") == ["Task/p1 v1 title=Milk"])
+    #expect(try store.lines("Task title") == ["Task/p1 v1 title=Milk"])
   }
 }

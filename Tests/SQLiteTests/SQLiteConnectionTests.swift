@@ -105,8 +105,7 @@ import Testing
     }
   }
 
-  @Test func `a file that is no database and a folder that is missing are errors of SQLite`() throws
-  {
+  @Test func `opening a file that is no database or a missing folder is a SQLite error`() throws {
     let missing = try #require(throws: SQLiteError.self) {
       try SQLiteQueue(path: folder.path + "/none/test.sqlite", SQLiteQueue.Options())
     }

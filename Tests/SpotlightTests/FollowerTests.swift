@@ -16,7 +16,7 @@ import Testing
     index.commit([number: title.map { (body: nil, title: $0) }])
   }
 
-  @Test func `updates replace, deletes go, in one catching up or many`() async throws {
+  @Test func `updates replace and deletes remove documents in any batches`() async throws {
     for step in [1, 2, 100] {
       let index = try TestIndex()
       let history: [(Int64, String?)] = [
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `a large batch is taken in portions, from where the last one ended`() async throws {
+  @Test func `a large batch is read in portions, each after the previous one`() async throws {
     let index = try TestIndex()
     commit(index, 1, "first")
     #expect(await index.catchUp())
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `what is gone is no word of any document`() async throws {
+  @Test func `words of deleted documents find nothing`() async throws {
     let index = try TestIndex()
     commit(index, 1, "milk")
     #expect(await index.catchUp())
@@ -62,7 +62,7 @@ import Testing
     #expect(result.missing == ["milk"])
   }
 
-  @Test func `a position that the store does not know means starting over`() async throws {
+  @Test func `an unknown position makes the index rebuild`() async throws {
     let index = try TestIndex()
     for number in 1...5 as ClosedRange<Int64> { commit(index, number, "old") }
     #expect(await index.catchUp())
@@ -79,7 +79,7 @@ import Testing
     #expect(index.index.status.documents == 1)
   }
 
-  @Test func `opened again, it goes on where it was`() async throws {
+  @Test func `a reopened index continues at its position`() async throws {
     let first = try TestIndex()
     for number in 1...5 as ClosedRange<Int64> { commit(first, number, "milk") }
     #expect(await first.catchUp())
@@ -94,7 +94,7 @@ import Testing
   }
 
   /// The words of a dead document stay in the index under its number.
-  @Test func `opened again, it gives no document the number of one that is gone`() async throws {
+  @Test func `a reopened index reuses no document number`() async throws {
     let first = try TestIndex()
     commit(first, 1, "milk")
     commit(first, 2, "bread")
@@ -142,7 +142,7 @@ import Testing
     #expect(try index.found("oats") == [1])
   }
 
-  @Test func `another model makes it anew`() async throws {
+  @Test func `another model rebuilds the index`() async throws {
     let first = try TestIndex()
     commit(first, 1, "milk")
     #expect(await first.catchUp())
@@ -231,7 +231,7 @@ import Testing
     #expect(first.library.state.withLock { $0.wholeReadings } == 1)
   }
 
-  @Test func `after a failure the next try goes on`() async throws {
+  @Test func `the next attempt continues after a failure`() async throws {
     let index = try TestIndex()
     commit(index, 1, "milk")
     #expect(await index.catchUp())
@@ -248,7 +248,7 @@ import Testing
     #expect(index.index.status.state == .ready)
   }
 
-  @Test func `who comes while a try fails waits for the next`() async throws {
+  @Test func `a waiter that registers during a failed attempt waits for the next`() async throws {
     let index = try TestIndex()
     commit(index, 1, "milk")
     #expect(await index.catchUp())
@@ -267,14 +267,14 @@ import Testing
     #expect(try index.found("milk") == [1, 2])
   }
 
-  @Test func `who waits is told when it stops, or gives up`() async throws {
+  @Test func `a waiter is notified when the index stops or the wait is cancelled`() async throws {
     let index = try TestIndex()
     commit(index, 1, "milk")
     #expect(await index.catchUp())
     let opened = index.index
     let given = await withCheckedContinuation { continuation in
       let waiter = opened.whenReached(99) { continuation.resume(returning: $0) }
-      if let waiter { opened.giveUp(waiter) }
+      if let waiter { opened.cancelWait(waiter) }
     }
     #expect(!given)
     let reached = await withCheckedContinuation { continuation in
@@ -342,7 +342,7 @@ import Testing
   }
 
   // Evidence: P-094a, P-094b
-  @Test func `finds what was saved, as it is now`() async throws {
+  @Test func `a search finds saved objects with their current values`() async throws {
     #expect(try await found("milk") == [])
     try await store.save(
       """
@@ -366,7 +366,7 @@ import Testing
     index.stop()
   }
 
-  @Test func `a row that replaces another is indexed anew`() async throws {
+  @Test func `a row that replaces another is indexed again`() async throws {
     try await store.save(#"{"insert":[{"id":"Note/t1","values":{"title":"milk"}}]}"#)
     #expect(try await found("milk") == ["Note/p1"])
     try store.foreign("INSERT OR REPLACE INTO Note(_id, title) VALUES (1, 'bread')")
@@ -376,7 +376,7 @@ import Testing
     index.stop()
   }
 
-  @Test func `a row that takes another's number is found in its place`() async throws {
+  @Test func `a row with the number of another row is found under it`() async throws {
     try await store.save(
       #"{"insert":[{"id":"Note/t1","values":{"title":"milk"}},{"id":"Note/t2","values":{"title":"bread"}}]}"#
     )

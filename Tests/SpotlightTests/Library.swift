@@ -76,7 +76,7 @@ final class LibraryReader: DocumentSource {
       }
       return IndexBatch(
         through: Library.token(through, state),
-        behind: Int64(state.commits.count - 1 - through),
+        remainingCommits: Int64(state.commits.count - 1 - through),
         documents: keys.sorted().map {
           IndexedDocument(key: $0, texts: state.objects[$0], isNew: false)
         }
@@ -84,7 +84,7 @@ final class LibraryReader: DocumentSource {
     }
   }
 
-  func everything(_ take: ([IndexedDocument]) throws -> Void) throws -> StoreToken {
+  func eachObject(_ body: ([IndexedDocument]) throws -> Void) throws -> StoreToken {
     let (documents, token) = library.state.withLock { state in
       state.wholeReadings += 1
       return (
@@ -94,7 +94,7 @@ final class LibraryReader: DocumentSource {
       )
     }
     for start in stride(from: 0, to: documents.count, by: 3) {
-      try take(Array(documents[start..<min(start + 3, documents.count)]))
+      try body(Array(documents[start..<min(start + 3, documents.count)]))
     }
     return token
   }
@@ -114,10 +114,10 @@ final class BackwardsReader: DocumentSource {
     return hasStarted ? try reader.batch(after: token) : nil
   }
 
-  func everything(_ take: ([IndexedDocument]) throws -> Void) throws -> StoreToken {
+  func eachObject(_ body: ([IndexedDocument]) throws -> Void) throws -> StoreToken {
     var documents: [IndexedDocument] = []
-    let token = try reader.everything { documents += $0 }
-    try take(documents.reversed())
+    let token = try reader.eachObject { documents += $0 }
+    try body(documents.reversed())
     return token
   }
 }
@@ -185,7 +185,7 @@ final class TestIndex {
     prefix: Bool = false,
     offset: Int = 0,
     limit: Int = 1000,
-    without gone: Set<ObjectKey> = []
+    without excluded: Set<ObjectKey> = []
   ) throws -> SearchResult {
     let searcher = try self.searcher ?? index.makeSearcher()
     self.searcher = searcher
@@ -199,7 +199,7 @@ final class TestIndex {
           limit: limit,
           wordsMax: 64
         ),
-        without: gone
+        without: excluded
       )
     }
   }

@@ -3,7 +3,7 @@ import Spotlight
 import TestSeeds
 import Testing
 
-@Suite struct `What a person types` {
+@Suite struct `A search query` {
   private let index: TestIndex
 
   init() async throws {
@@ -57,7 +57,7 @@ import Testing
   ]
 
   // Evidence: P-091a, P-091b
-  @Test func `finds what it says`() throws {
+  @Test func `a query finds the objects that match it`() throws {
     for (query, expected) in Self.rows {
       #expect(try index.found(query) == expected, "\(query)")
     }
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `words that are in no document are told`() throws {
+  @Test func `words that no document contains are reported`() throws {
     for (query, expected) in [
       ("zebra", ["zebra"]), ("milk zebra", ["zebra"]), ("zebra quagga", ["zebra", "quagga"]),
       ("milk book", []), ("milk", []), ("milk OR zebra", ["zebra"]), ("milk -zebra", []),
@@ -84,7 +84,7 @@ import Testing
   }
 
   // Evidence: P-094c
-  @Test func `a window, the wanted entities, and what is gone`() async throws {
+  @Test func `a search applies window and entities and skips deleted objects`() async throws {
     index.library.commit([
       (TestIndex.card(1), ["milk"]), (TestIndex.card(2), ["milk card"]),
     ])
@@ -108,7 +108,7 @@ import Testing
   /// Any text is a valid query: 50 seeds of 100.
   // Evidence: P-091b
   @Test(arguments: Seeds.first(50))
-  func `no text is an error`(seed: UInt64) throws {
+  func `any text is a valid query`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let pieces = [
       "milk", "title:", "body:", "name:", "nothing:", "\"", "'", "(", ")", "{", "}", "[", "]", "*",

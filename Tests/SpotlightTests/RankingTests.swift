@@ -4,7 +4,7 @@ import Spotlight
 import TestSeeds
 import Testing
 
-@Suite struct `Hits stand by score, then by ID` {
+@Suite struct `Hits are ordered by score, then by ID` {
   private struct Document {
     let key: ObjectKey
     /// Each with its weight.
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: Seeds.first(20))
-  func `as reckoned over all documents`(seed: UInt64) async throws {
+  func `scores use the statistics of all documents`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
     let vocabulary = ["a", "b", "c", "d", "e", "f", "g", "h"]
     func words(_ count: Int) -> [String] {
@@ -94,7 +94,7 @@ import Testing
   }
 
   // Evidence: P-093a
-  @Test func `equal hits stand by entity and number, in every window`() async throws {
+  @Test func `equal hits are ordered by entity and number in every window`() async throws {
     let index = try TestIndex()
     var keys: [ObjectKey] = []
     for number in [30, 4, 12, 7, 1, 25, 9] as [Int64] {
@@ -126,7 +126,7 @@ import Testing
   }
 }
 
-@Suite struct `What was found is marked` {
+@Suite struct `Matches are highlighted` {
   private let index: TestIndex
 
   init() async throws {
@@ -150,7 +150,7 @@ import Testing
 
   /// In code units of UTF-16 from the start of the value.
   // Evidence: P-093b
-  @Test func `in UTF-16, also behind an emoji`() throws {
+  @Test func `highlights are UTF-16 ranges, also after an emoji`() throws {
     for (query, text, ranges) in Self.rows {
       let highlighter = try index.result(query).highlighter
       #expect(highlighter.ranges(in: text, column: "title") == ranges, "\(query) in \(text)")

@@ -2,7 +2,7 @@ import Foundation
 import TestSeeds
 import Testing
 
-@Suite struct `Text is cut into words` {
+@Suite struct `Text is split into words` {
   /// A text and its words; a word behind `=` stands at the place of the one before it.
   static let rows: [(String, [String])] = [
     ("Hello, World!", ["hello", "world"]), ("", []), (" \t\r\n.,;", []),
@@ -30,38 +30,44 @@ import Testing
 
   // Evidence: P-092a
   @Test(arguments: rows)
-  func `in every script`(row: (String, [String])) {
-    #expect(cut(row.0).map { ($0.isColocated ? "=" : "") + $0.text } == row.1, "\(row.0)")
+  func `text of every script is split into words`(row: (String, [String])) {
+    #expect(tokenize(row.0).map { ($0.isColocated ? "=" : "") + $0.text } == row.1, "\(row.0)")
   }
 
   @Test func `composed and decomposed Korean are one`() {
     for text in ["한국어", "값어치", "abc한def", "힣"] {
       let composed = text.precomposedStringWithCanonicalMapping
       let decomposed = text.decomposedStringWithCanonicalMapping
-      #expect(cut(composed).map(\.text) == cut(decomposed).map(\.text), "\(text)")
+      #expect(tokenize(composed).map(\.text) == tokenize(decomposed).map(\.text), "\(text)")
     }
   }
 
   /// The iota below is a mark when it is written behind, and a letter when it is written within.
   @Test func `polytonic Greek is one word, composed or not`() {
     for text in ["τῷ", "ᾧ", "ᾳ", "ῌ"] {
-      let composed = cut(text.precomposedStringWithCanonicalMapping).map(\.text)
-      #expect(composed == cut(text.decomposedStringWithCanonicalMapping).map(\.text), "\(text)")
+      let composed = tokenize(text.precomposedStringWithCanonicalMapping).map(\.text)
+      #expect(
+        composed == tokenize(text.decomposedStringWithCanonicalMapping).map(\.text),
+        "\(text)"
+      )
     }
   }
 
   /// What follows decides whether `#` ends the word, however it is composed.
   @Test func `C# before a letter with an accent`() {
     for text in ["C#é", "c++élan", "C#Ж", "C#한"] {
-      let composed = cut(text.precomposedStringWithCanonicalMapping).map(\.text)
-      #expect(composed == cut(text.decomposedStringWithCanonicalMapping).map(\.text), "\(text)")
+      let composed = tokenize(text.precomposedStringWithCanonicalMapping).map(\.text)
+      #expect(
+        composed == tokenize(text.decomposedStringWithCanonicalMapping).map(\.text),
+        "\(text)"
+      )
     }
   }
 
   @Test func `a query for C++ is not one for C`() {
-    #expect(cut("C++", isQuery: true).map(\.text) == ["c++"])
-    #expect(cut("c#", isQuery: true).map(\.text) == ["c#"])
-    #expect(cut("c", isQuery: true).map(\.text) == ["c"])
+    #expect(tokenize("C++", isQuery: true).map(\.text) == ["c++"])
+    #expect(tokenize("c#", isQuery: true).map(\.text) == ["c#"])
+    #expect(tokenize("c", isQuery: true).map(\.text) == ["c"])
   }
 
   @Test(arguments: [
@@ -71,26 +77,26 @@ import Testing
     [0x80, 0x61, 0x62, 0xF5, 0x80, 0x63, 0x64, 0xC3],
   ])
   func `what is not UTF-8 separates words`(bytes: [UInt8]) {
-    #expect(cut(bytes).map(\.text) == ["ab", "cd"])
+    #expect(tokenize(bytes).map(\.text) == ["ab", "cd"])
   }
 
   /// A word may be as long as a text; a query for it is cut at the same places.
   @Test(arguments: ["a", "é", "ß", "한", "я", "\u{1112}\u{1161}\u{11AB}", "०"])
   func `very long words`(letter: String) {
     let text = String(repeating: letter, count: 3000)
-    let tokens = cut(text)
-    #expect(tokens == cut(text, isQuery: true))
+    let tokens = tokenize(text)
+    #expect(tokens == tokenize(text, isQuery: true))
     #expect(tokens.first?.start == 0)
     #expect(tokens.last?.end == text.utf8.count)
     for token in tokens { #expect(String(validating: token.bytes, as: UTF8.self) != nil) }
     // Nothing of it is lost.
-    let folded = cut(letter).first?.bytes.count ?? 0
-    let one = letter == "\u{1112}\u{1161}\u{11AB}" ? cut("한")[0].bytes.count : folded
+    let folded = tokenize(letter).first?.bytes.count ?? 0
+    let one = letter == "\u{1112}\u{1161}\u{11AB}" ? tokenize("한")[0].bytes.count : folded
     #expect(tokens.reduce(0) { $0 + $1.bytes.count } == 3000 * one)
   }
 }
 
-@Suite struct `Any bytes are cut` {
+@Suite struct `Any bytes are split into words` {
   private static let alphabets: [[String]] = [
     ["a", "B", "7", " ", "_", "+", "#", "++", ".", "é", "e\u{301}", "ß", "ﬁ"],
     ["日", "本", "ー", "か", "\u{3099}", "が", "ｶ", "ﾞ", "。", "𠮷"],
@@ -118,20 +124,20 @@ import Testing
   }
 
   /// The tokens at each place.
-  private func places(_ tokens: [CutToken]) -> [[String]] {
-    var places: [[String]] = []
+  private func positions(_ tokens: [TokenizedWord]) -> [[String]] {
+    var positions: [[String]] = []
     for token in tokens {
-      if token.isColocated, !places.isEmpty {
-        places[places.count - 1].append(token.text)
+      if token.isColocated, !positions.isEmpty {
+        positions[positions.count - 1].append(token.text)
       } else {
-        places.append([token.text])
+        positions.append([token.text])
       }
     }
-    return places
+    return positions
   }
 
   @Test(arguments: Seeds.first(50))
-  func `offsets go forward within the text, whatever the bytes`(seed: UInt64) throws {
+  func `token offsets ascend within the text for any bytes`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     for _ in 0..<100 {
       var bytes = Array(text(&random).utf8)
@@ -139,8 +145,8 @@ import Testing
         bytes[random.below(bytes.count)] = UInt8(random.below(256))
       }
       for isQuery in [false, true] {
-        var last = CutToken(bytes: [], start: 0, end: 0, isColocated: false)
-        for token in cut(bytes, isQuery: isQuery) {
+        var last = TokenizedWord(bytes: [], start: 0, end: 0, isColocated: false)
+        for token in tokenize(bytes, isQuery: isQuery) {
           let note: Comment = "\(bytes): \(token); \(Seeds.repeating(seed))"
           try #require(0 <= token.start && token.start < token.end, note)
           try #require(token.end <= bytes.count && !token.bytes.isEmpty, note)
@@ -162,12 +168,12 @@ import Testing
   }
 
   @Test(arguments: Seeds.first(50))
-  func `a query finds the text that it is a copy of`(seed: UInt64) throws {
+  func `a text finds itself as a query`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     for _ in 0..<100 {
       let text = text(&random)
-      let document = places(cut(text))
-      let query = places(cut(text, isQuery: true))
+      let document = positions(tokenize(text))
+      let query = positions(tokenize(text, isQuery: true))
       let note: Comment = "\(text.debugDescription); \(Seeds.repeating(seed))"
       try #require(document.count == query.count, note)
       for (known, wanted) in zip(document, query) {
@@ -178,29 +184,29 @@ import Testing
 
   /// Accents, width and ways to compose do not matter.
   @Test(arguments: Seeds.first(50))
-  func `normal forms of a text are cut alike`(seed: UInt64) throws {
+  func `all normal forms of a text are split alike`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     for _ in 0..<100 {
       let text = text(&random, of: Self.letters)
-      let words = cut(text).map(\.text)
+      let words = tokenize(text).map(\.text)
       for form in [
         text.precomposedStringWithCanonicalMapping, text.decomposedStringWithCanonicalMapping,
       ] {
         let note: Comment = "\(text.debugDescription) \(form.debugDescription)"
-        try #require(cut(form).map(\.text) == words, "\(note); \(Seeds.repeating(seed))")
+        try #require(tokenize(form).map(\.text) == words, "\(note); \(Seeds.repeating(seed))")
       }
     }
   }
 
   @Test(arguments: Seeds.first(20))
-  func `a text behind a space is cut as it is alone`(seed: UInt64) throws {
+  func `a text after a space is split as without the space`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     for _ in 0..<100 {
       let first = text(&random)
       let second = "x" + text(&random)
-      let both = cut(Array(first.utf8) + [0x20] + Array(second.utf8)).map(\.text)
+      let both = tokenize(Array(first.utf8) + [0x20] + Array(second.utf8)).map(\.text)
       try #require(
-        both == cut(first).map(\.text) + cut(second).map(\.text),
+        both == tokenize(first).map(\.text) + tokenize(second).map(\.text),
         "\(first.debugDescription) \(second.debugDescription); \(Seeds.repeating(seed))"
       )
     }

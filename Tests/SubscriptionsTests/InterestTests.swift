@@ -39,14 +39,14 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     #expect(interest.verdict(on: set) == expected, sourceLocation: sourceLocation)
   }
 
-  @Test func `objects hear what happens to them, and of nothing else`() {
+  @Test func `an object subscription is notified of changes of its objects only`() {
     let interest = Interest.objects([key(task, 1), key(task, 2)])
-    check(interest, changes(), .untouched)
+    check(interest, changes(), .unaffected)
     check(interest, changes(update(task, 1, "title")), .values([key(task, 1)]))
     check(interest, changes(insert(task, 1)), .values([key(task, 1)]))
     check(interest, changes(delete(task, 2)), .values([key(task, 2)]))
-    check(interest, changes(update(task, 3, "title"), insert(task, 4)), .untouched)
-    check(interest, changes(update(group, 1, "title")), .untouched)
+    check(interest, changes(update(task, 3, "title"), insert(task, 4)), .unaffected)
+    check(interest, changes(update(group, 1, "title")), .unaffected)
     check(
       interest,
       changes(update(task, 1, "a"), update(task, 2, "b"), delete(task, 3), update(group, 2, "c")),
@@ -55,7 +55,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   }
 
   /// Whatever was written of an object counts its version, which every result has.
-  @Test func `objects hear of each of their versions`() {
+  @Test func `an object subscription is notified of each version`() {
     let interest = Interest.objects([key(task, 1)])
     check(interest, changes(update(task, 1, "title")), .values([key(task, 1)]))
     check(interest, changes(update(task, 1)), .values([key(task, 1)]))
@@ -64,16 +64,16 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     check(interest, changes(insert(task, 1)), .values([key(task, 1)]))
   }
 
-  @Test func `an object that is awaited may come with any insert of its entity`() {
+  @Test func `an insert may create an awaited object of its entity`() {
     let interest = Interest.objects([key(task, 1)], awaited: [group])
     check(interest, changes(insert(group, 3)), .undecided)
-    check(interest, changes(update(group, 3, "name")), .untouched)
-    check(interest, changes(delete(group, 3)), .untouched)
-    check(interest, changes(insert(task, 3)), .untouched)
+    check(interest, changes(update(group, 3, "name")), .unaffected)
+    check(interest, changes(delete(group, 3)), .unaffected)
+    check(interest, changes(insert(task, 3)), .unaffected)
     check(interest, changes(update(task, 1, "title")), .values([key(task, 1)]))
   }
 
-  @Test func `objects hear of what they read behind a key path`() {
+  @Test func `an object subscription is notified of changes behind its key paths`() {
     let interest = Interest.objects(
       [key(task, 1)],
       related: [group: ["name"]]
@@ -81,18 +81,18 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     check(interest, changes(update(group, 7, "name")), .undecided)
     check(interest, changes(update(group, 7, ChangeSet.everyProperty)), .undecided)
     check(interest, changes(delete(group, 7)), .undecided)
-    check(interest, changes(update(group, 7, "rank")), .untouched)
-    check(interest, changes(update(person, 7, "name")), .untouched)
+    check(interest, changes(update(group, 7, "rank")), .unaffected)
+    check(interest, changes(update(person, 7, "name")), .unaffected)
   }
 
   /// A task shows its parent's title: any task's title may be that of a parent.
-  @Test func `a key path may lead back to the same entity`() {
+  @Test func `a key path may return to its own entity`() {
     let objects = Interest.objects(
       [key(task, 1)],
       related: [task: ["title"]]
     )
     check(objects, changes(update(task, 9, "title")), .undecided)
-    check(objects, changes(update(task, 9, "parent")), .untouched)
+    check(objects, changes(update(task, 9, "parent")), .unaffected)
     check(objects, changes(update(task, 1, "parent")), .values([key(task, 1)]))
     let fetch = Interest.fetch(
       entities: [task],
@@ -103,7 +103,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     check(fetch, changes(update(task, 9, "due")), .values([key(task, 9)]))
   }
 
-  @Test func `every property is read where the interest says so`() {
+  @Test func `an interest may cover every property`() {
     let fetch = Interest.fetch(
       entities: [task],
       membership: [],
@@ -129,7 +129,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     check(fetch, changes(update(task, 1, "title"), update(task, 2, "group")), .undecided)
   }
 
-  @Test func `a fetch hears of values where its sequence is as it was`() {
+  @Test func `a fetch with an unchanged sequence is notified of changed values`() {
     check(fetch, changes(update(task, 1, "title")), .values([key(task, 1)]))
     check(
       fetch,
@@ -137,15 +137,15 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
       .values([key(task, 1), key(task, 2), key(task, 3)])
     )
     check(fetch, changes(update(task, 1, "state")), .values([key(task, 1)]))
-    check(fetch, changes(update(person, 1, "title"), insert(person, 2)), .untouched)
-    check(fetch, changes(), .untouched)
+    check(fetch, changes(update(person, 1, "title"), insert(person, 2)), .unaffected)
+    check(fetch, changes(), .unaffected)
   }
 
   /// A related object counts when the fetch reads it: for its order as well as for its values.
-  @Test func `a fetch hears of related objects that it reads`() {
+  @Test func `a fetch is notified of related objects that it reads`() {
     check(fetch, changes(update(group, 7, "name")), .undecided)
     check(fetch, changes(update(group, 7, "rank")), .undecided)
-    check(fetch, changes(update(group, 7, "colour")), .untouched)
+    check(fetch, changes(update(group, 7, "colour")), .unaffected)
     check(fetch, changes(delete(group, 7)), .undecided)
     let ordered = Interest.fetch(
       entities: [task],
@@ -153,13 +153,13 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
       related: [group: ["rank"]]
     )
     check(ordered, changes(update(group, 7, "rank")), .undecided)
-    check(ordered, changes(update(group, 7, "name")), .untouched)
+    check(ordered, changes(update(group, 7, "name")), .unaffected)
   }
 }
 
 /// Tasks in groups, read by a fetch and by ids, before and after a random commit.
-@Suite struct `No change is overlooked` {
-  private struct World {
+@Suite struct `No change is missed` {
+  private struct State {
     var tasks: [Int64: (title: Int, priority: Int, group: Int64?)] = [:]
     var groups: [Int64: (name: Int, rank: Int)] = [:]
 
@@ -174,7 +174,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     }
 
     /// Titles of three tasks and their groups' names.
-    var looked: [[Int]?] {
+    var lookedUp: [[Int]?] {
       (1...3).map { number in
         tasks[number].map { [$0.title, $0.group.flatMap { groups[$0]?.name } ?? -1] }
       }
@@ -232,18 +232,18 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   )
 
   @Test(arguments: Seeds.first(50))
-  func `a change that alters a result is never judged untouched`(seed: UInt64) throws {
+  func `a change that alters a result is never judged unaffected`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
-    var world = World()
+    var state = State()
     for _ in 0..<200 {
-      let before = world
+      let before = state
       var set = ChangeSet(from: 0, through: 1)
-      for _ in 0..<1 + random.below(3) { set.add(world.change(&random)) }
+      for _ in 0..<1 + random.below(3) { set.add(state.change(&random)) }
 
-      let (old, new) = (before.fetched, world.fetched)
+      let (old, new) = (before.fetched, state.fetched)
       switch fetch.verdict(on: set) {
       case .undecided: break
-      case .untouched:
+      case .unaffected:
         try #require(old.map(\.key) == new.map(\.key), "\(set); \(Seeds.repeating(seed))")
         try #require(old.map(\.value) == new.map(\.value), "\(set); \(Seeds.repeating(seed))")
       case .values(let keys):
@@ -253,10 +253,10 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
         }
       }
 
-      let altered = Set((0..<3).filter { before.looked[$0] != world.looked[$0] })
+      let altered = Set((0..<3).filter { before.lookedUp[$0] != state.lookedUp[$0] })
       switch objects.verdict(on: set) {
       case .undecided: break
-      case .untouched: try #require(altered.isEmpty, "\(set); \(Seeds.repeating(seed))")
+      case .unaffected: try #require(altered.isEmpty, "\(set); \(Seeds.repeating(seed))")
       case .values(let keys):
         let told = Set(keys.map { Int($0.object) - 1 })
         try #require(altered.isSubset(of: told), "\(set); \(Seeds.repeating(seed))")
@@ -266,7 +266,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
 }
 
 @Suite struct `The table of subscriptions` {
-  @Test func `answers in the order in which they were made, and only those concerned`() {
+  @Test func `verdicts cover affected subscriptions in the order of their numbers`() {
     var table = SubscriptionTable()
     table.set(.objects([key(task, 1)]), for: 1)
     table.set(.fetch(entities: [task], membership: ["state"]), for: 2)
@@ -281,7 +281,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     #expect(table.count == 4)
   }
 
-  @Test func `what is set again or removed is forgotten`() {
+  @Test func `a replaced or removed interest no longer has an effect`() {
     var table = SubscriptionTable()
     table.set(.objects([key(task, 1)], related: [group: ["name"]]), for: 1)
     table.set(.fetch(entities: [group], membership: []), for: 2)
@@ -301,7 +301,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
 
   /// The indexes only save work.
   @Test(arguments: Seeds.first(50))
-  func `it says what asking each subscription would`(seed: UInt64) {
+  func `the table returns the verdicts of the single subscriptions`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var table = SubscriptionTable()
     var interests: [Int: Interest] = [:]
@@ -327,7 +327,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
       }
       let expected = interests.sorted { $0.key < $1.key }
         .map { (number: $0.key, verdict: $0.value.verdict(on: set)) }
-        .filter { $0.verdict != .untouched }
+        .filter { $0.verdict != .unaffected }
       let verdicts = table.verdicts(on: set)
       #expect(verdicts.map(\.number) == expected.map(\.number), "\(Seeds.repeating(seed))")
       #expect(verdicts.map(\.verdict) == expected.map(\.verdict), "\(Seeds.repeating(seed))")

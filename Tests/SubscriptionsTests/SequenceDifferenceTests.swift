@@ -24,13 +24,13 @@ import Testing
     #expect(fault(of: difference, old, new) == nil, sourceLocation: sourceLocation)
   }
 
-  @Test func `of equal ones is empty`() {
+  @Test func `the difference of equal sequences is empty`() {
     check([], [], "")
     check([1], [1], "")
     check([3, 1, 2], [3, 1, 2], "")
   }
 
-  @Test func `insertions ascend by their new place`() {
+  @Test func `insertions ascend by their new offset`() {
     check([], [1], "+1@0")
     check([], [7, 5, 6], "+7@0 +5@1 +6@2")
     check([1, 2], [0, 1, 2], "+0@0")
@@ -39,7 +39,7 @@ import Testing
     check([1, 2], [8, 1, 9, 2, 7], "+8@0 +9@2 +7@4")
   }
 
-  @Test func `removals descend by their old place`() {
+  @Test func `removals descend by their old offset`() {
     check([1], [], "-1@0")
     check([1, 2, 3], [], "-3@2 -2@1 -1@0")
     check([1, 2, 3], [2, 3], "-1@0")
@@ -47,26 +47,26 @@ import Testing
     check([1, 2, 3, 4, 5], [2, 4], "-5@4 -3@2 -1@0")
   }
 
-  @Test func `one that moves is a removal and an insertion that name each other's place`() {
+  @Test func `a moved element is a removal and an insertion with each other's offset`() {
     check([1, 2, 3], [2, 3, 1], "-1@0>2 +1@2<0")
     check([1, 2, 3], [3, 1, 2], "-3@2>0 +3@0<2")
     check([1, 2, 3, 4], [1, 3, 4, 2], "-2@1>3 +2@3<1")
     check([0, 1, 2, 3, 9], [0, 3, 1, 2, 9], "-3@3>1 +3@1<3")
   }
 
-  @Test func `what replaces another stands in its place`() {
+  @Test func `a replacement is a removal and an insertion at one offset`() {
     check([1, 2, 3], [1, 9, 3], "-2@1 +9@1")
     check([1], [2], "-1@0 +2@0")
   }
 
   /// A window of three over a longer result: one slides in as another is pushed out.
-  @Test func `a window gives and takes at its edges`() {
+  @Test func `a window gains and loses elements at its edges`() {
     check([1, 2, 3], [9, 1, 2], "-3@2 +9@0")
     check([1, 2, 3], [2, 3, 4], "-1@0 +4@2")
   }
 
   /// Every pair of arrangements of up to four out of four: 65 times 65.
-  @Test func `of short sequences is right and as small as can be`() {
+  @Test func `the difference of short sequences is correct and minimal`() {
     let all = arrangements(of: [1, 2, 3, 4])
     #expect(all.count == 65)
     for old in all {
@@ -87,7 +87,7 @@ import Testing
 
   // Evidence: P-082c, P-082d
   @Test(arguments: Seeds.first(50))
-  func `of random sequences makes the new one out of the old`(seed: UInt64) {
+  func `the difference of random sequences turns the old one into the new one`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     for _ in 0..<20 {
       let universe = (1...Int64(1 + random.below(60))).map { $0 &* 7919 }
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func `of long sequences is no quadratic work`() {
+  @Test func `the difference of long sequences takes less than quadratic time`() {
     let old = (0..<100_000).map { Int64($0) }
     let new = Array(old.reversed())
     let difference = SequenceDifference(from: old, to: new)

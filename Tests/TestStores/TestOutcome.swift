@@ -13,10 +13,10 @@ package struct TestOutcome {
   package let count: Int
   /// The deleted or matched objects.
   package let ids: [String]
-  package let dryRun: Rehearsal?
+  package let dryRun: DryRunResult?
 
   /// The result of a dry run.
-  package struct Rehearsal {
+  package struct DryRunResult {
     package let error: StoreError?
     package let deletes: [String]
     package let updates: [String]
@@ -39,7 +39,7 @@ package struct TestOutcome {
     count = outcome.result.count
     ids = (outcome.result.matched ?? []).map(answer.text)
     dryRun = outcome.dryRun.map {
-      Rehearsal(
+      DryRunResult(
         error: $0.error,
         deletes: $0.deletes.map(answer.text),
         updates: $0.updates.map(answer.text),

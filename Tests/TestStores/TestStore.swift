@@ -20,7 +20,7 @@ package final class TestStore {
   package let store: PersistentStore
   private var reader: StoreReader?
 
-  private static let chance = Atomic<UInt32>(0)
+  private static let randomCounter = Atomic<UInt32>(0)
 
   /// Opens a store.
   ///
@@ -57,7 +57,7 @@ package final class TestStore {
     let time = Counter()
     return StoreEnvironment(
       now: { time.next() },
-      random: { chance.add(1, ordering: .relaxed).newValue &* 2_654_435_761 }
+      random: { randomCounter.add(1, ordering: .relaxed).newValue &* 2_654_435_761 }
     )
   }
 
@@ -204,7 +204,7 @@ package final class TestStore {
   /// - Parameter what: Entities with the properties to show, as `"Task title group; Group tasks"`.
   /// - Returns: A line for each object, in the order of the entities, then by number.
   /// - Throws: `StoreError`, or `UnsealedChanges`.
-  package func world(_ what: String) throws -> [String] {
+  package func lines(_ what: String) throws -> [String] {
     try what.split(separator: ";").flatMap { part in
       let words = part.split(separator: " ").map(String.init)
       let select = JSONValue.array(words.dropFirst().map { .string($0) })

@@ -148,7 +148,7 @@ private func finds(_ pattern: Regex<Substring>, _ code: String, hints: String...
   }
 
   @Test(arguments: ["@unchecked Sendable", "nonisolated(unsafe)"])
-  func `a promise about threads has its reason in a comment on the line above`(promise: String) {
+  func `a concurrency annotation has its reason in a comment on the line above`(promise: String) {
     for file in Repository.sources {
       for (index, line) in file.code.enumerated() where line.contains(promise) {
         #expect(

@@ -87,7 +87,7 @@ import Testing
 
 @Suite struct `The repository is self-contained` {
   // The names are concatenated, so that this file does not contain them.
-  private let neighbour = "../" + "shared"
+  private let sharedFolder = "../" + "shared"
   private let machine = "/wo" + "rk/"
 
   @Test func `the top level has only the listed names and dot files`() {
@@ -116,8 +116,8 @@ import Testing
 
   @Test func `no file names a folder beside the repository`() {
     for file in Repository.files() where !file.path.hasPrefix("Tests/") {
-      for (index, line) in file.lines.enumerated() where line.contains(neighbour) {
-        Issue.record("\(file.path):\(index + 1): names \(neighbour), which others don't have")
+      for (index, line) in file.lines.enumerated() where line.contains(sharedFolder) {
+        Issue.record("\(file.path):\(index + 1): names \(sharedFolder), which others don't have")
       }
     }
   }

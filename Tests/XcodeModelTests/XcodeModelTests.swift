@@ -98,7 +98,7 @@ import XcodeModel
     #expect(parsed.entity(named: "B")?.spotlight?.weights.map(\.name) == ["t"])
   }
 
-  @Test func `what has no equal is noted, each by its place`() throws {
+  @Test func `parts without an equivalent are noted with their paths`() throws {
     let found = try read(
       """
       <entity name="A" elementID="Old">
@@ -140,7 +140,7 @@ import XcodeModel
     #expect(b.transients == ["t"])
     #expect(b.attributes.map(\.pattern?.text) == ["a+", nil])
     #expect(b.attributes.map(\.derived) == [nil, .text(.canonical, "r")])
-    #expect(b.place.ancestors == [1, 2])
+    #expect(b.familyPosition.ancestors == [1, 2])
     #expect(model.entity(named: "A")?.isAbstract == true)
     #expect(found.document["configurations"] == ["Local": ["B"]])
   }
@@ -168,7 +168,7 @@ import XcodeModel
     #expect(throws: XcodeModel.Failure.self) { try XcodeModel(path: path) }
   }
 
-  @Test func `what is no model is told in one sentence`() throws {
+  @Test func `a file that is not a model is reported in one sentence`() throws {
     try write([
       "A.xcdatamodel/contents": "<model", "B.xcdatamodel/contents": "<plist/>",
       "C.xcdatamodeld/nothing": "",

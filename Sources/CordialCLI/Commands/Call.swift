@@ -13,7 +13,7 @@ struct Call: AsyncParsableCommand {
       """
   )
 
-  @OptionGroup var place: StoreArgument
+  @OptionGroup var storeArgument: StoreArgument
 
   @Argument(help: "The method's name.")
   var method: String
@@ -31,7 +31,7 @@ struct Call: AsyncParsableCommand {
     } catch {
       throw InputError(message: "The params: \(error.message)")
     }
-    let answer = try await place.with(traced: wire ? Wire.show : nil) { client in
+    let answer = try await storeArgument.with(traced: wire ? Wire.show : nil) { client in
       try await client.call(method, json)
     }
     if !wire { Terminal.line(answer.text) }

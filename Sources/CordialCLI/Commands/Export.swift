@@ -9,13 +9,13 @@ struct Export: AsyncParsableCommand {
     abstract: "Export objects and their relationships as JSON lines."
   )
 
-  @OptionGroup var place: StoreArgument
+  @OptionGroup var storeArgument: StoreArgument
 
   @Argument(help: "Only objects of these entities; all entities when none is named.")
   var entities: [String] = []
 
   func run() async throws {
-    try await place.with { client in
+    try await storeArgument.with { client in
       try await Exporter.run(entities, from: client) { Terminal.line($0.text) }
     }
   }

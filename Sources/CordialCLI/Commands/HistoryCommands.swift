@@ -12,7 +12,7 @@ struct Update: AsyncParsableCommand {
       """
   )
 
-  @OptionGroup var place: StoreArgument
+  @OptionGroup var storeArgument: StoreArgument
 
   @Argument(help: "The entity's name.")
   var entity: String
@@ -63,7 +63,7 @@ struct Update: AsyncParsableCommand {
     ]
     if let author { params.append(JSONMember("author", .string(author))) }
     let call = params
-    let answer = try await place.with { try await $0.call("update", .object(call)) }
+    let answer = try await storeArgument.with { try await $0.call("update", .object(call)) }
     if dryRun { return try DryRunOutput.write(answer) }
     for id in answer["ids"]?.array ?? [] { Terminal.line(id.string ?? "") }
   }
@@ -78,7 +78,7 @@ struct Update: AsyncParsableCommand {
 
 /// The command-line options of `undo` and `redo`.
 struct RevertOptions: ParsableArguments {
-  @OptionGroup var place: StoreArgument
+  @OptionGroup var storeArgument: StoreArgument
 
   @Option(help: "The number of groups of commits.")
   var count = 1
@@ -104,7 +104,7 @@ struct RevertOptions: ParsableArguments {
     if let context { params.append(JSONMember("context", .string(context))) }
     if keepOthers { params.append(JSONMember("mergePolicy", "storeTrump")) }
     let call = params
-    let answer = try await place.with { try await $0.call(method, .object(call)) }
+    let answer = try await storeArgument.with { try await $0.call(method, .object(call)) }
     if dryRun { return try DryRunOutput.write(answer) }
     for object in answer["objects"]?.array ?? [] { Terminal.line(object.text) }
     if answer["undone"] == 0 { Terminal.note(nothing + "\n") }
@@ -152,7 +152,7 @@ struct History: AsyncParsableCommand {
     discussion: "For example the last ten: cordial history Todo.cordial --last 10"
   )
 
-  @OptionGroup var place: StoreArgument
+  @OptionGroup var storeArgument: StoreArgument
 
   @Option(help: "Begin after this position, the token of an earlier result.")
   var since: String?
@@ -182,7 +182,7 @@ struct History: AsyncParsableCommand {
     var shown: [JSONValue] = []
     var left = limit ?? Int.max
     var position = since
-    try await place.with { client in
+    try await storeArgument.with { client in
       while left > 0 {
         var params = [JSONMember("limit", .integer(Int64(min(left, Self.pageSize))))]
         if let position { params.append(JSONMember("since", .string(position))) }
@@ -212,10 +212,10 @@ struct History: AsyncParsableCommand {
   /// Prints a line of JSON for a program, several lines for a person.
   private static func write(_ commit: JSONValue) {
     guard Terminal.isOutput else { return Terminal.line(commit.text) }
-    let who = commit["author"]?.string ?? "no author"
+    let author = commit["author"]?.string ?? "no author"
     let what = commit["context"]?.string.map { " (\($0))" } ?? ""
     Terminal.line(
-      "\(commit["time"]?.string ?? "")  \(who)\(what)  \(commit["token"]?.string ?? "")"
+      "\(commit["time"]?.string ?? "")  \(author)\(what)  \(commit["token"]?.string ?? "")"
     )
     for change in commit["changes"]?.array ?? [] {
       let properties = (change["properties"]?.array ?? []).compactMap(\.string)
@@ -233,7 +233,7 @@ struct Followers: AsyncParsableCommand {
     abstract: "List the named followers of the history, or register and remove followers."
   )
 
-  @OptionGroup var place: StoreArgument
+  @OptionGroup var storeArgument: StoreArgument
 
   @Option(help: "Retain the history for this name from now on; prints its position.")
   var register: String?
@@ -249,13 +249,13 @@ struct Followers: AsyncParsableCommand {
 
   func run() async throws {
     if let register {
-      let answer = try await place.with {
+      let answer = try await storeArgument.with {
         try await $0.call("follower/register", ["name": .string(register)])
       }
       return Terminal.line(answer["token"]?.string ?? "")
     }
     if let remove {
-      let answer = try await place.with {
+      let answer = try await storeArgument.with {
         try await $0.call("follower/remove", ["name": .string(remove)])
       }
       guard answer["removed"] == true else {
@@ -263,7 +263,7 @@ struct Followers: AsyncParsableCommand {
       }
       return
     }
-    let answer = try await place.with { try await $0.call("follower/list", [:]) }
+    let answer = try await storeArgument.with { try await $0.call("follower/list", [:]) }
     Output.objects(answer["followers"]?.array ?? [])
   }
 }

@@ -13,7 +13,7 @@ struct Import: AsyncParsableCommand {
       """
   )
 
-  @OptionGroup var place: StoreArgument
+  @OptionGroup var storeArgument: StoreArgument
 
   @Argument(help: "The file; - or nothing reads standard input.")
   var file: String?
@@ -35,7 +35,7 @@ struct Import: AsyncParsableCommand {
 
   func run() async throws {
     let lines = try Input.read(file ?? "-")
-    try await place.with(model: model) { client in
+    try await storeArgument.with(model: model) { client in
       let began = ContinuousClock.now
       let summary = try await Importer.run(lines, into: client, batch: batch) { imported in
         guard Terminal.isError else { return }

@@ -13,14 +13,14 @@ struct Backup: AsyncParsableCommand {
     discussion: "The copy is an independent store. Use cordial restore to restore it."
   )
 
-  @OptionGroup var place: StoreArgument
+  @OptionGroup var storeArgument: StoreArgument
 
   @Argument(help: "The folder to create.")
   var folder: String
 
   func run() async throws {
     let path = Paths.absolute(folder)
-    let answer = try await place.with {
+    let answer = try await storeArgument.with {
       try await $0.call("store/backup", ["path": .string(path)])
     }
     Terminal.line(answer.text)
@@ -66,10 +66,10 @@ struct Compact: AsyncParsableCommand {
     abstract: "Reclaim unused disk space."
   )
 
-  @OptionGroup var place: StoreArgument
+  @OptionGroup var storeArgument: StoreArgument
 
   func run() async throws {
-    let answer = try await place.with { try await $0.call("store/compact", [:]) }
+    let answer = try await storeArgument.with { try await $0.call("store/compact", [:]) }
     Terminal.line(answer.text)
   }
 }
@@ -81,10 +81,10 @@ struct Doctor: AsyncParsableCommand {
     discussion: "The exit code is 1 when the check finds a problem."
   )
 
-  @OptionGroup var place: StoreArgument
+  @OptionGroup var storeArgument: StoreArgument
 
   func run() async throws {
-    let (status, store, index) = try await place.with { client in
+    let (status, store, index) = try await storeArgument.with { client in
       // The first status request seals changes made by external SQLite clients. The index catches
       // up before the last status request reports its state.
       _ = try await client.call("status", [:])
@@ -109,7 +109,7 @@ struct Doctor: AsyncParsableCommand {
   private func write(_ status: JSONValue, _ store: JSONValue, _ index: JSONValue) {
     func number(_ value: JSONValue?) -> Int64 { value?.integer ?? 0 }
     let facts = status["store"]
-    Terminal.line("Store     \(facts?["path"]?.string ?? place.store)")
+    Terminal.line("Store     \(facts?["path"]?.string ?? storeArgument.store)")
     Terminal.line(
       "          \(number(store["checked"])) objects, \(size(number(facts?["bytes"])))"
     )

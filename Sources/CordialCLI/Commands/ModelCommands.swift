@@ -95,7 +95,7 @@ struct GraphModel: AsyncParsableCommand {
   }
 
   private func parent(of entity: EntityDescription, _ model: Model) -> EntityDescription? {
-    entity.place.ancestors.dropLast().last.map { model.entity($0) }
+    entity.familyPosition.ancestors.dropLast().last.map { model.entity($0) }
   }
 
   /// Returns whether a relationship is drawn from this end.

@@ -16,7 +16,7 @@ struct Fetch: AsyncParsableCommand {
       """
   )
 
-  @OptionGroup var place: StoreArgument
+  @OptionGroup var storeArgument: StoreArgument
 
   @Argument(help: "The entity's name.")
   var entity: String
@@ -53,7 +53,7 @@ struct Fetch: AsyncParsableCommand {
 
   func run() async throws {
     if explain { return try explained() }
-    let answer = try await place.with { try await $0.call("fetch", .object(params)) }
+    let answer = try await storeArgument.with { try await $0.call("fetch", .object(params)) }
     if let number = answer["count"]?.integer { return Terminal.line("\(number)") }
     Output.objects(answer["objects"]?.array ?? answer["rows"]?.array ?? [])
     if let next = answer["next"]?.string, Terminal.isOutput {
@@ -62,11 +62,11 @@ struct Fetch: AsyncParsableCommand {
   }
 
   private func explained() throws {
-    guard !place.isSocket else {
+    guard !storeArgument.isSocket else {
       throw InputError(message: "--explain needs the store's folder, not a socket")
     }
     let store = try PersistentStore(
-      container: StoreContainer(path: Paths.absolute(place.store)),
+      container: StoreContainer(path: Paths.absolute(storeArgument.store)),
       model: nil,
       mode: .readOnly,
       environment: .system
@@ -122,13 +122,13 @@ enum Output {
 struct Get: AsyncParsableCommand {
   static let configuration = CommandConfiguration(abstract: "Get objects by their IDs.")
 
-  @OptionGroup var place: StoreArgument
+  @OptionGroup var storeArgument: StoreArgument
 
   @Argument(help: "Wrapped IDs, like Package/p17.")
   var ids: [String]
 
   func run() async throws {
-    let answer = try await place.with { client in
+    let answer = try await storeArgument.with { client in
       try await client.call("fetch", ["ids": .array(ids.map { .string($0) })])
     }
     Output.objects((answer["objects"]?.array ?? []).filter { !$0.isNull })
@@ -147,7 +147,7 @@ struct Search: AsyncParsableCommand {
     abstract: "Search for words, \"phrases\", -not, OR, name:word and word*."
   )
 
-  @OptionGroup var place: StoreArgument
+  @OptionGroup var storeArgument: StoreArgument
 
   @Argument(help: "The query; several words need no quotes.")
   var query: [String]
@@ -163,7 +163,7 @@ struct Search: AsyncParsableCommand {
       "query": .string(query.joined(separator: " ")), "limit": .integer(Int64(limit)),
       "prefix": .bool(prefix), "highlight": true,
     ]
-    let answer = try await place.with { client in
+    let answer = try await storeArgument.with { client in
       // The index of a store that this command has just opened catches up first.
       _ = try await client.call("observe/flush", [:])
       return try await client.call("search", params)
@@ -186,7 +186,7 @@ struct Watch: AsyncParsableCommand {
     abstract: "Print the objects that match, then every change, as JSON lines, until interrupted."
   )
 
-  @OptionGroup var place: StoreArgument
+  @OptionGroup var storeArgument: StoreArgument
 
   @Argument(help: "The entity's name.")
   var entity: String
@@ -210,7 +210,7 @@ struct Watch: AsyncParsableCommand {
     if let limit { fetch.append(JSONMember("limit", .integer(Int64(limit)))) }
     let (changes, source) = AsyncStream.makeStream(of: JSONValue.self)
     let wire = wire
-    try await place.with(
+    try await storeArgument.with(
       traced: wire ? Wire.show : nil,
       notified: { _, params in source.yield(params) },
       whenEnded: { source.finish() }

@@ -79,30 +79,31 @@ struct Serve: AsyncParsableCommand {
 
   func run() async throws {
     let log = Logging.service(logLevel.level)
-    let (container, mode, testLock) = try place()
+    let (container, mode, testLock) = try storeLocation()
     let current = try model.map { try ModelFile.read($0, configuration: configuration) }
     var lock: DaemonLock?
     if socket != nil, mode == .readWrite, !testMode {
       try container.prepare()
       lock = try DaemonLock(path: container.lockPath)
     }
-    let teller = socket == nil ? MigrationTeller(framing: framing?.framing) : nil
+    let progressReporter =
+      socket == nil ? MigrationProgressReporter(framing: framing?.framing) : nil
     let engine = try Engine(
       container: container,
       model: current,
       earlier: { try ModelFile.earlier(model, configuration: configuration) },
       mode: mode,
-      opensMismatch: true,
+      allowsModelMismatch: true,
       limits: limits,
       version: CordialProgram.version,
       log: log,
-      migrating: { teller?.tell($0) }
+      migrating: { progressReporter?.report($0) }
     )
-    teller?.end()
+    progressReporter?.end()
     log.info("Serving", metadata: ["store": "\(container.path)"])
     let code: Int32
     do {
-      code = try await serve(engine, early: teller?.early ?? [], log)
+      code = try await serve(engine, initialInput: progressReporter?.initialInput ?? [], log)
     } catch {
       try await engine.close()
       throw error
@@ -123,7 +124,7 @@ struct Serve: AsyncParsableCommand {
     return limits
   }
 
-  private func place() throws -> (StoreContainer, StoreContainer.Mode, DaemonLock?) {
+  private func storeLocation() throws -> (StoreContainer, StoreContainer.Mode, DaemonLock?) {
     if inMemory {
       guard model != nil else {
         throw ValidationError("--in-memory creates a new store and needs --model FILE")
@@ -133,18 +134,18 @@ struct Serve: AsyncParsableCommand {
       )
     }
     if testMode {
-      let (container, lock) = try TestPlace.make(store)
+      let (container, lock) = try TestStoreFolder.create(store)
       return (container, .readWrite, lock)
     }
     return (StoreContainer(path: Paths.absolute(store)), readOnly ? .readOnly : .readWrite, nil)
   }
 
-  private func serve(_ engine: Engine, early: [UInt8], _ log: Logger) async throws -> Int32 {
+  private func serve(_ engine: Engine, initialInput: [UInt8], _ log: Logger) async throws -> Int32 {
     let server = Server(
       engine: engine,
       socket: socket,
       framing: framing?.framing,
-      early: early
+      initialInput: initialInput
     )
     let group = ServiceGroup(
       configuration: .init(
@@ -196,11 +197,11 @@ private final class Server: ServiceLifecycle.Service {
   private let engine: Engine
   private let socket: String?
   private let framing: Framing?
-  private let early: [UInt8]
+  private let initialInput: [UInt8]
   private let code = Mutex<Int32>(0)
 
-  init(engine: Engine, socket: String?, framing: Framing?, early: [UInt8]) {
-    self.early = early
+  init(engine: Engine, socket: String?, framing: Framing?, initialInput: [UInt8]) {
+    self.initialInput = initialInput
     self.engine = engine
     self.socket = socket
     self.framing = framing
@@ -240,7 +241,7 @@ private final class Server: ServiceLifecycle.Service {
       service: engine.service,
       framing: framing,
       isSocket: false,
-      early: early,
+      initialInput: initialInput,
       closed: { code in
         ending.yield(code)
         ending.finish()
@@ -263,8 +264,8 @@ private final class Server: ServiceLifecycle.Service {
 }
 
 /// The folder of the stores of `--test-mode`.
-private enum TestPlace {
-  static func make(_ name: String) throws -> (StoreContainer, DaemonLock) {
+private enum TestStoreFolder {
+  static func create(_ name: String) throws -> (StoreContainer, DaemonLock) {
     guard !name.isEmpty, !name.contains("/"), !name.hasPrefix(".") else {
       throw ValidationError("With --test-mode, the store is a name without slashes")
     }

@@ -24,7 +24,7 @@ struct Init: AsyncParsableCommand {
 
   func run() async throws {
     let container = StoreContainer(path: Paths.absolute(store))
-    guard try !container.isMade() else {
+    guard try !container.isCreated() else {
       throw InputError(message: "\(store) is already a store")
     }
     let engine = try Engine(
@@ -51,7 +51,7 @@ struct Save: AsyncParsableCommand {
       """
   )
 
-  @OptionGroup var place: StoreArgument
+  @OptionGroup var storeArgument: StoreArgument
 
   @Argument(help: "A file with the params; - or nothing reads standard input.")
   var file: String?
@@ -71,7 +71,7 @@ struct Save: AsyncParsableCommand {
       params = .object(members + [JSONMember("dryRun", true)])
     }
     let call = params
-    let answer = try await place.with { try await $0.call("save", call) }
+    let answer = try await storeArgument.with { try await $0.call("save", call) }
     Terminal.line(answer.text)
   }
 }
@@ -103,7 +103,7 @@ struct Delete: AsyncParsableCommand {
     abstract: "Delete objects by their IDs, or those of an entity that match a predicate."
   )
 
-  @OptionGroup var place: StoreArgument
+  @OptionGroup var storeArgument: StoreArgument
 
   @Argument(help: "Wrapped IDs, like Package/p17.")
   var ids: [String] = []
@@ -135,7 +135,7 @@ struct Delete: AsyncParsableCommand {
       params.append(JSONMember("ids", .array(ids.map { .string($0) })))
     }
     let call = params
-    let answer = try await place.with { try await $0.call("delete", .object(call)) }
+    let answer = try await storeArgument.with { try await $0.call("delete", .object(call)) }
     if dryRun { return try DryRunOutput.write(answer) }
     for id in answer["ids"]?.array ?? [] { Terminal.line(id.string ?? "") }
   }

@@ -31,7 +31,7 @@ package struct DeleteCall: Call {
       .required("token", .token, "the position after the delete"),
       .required("count", .count, "the number of named or matched objects"),
       .optional("ids", .array(.wrappedID), "all deleted objects, cascades included"),
-      WriteFields.rehearsal,
+      WriteFields.dryRunResult,
     ]),
     example: ["ids": ["Package/p7"], "returning": "ids"],
     errors: [.objectNotFound, .deleteDenied, .predicateInvalid, .invalidIdentifier]

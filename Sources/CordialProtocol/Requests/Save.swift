@@ -120,7 +120,7 @@ package struct SaveCall: Call {
         ),
         "the decisions of the merge policy"
       ),
-      WriteFields.rehearsal,
+      WriteFields.dryRunResult,
     ]),
     example: [
       "insert": [["id": "Package/t1", "values": ["name": "hello", "version": "2.10"]]],

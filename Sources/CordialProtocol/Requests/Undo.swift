@@ -55,7 +55,7 @@ package struct RevertParams: Sendable {
           ),
           "the reverted objects"
         ),
-        WriteFields.rehearsal,
+        WriteFields.dryRunResult,
       ]),
       example: ["count": 1, "dryRun": true],
       errors: [

@@ -35,7 +35,7 @@ package struct UpdateCall: Call {
       .required("token", .token, "the position after the update"),
       .required("count", .count, "the number of matched objects"),
       .optional("ids", .array(.wrappedID), "the matched objects"),
-      WriteFields.rehearsal,
+      WriteFields.dryRunResult,
     ]),
     example: [
       "entity": "Package", "predicate": "section.name == \"web\"",

@@ -16,7 +16,7 @@ enum EntityNames {
         guard let entity = model.entity(named: name) else {
           throw StoreError.unknownEntity(name, in: model)
         }
-        return entity.place.kinds
+        return entity.familyPosition.concreteEntities
       }
     )
   }

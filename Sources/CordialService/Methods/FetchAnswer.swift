@@ -74,13 +74,13 @@ enum FetchAnswer {
     _ reader: StoreReader,
     to writer: inout JSONWriter
   ) throws -> Bool {
-    let isThere = try reader.write(id, to: &writer) { token, writer in
+    let exists = try reader.write(id, to: &writer) { token, writer in
       writer.raw("{\"token\":\"")
       writer.raw(string: token)
       writer.raw("\",\"objects\":[")
     }
-    if isThere { writer.raw("]}") }
-    return isThere
+    if exists { writer.raw("]}") }
+    return exists
   }
 
   /// Writes `"objects":[…]`, and `"missing"` with the reason for each null.
@@ -96,7 +96,7 @@ enum FetchAnswer {
     writer.raw("\"objects\":[")
     for (index, id) in ids.enumerated() {
       if index > 0 { writer.raw(",") }
-      writer.cutIfLong()
+      writer.splitIfLong()
       try StoreSnapshot.check(writer, bytesMax)
       let key = try snapshot.resolve(id)
       if let key {
@@ -107,8 +107,8 @@ enum FetchAnswer {
         if try snapshot.write(key.object, as: plan, to: &writer) { continue }
       }
       writer.null()
-      let wasThere = try key.map { try snapshot.wasEverGiven($0) } ?? false
-      missing.append(JSONMember(id, wasThere ? "deleted" : "unknown"))
+      let existed = try key.map { try snapshot.wasAllocated($0) } ?? false
+      missing.append(JSONMember(id, existed ? "deleted" : "unknown"))
     }
     writer.raw("]")
     guard !missing.isEmpty else { return }
@@ -140,7 +140,7 @@ enum FetchAnswer {
       writer.raw("\"count\":")
       writer.integer(try snapshot.count(plan))
     }
-    if hasMore, let last = objects.last, let next = try snapshot.cursor(plan, behind: last) {
+    if hasMore, let last = objects.last, let next = try snapshot.cursor(plan, after: last) {
       writer.raw(",\"next\":")
       writer.string(next)
     }
@@ -198,7 +198,7 @@ enum FetchAnswer {
     writer.raw("[")
     for (index, object) in objects.enumerated() {
       if index > 0 { writer.raw(",") }
-      writer.cutIfLong()
+      writer.splitIfLong()
       try StoreSnapshot.check(writer, bytesMax)
       writer.string(
         try snapshot.wrappedID(snapshot.model.key(entity.number, object)).description

@@ -56,7 +56,7 @@ extension Service {
       return [
         "name": .string(follower.name), "token": token.map { .string($0.description) } ?? .null,
         "behind": .integer(max(0, snapshot.head.number - follower.number)),
-        "seen": .string(DateText.text(follower.seen) ?? ""),
+        "seen": .string(DateText.text(follower.lastRequest) ?? ""),
         "expired": .bool(follower.isExpired(now, after: silence)),
       ]
     }
@@ -132,7 +132,7 @@ extension Service {
   ) {
     let now = store.now()
     let silence = silenceMax
-    let kept = Int64(limits.historyDaysMin) * Self.dayMilliseconds
+    let retainedMilliseconds = Int64(limits.historyDaysMin) * Self.dayMilliseconds
     snapshot { snapshot in
       let wanted = try goals.map { try snapshot.commit(of: $0) }.max() ?? 0
       var retained = retained
@@ -140,10 +140,10 @@ extension Service {
         HistoryRetention(number: $0.number, reason: "the follower \($0.name)")
       }
       // If two holders retain the same commit, `heldBy` names the first: the limit.
-      if kept > 0 {
+      if retainedMilliseconds > 0 {
         retained.insert(
           HistoryRetention(
-            number: try snapshot.commit(of: .time(now - kept)),
+            number: try snapshot.commit(of: .time(now - retainedMilliseconds)),
             reason: "historyDaysMin: newer history is always retained"
           ),
           at: 0
@@ -157,12 +157,14 @@ extension Service {
       case .failure(let error):
         completion(.failure(error))
       case .success((let number, let heldBy)):
-        self.store.purge(to: number, silence: silence) { self.tell($0, heldBy, completion) }
+        self.store.purge(to: number, silence: silence) {
+          self.completePurge($0, heldBy, completion)
+        }
       }
     }
   }
 
-  private nonisolated func tell(
+  private nonisolated func completePurge(
     _ removed: Result<Int, StoreError>,
     _ heldBy: String?,
     _ completion: @escaping @Sendable (Result<PurgeOutcome, RPCError>) -> Void
@@ -186,7 +188,7 @@ extension Service {
   private static let purgeMicroseconds: Int64 = 3_600_000_000
 
   /// Removes history beyond `historyDaysMax` and `historyBytesMax`, if a check of the log is due.
-  func purgeSometimes() {
+  func purgeIfDue() {
     let now = facts.clock()
     if let last = lastPurge, newestCommit - last.commit < Self.purgeCommits,
       now - last.time < Self.purgeMicroseconds

@@ -53,7 +53,7 @@ private struct HistoryAnswer {
               transaction,
               entities,
               &orders,
-              leavesOut: true
+              omitsChanges: true
             )
           else {
             return false
@@ -64,7 +64,7 @@ private struct HistoryAnswer {
         if !isFirst { writer.raw(",") }
         isFirst = false
         for piece in commit.pieces { writer.raw(piece) }
-        writer.cutIfLong()
+        writer.splitIfLong()
       }
       last = transaction.number
       return true
@@ -82,20 +82,20 @@ private struct HistoryAnswer {
     _ transaction: HistoryTransaction,
     _ entities: Set<Int>?,
     _ orders: inout FormerOrders,
-    leavesOut: Bool = false
+    omitsChanges: Bool = false
   ) throws -> JSONValue? {
     if let authors = call.authors, !authors.contains(transaction.author) { return nil }
-    let leavesOut = leavesOut || transaction.changeCount > limits.historyChangesMax
+    let omitsChanges = omitsChanges || transaction.changeCount > limits.historyChangesMax
     let changes = transaction.changes.filter { entities?.contains($0.key.entity) ?? true }
     // The entities of left-out changes are unknown, so that the filter cannot exclude the commit.
-    if entities != nil, changes.isEmpty, !leavesOut { return nil }
+    if entities != nil, changes.isEmpty, !omitsChanges { return nil }
     let token = StoreToken(
       generation: snapshot.token.generation,
       number: transaction.number,
       mark: transaction.mark
     )
     func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
-    let shown = leavesOut ? [] : try changes.map { try json($0, of: transaction, &orders) }
+    let shown = omitsChanges ? [] : try changes.map { try json($0, of: transaction, &orders) }
     var members = [
       JSONMember("token", .string(token.description)),
       JSONMember("time", .string(DateText.text(transaction.time) ?? "")),
@@ -104,7 +104,7 @@ private struct HistoryAnswer {
       JSONMember("process", text(transaction.process)),
       JSONMember("changes", .array(shown)),
     ]
-    if leavesOut {
+    if omitsChanges {
       members.append(JSONMember("leftOut", .integer(Int64(transaction.changeCount))))
     }
     return .object(members)

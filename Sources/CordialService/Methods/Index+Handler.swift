@@ -125,7 +125,7 @@ private struct IndexVerification {
         "id": .string(try snapshot.wrappedID(key).description), "what": .string(what),
       ])
     }
-    for (number, places) in layout.places.sorted(by: { $0.key < $1.key }) {
+    for (number, attributes) in layout.attributes.sorted(by: { $0.key < $1.key }) {
       let entity = snapshot.model.entity(number)
       var last: Int64 = 0
       while case let objects = try snapshot.objects(of: entity, after: last, limit: 1000),
@@ -141,7 +141,7 @@ private struct IndexVerification {
             try differ(key, "missing")
             continue
           }
-          let texts = try snapshot.texts(key, places.map(\.name)) ?? []
+          let texts = try snapshot.texts(key, attributes.map(\.name)) ?? []
           if IndexSearcher.tokenCount(texts) != length { try differ(key, "different") }
         }
         last = end

@@ -89,7 +89,7 @@ extension Service {
     // The service cannot resume from a token yet, because it does not know the client's result.
     writer.raw("\",\"fresh\":true")
     if call.mode == .signal {
-      try SubscriptionResult.renew(&subscription, snapshot, bytesMax: limits.answerBytesMax)
+      try SubscriptionResult.recordState(&subscription, snapshot, bytesMax: limits.answerBytesMax)
     } else {
       writer.raw(",\"result\":")
       try SubscriptionResult.write(
@@ -126,16 +126,16 @@ extension Service {
     case .failure(let error): finish(request, .failure(error))
     }
     endUpdate(session)
-    touch(session)
+    markChanged(session)
   }
 
   private func add(_ subscription: LiveSubscription, _ isReplacement: Bool, _ session: Session) {
     if isReplacement,
-      let place = session.observed.subscriptions.firstIndex(where: {
+      let index = session.observed.subscriptions.firstIndex(where: {
         $0.number == subscription.number
       })
     {
-      session.observed.subscriptions[place] = subscription
+      session.observed.subscriptions[index] = subscription
     } else {
       session.observed.subscriptions.append(subscription)
       subscriptionCount += 1
@@ -145,7 +145,7 @@ extension Service {
 
   func unobserve(_ call: UnobserveCall, _ session: Session, _ request: Request) throws {
     guard
-      let place = session.observed.subscriptions.firstIndex(where: {
+      let index = session.observed.subscriptions.firstIndex(where: {
         $0.name == call.subscription
       })
     else {
@@ -155,7 +155,7 @@ extension Service {
         data: ["code": "unknownSubscription"]
       )
     }
-    let number = session.observed.subscriptions[place].number
+    let number = session.observed.subscriptions[index].number
     afterUpdate(session) { service in
       guard let session = service.sessions[request.session] else { return }
       service.remove(number, session)
@@ -188,12 +188,12 @@ extension Service {
     guard let follower = followers.first else {
       return finish(request, result: ["token": .string(token.description)])
     }
-    let giveUp = follower.reach(token, for: request.session) { error in
+    let cancelWait = follower.reach(token, for: request.session) { error in
       self.onLoop { service in
         if let error { return service.finish(request, .failure(RPCError(late: error))) }
         service.flush(followers.dropFirst(), to: token, request)
       }
     }
-    if let giveUp { loop.schedule(milliseconds: limits.waitMax, giveUp) }
+    if let cancelWait { loop.schedule(milliseconds: limits.waitMax, cancelWait) }
   }
 }

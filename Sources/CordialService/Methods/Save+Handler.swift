@@ -147,8 +147,8 @@ extension Service {
         answer = .success(writer)
       case .failure(let error): answer = .failure(RPCError(error))
       }
-      self.carriedOut.withLock { carriedOut in
-        carriedOut.append { service in
+      self.executedSaves.withLock { executedSaves in
+        executedSaves.append { service in
           let commit: Int64? =
             if case .success(let saved) = outcome, saved.dryRun == nil {
               saved.token.number
@@ -171,15 +171,15 @@ extension Service {
         }
       }
     } groupEnded: {
-      self.onLoop { service in service.answerCarriedOut() }
+      self.onLoop { service in service.answerExecutedSaves() }
     }
   }
 
   /// Answers the executed saves, then notifies the followers.
-  private func answerCarriedOut() {
-    let answering = carriedOut.withLock { carriedOut in
-      defer { carriedOut = [] }
-      return carriedOut
+  private func answerExecutedSaves() {
+    let answering = executedSaves.withLock { executedSaves in
+      defer { executedSaves = [] }
+      return executedSaves
     }
     if let newest = answering.compactMap({ $0(self) }).max() { committed(newest) }
   }
@@ -192,14 +192,14 @@ extension Service {
     let isLarge = dryRun.changes.changes.count > limits.changesMax
     for (session, state) in sessions {
       // More changes than an update reports one by one would take too long here.
-      let concerned =
+      let affected =
         isLarge
         ? state.observed.subscriptions.map(\.number)
         : state.observed.table.verdicts(on: dryRun.changes).map(\.number)
       if session == number {
-        fire = concerned.map { .string("s\($0)") }
+        fire = affected.map { .string("s\($0)") }
       } else {
-        others += concerned.count
+        others += affected.count
       }
     }
     var members: [JSONMember] = []

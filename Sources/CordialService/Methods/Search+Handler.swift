@@ -21,7 +21,7 @@ extension Service {
       )
     }
     let entities = try call.entities.map { try EntityNames.numbers($0, in: store.model) }
-    let began = facts.clock()
+    let start = facts.clock()
     let wanted = SearchRequest(
       query: call.query,
       entities: entities,
@@ -33,7 +33,7 @@ extension Service {
     index.follow()
     guard let at = call.at else {
       return whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
-        service.run(wanted, call, began: began, request)
+        service.run(wanted, call, start: start, request)
       }
     }
     guard let token = StoreToken(at) else {
@@ -44,7 +44,7 @@ extension Service {
         guard reached else {
           return service.finish(request, .failure(RPCError(late: service.index.lateness(at))))
         }
-        service.run(wanted, call, began: began, request)
+        service.run(wanted, call, start: start, request)
       }
     }
   }
@@ -60,13 +60,13 @@ extension Service {
     }
     guard let waiter else { return }
     let index = index
-    loop.schedule(milliseconds: milliseconds) { index.giveUp(waiter) }
+    loop.schedule(milliseconds: milliseconds) { index.cancelWait(waiter) }
   }
 
   private func run(
     _ wanted: SearchRequest,
     _ call: SearchCall,
-    began: Int64,
+    start: Int64,
     _ request: Request
   ) {
     let facts = facts
@@ -80,10 +80,10 @@ extension Service {
             var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
             MessageWriter.beginResult(request.id, &writer)
             let answer = SearchAnswer(call: call, snapshot: snapshot, token: index.token)
-            let result = try index.search(wanted, without: try answer.gone())
+            let result = try index.search(wanted, without: try answer.deletedObjects())
             try answer.write(
               result,
-              microseconds: { facts.clock() - began },
+              microseconds: { facts.clock() - start },
               bytesMax: bytesMax,
               to: &writer
             )
@@ -106,7 +106,7 @@ private struct SearchAnswer {
   let token: StoreToken
 
   /// Returns the objects that were deleted after the index's position; the result excludes them.
-  func gone() throws -> Set<ObjectKey> {
+  func deletedObjects() throws -> Set<ObjectKey> {
     guard token.generation == snapshot.token.generation, token.number < snapshot.head.number else {
       return []
     }
@@ -130,7 +130,7 @@ private struct SearchAnswer {
     writer.raw(",\"hits\":[")
     for (index, hit) in result.hits.enumerated() {
       if index > 0 { writer.raw(",") }
-      writer.cutIfLong()
+      writer.splitIfLong()
       try StoreSnapshot.check(writer, bytesMax)
       try write(hit, result.highlighter, &writer)
     }

@@ -25,7 +25,7 @@ struct ObservedState {
   private(set) var afterUpdate: [@Sendable (isolated Service) -> Void]?
   var nextNumber = 1
   /// The time since which changes wait for responses to the connection's own saves, or nil.
-  var owedSince: Int64?
+  var deferredSince: Int64?
   var coalescing = Coalescing.idle
 
   /// The period for which changes are coalesced.
@@ -112,7 +112,7 @@ struct LiveSubscription: Sendable {
       )
     case .fetch(let plan, _):
       return .fetch(
-        entities: plan.kinds,
+        entities: plan.resultEntities,
         membership: plan.membership,
         related: plan.related
       )

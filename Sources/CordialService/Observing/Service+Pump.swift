@@ -14,7 +14,7 @@ extension Service {
     newestCommit = number
     for follower in followers { wake(follower) }
     // A new store has no history to remove.
-    if number > 0 { purgeSometimes() }
+    if number > 0 { purgeIfDue() }
   }
 
   /// Wakes a follower, once for all commits until the end of its pause.
@@ -32,7 +32,7 @@ extension Service {
   func moveSubscriptions(through commit: Int64) {
     for session in sessions.values where !session.observed.subscriptions.isEmpty {
       session.observed.wanted = commit
-      touch(session)
+      markChanged(session)
     }
   }
 
@@ -73,7 +73,7 @@ extension Service {
     case .failure(let error): completion(error)
     }
     endUpdate(session)
-    touch(session)
+    markChanged(session)
   }
 
   /// Updates the subscriptions of a connection if commits are pending and its peer accepts bytes.
@@ -103,7 +103,7 @@ extension Service {
     onLoop(afterMilliseconds: session.coalesce) { service in
       guard let session = service.sessions[number] else { return }
       session.observed.coalescing = .over
-      service.touch(session)
+      service.markChanged(session)
     }
   }
 
@@ -111,22 +111,22 @@ extension Service {
   ///
   /// A connection's own saves are reported after their responses. Each response touches the
   /// session, and the end of the turn pumps it again.
-  private func mayTell(_ session: Session, through commit: Int64) -> Bool {
+  private func mayNotify(_ session: Session, through commit: Int64) -> Bool {
     guard session.queue.isWriting, commit > answeredCommit else {
-      session.observed.owedSince = nil
+      session.observed.deferredSince = nil
       return true
     }
-    if session.observed.owedSince == nil { session.observed.owedSince = facts.clock() }
+    if session.observed.deferredSince == nil { session.observed.deferredSince = facts.clock() }
     return false
   }
 
   /// The maximum delay of notifications by a connection's own saves, in microseconds.
-  private static let owedMax: Int64 = 50_000
+  private static let deferredMicrosecondsMax: Int64 = 50_000
 
   /// Returns whether a connection's next requests wait until its pending changes are reported.
-  func waitsForNews(_ session: Session) -> Bool {
-    guard let since = session.observed.owedSince else { return false }
-    return session.queue.isWriting && facts.clock() - since > Self.owedMax
+  func waitsForPendingChanges(_ session: Session) -> Bool {
+    guard let since = session.observed.deferredSince else { return false }
+    return session.queue.isWriting && facts.clock() - since > Self.deferredMicrosecondsMax
   }
 
   /// Updates a connection on the loop if look-ups by key are sufficient.
@@ -137,7 +137,7 @@ extension Service {
     let limits = limits
     do {
       let outcome = try loopReader.snapshot { snapshot -> UpdateBuilder.Outcome? in
-        guard mayTell(session, through: snapshot.head.number) else { return .nothing(observed) }
+        guard mayNotify(session, through: snapshot.head.number) else { return .nothing(observed) }
         return try UpdateBuilder(smallOf: snapshot, observed: observed, limits: limits)?.build()
       }
       guard let outcome else { return false }
@@ -166,15 +166,15 @@ extension Service {
     switch outcome {
     case .success(let outcome):
       // The response for which an update has to wait touches the session.
-      if mayTell(session, through: outcome.examined.commit) {
+      if mayNotify(session, through: outcome.examined.commit) {
         apply(outcome, session)
-        touch(session)
+        markChanged(session)
       }
     case .failure(let error):
       // Without the update the client's results would stay wrong, so the connection is closed.
       log.error("Closed a connection: its update failed", metadata: ["error": "\(error.message)"])
       session.phase.fail()
-      touch(session)
+      markChanged(session)
     }
     endUpdate(session)
   }
@@ -189,11 +189,11 @@ extension Service {
   /// Sends an update and moves the connection's position.
   func apply(_ outcome: UpdateBuilder.Outcome, _ session: Session) {
     for subscription in outcome.subscriptions {
-      guard let place = session.observed.index(of: subscription.number) else { continue }
-      if session.observed.subscriptions[place].revision != subscription.revision {
+      guard let index = session.observed.index(of: subscription.number) else { continue }
+      if session.observed.subscriptions[index].revision != subscription.revision {
         session.observed.table.set(subscription.interest, for: subscription.number)
       }
-      session.observed.subscriptions[place] = subscription
+      session.observed.subscriptions[index] = subscription
     }
     for number in outcome.ended { remove(number, session) }
     session.observed.examined = outcome.examined

@@ -41,7 +41,9 @@ enum SubscriptionResult {
   ) throws -> [(id: String, key: ObjectKey?)] {
     try ids.map { id in
       let key = try snapshot.resolve(id)
-      if key == nil { awaited.formUnion(try snapshot.entity(of: id).place.kinds) }
+      if key == nil {
+        awaited.formUnion(try snapshot.entity(of: id).familyPosition.concreteEntities)
+      }
       return (id, key)
     }
   }
@@ -53,7 +55,9 @@ enum SubscriptionResult {
     _ snapshot: StoreSnapshot
   ) throws -> [Int: FetchPlan] {
     var plans: [Int: FetchPlan] = [:]
-    for number in Set(try ids.flatMap { try snapshot.entity(of: $0).place.kinds }) {
+    for number in Set(
+      try ids.flatMap { try snapshot.entity(of: $0).familyPosition.concreteEntities }
+    ) {
       let entity = snapshot.model.entity(number)
       plans[number] = try snapshot.plan(of: entity, select: fetch.storeSelection)
     }
@@ -61,7 +65,7 @@ enum SubscriptionResult {
   }
 
   /// Compiles a subscription again for a snapshot, because its client starts over.
-  static func startOver(_ subscription: inout LiveSubscription, _ snapshot: StoreSnapshot) throws {
+  static func recompile(_ subscription: inout LiveSubscription, _ snapshot: StoreSnapshot) throws {
     switch subscription.target {
     case .objects(let objects, _, let call):
       subscription.awaited = []
@@ -77,7 +81,7 @@ enum SubscriptionResult {
   }
 
   /// Records the result of a snapshot as the state of a client that receives no values.
-  static func renew(
+  static func recordState(
     _ subscription: inout LiveSubscription,
     _ snapshot: StoreSnapshot,
     bytesMax: Int

@@ -18,7 +18,7 @@ extension UpdateBuilder {
     var difference = SequenceDifference(from: [], to: [])
     var touched: Set<ObjectKey>
     switch verdict {
-    case .untouched: return false
+    case .unaffected: return false
     case .values(let keys): touched = keys
     case .undecided:
       let new = try snapshot.objects(plan)
@@ -29,7 +29,7 @@ extension UpdateBuilder {
     if subscription.readsRelated { try compareRows(&subscription, plan, &touched) }
     if subscription.mode == .ids { touched = [] }
     let inserted = Set(difference.insertions.map(\.element))
-    let updates = places(of: touched, in: subscription.sequence, except: inserted, plan)
+    let updates = offsets(of: touched, in: subscription.sequence, except: inserted, plan)
     guard !difference.isEmpty || !updates.isEmpty else { return false }
     try writeRemovals(difference, plan, &writer)
     try writeInsertions(difference, subscription.mode, plan, &writer)
@@ -43,7 +43,7 @@ extension UpdateBuilder {
   private func ownChanges(_ plan: FetchPlan) -> Set<ObjectKey> {
     Set(
       changes.changes.values
-        .filter { $0.kind == .update && plan.kinds.contains($0.key.entity) }.map(\.key)
+        .filter { $0.kind == .update && plan.resultEntities.contains($0.key.entity) }.map(\.key)
     )
   }
 
@@ -71,13 +71,15 @@ extension UpdateBuilder {
   }
 
   /// Returns the offsets of objects in a sequence, ascending.
-  private func places(
+  private func offsets(
     of keys: Set<ObjectKey>,
     in sequence: [Int64],
     except inserted: Set<Int64>,
     _ plan: FetchPlan
   ) -> [(offset: Int, key: ObjectKey)] {
-    let wanted = keys.filter { plan.kinds.contains($0.entity) && !inserted.contains($0.object) }
+    let wanted = keys.filter {
+      plan.resultEntities.contains($0.entity) && !inserted.contains($0.object)
+    }
     guard !wanted.isEmpty else { return [] }
     let numbers = Set(wanted.map(\.object))
     return sequence.indices.filter { numbers.contains(sequence[$0]) }
@@ -89,10 +91,10 @@ extension UpdateBuilder {
     _ plan: FetchPlan,
     _ writer: inout JSONWriter
   ) throws {
-    let gone = difference.removals.filter { $0.movedTo == nil }
+    let deleted = difference.removals.filter { $0.movedTo == nil }
       .map { plan.key($0.element) }
       .filter { changes.changes[$0]?.kind == .delete }
-    let last = try tombstones(Set(gone))
+    let last = try tombstones(Set(deleted))
     writer.raw("\"remove\":[")
     for (index, removal) in difference.removals.enumerated() {
       if index > 0 { writer.raw(",") }
@@ -101,9 +103,9 @@ extension UpdateBuilder {
       writer.integer(Int64(removal.offset))
       writer.raw(",\"id\":")
       writer.string(try snapshot.wrappedID(key).description)
-      if let place = removal.movedTo {
+      if let offset = removal.movedTo {
         writer.raw(",\"movedTo\":")
-        writer.integer(Int64(place))
+        writer.integer(Int64(offset))
       } else if changes.changes[key]?.kind == .delete {
         writer.raw(",\"deleted\":true,\"last\":")
         writer.value(last[key] ?? [:])
@@ -127,9 +129,9 @@ extension UpdateBuilder {
       writer.integer(Int64(insertion.offset))
       writer.raw(",\"id\":")
       writer.string(try snapshot.wrappedID(key).description)
-      if let place = insertion.movedFrom {
+      if let offset = insertion.movedFrom {
         writer.raw(",\"movedFrom\":")
-        writer.integer(Int64(place))
+        writer.integer(Int64(offset))
       }
       if mode != .ids {
         writer.raw(",\"object\":")

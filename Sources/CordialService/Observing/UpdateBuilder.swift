@@ -101,30 +101,30 @@ struct UpdateBuilder {
 
   /// Builds the update.
   func build() throws -> Outcome {
-    var told = Told()
+    var reported = Reported()
     let authors = authors
     let isSilent = verdicts?.isEmpty == true && authors.count < Self.unreportedAuthorsMax
-    let message = isSilent ? nil : try message(&told, authors)
+    let message = isSilent ? nil : try message(&reported, authors)
     return Outcome(
       message: message,
-      subscriptions: told.subscriptions,
+      subscriptions: reported.subscriptions,
       token: snapshot.token,
       examined: snapshot.head.position,
       unreportedAuthors: message == nil ? authors : [],
-      ended: told.ended
+      ended: reported.ended
     )
   }
 
   /// The subscriptions that a message updates, and those that end.
-  private struct Told {
+  private struct Reported {
     var subscriptions: [LiveSubscription] = []
     var ended: [Int] = []
   }
 
   /// Returns the whole message, or nil when no subscription has an update.
-  private func message(_ told: inout Told, _ authors: [String?]) throws -> MessageBytes? {
+  private func message(_ reported: inout Reported, _ authors: [String?]) throws -> MessageBytes? {
     var updates = JSONWriter(reserving: 1024, pieceBytes: Service.pieceBytes)
-    guard try writeUpdates(&told, &updates) || authors.count >= Self.unreportedAuthorsMax else {
+    guard try writeUpdates(&reported, &updates) || authors.count >= Self.unreportedAuthorsMax else {
       return nil
     }
     var writer = JSONWriter(reserving: 256)
@@ -147,26 +147,26 @@ struct UpdateBuilder {
   }
 
   /// Writes the updates of all subscriptions; returns whether there are any.
-  private func writeUpdates(_ told: inout Told, _ writer: inout JSONWriter) throws -> Bool {
+  private func writeUpdates(_ reported: inout Reported, _ writer: inout JSONWriter) throws -> Bool {
     let start = writer.count
     guard let verdicts else {
       for var subscription in observed.subscriptions {
-        let piece = try piece(of: subscription.number, &told) { writer in
+        let piece = try piece(of: subscription.number, &reported) { writer in
           try writeFresh(&subscription, &writer)
           return true
         }
-        told.subscriptions.append(subscription)
+        reported.subscriptions.append(subscription)
         Self.append(piece, since: start, to: &writer)
       }
       return writer.count > start
     }
     for (number, verdict) in verdicts {
-      guard let place = observed.index(of: number) else { continue }
-      var subscription = observed.subscriptions[place]
-      let piece = try piece(of: number, &told) { writer in
+      guard let index = observed.index(of: number) else { continue }
+      var subscription = observed.subscriptions[index]
+      let piece = try piece(of: number, &reported) { writer in
         try write(&subscription, verdict, &writer)
       }
-      told.subscriptions.append(subscription)
+      reported.subscriptions.append(subscription)
       Self.append(piece, since: start, to: &writer)
     }
     return writer.count > start
@@ -188,7 +188,7 @@ struct UpdateBuilder {
   /// subscriptions continue.
   private func piece(
     of number: Int,
-    _ told: inout Told,
+    _ reported: inout Reported,
     _ write: (inout JSONWriter) throws -> Bool
   ) throws -> JSONWriter? {
     var piece = JSONWriter()
@@ -198,7 +198,7 @@ struct UpdateBuilder {
       let failure = StoreError(any: error)
       if error is UnsealedChanges { throw error }
       guard failure.code == .limitExceeded || failure.code == .internalError else { throw error }
-      told.ended.append(number)
+      reported.ended.append(number)
       var end = JSONWriter()
       end.raw("{\"subscription\":\"s")
       end.integer(Int64(number))
@@ -220,11 +220,11 @@ struct UpdateBuilder {
     _ subscription: inout LiveSubscription,
     _ writer: inout JSONWriter
   ) throws {
-    try SubscriptionResult.startOver(&subscription, snapshot)
+    try SubscriptionResult.recompile(&subscription, snapshot)
     writer.raw("{\"subscription\":\"")
     writer.raw(string: subscription.name)
     guard subscription.mode != .signal else {
-      try SubscriptionResult.renew(&subscription, snapshot, bytesMax: limits.answerBytesMax)
+      try SubscriptionResult.recordState(&subscription, snapshot, bytesMax: limits.answerBytesMax)
       return writer.raw("\",\"signal\":true}")
     }
     writer.raw("\",\"fresh\":true,\"result\":")
@@ -244,14 +244,14 @@ struct UpdateBuilder {
     _ writer: inout JSONWriter
   ) throws -> Bool {
     var body = JSONWriter()
-    let says: Bool
+    let hasUpdate: Bool
     switch subscription.target {
     case .objects(let objects, let plans, _):
-      says = try writeObjects(&subscription, objects, plans, verdict, &body)
+      hasUpdate = try writeObjects(&subscription, objects, plans, verdict, &body)
     case .fetch(let plan, _):
-      says = try writeSequence(&subscription, plan, verdict, &body)
+      hasUpdate = try writeSequence(&subscription, plan, verdict, &body)
     }
-    guard says else { return false }
+    guard hasUpdate else { return false }
     writer.raw("{\"subscription\":\"")
     writer.raw(string: subscription.name)
     writer.raw("\",")
@@ -275,8 +275,8 @@ struct UpdateBuilder {
   ) throws -> Bool {
     let now = try resolved(&subscription, objects)
     let touched = try touchedObjects(&subscription, now.map(\.key), plans, verdict)
-    let gone = objects.compactMap(\.key).filter { changes.changes[$0]?.kind == .delete }
-    let last = try tombstones(Set(gone))
+    let deleted = objects.compactMap(\.key).filter { changes.changes[$0]?.kind == .delete }
+    let last = try tombstones(Set(deleted))
     writer.raw("\"objects\":[")
     let start = writer.count
     for (index, (id, old)) in objects.enumerated() {
@@ -322,14 +322,16 @@ struct UpdateBuilder {
     var awaited: Set<Int> = []
     var differs = false
     for (index, (id, old)) in objects.enumerated() {
-      let isGone = old.map { changes.changes[$0]?.kind == .delete } ?? true
-      guard isGone, try snapshot.entity(of: id).identity != nil else { continue }
+      let isDeleted = old.map { changes.changes[$0]?.kind == .delete } ?? true
+      guard isDeleted, try snapshot.entity(of: id).identity != nil else { continue }
       // An ID of the form `p` never names another object.
       let new = try snapshot.resolve(id)
       guard new != old || old == nil else { continue }
       now[index].key = new
       differs = differs || new != old
-      if new == nil { awaited.formUnion(try snapshot.entity(of: id).place.kinds) }
+      if new == nil {
+        awaited.formUnion(try snapshot.entity(of: id).familyPosition.concreteEntities)
+      }
     }
     guard differs, case .objects(_, let plans, let call) = subscription.target else { return now }
     subscription.awaited = awaited

@@ -9,7 +9,7 @@ import JSONRPC
 /// This structure sends nothing. The caller takes the ready messages with `takeReady()` after the
 /// mutation, because a sink may report events during a write.
 struct AnswerOrder {
-  private struct Place {
+  private struct Slot {
     /// The responses that have arrived.
     var parts: [MessageBytes]
     var missing: Int
@@ -19,14 +19,14 @@ struct AnswerOrder {
   }
 
   /// The slots in use, in order.
-  private var places: Deque<Place> = []
+  private var slots: Deque<Slot> = []
   /// The number of the first slot in use.
   private var first = 0
   /// The messages that can be sent, in order.
   private var ready: Deque<MessageBytes> = []
 
   /// The number of slots in use, including answered slots that wait for a slot before them.
-  var count: Int { places.count }
+  var count: Int { slots.count }
 
   /// Takes a slot for one request, or for a batch with responses that are already known.
   ///
@@ -40,8 +40,8 @@ struct AnswerOrder {
     parts: [MessageBytes] = [],
     isBatch: Bool = false
   ) -> Int {
-    places.append(Place(parts: parts, missing: count, isBatch: isBatch))
-    return first + places.count - 1
+    slots.append(Slot(parts: parts, missing: count, isBatch: isBatch))
+    return first + slots.count - 1
   }
 
   /// Adds a response to its slot.
@@ -52,9 +52,9 @@ struct AnswerOrder {
   ///   - inOrder: Whether responses wait for the responses before them.
   mutating func answer(_ message: MessageBytes, at number: Int, inOrder: Bool) {
     let index = number - first
-    guard places.indices.contains(index), places[index].missing > 0 else { return }
-    places[index].parts.append(message)
-    places[index].missing -= 1
+    guard slots.indices.contains(index), slots[index].missing > 0 else { return }
+    slots[index].parts.append(message)
+    slots[index].missing -= 1
     release(number, inOrder: inOrder)
   }
 
@@ -71,26 +71,26 @@ struct AnswerOrder {
   /// Makes the message of a complete slot ready; with `inOrder`, the slots before it come first.
   mutating func release(_ number: Int, inOrder: Bool) {
     let index = number - first
-    guard places.indices.contains(index), places[index].missing == 0 else { return }
-    if !inOrder, !places[index].isSent {
-      if let message = Self.message(of: places[index]) { ready.append(message) }
-      places[index].isSent = true
-      places[index].parts = []
+    guard slots.indices.contains(index), slots[index].missing == 0 else { return }
+    if !inOrder, !slots[index].isSent {
+      if let message = Self.message(of: slots[index]) { ready.append(message) }
+      slots[index].isSent = true
+      slots[index].parts = []
     }
-    while let place = places.first, place.missing == 0 {
-      if !place.isSent, let message = Self.message(of: place) { ready.append(message) }
-      places.removeFirst()
+    while let slot = slots.first, slot.missing == 0 {
+      if !slot.isSent, let message = Self.message(of: slot) { ready.append(message) }
+      slots.removeFirst()
       first += 1
     }
   }
 
   /// Returns the message of a complete slot, or nil for a batch of notifications alone.
-  private static func message(of place: Place) -> MessageBytes? {
-    guard place.isBatch else { return place.parts.first }
-    guard let first = place.parts.first else { return nil }
+  private static func message(of slot: Slot) -> MessageBytes? {
+    guard slot.isBatch else { return slot.parts.first }
+    guard let first = slot.parts.first else { return nil }
     var message = MessageBytes([UInt8(ascii: "[")])
     message.append(first)
-    for part in place.parts.dropFirst() {
+    for part in slot.parts.dropFirst() {
       message.append([UInt8(ascii: ",")])
       message.append(part)
     }

@@ -9,7 +9,7 @@ struct Request: Sendable {
   /// The number of the request within its session.
   let serial: Int
   /// The answer slot of the request within its session.
-  let place: Int
+  let slot: Int
   let id: RequestID
   let method: Method
   let params: JSONValue
@@ -58,8 +58,8 @@ struct RequestQueue {
 
   /// Removes and returns a request that has not started, or nil if no such request waits.
   mutating func cancel(_ id: RequestID) -> Request? {
-    guard let place = waiting.firstIndex(where: { $0.id == id }) else { return nil }
-    return waiting.remove(at: place)
+    guard let index = waiting.firstIndex(where: { $0.id == id }) else { return nil }
+    return waiting.remove(at: index)
   }
 
   /// Removes and returns all requests that have not started.

@@ -24,11 +24,11 @@ final class Session {
   /// The number of bytes received since the queue was last empty.
   var bytesInFlight = 0
   /// Whether the service has stopped reading the peer, because too many requests are pending.
-  var isHeld = false
+  var isReadingPaused = false
   /// The progress from the end of the input to the end of the connection.
   var phase = ConnectionPhase.open
-  /// Whether the session is in `turn.touched`, so that the end of the turn continues it.
-  var isTouched = false
+  /// Whether the session is in `turn.changedSessions`, so that the end of the turn continues it.
+  var isChanged = false
   /// The bytes that the end of the turn sends, as one write.
   private var outgoing: [[UInt8]] = []
   private var outgoingBytes = 0

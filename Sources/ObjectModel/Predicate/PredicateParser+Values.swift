@@ -62,14 +62,14 @@ extension PredicateParser {
       throw lexer.error(at: start.offset, expected: "a string as the argument of %K")
     }
     let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    guard let place = names.firstIndex(where: { $0.hasPrefix("@") }) else {
+    guard let index = names.firstIndex(where: { $0.hasPrefix("@") }) else {
       return try path(from: names == ["SELF"] ? [] : names, variable: nil)
     }
-    let behind = Array(names[(place + 1)...])
-    guard place > 0, let aggregate = PredicateAggregate(rawValue: String(names[place].dropFirst())),
-      (aggregate == .count) == behind.isEmpty
+    let memberPath = Array(names[(index + 1)...])
+    guard index > 0, let aggregate = PredicateAggregate(rawValue: String(names[index].dropFirst())),
+      (aggregate == .count) == memberPath.isEmpty
     else { throw lexer.error(at: start.offset, expected: "a key path as the argument of %K") }
-    return .aggregate(aggregate, of: Array(names[..<place]), variable: nil, path: behind)
+    return .aggregate(aggregate, of: Array(names[..<index]), variable: nil, path: memberPath)
   }
 
   private mutating func list() throws(PredicateError) -> [PredicateExpression] {
@@ -158,10 +158,10 @@ extension PredicateParser {
         try advance()
         if name.uppercased() == "SELF", names.isEmpty, variable == nil { continue }
         names.append(name)
-      case .integer(let place) where !names.isEmpty:
+      case .integer(let index) where !names.isEmpty:
         // An index into a list inside a json attribute.
         try advance()
-        names.append(String(place))
+        names.append(String(index))
       case .aggregate(let name): return try aggregate(name, of: names, variable)
       default: throw unexpected("the name of a property, or @ and an aggregate")
       }

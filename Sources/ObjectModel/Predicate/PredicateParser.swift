@@ -141,7 +141,7 @@ package struct PredicateParser {
 
   private mutating func disjunction() throws(PredicateError) -> Node {
     let first = try conjunction()
-    guard try takeJunction("OR", "||", behind: first) else { return first }
+    guard try takeJunction("OR", "||", after: first) else { return first }
     var terms = [try condition(first)]
     repeat {
       let next = try conjunction()
@@ -152,7 +152,7 @@ package struct PredicateParser {
 
   private mutating func conjunction() throws(PredicateError) -> Node {
     let first = try negation()
-    guard try takeJunction("AND", "&&", behind: first) else { return first }
+    guard try takeJunction("AND", "&&", after: first) else { return first }
     var terms = [try condition(first)]
     repeat {
       let next = try negation()
@@ -165,7 +165,7 @@ package struct PredicateParser {
   private mutating func takeJunction(
     _ word: String,
     _ sign: String,
-    behind node: Node
+    after node: Node
   ) throws(PredicateError) -> Bool {
     let before = self
     guard try take(word, sign) else { return false }
@@ -281,7 +281,7 @@ package struct PredicateParser {
 
   private mutating func sum() throws(PredicateError) -> Node {
     var left = try product()
-    while let operation = try takeOperation([.add, .subtract], behind: left) {
+    while let operation = try takeOperation([.add, .subtract], after: left) {
       let right = try product()
       left = try combine(operation, left, right)
     }
@@ -290,7 +290,7 @@ package struct PredicateParser {
 
   private mutating func product() throws(PredicateError) -> Node {
     var left = try power()
-    while let operation = try takeOperation([.multiply, .divide], behind: left) {
+    while let operation = try takeOperation([.multiply, .divide], after: left) {
       let right = try power()
       left = try combine(operation, left, right)
     }
@@ -299,7 +299,7 @@ package struct PredicateParser {
 
   private mutating func power() throws(PredicateError) -> Node {
     let base = try sign()
-    guard let operation = try takeOperation([.power], behind: base) else { return base }
+    guard let operation = try takeOperation([.power], after: base) else { return base }
     return try nested { parser throws(PredicateError) in
       let exponent = try parser.power()
       return try parser.combine(operation, base, exponent)
@@ -309,7 +309,7 @@ package struct PredicateParser {
   /// Consumes one of these operators; the node before it must be an expression.
   private mutating func takeOperation(
     _ operations: [PredicateArithmetic],
-    behind left: Node
+    after left: Node
   ) throws(PredicateError) -> PredicateArithmetic? {
     guard case .sign(let sign) = token.form,
       let operation = operations.first(where: { $0.rawValue == sign })

@@ -45,7 +45,7 @@ package struct SaveProblem: Sendable, Equatable {
 
   /// Returns the problem of a position that an ordered to-many with `count` other members does not
   /// have.
-  static func noPlace(
+  static func invalidPosition(
     _ position: Int,
     of count: Int,
     in property: String,
@@ -137,22 +137,22 @@ package struct ProblemList {
   /// The error that reports all problems; nil when there are none.
   package var error: StoreError? {
     guard let first = problems.first else { return nil }
-    let isOneKind = problems.allSatisfy { $0.code == first.code }
-    let code = isOneKind ? first.code : .validationFailed
+    let haveSameCode = problems.allSatisfy { $0.code == first.code }
+    let code = haveSameCode ? first.code : .validationFailed
     let more = problems.count == 1 ? "" : " (and \(problems.count - 1) more)"
     var data: [JSONMember] = []
-    if isOneKind, code != .validationFailed {
+    if haveSameCode, code != .validationFailed {
       if code != .unknownEntity { data.append(JSONMember("id", .string(first.id))) }
       if let property = first.property, code == .unknownProperty {
         data.append(JSONMember("property", .string(property)))
       }
       data += first.details
     }
-    let isAboutID = code == .validationFailed
+    let namesID = code == .validationFailed
     return StoreError(
       code,
-      (isAboutID && !first.id.isEmpty ? "\(first.id): " : "") + first.message + more,
-      hint: isOneKind && first.hint != nil
+      (namesID && !first.id.isEmpty ? "\(first.id): " : "") + first.message + more,
+      hint: haveSameCode && first.hint != nil
         ? first.hint : "Nothing was written; data.problems lists everything",
       data: data,
       problems: problems

@@ -158,11 +158,11 @@ extension StoreError {
     )
   }
 
-  static func invalidIdentifier(_ sent: String, _ why: String) -> StoreError {
+  static func invalidIdentifier(_ sent: String, _ reason: String) -> StoreError {
     let text = short(sent)
     return StoreError(
       .invalidIdentifier,
-      "\"\(text)\" is not a valid ID here: \(why)",
+      "\"\(text)\" is not a valid ID here: \(reason)",
       hint: "An ID looks like Entity/p17",
       data: [JSONMember("id", .string(text))]
     )

@@ -129,9 +129,9 @@ extension FetchCompiler {
       Int(name).map { "[\($0)]" } ?? "." + JSONValue.string(name).text
     }
     let column = column(end.alias, end.property.name)
-    let place = SQLNames.literal("$" + path.joined())
+    let jsonPath = SQLNames.literal("$" + path.joined())
     // An external client may have stored a text that is not JSON.
-    let value = asText ? "\(column) -> \(place)" : "\(column) ->> \(place)"
+    let value = asText ? "\(column) -> \(jsonPath)" : "\(column) ->> \(jsonPath)"
     return "(CASE WHEN json_valid(\(column)) THEN \(value) END)"
   }
 
@@ -209,13 +209,13 @@ extension FetchCompiler {
     guard let member else { return made("count(*)", .int64) }
     let column = member.fragment.sql
     guard let type = member.side.type else {
-      throw Self.wanted("an attribute for @\(aggregate.rawValue)", member.side, offset)
+      throw Self.typeError("an attribute for @\(aggregate.rawValue)", member.side, offset)
     }
     switch aggregate {
     case .min, .max: return made("\(aggregate.rawValue)(\(column))", type, name)
     case .sum, .avg, .count:
       guard type.isNumber else {
-        throw Self.wanted("a number for @\(aggregate.rawValue)", member.side, offset)
+        throw Self.typeError("a number for @\(aggregate.rawValue)", member.side, offset)
       }
       // The sum of no values is 0, and their average is missing.
       if aggregate == .avg { return made("avg(\(column))", .double) }
@@ -254,7 +254,7 @@ extension FetchCompiler {
 
   // MARK: Numbers and dates
 
-  private static func wanted(_ what: String, _ side: ComparedSide, _ offset: Int) -> StoreError {
+  private static func typeError(_ what: String, _ side: ComparedSide, _ offset: Int) -> StoreError {
     StoreError(PredicateError(offset: offset, expected: "\(what); \(side.words)"))
   }
 
@@ -262,7 +262,7 @@ extension FetchCompiler {
   private mutating func number(_ expression: PredicateExpression) throws(StoreError) -> Value {
     let (fragment, side) = try operand(expression)
     guard side.type?.isNumber == true else {
-      throw Self.wanted("a number", side, expression.offset)
+      throw Self.typeError("a number", side, expression.offset)
     }
     return (fragment, side)
   }
@@ -278,7 +278,7 @@ extension FetchCompiler {
     case .string:
       let date = ComparedSide.value(.date, name: nil)
       return (try self.constant(constant, date, expression.offset), date)
-    default: throw Self.wanted("a number or a date", .constant, expression.offset)
+    default: throw Self.typeError("a number or a date", .constant, expression.offset)
     }
   }
 
@@ -316,8 +316,8 @@ extension FetchCompiler {
         .value(isInteger ? .int64 : .double, name: nil)
       )
     case (let one, _, _) where one?.isNumber != true && one != .date:
-      throw Self.wanted("a number or a date", first, left.offset)
-    default: throw Self.wanted("a number", second, right.offset)
+      throw Self.typeError("a number or a date", first, left.offset)
+    default: throw Self.typeError("a number", second, right.offset)
     }
   }
 
@@ -331,7 +331,7 @@ extension FetchCompiler {
       return (SQLFragment(sql, fragment.values, depth: fragment.depth + 2), side)
     }
     let (fragment, side) = try value(argument, as: .value(.string, name: nil))
-    guard Self.isText(side) else { throw Self.wanted("a string", side, argument.offset) }
+    guard Self.isText(side) else { throw Self.typeError("a string", side, argument.offset) }
     let text = ComparedSide.value(.string, name: nil)
     switch function {
     case .lowercase: return (SQLFragment("cordial_lower(\(fragment.sql))", fragment.values), text)

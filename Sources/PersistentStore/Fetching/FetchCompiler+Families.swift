@@ -13,7 +13,7 @@ extension FetchCompiler {
   /// Returns the tables in which a key path finds the objects of an entity; each object is in one
   /// table.
   func tables(of entity: EntityDescription) -> [String] {
-    let kinds = entity.place.kinds
+    let kinds = entity.familyPosition.concreteEntities
     guard (2...Self.joinedTablesMax).contains(kinds.count) else { return [model.source(entity)] }
     return kinds.map { quote(model.entity($0).name) }
   }
@@ -38,7 +38,7 @@ extension FetchCompiler {
     let condition: String
     var order = byNumber
     var join = ""
-    if case .pairs = relationship.storage {
+    if case .linkTable = relationship.storage {
       condition = "cordial_k.\"_id\" IN (\(links.members(of: "= \(number)")))"
       if let position = links.position {
         join =
@@ -63,15 +63,15 @@ extension FetchCompiler {
     guard request.subentities, entity.hasDescendants else {
       return ObjectEncoder(entity: entity, columns: columns, model: model)
     }
-    let encoders = entity.place.kinds.map { number in
+    let encoders = entity.familyPosition.concreteEntities.map { number in
       let kind = model.entity(number)
-      let places = columns.indices.filter { index in
+      let indices = columns.indices.filter { index in
         columns[index].owner.map { model.isKind(number, of: $0) } ?? true
       }
       let own = ObjectEncoder(
         entity: kind,
-        columns: places.map { columns[$0] },
-        places: places,
+        columns: indices.map { columns[$0] },
+        indices: indices,
         model: model
       )
       return (number, own)
@@ -88,7 +88,7 @@ extension FetchCompiler {
   var relatedKinds: [Int: Set<String>] {
     var kinds: [Int: Set<String>] = [:]
     for (number, properties) in related {
-      for kind in model.entity(number).place.kinds {
+      for kind in model.entity(number).familyPosition.concreteEntities {
         kinds[kind, default: []].formUnion(properties)
       }
     }

@@ -54,8 +54,8 @@ extension FetchCompiler {
     sql += " FROM \(table) t\(scope(at: 0).joins.sql) WHERE \(condition.sql)"
     if !groups.isEmpty { sql += " GROUP BY \(groups.joined(separator: ", "))" }
     if let having { sql += " HAVING \(having.sql)" }
-    let places = columns.indices.map { "\($0 + 1)" }
-    let last = isGrouped || request.distinct ? groups + places : ["t.\"_id\""]
+    let ordinals = columns.indices.map { "\($0 + 1)" }
+    let last = isGrouped || request.distinct ? groups + ordinals : ["t.\"_id\""]
     sql += " ORDER BY \((keys.map(\.order) + last).joined(separator: ", ")) LIMIT ? OFFSET ?"
     return ValuesPlan(
       sql: sql,

@@ -10,7 +10,7 @@ struct SortKey {
   let descends: Bool
   let type: AttributeType
   /// Whether a value may be missing; missing values are first ascending, and last descending.
-  let mayMiss: Bool
+  let mayBeMissing: Bool
 
   var order: String { descends ? sql + " DESC" : sql }
 }
@@ -60,7 +60,7 @@ extension FetchCompiler {
       sql: term,
       descends: descends,
       type: attribute.type,
-      mayMiss: attribute.optional || names.count > 1
+      mayBeMissing: attribute.optional || names.count > 1
     )
   }
 
@@ -75,25 +75,25 @@ extension FetchCompiler {
   ) throws(StoreError) -> (range: SQLFragment, missing: SQLFragment?) {
     guard cursor.keys.count == keys.count else { throw FetchCursor.foreign }
     let hasMissing =
-      keys.first.map { $0.descends && $0.mayMiss } == true
+      keys.first.map { $0.descends && $0.mayBeMissing } == true
       && cursor.keys.first != .null
-    var behind = SQLFragment("t.\"_id\" > ?", [.integer(cursor.object)])
+    var after = SQLFragment("t.\"_id\" > ?", [.integer(cursor.object)])
     for (index, (key, value)) in zip(keys, cursor.keys).enumerated().reversed() {
       let later = Self.later(key, value, orMissing: index > 0)
-      let same = SQLFragment("\(key.sql) IS ? AND (\(behind.sql))", [value] + behind.values)
-      behind =
+      let same = SQLFragment("\(key.sql) IS ? AND (\(after.sql))", [value] + after.values)
+      after =
         later.map {
           SQLFragment("\($0.sql) OR (\(same.sql))", $0.values + same.values)
         } ?? same
     }
     guard let key = keys.first, let value = cursor.keys.first, value != .null else {
-      return (behind, nil)
+      return (after, nil)
     }
     let sign = key.descends ? "<=" : ">="
     return (
       SQLFragment(
-        "\(key.sql) \(sign) ? AND (\(behind.sql))",
-        [value] + behind.values
+        "\(key.sql) \(sign) ? AND (\(after.sql))",
+        [value] + after.values
       ),
       hasMissing ? SQLFragment("\(key.sql) IS NULL") : nil
     )
@@ -110,7 +110,7 @@ extension FetchCompiler {
     case (true, true): nil
     case (false, false): SQLFragment("\(key.sql) > ?", [value])
     case (false, true):
-      key.mayMiss && orMissing
+      key.mayBeMissing && orMissing
         ? SQLFragment("(\(key.sql) < ? OR \(key.sql) IS NULL)", [value])
         : SQLFragment("\(key.sql) < ?", [value])
     }

@@ -115,7 +115,7 @@ extension FetchCompiler {
   /// Splits a key path after its first to-many; returns nil if it has none.
   private func split(
     _ expression: PredicateExpression
-  ) -> (path: [String], variable: String?, rest: PathRest)? {
+  ) -> (path: [String], variable: String?, rest: PathSuffix)? {
     guard case .keyPath(let names, let variable) = expression.form else { return nil }
     var current = scope(at: scope(of: variable)).entity
     for (index, name) in names.enumerated() {
@@ -123,7 +123,7 @@ extension FetchCompiler {
         return nil
       }
       if relationship.toMany {
-        let rest = PathRest(names: Array(names[(index + 1)...]), offset: expression.offset)
+        let rest = PathSuffix(names: Array(names[(index + 1)...]), offset: expression.offset)
         return (Array(names[...index]), variable, rest)
       }
       current = model.entity(relationship.destination)
@@ -136,7 +136,7 @@ extension FetchCompiler {
     _ comparison: PredicateComparison,
     over path: [String],
     _ variable: String?,
-    _ rest: PathRest
+    _ rest: PathSuffix
   ) throws(StoreError) -> SQLFragment {
     switch (comparison.modifier, comparison.comparison) {
     case (.direct, .contains):
@@ -420,7 +420,7 @@ extension FetchCompiler {
 }
 
 /// The part of a key path after a to-many.
-private struct PathRest {
+private struct PathSuffix {
   let names: [String]
   let offset: Int
 

@@ -60,7 +60,7 @@ struct FetchCompiler {
   ) throws(StoreError) -> FetchPlan {
     let condition = try condition(request)
     let keys = try sortKeys(request)
-    let behind = try request.after.map { text throws(StoreError) in
+    let pageStart = try request.after.map { text throws(StoreError) in
       try position(FetchCursor(text, of: request, in: store), keys)
     }
     let membershipJoins = scopes[0].joins.sql
@@ -71,8 +71,8 @@ struct FetchCompiler {
     if let identity = entity.identity { head.append("t.\(quote(identity.name))") }
     let columns = (head + selected.map(\.sql)).joined(separator: ", ")
     let orderBy = (keys.map(\.order) + ["t.\"_id\""]).joined(separator: ", ")
-    func tail(_ place: SQLFragment?) -> String {
-      let wanted = place.map { "(\(condition.sql)) AND (\($0.sql))" } ?? condition.sql
+    func tail(_ start: SQLFragment?) -> String {
+      let wanted = start.map { "(\(condition.sql)) AND (\($0.sql))" } ?? condition.sql
       return "WHERE \(wanted) ORDER BY \(orderBy) LIMIT ? OFFSET ?"
     }
     let from = "FROM \(table) t\(membershipJoins)"
@@ -82,8 +82,8 @@ struct FetchCompiler {
       request: request,
       model: model,
       entity: entity,
-      idsSQL: "SELECT t.\"_id\" \(from) \(tail(behind?.range))",
-      rowsSQL: "SELECT \(columns) \(rowsFrom) \(tail(behind?.range))",
+      idsSQL: "SELECT t.\"_id\" \(from) \(tail(pageStart?.range))",
+      rowsSQL: "SELECT \(columns) \(rowsFrom) \(tail(pageStart?.range))",
       unwindowedSQL: "SELECT \(columns) \(rowsFrom)",
       rowSQL: "SELECT \(columns) \(rowsFrom) WHERE t.\"_id\" = ?",
       countSQL: "SELECT count(*) \(from) WHERE \(condition.sql)",
@@ -95,10 +95,10 @@ struct FetchCompiler {
           ColumnForm(key.type)
         )
       },
-      missing: behind?.missing.map {
+      missing: pageStart?.missing.map {
         ("SELECT t.\"_id\" \(from) \(tail($0))", "SELECT \(columns) \(rowsFrom) \(tail($0))")
       },
-      values: condition.values + (behind?.range.values ?? []),
+      values: condition.values + (pageStart?.range.values ?? []),
       wholeValues: condition.values,
       encoder: encoder(request, selected.map(\.column)),
       membership: membership,
@@ -309,8 +309,8 @@ struct FetchCompiler {
   {
     let names = selection.path.split(separator: ".", omittingEmptySubsequences: false)
       .map(String.init)
-    if let place = names.firstIndex(where: { $0.hasPrefix("@") }) {
-      return try aggregateExpression(selection, names, place, grouped: grouped)
+    if let index = names.firstIndex(where: { $0.hasPrefix("@") }) {
+      return try aggregateExpression(selection, names, index, grouped: grouped)
     }
     let end = try resolve(names)
     if selection.fallback != nil, !end.property.isAttribute || !end.inside.isEmpty {
@@ -334,15 +334,15 @@ struct FetchCompiler {
   private mutating func aggregateExpression(
     _ selection: FetchRequest.Selection,
     _ names: [String],
-    _ place: Int,
+    _ index: Int,
     grouped: Bool
   ) throws(StoreError) -> (sql: String, form: ColumnForm) {
-    let path = Array(names[(place + 1)...])
+    let path = Array(names[(index + 1)...])
     guard selection.fallback == nil else {
       throw StoreError(.invalidRequest, "\(selection.path) is not an attribute and has no default")
     }
-    guard let aggregate = PredicateAggregate(rawValue: String(names[place].dropFirst())),
-      place > 0 || grouped, (aggregate == .count) == path.isEmpty
+    guard let aggregate = PredicateAggregate(rawValue: String(names[index].dropFirst())),
+      index > 0 || grouped, (aggregate == .count) == path.isEmpty
     else {
       throw StoreError(
         .invalidRequest,
@@ -350,7 +350,7 @@ struct FetchCompiler {
           + "@max and @avg"
       )
     }
-    let value = try aggregateValue(aggregate, of: Array(names[..<place]), from: nil, path)
+    let value = try aggregateValue(aggregate, of: Array(names[..<index]), from: nil, path)
     return (value.fragment.sql, value.side.form)
   }
 
@@ -419,7 +419,7 @@ struct FetchCompiler {
     }
     let table = "\(model.source(destination)) \(alias)"
     let links = LinkTable(relationship, in: model)
-    guard case .pairs = relationship.storage else {
+    guard case .linkTable = relationship.storage else {
       return (
         table,
         "\(alias).\(links.owner) = \(number)",

@@ -42,8 +42,8 @@ package final class FetchPlan: Sendable {
   package let relatedNames: Set<String>
 
   /// The numbers of the entities whose objects the fetch returns.
-  package var kinds: [Int] {
-    request.subentities ? entity.place.kinds : [entity.number]
+  package var resultEntities: [Int] {
+    request.subentities ? entity.familyPosition.concreteEntities : [entity.number]
   }
 
   /// Returns the key of an object of the fetch, by its number.

@@ -128,7 +128,7 @@ package struct FormerOrders {
       let lastChange = commits.integer(1)
       var found = Moves(number: commits.integer(0), after: after)
       try snapshot.log.eachRow(after: after, through: lastChange) { row in
-        guard let former = row.formerPlace, former.event == .moved,
+        guard let former = row.formerPosition, former.event == .moved,
           snapshot.model.entities.indices.contains(row.entity - 1)
         else { return }
         let owner = snapshot.model.key(row.entity, row.object)

@@ -9,7 +9,7 @@ enum IdentityResolver {
   /// Returns the object that a wrapped ID names; nil for an identity value that no object has.
   static func resolve(
     _ text: String,
-    facts: StoreMaker.Facts,
+    facts: StoreFile.Facts,
     statement: (String) throws -> PreparedStatement
   ) throws -> ObjectKey? {
     guard let id = WrappedID(text, store: facts.identifier) else {

@@ -209,24 +209,24 @@ struct ObjectEncoder: Sendable {
   private let headEnds: [Int]
   private let prefix: [UInt8]
   private let firstColumn: Int32
-  /// Whether `places` selects the values; otherwise all selected columns are written in order.
-  private let hasPlaces: Bool
+  /// Whether `indices` selects the values; otherwise all selected columns are written in order.
+  private let hasIndices: Bool
   /// The indices of its values among the selected columns.
-  private let places: [Int32]
+  private let indices: [Int32]
   /// The encoders of the entities whose objects a fetch of their ancestor returns.
   private let kinds: [Int: ObjectEncoder]
-  private let hasKinds: Bool
+  private let hasEntityEncoders: Bool
 
   init(
     entity: EntityDescription,
     columns: [SelectedColumn],
-    places: [Int]? = nil,
+    indices: [Int]? = nil,
     model: Model,
     kinds: [Int: ObjectEncoder] = [:]
   ) {
-    hasPlaces = places != nil
-    self.places = (places ?? []).map { Int32($0) }
-    hasKinds = !kinds.isEmpty
+    hasIndices = indices != nil
+    self.indices = (indices ?? []).map { Int32($0) }
+    hasEntityEncoders = !kinds.isEmpty
     self.kinds = kinds
     self.entity = entity
     self.model = model
@@ -245,7 +245,7 @@ struct ObjectEncoder: Sendable {
 
   /// Writes the current row as `{"id":…,"version":…,"values":{…}}`.
   func write(_ row: PreparedStatement, to writer: inout JSONWriter) {
-    if hasKinds, let own = kind(of: row) { return own.write(row, to: &writer) }
+    if hasEntityEncoders, let own = kind(of: row) { return own.write(row, to: &writer) }
     writeHead(row, to: &writer)
     writer.integer(row.integer(1))
     let heads = heads.span
@@ -253,8 +253,8 @@ struct ObjectEncoder: Sendable {
     for index in forms.indices {
       let end = headEnds[index]
       JSONBytes.append(heads.extracting(start..<end), to: &writer.bytes)
-      let place = hasPlaces ? places[index] : Int32(index)
-      forms[index].write(row, firstColumn + place, in: model, to: &writer)
+      let column = hasIndices ? indices[index] : Int32(index)
+      forms[index].write(row, firstColumn + column, in: model, to: &writer)
       start = end
     }
     if forms.isEmpty { JSONBytes.append(heads, to: &writer.bytes) }
@@ -263,7 +263,7 @@ struct ObjectEncoder: Sendable {
 
   /// Writes the wrapped ID of the current row's object, in quotes.
   func writeID(_ row: PreparedStatement, to writer: inout JSONWriter) {
-    if hasKinds, let own = kind(of: row) { return own.writeID(row, to: &writer) }
+    if hasEntityEncoders, let own = kind(of: row) { return own.writeID(row, to: &writer) }
     guard entity.identity == nil else {
       return writer.string(ColumnForm.identityText(of: entity, row, 2))
     }

@@ -15,7 +15,7 @@ package struct UnsealedChanges: Error {
 /// One thread at a time uses a reader: the event loop that owns it, or the worker to which the pool
 /// lends it.
 package final class StoreReader {
-  let facts: StoreMaker.Facts
+  let facts: StoreFile.Facts
   private let queue: SQLiteQueue
   private let log: HistoryLog
   private let past: PastTables
@@ -41,7 +41,7 @@ package final class StoreReader {
     let mayDangle: Bool
   }
 
-  init(path: String, role: StoreConnection.Role, facts: StoreMaker.Facts) throws {
+  init(path: String, role: StoreConnection.Role, facts: StoreFile.Facts) throws {
     self.facts = facts
     let model = facts.model
     let queue = try StoreConnection.open(path, role)
@@ -162,13 +162,13 @@ package final class StoreReader {
   private func lookUp(_ entity: EntityDescription) throws -> LookUp? {
     guard let known else { return nil }
     let mayDangle = known.head.mayDangle
-    if let made = lookUps[entity.number], made.mayDangle == mayDangle { return made }
+    if let lookUp = lookUps[entity.number], lookUp.mayDangle == mayDangle { return lookUp }
     let plan = try wholePlan(entity, mayDangle: mayDangle)
     // This statement is not in `statements`, which may be emptied while this statement is in use.
     let row = try queue.use { db in try PreparedStatement(db, plan.rowSQL) }
-    let made = LookUp(plan: plan, row: row, mayDangle: mayDangle)
-    lookUps[entity.number] = made
-    return made
+    let lookUp = LookUp(plan: plan, row: row, mayDangle: mayDangle)
+    lookUps[entity.number] = lookUp
+    return lookUp
   }
 
   private func readHead() throws -> HistoryHead {
@@ -185,9 +185,9 @@ package final class StoreReader {
   func statement(_ sql: String) throws -> PreparedStatement {
     if let known = statements[sql] { return known }
     if statements.count >= Self.statementsMax { statements.removeAll() }
-    let made = try queue.use { db in try PreparedStatement(db, sql) }
-    statements[sql] = made
-    return made
+    let prepared = try queue.use { db in try PreparedStatement(db, sql) }
+    statements[sql] = prepared
+    return prepared
   }
 
   /// Returns the statement that reads texts of an object.
@@ -200,11 +200,11 @@ package final class StoreReader {
     if let known = texts[entity], known.attributes == attributes { return known.statement }
     let list = (["\"_id\""] + attributes.map(SQLNames.quoted)).joined(separator: ", ")
     let table = SQLNames.quoted(model.entity(entity).name)
-    let made = try queue.use { db in
+    let prepared = try queue.use { db in
       try PreparedStatement(db, "SELECT \(list) FROM \(table) WHERE \"_id\" = ?")
     }
-    texts[entity] = (attributes, made)
-    return made
+    texts[entity] = (attributes, prepared)
+    return prepared
   }
 
   /// Returns the plan of every attribute and to-one of an entity.

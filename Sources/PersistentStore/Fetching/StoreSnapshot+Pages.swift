@@ -14,7 +14,7 @@ extension StoreSnapshot {
   ///   - object: The number of the last object of a page.
   /// - Returns: The value of `after` for the next page; nil when there is no such object.
   /// - Throws: `SQLiteError`.
-  package func cursor(_ plan: FetchPlan, behind object: Int64) throws -> String? {
+  package func cursor(_ plan: FetchPlan, after object: Int64) throws -> String? {
     let row = try statement(plan.keysSQL)
     defer { row.reset() }
     row.bind(object, at: 1)
@@ -78,7 +78,7 @@ extension StoreSnapshot {
     while try rows.step() {
       writer.raw(isFirst ? "{" : ",{")
       isFirst = false
-      writer.cutIfLong()
+      writer.splitIfLong()
       for (index, column) in plan.columns.enumerated() {
         if index > 0 { writer.raw(",") }
         writer.name(column.name)
@@ -116,11 +116,11 @@ extension StoreSnapshot {
     var statements = 0
     writer.raw("{")
     for path in paths {
-      var walked: [String] = []
+      var prefix: [String] = []
       for name in path.split(separator: ".", omittingEmptySubsequences: false).map(String.init) {
-        guard let from = reached[walked] else { break }
-        walked.append(name)
-        guard reached[walked] == nil else { continue }
+        guard let from = reached[prefix] else { break }
+        prefix.append(name)
+        guard reached[prefix] == nil else { continue }
         guard case .relationship(let relationship)? = from.entity.property(named: name) else {
           throw StoreError(
             .unknownProperty,
@@ -130,7 +130,7 @@ extension StoreSnapshot {
         }
         let destination = model.entity(relationship.destination)
         statements += 1
-        reached[walked] = (
+        reached[prefix] = (
           destination,
           try writeMembers(relationship, of: from, &written, bytesMax, &writer)
         )
@@ -165,7 +165,7 @@ extension StoreSnapshot {
       objects.append(object)
       guard written.insert(plan.key(object)).inserted else { continue }
       if written.count > 1 { writer.raw(",") }
-      writer.cutIfLong()
+      writer.splitIfLong()
       plan.encoder.writeID(rows, to: &writer)
       writer.raw(":")
       plan.encoder.write(rows, to: &writer)

@@ -147,7 +147,7 @@ package struct StoreSnapshot {
   /// - Parameter key: The object.
   /// - Returns: Whether the number was given.
   /// - Throws: `SQLiteError`.
-  package func wasEverGiven(_ key: ObjectKey) throws -> Bool {
+  package func wasAllocated(_ key: ObjectKey) throws -> Bool {
     let sequence = try statement("SELECT seq FROM sqlite_sequence WHERE name = ?")
     defer { sequence.reset() }
     sequence.bind(model.entity(key.entity).name, at: 1)
@@ -245,7 +245,7 @@ package struct StoreSnapshot {
     writer.raw("[")
     let hasMore = try eachRow(of: plan, plan.rowsSQL, plan.missing?.rowsSQL) { rows in
       if count > 0 { writer.raw(",") }
-      writer.cutIfLong()
+      writer.splitIfLong()
       let start = writer.bytes.count
       plan.encoder.write(rows, to: &writer)
       each?(rows.integer(0), start..<writer.bytes.count, writer.bytes)
@@ -306,7 +306,7 @@ package struct StoreSnapshot {
   ) throws -> Bool {
     let limit = plan.request.limit
     var count = 0
-    func go(_ sql: String, _ values: [AttributeValue], offset: Int) throws -> Bool {
+    func readRows(_ sql: String, _ values: [AttributeValue], offset: Int) throws -> Bool {
       let rest = limit.map { $0 - count + 1 }
       let rows = try bound(sql, values, limit: rest, offset: offset)
       defer { rows.reset() }
@@ -317,9 +317,9 @@ package struct StoreSnapshot {
       }
       return false
     }
-    if try go(sql, plan.values, offset: plan.request.offset) { return true }
+    if try readRows(sql, plan.values, offset: plan.request.offset) { return true }
     guard let missingSQL else { return false }
-    return try go(missingSQL, plan.wholeValues, offset: 0)
+    return try readRows(missingSQL, plan.wholeValues, offset: 0)
   }
 
   /// Returns the number of objects of a fetch without its window.
@@ -343,13 +343,13 @@ package struct StoreSnapshot {
     offset: Int
   ) throws -> PreparedStatement {
     let rows = try statement(sql)
-    var place: Int32 = 1
+    var index: Int32 = 1
     for value in values {
-      rows.bind(value, at: place)
-      place += 1
+      rows.bind(value, at: index)
+      index += 1
     }
-    rows.bind(limit.map(Int64.init) ?? -1, at: place)
-    rows.bind(Int64(offset), at: place + 1)
+    rows.bind(limit.map(Int64.init) ?? -1, at: index)
+    rows.bind(Int64(offset), at: index + 1)
     return rows
   }
 

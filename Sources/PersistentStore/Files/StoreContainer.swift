@@ -102,9 +102,9 @@ package struct StoreContainer: Sendable {
   ///
   /// - Returns: Whether the store's file has tables.
   /// - Throws: `StoreError` when the file exists and cannot be read.
-  package func isMade() throws(StoreError) -> Bool {
+  package func isCreated() throws(StoreError) -> Bool {
     do {
-      return try StoreMaker.hasTables(storePath)
+      return try StoreFile.hasTables(storePath)
     } catch {
       throw StoreError(any: error)
     }

@@ -49,27 +49,27 @@ struct WildcardPattern {
   ///
   /// - Complexity: The product of both lengths, in the worst case.
   static func matches(_ text: Span<UInt8>, _ pattern: Span<UInt8>) -> Bool {
-    var (at, place) = (0, 0)
+    var (at, index) = (0, 0)
     /// The pattern index after the last `*`, and the text index up to which that `*` matches so
     /// far.
-    var star: (place: Int, at: Int)?
+    var star: (index: Int, at: Int)?
     while at < text.count {
-      if place < pattern.count {
-        switch pattern[place] {
+      if index < pattern.count {
+        switch pattern[index] {
         case UInt8(ascii: "*"):
-          place += 1
-          star = (place, at)
+          index += 1
+          star = (index, at)
           continue
         case UInt8(ascii: "?"):
-          place += 1
+          index += 1
           at = next(after: at, text)
           continue
-        case UInt8(ascii: "\\") where place + 1 < pattern.count && pattern[place + 1] == text[at]:
-          place += 2
+        case UInt8(ascii: "\\") where index + 1 < pattern.count && pattern[index + 1] == text[at]:
+          index += 2
           at += 1
           continue
-        case text[at] where pattern[place] != UInt8(ascii: "\\"):
-          place += 1
+        case text[at] where pattern[index] != UInt8(ascii: "\\"):
+          index += 1
           at += 1
           continue
         default: break
@@ -77,11 +77,11 @@ struct WildcardPattern {
       }
       guard let last = star else { return false }
       at = next(after: last.at, text)
-      star = (last.place, at)
-      place = last.place
+      star = (last.index, at)
+      index = last.index
     }
-    while place < pattern.count, pattern[place] == UInt8(ascii: "*") { place += 1 }
-    return place == pattern.count
+    while index < pattern.count, pattern[index] == UInt8(ascii: "*") { index += 1 }
+    return index == pattern.count
   }
 
   /// Returns the index of the next character.

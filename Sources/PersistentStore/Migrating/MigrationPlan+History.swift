@@ -15,7 +15,7 @@ extension MigrationPlan {
       guard let entity = mapping.target(of: old) else { continue }
       statements += renames(entity, old)
     }
-    statements += pairs()
+    statements += linkRows()
     let numbers = from.entities.map { ($0.number, mapping.target(of: $0)?.number ?? 0) }
     if numbers.contains(where: { $0 != $1 }) {
       let cases = numbers.map { "WHEN \($0) THEN \($1)" }.joined(separator: " ")
@@ -47,28 +47,33 @@ extension MigrationPlan {
 
   /// Returns statements for the entries of link rows, whose table may now be owned from the other
   /// side or be divided between several entities.
-  private mutating func pairs() -> [String] {
+  private mutating func linkRows() -> [String] {
     var statements: [String] = []
     for entity in to.entities {
-      for relationship in entity.ownedPairs {
+      for relationship in entity.linkRelationships {
         for origin in origins(of: relationship, in: entity) {
-          guard case .pairs(let keeper, let name, _) = origin.relationship.storage else { continue }
+          guard case .linkTable(let owningEntity, let name, _) = origin.relationship.storage else {
+            continue
+          }
           let old = origin.relationship
           let (own, other) =
             origin.reversed ? (old.destination, old.owner) : (old.owner, old.destination)
-          let isSame = aIsSource(origin)
+          let isSame = ownerIsSource(origin)
           let conditions = [
-            Self.condition(isSame ? "object" : "other", in: staying(own, within: entity.number)),
+            Self.condition(
+              isSame ? "object" : "other",
+              in: remainingRanges(own, within: entity.number)
+            ),
             Self.condition(
               isSame ? "other" : "object",
-              in: staying(other, within: relationship.destination)
+              in: remainingRanges(other, within: relationship.destination)
             ),
           ].compactMap { $0.map { " AND \($0)" } }
           let swap = isSame ? "" : ", object = other, other = object"
           statements.append(
             "UPDATE cordial_change SET entity = -\(entity.number), "
               + "before = \(SQLNames.literal(relationship.name))\(swap) WHERE kind IN (3, 4) "
-              + "AND entity = \(keeper) AND before = \(SQLNames.literal(name))"
+              + "AND entity = \(owningEntity) AND before = \(SQLNames.literal(name))"
               + conditions.joined()
           )
         }

@@ -20,23 +20,24 @@ extension MigrationPlan {
   ) -> [Origin] {
     var seen: Set<String> = []
     var origins: [Origin] = []
-    for kind in entity.place.kinds {
+    for kind in entity.familyPosition.concreteEntities {
       let kind = to.entity(kind)
       guard let found = mapping.source(of: .relationship(relationship), in: kind) else { continue }
       guard case .relationship(let old) = found else {
         problem("\(entity.name).\(relationship.name)", "It was an attribute")
         return []
       }
-      guard mayLeadOn(old, relationship, entity), seen.insert("\(old.owner).\(old.name)").inserted
+      guard mayReferenceOldTargets(old, relationship, entity),
+        seen.insert("\(old.owner).\(old.name)").inserted
       else { continue }
       origins.append(Origin(relationship: old, reversed: false))
     }
     guard origins.isEmpty, let name = relationship.inverse else { return origins }
     // The links of a new relationship may have existed from the other end only.
-    for kind in to.entity(relationship.destination).place.kinds {
+    for kind in to.entity(relationship.destination).familyPosition.concreteEntities {
       let kind = to.entity(kind)
       guard case .relationship(let inverse)? = kind.property(named: name),
-        let old = mapping.source(of: inverse, in: kind), mayLeadOn(old, inverse, kind),
+        let old = mapping.source(of: inverse, in: kind), mayReferenceOldTargets(old, inverse, kind),
         seen.insert("\(old.owner).\(old.name)").inserted
       else { continue }
       origins.append(Origin(relationship: old, reversed: true))
@@ -45,12 +46,12 @@ extension MigrationPlan {
   }
 
   /// Returns whether a relationship may still reference old targets, and adds a problem if not.
-  private mutating func mayLeadOn(
+  private mutating func mayReferenceOldTargets(
     _ old: RelationshipDescription,
     _ relationship: RelationshipDescription,
     _ entity: EntityDescription
   ) -> Bool {
-    guard staying(old.destination, within: relationship.destination)?.isEmpty == true else {
+    guard remainingRanges(old.destination, within: relationship.destination)?.isEmpty == true else {
       return true
     }
     problem(
@@ -74,15 +75,15 @@ extension MigrationPlan {
   mutating func links(
     of relationship: RelationshipDescription,
     in entity: EntityDescription,
-    _ kept: Kept
+    _ kept: UnchangedTables
   ) -> String? {
     let queries = origins(of: relationship, in: entity).map { origin in
       let old = origin.relationship
       let (own, other) =
         origin.reversed ? (old.destination, old.owner) : (old.owner, old.destination)
       let conditions = [
-        Self.condition("a", in: staying(own, within: entity.number)),
-        Self.condition("b", in: staying(other, within: relationship.destination)),
+        Self.condition("a", in: remainingRanges(own, within: entity.number)),
+        Self.condition("b", in: remainingRanges(other, within: relationship.destination)),
       ].compactMap { $0 }
       let all = links(of: origin, kept).joined(separator: " UNION ALL ")
       guard !conditions.isEmpty else { return all }
@@ -91,7 +92,7 @@ extension MigrationPlan {
     return queries.isEmpty ? nil : queries.joined(separator: " UNION ALL ")
   }
 
-  private func links(of origin: Origin, _ kept: Kept) -> [String] {
+  private func links(of origin: Origin, _ kept: UnchangedTables) -> [String] {
     let old = origin.relationship
     switch old.storage {
     case .column:
@@ -103,25 +104,25 @@ extension MigrationPlan {
         holdsOwner: origin.reversed,
         kept
       )
-    case .pairs(let keeper, let name, _):
-      let (own, other) = aIsSource(origin) ? ("source", "target") : ("target", "source")
+    case .linkTable(let owningEntity, let name, _):
+      let (own, other) = ownerIsSource(origin) ? ("source", "target") : ("target", "source")
       var ordered: [String] = []
-      if case .relationship(let owned)? = from.entity(keeper).property(named: name) {
-        ordered = OrderSchema(from).pairColumns(owned, of: from.entity(keeper))
+      if case .relationship(let owned)? = from.entity(owningEntity).property(named: name) {
+        ordered = OrderSchema(from).linkPositionColumns(owned, of: from.entity(owningEntity))
       }
-      let places = [SQLNames.pairPlaces.ofTarget, SQLNames.pairPlaces.ofSource]
+      let places = [SQLNames.linkPositionColumns.ofTarget, SQLNames.linkPositionColumns.ofSource]
         .map { ordered.contains($0) ? SQLNames.quoted($0) : "NULL" }
       let (place, back) = own == "source" ? (places[0], places[1]) : (places[1], places[0])
       return [
         "SELECT \(own) AS a, \(other) AS b, \(place) AS place, \(back) AS back "
-          + "FROM \(oldPairs(old, kept))"
+          + "FROM \(oldLinkTable(old, kept))"
       ]
     }
   }
 
   /// Returns whether the object that has a relationship is the source of its old link rows.
-  func aIsSource(_ origin: Origin) -> Bool {
-    if case .pairs(_, _, let owns) = origin.relationship.storage {
+  func ownerIsSource(_ origin: Origin) -> Bool {
+    if case .linkTable(_, _, let owns) = origin.relationship.storage {
       owns != origin.reversed
     } else {
       true
@@ -134,14 +135,14 @@ extension MigrationPlan {
     _ name: String,
     of entity: Int,
     holdsOwner: Bool,
-    _ kept: Kept
+    _ kept: UnchangedTables
   ) -> [String] {
     let column = SQLNames.quoted(name)
     let (own, other) = holdsOwner ? ("a", "b") : ("b", "a")
-    return from.entity(entity).place.kinds.map { kind in
+    return from.entity(entity).familyPosition.concreteEntities.map { kind in
       let kind = from.entity(kind)
-      let hasPlace = from.placeColumns(of: kind).contains(SQLNames.place(name))
-      let place = hasPlace ? SQLNames.quoted(SQLNames.place(name)) : "NULL"
+      let hasPosition = from.positionColumns(of: kind).contains(SQLNames.positionColumn(name))
+      let place = hasPosition ? SQLNames.quoted(SQLNames.positionColumn(name)) : "NULL"
       // The sort position belongs to the object with the column, among the members of the other
       // object.
       let (forth, back) = holdsOwner ? ("NULL", place) : (place, "NULL")
@@ -156,18 +157,18 @@ extension MigrationPlan {
   mutating func value(
     of relationship: RelationshipDescription,
     _ entity: EntityDescription,
-    _ kept: Kept
+    _ kept: UnchangedTables
   ) -> String? {
     guard let members = links(of: relationship, in: entity, kept) else { return nil }
     if let old = mapping.source(of: relationship, in: entity), !old.toMany {
       let column = "cordial_o.\(SQLNames.quoted(old.name))"
-      let ranges = staying(old.destination, within: relationship.destination)
+      let ranges = remainingRanges(old.destination, within: relationship.destination)
       return Self.condition(column, in: ranges).map { "CASE WHEN \($0) THEN \(column) END" }
         ?? column
     }
-    var inPlace = kept
-    inPlace.isBefore = true
-    let before = links(of: relationship, in: entity, inPlace) ?? members
+    var oldTables = kept
+    oldTables.hasOldNames = true
+    let before = links(of: relationship, in: entity, oldTables) ?? members
     check(
       "SELECT count(*) FROM (SELECT a FROM (\(before)) GROUP BY a HAVING count(*) > 1)",
       "\(entity.name).\(relationship.name)",
@@ -177,22 +178,22 @@ extension MigrationPlan {
   }
 
   /// Adds checks for objects without a required to-one, even in tables that are kept unchanged.
-  mutating func checkRequired(_ kept: Kept) {
-    var inPlace = kept
-    inPlace.isBefore = true
-    for entity in to.concrete {
+  mutating func checkRequired(_ kept: UnchangedTables) {
+    var oldTables = kept
+    oldTables.hasOldNames = true
+    for entity in to.concreteEntities {
       guard let old = mapping.source(of: entity), !old.isAbstract else { continue }
       for relationship in entity.relationships where !relationship.toMany && !relationship.optional
       {
         if let before = mapping.source(of: relationship, in: entity), !before.toMany,
-          !before.optional, leadsToTheSame(before, relationship)
+          !before.optional, mayReferenceSameObjects(before, relationship)
         {
           continue
         }
-        let have = links(of: relationship, in: entity, inPlace)
-        let lacks = have.map { " WHERE \"_id\" NOT IN (SELECT a FROM (\($0)))" } ?? ""
+        let links = links(of: relationship, in: entity, oldTables)
+        let condition = links.map { " WHERE \"_id\" NOT IN (SELECT a FROM (\($0)))" } ?? ""
         check(
-          "SELECT count(*) FROM \(SQLNames.quoted(old.name))\(lacks)",
+          "SELECT count(*) FROM \(SQLNames.quoted(old.name))\(condition)",
           "\(entity.name).\(relationship.name)",
           "objects lack it: it is required"
         )
@@ -203,26 +204,29 @@ extension MigrationPlan {
   /// Adds checks for links to existing objects that a relationship may no longer reference.
   ///
   /// Such links are not dropped silently.
-  mutating func checkStrays(_ kept: Kept) {
+  mutating func checkInvalidTargets(_ kept: UnchangedTables) {
     for entity in to.entities {
       for relationship in entity.relationships where relationship.owner == entity.number {
         for origin in origins(of: relationship, in: entity) where !origin.reversed {
           let old = origin.relationship
-          let strays = from.entity(old.destination).place.kinds.map { from.entity($0) }
-            .filter { kind in
-              mapping.target(of: kind)
-                .map { !to.isKind($0.number, of: relationship.destination) } ?? false
-            }
-          guard !strays.isEmpty, let stray = Self.condition("b", in: strays.map(\.numbers)) else {
+          let targets = from.entity(old.destination).familyPosition.concreteEntities.map {
+            from.entity($0)
+          }
+          .filter { kind in
+            mapping.target(of: kind)
+              .map { !to.isKind($0.number, of: relationship.destination) } ?? false
+          }
+          guard !targets.isEmpty, let condition = Self.condition("b", in: targets.map(\.numbers))
+          else {
             continue
           }
-          var inPlace = kept
-          inPlace.isBefore = true
-          let all = links(of: origin, inPlace).joined(separator: " UNION ALL ")
+          var oldTables = kept
+          oldTables.hasOldNames = true
+          let all = links(of: origin, oldTables).joined(separator: " UNION ALL ")
           check(
-            "SELECT count(*) FROM (\(all)) WHERE \(stray)",
+            "SELECT count(*) FROM (\(all)) WHERE \(condition)",
             "\(entity.name).\(relationship.name)",
-            "objects reference a \(strays.map(\.name).joined(separator: " or a ")), and must not"
+            "objects reference a \(targets.map(\.name).joined(separator: " or a ")), and must not"
           )
         }
       }
@@ -240,18 +244,18 @@ extension MigrationPlan {
     guard let old = mapping.source(of: toOne, in: entity), !old.toMany,
       let owner = mapping.source(of: entity)
     else { return false }
-    return from.placeColumns(of: owner).contains(SQLNames.place(old.name))
+    return from.positionColumns(of: owner).contains(SQLNames.positionColumn(old.name))
   }
 
   /// Returns statements that number the members of to-manys that were not ordered, or ordered
   /// otherwise.
-  mutating func order(_ kept: Kept) -> [String] {
+  mutating func order(_ kept: UnchangedTables) -> [String] {
     var statements: [String] = []
-    for entity in to.concrete {
+    for entity in to.concreteEntities {
       for (toOne, toMany) in to.orderedInverses(of: entity)
       where mapping.source(of: entity) != nil && !keepsOrder(toOne, toMany, entity) {
         let table = SQLNames.quoted(entity.name)
-        let place = SQLNames.quoted(SQLNames.place(toOne.name))
+        let place = SQLNames.quoted(SQLNames.positionColumn(toOne.name))
         let column = SQLNames.quoted(toOne.name)
         let members = to.source(to.entity(toOne.owner))
         let old = links(of: toMany, in: to.entity(toMany.owner), kept)
@@ -278,15 +282,15 @@ extension MigrationPlan {
   mutating func rebuild(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription,
-    _ kept: Kept
+    _ kept: UnchangedTables
   ) {
-    let name = pairsName(relationship)
+    let name = linkTableName(relationship)
     let table = SQLNames.quoted(name)
-    var statements = [StoreSchema.pairsTable(relationship, of: entity, to)]
+    var statements = [StoreSchema.linkTable(relationship, of: entity, to)]
     if let links = links(of: relationship, in: entity, kept) {
-      let columns = OrderSchema(to).pairColumns(relationship, of: entity)
+      let columns = OrderSchema(to).linkPositionColumns(relationship, of: entity)
       let values = columns.map { column in
-        let own = column == SQLNames.pairPlaces.ofTarget ? "a" : "b"
+        let own = column == SQLNames.linkPositionColumns.ofTarget ? "a" : "b"
         let other = own == "a" ? "b" : "a"
         let place = own == "a" ? "place" : "back"
         let order = "\(place) IS NULL, \(place), \(other)"

@@ -6,7 +6,7 @@ import StoreLayout
 
 /// Tables that are rebuilt from old ones.
 extension MigrationPlan {
-  mutating func rebuild(_ entity: EntityDescription, _ kept: Kept) {
+  mutating func rebuild(_ entity: EntityDescription, _ kept: UnchangedTables) {
     let table = SQLNames.quoted(entity.name)
     var statements = [StoreSchema.table(for: entity, to)]
     guard let old = mapping.source(of: entity), !old.isAbstract else {
@@ -28,10 +28,10 @@ extension MigrationPlan {
       values.append(value)
     }
     for (toOne, toMany) in to.orderedInverses(of: entity) where keepsOrder(toOne, toMany, entity) {
-      let column = SQLNames.place(toOne.name)
+      let column = SQLNames.positionColumn(toOne.name)
       let old = mapping.source(of: toOne, in: entity)?.name ?? toOne.name
       columns.append(column)
-      values.append("cordial_o.\(SQLNames.quoted(SQLNames.place(old)))")
+      values.append("cordial_o.\(SQLNames.quoted(SQLNames.positionColumn(old)))")
     }
     statements.append(
       "INSERT INTO \(table)(\(columns.map(SQLNames.quoted).joined(separator: ", "))) "

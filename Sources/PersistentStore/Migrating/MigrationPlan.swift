@@ -43,18 +43,19 @@ package struct MigrationPlan: Sendable {
     mapping = ModelMapping(from: from, to: to)
     checkNumbers(emptied)
     checkAbstract()
-    checkSomethingStays()
-    checkLeftOut()
+    checkCommonEntity()
+    checkExcludedEntities()
     let kept = keptTables()
     checkRequired(kept)
-    checkStrays(kept)
+    checkInvalidTargets(kept)
     for (path, message) in mapping.exchanges { problem(path, message) }
-    steps.append(Step(title: "Rename the old tables", statements: asides(kept)))
-    for entity in to.concrete where !kept.entities.contains(entity.number) {
+    steps.append(Step(title: "Rename the old tables", statements: renameStatements(kept)))
+    for entity in to.concreteEntities where !kept.entities.contains(entity.number) {
       rebuild(entity, kept)
     }
     for entity in to.entities {
-      for relationship in entity.ownedPairs where !kept.pairs.contains(pairsName(relationship)) {
+      for relationship in entity.linkRelationships
+      where !kept.linkTables.contains(linkTableName(relationship)) {
         rebuild(relationship, of: entity, kept)
       }
     }
@@ -65,12 +66,12 @@ package struct MigrationPlan: Sendable {
       Step(title: "Compute the derived values", statements: DerivedValues.statements(for: to))
     )
     // The indexes of kept tables are dropped, because new indexes may need their names.
-    let untouched = untouched(kept)
-    let dropped = from.entities.filter { !untouched.values.contains($0.number) }
+    let unchangedEntities = unchangedEntities(kept)
+    let dropped = from.entities.filter { !unchangedEntities.values.contains($0.number) }
       .flatMap { StoreSchema.indexNames(of: $0, from) }.map { "DROP INDEX IF EXISTS \($0)" }
-    let made = to.entities.filter { untouched[$0.number] == nil }
-      .flatMap { StoreSchema.upkeep(of: $0, to) }
-    steps.append(Step(title: "Create indexes and triggers", statements: dropped + made))
+    let created = to.entities.filter { unchangedEntities[$0.number] == nil }
+      .flatMap { StoreSchema.indexesAndTriggers(of: $0, to) }
+    steps.append(Step(title: "Create indexes and triggers", statements: dropped + created))
     steps.removeAll { $0.statements.isEmpty }
   }
 
@@ -100,8 +101,9 @@ package struct MigrationPlan: Sendable {
   }
 
   /// Adds checks for objects of entities that the model has and its configuration leaves out.
-  private mutating func checkLeftOut() {
-    for old in from.concrete where mapping.target(of: old) == nil && to.leftOut.contains(old.name) {
+  private mutating func checkExcludedEntities() {
+    for old in from.concreteEntities
+    where mapping.target(of: old) == nil && to.excludedEntities.contains(old.name) {
       check(
         "SELECT count(*) FROM \(SQLNames.quoted(old.name))",
         old.name,
@@ -112,7 +114,7 @@ package struct MigrationPlan: Sendable {
 
   /// Adds checks for objects of entities that become abstract.
   private mutating func checkAbstract() {
-    for old in from.concrete {
+    for old in from.concreteEntities {
       guard let entity = mapping.target(of: old), entity.isAbstract else { continue }
       check(
         "SELECT count(*) FROM \(SQLNames.quoted(old.name))",
@@ -123,10 +125,10 @@ package struct MigrationPlan: Sendable {
   }
 
   /// Adds a check that the models share an entity, because a version of a model does.
-  private mutating func checkSomethingStays() {
-    let gone = from.concrete.filter { mapping.target(of: $0)?.isAbstract != false }
-    guard gone.count == from.concrete.count, !gone.isEmpty else { return }
-    let counts = gone.map { "(SELECT count(*) FROM \(SQLNames.quoted($0.name)))" }
+  private mutating func checkCommonEntity() {
+    let removed = from.concreteEntities.filter { mapping.target(of: $0)?.isAbstract != false }
+    guard removed.count == from.concreteEntities.count, !removed.isEmpty else { return }
+    let counts = removed.map { "(SELECT count(*) FROM \(SQLNames.quoted($0.name)))" }
     check(
       "SELECT \(counts.joined(separator: " + "))",
       to.name,
@@ -137,108 +139,113 @@ package struct MigrationPlan: Sendable {
   // MARK: Unchanged tables
 
   /// The tables that are equal in both models except for their names.
-  struct Kept {
+  struct UnchangedTables {
     /// The numbers of the entities in the new model.
     var entities: Set<Int> = []
     /// The names of the new link tables.
-    var pairs: Set<String> = []
+    var linkTables: Set<String> = []
     /// Whether the tables still have their old names, which they have during the checks.
-    var isBefore = false
+    var hasOldNames = false
   }
 
-  private mutating func keptTables() -> Kept {
-    var kept = Kept()
-    for entity in to.concrete {
+  private mutating func keptTables() -> UnchangedTables {
+    var kept = UnchangedTables()
+    for entity in to.concreteEntities {
       guard let old = mapping.source(of: entity), !old.isAbstract,
         StoreSchema.columns(of: old, from) == StoreSchema.columns(of: entity, to),
-        entity.properties.allSatisfy({ staysInPlace($0, entity) })
+        entity.properties.allSatisfy({ isColumnUnchanged($0, entity) })
       else { continue }
       kept.entities.insert(entity.number)
     }
     /// The new link tables that copy from each old link table.
-    var takers: [String: [String]] = [:]
+    var copies: [String: [String]] = [:]
     for entity in to.entities {
-      for relationship in entity.ownedPairs {
+      for relationship in entity.linkRelationships {
         for origin in origins(of: relationship, in: entity) {
-          takers[pairsKey(origin.relationship), default: []].append(pairsName(relationship))
+          copies[linkTableKey(origin.relationship), default: []].append(linkTableName(relationship))
         }
       }
     }
     for entity in to.entities {
-      for relationship in entity.ownedPairs {
+      for relationship in entity.linkRelationships {
         let origins = origins(of: relationship, in: entity)
         guard origins.count == 1, let origin = origins.first,
-          takers[pairsKey(origin.relationship)]?.count == 1, stays(relationship, origin, entity)
+          copies[linkTableKey(origin.relationship)]?.count == 1,
+          isLinkTableUnchanged(relationship, origin, entity)
         else { continue }
-        kept.pairs.insert(pairsName(relationship))
+        kept.linkTables.insert(linkTableName(relationship))
       }
     }
     return kept
   }
 
   /// Returns the entities whose tables and triggers are unchanged, each with its old number.
-  private func untouched(_ kept: Kept) -> [Int: Int] {
-    var untouched: [Int: Int] = [:]
+  private func unchangedEntities(_ kept: UnchangedTables) -> [Int: Int] {
+    var unchangedEntities: [Int: Int] = [:]
     for entity in to.entities {
       guard let old = mapping.source(of: entity), old.name == entity.name,
         old.isAbstract == entity.isAbstract,
         entity.isAbstract || kept.entities.contains(entity.number),
-        entity.ownedPairs.allSatisfy({ kept.pairs.contains(pairsName($0)) }),
-        StoreSchema.upkeep(of: old, from) == StoreSchema.upkeep(of: entity, to)
+        entity.linkRelationships.allSatisfy({ kept.linkTables.contains(linkTableName($0)) }),
+        StoreSchema.indexesAndTriggers(of: old, from)
+          == StoreSchema.indexesAndTriggers(of: entity, to)
       else { continue }
-      untouched[entity.number] = old.number
+      unchangedEntities[entity.number] = old.number
     }
-    return untouched
+    return unchangedEntities
   }
 
   /// Returns a key for the link table of an old relationship, which is the same for both sides.
-  private func pairsKey(_ old: RelationshipDescription) -> String {
-    guard case .pairs(let keeper, let name, _) = old.storage else { return "" }
-    return "\(keeper).\(name)"
+  private func linkTableKey(_ old: RelationshipDescription) -> String {
+    guard case .linkTable(let owningEntity, let name, _) = old.storage else { return "" }
+    return "\(owningEntity).\(name)"
   }
 
-  private func staysInPlace(_ property: PropertyDescription, _ entity: EntityDescription) -> Bool {
+  private func isColumnUnchanged(
+    _ property: PropertyDescription,
+    _ entity: EntityDescription
+  ) -> Bool {
     switch (property, mapping.source(of: property, in: entity)) {
     case (.relationship(let relationship), _) where relationship.toMany: true
     case (.relationship(let relationship), .relationship(let old)?):
-      old.name == relationship.name && !old.toMany && leadsToTheSame(old, relationship)
+      old.name == relationship.name && !old.toMany && mayReferenceSameObjects(old, relationship)
     case (.attribute(let attribute), .attribute(let old)?):
       old.name == attribute.name && Self.converted("", old.type, attribute.type) == ""
     default: false
     }
   }
 
-  private func stays(
+  private func isLinkTableUnchanged(
     _ relationship: RelationshipDescription,
     _ origin: Origin,
     _ entity: EntityDescription
   ) -> Bool {
     let old = origin.relationship
-    guard !origin.reversed, case .pairs(let keeper, _, owns: true) = old.storage else {
+    guard !origin.reversed, case .linkTable(let owningEntity, _, owns: true) = old.storage else {
       return false
     }
-    let order = OrderSchema(from).pairColumns(old, of: from.entity(keeper))
-    return old.isSymmetric == relationship.isSymmetric && leadsToTheSame(old, relationship)
-      && staying(old.owner, within: entity.number) == nil
-      && order == OrderSchema(to).pairColumns(relationship, of: entity)
+    let order = OrderSchema(from).linkPositionColumns(old, of: from.entity(owningEntity))
+    return old.isSymmetric == relationship.isSymmetric && mayReferenceSameObjects(old, relationship)
+      && remainingRanges(old.owner, within: entity.number) == nil
+      && order == OrderSchema(to).linkPositionColumns(relationship, of: entity)
   }
 
   /// Returns whether a relationship may reference every object that the old one could reference.
-  func leadsToTheSame(
+  func mayReferenceSameObjects(
     _ old: RelationshipDescription,
     _ relationship: RelationshipDescription
   ) -> Bool {
-    staying(old.destination, within: relationship.destination) == nil
+    remainingRanges(old.destination, within: relationship.destination) == nil
   }
 
   /// Returns the number ranges of an old entity's objects that still belong to a new entity or its
   /// descendants; nil when all objects do.
-  func staying(_ old: Int, within entity: Int) -> [ClosedRange<Int64>]? {
-    let kinds = from.entity(old).place.kinds.map { from.entity($0) }
-    let left = kinds.filter { kind in
+  func remainingRanges(_ old: Int, within entity: Int) -> [ClosedRange<Int64>]? {
+    let kinds = from.entity(old).familyPosition.concreteEntities.map { from.entity($0) }
+    let remaining = kinds.filter { kind in
       mapping.target(of: kind).map { to.isKind($0.number, of: entity) } ?? false
     }
-    return left.count == kinds.count ? nil : left.map(\.numbers)
+    return remaining.count == kinds.count ? nil : remaining.map(\.numbers)
   }
 
   /// Returns the condition that a number is in one of some ranges; nil when every number is
@@ -249,77 +256,87 @@ package struct MigrationPlan: Sendable {
     return parts.isEmpty ? "0" : "(\(parts.joined(separator: " OR ")))"
   }
 
-  func pairsName(_ relationship: RelationshipDescription) -> String {
-    SQLNames.pairs(to.entity(relationship.owner), relationship.name)
+  func linkTableName(_ relationship: RelationshipDescription) -> String {
+    SQLNames.linkTable(to.entity(relationship.owner), relationship.name)
   }
 
   // MARK: Old tables
 
   /// Returns the name of an old entity's table while the new tables are created.
-  func oldTable(_ old: EntityDescription, _ kept: Kept) -> String {
-    if kept.isBefore { return SQLNames.quoted(old.name) }
+  func oldTable(_ old: EntityDescription, _ kept: UnchangedTables) -> String {
+    if kept.hasOldNames { return SQLNames.quoted(old.name) }
     if let target = mapping.target(of: old), kept.entities.contains(target.number) {
       return SQLNames.quoted(target.name)
     }
     return SQLNames.quoted("cordial_old \(old.name)")
   }
 
-  func oldPairs(_ old: RelationshipDescription, _ kept: Kept) -> String {
-    guard case .pairs(let keeper, let name, _) = old.storage else { return "" }
-    if kept.isBefore { return SQLNames.quoted(SQLNames.pairs(from.entity(keeper), name)) }
-    if let target = keptTarget(keeper, name, kept) { return SQLNames.quoted(target) }
-    return SQLNames.quoted("cordial_old \(SQLNames.pairs(from.entity(keeper), name))")
+  func oldLinkTable(_ old: RelationshipDescription, _ kept: UnchangedTables) -> String {
+    guard case .linkTable(let owningEntity, let name, _) = old.storage else { return "" }
+    if kept.hasOldNames {
+      return SQLNames.quoted(SQLNames.linkTable(from.entity(owningEntity), name))
+    }
+    if let target = unchangedLinkTable(owningEntity, name, kept) { return SQLNames.quoted(target) }
+    return SQLNames.quoted("cordial_old \(SQLNames.linkTable(from.entity(owningEntity), name))")
   }
 
   /// Returns the new name of a link table that is kept.
-  private func keptTarget(_ keeper: Int, _ name: String, _ kept: Kept) -> String? {
+  private func unchangedLinkTable(
+    _ owningEntity: Int,
+    _ name: String,
+    _ kept: UnchangedTables
+  ) -> String? {
     for entity in to.entities {
-      for relationship in entity.ownedPairs where kept.pairs.contains(pairsName(relationship)) {
-        let isIt = entity.place.kinds.contains { kind in
+      for relationship in entity.linkRelationships
+      where kept.linkTables.contains(linkTableName(relationship)) {
+        let hasOldTable = entity.familyPosition.concreteEntities.contains { kind in
           guard let old = mapping.source(of: relationship, in: to.entity(kind)) else {
             return false
           }
-          if case .pairs(keeper, name, _) = old.storage { return true }
+          if case .linkTable(owningEntity, name, _) = old.storage { return true }
           return false
         }
-        if isIt { return pairsName(relationship) }
+        if hasOldTable { return linkTableName(relationship) }
       }
     }
     return nil
   }
 
   /// Returns every table of the old model with its name during the migration.
-  private func oldTables(_ kept: Kept) -> [(name: String, aside: String)] {
-    let entities = from.concrete.map { (SQLNames.quoted($0.name), oldTable($0, kept)) }
-    let pairs = from.entities.flatMap { entity in
-      entity.ownedPairs.map { relationship in
-        (SQLNames.quoted(SQLNames.pairs(entity, relationship.name)), oldPairs(relationship, kept))
+  private func oldTables(_ kept: UnchangedTables) -> [(name: String, temporaryName: String)] {
+    let entities = from.concreteEntities.map { (SQLNames.quoted($0.name), oldTable($0, kept)) }
+    let linkTables = from.entities.flatMap { entity in
+      entity.linkRelationships.map { relationship in
+        (
+          SQLNames.quoted(SQLNames.linkTable(entity, relationship.name)),
+          oldLinkTable(relationship, kept)
+        )
       }
     }
-    return entities + pairs
+    return entities + linkTables
   }
 
-  private func asides(_ kept: Kept) -> [String] {
-    let untouched = Set(untouched(kept).values)
-    let upkeep = from.entities.filter { !untouched.contains($0.number) }
+  private func renameStatements(_ kept: UnchangedTables) -> [String] {
+    let unchangedEntities = Set(unchangedEntities(kept).values)
+    let upkeep = from.entities.filter { !unchangedEntities.contains($0.number) }
       .flatMap { StoreSchema.triggerNames(of: $0, from) }
       .map { "DROP TRIGGER IF EXISTS \($0)" }
-    let moves = oldTables(kept).filter { $0.name != $0.aside }
+    let moves = oldTables(kept).filter { $0.name != $0.temporaryName }
     // At each renaming, SQLite reads the whole schema again; its names do not differ by case.
     let present = Set(oldTables(kept).map { $0.name.lowercased() })
-    guard moves.contains(where: { present.contains($0.aside.lowercased()) }) else {
-      return upkeep + moves.map { "ALTER TABLE \($0.name) RENAME TO \($0.aside)" }
+    guard moves.contains(where: { present.contains($0.temporaryName.lowercased()) }) else {
+      return upkeep + moves.map { "ALTER TABLE \($0.name) RENAME TO \($0.temporaryName)" }
     }
     // Another table still has a required name, so all tables are renamed through temporary names.
     let first = moves.enumerated().map { "ALTER TABLE \($1.name) RENAME TO \"cordial_move \($0)\"" }
     let second = moves.enumerated().map {
-      "ALTER TABLE \"cordial_move \($0)\" RENAME TO \($1.aside)"
+      "ALTER TABLE \"cordial_move \($0)\" RENAME TO \($1.temporaryName)"
     }
     return upkeep + first + second
   }
 
-  private func removals(_ kept: Kept) -> [String] {
-    oldTables(kept).map(\.aside).filter { $0.hasPrefix("\"cordial_old ") }.map {
+  private func removals(_ kept: UnchangedTables) -> [String] {
+    oldTables(kept).map(\.temporaryName).filter { $0.hasPrefix("\"cordial_old ") }.map {
       "DROP TABLE \($0)"
     }
   }

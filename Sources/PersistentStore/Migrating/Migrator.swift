@@ -56,15 +56,19 @@ package struct Migrator {
         ]
       )
     }
-    let here = chain.lastIndex { $0.hash == model.hash }
-    let ahead = here.map { Array(chain[($0 + 1)...]) } ?? Array(chain.suffix(1))
+    let currentIndex = chain.lastIndex { $0.hash == model.hash }
+    let newerVersions = currentIndex.map { Array(chain[($0 + 1)...]) } ?? Array(chain.suffix(1))
     var stages: [Stage] = []
     var current = model
-    for next in ahead {
+    for next in newerVersions {
       let (slots, emptied) = ModelMapping.slots(from: current, to: next)
       let target: Model
       do throws(ModelError) {
-        target = try ModelDocument.model(from: next.document, slots: slots, leftOut: next.leftOut)
+        target = try ModelDocument.model(
+          from: next.document,
+          slots: slots,
+          excludedEntities: next.excludedEntities
+        )
       } catch {
         throw mismatch(current, next, error.problems)
       }
@@ -86,7 +90,7 @@ package struct Migrator {
     _ container: StoreContainer,
     over chain: [Model]
   ) throws -> [Stage] {
-    let facts = try StoreMaker.read(at: container.storePath, role: .reader, asked: chain.last)
+    let facts = try StoreFile.read(at: container.storePath, role: .reader, requested: chain.last)
     guard facts.model.hash != chain.last?.hash else { return [] }
     let stages = try stages(of: facts.model, facts.formerHashes, over: chain)
     let queue = try StoreConnection.open(container.storePath, .reader)
@@ -150,7 +154,7 @@ package struct Migrator {
       let stage = "\(plan.from.version) to \(target.version)"
       for step in plan.steps {
         progress(MigrationProgress(stage: stage, title: step.title, done: done, count: count))
-        try carryOut(step, plan, db)
+        try execute(step, plan, db)
         done += 1
       }
       try note(plan, target, db)
@@ -204,7 +208,7 @@ package struct Migrator {
     )
   }
 
-  private func carryOut(
+  private func execute(
     _ step: MigrationPlan.Step,
     _ plan: MigrationPlan,
     _ db: SQLiteConnection
@@ -233,7 +237,7 @@ package struct Migrator {
     let hashes = [former, plan.from.hash].compactMap { $0 }.joined(separator: " ")
     let facts = [
       "model": target.document.text, "modelHash": target.hash, "formerHashes": hashes,
-      "slots": StoreMaker.slotsText(target),
+      "slots": StoreFile.slotsText(target),
     ]
     for (name, value) in facts {
       try db.execute(
@@ -242,7 +246,7 @@ package struct Migrator {
       )
     }
     let head = try HistoryLog(db, model: target).head()
-    try HistoryWriter(db, model: target).enter(
+    try HistoryWriter(db, model: target).writeEntry(
       head.number + 1,
       CommitStamp(
         time: environment.now(),
@@ -251,6 +255,6 @@ package struct Migrator {
       )
     )
     // Earlier commits may have other types and other rules.
-    try UndoLog.enterBarrier(at: head.number + 1, db)
+    try UndoLog.recordBarrier(at: head.number + 1, db)
   }
 }

@@ -49,10 +49,10 @@ package struct ModelMapping: Sendable {
   var exchanges: [(path: String, message: String)] {
     func found(
       _ named: [(name: String, former: String?)],
-      _ isThere: (String) -> Bool
+      _ isOldName: (String) -> Bool
     ) -> [String] {
       named.filter { name, former in
-        guard let former, isThere(name), isThere(former) else { return false }
+        guard let former, isOldName(name), isOldName(former) else { return false }
         return named.contains { $0.name == former && $0.former == name }
       }
       .map(\.name)
@@ -77,15 +77,15 @@ package struct ModelMapping: Sendable {
   /// current name is not in the old model, or if another part takes that name.
   private static func renames(
     _ named: [(name: String, former: String?)],
-    _ isThere: (String) -> Bool
+    _ isOldName: (String) -> Bool
   ) -> [String: String] {
     var applied: Set<String> = []
     var hasGrown = true
     while hasGrown {
       let claimed = Set(named.filter { applied.contains($0.name) }.compactMap(\.former))
       let ready = named.filter { name, former in
-        guard let former, former != name, isThere(former) else { return false }
-        return !isThere(name) || claimed.contains(name)
+        guard let former, former != name, isOldName(former) else { return false }
+        return !isOldName(name) || claimed.contains(name)
       }
       hasGrown = ready.count > applied.count
       applied = Set(ready.map(\.name))
@@ -95,7 +95,7 @@ package struct ModelMapping: Sendable {
     for (name, former) in named where applied.contains(name) {
       if let former, taken.insert(former).inserted { sources[name] = former }
     }
-    for (name, _) in named where sources[name] == nil && isThere(name) {
+    for (name, _) in named where sources[name] == nil && isOldName(name) {
       if taken.insert(name).inserted { sources[name] = name }
     }
     return sources
@@ -129,15 +129,18 @@ package struct ModelMapping: Sendable {
     var taken: Set<[Int]> = []
     for entity in to.entities {
       guard let old = mapping.source(of: entity), !old.isAbstract else { continue }
-      let isInFamily = entity.place.ancestors.count > 1 || entity.hasDescendants
-      if isInFamily, !taken.insert([entity.place.ancestors[0], old.place.slot]).inserted {
+      let isInFamily = entity.familyPosition.ancestors.count > 1 || entity.hasDescendants
+      if isInFamily,
+        !taken.insert([entity.familyPosition.ancestors[0], old.familyPosition.slot]).inserted
+      {
         emptied.insert(entity.name)
       } else {
-        slots[entity.name] = old.place.slot
+        slots[entity.name] = old.familyPosition.slot
       }
     }
-    for old in from.concrete where old.place.slot > 0 && mapping.target(of: old) == nil {
-      slots[Model.retiredName(old.place.slot)] = old.place.slot
+    for old in from.concreteEntities
+    where old.familyPosition.slot > 0 && mapping.target(of: old) == nil {
+      slots[Model.retiredName(old.familyPosition.slot)] = old.familyPosition.slot
     }
     return (slots, emptied)
   }
@@ -192,7 +195,7 @@ extension ModelMapping {
   }
 
   private func parentName(_ entity: EntityDescription, _ model: Model) -> String? {
-    entity.place.ancestors.dropLast().last.map { model.entity($0).name }
+    entity.familyPosition.ancestors.dropLast().last.map { model.entity($0).name }
   }
 
   private func propertyDifferences(

@@ -84,7 +84,7 @@ final class DatabaseObjects: StoredObjects {
   }
 
   func nextNumber(of entity: EntityLayout) throws -> Int64 {
-    try tables.entities[entity.entity.number - 1].giveNumber()
+    try tables.entities[entity.entity.number - 1].allocateNumber()
   }
 
   func name(of key: ObjectKey) throws -> String {

@@ -22,8 +22,8 @@ final class EntityTable {
   private var lastObject: Int64?
 
   private enum Purpose: Hashable {
-    case row, value(Int), least(Int), name, restore, lastGiven, several, increment
-    case restoreSeveral, lastVersion, logInserts, logRestored, logIncrements
+    case row, value(Int), least(Int), name, restore, lastAllocated, insertMany, increment
+    case restoreMany, lastVersion, logInserts, logRestored, logIncrements
   }
 
   private struct Common {
@@ -75,16 +75,16 @@ final class EntityTable {
     _ sql: @autoclosure () -> String
   ) throws -> PreparedStatement {
     if let known = statements[purpose] { return known }
-    let made = try PreparedStatement(db, sql())
-    statements[purpose] = made
-    return made
+    let prepared = try PreparedStatement(db, sql())
+    statements[purpose] = prepared
+    return prepared
   }
 
   private func commonStatements() throws -> Common {
     if let common { return common }
-    let made = try Common(db, entity)
-    common = made
-    return made
+    let prepared = try Common(db, entity)
+    common = prepared
+    return prepared
   }
 
   // MARK: Numbers
@@ -95,15 +95,15 @@ final class EntityTable {
   }
 
   /// Returns a number that no object of this entity ever had.
-  func giveNumber() throws -> Int64 {
-    let number = try next(after: lastObject ?? lastGiven())
+  func allocateNumber() throws -> Int64 {
+    let number = try next(after: lastObject ?? lastAllocated())
     lastObject = number
     return number
   }
 
   /// Returns the number that any process gave last.
-  private func lastGiven() throws -> Int64 {
-    let sequence = try statement(.lastGiven, "SELECT seq FROM sqlite_sequence WHERE name = ?")
+  private func lastAllocated() throws -> Int64 {
+    let sequence = try statement(.lastAllocated, "SELECT seq FROM sqlite_sequence WHERE name = ?")
     defer { sequence.reset() }
     sequence.bind(entity.name, at: 1)
     return try sequence.step() ? sequence.integer(0) : entity.numbers.lowerBound - 1
@@ -227,7 +227,7 @@ final class EntityTable {
   func insert(_ rows: ArraySlice<PlannedInsert>, triggers mode: TriggerControl.Mode) throws {
     let isRestored = rows.first?.version != nil
     let insertion = try statement(
-      isRestored ? .restoreSeveral : .several,
+      isRestored ? .restoreMany : .insertMany,
       Self.insertion(into: entity, count: rowsAtOnce, isRestored: isRestored)
     )
     var index: Int32 = 1
@@ -286,13 +286,13 @@ final class EntityTable {
     var terms = columns.enumerated().map { "\(names[$1]) = ?\($0 + 1)" }
     let differs = columns.enumerated().map { "\(names[$1]) IS NOT ?\($0 + 1)" }
     if increments { terms.append("\"_version\" = \"_version\" + 1") }
-    let made = try PreparedStatement(
+    let prepared = try PreparedStatement(
       db,
       "UPDATE \(table) SET \(terms.joined(separator: ", ")) "
         + "WHERE \"_id\" = ?\(columns.count + 1) AND (\(differs.joined(separator: " OR ")))"
     )
-    updates[key] = made
-    return made
+    updates[key] = prepared
+    return prepared
   }
 
   /// Increments the versions of objects, without writing anything else.

@@ -40,7 +40,7 @@ struct MatchingChanges {
     var keys: [ObjectKey] = []
     var problems = ProblemList()
     /// The parts of the update that are left out because they have problems.
-    var leftOut = LeftOut()
+    var skippedParts = SkippedParts()
     /// The request's names for the objects in its values.
     var labels: [ObjectKey: String] = [:]
   }
@@ -206,7 +206,7 @@ struct MatchingChanges {
       matched.updates.append(update)
     }
     for problem in resolver?.problems.problems ?? [] { problems.add(problem) }
-    matched.leftOut = resolver?.leftOut ?? LeftOut()
+    matched.skippedParts = resolver?.skippedParts ?? SkippedParts()
     matched.labels = resolver?.labels ?? [:]
   }
 
@@ -329,13 +329,13 @@ struct MatchingChanges {
       }
       && assignments.allSatisfy { assignment in
         assignment.value.map { assignment.attribute.violation(by: $0) == nil }
-          ?? (Self.plainCheck(assignment.attribute) != nil)
+          ?? (Self.sqlCheck(assignment.attribute) != nil)
       }
   }
 
   /// Returns a condition on a computed value, written `$`, under which it can be stored unchanged;
   /// nil for an attribute that SQLite cannot check.
-  private static func plainCheck(_ attribute: AttributeDescription) -> String? {
+  private static func sqlCheck(_ attribute: AttributeDescription) -> String? {
     guard attribute.allowed == nil, attribute.pattern == nil, attribute.minimumLength == nil,
       attribute.maximumLength == nil
     else { return nil }
@@ -368,14 +368,14 @@ struct MatchingChanges {
   ) throws {
     let attributes = assignments.filter { $0.value == nil }.map(\.attribute)
     for (attribute, value) in zip(attributes, matches.computed) {
-      guard let check = Self.plainCheck(attribute) else { continue }
+      guard let check = Self.sqlCheck(attribute) else { continue }
       let parts = check.split(separator: "$", omittingEmptySubsequences: false)
-      let isFine = parts.joined(separator: "(\(value.sql))")
+      let isValid = parts.joined(separator: "(\(value.sql))")
       let rows = try PreparedStatement(
         db,
         bound: SQLFragment(
           "SELECT t.\"_id\", \(value.sql) FROM \(SQLNames.quoted(matches.entity.name)) t "
-            + "WHERE (\(matches.condition.sql)) AND NOT coalesce(\(isFine), 0)",
+            + "WHERE (\(matches.condition.sql)) AND NOT coalesce(\(isValid), 0)",
           value.values + matches.condition.values
             + Array(repeating: value.values, count: parts.count - 1).joined()
         )

@@ -27,7 +27,7 @@ package struct PlannedGraph {
   /// The differences of lists from the stored ones; lists of to-ones' inverses are added when
   /// needed.
   private var lists: [ListName: ListChange] = [:]
-  private var knowsHolders = false
+  private var hasLoadedHolders = false
 
   private struct InsertIndices {
     var first: Int64 = 0
@@ -148,12 +148,12 @@ package struct PlannedGraph {
   }
 
   mutating func delete(_ key: ObjectKey) throws {
-    guard deletes.append(key).inserted, knowsHolders else { return }
-    try leaveCountedLists(key)
+    guard deletes.append(key).inserted, hasLoadedHolders else { return }
+    try removeFromCountedLists(key)
   }
 
   /// Removes a deleted object from the to-manys whose members are counted.
-  private mutating func leaveCountedLists(_ key: ObjectKey) throws {
+  private mutating func removeFromCountedLists(_ key: ObjectKey) throws {
     for (_, toOne) in layout.entity(key).toOnes where toOne.inverse?.isCounted == true {
       guard let owner = try target(of: toOne, key) else { continue }
       lists[ListName(toOne, owner), default: ListChange()].leave(key.object)
@@ -207,7 +207,7 @@ package struct PlannedGraph {
   mutating func set(_ toOne: RelationshipLayout, of key: ObjectKey, to target: Int64?) throws {
     guard let column = layout.entity(key).column(of: toOne) else { return }
     let value: AttributeValue = target.map { .integer($0) } ?? .null
-    if knowsHolders {
+    if hasLoadedHolders {
       let old = try self.target(of: toOne, key)
       guard old != target else { return }
       if let old { lists[ListName(toOne, old), default: ListChange()].leave(key.object) }
@@ -222,9 +222,9 @@ package struct PlannedGraph {
   }
 
   /// Reads the references of planned columns, when the objects that reference an object are needed.
-  private mutating func knowHolders() throws {
-    guard !knowsHolders else { return }
-    knowsHolders = true
+  private mutating func loadHolders() throws {
+    guard !hasLoadedHolders else { return }
+    hasLoadedHolders = true
     for insert in inserts {
       for (column, toOne) in layout.entity(insert.key).toOnes {
         guard case .integer(let target) = insert.row[column] else { continue }
@@ -244,12 +244,12 @@ package struct PlannedGraph {
         }
       }
     }
-    for key in deletes { try leaveCountedLists(key) }
+    for key in deletes { try removeFromCountedLists(key) }
   }
 
   /// Returns the objects whose to-one references an object, including deleted ones.
   mutating func holders(of toOne: RelationshipLayout, to key: ObjectKey) throws -> [ObjectKey] {
-    try knowHolders()
+    try loadHolders()
     let known = isInserted(key) ? [] : try stored.holders(of: toOne, to: key.object)
     guard let change = lists[ListName(toOne, key.object)] else { return known }
     return change.applied(to: known.map(\.object)).map(toOne.holder)
@@ -309,7 +309,7 @@ package struct PlannedGraph {
   ) throws -> ListChange? {
     guard !toMany.isLinked else { return lists[ListName(toMany, owner.object)] }
     guard let inverse = toMany.inverse else { return nil }
-    try knowHolders()
+    try loadHolders()
     return lists[ListName(inverse, owner.object)]
   }
 
@@ -380,9 +380,9 @@ package struct LinkRow: Hashable {
   /// A symmetric link may be stored in either direction, but has one `LinkRow`.
   init(_ toMany: RelationshipLayout, _ owner: Int64, _ member: Int64) {
     relationship = toMany.linkNumber
-    let isTurned = toMany.description.isSymmetric ? member < owner : !toMany.ownsLinks
-    source = isTurned ? member : owner
-    target = isTurned ? owner : member
+    let isReversed = toMany.description.isSymmetric ? member < owner : !toMany.ownsLinks
+    source = isReversed ? member : owner
+    target = isReversed ? owner : member
   }
 }
 

@@ -16,9 +16,9 @@ final class RelationshipTable {
 
   private enum Purpose: Hashable {
     case members, count, holders, isLinked, sources, positions, lastPosition
-    case link, unlink, place, logLink
+    case link, unlink, setPosition, logLink
     /// The statement for the table of one entity.
-    case placeOf(Int)
+    case setPositionInTable(Int)
   }
 
   init(
@@ -38,9 +38,9 @@ final class RelationshipTable {
     _ sql: @autoclosure () -> String
   ) throws -> PreparedStatement {
     if let known = statements[purpose] { return known }
-    let made = try PreparedStatement(db, sql())
-    statements[purpose] = made
-    return made
+    let prepared = try PreparedStatement(db, sql())
+    statements[purpose] = prepared
+    return prepared
   }
 
   private var description: RelationshipDescription { layout.description }
@@ -157,12 +157,12 @@ final class RelationshipTable {
   private func setPosition(_ position: Int64?, of member: Int64, _ owner: Int64) throws {
     let statement: PreparedStatement
     if layout.isLinked {
-      statement = try self.statement(.place, links.settingPosition)
+      statement = try self.statement(.setPosition, links.settingPosition)
       statement.bind(owner, at: 3)
     } else {
       let key = layout.target(member)
       statement = try self.statement(
-        .placeOf(key.entity),
+        .setPositionInTable(key.entity),
         links.settingPosition(in: model.entity(key.entity))
       )
     }

@@ -91,7 +91,7 @@ package struct Adoption {
 /// The parts of a request that are left out because they have problems.
 ///
 /// The state after the save may lack their values. Such a gap is not reported as another problem.
-package struct LeftOut {
+package struct SkippedParts {
   /// Whether a whole change is left out.
   var isWholeChange = false
   /// The numbers of the relationships whose values are left out, and of their inverses.
@@ -107,7 +107,7 @@ package struct LeftOut {
     if let inverse = relationship.inverse { relationships.insert(inverse.number) }
   }
 
-  func adding(_ other: LeftOut) -> LeftOut {
+  func adding(_ other: SkippedParts) -> SkippedParts {
     var sum = self
     sum.isWholeChange = isWholeChange || other.isWholeChange
     sum.relationships.formUnion(other.relationships)
@@ -115,7 +115,7 @@ package struct LeftOut {
   }
 
   /// Returns whether a part that is left out may have set a relationship.
-  func concerns(_ relationship: RelationshipLayout) -> Bool {
+  func mayHaveSet(_ relationship: RelationshipLayout) -> Bool {
     isWholeChange || relationships.contains(relationship.number)
   }
 }

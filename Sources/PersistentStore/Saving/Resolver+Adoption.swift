@@ -19,19 +19,19 @@ struct UniqueValues: Hashable {
 /// Inserts that meet an existing object or another insert.
 extension Resolver {
   /// The result of comparing an insert's unique values with existing objects.
-  enum Meeting {
-    case nothing
+  enum InsertMatch {
+    case noObject
     case object(ObjectKey)
     /// Objects that the insert cannot become: several objects, or an object of another identity.
-    case rivals([(set: UniqueSet, key: ObjectKey)])
+    case uniqueConflicts([(set: UniqueSet, key: ObjectKey)])
   }
 
   /// Returns the object that an insert meets, for merge policies that decide about such inserts.
-  mutating func meeting(
+  mutating func match(
     _ insert: SaveRequest.Insert,
     _ id: WrappedID?,
     _ entity: EntityLayout
-  ) throws -> Meeting {
+  ) throws -> InsertMatch {
     var found: [(set: UniqueSet, key: ObjectKey)] = []
     for set in entity.uniqueSets {
       guard let values = try values(of: set, insert, id, entity),
@@ -39,10 +39,12 @@ extension Resolver {
       else { continue }
       found.append((set, holder))
     }
-    guard let first = found.first?.key else { return .nothing }
-    guard found.allSatisfy({ $0.key == first }) else { return .rivals(found) }
+    guard let first = found.first?.key else { return .noObject }
+    guard found.allSatisfy({ $0.key == first }) else { return .uniqueConflicts(found) }
     // No save changes an identity.
-    guard try !storesInserts || hasIdentity(of: first, insert, id) else { return .rivals(found) }
+    guard try !storesInserts || hasIdentity(of: first, insert, id) else {
+      return .uniqueConflicts(found)
+    }
     return .object(first)
   }
 
@@ -69,7 +71,7 @@ extension Resolver {
   /// Returns the object that has the values of a unique set after the inserts so far.
   private func holder(of set: UniqueSet, _ values: [AttributeValue]) throws -> ObjectKey? {
     if let known = insertedValues[UniqueValues(set, values)] { return known }
-    return try stored.holders(of: set, values).first { !doomed.contains($0) }
+    return try stored.holders(of: set, values).first { !deletedKeys.contains($0) }
   }
 
   /// Records the unique values of a new object for later inserts.

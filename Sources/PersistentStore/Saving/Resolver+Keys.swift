@@ -15,11 +15,11 @@ extension Resolver {
     var existing: ObjectKey?
     /// The objects that have its unique values and that it cannot become, each with the unique
     /// set.
-    var rivals: [(set: UniqueSet, key: ObjectKey)] = []
+    var uniqueConflicts: [(set: UniqueSet, key: ObjectKey)] = []
   }
 
   /// Gives all inserts their keys, in the order of the request.
-  mutating func giveKeys() throws {
+  mutating func assignKeys() throws {
     newObjects.reserveCapacity(request.inserts.count)
     resolved.keys = Array(repeating: nil, count: request.inserts.count)
     if !request.inserts.isEmpty { named.reserveCapacity(request.inserts.count) }
@@ -32,7 +32,7 @@ extension Resolver {
       // Two inserts with one identity are one object, or violate its uniqueness.
       if let text = insert.id, named[text] != nil, draft.isTemporary {
         add(.invalid(text, nil, "unique", "Two inserts have this ID"))
-        leaveOut()
+        skipChange()
         continue
       }
       if adopts {
@@ -55,28 +55,32 @@ extension Resolver {
         try !hasIdentity(of: existing, request.inserts[draft.index], draft.id)
       }
       finish(draft, keys[key] ?? key, hasOtherIdentity: isOther ?? false)
-      for rival in draft.rivals {
-        rivals.append(
-          Rival(index: draft.index, key: keys[rival.key] ?? rival.key, set: rival.set)
+      for conflict in draft.uniqueConflicts {
+        uniqueConflicts.append(
+          UniqueConflict(
+            index: draft.index,
+            key: keys[conflict.key] ?? conflict.key,
+            set: conflict.set
+          )
         )
       }
     }
   }
 
   /// Reports the inserts that have the unique values of objects that they cannot become.
-  mutating func reportRivals() throws {
-    guard !rivals.isEmpty else { return }
+  mutating func reportUniqueConflicts() throws {
+    guard !uniqueConflicts.isEmpty else { return }
     let labels = labels
     var inserts: [ObjectKey: Int] = [:]
     for object in newObjects where !object.isAdopted { inserts[object.key] = object.index }
-    for rival in rivals {
-      let insert = inserts[rival.key]
+    for conflict in uniqueConflicts {
+      let insert = inserts[conflict.key]
       add(
         .violation(
-          of: rival.set,
-          by: label(of: rival.index),
-          existing: try insert.map(label) ?? labels[rival.key]
-            ?? stored.name(of: rival.key),
+          of: conflict.set,
+          by: label(of: conflict.index),
+          existing: try insert.map(label) ?? labels[conflict.key]
+            ?? stored.name(of: conflict.key),
           isStored: insert == nil
         )
       )
@@ -133,7 +137,7 @@ extension Resolver {
   /// are therefore compared again until nothing changes.
   private mutating func findExisting(_ drafts: inout [Draft]) throws {
     guard drafts.contains(where: { hasUniqueToOnes($0.entity) }) else {
-      return try compare(&drafts, keepsRivals: false)
+      return try compare(&drafts, keepsConflicts: false)
     }
     var pass = 0
     while pass * drafts.count <= Self.comparisonsMax {
@@ -142,7 +146,7 @@ extension Resolver {
       adoptedValues = [:]
       // A chain takes one pass for each of its inserts. More passes mean a cycle: an insert that
       // meets another object as soon as it references the object that it meets.
-      try compare(&drafts, keepsRivals: pass > drafts.count)
+      try compare(&drafts, keepsConflicts: pass > drafts.count)
       if drafts.map(\.existing) == known || pass > 2 * drafts.count { return }
       pass += 1
     }
@@ -161,22 +165,22 @@ extension Resolver {
   ///
   /// - Parameters:
   ///   - drafts: The inserts.
-  ///   - keepsRivals: Whether inserts with rivals keep them and are not compared again.
+  ///   - keepsConflicts: Whether inserts with rivals keep them and are not compared again.
   /// - Throws: `SQLiteError`.
-  private mutating func compare(_ drafts: inout [Draft], keepsRivals: Bool) throws {
+  private mutating func compare(_ drafts: inout [Draft], keepsConflicts: Bool) throws {
     for (index, draft) in drafts.enumerated() {
       let insert = request.inserts[draft.index]
-      if keepsRivals, !draft.rivals.isEmpty { continue }
+      if keepsConflicts, !draft.uniqueConflicts.isEmpty { continue }
       drafts[index].existing = nil
-      drafts[index].rivals = []
-      switch try meeting(insert, draft.id, draft.entity) {
+      drafts[index].uniqueConflicts = []
+      switch try match(insert, draft.id, draft.entity) {
       case .object(let key):
         drafts[index].existing = key
         try noteValues(insert, draft.id, ofExisting: key)
-      case .rivals(let found):
+      case .uniqueConflicts(let found):
         // The insert is a problem already: later inserts do not meet it.
-        drafts[index].rivals = found
-      case .nothing:
+        drafts[index].uniqueConflicts = found
+      case .noObject:
         try noteValues(insert, draft.id, draft.entity, of: provisionalKey(of: draft))
       }
       if let text = insert.id {
@@ -231,7 +235,7 @@ extension Resolver {
     _ index: Int
   ) {
     add(SaveProblem(error, rule: rule, id: label(of: index)))
-    leaveOut()
+    skipChange()
     if let text = insert.id { named[text] = .failed }
   }
 
@@ -271,7 +275,9 @@ extension Resolver {
       throw StoreError(
         .invalidRequest,
         "\(entity.name) is abstract: insert one of "
-          + entity.place.kinds.map { model.entity($0).name }.joined(separator: ", "),
+          + entity.familyPosition.concreteEntities.map { model.entity($0).name }.joined(
+            separator: ", "
+          ),
         data: [JSONMember("entity", .string(entity.name))]
       )
     }

@@ -48,9 +48,9 @@ extension Resolver {
       try objects(add, relationship, label), try objects(remove, relationship, label)
     )
     guard let added = adding, let removed = removing else { return nil }
-    let leaving = Set(removed)
+    let removedKeys = Set(removed)
     return .edit(
-      add: added.filter { !leaving.contains($0) },
+      add: added.filter { !removedKeys.contains($0) },
       remove: removed,
       at: value["@at"]?.integer.map { Int(clamping: $0) }
     )

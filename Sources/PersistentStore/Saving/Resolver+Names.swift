@@ -11,7 +11,7 @@ extension Resolver {
     do {
       if let stored = try storedTarget(text) {
         // The save may delete an object and insert another with its identity.
-        found = try isDoomed(stored) ? insertedTarget(text) ?? stored : stored
+        found = try isDeleted(stored) ? insertedTarget(text) ?? stored : stored
       } else if let inserted = try insertedTarget(text) {
         found = inserted
       } else {
@@ -30,8 +30,8 @@ extension Resolver {
     return found
   }
 
-  private func isDoomed(_ target: Target) -> Bool {
-    if case .object(let key) = target { doomed.contains(key) } else { false }
+  private func isDeleted(_ target: Target) -> Bool {
+    if case .object(let key) = target { deletedKeys.contains(key) } else { false }
   }
 
   /// Returns the stored object that an ID names; nil for an identity that no object has.

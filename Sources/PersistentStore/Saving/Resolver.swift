@@ -28,9 +28,9 @@ package struct Resolver {
   /// The IDs of inserts that the request also updates or deletes.
   private var insertedTexts: Set<String> = []
   /// The objects that the save deletes: an insert does not meet them.
-  var doomed: Set<ObjectKey> = []
+  var deletedKeys: Set<ObjectKey> = []
   /// The parts of the request that are left out because they have problems.
-  package var leftOut = LeftOut()
+  package var skippedParts = SkippedParts()
   /// The new objects by their identity values; nil until an ID is looked up.
   var insertedIdentities: [UniqueValues: ObjectKey]?
   /// Whether inserts are compared with existing objects before they are written.
@@ -70,14 +70,14 @@ package struct Resolver {
   mutating func add(_ problem: SaveProblem) { problems.add(problem) }
 
   /// Records that a change of the request is left out.
-  mutating func leaveOut() { leftOut.isWholeChange = true }
+  mutating func skipChange() { skippedParts.isWholeChange = true }
 
   /// Resolves the whole request.
   ///
   /// - Throws: `StoreError` for a request that is not well-formed; `SQLiteError`.
   package mutating func resolve() throws {
-    if !request.inserts.isEmpty { try findDoomed() }
-    try giveKeys()
+    if !request.inserts.isEmpty { try findDeletedKeys() }
+    try assignKeys()
     for id in request.updates.map(\.id) + request.deletes.map(\.id) where named[id] != nil {
       insertedTexts.insert(id)
     }
@@ -85,7 +85,7 @@ package struct Resolver {
     try readUpdates()
     try readDeletes()
     checkRepetitions()
-    try reportRivals()
+    try reportUniqueConflicts()
   }
 
   // MARK: Inserts
@@ -100,21 +100,21 @@ package struct Resolver {
   }
 
   /// An insert, with an object that has its unique values and that it cannot become.
-  struct Rival {
+  struct UniqueConflict {
     let index: Int
     let key: ObjectKey
     let set: UniqueSet
   }
 
-  var rivals: [Rival] = []
+  var uniqueConflicts: [UniqueConflict] = []
 
   /// The objects of the inserts without problems, in the order of the request.
   var newObjects: [NewObject] = []
 
-  private mutating func findDoomed() throws {
+  private mutating func findDeletedKeys() throws {
     for delete in request.deletes {
       do {
-        if case .object(let key)? = try storedTarget(delete.id) { doomed.insert(key) }
+        if case .object(let key)? = try storedTarget(delete.id) { deletedKeys.insert(key) }
       } catch is StoreError {
         // Reading the delete reports the ID.
         continue
@@ -161,7 +161,7 @@ package struct Resolver {
       guard let property = property(member, at: index, entity, label) else { continue }
       if let relationship = property.relationship {
         guard let link = try link(member.value, relationship, label) else {
-          leftOut.add(relationship)
+          skippedParts.add(relationship)
           // An invalid value is not also reported as missing.
           if property.column >= 0 { read.row[property.column] = Self.unread }
           continue
@@ -288,7 +288,7 @@ package struct Resolver {
       guard let property = property(member, at: index, entity, update.label) else { continue }
       if let relationship = property.relationship {
         guard let link = try link(member.value, relationship, update.label) else {
-          leftOut.add(relationship)
+          skippedParts.add(relationship)
           continue
         }
         update.links.removeAll { $0.relationship === relationship }
@@ -331,7 +331,7 @@ package struct Resolver {
 
   private mutating func readDeletes() throws {
     for delete in request.deletes {
-      guard let (key, version) = try existingObject(delete.id, takesNew: true) else { continue }
+      guard let (key, version) = try existingObject(delete.id, allowsNew: true) else { continue }
       if let known = delete.version, known > version {
         add(
           .invalid(
@@ -352,15 +352,15 @@ package struct Resolver {
   ///
   /// - Parameters:
   ///   - text: The ID.
-  ///   - takesNew: Whether the ID may name a new object of the save.
+  ///   - allowsNew: Whether the ID may name a new object of the save.
   /// - Returns: The object with its stored version.
   /// - Throws: `SQLiteError`.
   private mutating func existingObject(
     _ text: String,
-    takesNew: Bool = false
+    allowsNew: Bool = false
   ) throws -> (ObjectKey, version: Int64)? {
     // The ID names the stored object even if an insert of the save has the same identity.
-    if insertedTexts.contains(text) || !doomed.isEmpty, isIdentity(text) {
+    if insertedTexts.contains(text) || !deletedKeys.isEmpty, isIdentity(text) {
       do {
         if case .object(let key)? = try storedTarget(text),
           let version = try stored.version(of: key)
@@ -373,18 +373,18 @@ package struct Resolver {
     }
     switch try target(text) {
     case .failed, nil:
-      leaveOut()
+      skipChange()
       return nil
     case .object(let key):
       if let version = try stored.version(of: key) { return (key, version) }
       if isInserted(key) {
-        if takesNew { return (key, 1) }
+        if allowsNew { return (key, 1) }
         add(.invalid(text, nil, "once", "An object is inserted or updated, not both in a save"))
         return nil
       }
       add(SaveProblem(.objectNotFound(text), rule: "exists", id: text))
       named[text] = .failed
-      leaveOut()
+      skipChange()
       return nil
     }
   }

@@ -9,33 +9,34 @@ struct RevertObstacles {
   /// The objects that the revert does not change.
   var objects: Set<ObjectKey> = []
   var properties: [ObjectKey: Set<String>] = [:]
-  var links: Set<PairName> = []
+  var links: Set<LinkRowIdentity> = []
   /// The to-ones of other objects that reference inserted objects, which the revert deletes.
-  var cut: [(holder: ObjectKey, property: String)] = []
+  var referencesToDeleted: [(holder: ObjectKey, property: String)] = []
 
   /// Returns whether a member of a to-many, and its sort position, stays as other saves left it.
-  func keep(
+  func isKept(
     _ member: ObjectKey,
     in toMany: RelationshipLayout,
     of owner: ObjectKey
   ) -> Bool {
     if objects.contains(member) || objects.contains(owner) { return true }
-    guard let link = PairName(toMany, owner.object, member.object) else {
+    guard let link = LinkRowIdentity(toMany, owner.object, member.object) else {
       return properties[member]?.contains(toMany.description.inverse ?? "") ?? false
     }
     return links.contains(link)
   }
 }
 
-extension PairName {
+extension LinkRowIdentity {
   /// Creates the identity of the link row between an object and a member of one of its to-manys;
   /// nil for a to-many without link rows.
   init?(_ relationship: RelationshipLayout, _ owner: Int64, _ member: Int64) {
-    guard case .pairs(let keeper, let name, let owns) = relationship.description.storage else {
+    guard case .linkTable(let owningEntity, let name, let owns) = relationship.description.storage
+    else {
       return nil
     }
     self.init(
-      entity: keeper,
+      entity: owningEntity,
       relationship: name,
       source: owns ? owner : member,
       target: owns ? member : owner
@@ -105,7 +106,7 @@ struct RevertObstacleSearch {
       }
     }
     try findLinks(net, later)
-    try keepInserts(net, later)
+    try findKeptInserts(net, later)
     return obstacles
   }
 
@@ -186,16 +187,16 @@ struct RevertObstacleSearch {
 
   // MARK: Link rows
 
-  private func link(_ key: ObjectKey, _ property: String, _ other: ObjectKey) -> PairName? {
+  private func link(_ key: ObjectKey, _ property: String, _ other: ObjectKey) -> LinkRowIdentity? {
     layout.entity(key).relationship(named: property)
-      .flatMap { PairName($0, key.object, other.object) }
+      .flatMap { LinkRowIdentity($0, key.object, other.object) }
   }
 
   private mutating func findLinks(_ net: [HistoryChange], _ later: LaterChanges) throws {
     for change in net {
       for (property, others) in Array(change.linked) + Array(change.unlinked) {
         for other in others {
-          guard let link = link(change.key, property, other), later.touches(link, since: group),
+          guard let link = link(change.key, property, other), later.changesLink(link, since: group),
             try stored.version(of: change.key) != nil,
             obstacles.links.insert(link).inserted
           else { continue }
@@ -211,12 +212,12 @@ struct RevertObstacleSearch {
   ///
   /// An inserted object stays if another save changed it, or referenced it from an object that
   /// stays. The objects that it references stay too.
-  private mutating func keepInserts(_ net: [HistoryChange], _ later: LaterChanges) throws {
-    var doomed: Set<ObjectKey> = []
+  private mutating func findKeptInserts(_ net: [HistoryChange], _ later: LaterChanges) throws {
+    var deletable: Set<ObjectKey> = []
     var kept: [ObjectKey] = []
     for change in net where change.kind == .insert {
       guard try stored.version(of: change.key) != nil else { continue }
-      doomed.insert(change.key)
+      deletable.insert(change.key)
       let entity = layout.entity(change.key).entity
       let written = later.properties(of: change.key, since: group)
         .filter { !entity.isDerived($0) }
@@ -225,18 +226,18 @@ struct RevertObstacleSearch {
     }
     var referenced: [ObjectKey: [ObjectKey]] = [:]
     var outside: [(holder: ObjectKey, property: String, key: ObjectKey)] = []
-    for key in doomed.sorted() {
+    for key in deletable.sorted() {
       for (holder, property) in try holders(of: key) {
-        if doomed.contains(holder) {
+        if deletable.contains(holder) {
           referenced[holder, default: []].append(key)
         } else {
           outside.append((holder, property, key))
         }
       }
     }
-    kept += try keptByOthers(outside, net)
+    kept += try insertsReferencedLater(outside, net)
     while let key = kept.popLast() {
-      guard doomed.remove(key) != nil else { continue }
+      guard deletable.remove(key) != nil else { continue }
       obstacles.objects.insert(key)
       kept += referenced[key] ?? []
     }
@@ -244,7 +245,7 @@ struct RevertObstacleSearch {
   }
 
   /// Returns the inserted objects that other objects reference because of another save since then.
-  private mutating func keptByOthers(
+  private mutating func insertsReferencedLater(
     _ outside: [(holder: ObjectKey, property: String, key: ObjectKey)],
     _ net: [HistoryChange]
   ) throws -> [ObjectKey] {
@@ -258,13 +259,15 @@ struct RevertObstacleSearch {
     for (holder, property, key) in outside {
       // The log has no value of a to-many; an entry under its name concerns its order.
       let isToOne = layout.entity(holder).columns[property] != nil
-      let isOthers =
+      let isLaterReference =
         later.inserts(holder, since: group)
         || isToOne && later.value(before: holder, property, since: group) != nil
-        || link(holder, property, key).map { later.touches($0, since: group) } ?? false
-      guard isOthers else {
+        || link(holder, property, key).map { later.changesLink($0, since: group) } ?? false
+      guard isLaterReference else {
         // The group's own references are reverted with the group.
-        if own[holder]?.contains(property) != true { obstacles.cut.append((holder, property)) }
+        if own[holder]?.contains(property) != true {
+          obstacles.referencesToDeleted.append((holder, property))
+        }
         continue
       }
       try conflict(holder, property)

@@ -121,8 +121,8 @@ final class DatabaseHistory: SaveHistory {
     _ sql: String
   ) throws -> PreparedStatement {
     if let statement = self[keyPath: known] { return statement }
-    let made = try PreparedStatement(db, sql)
-    self[keyPath: known] = made
-    return made
+    let prepared = try PreparedStatement(db, sql)
+    self[keyPath: known] = prepared
+    return prepared
   }
 }

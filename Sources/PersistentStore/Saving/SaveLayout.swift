@@ -52,7 +52,7 @@ package final class SaveLayout {
 
   /// Returns the number of the relationship that owns the link rows; -1 if there are none.
   private func linkNumber(of layout: RelationshipLayout) -> Int {
-    guard case .pairs(let owner, let name, _) = layout.description.storage else { return -1 }
+    guard case .linkTable(let owner, let name, _) = layout.description.storage else { return -1 }
     return relationships.first { $0.description.owner == owner && $0.description.name == name }?
       .number ?? -1
   }
@@ -87,7 +87,7 @@ package final class RelationshipLayout {
     self.model = model
     owner = model.entity(description.owner)
     destination = model.entity(description.destination)
-    if case .pairs(_, _, let owns) = description.storage {
+    if case .linkTable(_, _, let owns) = description.storage {
       isLinked = true
       ownsLinks = owns
     } else {
@@ -294,7 +294,7 @@ package struct UniqueSet {
     let identity = entity.identity.map { [$0.name] }
     isIdentity = names == identity
     scope =
-      entity.place.ancestors.map { model.entity($0) }
+      entity.familyPosition.ancestors.map { model.entity($0) }
       .first { $0.unique.contains(names) || names == $0.identity.map { [$0.name] } } ?? entity
     isOfFamily = scope.hasDescendants
   }

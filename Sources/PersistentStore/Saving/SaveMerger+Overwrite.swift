@@ -26,20 +26,20 @@ extension SaveMerger {
       }
     case .members(let base):
       guard let toMany = entity.relationship(named: change.name) else { return }
-      let there = try base.filter { try stored.version(of: $0) != nil }
+      let existing = try base.filter { try stored.version(of: $0) != nil }
       let index = update.links.firstIndex { $0.relationship === toMany }
       guard let index else {
         return update.links.append(
-          RelationshipChange(relationship: toMany, link: .members(there))
+          RelationshipChange(relationship: toMany, link: .members(existing))
         )
       }
       // The client's additions, removals and positions refer to the list that it had read.
       guard case .edit(let add, let remove, let position) = update.links[index].link else { return }
-      let leaving = Set(remove).union(position == nil ? [] : add)
-      var members = base.filter { !leaving.contains($0) }
+      let removedKeys = Set(remove).union(position == nil ? [] : add)
+      var members = base.filter { !removedKeys.contains($0) }
       guard 0...members.count ~= position ?? members.count else {
         problems.add(
-          .noPlace(position ?? 0, of: members.count, in: toMany.name, of: update.label)
+          .invalidPosition(position ?? 0, of: members.count, in: toMany.name, of: update.label)
         )
         update.links.remove(at: index)
         return
@@ -49,8 +49,8 @@ extension SaveMerger {
         contentsOf: add.filter { !known.contains($0) },
         at: position ?? members.count
       )
-      let gone = Set(base).subtracting(there)
-      update.links[index].link = .members(members.filter { !gone.contains($0) })
+      let deleted = Set(base).subtracting(existing)
+      update.links[index].link = .members(members.filter { !deleted.contains($0) })
     case .unknown: return
     }
   }

@@ -75,23 +75,23 @@ package struct SaveMerger {
       }
     }
     try mergeDeletes()
-    if [.storeTrump, .rollback].contains(policy) { try keepUniqueValues() }
+    if [.storeTrump, .rollback].contains(policy) { try removeTakenUniqueValues() }
   }
 
   /// Removes the unique values from updates where another object has the values.
   ///
   /// The object of such an update keeps its stored values, which another update may take. The
   /// passes therefore repeat until none removes a property.
-  private mutating func keepUniqueValues() throws {
-    while try keepUniqueValuesOnce() {}
+  private mutating func removeTakenUniqueValues() throws {
+    while try removeTakenUniqueValuesOnce() {}
   }
 
-  /// Performs one pass of `keepUniqueValues`.
+  /// Performs one pass of `removeTakenUniqueValues`.
   ///
   /// - Returns: Whether the pass removed a property from an update.
-  private mutating func keepUniqueValuesOnce() throws -> Bool {
-    var leavesOut = false
-    let doomed = Set(save.deletes.map(\.key))
+  private mutating func removeTakenUniqueValuesOnce() throws -> Bool {
+    var hasRemoved = false
+    let deletedKeys = Set(save.deletes.map(\.key))
     for index in save.updates.indices {
       var update = save.updates[index]
       for set in layout.entity(update.key).uniqueSets where !set.isIdentity {
@@ -99,18 +99,19 @@ package struct SaveMerger {
         guard set.names.contains(where: sent.contains), !takesOneToOne(set, update),
           let values = try values(of: set, update),
           try stored.holders(of: set, values).contains(where: { holder in
-            try holder != update.key && !doomed.contains(holder) && !leaves(set, holder, values)
+            try holder != update.key && !deletedKeys.contains(holder)
+              && !changesUniqueValues(set, holder, values)
           })
         else { continue }
         let kept = set.names.filter(sent.contains)
         for name in kept { update.remove(name, layout) }
-        leavesOut = true
+        hasRemoved = true
         reported[update.key, default: []].formUnion(kept)
         report(kept.map { MergedProperty(name: $0, outcome: .store) }, of: update.key)
       }
       save.updates[index] = update
     }
-    return leavesOut
+    return hasRemoved
   }
 
   /// Returns whether an update takes a one-to-one of a unique set; the former holder then no longer
@@ -138,7 +139,7 @@ package struct SaveMerger {
   }
 
   /// Returns whether an update of the same save gives an object other values in a unique set.
-  private func leaves(
+  private func changesUniqueValues(
     _ set: UniqueSet,
     _ holder: ObjectKey,
     _ taken: [AttributeValue]

@@ -181,7 +181,7 @@ extension SavePipeline {
       tables.layout,
       labels: SaveLabels(),
       problems: ProblemList(),
-      leftOut: LeftOut(),
+      skippedParts: SkippedParts(),
       checksAll: true
     )
     try validator.validate(withUnique: withUnique)
@@ -241,7 +241,7 @@ struct RevertedObjects {
         add(change.properties, of: change.key)
       }
     }
-    for (holder, property) in obstacles.cut { add([property], of: holder) }
+    for (holder, property) in obstacles.referencesToDeleted { add([property], of: holder) }
     for (key, names) in plan.followed.sorted(by: { $0.key < $1.key }) { add(names, of: key) }
     for key in plan.increments.sorted() { add([], of: key) }
   }

@@ -12,7 +12,7 @@ struct SavePipeline {
   let db: SQLiteConnection
   let log: HistoryLog
   let triggers: TriggerControl
-  let facts: StoreMaker.Facts
+  let facts: StoreFile.Facts
   let environment: StoreEnvironment
 
   /// The result of a save, with the information for the writer's transaction.
@@ -73,7 +73,7 @@ struct SavePipeline {
       layout,
       labels: labels,
       problems: problems,
-      leftOut: resolver.leftOut.adding(update?.leftOut ?? LeftOut())
+      skippedParts: resolver.skippedParts.adding(update?.skippedParts ?? SkippedParts())
     )
     try validator.validate()
     if let error = validator.problems.error { throw error }
@@ -84,7 +84,7 @@ struct SavePipeline {
       request: request,
       reported: merger.reported.merging(plan.followed) { $0.union($1) }
     )
-    let doomed =
+    let deleted =
       try request.wantsIDs || request.isDryRun
       ? plan.graph.deletes.map { (key: $0, name: try builder.name(of: $0)) } : []
     var writer = SaveWriter(tables, db, environment.bulk, labels: labels)
@@ -101,11 +101,11 @@ struct SavePipeline {
       )
     )
     outcome.leavesDangling = plan.leavesDangling
-    outcome.deleted = doomed.filter { !plan.graph.isInserted($0.key) }.map(\.name)
+    outcome.deleted = deleted.filter { !plan.graph.isInserted($0.key) }.map(\.name)
     let named = Set(merger.save.deletes.map(\.key)).union(matchedDeletes)
     outcome.result.count = named.count + (update?.count ?? 0)
     if request.wantsIDs {
-      outcome.result.matched = doomed.map(\.name) + (try (update?.keys ?? []).map(builder.name))
+      outcome.result.matched = deleted.map(\.name) + (try (update?.keys ?? []).map(builder.name))
     }
     return outcome
   }
@@ -117,12 +117,12 @@ struct SavePipeline {
     hint: StoreHint? = nil
   ) throws {
     guard !conflicts.isEmpty else { return }
-    let isAboutMembers = conflicts.contains(where: \.isMembership)
+    let concernMembers = conflicts.contains(where: \.isMembership)
     throw StoreError(
       .saveConflict,
       "Another save changed the state that this save is based on",
       hint: hint
-        ?? (isAboutMembers
+        ?? (concernMembers
           ? "Send the token with which the list was read as asOf, or send @add and @remove"
           : "Fetch the objects again and apply the change to their present values"),
       data: [JSONMember("conflicts", .array(conflicts.map(\.json)))],

@@ -17,14 +17,14 @@ extension SavePlanner {
   /// a required value would only follow from the denied delete.
   mutating func delete(_ named: [ObjectKey]) throws {
     guard !named.isEmpty else { return }
-    let doomed = try closure(of: named)
+    let deletedKeys = try closure(of: named)
     var denied: Set<PlannedList> = []
-    for key in doomed { try deny(key, doomed, &denied) }
-    for key in doomed {
+    for key in deletedKeys { try deny(key, deletedKeys, &denied) }
+    for key in deletedKeys {
       try removeLinks(of: key) { !denied.contains(PlannedList($0, of: key)) }
-      try nullifyReferences(to: key, doomed) { !denied.contains(PlannedList($0, of: key)) }
+      try nullifyReferences(to: key, deletedKeys) { !denied.contains(PlannedList($0, of: key)) }
     }
-    for key in doomed {
+    for key in deletedKeys {
       try noteDeleted(key)
       try plan.graph.delete(key)
     }
@@ -60,12 +60,12 @@ extension SavePlanner {
   /// Reports the relationships of an object that deny its delete.
   private mutating func deny(
     _ key: ObjectKey,
-    _ doomed: OrderedKeySet,
+    _ deletedKeys: OrderedKeySet,
     _ denied: inout Set<PlannedList>
   ) throws {
     for relationship in layout.entity(key).relationships
     where relationship.description.deleteRule == .deny {
-      let holders = try related(relationship, key).filter { !doomed.contains($0) }
+      let holders = try related(relationship, key).filter { !deletedKeys.contains($0) }
       guard !holders.isEmpty else { continue }
       denied.insert(PlannedList(relationship, of: key))
       let id = try label(of: key)
@@ -118,7 +118,7 @@ extension SavePlanner {
   /// reports it.
   private mutating func nullifyReferences(
     to key: ObjectKey,
-    _ doomed: OrderedKeySet,
+    _ deletedKeys: OrderedKeySet,
     where isIncluded: (RelationshipLayout) -> Bool
   ) throws {
     for relationship in layout.entity(key).relationships
@@ -133,23 +133,23 @@ extension SavePlanner {
         continue
       }
       guard let inverse = relationship.inverse, !inverse.isToMany else { continue }
-      try nullify(inverse, to: key, doomed)
+      try nullify(inverse, to: key, deletedKeys)
     }
     for relationship in layout.relationships
     where relationship.inverse == nil && !relationship.isToMany
       && layout.model.isKind(key.entity, of: relationship.destination.number)
     {
-      try nullify(relationship, to: key, doomed)
+      try nullify(relationship, to: key, deletedKeys)
     }
   }
 
   private mutating func nullify(
     _ toOne: RelationshipLayout,
     to key: ObjectKey,
-    _ doomed: OrderedKeySet
+    _ deletedKeys: OrderedKeySet
   ) throws {
-    for holder in try plan.graph.holders(of: toOne, to: key) where !doomed.contains(holder) {
-      try setAlone(toOne, of: holder, to: nil)
+    for holder in try plan.graph.holders(of: toOne, to: key) where !deletedKeys.contains(holder) {
+      try setOneEnd(toOne, of: holder, to: nil)
     }
   }
 

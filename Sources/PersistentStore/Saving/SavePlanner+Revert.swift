@@ -29,7 +29,7 @@ extension SavePlanner {
     hasOwnLinks: Bool,
     lastVersion: (ObjectKey) throws -> Int64
   ) throws {
-    var paired: Set<ObjectKey> = []
+    var oneToOneEnds: Set<ObjectKey> = []
     let changes =
       obstacles.objects.isEmpty ? net : net.filter { !obstacles.objects.contains($0.key) }
     plan.graph.reserve(restored: changes.count { $0.kind == .delete })
@@ -39,14 +39,14 @@ extension SavePlanner {
       let change = changes[index]
       // An object that the newest commit deleted was not deleted later, and does not exist.
       if isNewest, let version = change.deletedVersion {
-        try restore(change, version: version + 1, &paired)
+        try restore(change, version: version + 1, &oneToOneEnds)
       } else if try !plan.graph.exists(change.key) {
-        try restore(change, version: try lastVersion(change.key) + 1, &paired)
+        try restore(change, version: try lastVersion(change.key) + 1, &oneToOneEnds)
       }
     }
     for index in changes.indices where changes[index].kind == .update {
       let change = changes[index]
-      try putBack(change, obstacles.properties[change.key] ?? [], &paired)
+      try restoreValues(change, obstacles.properties[change.key] ?? [], &oneToOneEnds)
     }
     for index in changes.indices
     where !changes[index].linked.isEmpty || !changes[index].unlinked.isEmpty {
@@ -54,21 +54,23 @@ extension SavePlanner {
     }
     plan.graph.reserve(deletes: changes.count { $0.kind == .insert })
     for index in changes.indices where changes[index].kind == .insert {
-      try remove(changes[index].key, hasOwnLinks: hasOwnLinks, &paired)
+      try remove(changes[index].key, hasOwnLinks: hasOwnLinks, &oneToOneEnds)
     }
     for index in changes.indices where changes[index].kind != .insert {
-      try mendToOnes(changes[index])
+      try nullifyInvalidToOnes(changes[index])
     }
-    for (holder, property) in obstacles.cut { try cut(property, of: holder) }
-    for key in paired.sorted() { try mendOneToOnes(key) }
-    try putBackPositions(rows, obstacles)
+    for (holder, property) in obstacles.referencesToDeleted {
+      try nullifyDanglingReference(property, of: holder)
+    }
+    for key in oneToOneEnds.sorted() { try nullifyInvalidOneToOnes(key) }
+    try restorePositions(rows, obstacles)
     try finish()
   }
 
   private mutating func restore(
     _ change: HistoryChange,
     version: Int64,
-    _ paired: inout Set<ObjectKey>
+    _ oneToOneEnds: inout Set<ObjectKey>
   ) throws {
     let key = change.key
     let entity = layout.entity(key)
@@ -97,7 +99,7 @@ extension SavePlanner {
     for (column, toOne) in entity.toOnes {
       if case .integer(let number) = row[column] { touchInverse(of: toOne, number) }
     }
-    try notePartners(of: key, &paired)
+    try noteOneToOneEnds(of: key, &oneToOneEnds)
   }
 
   /// Returns the ID of an object that only the log has.
@@ -110,10 +112,10 @@ extension SavePlanner {
     return WrappedID(entity: entity.name, key: key).description
   }
 
-  private mutating func putBack(
+  private mutating func restoreValues(
     _ change: HistoryChange,
     _ left: Set<String>,
-    _ paired: inout Set<ObjectKey>
+    _ oneToOneEnds: inout Set<ObjectKey>
   ) throws {
     let key = change.key
     let entity = layout.entity(key)
@@ -125,7 +127,7 @@ extension SavePlanner {
     }
     entity.addDerivedTexts(to: &columns)
     let references = columns.contains { $0.column >= entity.entity.attributes.count }
-    if references { try notePartners(of: key, &paired) }
+    if references { try noteOneToOneEnds(of: key, &oneToOneEnds) }
     for (column, toOne) in entity.toOnes {
       guard let value = columns[column: column] else { continue }
       if let old = try plan.graph.target(of: toOne, key) { touchInverse(of: toOne, old) }
@@ -138,7 +140,7 @@ extension SavePlanner {
       columns.removeAll { $0.column == column }
     }
     plan.graph.set(columns, of: key)
-    if references { try notePartners(of: key, &paired) }
+    if references { try noteOneToOneEnds(of: key, &oneToOneEnds) }
   }
 
   private mutating func touchInverse(of toOne: RelationshipLayout, _ owner: Int64) {
@@ -169,7 +171,8 @@ extension SavePlanner {
   ) throws {
     guard let toMany = layout.entity(key).relationship(named: property), toMany.isLinked,
       !obstacles.objects.contains(other),
-      PairName(toMany, key.object, other.object).map({ !obstacles.links.contains($0) }) ?? true,
+      LinkRowIdentity(toMany, key.object, other.object).map({ !obstacles.links.contains($0) })
+        ?? true,
       try plan.graph.exists(key), try plan.graph.exists(other),
       try plan.graph.contains(other, in: toMany, of: key) != isLinked
     else { return }
@@ -186,10 +189,10 @@ extension SavePlanner {
   private mutating func remove(
     _ key: ObjectKey,
     hasOwnLinks: Bool,
-    _ paired: inout Set<ObjectKey>
+    _ oneToOneEnds: inout Set<ObjectKey>
   ) throws {
     guard try hasOwnLinks || plan.graph.exists(key) else { return }
-    try notePartners(of: key, &paired)
+    try noteOneToOneEnds(of: key, &oneToOneEnds)
     for (_, toOne) in layout.entity(key).toOnes where toOne.inverse?.isCounted == true {
       if let owner = try plan.graph.target(of: toOne, key) { touchInverse(of: toOne, owner) }
     }
@@ -200,15 +203,17 @@ extension SavePlanner {
   // MARK: References that no longer fit
 
   /// Records the objects at both ends of an object's one-to-ones.
-  private func notePartners(of key: ObjectKey, _ paired: inout Set<ObjectKey>) throws {
+  private func noteOneToOneEnds(of key: ObjectKey, _ oneToOneEnds: inout Set<ObjectKey>) throws {
     for (_, toOne) in layout.entity(key).toOnes where toOne.isOneToOne {
-      paired.insert(key)
-      if let number = try plan.graph.target(of: toOne, key) { paired.insert(toOne.target(number)) }
+      oneToOneEnds.insert(key)
+      if let number = try plan.graph.target(of: toOne, key) {
+        oneToOneEnds.insert(toOne.target(number))
+      }
     }
   }
 
   /// Nullifies restored to-ones whose targets no longer exist, or reference another object.
-  private mutating func mendToOnes(_ change: HistoryChange) throws {
+  private mutating func nullifyInvalidToOnes(_ change: HistoryChange) throws {
     let key = change.key
     for (_, toOne) in layout.entity(key).toOnes
     where change.before.contains(where: { $0.property == toOne.name }) {
@@ -221,12 +226,12 @@ extension SavePlanner {
           try plan.graph.target(of: inverse, target) != key.object
         else { continue }
       }
-      try setAlone(toOne, of: key, to: nil)
+      try setOneEnd(toOne, of: key, to: nil)
     }
   }
 
   /// Nullifies one-to-ones of an object whose other end references another object.
-  private mutating func mendOneToOnes(_ key: ObjectKey) throws {
+  private mutating func nullifyInvalidOneToOnes(_ key: ObjectKey) throws {
     guard try plan.graph.exists(key) else { return }
     for (_, toOne) in layout.entity(key).toOnes where toOne.isOneToOne {
       guard let inverse = toOne.inverse, let number = try plan.graph.target(of: toOne, key) else {
@@ -236,12 +241,12 @@ extension SavePlanner {
       let isDeleted = try !plan.graph.exists(target)
       if isDeleted, inverse.description.deleteRule == .noAction { continue }
       guard try isDeleted || plan.graph.target(of: inverse, target) != key.object else { continue }
-      try setAlone(toOne, of: key, to: nil)
+      try setOneEnd(toOne, of: key, to: nil)
     }
   }
 
   /// Nullifies a to-one that references a deleted object, unless its rule is `noAction`.
-  private mutating func cut(_ property: String, of holder: ObjectKey) throws {
+  private mutating func nullifyDanglingReference(_ property: String, of holder: ObjectKey) throws {
     guard let toOne = layout.entity(holder).relationship(named: property), !toOne.isToMany,
       try plan.graph.exists(holder), let number = try plan.graph.target(of: toOne, holder),
       try !plan.graph.exists(toOne.target(number))
@@ -249,32 +254,32 @@ extension SavePlanner {
     if toOne.inverse?.description.deleteRule == .noAction {
       plan.leavesDangling = true
     } else {
-      try setAlone(toOne, of: holder, to: nil)
+      try setOneEnd(toOne, of: holder, to: nil)
     }
   }
 
   // MARK: Sort positions
 
   /// Restores the former sort positions of objects that are members of ordered to-manys.
-  private mutating func putBackPositions(
+  private mutating func restorePositions(
     _ rows: [HistoryRow],
     _ obstacles: RevertObstacles
   ) throws {
     var lists: OrderedDictionary<PlannedList, FormerOrder> = [:]
     for row in rows.reversed() {
-      guard let former = row.formerPlace, layout.model.entities.indices.contains(row.entity - 1),
+      guard let former = row.formerPosition, layout.model.entities.indices.contains(row.entity - 1),
         case let owner = layout.model.key(row.entity, row.object),
         let toMany = layout.entity(owner).relationship(named: former.property),
         toMany.description.ordered, case let member = toMany.target(row.other),
-        !obstacles.keep(member, in: toMany, of: owner),
+        !obstacles.isKept(member, in: toMany, of: owner),
         try plan.graph.exists(owner), try plan.graph.contains(member, in: toMany, of: owner)
       else { continue }
       lists[
         PlannedList(toMany, of: owner),
         default: FormerOrder(toMany: toMany, owner: owner)
-      ].positions[row.other] = (former.place, former.event == .moved)
+      ].positions[row.other] = (former.position, former.event == .moved)
     }
-    for list in lists.values { try putBack(list) }
+    for list in lists.values { try restoreOrder(list) }
   }
 
   /// The former sort positions of the members of one to-many.
@@ -285,7 +290,7 @@ extension SavePlanner {
     var positions: OrderedDictionary<Int64, (position: Int64, moved: Bool)> = [:]
   }
 
-  private mutating func putBack(_ list: FormerOrder) throws {
+  private mutating func restoreOrder(_ list: FormerOrder) throws {
     let (toMany, owner) = (list.toMany, list.owner)
     let present =
       plan.graph.isInserted(owner) ? [:] : try plan.graph.stored.positions(of: toMany, owner)

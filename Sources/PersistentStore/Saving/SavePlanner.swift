@@ -75,8 +75,8 @@ package struct SavePlanner {
 
   /// Plans the increments of versions and the sort positions that follow from all changes together.
   mutating func finish() throws {
-    try placeMembers()
-    countLinks()
+    try assignPositions()
+    incrementLinkVersions()
   }
 
   private mutating func apply(_ update: ResolvedUpdate) throws {
@@ -143,20 +143,20 @@ package struct SavePlanner {
       return try plan.graph.set(toOne, of: key, to: target?.object)
     }
     for holder in try plan.graph.holders(of: inverse, to: key) where holder != target {
-      try setAlone(inverse, of: holder, to: nil)
+      try setOneEnd(inverse, of: holder, to: nil)
     }
     try plan.graph.set(toOne, of: key, to: target?.object)
     guard let target else { return }
-    for rival in try plan.graph.holders(of: toOne, to: target) where rival != key {
-      try setAlone(toOne, of: rival, to: nil)
+    for otherHolder in try plan.graph.holders(of: toOne, to: target) where otherHolder != key {
+      try setOneEnd(toOne, of: otherHolder, to: nil)
     }
     if try plan.graph.target(of: inverse, target) != key.object {
-      try setAlone(inverse, of: target, to: key.object)
+      try setOneEnd(inverse, of: target, to: key.object)
     }
   }
 
   /// Sets one end of a one-to-one.
-  mutating func setAlone(
+  mutating func setOneEnd(
     _ toOne: RelationshipLayout,
     of key: ObjectKey,
     to target: Int64?
@@ -195,8 +195,8 @@ package struct SavePlanner {
     at position: Int?,
     _ label: String
   ) throws {
-    let isPlaced = position != nil || sequences[PlannedList(toMany, of: owner)] != nil
-    if toMany.description.ordered, isPlaced {
+    let hasPosition = position != nil || sequences[PlannedList(toMany, of: owner)] != nil
+    if toMany.description.ordered, hasPosition {
       return try editOrder(toMany, of: owner, add, remove, at: position, label)
     }
     for member in add where try !plan.graph.contains(member, in: toMany, of: owner) {
@@ -215,12 +215,14 @@ package struct SavePlanner {
     at position: Int?,
     _ label: String
   ) throws {
-    let leaving = Set(remove.map(\.object))
+    let removedKeys = Set(remove.map(\.object))
     let adding = Set(add.map(\.object))
     var sequence = try sequence(of: toMany, owner)
-    sequence.removeAll { leaving.contains($0) || position != nil && adding.contains($0) }
+    sequence.removeAll { removedKeys.contains($0) || position != nil && adding.contains($0) }
     guard 0...sequence.count ~= position ?? sequence.count else {
-      return self.add(.noPlace(position ?? 0, of: sequence.count, in: toMany.name, of: label))
+      return self.add(
+        .invalidPosition(position ?? 0, of: sequence.count, in: toMany.name, of: label)
+      )
     }
     let present = Set(sequence)
     sequence.insert(
@@ -357,19 +359,19 @@ package struct SavePlanner {
 
   /// Increments the versions of the source of changed link rows, and of the target if there is an
   /// inverse.
-  private mutating func countLinks() {
+  private mutating func incrementLinkVersions() {
     guard !plan.graph.links.isEmpty else { return }
     var counted = Set(plan.increments)
     for row in plan.graph.links.keys {
-      let keeper = layout.relationships[row.relationship]
-      var ends = [keeper.holder(row.source)]
-      if keeper.inverse != nil { ends.append(keeper.target(row.target)) }
+      let owningEntity = layout.relationships[row.relationship]
+      var ends = [owningEntity.holder(row.source)]
+      if owningEntity.inverse != nil { ends.append(owningEntity.target(row.target)) }
       for key in ends where counted.insert(key).inserted { plan.increments.append(key) }
     }
   }
 
   /// Gives members the sort positions of their order, with as few moves as possible.
-  private mutating func placeMembers() throws {
+  private mutating func assignPositions() throws {
     for sequence in sequences.values where try plan.graph.exists(sequence.owner) {
       let (toMany, owner) = (sequence.toMany, sequence.owner)
       // The log gets the stored position of a deleted member, so the plan leaves it unchanged.

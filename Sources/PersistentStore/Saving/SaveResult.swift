@@ -114,15 +114,15 @@ struct SaveResultBuilder {
         } else {
           newName(of: key, insert, save.inserts[nextInsert].row)
         }
-      let given = given(name, insert, isAdopted)
-      if let sent = insert.id { result.ids.append(InsertedID(sent: sent, name: given)) }
+      let returnedName = returnedName(name, insert, isAdopted)
+      if let sent = insert.id { result.ids.append(InsertedID(sent: sent, name: returnedName)) }
       if isAdopted {
         // Adopted inserts are the first updates, in the same order.
         let update = save.updates[nextAdoption]
         nextAdoption += 1
         result.objects.append(
           SavedObject(
-            id: given,
+            id: returnedName,
             version: try tables[key].version(of: key.object) ?? max(update.version, 1),
             values: values(of: update, insert.values)
           )
@@ -130,9 +130,11 @@ struct SaveResultBuilder {
       } else {
         let read = save.inserts[nextInsert]
         nextInsert += 1
-        result.objects.append(SavedObject(id: given, version: 1, values: values(of: read, insert)))
+        result.objects.append(
+          SavedObject(id: returnedName, version: 1, values: values(of: read, insert))
+        )
       }
-      try addLate(key, also: later[index] ?? [], to: &result.objects)
+      try addComputedValues(key, also: later[index] ?? [], to: &result.objects)
     }
     if !adopted.isEmpty {
       // Inserts with one identity are one object.
@@ -150,7 +152,7 @@ struct SaveResultBuilder {
           values: values(of: update, sent)
         )
       )
-      try addLate(update.key, to: &result.objects)
+      try addComputedValues(update.key, to: &result.objects)
     }
     for delete in skipped {
       result.objects.append(
@@ -213,7 +215,7 @@ struct SaveResultBuilder {
   }
 
   /// Returns the name of an insert's object; nil for a number that a dry run does not give.
-  private func given(
+  private func returnedName(
     _ name: ObjectName,
     _ insert: SaveRequest.Insert,
     _ isAdopted: Bool
@@ -273,7 +275,7 @@ struct SaveResultBuilder {
 
   /// Adds the values that the save wrote without sent values to the last object: derived values,
   /// to-ones that other objects' values set, and decisions of a merge.
-  private func addLate(
+  private func addComputedValues(
     _ key: ObjectKey,
     also names: Set<String> = [],
     to objects: inout [SavedObject]
@@ -284,11 +286,11 @@ struct SaveResultBuilder {
     let names = Set(
       entity.columnNames.filter { entity.derived.contains($0) || more.contains($0) }
     )
-    let late = try columns(names, of: key) + members(more, of: key)
+    let added = try columns(names, of: key) + members(more, of: key)
     let last = objects.count - 1
-    let lateNames = Set(late.map(\.name))
-    objects[last].values.removeAll { lateNames.contains($0.name) }
-    objects[last].values += late
+    let addedNames = Set(added.map(\.name))
+    objects[last].values.removeAll { addedNames.contains($0.name) }
+    objects[last].values += added
   }
 
   /// Returns the stored values of columns, in order; no values if the object does not exist.

@@ -10,7 +10,7 @@ package struct SaveValidator {
   /// The names of the objects in the request.
   private let labels: SaveLabels
   /// The parts of the request that are left out; they may explain missing values.
-  private let leftOut: LeftOut
+  private let skippedParts: SkippedParts
   /// Whether values that were invalid before the save are problems too.
   private let checksAll: Bool
   /// The problems of the earlier stages, and the problems that validation finds.
@@ -22,7 +22,7 @@ package struct SaveValidator {
     _ layout: SaveLayout,
     labels: SaveLabels,
     problems: ProblemList,
-    leftOut: LeftOut,
+    skippedParts: SkippedParts,
     checksAll: Bool = false
   ) {
     self.layout = layout
@@ -30,7 +30,7 @@ package struct SaveValidator {
     touched = plan.touched
     self.labels = labels
     self.problems = problems
-    self.leftOut = leftOut
+    self.skippedParts = skippedParts
     self.checksAll = checksAll
   }
 
@@ -68,7 +68,7 @@ package struct SaveValidator {
       }
     }
     for (column, name) in entity.required
-    where insert.row[column] == .null && !concerns(column, entity) {
+    where insert.row[column] == .null && !mayHaveSet(column, entity) {
       problems.add(.invalid(insert.label, name, "required", "\(name) must have a value"))
     }
   }
@@ -89,7 +89,7 @@ package struct SaveValidator {
             violation.message
           )
         )
-      } else if change.value == .null, !concerns(change.column, entity),
+      } else if change.value == .null, !mayHaveSet(change.column, entity),
         let required = entity.required.first(where: { $0.column == change.column }),
         try checksAll || labels[update.key] != nil
           || graph.stored.value(change.column, of: update.key) != .null
@@ -107,9 +107,11 @@ package struct SaveValidator {
   }
 
   /// Returns whether a part that is left out may have set the to-one of a column.
-  private func concerns(_ column: Int, _ entity: EntityLayout) -> Bool {
-    guard !leftOut.isEmpty else { return false }
-    return entity.toOnes.contains { $0.column == column && leftOut.concerns($0.relationship) }
+  private func mayHaveSet(_ column: Int, _ entity: EntityLayout) -> Bool {
+    guard !skippedParts.isEmpty else { return false }
+    return entity.toOnes.contains {
+      $0.column == column && skippedParts.mayHaveSet($0.relationship)
+    }
   }
 
   private mutating func validateCounts() throws {
@@ -127,7 +129,7 @@ package struct SaveValidator {
         count = try graph.memberCount(of: toMany, list.owner)
       }
       if count < minimum {
-        guard !leftOut.concerns(toMany) else { continue }
+        guard !skippedParts.mayHaveSet(toMany) else { continue }
         problems.add(
           .invalid(
             try label(of: list.owner),
@@ -136,7 +138,7 @@ package struct SaveValidator {
             "\(toMany.name) has \(count), fewer than \(minimum)"
           )
         )
-      } else if let maximum, count > maximum, !leftOut.concerns(toMany) {
+      } else if let maximum, count > maximum, !skippedParts.mayHaveSet(toMany) {
         problems.add(
           .invalid(
             try label(of: list.owner),

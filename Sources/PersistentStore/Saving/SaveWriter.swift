@@ -12,11 +12,11 @@ struct SaveWriter {
   /// The names of the objects in the request, for problems of unique values.
   let labels: SaveLabels
   /// The objects whose versions were incremented, which happens once in a save.
-  private var counted: Set<ObjectKey> = []
+  private var incremented: Set<ObjectKey> = []
   /// The objects among these that the current plan incremented.
-  private var countedByPlan: [ObjectKey] = []
+  private var incrementedByPlan: [ObjectKey] = []
   /// The deletes that were performed early, to free unique values.
-  private var deletedEarly: Set<ObjectKey> = []
+  private var deletedFirst: Set<ObjectKey> = []
   /// The link rows that the plan deletes, by object; nil until an object is deleted early.
   private var endedLinks: [ObjectKey: [LinkRow]]?
   /// Whether the unique values of the plan's end state were checked, without a violation.
@@ -38,14 +38,14 @@ struct SaveWriter {
   ///
   /// - Throws: `StoreError` when unique values are violated; `SQLiteError`.
   mutating func write(_ plan: SavePlan) throws {
-    deletedEarly = []
+    deletedFirst = []
     endedLinks = nil
     isUnique = false
-    countedByPlan = []
+    incrementedByPlan = []
     if try writeInBulk(plan) { return }
     for insert in plan.graph.inserts {
       guard !plan.graph.deletes.contains(insert.key) else {
-        try insertDoomed(insert)
+        try insertDeleted(insert)
         continue
       }
       try constrained(insert.key, plan) { writer in try writer.tables[insert.key].insert(insert) }
@@ -71,47 +71,51 @@ struct SaveWriter {
       try tables.entities[entity].increment(objects)
       for object in objects { count(ObjectKey(entity: entity + 1, object: object)) }
     }
-    for key in plan.graph.deletes where !deletedEarly.contains(key) {
+    for key in plan.graph.deletes where !deletedFirst.contains(key) {
       try tables[key].delete(key.object)
     }
   }
 
   /// Forgets the versions that the last plan incremented, after its rollback.
   mutating func forgetPlan() {
-    counted.subtract(countedByPlan)
-    countedByPlan = []
+    incremented.subtract(incrementedByPlan)
+    incrementedByPlan = []
   }
 
   private mutating func reserve(counts count: Int) {
-    counted.reserveCapacity(counted.count + count)
-    countedByPlan.reserveCapacity(countedByPlan.count + count)
+    incremented.reserveCapacity(incremented.count + count)
+    incrementedByPlan.reserveCapacity(incrementedByPlan.count + count)
   }
 
   private mutating func count(_ key: ObjectKey) {
-    if counted.insert(key).inserted { countedByPlan.append(key) }
+    if incremented.insert(key).inserted { incrementedByPlan.append(key) }
   }
 
   /// Inserts an object that the same save deletes, so that its number is not given again.
   ///
   /// It gets temporary unique values, because its own may be those of an object that stays.
-  private func insertDoomed(_ insert: PlannedInsert) throws {
+  private func insertDeleted(_ insert: PlannedInsert) throws {
     let entity = tables.layout.entity(insert.key)
-    var doomed = insert
+    var temporary = insert
     for set in entity.uniqueSets {
       guard let column = set.columns.first(where: { $0 < entity.entity.attributes.count }) else {
-        for column in set.columns { doomed.row[column] = .null }
+        for column in set.columns { temporary.row[column] = .null }
         continue
       }
-      doomed.row[column] = try parked(insert.key, column, entity.entity.attributes[column].type)
+      temporary.row[column] = try temporaryValue(
+        insert.key,
+        column,
+        entity.entity.attributes[column].type
+      )
     }
-    try tables[insert.key].insert(doomed)
+    try tables[insert.key].insert(temporary)
   }
 
   private mutating func write(_ update: PlannedUpdate, _ plan: SavePlan) throws {
     // A deleted object is logged with its values before the save.
     guard !plan.graph.deletes.contains(update.key) else { return }
     try constrained(update.key, plan) { writer in
-      let counts = !writer.counted.contains(update.key)
+      let counts = !writer.incremented.contains(update.key)
       if try writer.tables[update.key].update(
         update.key.object,
         update.columns,
@@ -128,7 +132,7 @@ struct SaveWriter {
     guard !plan.increments.isEmpty else { return [] }
     var objects: [Int: [Int64]] = [:]
     for key in Set(plan.increments)
-    where !counted.contains(key) && !plan.graph.isInserted(key)
+    where !incremented.contains(key) && !plan.graph.isInserted(key)
       && !plan.graph.deletes.contains(key)
     {
       objects[key.entity - 1, default: []].append(key.object)
@@ -156,7 +160,7 @@ struct SaveWriter {
           .contains(error.extendedCode)
       else { throw error }
       if !isUnique { try checkUniqueness(plan) }
-      try makeRoom(for: key, plan)
+      try freeUniqueValues(for: key, plan)
       try body(&self)
     }
   }
@@ -174,15 +178,15 @@ struct SaveWriter {
   ///
   /// Objects that the save deletes are deleted now. Other objects get temporary values that no
   /// object has.
-  private mutating func makeRoom(for key: ObjectKey, _ plan: SavePlan) throws {
+  private mutating func freeUniqueValues(for key: ObjectKey, _ plan: SavePlan) throws {
     for set in tables.layout.entity(key).uniqueSets {
       let values = try set.columns.map { try plan.graph.value($0, of: key) }
       guard !values.contains(.null) else { continue }
       for holder in try tables.holders(of: set, values) where holder != key {
         if plan.graph.deletes.contains(holder) {
-          try deleteEarly(holder, plan)
+          try deleteFirst(holder, plan)
         } else if let update = plan.graph.update(of: holder) {
-          try park(update, set)
+          try setTemporaryValue(update, set)
         }
       }
     }
@@ -191,7 +195,7 @@ struct SaveWriter {
   /// Deletes an object early, after its link rows.
   ///
   /// The triggers that update sums read the object's values when a link row is deleted.
-  private mutating func deleteEarly(_ key: ObjectKey, _ plan: SavePlan) throws {
+  private mutating func deleteFirst(_ key: ObjectKey, _ plan: SavePlan) throws {
     let rows = endedLinks ?? endedLinks(of: plan)
     endedLinks = rows
     for row in rows[key] ?? [] {
@@ -199,15 +203,15 @@ struct SaveWriter {
       try table.setLink(false, source: row.source, target: row.target)
     }
     try tables[key].delete(key.object)
-    deletedEarly.insert(key)
+    deletedFirst.insert(key)
   }
 
   /// Returns the link rows that a plan deletes, by both of their objects.
   private func endedLinks(of plan: SavePlan) -> [ObjectKey: [LinkRow]] {
     var rows: [ObjectKey: [LinkRow]] = [:]
     for (row, isLinked) in plan.graph.links where !isLinked {
-      let keeper = tables.layout.relationships[row.relationship]
-      for key in Set([keeper.holder(row.source), keeper.target(row.target)]) {
+      let owningEntity = tables.layout.relationships[row.relationship]
+      for key in Set([owningEntity.holder(row.source), owningEntity.target(row.target)]) {
         rows[key, default: []].append(row)
       }
     }
@@ -218,7 +222,7 @@ struct SaveWriter {
   /// save changes.
   ///
   /// The object's planned value is written later.
-  private mutating func park(_ update: PlannedUpdate, _ set: UniqueSet) throws {
+  private mutating func setTemporaryValue(_ update: PlannedUpdate, _ set: UniqueSet) throws {
     let key = update.key
     let entity = tables.layout.entity(key)
     let own = entity.uniqueSets.first { $0.names == set.names }
@@ -232,18 +236,18 @@ struct SaveWriter {
     guard let column = optional ?? attributes.first ?? changing.first else { return }
     let value =
       column == attributes.first && optional == nil
-      ? try parked(key, column, entity.entity.attributes[column].type) : .null
+      ? try temporaryValue(key, column, entity.entity.attributes[column].type) : .null
     let change = ColumnChange(column: column, value: value)
     // The first write increments the version, so that the log has the former value in the row of
     // that version.
-    if try tables[key].update(key.object, [change], increments: !counted.contains(key)) {
+    if try tables[key].update(key.object, [change], increments: !incremented.contains(key)) {
       count(key)
     }
   }
 
   /// Returns a value that no object of the entity has, close to the stored values for the sake of
   /// sums.
-  private func parked(
+  private func temporaryValue(
     _ key: ObjectKey,
     _ column: Int,
     _ type: AttributeType

@@ -47,12 +47,12 @@ final class StoreTables {
   func identityQuery(of entity: EntityLayout) throws -> PreparedStatement {
     if let known = identityQueries[entity.entity.number] { return known }
     let column = SQLNames.quoted(entity.entity.identity?.name ?? "")
-    let made = try PreparedStatement(
+    let prepared = try PreparedStatement(
       db,
       "SELECT \"_id\" FROM \(layout.model.source(entity.entity)) WHERE \(column) = ?"
     )
-    identityQueries[entity.entity.number] = made
-    return made
+    identityQueries[entity.entity.number] = prepared
+    return prepared
   }
 
   /// Returns the objects that have these values in a unique set, from all tables that it covers.

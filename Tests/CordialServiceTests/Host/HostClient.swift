@@ -21,7 +21,7 @@ final class HostClient {
   ///   - method: The method.
   ///   - params: The text of the params.
   /// - Returns: The `result`, or the `error`.
-  /// - Throws: `TookTooLong`, or an error of the test when no answer came.
+  /// - Throws: `WaitTimeout`, or an error of the test when no answer came.
   func call(_ method: String, _ params: String) throws -> JSONValue {
     id += 1
     // A line feed ends the message.

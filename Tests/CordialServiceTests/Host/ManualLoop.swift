@@ -56,8 +56,10 @@ final class ManualLoop: ServiceLoop, SerialExecutor {
 
   /// Ends the process when the current thread does not own the loop.
   func checkIsolated() {
-    let isHere = state.withLock { $0.owner.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
-    if !isHere { fatalError("The service was entered from outside its loop") }
+    let isOwner = state.withLock {
+      $0.owner.map { pthread_equal($0, pthread_self()) != 0 } ?? false
+    }
+    if !isOwner { fatalError("The service was entered from outside its loop") }
   }
 
   // MARK: For the test

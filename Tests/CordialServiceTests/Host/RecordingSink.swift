@@ -9,8 +9,8 @@ final class RecordingSink: ByteSink {
     case wrote([UInt8])
     /// `setReading`.
     case reading(Bool)
-    /// `cut`.
-    case cut
+    /// `abort`.
+    case abort
     /// `close`.
     case closed(exitCode: Int32)
   }
@@ -29,7 +29,7 @@ final class RecordingSink: ByteSink {
   ///
   /// - Parameters:
   ///   - wrote: Called inside each `write`, after the bytes were recorded.
-  ///   - ended: Called inside `cut` and `close`.
+  ///   - ended: Called inside `abort` and `close`.
   init(
     wrote: @escaping @Sendable ([UInt8]) -> Void = { _ in },
     ended: @escaping @Sendable () -> Void = {}
@@ -70,8 +70,8 @@ final class RecordingSink: ByteSink {
     wrote(bytes)
   }
 
-  func cut() {
-    end(.cut)
+  func abort() {
+    end(.abort)
   }
 
   func close(exitCode: Int32) {

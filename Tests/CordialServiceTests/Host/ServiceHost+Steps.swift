@@ -9,7 +9,7 @@ import TestStores
 /// - Parameters:
 ///   - limits: The limits of the service.
 ///   - body: What to do with the service.
-/// - Throws: What the body throws, `StoreError`, or `TookTooLong`.
+/// - Throws: What the body throws, `StoreError`, or `WaitTimeout`.
 func withHost(
   limits: Limits = Limits(),
   _ body: @escaping @Sendable (ServiceHost) throws -> Void
@@ -28,7 +28,7 @@ extension ServiceHost {
   /// Runs a body while the writer is blocked, so that the saves that the body sends wait together.
   ///
   /// - Parameter body: What to do meanwhile. It must not settle, which waits for the writer.
-  /// - Throws: What the body throws, or `TookTooLong`.
+  /// - Throws: What the body throws, or `WaitTimeout`.
   func withBlockedWriter(_ body: () throws -> Void) throws {
     let entered = DispatchSemaphore(value: 0)
     let leave = DispatchSemaphore(value: 0)
@@ -44,7 +44,7 @@ extension ServiceHost {
   /// Waits until the writer has executed its saves, without answering them: no job of the loop
   /// runs.
   ///
-  /// - Throws: `TookTooLong`.
+  /// - Throws: `WaitTimeout`.
   func waitForWriter() throws {
     let passed = DispatchSemaphore(value: 0)
     store.seal { _ in passed.signal() }
@@ -74,7 +74,7 @@ extension ServiceHost {
   /// Settles until an automatic purge has ended, which is a chain of reads and writes without an
   /// answer.
   ///
-  /// - Throws: `TookTooLong`.
+  /// - Throws: `WaitTimeout`.
   func settlePurge() throws {
     // Each round passes the readers and the writer once: the goal, the removal of commits, the
     // removal of changes, the end of the removal, and the oldest position are five.
@@ -86,7 +86,7 @@ extension ServiceHost {
   /// The clock of `service` stands still, so that `service` removes old history at its start only.
   ///
   /// - Returns: The service, which has looked for commits.
-  /// - Throws: `SQLiteError`, or `TookTooLong`.
+  /// - Throws: `SQLiteError`, or `WaitTimeout`.
   func makeClockedService() throws -> Service {
     let time = clock
     let clocked = try Service(
@@ -108,8 +108,8 @@ extension ServiceHost {
   }
 
   private func waitFor(_ semaphore: DispatchSemaphore, _ what: String) throws {
-    guard semaphore.wait(timeout: .now() + patience) == .success else {
-      throw TookTooLong(description: "Waited \(patience) s in vain until \(what)")
+    guard semaphore.wait(timeout: .now() + timeoutSeconds) == .success else {
+      throw WaitTimeout(description: "Waited \(timeoutSeconds) s in vain until \(what)")
     }
   }
 }

@@ -15,7 +15,7 @@ import TestStores
 ///
 /// A test connects sinks, passes bytes to the service, and waits: `run(until:)` for a condition, or
 /// `settle()` until the service is idle. Jobs of the loop run only while the test waits. A wait that
-/// exceeds `patience` throws. Waiting blocks the thread: use a host inside `onOwnThread`.
+/// exceeds `timeoutSeconds` throws. Waiting blocks the thread: use a host inside `onOwnThread`.
 ///
 /// ```swift
 /// try await onOwnThread {
@@ -33,7 +33,7 @@ final class ServiceHost {
     var limits = Limits()
     var mode = StoreContainer.Mode.readWrite
     /// Whether a store that cannot migrate to the model is served with its own model.
-    var opensMismatch = false
+    var allowsModelMismatch = false
     /// Followers of the log beside the subscriptions and the index.
     var followers: [any LogFollower] = []
     /// The merge policies of the program, by name.
@@ -43,11 +43,11 @@ final class ServiceHost {
     /// The time, which successive hosts of one folder share.
     var clock = HostClock()
     /// The longest time that one wait may take, in seconds.
-    var patience = 30.0
+    var timeoutSeconds = 30.0
   }
 
-  /// The error of a wait that exceeded `patience`.
-  struct TookTooLong: Error, CustomStringConvertible {
+  /// The error of a wait that exceeded `timeoutSeconds`.
+  struct WaitTimeout: Error, CustomStringConvertible {
     let description: String
   }
 
@@ -58,7 +58,7 @@ final class ServiceHost {
   let index: SearchIndex
   let service: Service
   /// The longest time that one wait may take, in seconds.
-  var patience: Double
+  var timeoutSeconds: Double
   /// The number of jobs that the loop has run.
   private var jobCount = 0
 
@@ -71,7 +71,7 @@ final class ServiceHost {
   init(model: String?, _ options: Options = Options()) throws {
     folder = try options.folder ?? TestFolder()
     clock = options.clock
-    patience = options.patience
+    timeoutSeconds = options.timeoutSeconds
     let container = StoreContainer(path: folder.path + "/store")
     var environment = clock.environment
     environment.mergePolicies = options.mergePolicies
@@ -80,7 +80,7 @@ final class ServiceHost {
       model: try model.map { try ModelDocument.parse(Array($0.utf8).span) },
       mode: options.mode,
       environment: environment,
-      opensMismatch: options.opensMismatch
+      allowsModelMismatch: options.allowsModelMismatch
     )
     self.store = store
     // As in `Engine`, the index of a read-only store is in another folder.
@@ -157,7 +157,7 @@ final class ServiceHost {
   /// - Parameters:
   ///   - bytes: The bytes.
   ///   - session: The session.
-  /// - Throws: `TookTooLong`.
+  /// - Throws: `WaitTimeout`.
   func sendAsOneGroup(_ bytes: [UInt8], to session: Int) throws {
     guard !store.isReadOnly else { return send(bytes, to: session) }
     let entered = DispatchSemaphore(value: 0)
@@ -198,11 +198,11 @@ final class ServiceHost {
   /// - Parameters:
   ///   - what: The condition in words, for the error.
   ///   - condition: The condition, evaluated before each job.
-  /// - Throws: `TookTooLong`.
+  /// - Throws: `WaitTimeout`.
   func run(until what: String, _ condition: () -> Bool) throws {
-    let deadline = DispatchTime.now() + patience
+    let deadline = DispatchTime.now() + timeoutSeconds
     while !condition() {
-      guard loop.runNext(before: deadline) else { throw tookTooLong(what) }
+      guard loop.runNext(before: deadline) else { throw waitTimeout(what) }
       jobCount += 1
     }
   }
@@ -210,9 +210,9 @@ final class ServiceHost {
   /// Runs the next job of the loop, which another thread may still have to hand over.
   ///
   /// - Parameter what: What the test waits for, for the error.
-  /// - Throws: `TookTooLong`.
+  /// - Throws: `WaitTimeout`.
   func runNext(before what: String) throws {
-    guard loop.runNext(before: DispatchTime.now() + patience) else { throw tookTooLong(what) }
+    guard loop.runNext(before: DispatchTime.now() + timeoutSeconds) else { throw waitTimeout(what) }
     jobCount += 1
   }
 
@@ -222,7 +222,7 @@ final class ServiceHost {
   /// A request that waits for a timer keeps waiting. A search that is still running is not detected:
   /// wait for its response first.
   ///
-  /// - Throws: `TookTooLong`.
+  /// - Throws: `WaitTimeout`.
   func settle() throws {
     var before: Int
     repeat {
@@ -237,7 +237,7 @@ final class ServiceHost {
   /// Advances the time, runs the timers that become due, and settles after each of them.
   ///
   /// - Parameter milliseconds: By how much.
-  /// - Throws: `TookTooLong`.
+  /// - Throws: `WaitTimeout`.
   func advance(milliseconds: Int) throws {
     let end = loop.now + milliseconds
     try settle()
@@ -294,18 +294,20 @@ final class ServiceHost {
   }
 
   private func wait(for semaphore: DispatchSemaphore, _ what: String) throws {
-    guard semaphore.wait(timeout: .now() + patience) == .success else { throw tookTooLong(what) }
+    guard semaphore.wait(timeout: .now() + timeoutSeconds) == .success else {
+      throw waitTimeout(what)
+    }
   }
 
-  private func tookTooLong(_ what: String) -> TookTooLong {
-    TookTooLong(description: "Waited \(patience) s in vain until \(what)")
+  private func waitTimeout(_ what: String) -> WaitTimeout {
+    WaitTimeout(description: "Waited \(timeoutSeconds) s in vain until \(what)")
   }
 
   // MARK: The end
 
   /// Stops the service, which answers pending requests and closes all sinks, and closes the store.
   ///
-  /// - Throws: `TookTooLong`.
+  /// - Throws: `WaitTimeout`.
   func close() throws {
     let isStopped = Shared<Bool>()
     enter { $0.stop { isStopped.value = true } }

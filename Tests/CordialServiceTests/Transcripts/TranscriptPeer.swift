@@ -56,7 +56,7 @@ final class TranscriptPeer {
         }
       case .reading(let reads):
         arrivals.append(.event(reads ? "reading resumed" : "reading suspended"))
-      case .cut: arrivals.append(.event("cut"))
+      case .abort: arrivals.append(.event("cut"))
       case .closed(let code): arrivals.append(.event("closed with exit code \(code)"))
       }
     }

@@ -46,7 +46,7 @@ final class TranscriptPlayer {
     }
     if let other = transcript.header["reopened with"] {
       try ServiceHost(model: model, options).close()
-      options.opensMismatch = true
+      options.allowsModelMismatch = true
       host = try ServiceHost(model: try Transcript.model(other), options)
     } else {
       host = try ServiceHost(model: model, options)

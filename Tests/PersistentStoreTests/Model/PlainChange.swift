@@ -72,10 +72,10 @@ struct PlainChange {
   }
 
   /// The link rows that were made or removed, as this object has them.
-  func pairs(of key: Int) -> Set<PlainPair> {
+  func pairs(of key: Int) -> Set<PlainLink> {
     Set(
       [linked, unlinked].joined().flatMap { name, others in
-        others.map { PlainPair(key: key, name: name, other: $0) }
+        others.map { PlainLink(key: key, name: name, other: $0) }
       }
     )
   }
@@ -111,7 +111,7 @@ struct PlainChange {
 }
 
 /// A link row of a many-to-many as one of its ends has it.
-struct PlainPair: Hashable {
+struct PlainLink: Hashable {
   let key: Int
   let name: String
   let other: Int

@@ -20,12 +20,12 @@ struct PlainGroup {
 }
 
 /// What later commits that are not reverted did to objects.
-struct PlainLater {
+struct PlainLaterChanges {
   private(set) var written: [Int: Set<String>] = [:]
   private(set) var inserted: Set<Int> = []
   private(set) var deleted: Set<Int> = []
   /// Both ways round.
-  private(set) var pairs: Set<PlainPair> = []
+  private(set) var pairs: Set<PlainLink> = []
 
   init(_ units: [PlainUnit]) {
     for (key, change) in units.flatMap(\.changes) {

@@ -4,7 +4,7 @@ import JSON
 private struct PlainObstacles {
   var objects: Set<Int> = []
   var properties: [Int: Set<String>] = [:]
-  var pairs: Set<PlainPair> = []
+  var pairs: Set<PlainLink> = []
 
   func leaves(_ name: String, of key: Int) -> Bool {
     properties[key]?.contains(name) == true
@@ -13,7 +13,7 @@ private struct PlainObstacles {
 
 extension PlainSave {
   /// Reverts a group, commit by commit and without delete rules.
-  mutating func revert(_ group: PlainGroup, _ later: PlainLater, leaves: Bool) {
+  mutating func revert(_ group: PlainGroup, _ later: PlainLaterChanges, leaves: Bool) {
     let net = group.changes
     var obstacles = PlainObstacles()
     var isConflict = false
@@ -37,7 +37,7 @@ extension PlainSave {
         obstacles.pairs.insert(pair)
         guard let relationship = state.entity(key).relationship(pair.name) else { continue }
         let inverse = model.inverse(of: relationship).name
-        obstacles.pairs.insert(PlainPair(key: pair.other, name: inverse, other: key))
+        obstacles.pairs.insert(PlainLink(key: pair.other, name: inverse, other: key))
       }
       if !standing.isEmpty { isConflict = true }
     }
@@ -75,7 +75,7 @@ extension PlainSave {
 
   /// Whether others changed a link row later that a group changed and changed back.
   private func isAmbiguous(
-    _ later: PlainLater,
+    _ later: PlainLaterChanges,
     _ group: PlainGroup,
     _ net: [Int: PlainChange]
   ) -> Bool {
@@ -87,7 +87,7 @@ extension PlainSave {
 
   /// The inserted objects that stay: those that others changed or referred to since, and all to
   /// which these refer.
-  private func staying(_ net: [Int: PlainChange], _ later: PlainLater) -> Set<Int> {
+  private func staying(_ net: [Int: PlainChange], _ later: PlainLaterChanges) -> Set<Int> {
     let inserted = Set(net.filter { $0.value.kind == .insert && state.exists($0.key) }.keys)
     var staying = inserted.filter { later.written[$0]?.isEmpty == false }
     for (holder, object) in state.objects where !inserted.contains(holder) {
@@ -97,7 +97,7 @@ extension PlainSave {
       let pairs = object.links.flatMap { name, others in
         others.filter { other in
           later.inserted.contains(holder)
-            || later.pairs.contains(PlainPair(key: holder, name: name, other: other))
+            || later.pairs.contains(PlainLink(key: holder, name: name, other: other))
         }
       }
       staying.formUnion(inserted.intersection(ones.values))

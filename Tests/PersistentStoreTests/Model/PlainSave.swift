@@ -64,14 +64,14 @@ struct PlainSave {
 
   // MARK: What today's store gets wrong on the way
 
-  private var collisionsOnTheWay: Set<Int> = []
-  private var clearedOnTheWay: Set<PlainProperty> = []
+  private var temporaryCollisions: Set<Int> = []
+  private var temporarilyCleared: Set<PlainProperty> = []
   /// The properties that values were sent for.
   private var sentProperties: Set<PlainProperty> = []
-  private var lostOnTheWay: Set<PlainProperty> = []
-  private var invalidOnTheWay: Set<PlainProperty> = []
+  private var temporarilyLost: Set<PlainProperty> = []
+  private var temporarilyInvalid: Set<PlainProperty> = []
   /// Objects that the save wrote, even if their values ended as they were.
-  private var writtenOnTheWay: Set<Int> = []
+  private var everWritten: Set<Int> = []
   private var writtenProperties: Set<PlainProperty> = []
   /// Those of them whose unique values were not compared since.
   private var writtenSince: Set<Int> = []
@@ -152,7 +152,7 @@ struct PlainSave {
         state.objects[key]?.version = old.version + 1
       }
       if !change.placed.isEmpty { openVersions.insert(key) }
-      if !change.countsVersion, writtenOnTheWay.contains(key), !ModelFeatures.has(.netVersions) {
+      if !change.countsVersion, everWritten.contains(key), !ModelFeatures.has(.netVersions) {
         openVersions.insert(key)
       }
     }
@@ -163,7 +163,7 @@ struct PlainSave {
   mutating func noteCollisions(_ key: Int) {
     let sets = state.entity(key).unique
     if sets.contains(where: { !state.sharers($0, with: key).isEmpty }) {
-      collisionsOnTheWay.insert(key)
+      temporaryCollisions.insert(key)
     }
   }
 
@@ -172,14 +172,14 @@ struct PlainSave {
   }
 
   mutating func noteWritten(_ name: String, of key: Int) {
-    writtenOnTheWay.insert(key)
+    everWritten.insert(key)
     writtenProperties.insert(PlainProperty(key: key, name: name))
     writtenSince.insert(key)
     if key != changing { writtenFromOtherEnd.insert(PlainProperty(key: key, name: name)) }
   }
 
   /// Whether the save wrote a property that ended as it was.
-  var wavers: Bool {
+  var writesUnchangedValues: Bool {
     writtenProperties.contains { property in
       guard let old = before[property.key], let new = state[property.key] else { return false }
       return old.values[property.name] == new.values[property.name]
@@ -194,16 +194,16 @@ struct PlainSave {
   }
 
   mutating func noteCleared(_ name: String, of key: Int) {
-    clearedOnTheWay.insert(PlainProperty(key: key, name: name))
+    temporarilyCleared.insert(PlainProperty(key: key, name: name))
   }
 
   /// Another object's claim ended a to-one.
   mutating func noteLost(_ name: String, of key: Int) {
-    lostOnTheWay.insert(PlainProperty(key: key, name: name))
+    temporarilyLost.insert(PlainProperty(key: key, name: name))
   }
 
   mutating func noteInvalid(_ name: String, of key: Int) {
-    invalidOnTheWay.insert(PlainProperty(key: key, name: name))
+    temporarilyInvalid.insert(PlainProperty(key: key, name: name))
   }
 
   private mutating func noteNeeds(_ violations: [PlainProblem]) {
@@ -222,17 +222,17 @@ struct PlainSave {
       if problem.rule == "count", !sentProperties.contains(property) {
         needs.insert(.countsOfOtherEnd)
       }
-      if lostOnTheWay.contains(property) { needs.insert(.requiredOneToOne) }
+      if temporarilyLost.contains(property) { needs.insert(.requiredOneToOne) }
     }
     let colliding = Set(collisions.flatMap { $0.others.union($0.key.map { [$0] } ?? []) })
-    if !collisionsOnTheWay.subtracting(colliding).isEmpty { needs.insert(.swaps) }
-    for property in clearedOnTheWay {
+    if !temporaryCollisions.subtracting(colliding).isEmpty { needs.insert(.swaps) }
+    for property in temporarilyCleared {
       let isReported = violations.contains {
         $0.key == property.key && $0.property == property.name
       }
       if !isReported { needs.insert(.requiredFromOtherEnd) }
     }
-    for property in invalidOnTheWay {
+    for property in temporarilyInvalid {
       let isReported = violations.contains {
         $0.key == property.key && $0.property == property.name
       }

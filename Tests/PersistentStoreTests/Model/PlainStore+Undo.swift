@@ -31,11 +31,11 @@ extension PlainStore {
         && unit.changes.contains { $0.value.kind == .delete }
     }
     if isAfterDelete { undo.save.needs.insert(.undoAfterExternalDelete) }
-    if standing.contains(where: { $0.id >= first && $0.wavers }) {
+    if standing.contains(where: { $0.id >= first && $0.writesUnchangedValues }) {
       undo.save.needs.insert(.netVersions)
     }
     for group in undo.groups {
-      let later = PlainLater(
+      let later = PlainLaterChanges(
         standing.filter {
           $0.id > group.id && !own.contains($0.id) && $0.stands(after: group, author)
         }

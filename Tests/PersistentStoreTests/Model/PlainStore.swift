@@ -25,7 +25,7 @@ struct PlainUnit {
   let kind: Kind
   let changes: [Int: PlainChange]
   /// Whether it wrote a property that ended as it was.
-  var wavers = false
+  var writesUnchangedValues = false
 
   var id: Int { number * 100 + index }
 
@@ -89,7 +89,7 @@ struct PlainStore {
       context: context,
       kind: .ordinary,
       changes: changes,
-      wavers: save.wavers
+      writesUnchangedValues: save.writesUnchangedValues
     )
     undoable[author ?? "", default: []].append(unit)
     redoable[author ?? ""] = []

@@ -86,7 +86,7 @@ import Testing
     let resolver = try run.resolve(request)
     #expect(lines(resolver.problems) == [problem])
     #expect(StageText(run.layout).lines(resolver.resolved) == [])
-    #expect(!resolver.leftOut.isEmpty)
+    #expect(!resolver.skippedParts.isEmpty)
   }
 
   @Test func `a missing object is reported once however often the request names it`() throws {
@@ -150,7 +150,7 @@ import Testing
     #expect(lines(try StageRun(Self.stored).resolve("{\(request)}").problems) == [problem])
   }
 
-  @Test func `a problem calls an object by the ID that the client sent`() throws {
+  @Test func `a problem names an object by the ID that the client sent`() throws {
     let run = try StageRun(Self.stored)
     let resolver = try run.resolve(
       #"{"update": [{"id": "Tag/sred"}, {"id": "Group/p1", "values": {"tasks": ["Task/p5"]}}]}"#
@@ -160,7 +160,7 @@ import Testing
   }
 }
 
-@Suite struct `The resolver has inserts meet objects` {
+@Suite struct `The resolver matches inserts with objects` {
   private static let stored = """
     {"Group/p1": {}, "Task/p1": {"code": "x"}, "Task/p2": {"group": "Group/p1", "title": "mop"},
      "Tag/p3": {"name": "red", "shade": "dark"}, "Person/p1": {"email": "a"},
@@ -193,7 +193,7 @@ import Testing
     ("storeTrump", ["update Task/p1 v1"]), ("rollback", ["update Task/p1 v1"]),
     ("mine", [#"insert Task/t1 title="a" code="x""#]),
   ])
-  func `an insert that meets a stored object follows the policy`(
+  func `an insert that matches a stored object follows the policy`(
     policy: String,
     expected: [String]
   ) throws {
@@ -229,7 +229,7 @@ import Testing
     try check("objectTrump", #""insert": [\#(insert)]"#, [expected])
   }
 
-  @Test func `an insert that meets two objects is a problem, and stays an insert`() throws {
+  @Test func `an insert that matches two objects is a problem and stays an insert`() throws {
     try check(
       "objectTrump",
       #""insert": [{"id": "Task/t1", "values": {"code": "x", "group": "Group/p1", "title": "mop"}}]"#,
@@ -247,7 +247,7 @@ import Testing
     )
   }
 
-  @Test func `inserts meet an earlier insert, and references to them name one object`() throws {
+  @Test func `inserts that match an earlier insert are one object`() throws {
     let inserts = """
       "insert": [{"id": "Task/t1", "values": {"code": "y"}},
                  {"id": "Task/t2", "values": {"code": "y", "rank": 2}},
@@ -277,7 +277,7 @@ import Testing
   }
 
   @Test(arguments: ["Tag/sred", "Tag/p3"])
-  func `an object that the save deletes is not met`(deleted: String) throws {
+  func `an insert does not match an object that the save deletes`(deleted: String) throws {
     try check(
       "objectTrump",
       #""insert": [{"id": "Tag/sred"}], "delete": ["\#(deleted)"]"#,
@@ -285,7 +285,7 @@ import Testing
     )
   }
 
-  @Test func `an object that an insert meets is updated by no other change`() throws {
+  @Test func `an object that an insert matches is updated by no other change`() throws {
     try check(
       "objectTrump",
       #""insert": [{"id": "Tag/sred"}], "update": [{"id": "Tag/p3"}]"#,

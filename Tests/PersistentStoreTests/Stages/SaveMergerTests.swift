@@ -182,7 +182,7 @@ import Testing
     )
   }
 
-  @Test func `beyond the log everything that was sent counts as changed`() throws {
+  @Test func `without a log all sent properties count as changed`() throws {
     func request(_ policy: String) -> String {
       """
       {"update": [{"id": "Task/p1", "version": 1, "values": {"rank": 9}}],
@@ -244,7 +244,7 @@ import Testing
   }
 
   @Test(arguments: [("objectTrump", "client"), ("storeTrump", "store")])
-  func `what becomes of an insert that meets an object is reported`(
+  func `the outcome of an insert that matches an object is reported`(
     policy: String,
     outcome: String
   ) throws {

@@ -117,7 +117,7 @@ import Testing
     )
   }
 
-  @Test func `and names what follows at objects for which it was not sent`() throws {
+  @Test func `and reports properties that change without being sent`() throws {
     let run = try StageRun(Self.stored)
     let plan = try run.plan(
       """
@@ -200,7 +200,7 @@ import Testing
   }
 }
 
-@Suite struct `The planner moves as few members as an order takes` {
+@Suite struct `The planner moves as few members as possible` {
   private static let stored = """
     {"Group/p1": {"queue": ["Task/p1", "Task/p2", "Task/p3", "Task/p4"],
                   "colors": ["Tag/p1", "Tag/p2"]},
@@ -291,7 +291,7 @@ import Testing
   }
 }
 
-@Suite struct `The planner asks for no members that it does not need` {
+@Suite struct `The planner reads only the members that it needs` {
   @Test(arguments: [
     "Group/p1.tasks Task", "Group/p1.queue Task", "Tag/p1.tasks Task", "Group/p1.colors Tag",
     "Team/p1.players Player",

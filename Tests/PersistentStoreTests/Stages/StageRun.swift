@@ -65,7 +65,7 @@ struct StageRun {
       layout,
       labels: SaveLabels { resolver.labels },
       problems: problems,
-      leftOut: resolver.leftOut
+      skippedParts: resolver.skippedParts
     )
     try validator.validate()
     return validator.problems

@@ -84,9 +84,9 @@ struct StageText {
     }
     lines += graph.deletes.map { "delete \(named.id($0))" }
     lines += graph.links.map { row, isLinked in
-      let keeper = layout.relationships[row.relationship]
-      return (isLinked ? "link " : "unlink ") + named.id(keeper.holder(row.source))
-        + ".\(keeper.name) " + named.id(keeper.target(row.target))
+      let owningEntity = layout.relationships[row.relationship]
+      return (isLinked ? "link " : "unlink ") + named.id(owningEntity.holder(row.source))
+        + ".\(owningEntity.name) " + named.id(owningEntity.target(row.target))
     }
     lines += plan.positions.map { change in
       "position \(named.id(change.owner)).\(change.relationship.name) "

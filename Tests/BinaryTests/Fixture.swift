@@ -1,7 +1,7 @@
 import Foundation
 
 /// A folder for one test, with the commands that most tests begin with.
-final class Scene {
+final class Fixture {
   let folder: String
 
   /// The models that the repository carries.
@@ -29,7 +29,7 @@ final class Scene {
   func path(_ name: String) -> String { folder + "/" + name }
 
   /// A store with the Todo model, or another.
-  func store(_ name: String = "Test.cordial", model: String = Scene.todo) throws -> String {
+  func store(_ name: String = "Test.cordial", model: String = Fixture.todo) throws -> String {
     let made = try run(["init", path(name), "--model", model])
     guard made.code == 0 else { throw Failure("init: \(made.errors)") }
     return path(name)

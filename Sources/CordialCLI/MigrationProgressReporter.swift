@@ -9,28 +9,28 @@ import PersistentStore
 /// two steps, the reporter reads the client's input without blocking. The service gets that input
 /// afterwards. Only a client that sends a `workDoneToken` is notified, because a client need not
 /// expect messages before its first response.
-final class MigrationTeller {
+final class MigrationProgressReporter {
   /// The bytes that were read from standard input.
-  private(set) var early: [UInt8] = []
+  private(set) var initialInput: [UInt8] = []
 
   private var decoder: FrameDecoder
   /// The progress token and the framing, nil until the first message has a token.
-  private var wanted: (token: JSONValue, framing: Framing)?
-  private var hasFirst = false
+  private var progressClient: (token: JSONValue, framing: Framing)?
+  private var hasFirstMessage = false
   private var hasBegun = false
 
   /// The maximum number of input bytes to read; the first message is rarely longer.
-  private static let earlyBytesMax = 65536
+  private static let initialInputBytesMax = 65536
 
   init(framing: Framing?) {
-    decoder = FrameDecoder(framing: framing, messageBytesMax: Self.earlyBytesMax)
+    decoder = FrameDecoder(framing: framing, messageBytesMax: Self.initialInputBytesMax)
   }
 
   /// Reports the beginning of a step.
-  func tell(_ progress: MigrationProgress) {
-    look()
+  func report(_ progress: MigrationProgress) {
+    readInput()
     let percentage = JSONValue.integer(Int64(progress.done * 100 / max(progress.count, 1)))
-    if wanted != nil, !hasBegun {
+    if progressClient != nil, !hasBegun {
       hasBegun = true
       send([
         "kind": "begin", "title": .string("Migrating \(progress.stage)"), "percentage": percentage,
@@ -46,36 +46,36 @@ final class MigrationTeller {
   }
 
   /// Reads the available input, up to the first message.
-  private func look() {
-    while !hasFirst, early.count < Self.earlyBytesMax {
+  private func readInput() {
+    while !hasFirstMessage, initialInput.count < Self.initialInputBytesMax {
       var state = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
       guard unsafe poll(&state, 1, 0) == 1, state.revents & Int16(POLLIN) != 0 else { return }
       var bytes = [UInt8](repeating: 0, count: 4096)
       let count = unsafe read(STDIN_FILENO, &bytes, bytes.count)
       guard count > 0 else { return }
-      early += bytes[..<count]
+      initialInput += bytes[..<count]
       decoder.receive(bytes.span.extracting(0..<count)) { event, frame in
-        guard !hasFirst else { return }
-        hasFirst = true
-        if case .frame(let framing) = event { first(frame, framing) }
+        guard !hasFirstMessage else { return }
+        hasFirstMessage = true
+        if case .frame(let framing) = event { readToken(frame, framing) }
       }
     }
   }
 
-  private func first(_ frame: Span<UInt8>, _ framing: Framing) {
+  private func readToken(_ frame: Span<UInt8>, _ framing: Framing) {
     do {
       if let token = try JSONParser.parse(frame)["params"]?["workDoneToken"], !token.isNull {
-        wanted = (token, framing)
+        progressClient = (token, framing)
       }
     } catch {
       // The service reads the message again and reports that it is not JSON.
-      wanted = nil
+      progressClient = nil
     }
   }
 
   /// Writes a notification, unless standard output accepts no bytes.
   private func send(_ value: JSONValue) {
-    guard let (token, framing) = wanted else { return }
+    guard let (token, framing) = progressClient else { return }
     let message: JSONValue = [
       "jsonrpc": "2.0", "method": "$/progress", "params": ["token": token, "value": value],
     ]

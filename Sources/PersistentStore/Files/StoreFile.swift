@@ -6,7 +6,7 @@ import SQLite
 import StoreLayout
 
 /// The creation of a store's file, and the reading of its metadata.
-enum StoreMaker {
+enum StoreFile {
   /// The metadata of a store.
   struct Facts: Sendable {
     let model: Model
@@ -21,10 +21,10 @@ enum StoreMaker {
 
   /// Creates a missing store in one transaction, so that a crash leaves either no store or all of
   /// it.
-  static func make(at path: String, model: Model, environment: StoreEnvironment) throws {
+  static func create(at path: String, model: Model, environment: StoreEnvironment) throws {
     guard try !hasTables(path) else { return }
     do {
-      try makeTables(at: path, model, environment)
+      try createTables(at: path, model, environment)
     } catch {
       // An incomplete file is removed, because it would be mistaken for another program's database.
       if !isLocked(error), !hasTablesOrIsLocked(path) {
@@ -49,7 +49,7 @@ enum StoreMaker {
     return [.busy, .locked].contains(error.code)
   }
 
-  private static func makeTables(
+  private static func createTables(
     at path: String,
     _ model: Model,
     _ environment: StoreEnvironment
@@ -75,7 +75,7 @@ enum StoreMaker {
           [name, value]
         )
       }
-      try HistoryWriter(db, model: model).enter(
+      try HistoryWriter(db, model: model).writeEntry(
         0,
         CommitStamp(time: environment.now(), mark: environment.random())
       )
@@ -84,7 +84,7 @@ enum StoreMaker {
   }
 
   /// Updates the stored model to the given one, which may have other stored requests.
-  static func keep(_ model: Model, at path: String) throws {
+  static func updateModel(_ model: Model, at path: String) throws {
     let queue = try StoreConnection.open(path, .writer)
     let text = model.document.text
     try queue.write { db in
@@ -112,7 +112,7 @@ enum StoreMaker {
   /// Reads a store's metadata.
   ///
   /// If the requested model is of the store's version, the returned model has its stored requests.
-  static func read(at path: String, role: StoreConnection.Role, asked: Model?) throws -> Facts {
+  static func read(at path: String, role: StoreConnection.Role, requested: Model?) throws -> Facts {
     let queue = try StoreConnection.open(path, role)
     let meta = try queue.use { db in
       guard try db.hasTable("cordial_meta") else {
@@ -140,7 +140,7 @@ enum StoreMaker {
       let identifier = meta["identifier"]
     else { throw damaged("generation or identifier", path) }
     return Facts(
-      model: try model(meta, asked, path),
+      model: try model(meta, requested, path),
       generation: generation,
       identifier: identifier,
       formerHashes: Set((meta["formerHashes"] ?? "").split(separator: " ").map(String.init))
@@ -153,18 +153,18 @@ enum StoreMaker {
   /// of the store's model therefore applies, whatever the order in the requested model's file.
   private static func model(
     _ meta: [String: String],
-    _ asked: Model?,
+    _ requested: Model?,
     _ path: String
   ) throws(StoreError) -> Model {
     guard let slots = slots(meta["slots"]) else { throw damaged("slots", path) }
     do throws(ModelError) {
       let text = Array((meta["model"] ?? "").utf8)
       let kept = try ModelDocument.parse(text.span)
-      guard let asked, asked.hash == kept.hash else {
+      guard let requested, requested.hash == kept.hash else {
         return try ModelDocument.model(from: kept.document, slots: slots)
       }
       return try ModelDocument.model(
-        from: ModelDocument.document(kept.document, withRequestsOf: asked.document),
+        from: ModelDocument.document(kept.document, withRequestsOf: requested.document),
         slots: slots
       )
     } catch {

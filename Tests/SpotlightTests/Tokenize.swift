@@ -1,7 +1,7 @@
 import CSpotlight
 
 /// One token as the tokenizer cuts it; offsets are in bytes.
-struct CutToken: Equatable {
+struct TokenizedWord: Equatable {
   let bytes: [UInt8]
   let start: Int
   let end: Int
@@ -12,8 +12,8 @@ struct CutToken: Equatable {
 }
 
 /// Cuts bytes as the index does, or as it does with a query.
-func cut(_ bytes: [UInt8], isQuery: Bool = false) -> [CutToken] {
-  var tokens: [CutToken] = []
+func tokenize(_ bytes: [UInt8], isQuery: Bool = false) -> [TokenizedWord] {
+  var tokens: [TokenizedWord] = []
   unsafe bytes.withUnsafeBufferPointer { buffer in
     unsafe buffer.withMemoryRebound(to: CChar.self) { characters in
       unsafe withUnsafeMutablePointer(to: &tokens) { list in
@@ -25,8 +25,8 @@ func cut(_ bytes: [UInt8], isQuery: Bool = false) -> [CutToken] {
         ) { context, token, length, start, end, isColocated in
           guard let context = unsafe context, let token = unsafe token else { return 0 }
           let bytes = unsafe Array(UnsafeRawBufferPointer(start: token, count: Int(length)))
-          unsafe context.assumingMemoryBound(to: [CutToken].self).pointee.append(
-            CutToken(bytes: bytes, start: Int(start), end: Int(end), isColocated: isColocated)
+          unsafe context.assumingMemoryBound(to: [TokenizedWord].self).pointee.append(
+            TokenizedWord(bytes: bytes, start: Int(start), end: Int(end), isColocated: isColocated)
           )
           return 0
         }
@@ -37,6 +37,6 @@ func cut(_ bytes: [UInt8], isQuery: Bool = false) -> [CutToken] {
 }
 
 /// Cuts a text as the index does, or as it does with a query.
-func cut(_ text: String, isQuery: Bool = false) -> [CutToken] {
-  cut(Array(text.utf8), isQuery: isQuery)
+func tokenize(_ text: String, isQuery: Bool = false) -> [TokenizedWord] {
+  tokenize(Array(text.utf8), isQuery: isQuery)
 }
