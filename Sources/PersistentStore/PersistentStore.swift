@@ -1,6 +1,6 @@
-// PersistentStore: the only writer. Schema, save, fetch compiled to SQL, rows written as JSON.
+// PersistentStore: the only writer. Saves, fetches compiled to SQL, rows written as JSON bytes.
 //
-// Must not know: listeners, how a request arrived.
+// Must not know: followers, frames, the names of methods.
 //
 // What always holds:
 // 1. A save is whole or absent, and leaves one entry in the log, in the same transaction.

@@ -5,41 +5,6 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// The sources of time and randomness of a store, and a program's own settings.
-///
-/// The times of `now()` are SQLite's, because a trigger also sets them in an external client's
-/// transaction.
-package struct StoreEnvironment: Sendable {
-  /// Milliseconds since 1970.
-  package let now: @Sendable () -> Int64
-  package let random: @Sendable () -> UInt32
-
-  /// The program's own merge policies, by the names that saves use.
-  ///
-  /// One save may call a policy more than once.
-  package var mergePolicies: [String: MergeDecision] = [:]
-
-  /// The limits for saves that write many rows.
-  package var bulk = BulkLimits()
-
-  package init(now: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt32) {
-    self.now = now
-    self.random = random
-  }
-}
-
-/// The limits of bulk writes, which make saves of many rows faster and saves of few rows slower.
-package struct BulkLimits: Sendable {
-  /// The number of objects from which a save turns triggers off.
-  ///
-  /// SQLite then recompiles all statements, which pays off only for many objects.
-  package var rowsMin = 1000
-  /// The maximum number of new rows that one statement writes.
-  package var rowsAtOnceMax = 16
-
-  package init() {}
-}
-
 /// The only writer of a store, which commits waiting saves as a group.
 ///
 /// A save that fails does not affect the other saves of its group.

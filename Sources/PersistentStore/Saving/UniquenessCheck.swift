@@ -86,3 +86,36 @@ package struct UniquenessCheck {
     return try labels[key] ?? graph.stored.name(of: key)
   }
 }
+
+extension SaveProblem {
+  /// Returns the problem of unique values that another object has.
+  ///
+  /// - Parameters:
+  ///   - set: The properties.
+  ///   - id: The ID of the object that would have the same values.
+  ///   - existing: The ID of the other object.
+  ///   - isStored: Whether the other object is stored, and not new in the save.
+  /// - Returns: The problem, with the rule `unique`.
+  static func violation(
+    of set: UniqueSet,
+    by id: String,
+    existing: String,
+    isStored: Bool
+  ) -> SaveProblem {
+    SaveProblem(
+      .uniquenessViolation,
+      "unique",
+      id,
+      nil,
+      existing == id
+        ? "There is an object \(existing) already"
+        : "\(existing) has the same \(set.names.joined(separator: ", ")) as \(id)",
+      hint: isStored
+        ? "Update \(existing), or choose other values" : "Choose other values for one of the two",
+      details: [
+        JSONMember("properties", .array(set.names.map { .string($0) })),
+        JSONMember("existing", .string(existing)),
+      ]
+    )
+  }
+}
