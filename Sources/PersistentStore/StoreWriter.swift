@@ -157,8 +157,9 @@ final class StoreWriter {
   private static func concernsWholeStore(_ error: any Error) -> Bool {
     if (error as? StoreError)?.code == .storeCorrupt { return true }
     guard let error = error as? SQLiteError else { return false }
-    // On a full disk, the small saves of a group may succeed where its large ones fail.
-    return [.busy, .readOnly, .corrupt, .notADatabase, .cannotOpen].contains(error.code)
+    // A damaged page concerns the saves that read it. On a full disk, the small saves of a group may
+    // succeed where its large ones fail.
+    return [.busy, .readOnly, .notADatabase, .cannotOpen].contains(error.code)
   }
 
   private func commit(
