@@ -75,7 +75,7 @@ extension PersistentStore {
     }
   }
 
-  /// Copies the store to a new folder, on a separate thread.
+  /// Copies the store to a new folder, on a separate thread; one copy is made at a time.
   ///
   /// - Parameters:
   ///   - path: The folder to create.
@@ -85,7 +85,7 @@ extension PersistentStore {
     _ completion: @escaping @Sendable (Result<StoreBackup.Outcome, StoreError>) -> Void
   ) {
     let (source, environment) = (container, environment)
-    DispatchQueue(label: "cordial.backup").async {
+    backups.async {
       let outcome = Result { () throws(StoreError) in
         try StoreBackup.copy(source, to: StoreContainer(path: path), environment: environment)
       }

@@ -30,6 +30,8 @@ package final class PersistentStore: Sendable {
   private let writer: WriterQueue?
   private let readers: ReaderPool
   private let removesFolder: Bool
+  /// The queue of the copies, so that clients cannot start any number of them together.
+  let backups = DispatchQueue(label: "cordial.backup")
 
   /// The maximum number of connections for fetches, besides the event loop's own.
   package static let readersMax = 2

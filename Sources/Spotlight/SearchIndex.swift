@@ -32,7 +32,18 @@ package struct IndexStatus: Sendable {
   package var failure: (any Error)?
 }
 
+/// The end of a rebuild that `stop()` interrupted.
+private struct IndexStopped: Error {}
+
 /// The full-text index of one store.
+///
+/// An attempt (`readLog`) is scheduled, runs on the queue, and ends:
+/// - at the end of the log: the state is `ready`, and waiters up to its position are answered;
+/// - with an error: the state is `failed`, and the waiters from before the attempt are answered;
+/// - when the index is stopped: `stop()` answers all waiters, and no attempt is scheduled again.
+///
+/// A commit or a waiter schedules the next attempt, which first removes a file that a search found
+/// damaged.
 package final class SearchIndex: LogFollower {
   package let layout: IndexLayout
   private let path: String
@@ -157,7 +168,7 @@ package final class SearchIndex: LogFollower {
     status.failure ?? SpotlightError(.busy, "The index did not reach \(commit) in time")
   }
 
-  /// Stops following the log after the current batch.
+  /// Stops following the log after the current batch, or the current portion of a rebuild.
   package func stop() {
     shared.withLock { $0.isStopped = true }
     queue.sync { confined.withLock { $0 = nil } }
@@ -173,6 +184,8 @@ package final class SearchIndex: LogFollower {
     }
     do {
       try readToEnd()
+    } catch is IndexStopped {
+      // `stop()` ends the waits.
     } catch {
       let (failed, hasWaiters) = shared.withLock { shared in
         shared.status.state = .failed
@@ -299,6 +312,8 @@ package final class SearchIndex: LogFollower {
       try file.removeEverything(db)
       var added: [DocumentTable.AddedDocument] = []
       let token = try source.eachObject { portion in
+        // The next start rebuilds the index from the beginning.
+        guard !shared.withLock({ $0.isStopped }) else { throw IndexStopped() }
         for document in portion where document.texts != nil {
           added.append(try file.insert(Int64(added.count + 1), document))
         }

@@ -51,6 +51,41 @@ import Testing
     }
   }
 
+  @Test func `stopping ends a rebuild after a portion, and the next start repeats it`() async throws
+  {
+    let folder = try TestFolder()
+    let library = Library()
+    let first = try TestIndex(library, in: folder)
+    for number in 1...300 as ClosedRange<Int64> { commit(first, number, "word") }
+    let read = Mutex<[Int]>([])
+    let stopped = DispatchSemaphore(value: 0)
+    let index = first.index
+    library.state.withLock { state in
+      state.whileReading = { start in
+        read.withLock { $0.append(start) }
+        guard start == 3 else { return }
+        Thread.detachNewThread {
+          index.stop()
+          stopped.signal()
+        }
+        // An index that is stopped accepts no wait.
+        while index.whenReached(1000, { _ in }) != nil { usleep(1000) }
+      }
+    }
+    index.follow()
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        stopped.wait()
+        continuation.resume()
+      }
+    }
+    #expect(read.withLock { $0 } == [0, 3])
+    library.state.withLock { $0.whileReading = nil }
+    let second = try TestIndex(library, in: folder)
+    #expect(await second.catchUp())
+    #expect(try second.found("word").count == 300)
+  }
+
   @Test func `words of deleted documents find nothing`() async throws {
     let index = try TestIndex()
     commit(index, 1, "milk")

@@ -20,6 +20,8 @@ final class Library: Sendable {
     /// What happens while one fails.
     var whileFailing: (@Sendable () -> Void)?
     var changesMax = Int.max
+    /// Called before each portion of a whole reading, with the number of objects before it.
+    var whileReading: (@Sendable (Int) -> Void)?
   }
 
   let state = Mutex(State())
@@ -94,6 +96,7 @@ final class LibraryReader: DocumentSource {
       )
     }
     for start in stride(from: 0, to: documents.count, by: 3) {
+      library.state.withLock { $0.whileReading }?(start)
       try body(Array(documents[start..<min(start + 3, documents.count)]))
     }
     return token

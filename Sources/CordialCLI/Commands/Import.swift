@@ -1,5 +1,6 @@
 import ArgumentParser
 import Cordial
+import CordialProtocol
 import JSON
 import Porting
 
@@ -71,12 +72,17 @@ struct Import: AsyncParsableCommand {
 
   private func waitForIndex(_ client: Client) async throws {
     while true {
-      // The flush is answered when the index has caught up, or after the service's maximum wait.
-      _ = try await client.call("observe/flush", [:])
-      let status = try await client.call("index/status", [:])
-      if status["behind"]?.integer == 0 { return }
-      guard status["state"]?.string != "failed" else {
-        throw InputError(message: "The search index failed; the objects are saved")
+      do {
+        // It waits for the commits until now, so that later ones of other processes do not matter.
+        _ = try await client.call("observe/flush", [:])
+        return
+      } catch let error as ClientError {
+        let status = try await client.call("index/status", [:])
+        guard status["state"]?.string != "failed" else {
+          throw InputError(message: "The search index failed; the objects are saved")
+        }
+        // The index needs longer than the service's maximum wait.
+        guard error.code == ErrorName.storeBusy.code else { throw error }
       }
     }
   }
