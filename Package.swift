@@ -119,7 +119,8 @@ let package = Package(
     .module(
       "CordialEmbedded",
       uses: [
-        "Cordial", "CordialService", "JSONRPC", "ObjectModel", "PersistentStore", "Spotlight",
+        "Cordial", "CordialService", "JSON", "JSONRPC", "ObjectModel", "PersistentStore",
+        "Spotlight",
         "Transport",
         .product(name: "Logging", package: "swift-log"),
       ]
@@ -202,6 +203,10 @@ let package = Package(
         "Porting", "Cordial", "CordialEmbedded", "PersistentStore", "ObjectModel", "JSON",
         "TestStores", .product(name: "Logging", package: "swift-log"),
       ]
+    ),
+    .tests(
+      "CordialEmbeddedTests",
+      uses: ["CordialEmbedded", "JSON", "JSONRPC", "PersistentStore"]
     ),
     .tests("CordialTests", uses: ["Cordial", "JSON"]),
     .tests("TransportTests", uses: ["Transport", "TestStores"]),

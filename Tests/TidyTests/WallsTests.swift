@@ -38,7 +38,7 @@ enum Walls {
     ],
     "Cordial": ["JSON", "JSONRPC", "Transport", "Synchronization"],
     "CordialEmbedded": [
-      "Cordial", "CordialService", "JSONRPC", "ObjectModel", "PersistentStore", "Spotlight",
+      "Cordial", "CordialService", "JSON", "JSONRPC", "ObjectModel", "PersistentStore", "Spotlight",
       "Transport", "Logging", "Synchronization", "Glibc",
     ],
     "Porting": ["Cordial", "JSON", "ObjectModel"],

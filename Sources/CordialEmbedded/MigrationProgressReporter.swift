@@ -1,18 +1,20 @@
 import Glibc
 import JSON
-import JSONRPC
-import PersistentStore
+package import JSONRPC
+package import PersistentStore
 
-/// The reporter of a migration's progress to the client on standard input.
+/// The reporter of a migration's progress to the client whose requests are on a descriptor.
 ///
 /// The client's `initialize` waits for the migration, because the service does not run yet. Between
 /// two steps, the reporter reads the client's input without blocking. The service gets that input
 /// afterwards. Only a client that sends a `workDoneToken` is notified, because a client need not
 /// expect messages before its first response.
-final class MigrationProgressReporter {
-  /// The bytes that were read from standard input.
-  private(set) var initialInput: [UInt8] = []
+package final class MigrationProgressReporter {
+  /// The bytes that were read from the input.
+  package private(set) var initialInput: [UInt8] = []
 
+  private let input: Int32
+  private let output: Int32
   private var decoder: FrameDecoder
   /// The progress token and the framing, nil until the first message has a token.
   private var progressClient: (token: JSONValue, framing: Framing)?
@@ -22,12 +24,20 @@ final class MigrationProgressReporter {
   /// The maximum number of input bytes to read; the first message is rarely longer.
   private static let initialInputBytesMax = 65536
 
-  init(framing: Framing?) {
+  /// Creates the reporter of one migration.
+  ///
+  /// - Parameters:
+  ///   - framing: The framing of the client, or nil to detect it from the first bytes.
+  ///   - input: The descriptor of the client's requests, read without blocking.
+  ///   - output: The descriptor of the notifications. One that accepts no bytes is not written to.
+  package init(framing: Framing?, input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO) {
+    self.input = input
+    self.output = output
     decoder = FrameDecoder(framing: framing, messageBytesMax: Self.initialInputBytesMax)
   }
 
   /// Reports the beginning of a step.
-  func report(_ progress: MigrationProgress) {
+  package func report(_ progress: MigrationProgress) {
     readInput()
     let percentage = JSONValue.integer(Int64(progress.done * 100 / max(progress.count, 1)))
     if progressClient != nil, !hasBegun {
@@ -41,17 +51,17 @@ final class MigrationProgressReporter {
   }
 
   /// Reports the end of the migration, successful or not.
-  func end() {
+  package func end() {
     if hasBegun { send(["kind": "end"]) }
   }
 
   /// Reads the available input, up to the first message.
   private func readInput() {
     while !hasFirstMessage, initialInput.count < Self.initialInputBytesMax {
-      var state = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+      var state = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
       guard unsafe poll(&state, 1, 0) == 1, state.revents & Int16(POLLIN) != 0 else { return }
       var bytes = [UInt8](repeating: 0, count: 4096)
-      let count = unsafe read(STDIN_FILENO, &bytes, bytes.count)
+      let count = unsafe read(input, &bytes, bytes.count)
       guard count > 0 else { return }
       initialInput += bytes[..<count]
       decoder.receive(bytes.span.extracting(0..<count)) { event, frame in
@@ -73,18 +83,18 @@ final class MigrationProgressReporter {
     }
   }
 
-  /// Writes a notification, unless standard output accepts no bytes.
+  /// Writes a notification, unless the output accepts no bytes.
   private func send(_ value: JSONValue) {
     guard let (token, framing) = progressClient else { return }
     let message: JSONValue = [
       "jsonrpc": "2.0", "method": "$/progress", "params": ["token": token, "value": value],
     ]
     let bytes = framing.frame(Array(message.text.utf8))
-    var state = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+    var state = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
     guard unsafe poll(&state, 1, 0) == 1, state.revents & Int16(POLLOUT) != 0 else { return }
     var sent = 0
     while sent < bytes.count {
-      let count = unsafe write(STDOUT_FILENO, Array(bytes[sent...]), bytes.count - sent)
+      let count = unsafe write(output, Array(bytes[sent...]), bytes.count - sent)
       guard count > 0 || errno == EINTR else { return }
       sent += max(count, 0)
     }
