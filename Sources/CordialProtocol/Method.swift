@@ -17,7 +17,8 @@ package final class Method: Sendable {
     case write
     /// Runs alone, in the order of the requests.
     case alone
-    /// Runs at once, because it touches nothing that has an order.
+    /// Starts in its turn without waiting for running requests, because it touches nothing that has
+    /// an order.
     case any
   }
 

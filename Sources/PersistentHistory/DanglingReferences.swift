@@ -2,14 +2,14 @@ package import ObjectModel
 package import SQLite
 import StoreLayout
 
-/// The owner of the mark in `cordial_meta` that some to-one may reference a missing object.
+/// The owner of the mark `StoreMetadata.mayDangle`: some to-one may reference a missing object.
 ///
 /// Of Cordial's saves, only those with the delete rule `noAction` leave such references. An
 /// external SQLite client may write any reference. Without the mark, queries need not check
 /// references.
 package struct DanglingReferences {
   /// SQL for whether the mark is set.
-  package static let isMarked = "EXISTS (SELECT 1 FROM cordial_meta WHERE name = 'mayDangle')"
+  package static let isMarked = StoreMetadata.mayDangle.isPresent
 
   private let db: SQLiteConnection
   private let model: Model
@@ -26,7 +26,7 @@ package struct DanglingReferences {
 
   /// Sets the mark.
   package func mark() throws {
-    try db.execute("INSERT OR REPLACE INTO cordial_meta VALUES ('mayDangle', '1')")
+    try StoreMetadata.mayDangle.set("1", db)
   }
 
   /// Sets the mark when logged changes left a dangling reference.
@@ -56,7 +56,7 @@ package struct DanglingReferences {
   package func clearIfPossible() throws {
     guard try db.integer("SELECT \(Self.isMarked)") == 1 else { return }
     for (owner, toOne) in toOnes where try dangles(owner, toOne, where: "1") { return }
-    try db.execute("DELETE FROM cordial_meta WHERE name = 'mayDangle'")
+    try StoreMetadata.mayDangle.remove(db)
   }
 
   /// The to-ones of every table.

@@ -225,7 +225,7 @@ package final class HistoryLog {
   package func changeSet(from: Int64, through: Int64) throws -> ChangeSet? {
     guard let range = try changeRange(from: from, through: through) else { return nil }
     var set = try authors(from: from, through: through)
-    try eachRow(after: range.lowerBound, through: range.upperBound) { row in
+    try eachRow(after: range.after, through: range.through) { row in
       for change in row.changes(in: self.model) { set.add(change) }
     }
     return set
@@ -285,7 +285,7 @@ package final class HistoryLog {
   /// - Throws: `SQLiteError`.
   package func commit(after from: Int64, changesMax: Int64) throws -> Int64 {
     var reached = from
-    guard let begin = try changeRange(from: from, through: from)?.lowerBound else { return from }
+    guard let begin = try changeRange(from: from, through: from)?.after else { return from }
     try eachTransaction(after: from, through: Int64.max, limit: Int64.max) { transaction in
       guard reached == from || transaction.lastChange - begin <= changesMax else { return false }
       reached = transaction.number
@@ -304,7 +304,7 @@ package final class HistoryLog {
   /// Returns the range from the last change of one commit to the last change of another.
   ///
   /// - Returns: The numbers of the two changes; nil if the log no longer has the first commit.
-  private func changeRange(from: Int64, through: Int64) throws -> Range<Int64>? {
+  private func changeRange(from: Int64, through: Int64) throws -> ChangeRange? {
     defer { boundsStatement.reset() }
     boundsStatement.bind(from, at: 1)
     boundsStatement.bind(through, at: 2)
@@ -314,8 +314,8 @@ package final class HistoryLog {
       if boundsStatement.integer(0) == from { lower = boundsStatement.integer(1) }
       if boundsStatement.integer(0) == through { upper = boundsStatement.integer(1) }
     }
-    guard let lower, case let upper = upper ?? lower, lower <= upper else { return nil }
-    return lower..<upper
+    guard let lower else { return nil }
+    return try ChangeRange(after: lower, through: upper ?? lower)
   }
 
   /// Calls a body with rows of the log, oldest first.
@@ -421,7 +421,7 @@ package final class HistoryLog {
     _ body: (HistoryTransaction) throws -> Bool
   ) throws {
     // A purge removes the changes of a commit with the commit.
-    var lower = try changeRange(from: after, through: after)?.lowerBound ?? 0
+    var lower = try changeRange(from: after, through: after)?.after ?? 0
     try eachTransaction(after: after, through: through, limit: Int64(limit)) { transaction in
       var transaction = transaction
       transaction.changeCount = Int(transaction.lastChange - lower)

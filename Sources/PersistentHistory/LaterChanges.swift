@@ -85,7 +85,7 @@ package struct LaterChanges: Sendable {
   }
 
   private func first<Value>(_ entries: [Entry<Value>]?, since group: RevertGroup) -> Value? {
-    let start = group.changes.map(\.lowerBound).min() ?? 0
+    let start = group.changes.map(\.after).min() ?? 0
     let origin = origins[group.first] ?? group.first
     return entries?.first { entry in
       guard entry.row > start else { return false }

@@ -41,7 +41,8 @@ package protocol LogFollower: AnyObject, Sendable {
   ///   - connection: The connection of the client.
   ///   - completion: Called once, on any thread: with nil when the follower has reached the commit,
   ///     or with the error that prevents it.
-  /// - Returns: A closure that ends the wait, on any thread; nil when nothing is waiting.
+  /// - Returns: A closure that ends the wait, on any thread; nil when the completion was called, or
+  ///   when the wait ends by itself.
   func reach(
     _ commit: StoreToken,
     for connection: Int,

@@ -18,8 +18,8 @@ package struct RevertGroup: Sendable, Equatable {
   /// The index of the revert among its commit's reverts, nil for ordinary commits.
   package let index: Int64?
   package let context: String?
-  /// The ranges of its change numbers; each excludes its lower bound and includes its upper bound.
-  package let changes: [Range<Int64>]
+  /// The ranges of its changes.
+  package let changes: [ChangeRange]
 }
 
 /// The record of undos and redos, which determines the next undo and redo; on the writer's
@@ -52,7 +52,7 @@ package final class UndoLog {
     let number: Int64
     let index: Int64
     let kind: Int64
-    let changes: Range<Int64>
+    let changes: ChangeRange
     let first: Int64
     let last: Int64
     let revertedIndex: Int64?
@@ -117,7 +117,7 @@ package final class UndoLog {
         number: rows.integer(0),
         index: rows.integer(1),
         kind: rows.integer(2),
-        changes: try Self.range(rows.integer(3), rows.integer(4)),
+        changes: try ChangeRange(after: rows.integer(3), through: rows.integer(4)),
         first: rows.integer(5),
         last: rows.integer(6),
         revertedIndex: rows.optionalInteger(7),
@@ -140,17 +140,6 @@ package final class UndoLog {
       state.undone[author]?.sort { $0.lowerBound < $1.lowerBound }
     }
     return state
-  }
-
-  /// Returns the range between two changes; only a damaged file has them in reverse order.
-  private static func range(_ after: Int64, _ through: Int64) throws -> Range<Int64> {
-    guard after <= through else {
-      throw SQLiteError(
-        .corrupt,
-        "An entry of the history ends before its predecessor"
-      )
-    }
-    return after..<through
   }
 
   /// Returns the next groups to undo or redo for an author, newest first.
@@ -209,7 +198,11 @@ package final class UndoLog {
       } else if state.isUndone(number, of: author) {
         collector.close()
       } else {
-        collector.extend(number, try Self.range(before, rows.integer(1)), rows.optionalText(2))
+        collector.extend(
+          number,
+          try ChangeRange(after: before, through: rows.integer(1)),
+          rows.optionalText(2)
+        )
       }
     }
     return (collector.end(), try isPurged())
@@ -246,7 +239,7 @@ package final class UndoLog {
     rows.reserveCapacity(count)
     var changes = HistoryChanges(model: model, rows: count)
     for range in group.changes {
-      try log.eachRow(after: range.lowerBound, through: range.upperBound) { row in
+      try log.eachRow(after: range.after, through: range.through) { row in
         rows.append(row)
         changes.add(row)
       }
@@ -277,12 +270,15 @@ package final class UndoLog {
     for group in groups {
       later.origins[group.first] = state.origin(group.first, group.index)
     }
-    guard var after = own.map(\.lowerBound).min(), let first = groups.map(\.first).min() else {
+    guard var after = own.map(\.after).min(), let first = groups.map(\.first).min() else {
       return later
     }
-    var ranges: [(range: Range<Int64>, commitKind: LaterChanges.CommitKind)] = []
+    var ranges: [(range: ChangeRange, commitKind: LaterChanges.CommitKind)] = []
     try log.eachTransaction(after: first - 1, through: head.number, limit: Int64.max) { commit in
-      let range = try Self.range(min(after, commit.lastChange), commit.lastChange)
+      let range = try ChangeRange(
+        after: min(after, commit.lastChange),
+        through: commit.lastChange
+      )
       after = commit.lastChange
       if let reverts = state.reverts[commit.number] {
         for revert in reverts where !state.isReverted(revert) && !own.contains(revert.changes) {
@@ -298,7 +294,7 @@ package final class UndoLog {
       return true
     }
     for (range, commitKind) in ranges where !range.isEmpty {
-      try log.eachRow(after: range.lowerBound, through: range.upperBound) { row in
+      try log.eachRow(after: range.after, through: range.through) { row in
         later.add(row, commitKind, keys)
       }
     }
@@ -320,7 +316,7 @@ package final class UndoLog {
   ///   - number: The commit.
   /// - Throws: `SQLiteError`.
   package func record(
-    _ reverted: [(group: RevertGroup, changes: Range<Int64>)],
+    _ reverted: [(group: RevertGroup, changes: ChangeRange)],
     _ direction: RevertDirection,
     in number: Int64
   ) throws {
@@ -329,8 +325,8 @@ package final class UndoLog {
       insertion.bind(number, at: 1)
       insertion.bind(Int64(index), at: 2)
       insertion.bind(direction.rawValue, at: 3)
-      insertion.bind(changes.lowerBound, at: 4)
-      insertion.bind(changes.upperBound, at: 5)
+      insertion.bind(changes.after, at: 4)
+      insertion.bind(changes.through, at: 5)
       insertion.bind(group.first, at: 6)
       insertion.bind(group.last, at: 7)
       insertion.bind(group.index, at: 8)
@@ -359,7 +355,7 @@ private struct GroupCollector {
   let count: Int
   private var groups: [RevertGroup] = []
   /// The commits of the open group, newest first.
-  private var open: [(number: Int64, changes: Range<Int64>)] = []
+  private var open: [(number: Int64, changes: ChangeRange)] = []
   private var openContext: String?
 
   init(context: String?, count: Int) {
@@ -390,9 +386,13 @@ private struct GroupCollector {
   }
 
   /// Adds the next older commit.
-  mutating func extend(_ number: Int64, _ changes: Range<Int64>, _ context: String?) {
-    if context == nil || context != openContext || open.count >= UndoLog.groupCommitsMax { close() }
-    openContext = context
+  mutating func extend(_ number: Int64, _ changes: ChangeRange, _ commitContext: String?) {
+    if commitContext == nil || commitContext != openContext
+      || open.count >= UndoLog.groupCommitsMax
+    {
+      close()
+    }
+    openContext = commitContext
     open.append((number, changes))
   }
 

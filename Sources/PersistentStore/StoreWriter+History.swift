@@ -28,11 +28,11 @@ extension StoreWriter {
       let now = environment.now()
       let known = try table.follower(named: name)
       if let known, !known.isExpired(now, after: silence) {
-        guard let token = try token(of: known.number, db) else { throw try expired(name, db) }
+        guard let token = try commits.entry(known.number)?.token else { throw try expired(name) }
         try table.put(Follower(name: name, number: known.number, lastRequest: now))
         return token
       }
-      guard known == nil || since != nil else { throw try expired(name, db) }
+      guard known == nil || since != nil else { throw try expired(name) }
       if known == nil, try table.all().count >= PersistentStore.followersMax {
         throw StoreError(
           .limitExceeded,
@@ -43,8 +43,8 @@ extension StoreWriter {
           ]
         )
       }
-      let number = try since.map { try position(of: $0, db) } ?? newest(db)
-      guard let token = try token(of: number, db) else { throw try expired(name, db) }
+      let number = try since.map { try position(of: $0) } ?? newest(db)
+      guard let token = try commits.entry(number)?.token else { throw try expired(name) }
       try table.put(Follower(name: name, number: number, lastRequest: now))
       return token
     }
@@ -62,9 +62,9 @@ extension StoreWriter {
           hint: .registerFollower
         )
       }
-      guard !known.isExpired(now, after: silence) else { throw try expired(name, db) }
-      let number = max(known.number, try position(of: token, db))
-      guard let reached = try self.token(of: number, db) else { throw try expired(name, db) }
+      guard !known.isExpired(now, after: silence) else { throw try expired(name) }
+      let number = max(known.number, try position(of: token))
+      guard let reached = try commits.entry(number)?.token else { throw try expired(name) }
       try table.put(Follower(name: name, number: number, lastRequest: now))
       return reached
     }
@@ -101,54 +101,23 @@ extension StoreWriter {
     }
   }
 
-  private func expired(_ name: String, _ db: SQLiteConnection) throws -> StoreError {
+  private func expired(_ name: String) throws -> StoreError {
     StoreError(
       .historyExpired,
       "The follower \(name) was silent for so long that its history was not retained",
       hint: .registerFollowerAgain,
-      data: [JSONMember("oldest", .string(try oldest(db).description))]
+      data: [JSONMember("oldest", .string(try commits.oldest().description))]
     )
   }
 
-  private func position(of token: StoreToken, _ db: SQLiteConnection) throws -> Int64 {
-    let mark = try db.integer(
-      "SELECT mark FROM cordial_transaction WHERE number = ?",
-      [token.number]
-    )
-    guard token.generation == facts.generation, let mark,
-      UInt32(truncatingIfNeeded: mark) == token.mark
-    else {
-      throw StoreError(
-        .historyExpired,
-        "The store has no commit \(token)",
-        hint: .readAgain,
-        data: [JSONMember("oldest", .string(try oldest(db).description))]
-      )
+  private func position(of token: StoreToken) throws -> Int64 {
+    guard try commits.entry(of: token) != nil else {
+      throw StoreError.noCommit(token, oldest: try commits.oldest())
     }
     return token.number
   }
 
   private func newest(_ db: SQLiteConnection) throws -> Int64 {
     try db.integer("SELECT max(number) FROM cordial_transaction") ?? 0
-  }
-
-  private func oldest(_ db: SQLiteConnection) throws -> StoreToken {
-    let number = try db.integer("SELECT min(number) FROM cordial_transaction") ?? 0
-    return try token(of: number, db)
-      ?? StoreToken(generation: facts.generation, number: number, mark: 0)
-  }
-
-  /// Returns the token of a commit, or nil if the commit is not retained.
-  private func token(of number: Int64, _ db: SQLiteConnection) throws -> StoreToken? {
-    let mark = try db.integer(
-      "SELECT mark FROM cordial_transaction WHERE number = ?",
-      [number]
-    )
-    guard let mark else { return nil }
-    return StoreToken(
-      generation: facts.generation,
-      number: number,
-      mark: UInt32(truncatingIfNeeded: mark)
-    )
   }
 }

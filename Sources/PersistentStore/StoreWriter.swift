@@ -18,6 +18,7 @@ final class StoreWriter {
   let opened: FileIdentity?
   let environment: StoreEnvironment
   private let log: HistoryLog
+  let commits: CommitTable
   let history: HistoryWriter
   private let undoLog: UndoLog
   private let tables: StoreTables
@@ -66,7 +67,7 @@ final class StoreWriter {
     }
     if !isComplete { try queue.write { db in try db.execute(LogTables.late) } }
     try Self.replaceTriggers(queue, model)
-    (log, history, undoLog, tables, statements) = try queue.use { db in
+    (log, commits, history, undoLog, tables, statements) = try queue.use { db in
       let log = try HistoryLog(db, model: model)
       let history = try HistoryWriter(db, model: model)
       let tables = StoreTables(
@@ -76,7 +77,8 @@ final class StoreWriter {
         rowsAtOnceMax: environment.bulk.rowsAtOnceMax
       )
       return (
-        log, history, UndoLog(db, model: model, log: log), tables, try Statements(db)
+        log, try CommitTable(db, generation: facts.generation), history,
+        UndoLog(db, model: model, log: log), tables, try Statements(db)
       )
     }
     try rebuildTexts()
@@ -84,13 +86,12 @@ final class StoreWriter {
 
   /// Replaces the triggers that an earlier version of Cordial created.
   private static func replaceTriggers(_ queue: SQLiteQueue, _ model: Model) throws {
-    let version = "SELECT value FROM cordial_meta WHERE name = 'triggers'"
-    let kept = try queue.use { db in try db.text(version) }
+    let kept = try queue.use { db in try StoreMetadata.triggers.value(db) }
     guard kept != LogTriggers.formatVersion else { return }
     try queue.use { db in
       try db.transaction(.immediate) {
         // Another process may have replaced the triggers already.
-        guard try db.text(version) != LogTriggers.formatVersion else { return }
+        guard try StoreMetadata.triggers.value(db) != LogTriggers.formatVersion else { return }
         for entity in model.entities {
           for name in StoreSchema.triggerNames(of: entity, model) {
             try db.execute("DROP TRIGGER IF EXISTS \(name)")
@@ -99,10 +100,7 @@ final class StoreWriter {
             try db.execute(trigger)
           }
         }
-        try db.execute(
-          "INSERT OR REPLACE INTO cordial_meta VALUES ('triggers', ?)",
-          [LogTriggers.formatVersion]
-        )
+        try StoreMetadata.triggers.set(LogTriggers.formatVersion, db)
       }
     }
   }
@@ -111,10 +109,7 @@ final class StoreWriter {
   private func rebuildTexts() throws {
     let version = Folding.version
     try queue.use { db in
-      let kept = try db.text(
-        "SELECT value FROM cordial_meta WHERE name = 'unicode'"
-      )
-      guard kept != version else { return }
+      guard try StoreMetadata.unicode.value(db) != version else { return }
       try db.transaction(.immediate) {
         let (head, _) = try sealedHead()
         try history.derived.refreshTexts()
@@ -127,10 +122,7 @@ final class StoreWriter {
           try history.writeEntry(head.number + 1, stamp)
           try UndoLog.recordBarrier(at: head.number + 1, db)
         }
-        try db.execute(
-          "INSERT OR REPLACE INTO cordial_meta VALUES ('unicode', ?)",
-          [version]
-        )
+        try StoreMetadata.unicode.set(version, db)
       }
     }
   }
@@ -157,8 +149,8 @@ final class StoreWriter {
   private static func concernsWholeStore(_ error: any Error) -> Bool {
     if (error as? StoreError)?.code == .storeCorrupt { return true }
     guard let error = error as? SQLiteError else { return false }
-    // A damaged page concerns the saves that read it. On a full disk, the small saves of a group may
-    // succeed where its large ones fail.
+    // A damaged page concerns the saves that read it. On a full disk, the small saves of a group
+    // may succeed where its large ones fail.
     return [.busy, .readOnly, .notADatabase, .cannotOpen].contains(error.code)
   }
 
@@ -283,6 +275,7 @@ final class StoreWriter {
       tables: tables,
       db: db,
       log: log,
+      commits: commits,
       triggers: history.triggers,
       facts: facts,
       environment: environment

@@ -72,21 +72,12 @@ package enum LogTriggers {
     _ entity: EntityDescription,
     _ order: OrderSchema
   ) -> String {
-    let identity = entity.identity.map { [[$0.name]] } ?? []
-    let keys = [["\(SQLNames.object)"]] + identity + entity.unique
-    let same = keys.map { columns in
-      columns.map { "\(SQLNames.quoted($0)) = NEW.\(SQLNames.quoted($0))" }
-        .joined(separator: " AND ")
-    }
-    let condition = same.map { "(\($0))" }.joined(separator: " OR ")
     let table = SQLNames.quoted(entity.name)
+    let condition = sameKeys(entity)
     return """
       CREATE TRIGGER \(name(entity, "displace")) BEFORE INSERT ON \(table)
       WHEN EXISTS (SELECT 1 FROM \(table) WHERE \(condition)) BEGIN
-        \(order.removalStatements(of: entity, where: condition).joined(separator: "\n  "))
-        INSERT INTO cordial_change(entity, object, kind, version, before)
-        SELECT \(entity.number), \(object), 2, \(version), \(tombstone(entity, row: ""))
-        FROM \(table) WHERE \(condition);
+        \(logDisplaced(entity, order, where: condition))
       END
       """
   }
@@ -96,26 +87,45 @@ package enum LogTriggers {
     _ entity: EntityDescription,
     _ order: OrderSchema
   ) -> [String] {
-    let keys = [[SQLNames.object]] + (entity.identity.map { [[$0.name]] } ?? []) + entity.unique
-    let same = keys.map { columns in
-      columns.map { "\(SQLNames.quoted($0)) = NEW.\(SQLNames.quoted($0))" }
-        .joined(separator: " AND ")
-    }
-    let condition =
-      "\(object) <> OLD.\(object) AND (" + same.map { "(\($0))" }.joined(separator: " OR ") + ")"
+    let condition = "\(object) <> OLD.\(object) AND (" + sameKeys(entity) + ")"
     let table = SQLNames.quoted(entity.name)
-    let columns = Set(keys.flatMap { $0 }).sorted().map(SQLNames.quoted).joined(separator: ", ")
+    let columns = Set(uniqueKeys(entity).flatMap { $0 }).sorted().map(SQLNames.quoted)
     return [
       """
-      CREATE TRIGGER \(name(entity, "displace_update")) BEFORE UPDATE OF \(columns) ON \(table)
+      CREATE TRIGGER \(name(entity, "displace_update")) BEFORE UPDATE OF \
+      \(columns.joined(separator: ", ")) ON \(table)
       WHEN EXISTS (SELECT 1 FROM \(table) WHERE \(condition)) BEGIN
-        \(order.removalStatements(of: entity, where: condition).joined(separator: "\n  "))
-        INSERT INTO cordial_change(entity, object, kind, version, before)
-        SELECT \(entity.number), \(object), 2, \(version), \(tombstone(entity, row: ""))
-        FROM \(table) WHERE \(condition);
+        \(logDisplaced(entity, order, where: condition))
       END
       """
     ]
+  }
+
+  /// The sets of columns in which no two rows of a table are equal.
+  private static func uniqueKeys(_ entity: EntityDescription) -> [[String]] {
+    [[SQLNames.object]] + (entity.identity.map { [[$0.name]] } ?? []) + entity.unique
+  }
+
+  /// Returns the condition on a stored row under which the new row replaces it.
+  private static func sameKeys(_ entity: EntityDescription) -> String {
+    uniqueKeys(entity).map { columns in
+      let same = columns.map { "\(SQLNames.quoted($0)) = NEW.\(SQLNames.quoted($0))" }
+      return "(\(same.joined(separator: " AND ")))"
+    }.joined(separator: " OR ")
+  }
+
+  /// Returns the statements that log the rows of a table as deleted.
+  private static func logDisplaced(
+    _ entity: EntityDescription,
+    _ order: OrderSchema,
+    where condition: String
+  ) -> String {
+    """
+    \(order.removalStatements(of: entity, where: condition).joined(separator: "\n  "))
+      INSERT INTO cordial_change(entity, object, kind, version, before)
+      SELECT \(entity.number), \(object), 2, \(version), \(tombstone(entity, row: ""))
+      FROM \(SQLNames.quoted(entity.name)) WHERE \(condition);
+    """
   }
 
   /// Returns the trigger that logs the former values of the changed columns:

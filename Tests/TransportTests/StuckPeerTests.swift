@@ -64,9 +64,11 @@ private final class ReadingOwner: ByteChannelOwner {
 }
 
 @Suite struct `A peer of a Unix socket` {
-  // Evidence: P-085b
-  @Test(.timeLimit(.minutes(1)))
-  func `is disconnected when it reads nothing for stuckSecondsMax`() async throws {
+  /// Runs a body with a socket whose every peer is sent 16 MiB.
+  private func withListener(
+    stuckSecondsMax: Int,
+    _ body: (_ path: String, TransportLoop, FloodingOwner) async throws -> Void
+  ) async throws {
     let folder = try TestFolder()
     let loop = TransportLoop()
     let owner = FloodingOwner()
@@ -75,38 +77,36 @@ private final class ReadingOwner: ByteChannelOwner {
       path: path,
       loop: loop,
       owner: owner,
-      stuckSecondsMax: 1
+      stuckSecondsMax: stuckSecondsMax
     )
-    // A socket that is never read: its buffer fills up, and nothing more is accepted.
-    let peer = try PlainSocket(path)
-    var ends = owner.closed.makeAsyncIterator()
-    await ends.next()
-    #expect(owner.receivedCount == 0)
-    peer.close()
+    try await body(path, loop, owner)
     try await listener.close()
     try await loop.shutdown()
   }
 
+  // Evidence: P-085b
+  @Test(.timeLimit(.minutes(1)))
+  func `is disconnected when it reads nothing for stuckSecondsMax`() async throws {
+    try await withListener(stuckSecondsMax: 1) { path, _, owner in
+      // A socket that is never read: its buffer fills up, and nothing more is accepted.
+      let peer = try PlainSocket(path)
+      var ends = owner.closed.makeAsyncIterator()
+      await ends.next()
+      #expect(owner.receivedCount == 0)
+      peer.close()
+    }
+  }
+
   @Test(.timeLimit(.minutes(1)))
   func `gets every byte when it reads`() async throws {
-    let folder = try TestFolder()
-    let loop = TransportLoop()
-    let owner = FloodingOwner()
-    let path = folder.path + "/s"
-    let listener = try await UnixSocketListener(
-      path: path,
-      loop: loop,
-      owner: owner,
-      stuckSecondsMax: 60
-    )
-    let reader = ReadingOwner()
-    try await UnixSocketClient.connect(path: path, loop: loop, owner: reader)
-    var ends = reader.ended.makeAsyncIterator()
-    #expect(await ends.next() == 16 << 20)
-    var closed = owner.closed.makeAsyncIterator()
-    await closed.next()
-    try await listener.close()
-    try await loop.shutdown()
+    try await withListener(stuckSecondsMax: 60) { path, loop, owner in
+      let reader = ReadingOwner()
+      try await UnixSocketClient.connect(path: path, loop: loop, owner: reader)
+      var ends = reader.ended.makeAsyncIterator()
+      #expect(await ends.next() == 16 << 20)
+      var closed = owner.closed.makeAsyncIterator()
+      await closed.next()
+    }
   }
 }
 

@@ -34,6 +34,7 @@ final class SubscriptionFollower: LogFollower {
     for connection: Int,
     _ completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> (@Sendable () -> Void)? {
+    // The wait ends with the update that is being built, which reads one snapshot.
     service.assumeIsolated { $0.update(connection, completion) }
     return nil
   }

@@ -21,8 +21,9 @@ struct Request: Sendable {
 ///
 /// - A read runs concurrently with other reads, and waits for the writes before it.
 /// - A write goes to the writer after the writes before it, and waits for the reads before it.
-/// - A request of order `alone` waits for all requests before it, and the others wait for it.
-/// - A request of order `any` waits for no running request.
+/// - A request of order `alone` waits for all requests before it, and the others wait for it; those
+///   of order `any` do not.
+/// - A request of order `any` waits for the requests before it to start, and for none to end.
 struct RequestQueue {
   private var waiting: Deque<Request> = []
   /// The requests that have started and are not answered.

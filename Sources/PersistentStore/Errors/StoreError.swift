@@ -1,3 +1,4 @@
+import CordialValues
 package import JSON
 package import ObjectModel
 package import SQLite
@@ -127,6 +128,16 @@ extension StoreError {
       .storeCorrupt,
       "\(path) is no longer the file that this service opened: it was removed or replaced",
       hint: "Nothing can be saved; stop the service, check the store, then start the service again"
+    )
+  }
+
+  /// Returns the error of a position that the log does not have.
+  static func noCommit(_ token: StoreToken, oldest: StoreToken) -> StoreError {
+    StoreError(
+      .historyExpired,
+      "The store has no commit \(token)",
+      hint: .readAgain,
+      data: [JSONMember("oldest", .string(oldest.description))]
     )
   }
 

@@ -18,6 +18,7 @@ package final class StoreReader {
   let facts: StoreFile.Facts
   private let queue: SQLiteQueue
   private let log: HistoryLog
+  let commits: CommitTable
   private let past: PastTables
   private let begin: PreparedStatement
   private let commit: PreparedStatement
@@ -46,9 +47,10 @@ package final class StoreReader {
     let model = facts.model
     let queue = try StoreConnection.open(path, role)
     self.queue = queue
-    (log, past, begin, commit) = try queue.use { db in
+    (log, commits, past, begin, commit) = try queue.use { db in
       (
-        try HistoryLog(db, model: model), PastTables(db, model: model),
+        try HistoryLog(db, model: model), try CommitTable(db, generation: facts.generation),
+        PastTables(db, model: model),
         try PreparedStatement(db, "BEGIN"), try PreparedStatement(db, "COMMIT")
       )
     }

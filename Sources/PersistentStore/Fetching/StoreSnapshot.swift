@@ -30,18 +30,8 @@ package struct StoreSnapshot {
   /// - Returns: The number of the commit.
   /// - Throws: `historyExpired` when this store never had such a commit, or no longer retains it.
   package func position(of token: StoreToken) throws -> Int64 {
-    let known = try statement("SELECT mark FROM cordial_transaction WHERE number = ?")
-    defer { known.reset() }
-    known.bind(token.number, at: 1)
-    guard token.generation == reader.generation, try known.step(),
-      UInt32(truncatingIfNeeded: known.integer(0)) == token.mark
-    else {
-      throw StoreError(
-        .historyExpired,
-        "The store has no commit \(token)",
-        hint: .readAgain,
-        data: [JSONMember("oldest", .string(try oldest().description))]
-      )
+    guard try reader.commits.entry(of: token) != nil else {
+      throw StoreError.noCommit(token, oldest: try oldest())
     }
     return token.number
   }
@@ -53,28 +43,15 @@ package struct StoreSnapshot {
   /// - Throws: `historyExpired` when the store no longer retains the commit.
   package func token(of number: Int64) throws -> StoreToken {
     if number == head.number { return token }
-    let known = try statement("SELECT mark FROM cordial_transaction WHERE number = ?")
-    defer { known.reset() }
-    known.bind(number, at: 1)
-    guard try known.step() else {
+    guard let entry = try reader.commits.entry(number) else {
       throw StoreError(.historyExpired, "The store's history does not reach back that far")
     }
-    let mark = UInt32(truncatingIfNeeded: known.integer(0))
-    return StoreToken(generation: reader.generation, number: number, mark: mark)
+    return entry.token
   }
 
   /// Returns the oldest position from which history can be read.
   package func oldest() throws -> StoreToken {
-    let first = try statement(
-      "SELECT number, mark FROM cordial_transaction ORDER BY number LIMIT 1"
-    )
-    defer { first.reset() }
-    guard try first.step() else { return token }
-    return StoreToken(
-      generation: reader.generation,
-      number: first.integer(0),
-      mark: UInt32(truncatingIfNeeded: first.integer(1))
-    )
+    try reader.commits.oldest()
   }
 
   // MARK: Identities

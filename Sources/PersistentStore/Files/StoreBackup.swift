@@ -86,18 +86,13 @@ package enum StoreBackup {
     try reader.backup(to: writer)
     try reader.close()
     let token = try writer.write { db -> StoreToken in
-      let generation = try db.text(
-        "SELECT value FROM cordial_meta WHERE name = 'generation'"
-      )
+      let generation = try StoreMetadata.generation.value(db)
       let head = try db.row(HistoryLog.headQuery) { ($0.integer(0), $0.integer(1)) }
       guard let generation = UInt32(generation ?? "", radix: 16), let head else {
         throw StoreError(.cannotOpen, "\(source) is not a Cordial store")
       }
-      try db.execute(
-        "UPDATE cordial_meta SET value = ? WHERE name = 'generation'",
-        [String(environment.random(), radix: 16)]
-      )
-      let text = try db.text("SELECT value FROM cordial_meta WHERE name = 'model'")
+      try StoreMetadata.generation.set(String(environment.random(), radix: 16), db)
+      let text = try StoreMetadata.model.value(db)
       try copy.writeModelCopy(try ModelDocument.parse(Array((text ?? "").utf8).span))
       return StoreToken(
         generation: generation,

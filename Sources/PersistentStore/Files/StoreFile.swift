@@ -62,19 +62,14 @@ enum StoreFile {
       try db.execute(LogTables.all)
       for statement in StoreSchema.statements(for: model) { try db.execute(statement) }
       let generation = environment.random()
-      let facts = [
-        "format": formatVersion, "model": model.document.text, "modelHash": model.hash,
-        "slots": slotsText(model), "triggers": LogTriggers.formatVersion,
-        "generation": String(generation, radix: 16),
-        "identifier": String(environment.random(), radix: 16)
-          + String(environment.random(), radix: 16),
+      let identifier = [environment.random(), environment.random()]
+      let facts: [StoreMetadata: String] = [
+        .format: formatVersion, .model: model.document.text, .modelHash: model.hash,
+        .slots: slotsText(model), .triggers: LogTriggers.formatVersion,
+        .generation: String(generation, radix: 16),
+        .identifier: identifier.map { String($0, radix: 16) }.joined(),
       ]
-      for (name, value) in facts {
-        try db.execute(
-          "INSERT INTO cordial_meta(name, value) VALUES (?, ?)",
-          [name, value]
-        )
-      }
+      for (fact, value) in facts { try fact.set(value, db) }
       try HistoryWriter(db, model: model).writeEntry(
         0,
         CommitStamp(time: environment.now(), mark: environment.random())
@@ -88,12 +83,8 @@ enum StoreFile {
     let queue = try StoreConnection.open(path, .writer)
     let text = model.document.text
     try queue.write { db in
-      let kept = try db.text("SELECT value FROM cordial_meta WHERE name = 'model'")
-      guard kept != text else { return }
-      try db.execute(
-        "UPDATE cordial_meta SET value = ? WHERE name = 'model'",
-        [text]
-      )
+      guard try StoreMetadata.model.value(db) != text else { return }
+      try StoreMetadata.model.set(text, db)
     }
     try queue.close()
   }
@@ -115,35 +106,31 @@ enum StoreFile {
   static func read(at path: String, role: StoreConnection.Role, requested: Model?) throws -> Facts {
     let queue = try StoreConnection.open(path, role)
     let meta = try queue.use { db in
-      guard try db.hasTable("cordial_meta") else {
+      guard try db.hasTable(StoreMetadata.table) else {
         throw StoreError(
           .cannotOpen,
           "\(path) is a SQLite database, but not a Cordial store",
           hint: "Name another folder"
         )
       }
-      return Dictionary(
-        uniqueKeysWithValues: try db.rows("SELECT name, value FROM cordial_meta") {
-          ($0.text(0), $0.text(1))
-        }
-      )
+      return try StoreMetadata.all(db)
     }
     try queue.close()
-    guard meta["format"] == formatVersion else {
+    guard meta[.format] == formatVersion else {
       throw StoreError(
         .modelMismatch,
-        "The store's format is \(meta["format"] ?? "unknown"), this program reads \(formatVersion)",
+        "The store's format is \(meta[.format] ?? "unknown"), this program reads \(formatVersion)",
         hint: "Open it with a newer Cordial"
       )
     }
-    guard let generation = meta["generation"].flatMap({ UInt32($0, radix: 16) }),
-      let identifier = meta["identifier"]
+    guard let generation = meta[.generation].flatMap({ UInt32($0, radix: 16) }),
+      let identifier = meta[.identifier]
     else { throw damaged("generation or identifier", path) }
     return Facts(
       model: try model(meta, requested, path),
       generation: generation,
       identifier: identifier,
-      formerHashes: Set((meta["formerHashes"] ?? "").split(separator: " ").map(String.init))
+      formerHashes: Set((meta[.formerHashes] ?? "").split(separator: " ").map(String.init))
     )
   }
 
@@ -152,13 +139,13 @@ enum StoreFile {
   /// The log identifies entities by numbers, which depend on the order of the entities. The order
   /// of the store's model therefore applies, whatever the order in the requested model's file.
   private static func model(
-    _ meta: [String: String],
+    _ meta: [StoreMetadata: String],
     _ requested: Model?,
     _ path: String
   ) throws(StoreError) -> Model {
-    guard let slots = slots(meta["slots"]) else { throw damaged("slots", path) }
+    guard let slots = slots(meta[.slots]) else { throw damaged("slots", path) }
     do throws(ModelError) {
-      let text = Array((meta["model"] ?? "").utf8)
+      let text = Array((meta[.model] ?? "").utf8)
       let kept = try ModelDocument.parse(text.span)
       guard let requested, requested.hash == kept.hash else {
         return try ModelDocument.model(from: kept.document, slots: slots)
@@ -198,7 +185,7 @@ enum StoreFile {
   private static func damaged(_ what: String, _ path: String) -> StoreError {
     StoreError(
       .storeCorrupt,
-      "The table cordial_meta of \(path) has no valid \(what)",
+      "The table \(StoreMetadata.table) of \(path) has no valid \(what)",
       hint: "Restore a backup"
     )
   }

@@ -11,9 +11,17 @@ package struct MigrationProgress: Sendable {
   package let stage: String
   /// The title of the current step.
   package let title: String
-  /// The number of completed steps; `count` is the number of all steps of all stages.
+  /// The number of completed steps.
   package let done: Int
+  /// The number of all steps of all stages.
   package let count: Int
+
+  package init(stage: String, title: String, done: Int, count: Int) {
+    self.stage = stage
+    self.title = title
+    self.done = done
+    self.count = count
+  }
 }
 
 /// The migration of a store to another version of its model, in one transaction.
@@ -133,9 +141,7 @@ package struct Migrator {
     _ db: SQLiteConnection
   ) throws {
     guard let first = stages.first, let last = stages.last else { return }
-    let present = try db.text(
-      "SELECT value FROM cordial_meta WHERE name = 'modelHash'"
-    )
+    let present = try StoreMetadata.modelHash.value(db)
     // Another process may have migrated the store already.
     if let present, last.target.isIdentified(by: present) { return }
     guard let present, first.plan.from.isIdentified(by: present) else {
@@ -231,20 +237,13 @@ package struct Migrator {
 
   /// Records the store's new model, and ends the stage with a commit.
   private func note(_ plan: MigrationPlan, _ target: Model, _ db: SQLiteConnection) throws {
-    let former = try db.text(
-      "SELECT value FROM cordial_meta WHERE name = 'formerHashes'"
-    )
+    let former = try StoreMetadata.formerHashes.value(db)
     let hashes = [former, plan.from.hash].compactMap { $0 }.joined(separator: " ")
-    let facts = [
-      "model": target.document.text, "modelHash": target.hash, "formerHashes": hashes,
-      "slots": StoreFile.slotsText(target),
+    let facts: [StoreMetadata: String] = [
+      .model: target.document.text, .modelHash: target.hash, .formerHashes: hashes,
+      .slots: StoreFile.slotsText(target),
     ]
-    for (name, value) in facts {
-      try db.execute(
-        "INSERT OR REPLACE INTO cordial_meta(name, value) VALUES (?, ?)",
-        [name, value]
-      )
-    }
+    for (fact, value) in facts { try fact.set(value, db) }
     let head = try HistoryLog(db, model: target).head()
     try HistoryWriter(db, model: target).writeEntry(
       head.number + 1,

@@ -173,7 +173,7 @@ struct MatchingChanges {
           next += 1
         }
         guard let value else {
-          update.columns.set(column, to: Resolver.unread)
+          update.columns.set(column, to: .refused)
           continue
         }
         if assignment.attribute.name == entity.entity.identity?.name,

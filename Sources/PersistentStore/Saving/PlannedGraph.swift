@@ -27,6 +27,7 @@ package struct PlannedGraph {
   /// The differences of lists from the stored ones; lists of to-ones' inverses are added when
   /// needed.
   private var lists: [ListName: ListChange] = [:]
+  /// Whether `lists` has the references of planned columns; they are added when they are needed.
   private var hasLoadedHolders = false
 
   private struct InsertIndices {
@@ -76,10 +77,12 @@ package struct PlannedGraph {
     while insertIndices[entity].indices.count < offset { insertIndices[entity].indices.append(-1) }
     insertIndices[entity].indices.append(inserts.count)
     inserts.append(insert)
+    if hasLoadedHolders { joinLists(insert) }
   }
 
   /// Adds an object that is restored.
   mutating func restore(_ insert: PlannedInsert) {
+    if hasLoadedHolders { joinLists(insert) }
     restoredIndices[insert.key] = inserts.count
     inserts.append(insert)
   }
@@ -174,7 +177,7 @@ package struct PlannedGraph {
   /// Returns the planned update of an object, or nil if there is none.
   func update(of key: ObjectKey) -> PlannedUpdate? { updateIndices[key].map { updates[$0] } }
 
-  /// Sets columns of an object that is not new.
+  /// Sets attributes of an object that is not new; `set(_:of:to:)` sets its to-ones.
   mutating func set(_ columns: [ColumnChange], of key: ObjectKey) {
     guard !columns.isEmpty else { return }
     let index = index(ofUpdate: key)
@@ -225,12 +228,7 @@ package struct PlannedGraph {
   private mutating func loadHolders() throws {
     guard !hasLoadedHolders else { return }
     hasLoadedHolders = true
-    for insert in inserts {
-      for (column, toOne) in layout.entity(insert.key).toOnes {
-        guard case .integer(let target) = insert.row[column] else { continue }
-        lists[ListName(toOne, target), default: ListChange()].join(insert.key.object)
-      }
-    }
+    for insert in inserts { joinLists(insert) }
     for update in updates {
       for (column, toOne) in layout.entity(update.key).toOnes {
         guard let value = update.columns[column: column] else { continue }
@@ -245,6 +243,14 @@ package struct PlannedGraph {
       }
     }
     for key in deletes { try removeFromCountedLists(key) }
+  }
+
+  /// Adds a new object to the lists of the objects that its to-ones reference.
+  private mutating func joinLists(_ insert: PlannedInsert) {
+    for (column, toOne) in layout.entity(insert.key).toOnes {
+      guard case .integer(let target) = insert.row[column] else { continue }
+      lists[ListName(toOne, target), default: ListChange()].join(insert.key.object)
+    }
   }
 
   /// Returns the objects whose to-one references an object, including deleted ones.

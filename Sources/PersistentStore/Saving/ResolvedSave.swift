@@ -131,3 +131,10 @@ package struct ResolvedSave {
   package var updates: [ResolvedUpdate] = []
   package var deletes: [ResolvedDelete] = []
 }
+
+extension AttributeValue {
+  /// The placeholder of a value that is already a problem of the save.
+  ///
+  /// No rule is checked for it. It is never written, because a save with problems is refused.
+  package static let refused = AttributeValue.json("\u{0}")
+}

@@ -163,7 +163,7 @@ package struct Resolver {
         guard let link = try link(member.value, relationship, label) else {
           skippedParts.add(relationship)
           // An invalid value is not also reported as missing.
-          if property.column >= 0 { read.row[property.column] = Self.unread }
+          if property.column >= 0 { read.row[property.column] = .refused }
           continue
         }
         if property.column >= 0 { read.given[property.column] = true }
@@ -173,7 +173,7 @@ package struct Resolver {
         continue
       }
       guard let value = value(member, property, label) else {
-        read.row[property.column] = Self.unread
+        read.row[property.column] = .refused
         read.given[property.column] = true
         continue
       }
@@ -188,9 +188,6 @@ package struct Resolver {
     }
     resolved.inserts.append(read)
   }
-
-  /// The placeholder of a value that is already a problem; no rule is checked for it.
-  package static let unread = AttributeValue.json("\u{0}")
 
   private mutating func readAdoption(
     _ insert: SaveRequest.Insert,
@@ -304,7 +301,7 @@ package struct Resolver {
         }
         update.columns.set(property.column, to: value)
       } else if !property.isDerived {
-        update.columns.set(property.column, to: Self.unread)
+        update.columns.set(property.column, to: .refused)
       }
     }
     entity.addDerivedTexts(to: &update.columns)

@@ -32,16 +32,14 @@ package protocol SaveHistory: AnyObject {
 final class DatabaseHistory: SaveHistory {
   private let db: SQLiteConnection
   private let log: HistoryLog
-  private let generation: UInt32
+  private let commits: CommitTable
   private var reached: PreparedStatement?
   private var commit: PreparedStatement?
-  private var token: PreparedStatement?
-  private var oldest: PreparedStatement?
 
-  init(_ db: SQLiteConnection, _ log: HistoryLog, generation: UInt32) {
+  init(_ db: SQLiteConnection, _ log: HistoryLog, _ commits: CommitTable) {
     self.db = db
     self.log = log
-    self.generation = generation
+    self.commits = commits
   }
 
   func rows(since versions: [ObjectKey: Int64]) throws -> [ObjectKey: [HistoryRow]] {
@@ -76,15 +74,7 @@ final class DatabaseHistory: SaveHistory {
     guard let token = StoreToken(text) else {
       throw StoreError(.invalidRequest, "asOf: \"\(StoreError.short(text))\" is not a token")
     }
-    let row = try statement(
-      \.token,
-      "SELECT lastChange, mark FROM cordial_transaction WHERE number = ?"
-    )
-    defer { row.reset() }
-    row.bind(token.number, at: 1)
-    guard token.generation == generation, try row.step(),
-      UInt32(truncatingIfNeeded: row.integer(1)) == token.mark
-    else {
+    guard let entry = try commits.entry(of: token) else {
       throw StoreError(
         .historyExpired,
         "The history does not have the commit \(StoreError.short(text))",
@@ -92,7 +82,7 @@ final class DatabaseHistory: SaveHistory {
         data: [JSONMember("oldest", .string(try oldestToken().description))]
       )
     }
-    return row.integer(0)
+    return entry.lastChange
   }
 
   func eachRowBackwards(after change: Int64, _ body: (HistoryRow) throws -> Void) throws {
@@ -102,19 +92,7 @@ final class DatabaseHistory: SaveHistory {
     }
   }
 
-  func oldestToken() throws -> StoreToken {
-    let row = try statement(
-      \.oldest,
-      "SELECT number, mark FROM cordial_transaction ORDER BY number LIMIT 1"
-    )
-    defer { row.reset() }
-    let isThere = try row.step()
-    return StoreToken(
-      generation: generation,
-      number: isThere ? row.integer(0) : 0,
-      mark: UInt32(truncatingIfNeeded: isThere ? row.integer(1) : 0)
-    )
-  }
+  func oldestToken() throws -> StoreToken { try commits.oldest() }
 
   private func statement(
     _ known: ReferenceWritableKeyPath<DatabaseHistory, PreparedStatement?>,

@@ -75,7 +75,9 @@ extension SavePipeline {
         if groups.count == 1 { answer.planned = plan.graph }
         outcome.leavesDangling = outcome.leavesDangling || plan.leavesDangling
       }
-      outcome.reverted.append((group, before..<(try undoLog.lastLogged())))
+      outcome.reverted.append(
+        (group, try ChangeRange(after: before, through: undoLog.lastLogged()))
+      )
     }
     try Self.check(
       conflicts,
@@ -129,12 +131,11 @@ extension SavePipeline {
       count: revert.count
     )
     guard groups.isEmpty, reachesEnd else { return groups }
-    let oldest = try DatabaseHistory(db, log, generation: facts.generation).oldestToken()
     throw StoreError(
       .historyExpired,
       "The history does not reach back to the next group",
       hint: "Undo and redo reach as far back as the retained history",
-      data: [JSONMember("oldest", .string(oldest.description))]
+      data: [JSONMember("oldest", .string(try commits.oldest().description))]
     )
   }
 

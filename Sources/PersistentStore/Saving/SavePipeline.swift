@@ -11,6 +11,7 @@ struct SavePipeline {
   let tables: StoreTables
   let db: SQLiteConnection
   let log: HistoryLog
+  let commits: CommitTable
   let triggers: TriggerControl
   let facts: StoreFile.Facts
   let environment: StoreEnvironment
@@ -23,7 +24,7 @@ struct SavePipeline {
     /// Whether a delete rule left a reference to a deleted object.
     var leavesDangling = false
     /// The reverted groups, each with the changes that reverted it.
-    var reverted: [(group: RevertGroup, changes: Range<Int64>)] = []
+    var reverted: [(group: RevertGroup, changes: ChangeRange)] = []
   }
 
   private var layout: SaveLayout { tables.layout }
@@ -54,7 +55,7 @@ struct SavePipeline {
       request,
       layout,
       stored,
-      DatabaseHistory(db, log, generation: facts.generation),
+      DatabaseHistory(db, log, commits),
       decisions: environment.mergePolicies
     )
     try merger.merge()

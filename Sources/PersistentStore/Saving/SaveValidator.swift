@@ -60,7 +60,7 @@ package struct SaveValidator {
 
   private mutating func validate(_ insert: PlannedInsert) {
     let entity = layout.entity(insert.key)
-    for (column, attribute) in entity.checked where insert.row[column] != Resolver.unread {
+    for (column, attribute) in entity.checked where insert.row[column] != .refused {
       if let violation = attribute.violation(by: insert.row[column]) {
         problems.add(
           .invalid(insert.label, attribute.name, violation.rule, violation.message)
@@ -76,7 +76,7 @@ package struct SaveValidator {
   private mutating func validate(_ update: PlannedUpdate) throws {
     let entity = layout.entity(update.key)
     let attributes = entity.entity.attributes
-    for change in update.columns where change.value != Resolver.unread {
+    for change in update.columns where change.value != .refused {
       if change.column < attributes.count {
         let attribute = attributes[change.column]
         guard attribute.derived == nil, let violation = attribute.violation(by: change.value)

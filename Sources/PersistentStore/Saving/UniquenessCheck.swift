@@ -46,7 +46,7 @@ package struct UniquenessCheck {
     of key: ObjectKey,
     _ values: [AttributeValue]
   ) throws {
-    guard !values.contains(where: { $0 == .null || $0 == Resolver.unread })
+    guard !values.contains(where: { $0 == .null || $0 == .refused })
     else { return }
     let name = UniqueValues(set, values)
     if let other = planned.updateValue(key, forKey: name) {

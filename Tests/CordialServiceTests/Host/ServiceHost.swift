@@ -160,15 +160,7 @@ final class ServiceHost {
   /// - Throws: `WaitTimeout`.
   func sendAsOneGroup(_ bytes: [UInt8], to session: Int) throws {
     guard !store.isReadOnly else { return send(bytes, to: session) }
-    let entered = DispatchSemaphore(value: 0)
-    let leave = DispatchSemaphore(value: 0)
-    store.seal { _ in
-      entered.signal()
-      leave.wait()
-    }
-    defer { leave.signal() }
-    try wait(for: entered, "the writer is idle")
-    send(bytes, to: session)
+    try withBlockedWriter { send(bytes, to: session) }
   }
 
   /// Reports the end of a peer's input.

@@ -37,7 +37,7 @@ struct StageText {
 
   private func columns(_ changes: [ColumnChange], _ key: ObjectKey) -> [String] {
     // A value that is a problem is not written.
-    changes.filter { $0.value != Resolver.unread }.map { column($0.column, $0.value, key) }
+    changes.filter { $0.value != .refused }.map { column($0.column, $0.value, key) }
   }
 
   private func row(_ row: [AttributeValue], _ key: ObjectKey) -> [String] {

@@ -1,0 +1,24 @@
+import SQLite
+
+/// A range of the numbers of logged changes, which begins after the last change of a commit.
+package struct ChangeRange: Sendable, Hashable {
+  /// The number of the change before the range.
+  package let after: Int64
+  /// The number of the last change; `after` for an empty range.
+  package let through: Int64
+
+  package var count: Int { Int(through - after) }
+  package var isEmpty: Bool { through == after }
+
+  /// Creates a range.
+  ///
+  /// - Throws: `SQLiteError` when the range would end before its beginning, which only a damaged
+  ///   file can cause.
+  package init(after: Int64, through: Int64) throws {
+    guard after <= through else {
+      throw SQLiteError(.corrupt, "An entry of the history ends before its predecessor")
+    }
+    self.after = after
+    self.through = through
+  }
+}

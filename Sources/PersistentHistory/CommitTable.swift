@@ -1,0 +1,70 @@
+package import CordialValues
+package import SQLite
+
+/// The retained commits, looked up by their numbers and by the tokens that clients have.
+///
+/// It belongs to one connection and one thread, as the connection does.
+package final class CommitTable {
+  /// One retained commit.
+  package struct Entry: Sendable {
+    package let token: StoreToken
+    /// The number of the commit's last change.
+    package let lastChange: Int64
+  }
+
+  private let generation: UInt32
+  private let entryStatement: PreparedStatement
+  private let oldestStatement: PreparedStatement
+
+  /// Creates the table of a connection.
+  ///
+  /// - Parameters:
+  ///   - db: The connection.
+  ///   - generation: The store's generation, which its tokens contain.
+  /// - Throws: `SQLiteError`.
+  package init(_ db: SQLiteConnection, generation: UInt32) throws {
+    func statement(_ condition: String) throws -> PreparedStatement {
+      try PreparedStatement(
+        db,
+        "SELECT number, mark, lastChange FROM cordial_transaction " + condition
+      )
+    }
+    self.generation = generation
+    entryStatement = try statement("WHERE number = ?")
+    oldestStatement = try statement("ORDER BY number LIMIT 1")
+  }
+
+  /// Returns a commit, or nil if the log does not have it.
+  package func entry(_ number: Int64) throws -> Entry? {
+    defer { entryStatement.reset() }
+    entryStatement.bind(number, at: 1)
+    return try entryStatement.step() ? entry(entryStatement) : nil
+  }
+
+  /// Returns the commit of a token, or nil if this store never had it, or no longer retains it.
+  package func entry(of token: StoreToken) throws -> Entry? {
+    guard let entry = try entry(token.number), entry.token == token else { return nil }
+    return entry
+  }
+
+  /// Returns the oldest position from which history can be read.
+  package func oldest() throws -> StoreToken {
+    defer { oldestStatement.reset() }
+    // Only a damaged file has no commit.
+    guard try oldestStatement.step() else {
+      return StoreToken(generation: generation, number: 0, mark: 0)
+    }
+    return entry(oldestStatement).token
+  }
+
+  private func entry(_ row: PreparedStatement) -> Entry {
+    Entry(
+      token: StoreToken(
+        generation: generation,
+        number: row.integer(0),
+        mark: UInt32(truncatingIfNeeded: row.integer(1))
+      ),
+      lastChange: row.integer(2)
+    )
+  }
+}
