@@ -10,7 +10,7 @@
 // 3. All subscriptions of a connection move from one token to the next in one message.
 // 4. The service stores one position for each connection, never a queue of changes.
 // 5. State changes and effects do not overlap. A turn first changes state, then continues the
-//    sessions that it has touched, and then writes to the sinks. An event that a sink reports
+//    sessions that it has changed, and then writes to the sinks. An event that a sink reports
 //    during a turn gets a turn of its own.
 
 import CordialProtocol
@@ -181,7 +181,7 @@ package actor Service {
     let isOverLimit =
       session.bytesInFlight > limits.inFlightBytesMax
       || session.answers.count > 2 * limits.inFlightMax
-    // A held peer is read again after all its requests are answered.
+    // After a pause, a peer is read again when all its requests are answered.
     let pausesReading = isOverLimit || session.isReadingPaused && !session.queue.isEmpty
     guard pausesReading != session.isReadingPaused else { return }
     session.isReadingPaused = pausesReading

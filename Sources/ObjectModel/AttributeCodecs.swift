@@ -204,11 +204,12 @@ enum BooleanCodec: AttributeCodec {
   }
 
   static func value(column: AttributeValue) -> AttributeValue {
-    value(computed: column) ?? column
+    if case .integer(let flag) = column { .boolean(flag != 0) } else { column }
   }
 
   static func value(computed: AttributeValue) -> AttributeValue? {
-    if case .integer(let flag) = computed { .boolean(flag != 0) } else { nil }
+    guard case .integer(let flag) = computed, flag == 0 || flag == 1 else { return nil }
+    return .boolean(flag == 1)
   }
 
   static func value(logged: JSONValue) -> AttributeValue? {

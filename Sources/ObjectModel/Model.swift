@@ -229,6 +229,8 @@ package final class EntityDescription: Sendable {
   package static let numberMax: Int64 = 9_007_199_254_740_991
   /// The size of a slot: each entity of a family has 2^`slotBits` object numbers.
   private static let slotBits: Int64 = 45
+  /// The slots that a family has.
+  package static let slots = 0...Int(numberMax >> slotBits)
 
   /// The range of the entity's object numbers.
   package var numbers: ClosedRange<Int64> {

@@ -12,10 +12,10 @@ package struct ChangeRange: Sendable, Hashable {
 
   /// Creates a range.
   ///
-  /// - Throws: `SQLiteError` when the range would end before its beginning, which only a damaged
-  ///   file can cause.
+  /// - Throws: `SQLiteError` when the range would end before its beginning or begin before 0, which
+  ///   only a damaged file can cause.
   package init(after: Int64, through: Int64) throws {
-    guard after <= through else {
+    guard after >= 0, after <= through else {
       throw SQLiteError(.corrupt, "An entry of the history ends before its predecessor")
     }
     self.after = after

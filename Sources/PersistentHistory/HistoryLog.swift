@@ -424,10 +424,11 @@ package final class HistoryLog {
     var lower = try changeRange(from: after, through: after)?.after ?? 0
     try eachTransaction(after: after, through: through, limit: Int64(limit)) { transaction in
       var transaction = transaction
-      transaction.changeCount = Int(transaction.lastChange - lower)
-      if transaction.changeCount <= changesMax {
+      let range = try ChangeRange(after: lower, through: transaction.lastChange)
+      transaction.changeCount = range.count
+      if range.count <= changesMax {
         var changes = HistoryChanges(model: model)
-        try eachRow(after: lower, through: transaction.lastChange) { changes.add($0) }
+        try eachRow(after: range.after, through: range.through) { changes.add($0) }
         transaction.changes = changes.list
       }
       lower = transaction.lastChange

@@ -63,7 +63,7 @@ struct ReplacedRows {
     }
   }
 
-  /// Removes the departures of an object from ordered lists from the log.
+  /// Removes from the log that an object left ordered lists.
   ///
   /// The trigger logged them before the false deletion.
   private func deleteLoggedRemovals(

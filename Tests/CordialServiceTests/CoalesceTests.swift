@@ -155,8 +155,11 @@ extension HostPeer {
       try host.waitForWriter()
       host.fireTimers(milliseconds: 20)
       #expect(peer.changes.isEmpty)
+      // The answer ends the wait, so that no further period begins.
+      let timersSet = host.loop.timersSet
+      host.fireTimers(milliseconds: 500)
+      #expect(host.loop.timersSet == timersSet)
       try host.settle()
-      try host.advance(milliseconds: 50)
       let token = try #require(peer.answer(to: id)?["result"]?["token"])
       let messages = peer.messages
       let answer = try #require(messages.firstIndex { $0["id"]?.integer == Int64(id) })

@@ -202,9 +202,10 @@ import Testing
   }
 
   @Test(arguments: [
-    "DELETE FROM cordial_meta WHERE name = 'slots'",
     "UPDATE cordial_meta SET value = '{' WHERE name = 'slots'",
     "UPDATE cordial_meta SET value = '{\"Group\":\"1\"}' WHERE name = 'slots'",
+    "UPDATE cordial_meta SET value = '[]' WHERE name = 'slots'",
+    "UPDATE cordial_meta SET value = '{\"Group\":256}' WHERE name = 'slots'",
     "DELETE FROM cordial_meta WHERE name = 'generation'",
     "UPDATE cordial_meta SET value = 'x' WHERE name = 'generation'",
     "DELETE FROM cordial_meta WHERE name = 'identifier'",
@@ -217,6 +218,23 @@ import Testing
     let error = #expect(throws: StoreError.self) { _ = try TestStore(nil, in: folder) }
     #expect(error?.code == .storeCorrupt)
     #expect(error?.message.contains("cordial_meta") == true)
+  }
+
+  @Test func `slots may be missing where no entity has a parent, and nowhere else`() throws {
+    let single = #"{"name":"M","entities":[{"name":"A"}]}"#
+    let family = #"{"name":"M","entities":[{"name":"A"},{"name":"B","parent":"A"}]}"#
+    for (model, opens) in [(single, true), (family, false)] {
+      let folder = try TestFolder()
+      var store: TestStore? = try TestStore(model, in: folder)
+      try store?.foreign("DELETE FROM cordial_meta WHERE name = 'slots'")
+      store = nil
+      if opens {
+        #expect(try TestStore(nil, in: folder).store.model.entities.count == 1)
+      } else {
+        let error = #expect(throws: StoreError.self) { _ = try TestStore(nil, in: folder) }
+        #expect(error?.code == .storeCorrupt)
+      }
+    }
   }
 
   @Test func `two stores have different identifiers`() throws {

@@ -93,6 +93,10 @@ extension Service {
         }
       },
       completion: { outcome in
+        // Changes that are too many to be hidden can only be sealed.
+        if case .failure(let error) = outcome, error.code == ErrorName.storeBusy.code {
+          self.lookForCommits()
+        }
         self.onLoop { service in service.finish(request, outcome) }
       }
     )

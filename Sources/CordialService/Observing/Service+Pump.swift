@@ -92,8 +92,13 @@ extension Service {
     case .idle where session.coalesce > 0: return beginCoalescing(session)
     case .idle, .over: break
     }
+    switch updateOnLoop(session) {
+    // The period is over for the response for which the update waits.
+    case .deferred: return
+    case .applied: break
+    case .needsWorker: updateOnWorker(session)
+    }
     session.observed.coalescing = .idle
-    if !updateOnLoop(session) { updateOnWorker(session) }
   }
 
   /// Starts a period for coalescing changes, whose end updates the connection.
@@ -109,8 +114,8 @@ extension Service {
 
   /// Returns whether a connection may be notified of all commits up to a commit.
   ///
-  /// A connection's own saves are reported after their responses. Each response touches the
-  /// session, and the end of the turn pumps it again.
+  /// A connection's own saves are reported after their responses. Each response marks the session
+  /// as changed, and the end of the turn pumps it again.
   private func mayNotify(_ session: Session, through commit: Int64) -> Bool {
     guard session.queue.isWriting, commit > answeredCommit else {
       session.observed.deferredSince = nil
@@ -129,23 +134,30 @@ extension Service {
     return session.queue.isWriting && facts.clock() - since > Self.deferredMicrosecondsMax
   }
 
+  /// The outcome of an update on the loop.
+  private enum LoopUpdate {
+    case applied
+    /// The update waits for the response to a save of the connection.
+    case deferred
+    /// The update needs more than a few look-ups by key.
+    case needsWorker
+  }
+
   /// Updates a connection on the loop if look-ups by key are sufficient.
-  ///
-  /// - Returns: Whether the connection needs no update by a worker.
-  private func updateOnLoop(_ session: Session) -> Bool {
+  private func updateOnLoop(_ session: Session) -> LoopUpdate {
     let observed = session.observed
     let limits = limits
     do {
-      let outcome = try loopReader.snapshot { snapshot -> UpdateBuilder.Outcome? in
-        guard mayNotify(session, through: snapshot.head.number) else { return .nothing(observed) }
-        return try UpdateBuilder(smallOf: snapshot, observed: observed, limits: limits)?.build()
+      return try loopReader.snapshot { snapshot in
+        guard mayNotify(session, through: snapshot.head.number) else { return .deferred }
+        let builder = try UpdateBuilder(smallOf: snapshot, observed: observed, limits: limits)
+        guard let outcome = try builder?.build() else { return .needsWorker }
+        apply(outcome, session)
+        return .applied
       }
-      guard let outcome else { return false }
-      apply(outcome, session)
-      return true
     } catch {
       // The worker hits the same error and handles it by sealing or restarting.
-      return false
+      return .needsWorker
     }
   }
 
@@ -165,7 +177,7 @@ extension Service {
     guard let session = sessions[number] else { return }
     switch outcome {
     case .success(let outcome):
-      // The response for which an update has to wait touches the session.
+      // The response for which an update has to wait marks the session.
       if mayNotify(session, through: outcome.examined.commit) {
         apply(outcome, session)
         markChanged(session)

@@ -31,19 +31,6 @@ struct UpdateBuilder {
     let unreportedAuthors: [String?]
     /// The numbers of the subscriptions that end, as the message reports.
     var ended: [Int] = []
-
-    /// Returns an outcome that leaves a connection unchanged, or nil before its first subscription.
-    static func nothing(_ observed: ObservedState) -> Outcome? {
-      observed.position.map {
-        Outcome(
-          message: nil,
-          subscriptions: [],
-          token: $0,
-          examined: observed.examined,
-          unreportedAuthors: observed.unreportedAuthors
-        )
-      }
-    }
   }
 
   /// Reads all changes since a connection was last examined.

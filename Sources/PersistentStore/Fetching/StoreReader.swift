@@ -107,7 +107,7 @@ package final class StoreReader {
         throw StoreError(
           .storeBusy,
           "Another program made more than \(Self.hiddenMax) changes, which are not sealed",
-          hint: "Open the store once with write access"
+          hint: "Try again after a process that may write has sealed them"
         )
       }
       try queue.use { _ in try past.hide(after: head.lastChange, through: head.lastLogged) }

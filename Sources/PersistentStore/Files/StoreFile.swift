@@ -143,10 +143,18 @@ enum StoreFile {
     _ requested: Model?,
     _ path: String
   ) throws(StoreError) -> Model {
-    guard let slots = slots(meta[.slots]) else { throw damaged("slots", path) }
+    let kept: Model
     do throws(ModelError) {
       let text = Array((meta[.model] ?? "").utf8)
-      let kept = try ModelDocument.parse(text.span)
+      kept = try ModelDocument.parse(text.span)
+    } catch {
+      throw StoreError(error, in: "in \(path)")
+    }
+    // Only the objects of families have numbers that depend on slots.
+    guard let slots = meta[.slots].map({ slots($0) }) ?? (kept.slots.isEmpty ? [:] : nil) else {
+      throw damaged("slots", path)
+    }
+    do throws(ModelError) {
       guard let requested, requested.hash == kept.hash else {
         return try ModelDocument.model(from: kept.document, slots: slots)
       }
@@ -166,17 +174,19 @@ enum StoreFile {
   }
 
   /// Reads the number of each entity family's slot, without which object numbers have no meaning.
-  private static func slots(_ text: String?) -> [String: Int]? {
-    guard let text else { return nil }
-    let members: [JSONMember]
+  private static func slots(_ text: String) -> [String: Int]? {
+    let members: [JSONMember]?
     do {
-      members = try JSONParser.parse(text).members ?? []
+      members = try JSONParser.parse(text).members
     } catch {
       return nil
     }
+    guard let members else { return nil }
     var slots: [String: Int] = [:]
     for member in members {
-      guard let number = member.value.integer else { return nil }
+      guard let number = member.value.integer, EntityDescription.slots.contains(Int(number)) else {
+        return nil
+      }
       slots[member.name] = Int(number)
     }
     return slots

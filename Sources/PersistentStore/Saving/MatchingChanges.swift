@@ -355,8 +355,9 @@ struct MatchingChanges {
       check = "typeof($) = 'integer' AND \(above) AND $ <= \(greatest)"
     case .reals where attribute.minimum == nil && attribute.maximum == nil:
       check = "typeof($) = 'real' AND abs($) <= 1.7976931348623157e308"
-    case .texts: check = "typeof($) = 'text'"
-    case .reals, nil: return nil
+    case .texts where attribute.minimum == nil && attribute.maximum == nil:
+      check = "typeof($) = 'text'"
+    case .reals, .texts, nil: return nil
     }
     return attribute.optional ? "($ IS NULL OR \(check))" : "(\(check))"
   }

@@ -165,7 +165,7 @@ extension Resolver {
   ///
   /// - Parameters:
   ///   - drafts: The inserts.
-  ///   - keepsConflicts: Whether inserts with rivals keep them and are not compared again.
+  ///   - keepsConflicts: Whether an insert that conflicts with others is not compared again.
   /// - Throws: `SQLiteError`.
   private mutating func compare(_ drafts: inout [Draft], keepsConflicts: Bool) throws {
     for (index, draft) in drafts.enumerated() {

@@ -64,6 +64,9 @@ final class ManualLoop: ServiceLoop, SerialExecutor {
 
   // MARK: For the test
 
+  /// The number of timers that were ever set.
+  var timersSet: Int { state.withLock { $0.timerCount } }
+
   /// The time of the timers, in milliseconds.
   var now: Int { state.withLock { $0.now } }
 
