@@ -82,7 +82,9 @@ struct Import: AsyncParsableCommand {
         let status = try await client.call("index/status", [:])
         guard error.code == ErrorName.storeBusy.code, let token = status["token"], token != last
         else {
-          throw InputError(message: "\(error.message). The objects are saved, but not searchable yet")
+          throw InputError(
+            message: "\(error.message). The objects are saved, but not searchable yet"
+          )
         }
         last = token
       }
