@@ -208,6 +208,7 @@ let package = Package(
       "CordialEmbeddedTests",
       uses: ["CordialEmbedded", "JSON", "JSONRPC", "PersistentStore"]
     ),
+    .tests("CordialProtocolTests", uses: ["CordialProtocol", "JSON", "JSONRPC"]),
     .tests("CordialTests", uses: ["Cordial", "JSON"]),
     .tests("TransportTests", uses: ["Transport", "TestStores"]),
     .tests("BinaryTests", uses: ["TestSeeds"]),

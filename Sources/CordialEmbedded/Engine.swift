@@ -21,6 +21,8 @@ package final class Engine: Sendable {
   package let service: Service
   package let loop: TransportLoop
   package let store: PersistentStore
+  /// The limits of the service, which `initialize` announces.
+  package let limits: Limits
   private let watcher: CommitWatcher?
   /// The folder of the index of a read-only store; nil when the index is in the store.
   private let indexFolder: StoreContainer?
@@ -98,6 +100,7 @@ package final class Engine: Sendable {
       throw StoreError(any: error)
     }
     self.store = store
+    self.limits = limits
     self.loop = loop
     let service = service
     // A process that only reads follows the commits of the others too.

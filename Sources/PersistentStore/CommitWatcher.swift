@@ -34,6 +34,7 @@ package final class CommitWatcher: Sendable {
     self.handler = handler
     descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
     if descriptor >= 0 {
+      // Without the watch, the timer finds the commits.
       _ = unsafe inotify_add_watch(descriptor, path + "-wal", UInt32(IN_MODIFY))
       startSource()
     }

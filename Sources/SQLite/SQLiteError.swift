@@ -25,7 +25,6 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
     package static let constraintPrimaryKey = Code(rawValue: SQLITE_CONSTRAINT | 6 << 8)
     package static let constraintUnique = Code(rawValue: SQLITE_CONSTRAINT | 8 << 8)
-    package static let constraintRowID = Code(rawValue: SQLITE_CONSTRAINT | 10 << 8)
     package static let constraintDatatype = Code(rawValue: SQLITE_CONSTRAINT | 12 << 8)
   }
 

@@ -10,11 +10,13 @@
 
 import NIOCore
 import NIOPosix
+import Synchronization
 
 /// The thread that transfers bytes; all work of its channels runs on it.
 package final class TransportLoop: Sendable {
   private let group: MultiThreadedEventLoopGroup
   let eventLoop: any EventLoop
+  private let hasEnded = Mutex(false)
 
   /// Starts the thread.
   package init() {
@@ -28,17 +30,28 @@ package final class TransportLoop: Sendable {
   }
 
   /// Runs work on the loop, after the work of earlier calls.
+  ///
+  /// After `shutdown()`, the work is dropped: a thread of the store may finish a read for which no
+  /// connection waits any more.
   package func execute(_ work: @escaping @Sendable () -> Void) {
-    eventLoop.execute(work)
+    unlessEnded { eventLoop.execute(work) }
   }
 
-  /// Runs work on the loop after a number of milliseconds.
+  /// Runs work on the loop after a number of milliseconds, unless the loop ends before.
   package func schedule(milliseconds: Int, _ work: @escaping @Sendable () -> Void) {
-    eventLoop.scheduleTask(in: .milliseconds(Int64(milliseconds)), work)
+    unlessEnded { eventLoop.scheduleTask(in: .milliseconds(Int64(milliseconds)), work) }
   }
 
   /// Ends the thread; its channels must be closed.
   package func shutdown() async throws {
+    hasEnded.withLock { $0 = true }
     try await group.shutdownGracefully()
+  }
+
+  /// Passes work to the event loop, which must not get any after its end.
+  private func unlessEnded(_ pass: () -> Void) {
+    hasEnded.withLock { hasEnded in
+      if !hasEnded { pass() }
+    }
   }
 }

@@ -39,11 +39,20 @@ import Testing
         return request.text + "\n"
       }
       host.send(Array(requests.joined().utf8), to: session)
+      // The requests of the writes are answered in later turns, and a copy of the store is made on a
+      // thread of its own.
+      var bytes: [UInt8] = []
+      try host.run(until: "every request is answered") {
+        bytes += Self.written(to: sink)
+        let answerCount = bytes.count { $0 == UInt8(ascii: "\n") }
+        return reentrant.sent > 0 && answerCount >= requests.count + reentrant.sent
+      }
+      // No further answer follows.
       try host.settle()
-      // The requests of the writes are answered in later turns.
-      try host.settle()
+      bytes += Self.written(to: sink)
       var counts: [Int64: Int] = [:]
-      for message in try Self.messages(of: sink) {
+      for line in bytes.split(separator: UInt8(ascii: "\n")) {
+        let message = try JSONParser.parse(Array(line).span)
         guard let id = message["id"]?.integer else { continue }
         counts[id, default: 0] += 1
       }
@@ -76,12 +85,11 @@ import Testing
     }
   }
 
-  private static func messages(of sink: RecordingSink) throws -> [JSONValue] {
+  /// Removes and returns the bytes that a sink has received.
+  private static func written(to sink: RecordingSink) -> [UInt8] {
     var bytes: [UInt8] = []
     for case .wrote(let more) in sink.takeEvents() { bytes += more }
-    return try bytes.split(separator: UInt8(ascii: "\n")).map { line in
-      try JSONParser.parse(Array(line).span)
-    }
+    return bytes
   }
 
   private final class SessionBox: Sendable {

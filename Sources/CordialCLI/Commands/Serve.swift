@@ -228,7 +228,7 @@ private final class Server: ServiceLifecycle.Service {
       path: Paths.absolute(path),
       loop: engine.loop,
       owner: owner,
-      stuckSecondsMax: Limits().stuckSecondsMax
+      stuckSecondsMax: engine.limits.stuckSecondsMax
     )
     Terminal.note("cordial: serving at \(path)\n")
     try await gracefulShutdown()
@@ -250,7 +250,7 @@ private final class Server: ServiceLifecycle.Service {
     let streams = try await StandardStreams(
       loop: engine.loop,
       owner: owner,
-      stuckSecondsMax: Limits().stuckSecondsMax
+      stuckSecondsMax: engine.limits.stuckSecondsMax
     )
     let code = await withGracefulShutdownHandler {
       await ended.first { _ in true } ?? 0

@@ -22,7 +22,9 @@ struct FetchCompiler {
   private var valueNames: [String: Set<String>] = [:]
   var related: [Int: Set<String>] = [:]
   private var relatedNames: Set<String> = []
-  /// The selected value whose path is being read; nil while order and membership are read.
+  /// The selected value whose path is being read; nil while order and membership are read, which
+  /// must come first: `selection` says which columns the rows have, and joins that it adds must not
+  /// count for the membership.
   var selecting: String?
 
   init(_ request: FetchRequest, model: Model, mayDangle: Bool) throws(StoreError) {
@@ -283,6 +285,7 @@ struct FetchCompiler {
       ?? entity.attributes.map { .init(name: $0.name, path: $0.name) }
       + entity.relationships.filter { !$0.toMany }.map { .init(name: $0.name, path: $0.name) }
     var columns: [(sql: String, column: SelectedColumn)] = []
+    defer { selecting = nil }
     for selection in wanted {
       selecting = selection.name
       guard !grouped || selection.path.hasPrefix("@") || request.groupBy.contains(selection.path)

@@ -9,7 +9,7 @@ package struct StoreContainer: Sendable {
   package enum Mode: Sendable, Equatable {
     case readWrite
     case readOnly
-    /// A private folder in memory, removed when the process ends.
+    /// A private folder in memory, removed when the store is closed, or by a later process.
     case inMemory
   }
 
@@ -130,12 +130,23 @@ package struct StoreContainer: Sendable {
       .sorted { Folding.collate($0, $1) < 0 }.map { "\(path)/\($0).json" }
   }
 
+  /// The maximum length of a model file, in bytes.
+  private static let modelBytesMax = 16 << 20
+
   /// Reads a model file.
   ///
   /// - Parameter path: The file.
   /// - Returns: Its content.
-  /// - Throws: `cannotOpen` when it cannot be read, `modelInvalid` when it is not JSON.
+  /// - Throws: `cannotOpen` when it cannot be read or is too long, `modelInvalid` when it is not
+  ///   JSON.
   package static func readDocument(at path: String) throws(StoreError) -> JSONValue {
+    let length = FileSize.of([path])
+    guard length <= modelBytesMax else {
+      throw StoreError(
+        .cannotOpen,
+        "The model file \(path) has \(length) bytes; a model has at most \(modelBytesMax)"
+      )
+    }
     guard let data = FileManager.default.contents(atPath: path) else {
       throw StoreError(.cannotOpen, "The model file \(path) cannot be read")
     }

@@ -13,14 +13,19 @@ struct SaveWriter {
   let labels: SaveLabels
   /// The objects whose versions were incremented, which happens once in a save.
   private var incremented: Set<ObjectKey> = []
-  /// The objects among these that the current plan incremented.
-  private var incrementedByPlan: [ObjectKey] = []
-  /// The deletes that were performed early, to free unique values.
-  private var deletedFirst: Set<ObjectKey> = []
-  /// The link rows that the plan deletes, by object; nil until an object is deleted early.
-  private var endedLinks: [ObjectKey: [LinkRow]]?
-  /// Whether the unique values of the plan's end state were checked, without a violation.
-  private var isUnique = false
+  private var current = PlanProgress()
+
+  /// What is known while one plan is written; a save may write several plans.
+  private struct PlanProgress {
+    /// The objects whose versions the plan incremented.
+    var incremented: [ObjectKey] = []
+    /// The deletes that were performed early, to free unique values.
+    var deletedFirst: Set<ObjectKey> = []
+    /// The link rows that the plan deletes, by object; nil until an object is deleted early.
+    var endedLinks: [ObjectKey: [LinkRow]]?
+    /// Whether the unique values of the end state were checked, without a violation.
+    var isUnique = false
+  }
 
   init(
     _ tables: StoreTables,
@@ -38,10 +43,7 @@ struct SaveWriter {
   ///
   /// - Throws: `StoreError` when unique values are violated; `SQLiteError`.
   mutating func write(_ plan: SavePlan) throws {
-    deletedFirst = []
-    endedLinks = nil
-    isUnique = false
-    incrementedByPlan = []
+    current = PlanProgress()
     if try writeInBulk(plan) { return }
     for insert in plan.graph.inserts {
       guard !plan.graph.deletes.contains(insert.key) else {
@@ -71,24 +73,24 @@ struct SaveWriter {
       try tables.entities[entity].increment(objects)
       for object in objects { count(ObjectKey(entity: entity + 1, object: object)) }
     }
-    for key in plan.graph.deletes where !deletedFirst.contains(key) {
+    for key in plan.graph.deletes where !current.deletedFirst.contains(key) {
       try tables[key].delete(key.object)
     }
   }
 
   /// Forgets the versions that the last plan incremented, after its rollback.
   mutating func forgetPlan() {
-    incremented.subtract(incrementedByPlan)
-    incrementedByPlan = []
+    incremented.subtract(current.incremented)
+    current = PlanProgress()
   }
 
   private mutating func reserve(counts count: Int) {
     incremented.reserveCapacity(incremented.count + count)
-    incrementedByPlan.reserveCapacity(incrementedByPlan.count + count)
+    current.incremented.reserveCapacity(current.incremented.count + count)
   }
 
   private mutating func count(_ key: ObjectKey) {
-    if incremented.insert(key).inserted { incrementedByPlan.append(key) }
+    if incremented.insert(key).inserted { current.incremented.append(key) }
   }
 
   /// Inserts an object that the same save deletes, so that its number is not given again.
@@ -159,7 +161,7 @@ struct SaveWriter {
         [.constraintUnique, .constraintPrimaryKey]
           .contains(error.extendedCode)
       else { throw error }
-      if !isUnique { try checkUniqueness(plan) }
+      if !current.isUnique { try checkUniqueness(plan) }
       try freeUniqueValues(for: key, plan)
       try body(&self)
     }
@@ -171,7 +173,7 @@ struct SaveWriter {
     var problems = ProblemList()
     for problem in try check.violations(includesIndexed: true) { problems.add(problem) }
     if let violation = problems.error { throw violation }
-    isUnique = true
+    current.isUnique = true
   }
 
   /// Frees the unique values of a planned object from the objects that still have them.
@@ -196,14 +198,14 @@ struct SaveWriter {
   ///
   /// The triggers that update sums read the object's values when a link row is deleted.
   private mutating func deleteFirst(_ key: ObjectKey, _ plan: SavePlan) throws {
-    let rows = endedLinks ?? endedLinks(of: plan)
-    endedLinks = rows
+    let rows = current.endedLinks ?? endedLinks(of: plan)
+    current.endedLinks = rows
     for row in rows[key] ?? [] {
       let table = tables[tables.layout.relationships[row.relationship]]
       try table.setLink(false, source: row.source, target: row.target)
     }
     try tables[key].delete(key.object)
-    deletedFirst.insert(key)
+    current.deletedFirst.insert(key)
   }
 
   /// Returns the link rows that a plan deletes, by both of their objects.
