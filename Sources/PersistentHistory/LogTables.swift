@@ -24,8 +24,8 @@ package enum LogTables {
   ///
   /// A row has the direction of the revert, 0 for undo or 1 for redo, and the changes that it made.
   /// It also has the first and last commit of the group, and the group's context. If the group is
-  /// itself a revert, the row has that revert's commit and place instead. The kind 2 marks a commit
-  /// up to which nothing can be undone.
+  /// itself a revert, the row has the revert's `number` and `place` instead. The kind 2 marks a
+  /// commit up to which nothing can be undone.
   private static let undoTable = """
     CREATE TABLE IF NOT EXISTS cordial_undo(
       number INTEGER NOT NULL, place INTEGER NOT NULL, kind INTEGER NOT NULL,

@@ -174,8 +174,10 @@ final class StoreWriter {
     return try commit(requests, failsTogether: requests.count == 1, db)
   }
 
-  // With `failsTogether`, one save that fails makes all saves fail, unless changes had to be sealed
-  // first.
+  /// Commits saves as one transaction.
+  ///
+  /// With `failsTogether`, one save that fails makes all saves fail, unless changes had to be
+  /// sealed first.
   private func commit(
     _ requests: [SaveRequest],
     failsTogether: Bool,

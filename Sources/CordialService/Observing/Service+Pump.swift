@@ -93,7 +93,7 @@ extension Service {
     case .idle, .over: break
     }
     switch updateOnLoop(session) {
-    // The period is over for the response for which the update waits.
+    // `coalescing` stays `over`, so that the update follows the response without another period.
     case .deferred: return
     case .applied: break
     case .needsWorker: updateOnWorker(session)

@@ -177,7 +177,10 @@ package struct PlannedGraph {
   /// Returns the planned update of an object, or nil if there is none.
   func update(of key: ObjectKey) -> PlannedUpdate? { updateIndices[key].map { updates[$0] } }
 
-  /// Sets attributes of an object that is not new; `set(_:of:to:)` sets its to-ones.
+  /// Sets columns of an object that is not new.
+  ///
+  /// Columns of to-ones are set here only before the first call of `holders`. Later,
+  /// `set(_:of:to:)` sets them, because `lists` then has the references.
   mutating func set(_ columns: [ColumnChange], of key: ObjectKey) {
     guard !columns.isEmpty else { return }
     let index = index(ofUpdate: key)

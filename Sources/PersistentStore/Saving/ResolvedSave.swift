@@ -133,8 +133,9 @@ package struct ResolvedSave {
 }
 
 extension AttributeValue {
-  /// The placeholder of a value that is already a problem of the save.
+  /// The placeholder of a value that the save could not read or compute.
   ///
-  /// No rule is checked for it. It is never written, because a save with problems is refused.
+  /// The save reports a problem for the value, so it is refused and the placeholder is never
+  /// written. No further rule is checked for it.
   package static let refused = AttributeValue.json("\u{0}")
 }
