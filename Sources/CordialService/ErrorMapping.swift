@@ -65,7 +65,9 @@ extension StoreHint {
     case .text(let text): text
     case .createStore(let path): "Make one from a model: cordial init \(path) --model FILE"
     case .openForWriting: "Serve it without --read-only to write"
-    case .openWithItsModel: "Serve it with the newer model, or without --model"
+    case .openWithItsModel:
+      "Serve it with the newer model, or without --model; a model that returns to an earlier form "
+        + "on purpose needs another versionHashModifier"
     case .compareModels: "cordial model diff shows the differences; the store is unchanged"
     case .registerFollower: "follower/register creates one"
     case .registerFollowerAgain: "Read everything again, then register it with since"

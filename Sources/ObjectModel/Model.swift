@@ -29,9 +29,14 @@ package final class Model: Sendable {
   package let values: [ModelValues]
   /// Named requests.
   package let templates: [ModelTemplate]
+  /// What earlier versions had and this one gives up, data included: entities as `Memo`, properties
+  /// as `Task.color`.
+  package let removed: Set<String>
 
   /// The slots of entities that only earlier versions of the model had.
   private let retiredSlots: Set<Int>
+  /// The entities that only earlier versions of the store's model had, by ascending number.
+  package let retired: [RetiredEntity]
   /// The names of the whole model's entities that this part of it leaves out.
   package let excludedEntities: Set<String>
 
@@ -46,10 +51,13 @@ package final class Model: Sendable {
     document: JSONValue,
     values: [ModelValues] = [],
     templates: [ModelTemplate] = [],
+    removed: Set<String> = [],
     retiredSlots: Set<Int> = [],
+    retired: [RetiredEntity] = [],
     excludedEntities: Set<String> = []
   ) {
     self.retiredSlots = retiredSlots
+    self.retired = retired
     self.excludedEntities = excludedEntities
     self.name = name
     self.version = version
@@ -57,6 +65,7 @@ package final class Model: Sendable {
     self.document = document
     self.values = values
     self.templates = templates
+    self.removed = removed
     hash = ModelHash.hash(of: document)
     numbers = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.number) })
     entitiesBySlot = Dictionary(
@@ -72,25 +81,32 @@ package final class Model: Sendable {
   /// The beginning of the hash, for messages.
   package var shortHash: Substring { hash.prefix(12) }
 
-  /// Returns whether a hash from a store identifies this model, in the current form or in the
-  /// earlier form of 16 digits.
+  /// Returns whether a hash from a store identifies this model, in the current form or in a form of
+  /// earlier programs.
   package func isIdentified(by hash: String) -> Bool {
-    hash == self.hash || hash.utf8.count == 16 && hash == ModelHash.earlierHash(of: document)
+    hash == self.hash || ModelHash.earlierHashes(of: document).contains(hash)
   }
 
   /// Returns the key of an object of an entity or one of its descendants.
   ///
   /// - Parameters:
-  ///   - entity: The number of an entity of this model.
+  ///   - entity: The number of an entity of this model, or of a retired entity.
   ///   - object: The number of an object.
   /// - Returns: The key, with the entity whose range contains the object's number, or with the
   ///   given entity if no range contains it.
   package func key(_ entity: Int, _ object: Int64) -> ObjectKey {
-    guard entities[entity - 1].hasDescendants else {
+    guard entity > entities.count || entities[entity - 1].hasDescendants else {
       return ObjectKey(entity: entity, object: object)
     }
-    let kind = entitiesBySlot[entity]?[EntityDescription.slot(of: object)] ?? entity
+    let slot = EntityDescription.slot(of: object)
+    let kind = entitiesBySlot[entity]?[slot] ?? retiredEntity(of: slot) ?? entity
     return ObjectKey(entity: kind, object: object)
+  }
+
+  /// Returns the number of the retired entity that had a slot; nil for the slot 0 of each family.
+  private func retiredEntity(of slot: Int) -> Int? {
+    guard slot > 0 else { return nil }
+    return retired.first { $0.description.familyPosition.slot == slot }?.description.number
   }
 
   /// Returns whether objects of one entity are objects of another: the same entity or an ancestor.
@@ -118,9 +134,20 @@ package final class Model: Sendable {
     numbers[name].map { entities[$0 - 1] }
   }
 
-  /// Returns the entity with that number, which must come from this model.
+  /// Returns the entity with that number, which must come from this model or be a retired entity.
   package func entity(_ number: Int) -> EntityDescription {
-    entities[number - 1]
+    guard number < RetiredEntity.numberMin else {
+      return retired[number - RetiredEntity.numberMin].description
+    }
+    return entities[number - 1]
+  }
+
+  /// Returns whether a number that the log has is that of an entity of this model.
+  package func hasEntity(_ number: Int) -> Bool { entities.indices.contains(number - 1) }
+
+  /// Returns whether a number that the log has is that of a retired entity.
+  package func isRetired(_ number: Int) -> Bool {
+    retired.indices.contains(number - RetiredEntity.numberMin)
   }
 }
 

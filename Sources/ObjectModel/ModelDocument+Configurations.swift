@@ -61,21 +61,45 @@ extension ModelDocument {
     return .object(members)
   }
 
-  /// Returns a document with the stored requests and configurations of another document.
+  /// Returns a document with its entities and properties in the order of another document of the
+  /// same version of a model.
   ///
-  /// Stored requests and configurations do not affect stored data.
+  /// What the hash leaves out, such as stored requests and texts for people, does not affect stored
+  /// data. The order of the entities does.
   ///
   /// - Parameters:
-  ///   - document: A model file's content.
-  ///   - other: The content of another model file with the same hash.
-  /// - Returns: The document, with its entities in their order.
-  package static func document(
-    _ document: JSONValue,
-    withRequestsOf other: JSONValue
-  ) -> JSONValue {
-    let members = (document.members ?? []).filter { !ModelHash.requests.contains($0.name) }
-    let requests = (other.members ?? []).filter { ModelHash.requests.contains($0.name) }
-    return .object(members + requests)
+  ///   - other: A model file's content.
+  ///   - document: The content of another model file with the same hash.
+  /// - Returns: The first document, in the order of the second.
+  package static func document(_ other: JSONValue, ordered document: JSONValue) -> JSONValue {
+    guard case .object(let members) = other else { return other }
+    return .object(
+      members.map { member in
+        let isOrdered = member.name == "entities"
+        let value = isOrdered ? arranged(member.value, document[member.name]) : member.value
+        return JSONMember(member.name, value)
+      }
+    )
+  }
+
+  /// Returns a list of named elements in the order of another list with the same names.
+  private static func arranged(_ value: JSONValue, _ order: JSONValue?) -> JSONValue {
+    switch (value, order) {
+    case (.array(let elements), .array(let order)?):
+      let named = elements.compactMap { element in element["name"]?.string.map { ($0, element) } }
+      guard named.count == elements.count, elements.count == order.count else { return value }
+      let byName = Dictionary(named) { first, _ in first }
+      return .array(
+        order.compactMap { former in
+          former["name"]?.string.flatMap { byName[$0] }.map { arranged($0, former) }
+        }
+      )
+    case (.object(let members), .object?):
+      return .object(
+        members.map { JSONMember($0.name, arranged($0.value, order?[$0.name])) }
+      )
+    default: return value
+    }
   }
 
   /// Checks that configurations are lists of entity names.

@@ -62,6 +62,7 @@ extension ModelDocument {
   private mutating func ownProperties(_ index: Int) -> OwnProperties {
     let (_, path, value) = raw[index]
     checkMembers(value, of: Self.entityMembers, at: path + ".")
+    checkAnnotations(value, at: path)
     var names: Set<String> = []
     var own = OwnProperties()
     for (index, element) in list(value, "attributes", at: path + ".").enumerated() {

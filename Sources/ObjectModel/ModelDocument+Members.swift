@@ -18,6 +18,18 @@ extension ModelDocument {
     }
   }
 
+  /// Checks the members that entities and properties have for people and for their versions.
+  mutating func checkAnnotations(_ value: JSONValue, at path: String) {
+    _ = optionalText(value, "versionHashModifier", at: path)
+    guard let texts = value["userInfo"], !texts.isNull else { return }
+    guard let members = texts.members else {
+      return problem("\(path).userInfo", "Expected an object of texts, found \(texts.kind)")
+    }
+    for member in members where member.value.string == nil {
+      problem("\(path).userInfo.\(member.name)", "Expected a string, found \(member.value.kind)")
+    }
+  }
+
   /// Returns whether the value of a member means the same as its absence.
   private static func isAbsent(_ member: JSONMember) -> Bool {
     switch member.value {

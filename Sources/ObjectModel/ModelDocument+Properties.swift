@@ -5,6 +5,7 @@ import JSON
 extension ModelDocument {
   mutating func attribute(_ value: JSONValue, at path: String) -> AttributeDescription? {
     checkMembers(value, of: Self.attributeMembers, at: path + ".")
+    checkAnnotations(value, at: path)
     guard let name = identifier(value, at: path) else { return nil }
     let types = AttributeType.allCases.map(\.rawValue).joined(separator: ", ")
     guard let type = value["type"]?.string.flatMap(AttributeType.init(rawValue:)) else {
@@ -80,6 +81,7 @@ extension ModelDocument {
     at path: String
   ) -> RelationshipDescription? {
     checkMembers(value, of: Self.relationshipMembers, at: path + ".")
+    checkAnnotations(value, at: path)
     guard let name = identifier(value, at: path) else { return nil }
     guard let destination = raw.firstIndex(where: { $0.name == value["destination"]?.string })
     else {

@@ -30,16 +30,18 @@ package struct ModelDocument {
   ///   - document: The content of a model file.
   ///   - slots: The slots that a store has assigned, by entity name, including retired slots. Other
   ///     entities get free slots.
+  ///   - retired: The entities that only earlier versions of the store's model had.
   ///   - excludedEntities: The names of the whole model's entities that this part of it leaves out.
   /// - Returns: The model.
   /// - Throws: `ModelError` with every fault of the file.
   package static func model(
     from document: JSONValue,
     slots: [String: Int] = [:],
+    retired: [RetiredEntity] = [],
     excludedEntities: Set<String> = []
   ) throws(ModelError) -> Model {
     var reader = ModelDocument()
-    let model = reader.read(document, slots, excludedEntities)
+    let model = reader.read(document, slots, retired, excludedEntities)
     guard let model, reader.problems.isEmpty else {
       throw ModelError(problems: reader.problems)
     }
@@ -53,19 +55,20 @@ package struct ModelDocument {
   // MARK: Levels of the file
 
   private static let modelMembers: Set<String> = [
-    "$schema", "name", "version", "entities", "values", "templates", "configurations",
+    "$schema", "name", "version", "entities", "values", "templates", "configurations", "removed",
   ]
   static let entityMembers: Set<String> = [
     "name", "identity", "attributes", "relationships", "unique", "indexes", "spotlight", "parent",
-    "abstract", "renamedFrom",
+    "abstract", "renamedFrom", "userInfo", "versionHashModifier",
   ]
   static let attributeMembers: Set<String> = [
     "name", "type", "optional", "default", "minimum", "maximum", "minimumLength",
-    "maximumLength", "enum", "pattern", "transient", "derived", "renamedFrom",
+    "maximumLength", "enum", "pattern", "transient", "derived", "renamedFrom", "userInfo",
+    "versionHashModifier",
   ]
   static let relationshipMembers: Set<String> = [
     "name", "destination", "toMany", "inverse", "deleteRule", "optional", "minimumCount",
-    "maximumCount", "ordered", "renamedFrom",
+    "maximumCount", "ordered", "renamedFrom", "userInfo", "versionHashModifier",
   ]
   static let spotlightMembers: Set<String> = ["displayName", "attributes"]
   /// Members of the format that this version does not support and therefore refuses.
@@ -83,6 +86,7 @@ package struct ModelDocument {
   private mutating func read(
     _ document: JSONValue,
     _ slots: [String: Int],
+    _ retired: [RetiredEntity],
     _ excludedEntities: Set<String>
   ) -> Model? {
     guard document.members != nil else {
@@ -110,6 +114,7 @@ package struct ModelDocument {
     let values = values(document)
     let templates = templates(document)
     checkConfigurations(document)
+    let removed = removed(document, entities)
     guard problems.isEmpty else { return nil }
     return Model(
       name: name,
@@ -118,9 +123,38 @@ package struct ModelDocument {
       document: document,
       values: values,
       templates: templates,
+      removed: removed,
       retiredSlots: Set(slots.filter { $0.key == Model.retiredName($0.value) }.values),
+      retired: retired,
       excludedEntities: excludedEntities
     )
+  }
+
+  /// Reads the names of what the model gives up, which it must not have.
+  private mutating func removed(
+    _ document: JSONValue,
+    _ entities: [EntityDescription]
+  ) -> Set<String> {
+    var names: Set<String> = []
+    for (index, element) in list(document, "removed", at: "").enumerated() {
+      let path = "removed[\(index)]"
+      guard let name = element.string, !name.isEmpty else {
+        problem(path, "Expected an entity's name or Entity.property, found \(element.kind)")
+        continue
+      }
+      let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+      let entity = entities.first { $0.name == parts[0] }
+      let isPresent =
+        parts.count == 1
+        ? entity != nil : entity?.property(named: String(parts.dropFirst().joined())) != nil
+      if parts.count > 2 {
+        problem(path, "Expected an entity's name or Entity.property, found \"\(name)\"")
+      } else if isPresent {
+        problem(path, "The model still has \(name)")
+      }
+      names.insert(name)
+    }
+    return names
   }
 
   /// Checks that no two relationships share a link table, which is named by the entity, a `_` and

@@ -3,33 +3,46 @@ package import JSON
 /// The hash that identifies a version of a model.
 package enum ModelHash {
   /// The members of a model file that do not affect stored data.
-  static let requests: Set<String> = ["values", "templates", "configurations"]
+  ///
+  /// The name and the version are for people: two files with the same entities are one version.
+  static let annotations: Set<String> = [
+    "$schema", "name", "version", "values", "templates", "configurations", "removed", "map",
+  ]
+  /// The members of entities and properties that do not affect stored data.
+  private static let elementAnnotations: Set<String> = ["renamedFrom", "userInfo"]
+  /// The members of a model file that hashes of earlier programs leave out.
+  private static let earlierAnnotations: Set<String> = ["values", "templates", "configurations"]
 
   /// Returns the hash of a model's document.
   ///
   /// - Parameter document: The content of the model file.
   /// - Returns: The SHA-256 of the canonical document, as 64 hexadecimal digits.
   package static func hash(of document: JSONValue) -> String {
-    ContentDigest(canonicalText(document).utf8).hexadecimal
+    ContentDigest(canonicalText(document, without: annotations).utf8).hexadecimal
   }
 
-  /// Returns the hash that identifies a version in stores of earlier programs.
+  /// Returns the hashes that identify a version in stores of earlier programs, which counted the
+  /// name and the version too.
   ///
   /// - Parameter document: The content of the model file.
-  /// - Returns: FNV-1a (64 bits) over the canonical document, as 16 hexadecimal digits.
-  static func earlierHash(of document: JSONValue) -> String {
+  /// - Returns: SHA-256, as 64 hexadecimal digits, and FNV-1a (64 bits), as 16 digits.
+  static func earlierHashes(of document: JSONValue) -> [String] {
+    let text = canonicalText(document, without: earlierAnnotations)
     var state: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in canonicalText(document).utf8 { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    for byte in text.utf8 { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
     let digits = String(state, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
+    let zeros = String(repeating: "0", count: 16 - digits.count)
+    return [ContentDigest(text.utf8).hexadecimal, zeros + digits]
   }
 
   /// Returns the text of a document with its member names and its lists of named elements sorted.
   ///
-  /// Neither formatting nor order affects this text. It leaves out stored requests, configurations
-  /// and former names, because a store does not depend on them.
-  private static func canonicalText(_ document: JSONValue) -> String {
-    let members = document.members?.filter { !requests.contains($0.name) }
+  /// Neither formatting nor order affects this text.
+  private static func canonicalText(
+    _ document: JSONValue,
+    without annotations: Set<String>
+  ) -> String {
+    let members = document.members?.filter { !annotations.contains($0.name) }
     return canonical(members.map { .object($0) } ?? document).text
   }
 
@@ -37,7 +50,7 @@ package enum ModelHash {
     switch value {
     case .object(let members):
       .object(
-        members.filter { $0.name != "renamedFrom" }.sorted { $0.name < $1.name }.map {
+        members.filter { !elementAnnotations.contains($0.name) }.sorted { $0.name < $1.name }.map {
           JSONMember($0.name, canonical($0.value))
         }
       )

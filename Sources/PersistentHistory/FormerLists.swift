@@ -69,7 +69,7 @@ package struct FormerLists {
 
   /// Rewinds one row of the log; the caller passes rows from the newest to the oldest.
   package mutating func rewind(_ row: HistoryRow) {
-    guard model.entities.indices.contains(row.entity - 1) else { return }
+    guard model.hasEntity(row.entity) else { return }
     switch row.kind {
     case .link, .unlink: rewindLink(row)
     case .insert: setTargets(of: row) { _ in .some(nil) }

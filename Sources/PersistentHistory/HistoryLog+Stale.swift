@@ -84,7 +84,7 @@ extension HistoryLog {
 extension HistoryRow {
   /// Returns the objects that a row changed: one object, or both ends of a link row.
   fileprivate func keys(in model: Model) -> [ObjectKey] {
-    guard model.entities.indices.contains(entity - 1) else { return [] }
+    guard model.hasEntity(entity) else { return [] }
     switch kind {
     case .insert, .update, .delete: return [model.key(entity, object)]
     case .link, .unlink:

@@ -109,7 +109,7 @@ package struct HistoryRow: Sendable {
 
   /// Returns the changes of objects that the row logs; a link row changes both its ends.
   func changes(in model: Model) -> [ObjectChange] {
-    guard model.entities.indices.contains(entity - 1) else { return [] }
+    guard model.hasEntity(entity) else { return [] }
     switch kind {
     case .insert: return [ObjectChange(key: key, kind: .insert)]
     case .delete: return [ObjectChange(key: key, kind: .delete)]
@@ -223,7 +223,7 @@ struct HistoryChanges {
   }
 
   mutating func add(_ row: HistoryRow) {
-    guard model.entities.indices.contains(row.entity - 1) else { return }
+    guard model.hasEntity(row.entity) || model.isRetired(row.entity) else { return }
     switch row.kind {
     case .update where row.isMemberRemoval: break
     case .insert, .delete, .update: addObject(row)

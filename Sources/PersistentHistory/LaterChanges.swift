@@ -63,7 +63,7 @@ package struct LaterChanges: Sendable {
   }
 
   mutating func add(_ row: HistoryRow, _ commitKind: CommitKind, _ keys: Set<ObjectKey>) {
-    guard model.entities.indices.contains(row.entity - 1) else { return }
+    guard model.hasEntity(row.entity) else { return }
     let key = model.key(row.entity, row.object)
     func entry<Value>(_ value: Value) -> Entry<Value> {
       Entry(row: row.number, commitKind: commitKind, value: value)

@@ -196,7 +196,7 @@ private struct FormerRows {
     _ row: HistoryRow,
     _ present: Present
   ) throws {
-    guard model.entities.indices.contains(row.entity - 1) else { return }
+    guard model.hasEntity(row.entity) else { return }
     switch row.kind {
     case .insert:
       inserted = try known(row.key, present).map { (row.number, row.entity, $0) }

@@ -10,6 +10,9 @@ package enum StoreMetadata: String, Sendable, CaseIterable {
   case modelHash
   /// The hashes of the store's former models, separated by spaces; missing before a migration.
   case formerHashes
+  /// The entities that only former models had, as a JSON list; missing before a migration that
+  /// removes one.
+  case retired
   /// The slot of each entity as a JSON object. The slot determines the range of object numbers.
   case slots
   /// The generation of the store's tokens, in hexadecimal digits; a copy of a store has another.

@@ -149,7 +149,8 @@ package final class UndoLog {
   ///   - author: The author of the commits; nil for commits without an author.
   ///   - context: The context of the groups; nil for groups of every context.
   ///   - count: The maximum number of groups.
-  /// - Returns: The groups, and whether history that is no longer retained may have had more.
+  /// - Returns: The groups, and whether more may have existed that cannot be undone, because the
+  ///   history is no longer retained or a barrier follows them.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the commits after the oldest of the groups, and in all reverts.
   package func groups(
@@ -174,7 +175,12 @@ package final class UndoLog {
       let number = rows.integer(0)
       // The oldest retained commit has no changes any more.
       guard let before = rows.optionalInteger(3) else { break }
-      guard number > state.barrier else { return (collector.end(), false) }
+      guard number > state.barrier else {
+        // The barrier's own changes, and those before it, cannot be undone.
+        if direction == .redo { return (collector.end(), false) }
+        if number == state.barrier || rows.integer(1) == before { continue }
+        return (collector.end(), true)
+      }
       if let reverts = state.reverts[number] {
         collector.close()
         for revert in reverts.reversed()

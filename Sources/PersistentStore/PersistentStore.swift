@@ -123,7 +123,7 @@ package final class PersistentStore: Sendable {
   ) throws(StoreError) {
     let stages = try Migrator.stages(of: facts.model, facts.formerHashes, over: chain)
     guard mode != .readOnly else {
-      let problem = ModelProblem(path: "", message: "the store is opened read-only")
+      let problem = MigrationProblem(path: "", message: "the store is opened read-only")
       throw Migrator.mismatch(facts.model, chain[chain.count - 1], [problem])
     }
     do {

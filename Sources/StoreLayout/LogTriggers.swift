@@ -259,7 +259,7 @@ package enum LogTriggers {
   }
 
   /// Returns SQL for every attribute and to-one of a row, in the form that `update` logs.
-  private static func tombstone(_ entity: EntityDescription, row: String) -> String {
+  package static func tombstone(_ entity: EntityDescription, row: String) -> String {
     let pieces = entity.columns.map { column in
       "\(SQLNames.literal(",\"\(column)\":")) || \(json(column, of: entity, row: row))"
     }

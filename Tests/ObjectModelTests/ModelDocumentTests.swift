@@ -505,10 +505,22 @@ private let todo = """
     #expect(try hash(reversed(document).text) == expected)
   }
 
+  // Evidence: P-111a
+  @Test func `names for people don't change it`() throws {
+    let expected = try hash(todo)
+    for (old, new) in [
+      ("\"version\": \"1\"", "\"version\": \"2\""), ("\"Todo\"", "\"Done\""),
+      ("\"minimum\": 1", "\"minimum\": 1, \"userInfo\": {\"help\": \"text\"}"),
+    ] where todo.contains(old) {
+      #expect(try hash(todo.replacing(old, with: new)) == expected, "\(new)")
+    }
+    let modified = "\"due\", \"versionHashModifier\": \"2\","
+    #expect(try hash(todo.replacing("\"due\",", with: modified)) != expected)
+  }
+
   @Test func `each part of the model changes the hash`() throws {
     var hashes: Set<String> = [try hash(todo)]
     let changes = [
-      ("\"version\": \"1\"", "\"version\": \"2\""), ("\"Todo\"", "\"Done\""),
       ("\"type\": \"int16\"", "\"type\": \"int32\""), ("cascade", "deny"),
       ("\"default\": 1", "\"default\": 2"),
       ("\"maximum\": 9", "\"maximum\": 8"), ("[[\"title\"]], \"indexes\"", "[], \"indexes\""),

@@ -23,14 +23,14 @@ struct DiffModel: AsyncParsableCommand {
   func run() async throws {
     let stages = try Migrator.stages(of: try ModelFile.read(from), over: [try ModelFile.read(to)])
     var isPossible = true
-    for (plan, _) in stages {
+    for plan in stages.map(\.plan) {
       for line in plan.mapping.differences { Terminal.line(line) }
       for problem in plan.problems {
         Terminal.line("! \(problem.path): \(problem.message)")
         isPossible = false
       }
       for check in plan.checks {
-        Terminal.line("? \(check.path): not possible while \(check.message)")
+        Terminal.line("? \(check.path): not possible with data: \(check.message)")
       }
     }
     if !isPossible { throw ExitCode(1) }
@@ -55,7 +55,7 @@ struct MigrateStore: AsyncParsableCommand {
   @Option(help: "The model's file, a folder of its versions, or an Xcode model.")
   var model: String
 
-  @Flag(help: "Print the plan with its SQL and change nothing.")
+  @Flag(help: "Print the plan with its SQL, perform it, roll it back, and exit with 1 if it fails.")
   var dryRun = false
 
   func run() async throws {
@@ -76,16 +76,19 @@ struct MigrateStore: AsyncParsableCommand {
     Terminal.note("\(store) has model \(current.name) \(current.version)\n")
   }
 
+  /// Prints the plan, and performs the migration in a transaction that is rolled back.
   private func printPlan(_ container: StoreContainer, _ chain: [Model]) throws {
-    let stages = try Migrator.dryRun(container, over: chain)
-    for (plan, target) in stages {
-      Terminal.line("-- \(plan.mapping.from.version) to \(target.version)")
-      for line in plan.mapping.differences { Terminal.line("-- \(line)") }
-      for step in plan.steps {
-        Terminal.line("\n-- \(step.title)")
-        for statement in step.statements { Terminal.line(statement + ";") }
+    try Migrator.dryRun(container, over: chain, environment: .system) { stages in
+      for stage in stages {
+        Terminal.line("-- \(stage.plan.mapping.from.version) to \(stage.target.version)")
+        for line in stage.plan.mapping.differences { Terminal.line("-- \(line)") }
+        for step in stage.plan.steps {
+          Terminal.line("\n-- \(step.title)")
+          for statement in step.statements { Terminal.line(statement + ";") }
+        }
       }
+      if stages.isEmpty { Terminal.note("\(store) already has this model\n") }
     }
-    if stages.isEmpty { Terminal.note("\(store) already has this model\n") }
+    Terminal.note("The migration would succeed; nothing was changed\n")
   }
 }

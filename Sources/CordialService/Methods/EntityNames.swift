@@ -20,4 +20,22 @@ enum EntityNames {
       }
     )
   }
+
+  /// Returns the numbers that the log has of named entities and their descendants.
+  ///
+  /// - Parameters:
+  ///   - names: The names of entities, or of entities that only earlier versions of the model had.
+  ///   - model: The model of the store.
+  /// - Returns: The numbers.
+  /// - Throws: `unknownEntity` for a name that neither the model nor the log has.
+  static func loggedNumbers(_ names: [String], in model: Model) throws -> Set<Int> {
+    var numbers: Set<Int> = []
+    for name in names {
+      let retired = model.retired.map(\.description).filter { $0.name == name }.map(\.number)
+      numbers.formUnion(retired)
+      guard model.entity(named: name) != nil || retired.isEmpty else { continue }
+      numbers.formUnion(try self.numbers([name], in: model))
+    }
+    return numbers
+  }
 }

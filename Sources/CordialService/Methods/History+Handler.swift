@@ -29,7 +29,7 @@ private struct HistoryAnswer {
   let limits: Limits
 
   func write(since: StoreToken?, to writer: inout JSONWriter) throws {
-    let entities = try call.entities.map { try EntityNames.numbers($0, in: snapshot.model) }
+    let entities = try call.entities.map { try EntityNames.loggedNumbers($0, in: snapshot.model) }
     let start = try since.map { try snapshot.position(of: $0) } ?? snapshot.oldest().number
     let pageEnd = start.addingReportingOverflow(Int64(call.limit))
     var orders = FormerOrders(snapshot, through: pageEnd.overflow ? .max : pageEnd.partialValue)

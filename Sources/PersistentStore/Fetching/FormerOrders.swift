@@ -129,7 +129,7 @@ package struct FormerOrders {
       var found = Moves(number: commits.integer(0), after: after)
       try snapshot.log.eachRow(after: after, through: lastChange) { row in
         guard let former = row.formerPosition, former.event == .moved,
-          snapshot.model.entities.indices.contains(row.entity - 1)
+          snapshot.model.hasEntity(row.entity)
         else { return }
         let owner = snapshot.model.key(row.entity, row.object)
         found.lists.insert(ListName(owner: owner, property: former.property))

@@ -90,20 +90,28 @@ package struct StoreSnapshot {
     guard let identity = entity.identity else {
       return WrappedID(entity: entity.name, key: .object(key.object))
     }
+    guard !model.isRetired(key.entity) else { return try deletedID(key, entity, identity) }
     let row = try statement(
       "SELECT \(SQLNames.quoted(identity.name)) FROM \(model.source(entity, subentities: false)) "
         + "WHERE \"_id\" = ?"
     )
     defer { row.reset() }
     row.bind(key.object, at: 1)
-    guard try row.step() else {
-      let last = try log.tombstone(of: key)?.first { $0.property == identity.name }?.value
-      return WrappedID(
-        entity: entity.name,
-        key: last.flatMap { identity.type.codec.identityForm?.key($0) } ?? .object(key.object)
-      )
-    }
+    guard try row.step() else { return try deletedID(key, entity, identity) }
     return WrappedID(entity: entity.name, key: ColumnForm.identityKey(of: entity, row, 0))
+  }
+
+  /// Returns the wrapped ID of an object that no longer exists, from its tombstone.
+  private func deletedID(
+    _ key: ObjectKey,
+    _ entity: EntityDescription,
+    _ identity: AttributeDescription
+  ) throws -> WrappedID {
+    let last = try log.tombstone(of: key)?.first { $0.property == identity.name }?.value
+    return WrappedID(
+      entity: entity.name,
+      key: last.flatMap { identity.type.codec.identityForm?.key($0) } ?? .object(key.object)
+    )
   }
 
   /// Returns a logged value in the form of the protocol.

@@ -78,7 +78,7 @@ enum StoreFile {
     try queue.close()
   }
 
-  /// Updates the stored model to the given one, which may have other stored requests.
+  /// Updates the stored model to the given one, which may have other stored requests and texts.
   static func updateModel(_ model: Model, at path: String) throws {
     let queue = try StoreConnection.open(path, .writer)
     let text = model.document.text
@@ -102,7 +102,8 @@ enum StoreFile {
 
   /// Reads a store's metadata.
   ///
-  /// If the requested model is of the store's version, the returned model has its stored requests.
+  /// If the requested model is of the store's version, the returned model has what it has besides
+  /// stored data: its name, its stored requests, its texts.
   static func read(at path: String, role: StoreConnection.Role, requested: Model?) throws -> Facts {
     let queue = try StoreConnection.open(path, role)
     let meta = try queue.use { db in
@@ -134,7 +135,7 @@ enum StoreFile {
     )
   }
 
-  /// Returns the model of a store, with the stored requests of the requested model.
+  /// Returns the model of a store, as the requested model has it if both are the same version.
   ///
   /// The log identifies entities by numbers, which depend on the order of the entities. The order
   /// of the store's model therefore applies, whatever the order in the requested model's file.
@@ -154,13 +155,17 @@ enum StoreFile {
     guard let slots = meta[.slots].map({ slots($0) }) ?? (kept.slots.isEmpty ? [:] : nil) else {
       throw damaged("slots", path)
     }
+    guard let retired = meta[.retired].map({ retired($0) }) ?? [] else {
+      throw damaged("retired entities", path)
+    }
     do throws(ModelError) {
       guard let requested, requested.hash == kept.hash else {
-        return try ModelDocument.model(from: kept.document, slots: slots)
+        return try ModelDocument.model(from: kept.document, slots: slots, retired: retired)
       }
       return try ModelDocument.model(
-        from: ModelDocument.document(kept.document, withRequestsOf: requested.document),
-        slots: slots
+        from: ModelDocument.document(requested.document, ordered: kept.document),
+        slots: slots,
+        retired: retired
       )
     } catch {
       throw StoreError(error, in: "in \(path)")
@@ -190,6 +195,26 @@ enum StoreFile {
       slots[member.name] = Int(number)
     }
     return slots
+  }
+
+  static func retiredText(_ retired: [RetiredEntity]) -> String {
+    JSONValue.array(retired.map(\.json)).text
+  }
+
+  /// Reads the retired entities, without which rows of the log have no meaning.
+  private static func retired(_ text: String) -> [RetiredEntity]? {
+    let elements: [JSONValue]?
+    do {
+      elements = try JSONParser.parse(text).array
+    } catch {
+      return nil
+    }
+    let retired = (elements ?? []).compactMap { RetiredEntity($0) }
+    let numbers = retired.map { $0.description.number - RetiredEntity.numberMin }
+    guard retired.count == elements?.count, numbers.elementsEqual(retired.indices) else {
+      return nil
+    }
+    return retired
   }
 
   private static func damaged(_ what: String, _ path: String) -> StoreError {

@@ -7,8 +7,8 @@ import StoreLayout
 extension MigrationPlan {
   /// Returns statements that adapt the log to the new model.
   ///
-  /// Rows of removed entities get the entity number 0, which no entity has: the commits remain, and
-  /// no reader receives these rows.
+  /// Rows of removed entities get the numbers of retired entities. Rows of abstract ones, and of
+  /// links that the model no longer has, get the number 0, which no entity has.
   mutating func history() -> [String] {
     var statements: [String] = []
     for old in from.entities {
@@ -16,11 +16,12 @@ extension MigrationPlan {
       statements += renames(entity, old)
     }
     statements += linkRows()
-    let numbers = from.entities.map { ($0.number, mapping.target(of: $0)?.number ?? 0) }
+    let numbers = from.entities.map { ($0.number, mapping.loggedNumber(of: $0)) }
     if numbers.contains(where: { $0 != $1 }) {
       let cases = numbers.map { "WHEN \($0) THEN \($1)" }.joined(separator: " ")
       statements.append(
-        "UPDATE cordial_change SET entity = CASE entity \(cases) ELSE 0 END WHERE kind IN (0, 1, 2)"
+        "UPDATE cordial_change SET entity = CASE entity \(cases) ELSE 0 END "
+          + "WHERE kind IN (0, 1, 2) AND entity < \(RetiredEntity.numberMin)"
       )
     }
     // The entries of link rows have their new numbers, negative until the other entries are done.
@@ -28,21 +29,39 @@ extension MigrationPlan {
     return statements
   }
 
+  /// Returns statements that log the deletion of each object of a removed entity, with its values.
+  func tombstones(_ kept: UnchangedTables) -> [String] {
+    from.concreteEntities.filter { mapping.target(of: $0) == nil }.map { old in
+      "INSERT INTO cordial_change(entity, object, kind, version, before) "
+        + "SELECT \(old.number), \"_id\", 2, \"_version\", \(LogTriggers.tombstone(old, row: "")) "
+        + "FROM \(oldTable(old, kept)) ORDER BY \"_id\""
+    }
+  }
+
   /// Returns statements that rename properties in the former values of the log.
   ///
-  /// `,"title":` occurs only as a key, because a quote inside a text has a backslash.
+  /// `,"title":` occurs only as a key, because a quote inside a text has a backslash. If a new name
+  /// was another property's old name, all names are first replaced by names that no property has.
   private func renames(_ entity: EntityDescription, _ old: EntityDescription) -> [String] {
     let renamed = entity.properties.compactMap { property -> (String, String)? in
       guard let source = mapping.source(of: property, in: entity), source.name != property.name
       else { return nil }
       return (source.name, property.name)
     }
-    return renamed.map { before, after in
-      let key = SQLNames.literal(",\"\(before)\":")
-      return "UPDATE cordial_change SET before = "
-        + "replace(before, \(key), \(SQLNames.literal(",\"\(after)\":"))) "
-        + "WHERE entity = \(old.number) AND kind IN (1, 2) AND instr(before, \(key)) > 0"
+    let formerNames = Set(old.properties.map(\.name))
+    guard renamed.contains(where: { formerNames.contains($0.1) }) else {
+      return renamed.map { rename($0, to: $1, in: old) }
     }
+    let temporary = renamed.indices.map { "cordial \($0)" }
+    return zip(renamed, temporary).map { rename($0.0, to: $1, in: old) }
+      + zip(renamed, temporary).map { rename($1, to: $0.1, in: old) }
+  }
+
+  private func rename(_ before: String, to after: String, in old: EntityDescription) -> String {
+    let key = SQLNames.literal(",\"\(before)\":")
+    return "UPDATE cordial_change SET before = "
+      + "replace(before, \(key), \(SQLNames.literal(",\"\(after)\":"))) "
+      + "WHERE entity = \(old.number) AND kind IN (1, 2) AND instr(before, \(key)) > 0"
   }
 
   /// Returns statements for the entries of link rows, whose table may now be owned from the other

@@ -153,18 +153,27 @@ extension MigrationPlan {
 
   // MARK: To-ones
 
-  /// Returns SQL for a to-one's value in the row `cordial_o` of the old table; nil for no value.
-  mutating func value(
+  /// Adds a to-one's value to a row; a column that is left out has no value.
+  mutating func addValue(
     of relationship: RelationshipDescription,
     _ entity: EntityDescription,
-    _ kept: UnchangedTables
-  ) -> String? {
-    guard let members = links(of: relationship, in: entity, kept) else { return nil }
+    _ kept: UnchangedTables,
+    to row: inout NewRow
+  ) {
+    guard let members = links(of: relationship, in: entity, kept) else { return }
     if let old = mapping.source(of: relationship, in: entity), !old.toMany {
       let column = "cordial_o.\(SQLNames.quoted(old.name))"
       let ranges = remainingRanges(old.destination, within: relationship.destination)
-      return Self.condition(column, in: ranges).map { "CASE WHEN \($0) THEN \(column) END" }
-        ?? column
+      guard let condition = Self.condition(column, in: ranges) else {
+        return row.add(column, to: relationship.name)
+      }
+      // The objects of a removed entity are deleted, and references to them become null.
+      row.noteChange(
+        of: old.name,
+        when: "(\(column) IS NOT NULL AND NOT \(condition))",
+        former: column
+      )
+      return row.add("CASE WHEN \(condition) THEN \(column) END", to: relationship.name)
     }
     var oldTables = kept
     oldTables.hasOldNames = true
@@ -174,7 +183,7 @@ extension MigrationPlan {
       "\(entity.name).\(relationship.name)",
       "objects have several: it becomes a to-one"
     )
-    return "(SELECT b FROM (\(members)) WHERE a = cordial_o.\"_id\")"
+    row.add("(SELECT b FROM (\(members)) WHERE a = cordial_o.\"_id\")", to: relationship.name)
   }
 
   /// Adds checks for objects without a required to-one, even in tables that are kept unchanged.

@@ -15,24 +15,21 @@ extension MigrationPlan {
       return
     }
     let source = oldTable(old, kept)
-    var columns = [SQLNames.object, SQLNames.version]
-    var values = columns.map { "cordial_o.\(SQLNames.quoted($0))" }
+    var row = NewRow()
     for attribute in entity.attributes {
-      guard let value = value(of: attribute, entity, old, source, &statements) else { continue }
-      columns.append(attribute.name)
-      values.append(value)
+      addValue(of: attribute, entity, old, to: &row)
     }
     for relationship in entity.relationships where !relationship.toMany {
-      guard let value = value(of: relationship, entity, kept) else { continue }
-      columns.append(relationship.name)
-      values.append(value)
+      addValue(of: relationship, entity, kept, to: &row)
     }
     for (toOne, toMany) in to.orderedInverses(of: entity) where keepsOrder(toOne, toMany, entity) {
       let column = SQLNames.positionColumn(toOne.name)
       let old = mapping.source(of: toOne, in: entity)?.name ?? toOne.name
-      columns.append(column)
-      values.append("cordial_o.\(SQLNames.quoted(SQLNames.positionColumn(old)))")
+      row.add("cordial_o.\(SQLNames.quoted(SQLNames.positionColumn(old)))", to: column)
     }
+    statements += row.logStatements(of: old, source)
+    let columns = [SQLNames.object, SQLNames.version] + row.columns
+    let values = ["cordial_o.\(SQLNames.quoted(SQLNames.object))", row.version] + row.values
     statements.append(
       "INSERT INTO \(table)(\(columns.map(SQLNames.quoted).joined(separator: ", "))) "
         + "SELECT \(values.joined(separator: ", ")) FROM \(source) AS cordial_o"
@@ -49,19 +46,61 @@ extension MigrationPlan {
     steps.append(Step(title: "Create \(entity.name) from \(old.name)", statements: statements))
   }
 
+  /// The columns of a rebuilt table, with SQL over the row `cordial_o` of the old table.
+  struct NewRow {
+    private(set) var columns: [String] = []
+    private(set) var values: [String] = []
+    /// The columns that the migration changes, by their old names: the condition of a change, and
+    /// the logged former value.
+    private var changes: [(property: String, condition: String, former: String)] = []
+
+    mutating func add(_ value: String, to column: String) {
+      columns.append(column)
+      values.append(value)
+    }
+
+    /// Records that a value differs from the old one where a condition holds.
+    mutating func noteChange(of property: String, when condition: String, former: String) {
+      changes.append((property, condition, former))
+    }
+
+    /// SQL for the version, which a change increments.
+    var version: String {
+      let version = "cordial_o.\(SQLNames.quoted(SQLNames.version))"
+      return changes.isEmpty ? version : "\(version) + (\(condition))"
+    }
+
+    private var condition: String {
+      changes.map(\.condition).joined(separator: " OR ")
+    }
+
+    /// Returns the statements that log the changes as ordinary ones.
+    func logStatements(of old: EntityDescription, _ source: String) -> [String] {
+      guard !changes.isEmpty else { return [] }
+      let before = changes.map { change in
+        "CASE WHEN \(change.condition) THEN \(SQLNames.literal(",\"\(change.property)\":")) "
+          + "|| \(change.former) ELSE '' END"
+      }
+      return [
+        "INSERT INTO cordial_change(entity, object, kind, version, before) "
+          + "SELECT \(old.number), \"_id\", 1, \"_version\" + 1, "
+          + "\(before.joined(separator: " || ")) "
+          + "FROM \(source) AS cordial_o WHERE \(condition)"
+      ]
+    }
+  }
+
   // MARK: Attributes
 
-  /// Returns SQL for an attribute's value in the row `cordial_o` of the old table; nil for the
-  /// default.
-  private mutating func value(
+  /// Adds an attribute's value to a row; a column that is left out gets its default.
+  private mutating func addValue(
     of attribute: AttributeDescription,
     _ entity: EntityDescription,
     _ old: EntityDescription,
-    _ source: String,
-    _ statements: inout [String]
-  ) -> String? {
+    to row: inout NewRow
+  ) {
     // Derived values are computed when all tables exist; a time keeps its value.
-    if let derived = attribute.derived, derived != .now { return nil }
+    if let derived = attribute.derived, derived != .now { return }
     let path = "\(entity.name).\(attribute.name)"
     guard let found = mapping.source(of: .attribute(attribute), in: entity) else {
       if !attribute.optional, attribute.defaultValue == .null {
@@ -71,18 +110,19 @@ extension MigrationPlan {
           "objects would lack it: it is required and has no default"
         )
       }
-      return nil
+      return
     }
     guard case .attribute(let before) = found else {
-      problem(path, "It was a relationship, which cannot become an attribute")
-      return nil
+      return problem(path, "It was a relationship, which cannot become an attribute")
     }
     let column = "cordial_o.\(SQLNames.quoted(before.name))"
     guard let value = Self.converted(column, before.type, attribute.type) else {
-      problem(path, "\(before.type.rawValue) is not converted to \(attribute.type.rawValue)")
-      return nil
+      return problem(
+        path,
+        "\(before.type.rawValue) is not converted to \(attribute.type.rawValue)"
+      )
     }
-    guard before.optional, !attribute.optional else { return value }
+    guard before.optional, !attribute.optional else { return row.add(value, to: attribute.name) }
     guard let literal = SQLLiteral.text(attribute.defaultValue) else {
       let name = SQLNames.quoted(before.name)
       check(
@@ -90,16 +130,10 @@ extension MigrationPlan {
         path,
         "objects lack it: it becomes required and has no default"
       )
-      return value
+      return row.add(value, to: attribute.name)
     }
-    // The filled-in default is logged as an ordinary change.
-    let was = SQLNames.literal(",\"\(attribute.name)\":null")
-    statements.append(
-      "INSERT INTO cordial_change(entity, object, kind, version, before) "
-        + "SELECT \(old.number), \"_id\", 1, \"_version\", \(was) "
-        + "FROM \(source) AS cordial_o WHERE \(column) IS NULL"
-    )
-    return "coalesce(\(value), \(literal))"
+    row.noteChange(of: before.name, when: "\(column) IS NULL", former: "'null'")
+    row.add("coalesce(\(value), \(literal))", to: attribute.name)
   }
 
   /// Returns SQL that converts a column to another type; nil if that type does not have all its

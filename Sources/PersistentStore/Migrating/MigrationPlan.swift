@@ -29,6 +29,9 @@ package struct MigrationPlan: Sendable {
   package private(set) var problems: [ModelProblem] = []
   package private(set) var checks: [Check] = []
   package internal(set) var steps: [Step] = []
+  /// Whether data without a place in the new model is removed although the model does not name it,
+  /// because the two models are versions of one chain.
+  let givesUpEverything: Bool
 
   var from: Model { mapping.from }
   var to: Model { mapping.to }
@@ -39,12 +42,21 @@ package struct MigrationPlan: Sendable {
   ///   - from: The model that the store has.
   ///   - to: The new model, with the store's ranges of numbers.
   ///   - emptied: The entities that must have no objects, because they get other numbers.
-  package init(from: Model, to: Model, emptied: Set<String> = []) {
+  ///   - givesUpEverything: Whether data without a place in the new model is removed although the
+  ///     model does not name it.
+  package init(
+    from: Model,
+    to: Model,
+    emptied: Set<String> = [],
+    givesUpEverything: Bool = false
+  ) {
     mapping = ModelMapping(from: from, to: to)
+    self.givesUpEverything = givesUpEverything
     checkNumbers(emptied)
     checkAbstract()
     checkCommonEntity()
     checkExcludedEntities()
+    checkLosses()
     let kept = keptTables()
     checkRequired(kept)
     checkInvalidTargets(kept)
@@ -60,6 +72,7 @@ package struct MigrationPlan: Sendable {
       }
     }
     steps.append(Step(title: "Set the sort positions", statements: order(kept)))
+    steps.append(Step(title: "Log the removed objects", statements: tombstones(kept)))
     steps.append(Step(title: "Migrate the history", statements: history()))
     steps.append(Step(title: "Remove the old tables", statements: removals(kept)))
     steps.append(
@@ -100,14 +113,16 @@ package struct MigrationPlan: Sendable {
     }
   }
 
-  /// Adds checks for objects of entities that the model has and its configuration leaves out.
+  /// Adds problems for entities that the model has and its configuration leaves out.
+  ///
+  /// Even without objects they are not removed: the whole model could not be opened any more.
   private mutating func checkExcludedEntities() {
     for old in from.concreteEntities
     where mapping.target(of: old) == nil && to.excludedEntities.contains(old.name) {
-      check(
-        "SELECT count(*) FROM \(SQLNames.quoted(old.name))",
+      problem(
         old.name,
-        "objects belong to the model but not to the configuration"
+        "the configuration does not have it, and the store does: serve the store without "
+          + "--configuration, or create another store for the configuration"
       )
     }
   }

@@ -27,7 +27,12 @@ package struct MigrationProgress: Sendable {
 /// The migration of a store to another version of its model, in one transaction.
 package struct Migrator {
   /// One stage of a migration over several versions.
-  package typealias Stage = (plan: MigrationPlan, target: Model)
+  package struct Stage: Sendable {
+    package let plan: MigrationPlan
+    package let target: Model
+    /// The versions that are most like the store's model, where that is not in the chain.
+    let nearest: [NearestVersion]
+  }
 
   private let path: String
   private let environment: StoreEnvironment
@@ -39,20 +44,23 @@ package struct Migrator {
 
   /// Returns the stages from one version of a model to another.
   ///
-  /// If the chain has the store's version, each later version is a stage. Otherwise there is one
-  /// stage, to the last version.
+  /// If the chain has the store's version, each later version is a stage, and what a later version
+  /// lacks is removed. Otherwise there is one stage, to the last version. It removes only what that
+  /// version names in `removed`.
   ///
   /// - Parameters:
   ///   - model: The model that the store has.
   ///   - former: The hashes of the store's former models.
   ///   - chain: The versions, oldest first; the last one is the target.
   /// - Returns: A plan for each stage.
-  /// - Throws: `modelMismatch` when the store is newer than the last version.
+  /// - Throws: `modelMismatch` when the store is newer than the last version, `modelInvalid` when
+  ///   two versions of the chain have the same content.
   package static func stages(
     of model: Model,
     _ former: Set<String> = [],
     over chain: [Model]
   ) throws(StoreError) -> [Stage] {
+    try checkDistinct(chain)
     if let last = chain.last, former.contains(where: last.isIdentified) {
       throw StoreError(
         .modelMismatch,
@@ -64,8 +72,9 @@ package struct Migrator {
         ]
       )
     }
-    let currentIndex = chain.lastIndex { $0.hash == model.hash }
-    let newerVersions = currentIndex.map { Array(chain[($0 + 1)...]) } ?? Array(chain.suffix(1))
+    let currentIndex = chain.firstIndex { $0.hash == model.hash }
+    let nearest = currentIndex == nil ? NearestVersion.versions(to: model, in: chain) : []
+    let newerVersions = currentIndex.map { chain[($0 + 1)...] } ?? chain.suffix(1)
     var stages: [Stage] = []
     var current = model
     for next in newerVersions {
@@ -75,64 +84,104 @@ package struct Migrator {
         target = try ModelDocument.model(
           from: next.document,
           slots: slots,
+          retired: ModelMapping(from: current, to: next).retired,
           excludedEntities: next.excludedEntities
         )
       } catch {
-        throw mismatch(current, next, error.problems)
+        throw mismatch(current, next, error.problems.map { MigrationProblem($0) }, nearest)
       }
-      stages.append((MigrationPlan(from: current, to: target, emptied: emptied), target))
+      let plan = MigrationPlan(
+        from: current,
+        to: target,
+        emptied: emptied,
+        givesUpEverything: currentIndex != nil
+      )
+      stages.append(Stage(plan: plan, target: target, nearest: nearest))
       current = target
     }
     return stages
   }
 
-  /// Returns the stages that a store's migration to the last of some versions would have.
+  /// Checks that the content of a version tells it from the others.
+  private static func checkDistinct(_ chain: [Model]) throws(StoreError) {
+    for (index, version) in chain.enumerated() {
+      guard let other = chain[..<index].first(where: { $0.hash == version.hash }) else { continue }
+      throw StoreError(
+        .modelInvalid,
+        "The versions \(other.version) and \(version.version) of the model \(version.name) have "
+          + "the same content, so that a store of one cannot be told from a store of the other",
+        hint: "Remove one of them, or give an entity of one a versionHashModifier"
+      )
+    }
+  }
+
+  /// Executes a store's migration to the last of some versions and rolls it back.
   ///
   /// - Parameters:
   ///   - container: The store.
   ///   - chain: The versions, oldest first; the last one is the target.
-  /// - Returns: A plan for each stage; empty when the store has the last version.
-  /// - Throws: The errors of a migration as far as the first stage has them; the checks of a later
-  ///   stage depend on the earlier stages.
+  ///   - environment: The sources of time and randomness.
+  ///   - planned: Called with a plan for each stage before the first one is executed; with no plans
+  ///     when the store has the last version.
+  /// - Throws: The errors of the migration.
   package static func dryRun(
     _ container: StoreContainer,
-    over chain: [Model]
-  ) throws -> [Stage] {
-    let facts = try StoreFile.read(at: container.storePath, role: .reader, requested: chain.last)
-    guard facts.model.hash != chain.last?.hash else { return [] }
-    let stages = try stages(of: facts.model, facts.formerHashes, over: chain)
-    let queue = try StoreConnection.open(container.storePath, .reader)
-    if let (plan, _) = stages.first {
-      try queue.use { db in try check(plan, db) }
+    over chain: [Model],
+    environment: StoreEnvironment,
+    planned: ([Stage]) -> Void
+  ) throws(StoreError) {
+    do {
+      let facts = try StoreFile.read(at: container.storePath, role: .reader, requested: chain.last)
+      guard facts.model.hash != chain.last?.hash else { return planned([]) }
+      let stages = try stages(of: facts.model, facts.formerHashes, over: chain)
+      planned(stages)
+      let migrator = Migrator(path: container.storePath, environment: environment)
+      try migrator.run(stages, commits: false) { _ in }
+    } catch {
+      throw StoreError(any: error)
     }
-    try queue.close()
-    return stages
   }
+
+  /// The error that rolls back a dry run.
+  private struct DryRunEnded: Error {}
 
   /// Executes either all stages or none.
   ///
   /// - Parameters:
   ///   - stages: The stages.
+  ///   - commits: Whether the transaction is committed; if not, it is rolled back at its end, and
+  ///     other processes may have the store open.
   ///   - progress: Called before each step.
   /// - Throws: `modelMismatch` with every problem, and the store unchanged; `storeBusy` while
   ///   another process has the store open; `SQLiteError`.
-  func run(_ stages: [Stage], _ progress: (MigrationProgress) -> Void) throws {
+  func run(
+    _ stages: [Stage],
+    commits: Bool = true,
+    _ progress: (MigrationProgress) -> Void
+  ) throws {
     let queue = try StoreConnection.open(path, .writer)
     do {
       try queue.use { db in
-        try db.lockExclusively()
+        if commits { try db.lockExclusively() }
         try db.execute("PRAGMA legacy_alter_table=ON")
-        try db.transaction(.immediate) { try run(stages, progress, db) }
+        try db.transaction(.immediate) {
+          try run(stages, progress, db)
+          if !commits { throw DryRunEnded() }
+        }
         try db.checkpoint()
       }
-      try queue.close()
+    } catch is DryRunEnded {
+      // Everything succeeded and is rolled back.
     } catch let error as SQLiteError where error.code == .busy {
       throw StoreError(
         .storeBusy,
-        "The store must be migrated, but another process has it open",
-        hint: "Stop the other process, then open the store again"
+        commits
+          ? "The store must be migrated, but another process has it open"
+          : "Another process writes to the store",
+        hint: "Stop the other process, then try again"
       )
     }
+    try queue.close()
   }
 
   private func run(
@@ -155,15 +204,61 @@ package struct Migrator {
     try seal(first.plan.from, db)
     let count = stages.map(\.plan.steps.count).reduce(0, +)
     var done = 0
-    for (plan, target) in stages {
-      try Self.check(plan, db)
-      let stage = "\(plan.from.version) to \(target.version)"
+    var numbers = GivenNumbers(first.plan.from)
+    for stage in stages {
+      let plan = stage.plan
+      try Self.check(plan, stage.nearest, db)
+      try numbers.read(plan, db)
+      let versions = "\(plan.from.version) to \(stage.target.version)"
       for step in plan.steps {
-        progress(MigrationProgress(stage: stage, title: step.title, done: done, count: count))
+        progress(MigrationProgress(stage: versions, title: step.title, done: done, count: count))
         try execute(step, plan, db)
         done += 1
       }
-      try note(plan, target, db)
+      try numbers.skip(in: stage.target, db)
+      try note(plan, stage.target, numbers.retired(stage.target), db)
+    }
+  }
+
+  /// The greatest numbers of the objects of retired entities, which later entities of the same
+  /// names do not give again.
+  private struct GivenNumbers {
+    private var last: [Int: Int64] = [:]
+
+    init(_ model: Model) {
+      for retired in model.retired { last[retired.description.number] = retired.lastObject }
+    }
+
+    /// Reads the numbers of the entities that a stage will remove.
+    mutating func read(_ plan: MigrationPlan, _ db: SQLiteConnection) throws {
+      for old in plan.mapping.newlyRetired {
+        last[plan.mapping.loggedNumber(of: old)] = try db.integer(
+          "SELECT seq FROM sqlite_sequence WHERE name = ?",
+          [old.name]
+        )
+      }
+    }
+
+    /// Lets the entities that have the name of a retired one begin after its numbers.
+    func skip(in model: Model, _ db: SQLiteConnection) throws {
+      for retired in model.retired {
+        guard let entity = model.entity(named: retired.description.name), !entity.isAbstract,
+          let number = last[retired.description.number], entity.numbers.contains(number)
+        else { continue }
+        try db.execute(
+          "INSERT INTO sqlite_sequence(name, seq) SELECT ?1, 0 "
+            + "WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)",
+          [entity.name]
+        )
+        try db.execute(
+          "UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1",
+          [entity.name, number]
+        )
+      }
+    }
+
+    func retired(_ model: Model) -> [RetiredEntity] {
+      model.retired.map { $0.ending(at: last[$0.description.number] ?? $0.lastObject) }
     }
   }
 
@@ -180,37 +275,38 @@ package struct Migrator {
   }
 
   /// Checks that a plan can be executed on the store's objects.
-  static func check(_ plan: MigrationPlan, _ db: SQLiteConnection) throws {
-    var problems = plan.problems
+  private static func check(
+    _ plan: MigrationPlan,
+    _ nearest: [NearestVersion],
+    _ db: SQLiteConnection
+  ) throws {
+    var problems = plan.problems.map { MigrationProblem($0) }
     // The checks of a plan with problems are meaningless queries.
     for check in problems.isEmpty ? plan.checks : [] {
       let count = try db.integer(check.sql) ?? 0
-      if count > 0 {
-        let message = "\(check.message) (\(count) of them)"
-        problems.append(ModelProblem(path: check.path, message: message))
-      }
+      guard count > 0 else { continue }
+      problems.append(MigrationProblem(path: check.path, message: check.message, count: count))
     }
-    guard problems.isEmpty else { throw mismatch(plan.from, plan.to, problems) }
+    guard problems.isEmpty else { throw mismatch(plan.from, plan.to, problems, nearest) }
   }
 
   /// Returns the error of a store that cannot be migrated to a model.
-  static func mismatch(_ from: Model, _ to: Model, _ problems: [ModelProblem]) -> StoreError {
-    let first =
-      problems.first.map { ": \($0.path.isEmpty ? "" : $0.path + ": ")\($0.message)" } ?? ""
+  static func mismatch(
+    _ from: Model,
+    _ to: Model,
+    _ problems: [MigrationProblem],
+    _ nearest: [NearestVersion] = []
+  ) -> StoreError {
+    let first = problems.first.map { ": \($0.text)" } ?? ""
     let more = problems.count > 1 ? " (and \(problems.count - 1) more)" : ""
+    var data = [JSONMember("problems", .array(problems.map(\.json)))]
+    if !nearest.isEmpty { data.append(JSONMember("nearest", .array(nearest.map(\.json)))) }
     return StoreError(
       .modelMismatch,
       "The store has model \(from.name) \(from.version) (\(from.shortHash)), which cannot become "
         + "\(to.name) \(to.version) (\(to.shortHash)) automatically\(first)\(more)",
       hint: .compareModels,
-      data: [
-        JSONMember(
-          "problems",
-          .array(
-            problems.map { ["path": .string($0.path), "message": .string($0.message)] }
-          )
-        )
-      ]
+      data: data
     )
   }
 
@@ -224,24 +320,28 @@ package struct Migrator {
         try db.execute(statement)
       } catch let error as SQLiteError where error.code == .constraint {
         let what = error.message ?? "a constraint"
+        let message = "the objects do not allow it: \(what)"
         throw Self.mismatch(
           plan.from,
           plan.to,
-          [
-            ModelProblem(path: step.title, message: "the objects do not allow it: \(what)")
-          ]
+          [MigrationProblem(path: step.title, message: message)]
         )
       }
     }
   }
 
   /// Records the store's new model, and ends the stage with a commit.
-  private func note(_ plan: MigrationPlan, _ target: Model, _ db: SQLiteConnection) throws {
+  private func note(
+    _ plan: MigrationPlan,
+    _ target: Model,
+    _ retired: [RetiredEntity],
+    _ db: SQLiteConnection
+  ) throws {
     let former = try StoreMetadata.formerHashes.value(db)
     let hashes = [former, plan.from.hash].compactMap { $0 }.joined(separator: " ")
     let facts: [StoreMetadata: String] = [
       .model: target.document.text, .modelHash: target.hash, .formerHashes: hashes,
-      .slots: StoreFile.slotsText(target),
+      .slots: StoreFile.slotsText(target), .retired: StoreFile.retiredText(retired),
     ]
     for (fact, value) in facts { try fact.set(value, db) }
     let head = try HistoryLog(db, model: target).head()

@@ -33,6 +33,36 @@ package struct ModelMapping: Sendable {
     sources.first { $0.value == old.number }.map { to.entity($0.key) }
   }
 
+  /// Returns the number by which the log names an old entity after the migration: that of its new
+  /// entity or of a retired entity, or 0 for a removed entity without objects of its own.
+  func loggedNumber(of old: EntityDescription) -> Int {
+    if let entity = target(of: old) { return entity.number }
+    guard let index = newlyRetired.firstIndex(where: { $0.number == old.number }) else { return 0 }
+    return RetiredEntity.numberMin + from.retired.count + index
+  }
+
+  /// The entities of the old model that have objects and no new entity.
+  var newlyRetired: [EntityDescription] {
+    from.concreteEntities.filter { target(of: $0) == nil }
+  }
+
+  /// The entities that only earlier versions of the store's model had, after the migration.
+  var retired: [RetiredEntity] {
+    func number(_ old: Int) -> Int {
+      guard old < RetiredEntity.numberMin else { return old }
+      let entity = from.entity(old)
+      let number = loggedNumber(of: entity)
+      guard number == 0 else { return number }
+      // An abstract entity has no number in the log; the slot of an object tells its descendant.
+      return entity.familyPosition.concreteEntities.first.map { loggedNumber(of: from.entity($0)) }
+        ?? 0
+    }
+    return from.retired.map { $0.renumbered(number) }
+      + newlyRetired.map { old in
+        RetiredEntity(old, number: loggedNumber(of: old), destination: number)
+      }
+  }
+
   /// Returns the old property of a property of an entity, nil for a new one.
   func source(
     of property: PropertyDescription,

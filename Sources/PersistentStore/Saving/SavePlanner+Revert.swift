@@ -267,7 +267,7 @@ extension SavePlanner {
   ) throws {
     var lists: OrderedDictionary<PlannedList, FormerOrder> = [:]
     for row in rows.reversed() {
-      guard let former = row.formerPosition, layout.model.entities.indices.contains(row.entity - 1),
+      guard let former = row.formerPosition, layout.model.hasEntity(row.entity),
         case let owner = layout.model.key(row.entity, row.object),
         let toMany = layout.entity(owner).relationship(named: former.property),
         toMany.description.ordered, case let member = toMany.target(row.other),

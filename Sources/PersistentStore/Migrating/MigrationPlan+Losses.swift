@@ -1,0 +1,145 @@
+import ObjectModel
+import PersistentHistory
+import SQLite
+import StoreLayout
+
+/// The data that a migration would remove.
+///
+/// Each kind of data has a check that counts it, unless the model gives it up by name.
+extension MigrationPlan {
+  /// Adds checks for objects, values and links that the new model has no property or entity for.
+  mutating func checkLosses() {
+    for old in from.concreteEntities where mapping.target(of: old) == nil {
+      guard !isGivenUp(old) else { continue }
+      lossCheck("SELECT count(*) FROM \(SQLNames.quoted(old.name))", old.name, "objects")
+    }
+    for old in from.entities {
+      let parent = old.familyPosition.ancestors.dropLast().last.map { from.entity($0) }
+      for attribute in old.attributes
+      where parent?.property(named: attribute.name) == nil && attribute.derived == nil {
+        checkLoss(of: attribute, declaredBy: old)
+      }
+      for relationship in old.relationships where relationship.owner == old.number {
+        switch relationship.storage {
+        case .column: checkColumnLoss(of: relationship, declaredBy: old)
+        case .linkTable(_, _, owns: true): checkLinkLoss(of: relationship, declaredBy: old)
+        case .inverseColumn, .linkTable: break
+        }
+      }
+    }
+  }
+
+  private mutating func lossCheck(_ sql: String, _ path: String, _ what: String) {
+    check(sql, path, "\(what) would be removed, which the model does not list in \"removed\"")
+  }
+
+  // MARK: What the model gives up
+
+  /// Returns whether the model gives up an entity, by its name or by that of a removed ancestor.
+  private func isGivenUp(_ old: EntityDescription) -> Bool {
+    givesUpEverything
+      || old.familyPosition.ancestors.map { from.entity($0) }.contains { ancestor in
+        mapping.target(of: ancestor) == nil && to.removed.contains(ancestor.name)
+      }
+  }
+
+  /// Returns whether the model gives up a property, by the name of its entity or of an ancestor.
+  private func isGivenUp(_ property: String, of old: EntityDescription) -> Bool {
+    givesUpEverything
+      || old.familyPosition.ancestors.contains {
+        to.removed.contains("\(from.entity($0).name).\(property)")
+      }
+  }
+
+  // MARK: Values and links
+
+  /// The entities, among one and its descendants, whose objects remain and lose a property.
+  private func losers(of property: String, declaredBy old: EntityDescription) -> [EntityDescription]
+  {
+    old.familyPosition.concreteEntities.map { from.entity($0) }.filter { kind in
+      guard let target = mapping.target(of: kind), !target.isAbstract else { return false }
+      let isKept = target.properties.contains {
+        mapping.source(of: $0, in: target)?.name == property
+      }
+      return !isKept && !isGivenUp(property, of: kind)
+    }
+  }
+
+  private mutating func checkLoss(
+    of attribute: AttributeDescription,
+    declaredBy old: EntityDescription
+  ) {
+    let column = SQLNames.quoted(attribute.name)
+    let losers = losers(of: attribute.name, declaredBy: old)
+    countLosses(attribute.name, old, losers, "values") { kind in
+      "SELECT count(*) FROM \(SQLNames.quoted(kind.name)) WHERE \(column) IS NOT NULL"
+    }
+  }
+
+  /// Counts what several entities lose: together if it is all of them, otherwise each.
+  private mutating func countLosses(
+    _ property: String,
+    _ old: EntityDescription,
+    _ losers: [EntityDescription],
+    _ what: String,
+    _ query: (EntityDescription) -> String
+  ) {
+    guard !losers.isEmpty else { return }
+    if losers.count == old.familyPosition.concreteEntities.count {
+      let counts = losers.map { "(\(query($0)))" }.joined(separator: " + ")
+      lossCheck("SELECT \(counts)", "\(old.name).\(property)", what)
+    } else {
+      for kind in losers { lossCheck(query(kind), "\(kind.name).\(property)", what) }
+    }
+  }
+
+  private mutating func checkColumnLoss(
+    of relationship: RelationshipDescription,
+    declaredBy old: EntityDescription
+  ) {
+    // The links may remain at the other end.
+    guard !isInverseKept(relationship) else { return }
+    let column = SQLNames.quoted(relationship.name)
+    let remaining = Self.condition(column, in: remainingRanges(of: relationship.destination))
+    let condition = remaining.map { " AND \($0)" } ?? ""
+    let losers = losers(of: relationship.name, declaredBy: old)
+    countLosses(relationship.name, old, losers, "links") { kind in
+      "SELECT count(*) FROM \(SQLNames.quoted(kind.name)) WHERE \(column) IS NOT NULL\(condition)"
+    }
+  }
+
+  private mutating func checkLinkLoss(
+    of relationship: RelationshipDescription,
+    declaredBy old: EntityDescription
+  ) {
+    guard !isInverseKept(relationship) else { return }
+    let losers = losers(of: relationship.name, declaredBy: old)
+    guard !losers.isEmpty else { return }
+    let conditions = [
+      Self.condition("source", in: losers.map(\.numbers)),
+      Self.condition("target", in: remainingRanges(of: relationship.destination)),
+    ].compactMap { $0 }
+    lossCheck(
+      "SELECT count(*) FROM \(SQLNames.quoted(SQLNames.linkTable(old, relationship.name))) "
+        + "WHERE \(conditions.joined(separator: " AND "))",
+      "\(old.name).\(relationship.name)",
+      "links"
+    )
+  }
+
+  /// Returns whether the inverse of a relationship remains, or is given up by its own name.
+  private func isInverseKept(_ relationship: RelationshipDescription) -> Bool {
+    guard let inverse = relationship.inverse, !relationship.isSymmetric else { return false }
+    let destination = from.entity(relationship.destination)
+    let remaining = destination.familyPosition.concreteEntities.map { from.entity($0) }
+      .filter { mapping.target(of: $0).map { !$0.isAbstract } ?? false }
+    return !remaining.isEmpty && losers(of: inverse, declaredBy: destination).isEmpty
+  }
+
+  /// Returns the number ranges of the objects of an old entity that remain; nil when all do.
+  private func remainingRanges(of old: Int) -> [ClosedRange<Int64>]? {
+    let kinds = from.entity(old).familyPosition.concreteEntities.map { from.entity($0) }
+    let remaining = kinds.filter { mapping.target(of: $0).map { !$0.isAbstract } ?? false }
+    return remaining.count == kinds.count ? nil : remaining.map(\.numbers)
+  }
+}
