@@ -17,6 +17,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
     .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+    .package(url: "https://github.com/attaswift/BigInt", exact: "6.0.1"),
     .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
   ],
@@ -73,6 +74,7 @@ let package = Package(
       uses: [
         "StoreLayout", "PersistentHistory", "ObjectModel", "CordialValues", "JSON", "CUnicode",
         "SQLite",
+        .product(name: "BigInt", package: "BigInt"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "OrderedCollections", package: "swift-collections"),
       ]

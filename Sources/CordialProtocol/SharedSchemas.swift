@@ -58,6 +58,25 @@ enum FetchFields {
 
 /// The params of all methods that write.
 enum WriteFields {
+  /// The author of changes by external SQLite clients, which no write may name.
+  static let externalAuthor = "external"
+
+  /// Reads the author of a write; nil for the author of the connection.
+  static func author(of params: Params, in method: String) throws(RPCError) -> String? {
+    try checked(params.string("author"), method)
+  }
+
+  /// Checks that an author is not the log's own.
+  static func checked(_ author: String?, _ method: String) throws(RPCError) -> String? {
+    guard author != externalAuthor else {
+      throw RPCError(
+        .invalidParams,
+        "\(method): the author external belongs to the changes of external SQLite clients"
+      )
+    }
+    return author
+  }
+
   static let author = Field.optional("author", .string, "the author in the history")
   static let context = Field.optional("context", .string, "the context in the history")
   static let durability = Field.optional(

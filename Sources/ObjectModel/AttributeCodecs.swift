@@ -58,6 +58,7 @@ enum IntegerCodec<Number: FixedWidthInteger & SignedInteger>: AttributeCodec {
     switch value {
     case .integer(let number): .integer(number)
     case .number(let number): .double(number)
+    case .bool(let flag): .integer(flag ? 1 : 0)
     default: decode(value)
     }
   }
@@ -93,6 +94,10 @@ enum DoubleCodec: AttributeCodec {
     case .integer(let number): .double(Double(number))
     default: nil
     }
+  }
+
+  static func decode(comparand value: JSONValue) -> AttributeValue? {
+    if case .bool(let flag) = value { .double(flag ? 1 : 0) } else { decode(value) }
   }
 
   static func value(column: AttributeValue) -> AttributeValue {
@@ -163,8 +168,11 @@ enum DecimalCodec: AttributeCodec {
 
   /// The decimal has the digits that the client wrote: 99.5 is the decimal 99.5.
   static func decode(comparand value: JSONValue) -> AttributeValue? {
-    guard case .number(let number) = value else { return decode(value) }
-    return DecimalText.canonical(number.description).map { .decimal($0) }
+    switch value {
+    case .number(let number): DecimalText.canonical(number.description).map { .decimal($0) }
+    case .bool(let flag): .decimal(flag ? "1" : "0")
+    default: decode(value)
+    }
   }
 
   static func value(column: AttributeValue) -> AttributeValue {

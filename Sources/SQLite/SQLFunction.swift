@@ -37,6 +37,11 @@ import GRDBSQLite
       return unsafe body(UnsafeBufferPointer(start: start, count: count).span)
     }
 
+    /// Returns whether an argument is null.
+    package func isNull(_ index: Int) -> Bool {
+      unsafe sqlite3_value_type(arguments[index]) == SQLITE_NULL
+    }
+
     /// Returns the integer of an argument; nil for a value that is not an integer.
     package func integer(_ index: Int) -> Int64? {
       guard unsafe sqlite3_value_type(arguments[index]) == SQLITE_INTEGER else { return nil }

@@ -271,8 +271,13 @@ package enum LogTriggers {
   /// `json_quote` writes reals with 15 digits only, so `quote` writes them without loss.
   /// `json_quote` refuses blobs, so `hex` writes them.
   package static func json(_ column: String, of entity: EntityDescription, row: String) -> String {
-    let value = row + SQLNames.quoted(column)
-    switch entity.attributes.first(where: { $0.name == column })?.type.codec.storage {
+    let type = entity.attributes.first { $0.name == column }?.type
+    return json(row + SQLNames.quoted(column), type?.codec.storage)
+  }
+
+  /// Returns SQL for a value as JSON text, given its storage class; nil for that of a to-one.
+  package static func json(_ value: String, _ storage: ColumnStorage?) -> String {
+    switch storage {
     case .text: return "json_quote(\(value))"
     case .blob:
       return "CASE WHEN \(value) IS NULL THEN 'null' ELSE '\"' || hex(\(value)) || '\"' END"

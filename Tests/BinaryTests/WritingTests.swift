@@ -259,10 +259,22 @@ import Testing
 
   // Evidence: P-128c
   @Test func `followers`() throws {
-    #expect(try run("followers", store, "--register", "mirror").count == 1)
+    let position = try #require(
+      try run("followers", "register", store, "mirror").first?.string
+    )
     #expect(try run("followers", store).first?["name"] == "mirror")
-    #expect(try run("followers", store, "--remove", "mirror") == [])
-    _ = try run("followers", store, "--remove", "mirror", code: 1)
+    #expect(try run("followers", "acknowledge", store, "mirror", position).count == 1)
+    _ = try run("followers", "acknowledge", store, "mirror", "no token", code: 1)
+    #expect(try run("followers", "remove", store, "mirror") == [])
+    _ = try run("followers", "remove", store, "mirror", code: 1)
+  }
+
+  // Evidence: P-129a, P-135a
+  @Test func `the history is purged`() throws {
+    let purged = try run("history", "purge", store, "--keep-commits", "1").first
+    #expect(purged?["transactions"]?.integer ?? -1 >= 0)
+    _ = try run("history", "purge", store, code: 64)
+    _ = try run("history", "purge", store, "--before", "never", code: 1)
   }
 
   // Evidence: P-132a, P-132b, P-133a, P-133b

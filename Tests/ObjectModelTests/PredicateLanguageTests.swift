@@ -37,23 +37,24 @@ import Testing
   @Test func `SUBQUERY gives its members a name`() {
     checkTree(
       "SUBQUERY(tasks, $t, $t.priority > 1 AND $t == SELF).@count > 0",
-      "(> (subquery tasks $t (and (> $t.priority 1) (== $t SELF))) 0)"
+      "(> (count: (subquery tasks $t (and (> $t.priority 1) (== $t SELF)))) 0)"
     )
     checkTree(
       "SUBQUERY(groups, $g, SUBQUERY($g.tasks, $t, $t.owner == $g.owner).@count > $n).@count == 0",
-      "(== (subquery groups $g (> (subquery $g.tasks $t (== $t.owner $g.owner)) 2)) 0)",
+      "(== (count: (subquery groups $g (> (count: (subquery $g.tasks $t "
+        + "(== $t.owner $g.owner))) 2))) 0)",
       .named([.init("n", 2), .init("t", 9)])
     )
     // The name ends with its SUBQUERY: behind it the argument counts again.
     checkTree(
       "SUBQUERY(a, $x, $x.b == 1).@count == $x",
-      "(== (subquery a $x (== $x.b 1)) 7)",
+      "(== (count: (subquery a $x (== $x.b 1))) 7)",
       .named([.init("x", 7)])
     )
     checkTree(
       "SUBQUERY(a, $x, ANY $x.b.c == 1).@count == 1",
       """
-      (== (subquery a $x (any == $x.b.c 1)) 1)
+      (== (count: (subquery a $x (any == $x.b.c 1))) 1)
       """
     )
   }

@@ -28,7 +28,10 @@ extension PredicateComparison {
       case .greaterOrEqual: ">="
       default: comparison.rawValue
       }
-    let options = (ignoresCase ? "c" : "") + (ignoresDiacritics ? "d" : "")
+    let options =
+      (options.contains(.ignoresCase) ? "c" : "")
+      + (options.contains(.ignoresDiacritics) ? "d" : "")
+      + (options.contains(.localized) ? "l" : "")
     let quantity = modifier == .direct ? "" : modifier.rawValue + " "
     return
       "(\(quantity)\(sign)\(options.isEmpty ? "" : "[\(options)]") \(left.text) \(right.text))"
@@ -44,8 +47,20 @@ extension PredicateExpression {
     case .aggregate(let aggregate, let names, let variable, let path):
       "(\(aggregate.rawValue) \(Self.path(names, variable))\(path.isEmpty ? "" : " ")"
         + path.joined(separator: ".") + ")"
-    case .subqueryCount(let names, let variable, let name, let predicate):
-      "(subquery \(Self.path(names, variable)) $\(name) \(predicate.text))"
+    case .subquery(let collection, let name, let predicate):
+      "(subquery \(collection.text) $\(name) \(predicate.text))"
+    case .statistic(let statistic, let collection):
+      "(\(statistic.rawValue): \(collection.text))"
+    case .path(let base, let names): "\(base.text).\(names.joined(separator: "."))"
+    case .element(let collection, let index): "\(collection.text)[\(index)]"
+    case .set(let operation, let first, let second):
+      "(\(operation.rawValue) \(first.text) \(second.text))"
+    case .distinct(let collection): "(distinct \(collection.text))"
+    case .cast(let value, let type): "(cast \(value.text) \(type.rawValue))"
+    case .ternary(let condition, let first, let second):
+      "(if \(condition.text) \(first.text) \(second.text))"
+    case .now: "(now)"
+    case .random(let limit): "(random\(limit.map { " " + $0.text } ?? ""))"
     case .arithmetic(let operation, let left, let right):
       "(\(operation.rawValue) \(left.text) \(right.text))"
     case .negative(let inner): "(- \(inner.text))"

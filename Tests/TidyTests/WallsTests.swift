@@ -17,7 +17,8 @@ enum Walls {
       "StoreLayout", "CordialValues", "ObjectModel", "JSON", "SQLite", "Algorithms", "Glibc",
     ],
     "PersistentStore": [
-      "ObjectModel", "CordialValues", "DequeModule", "OrderedCollections", "PersistentHistory",
+      "ObjectModel", "CordialValues", "BigInt", "DequeModule", "OrderedCollections",
+      "PersistentHistory",
       "StoreLayout",
       "JSON", "CUnicode",
       "SQLite", "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",

@@ -2,159 +2,31 @@ import ArgumentParser
 import Cordial
 import JSON
 
-/// `cordial update`: sets values of all objects that match a predicate.
-struct Update: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "Set properties of all objects of an entity that match a predicate.",
-    discussion: """
-      For example: cordial update Todo.cordial Task --where 'priority < 3' \
-      --set 'title="Later"' --compute 'priority=priority + 1'
-      """
-  )
-
-  @OptionGroup var storeArgument: StoreArgument
-
-  @Argument(help: "The entity's name.")
-  var entity: String
-
-  @Option(
-    name: [.customLong("where"), .customLong("predicate")],
-    help: "Which objects; TRUEPREDICATE for all."
-  )
-  var predicate: String
-
-  @Option(
-    parsing: .unconditionalSingleValue,
-    help: "A property and its value as JSON, like done=true; may be repeated."
-  )
-  var set: [String] = []
-
-  @Option(
-    parsing: .unconditionalSingleValue,
-    help: "A property and an expression, like count='count + 1'; may be repeated."
-  )
-  var compute: [String] = []
-
-  @Option(help: "The author in the history.")
-  var author: String?
-
-  @Flag(help: "Print what the update would do, and write nothing.")
-  var dryRun = false
-
-  func run() async throws {
-    var values = try set.map { text in
-      let (name, value) = try pair(text)
-      do throws(JSONError) {
-        return JSONMember(name, try JSONParser.parse(value))
-      } catch {
-        throw InputError(
-          message: "--set \(text): \(error.message); a text needs quotes, as name='\"x\"'"
-        )
-      }
-    }
-    values += try compute.map { text in
-      let (name, value) = try pair(text)
-      return JSONMember(name, ["@expression": .string(value)])
-    }
-    var params = [
-      JSONMember("entity", .string(entity)), JSONMember("predicate", .string(predicate)),
-      JSONMember("set", .object(values)), JSONMember("returning", "ids"),
-      JSONMember("dryRun", .bool(dryRun)),
-    ]
-    if let author { params.append(JSONMember("author", .string(author))) }
-    let call = params
-    let answer = try await storeArgument.with { try await $0.call("update", .object(call)) }
-    if dryRun { return try DryRunOutput.write(answer) }
-    for id in answer["ids"]?.array ?? [] { Terminal.line(id.string ?? "") }
-  }
-
-  private func pair(_ text: String) throws -> (String, String) {
-    guard let sign = text.firstIndex(of: "=") else {
-      throw InputError(message: "\(text) is not of the form NAME=VALUE")
-    }
-    return (String(text[..<sign]), String(text[text.index(after: sign)...]))
-  }
-}
-
-/// The command-line options of `undo` and `redo`.
-struct RevertOptions: ParsableArguments {
-  @OptionGroup var storeArgument: StoreArgument
-
-  @Option(help: "The number of groups of commits.")
-  var count = 1
-
-  @Option(help: "The author of the commits; without it, the commits without an author.")
-  var author: String?
-
-  @Option(help: "Only commits of this context.")
-  var context: String?
-
-  @Flag(help: "Leave what other saves changed later, and revert the rest.")
-  var keepOthers = false
-
-  @Flag(help: "Print what the command would do, and write nothing.")
-  var dryRun = false
-
-  /// Calls the method and prints the result.
-  func call(_ method: String, _ nothing: String) async throws {
-    var params = [
-      JSONMember("count", .integer(Int64(count))), JSONMember("dryRun", .bool(dryRun)),
-    ]
-    if let author { params.append(JSONMember("author", .string(author))) }
-    if let context { params.append(JSONMember("context", .string(context))) }
-    if keepOthers { params.append(JSONMember("mergePolicy", "storeTrump")) }
-    let call = params
-    let answer = try await storeArgument.with { try await $0.call(method, .object(call)) }
-    if dryRun { return try DryRunOutput.write(answer) }
-    for object in answer["objects"]?.array ?? [] { Terminal.line(object.text) }
-    if answer["undone"] == 0 { Terminal.note(nothing + "\n") }
-  }
-}
-
-/// `cordial undo`: reverts an author's newest commits.
-struct Undo: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "Undo the newest commits of an author, from the history."
-  )
-
-  @OptionGroup var options: RevertOptions
-
-  func run() async throws { try await options.call("undo", "There is nothing to undo.") }
-}
-
-/// `cordial redo`: applies again what was undone last.
-struct Redo: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Apply again what was undone last.")
-
-  @OptionGroup var options: RevertOptions
-
-  func run() async throws { try await options.call("redo", "There is nothing to redo.") }
-}
-
-/// The output of a dry run, for a person or a program.
-enum DryRunOutput {
-  static func write(_ answer: JSONValue) throws {
-    guard let dryRun = answer["dryRun"] else { return }
-    guard Terminal.isOutput else { return Terminal.line(dryRun.text) }
-    if let error = dryRun["error"] {
-      throw InputError(message: "It would fail: \(error["message"]?.string ?? "")")
-    }
-    for (name, words) in [("delete", "would be deleted"), ("update", "would be changed")] {
-      for id in dryRun[name]?.array ?? [] { Terminal.line("\(id.string ?? "")  \(words)") }
-    }
-  }
-}
-
-/// `cordial history`: prints commits, oldest first.
+/// `cordial history`: prints commits, or removes old ones.
 struct History: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print the commits of a store with their changes, oldest first.",
-    discussion: "For example the last ten: cordial history Todo.cordial --last 10"
+    abstract: "Print the commits of a store with their changes, oldest first; or remove old ones.",
+    discussion: """
+      For example the last ten: cordial history Todo.cordial --last 10. A store that is named like \
+      a subcommand is written as ./purge.
+      """,
+    subcommands: [ListHistory.self, PurgeHistory.self],
+    defaultSubcommand: ListHistory.self
+  )
+}
+
+/// `cordial history list`: prints commits, oldest first.
+struct ListHistory: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "Print the commits of a store with their changes, oldest first."
   )
 
   @OptionGroup var storeArgument: StoreArgument
 
-  @Option(help: "Begin after this position, the token of an earlier result.")
+  @Option(
+    help: "Begin after this position, the token of an earlier result; or at a date, RFC 3339."
+  )
   var since: String?
 
   @Option(help: "The maximum number of commits.")
@@ -166,13 +38,20 @@ struct History: AsyncParsableCommand {
   @Option(parsing: .unconditionalSingleValue, help: "Only changes of this entity; may be repeated.")
   var entity: [String] = []
 
-  @Option(parsing: .unconditionalSingleValue, help: "Only commits of this author; may be repeated.")
+  @Option(
+    parsing: .unconditionalSingleValue,
+    help: "Only commits of this author, or with a * at the end, of authors that begin so."
+  )
   var author: [String] = []
 
   func validate() throws {
     guard limit.map({ $0 > 0 }) ?? true, last.map({ $0 > 0 }) ?? true else {
       throw ValidationError("--limit and --last are numbers above 0")
     }
+  }
+
+  private static func filter(_ author: String) -> JSONValue {
+    author.hasSuffix("*") ? ["prefix": .string(String(author.dropLast()))] : .string(author)
   }
 
   /// The number of commits in one request.
@@ -190,7 +69,7 @@ struct History: AsyncParsableCommand {
           params.append(JSONMember("entities", .array(entity.map { .string($0) })))
         }
         if !author.isEmpty {
-          params.append(JSONMember("authors", .array(author.map { .string($0) })))
+          params.append(JSONMember("authors", .array(author.map(Self.filter))))
         }
         let answer = try await client.call("history", .object(params))
         for commit in answer["transactions"]?.array ?? [] {
@@ -227,43 +106,50 @@ struct History: AsyncParsableCommand {
   }
 }
 
-/// `cordial followers`: lists, registers and removes named followers of the log.
-struct Followers: AsyncParsableCommand {
+/// `cordial history purge`: removes the beginning of the log.
+struct PurgeHistory: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "List the named followers of the history, or register and remove followers."
+    commandName: "purge",
+    abstract: "Remove the oldest commits from the history, as far as nobody needs them.",
+    discussion: """
+      For example all but the last month: cordial history purge Todo.cordial --keep-days 30. \
+      Followers and running services keep what they need.
+      """
   )
 
   @OptionGroup var storeArgument: StoreArgument
 
-  @Option(help: "Retain the history for this name from now on; prints its position.")
-  var register: String?
+  @Option(help: "Remove the commits before this position, a token, or before a date, RFC 3339.")
+  var before: String?
 
-  @Option(help: "Stop retaining the history for this name.")
-  var remove: String?
+  @Option(help: "Keep the commits of this number of days.")
+  var keepDays: Int?
+
+  @Option(help: "Keep this number of the newest commits.")
+  var keepCommits: Int?
+
+  @Option(help: "Keep about this number of the newest bytes.")
+  var keepBytes: Int?
 
   func validate() throws {
-    guard register == nil || remove == nil else {
-      throw ValidationError("--register and --remove exclude each other")
+    let kept = [keepDays, keepCommits, keepBytes].compactMap { $0 }
+    guard (before == nil) != kept.isEmpty else {
+      throw ValidationError("Name either --before or what to keep, as --keep-days 30")
+    }
+    guard kept.allSatisfy({ $0 >= 0 }), keepDays ?? 0 <= 36_500 else {
+      throw ValidationError("What to keep is a number from 0; at most 36500 days")
     }
   }
 
   func run() async throws {
-    if let register {
-      let answer = try await storeArgument.with {
-        try await $0.call("follower/register", ["name": .string(register)])
-      }
-      return Terminal.line(answer["token"]?.string ?? "")
-    }
-    if let remove {
-      let answer = try await storeArgument.with {
-        try await $0.call("follower/remove", ["name": .string(remove)])
-      }
-      guard answer["removed"] == true else {
-        throw InputError(message: "There is no follower \(remove)")
-      }
-      return
-    }
-    let answer = try await storeArgument.with { try await $0.call("follower/list", [:]) }
-    Output.objects(answer["followers"]?.array ?? [])
+    var keep: [JSONMember] = []
+    if let keepDays { keep.append(JSONMember("seconds", .integer(Int64(keepDays) * 86_400))) }
+    if let keepCommits { keep.append(JSONMember("transactions", .integer(Int64(keepCommits)))) }
+    if let keepBytes { keep.append(JSONMember("bytes", .integer(Int64(keepBytes)))) }
+    let params: JSONValue = before.map { ["before": .string($0)] } ?? ["keep": .object(keep)]
+    let answer = try await storeArgument.with { try await $0.call("history/purge", params) }
+    guard Terminal.isOutput else { return Terminal.line(answer.text) }
+    Terminal.line("Removed \(answer["transactions"]?.integer ?? 0) commits")
+    if let holder = answer["heldBy"]?.string { Terminal.line("\(holder) needs the others") }
   }
 }

@@ -83,6 +83,9 @@ struct Doctor: AsyncParsableCommand {
 
   @OptionGroup var storeArgument: StoreArgument
 
+  @Flag(help: "Print JSON on a terminal too.")
+  var json = false
+
   func run() async throws {
     let (status, store, index) = try await storeArgument.with { client in
       // The first status request seals changes made by external SQLite clients. The index catches
@@ -94,7 +97,7 @@ struct Doctor: AsyncParsableCommand {
     }
     let problems = store["problems"]?.array ?? []
     let differences = index["differences"]?.array ?? []
-    if Terminal.isOutput {
+    if Terminal.isOutput, !json {
       write(status, store, index)
     } else {
       Terminal.line(

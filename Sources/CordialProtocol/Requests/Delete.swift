@@ -42,7 +42,7 @@ package struct DeleteCall: Call {
     entity = params.string("entity")
     predicate = params.string("predicate")
     arguments = params["arguments"]
-    author = params.string("author")
+    author = try WriteFields.author(of: params, in: "delete")
     context = params.string("context")
     isDurable = params.string("durability") != "normal"
     returnsIDs = params.string("returning") == "ids"

@@ -57,6 +57,9 @@ private func followerName(_ params: Params) throws(RPCError) -> String {
   guard (1...200).contains(name.utf8.count), !name.utf8.contains(0) else {
     throw RPCError(.invalidParams, "A follower's name has 1 to 200 bytes, none of them 0")
   }
+  guard name != "spotlight" else {
+    throw RPCError(.invalidParams, "The name spotlight belongs to the search index: choose another")
+  }
   return name
 }
 

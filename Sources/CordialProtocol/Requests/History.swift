@@ -3,20 +3,53 @@ package import JSONRPC
 
 /// `history`: reads the commits after a position, oldest first.
 package struct HistoryCall: Call {
+  /// A token or a date, nil for the oldest retained position.
   package let since: String?
   package let limit: Int
   package let entities: [String]?
-  package let authors: [String?]?
+  package let authors: [Author]?
+
+  /// A filter of commits by their author.
+  package enum Author: Sendable {
+    /// The commits of one author; nil for the commits without an author.
+    case one(String?)
+    /// The commits of the authors whose names begin with a text.
+    case prefix(String)
+
+    package func includes(_ author: String?) -> Bool {
+      switch self {
+      case .one(let wanted): wanted == author
+      case .prefix(let prefix): author?.utf8.starts(with: prefix.utf8) == true
+      }
+    }
+  }
 
   package static let method = Method.request(
     "history",
     "Reads the log: commits after a position, oldest first, with their changes.",
     order: .read,
     params: [
-      .optional("since", .token, "the position, exclusive; absent means the oldest one"),
+      .optional(
+        "since",
+        .string,
+        "a token, exclusive, or a date, at or after which commits are; absent means the oldest"
+      ),
       .optional("limit", .integer(1...10_000), "the maximum number of commits; 100 when absent"),
-      .optional("entities", .array(.string), "return only changes of these entities"),
-      .optional("authors", .array(.nullable(.string)), "return only commits of these authors"),
+      .optional(
+        "entities",
+        .array(.string),
+        "return only changes of these entities, which only the log may still have"
+      ),
+      .optional(
+        "authors",
+        .array(
+          .either([
+            .nullable(.string),
+            .object([.required("prefix", .string, "the beginning of the author's name")]),
+          ])
+        ),
+        "return only commits of these authors"
+      ),
     ],
     result: .object([
       .required(
@@ -60,6 +93,8 @@ package struct HistoryCall: Call {
     since = params.string("since")
     limit = params.int("limit") ?? 100
     entities = params.strings("entities")
-    authors = params["authors"]?.array?.map(\.string)
+    authors = params["authors"]?.array?.map { author in
+      author["prefix"]?.string.map { .prefix($0) } ?? .one(author.string)
+    }
   }
 }

@@ -51,7 +51,7 @@ package struct InitializeCall: Call {
     if let found = Self.cordial.schema.mismatch(options)?.inside(member: "cordial") {
       throw RPCError(.invalidParams, "initialize: \(found.sentence)")
     }
-    author = options["author"]?.string
+    author = try WriteFields.checked(options["author"]?.string, "initialize")
     context = options["context"]?.string
     mergePolicy = options["mergePolicy"]?.string
     coalesce = options["coalesce"]?.integer.map(Int.init) ?? 0

@@ -156,7 +156,7 @@ package struct SaveCall: Call {
       )
     }
     mergePolicy = params.string("mergePolicy")
-    author = params.string("author")
+    author = try WriteFields.author(of: params, in: "save")
     context = params.string("context")
     isDurable = params.string("durability") != "normal"
     transaction = try WriteFields.transaction(of: "save", params)

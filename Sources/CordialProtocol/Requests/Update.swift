@@ -53,7 +53,7 @@ package struct UpdateCall: Call {
     predicate = params.string("predicate") ?? ""
     arguments = params["arguments"]
     values = params["set"]?.members ?? []
-    author = params.string("author")
+    author = try WriteFields.author(of: params, in: "update")
     context = params.string("context")
     isDurable = params.string("durability") != "normal"
     returnsIDs = params.string("returning") == "ids"

@@ -8,16 +8,39 @@ import PersistentStore
 
 extension Service {
   func history(_ call: HistoryCall, _ request: Request) throws {
-    let since = try call.since.map { text in
-      guard let token = StoreToken(text) else {
-        throw RPCError(.invalidParams, "history: \"\(text)\" is not a token")
-      }
-      return token
-    }
+    let since = try call.since.map { text in try HistoryStart(text) }
     let limits = limits
     read(request) { snapshot, writer in
       try HistoryAnswer(call: call, snapshot: snapshot, limits: limits)
         .write(since: since, to: &writer)
+    }
+  }
+}
+
+/// The position after which a result of `history` begins.
+private enum HistoryStart {
+  case token(StoreToken)
+  /// Milliseconds since 1970.
+  case date(Int64)
+
+  init(_ text: String) throws(RPCError) {
+    if let token = StoreToken(text) {
+      self = .token(token)
+    } else if let date = DateText.milliseconds(text) {
+      self = .date(date)
+    } else {
+      throw RPCError(
+        .invalidParams,
+        "history: \"\(text.prefix(100))\" is neither a token nor a date"
+      )
+    }
+  }
+
+  /// Returns the number of the commit before the first one of the result.
+  func position(in snapshot: StoreSnapshot) throws -> Int64 {
+    switch self {
+    case .token(let token): try snapshot.position(of: token)
+    case .date(let time): try snapshot.log.lastCommit(before: time)
     }
   }
 }
@@ -28,9 +51,9 @@ private struct HistoryAnswer {
   let snapshot: StoreSnapshot
   let limits: Limits
 
-  func write(since: StoreToken?, to writer: inout JSONWriter) throws {
+  func write(since: HistoryStart?, to writer: inout JSONWriter) throws {
     let entities = try call.entities.map { try EntityNames.loggedNumbers($0, in: snapshot.model) }
-    let start = try since.map { try snapshot.position(of: $0) } ?? snapshot.oldest().number
+    let start = try since.map { try $0.position(in: snapshot) } ?? snapshot.oldest().number
     let pageEnd = start.addingReportingOverflow(Int64(call.limit))
     var orders = FormerOrders(snapshot, through: pageEnd.overflow ? .max : pageEnd.partialValue)
     var last = start
@@ -84,7 +107,9 @@ private struct HistoryAnswer {
     _ orders: inout FormerOrders,
     omitsChanges: Bool = false
   ) throws -> JSONValue? {
-    if let authors = call.authors, !authors.contains(transaction.author) { return nil }
+    if let authors = call.authors, !authors.contains(where: { $0.includes(transaction.author) }) {
+      return nil
+    }
     let omitsChanges = omitsChanges || transaction.changeCount > limits.historyChangesMax
     let changes = transaction.changes.filter { entities?.contains($0.key.entity) ?? true }
     // The entities of left-out changes are unknown, so that the filter cannot exclude the commit.

@@ -20,7 +20,15 @@ enum SubscriptionResult {
       let objects = try resolve(ids, &awaited, snapshot)
       target = .objects(objects, plans: try plans(ids, fetch, snapshot), call: fetch)
     case .fetch(let fetch):
-      target = .fetch(try snapshot.plan(fetch.storeRequest), call: fetch)
+      let plan = try snapshot.plan(fetch.storeRequest)
+      guard !plan.isVolatile else {
+        throw StoreError(
+          .invalidRequest,
+          "observe: the values of now() and random: are not part of a commit",
+          hint: "Send the time as an argument"
+        )
+      }
+      target = .fetch(plan, call: fetch)
     }
     return LiveSubscription(
       number: number,

@@ -32,10 +32,7 @@ package struct PredicateComparison: Sendable, Equatable {
   package let comparison: Operator
   package let right: PredicateExpression
   package let modifier: Modifier
-  /// `[c]`: case does not matter.
-  package let ignoresCase: Bool
-  /// `[d]`: accents do not matter.
-  package let ignoresDiacritics: Bool
+  package let options: PredicateOptions
   /// The offset of the operator in the text, in UTF-16 code units.
   package let offset: Int
 
@@ -44,18 +41,30 @@ package struct PredicateComparison: Sendable, Equatable {
     comparison: Operator,
     right: PredicateExpression,
     modifier: Modifier = .direct,
-    ignoresCase: Bool = false,
-    ignoresDiacritics: Bool = false,
+    options: PredicateOptions = [],
     offset: Int
   ) {
     self.left = left
     self.comparison = comparison
     self.right = right
     self.modifier = modifier
-    self.ignoresCase = ignoresCase
-    self.ignoresDiacritics = ignoresDiacritics
+    self.options = options
     self.offset = offset
   }
+}
+
+/// How a comparison of texts treats them.
+package struct PredicateOptions: OptionSet, Sendable {
+  package let rawValue: Int
+
+  package init(rawValue: Int) { self.rawValue = rawValue }
+
+  /// `[c]`: case does not matter.
+  package static let ignoresCase = PredicateOptions(rawValue: 1)
+  /// `[d]`: accents do not matter.
+  package static let ignoresDiacritics = PredicateOptions(rawValue: 2)
+  /// `[l]`: values compare by ICU's root collation.
+  package static let localized = PredicateOptions(rawValue: 4)
 }
 
 /// The form of an expression on one side of a comparison.
@@ -71,16 +80,71 @@ package indirect enum PredicateForm: Sendable, Equatable {
   ///
   /// If `of` is empty, the value is computed from a group. Only a count has no path.
   case aggregate(PredicateAggregate, of: [String], variable: String?, path: [String])
-  /// `SUBQUERY(tasks, $t, …).@count`.
-  case subqueryCount(of: [String], variable: String?, name: String, Predicate)
+  /// `median:(tasks.priority)`: one value that is computed from any collection.
+  case statistic(PredicateStatistic, PredicateExpression)
+  /// `SUBQUERY(tasks, $t, …)`: the members of a collection of objects that satisfy a condition.
+  case subquery(of: PredicateExpression, name: String, Predicate)
+  /// `tasks[FIRST].title`: a path from the result of another expression.
+  case path(PredicateExpression, [String])
+  /// `tasks[FIRST]`
+  case element(PredicateExpression, PredicateIndex)
+  case set(PredicateSetOperation, PredicateExpression, PredicateExpression)
+  /// `tasks.@distinctUnionOfObjects.title`: a collection without repeated values.
+  case distinct(PredicateExpression)
   case arithmetic(PredicateArithmetic, PredicateExpression, PredicateExpression)
   case negative(PredicateExpression)
   case function(PredicateFunction, PredicateExpression)
+  /// `CAST(x, 'NSDate')`
+  case cast(PredicateExpression, PredicateCast)
+  /// `TERNARY(p, a, b)`
+  case ternary(Predicate, PredicateExpression, PredicateExpression)
+  /// `now()`: the time at which the request is evaluated.
+  case now
+  /// `random()`, a number from 0 up to 1; or `random:(n)`, an integer from 0 up to n.
+  case random(PredicateExpression?)
 }
 
 /// A function that computes one value from the members of a to-many.
 package enum PredicateAggregate: String, Sendable, CaseIterable {
   case count, sum, min, max, avg
+}
+
+/// A function that computes one value from a collection.
+package enum PredicateStatistic: String, Sendable, CaseIterable {
+  case count, sum, min, max, average, median, stddev, mode
+
+  package init(_ aggregate: PredicateAggregate) {
+    self =
+      switch aggregate {
+      case .count: .count
+      case .sum: .sum
+      case .min: .min
+      case .max: .max
+      case .avg: .average
+      }
+  }
+}
+
+/// The index of an element of a collection.
+package enum PredicateIndex: Sendable, Equatable {
+  case first, last
+  /// An index from 0.
+  case at(Int)
+}
+
+/// An operation on two collections without repeated values.
+package enum PredicateSetOperation: String, Sendable {
+  case union = "UNION"
+  case intersect = "INTERSECT"
+  case minus = "MINUS"
+}
+
+/// A type to which `CAST` converts, by its name in Foundation.
+package enum PredicateCast: String, Sendable, CaseIterable {
+  case date = "NSDate"
+  case number = "NSNumber"
+  case string = "NSString"
+  case decimal = "NSDecimalNumber"
 }
 
 /// An arithmetic operation on numbers, or on a date and seconds.
@@ -90,11 +154,27 @@ package enum PredicateArithmetic: String, Sendable {
   case multiply = "*"
   case divide = "/"
   case power = "**"
+  /// The remainder of a division, which has the sign of the dividend: `modulus:by:`.
+  case remainder = "%"
+  case bitAnd = "&"
+  case bitOr = "|"
+  case bitXor = "^"
+  case shiftLeft = "<<"
+  case shiftRight = ">>"
+
+  /// Whether the operation is on the bits of integers.
+  package var isBitwise: Bool {
+    switch self {
+    case .bitAnd, .bitOr, .bitXor, .shiftLeft, .shiftRight: true
+    case .add, .subtract, .multiply, .divide, .power, .remainder: false
+    }
+  }
 }
 
 /// A function of one value.
 package enum PredicateFunction: String, Sendable, CaseIterable {
-  case lowercase, uppercase, canonical, length, abs
+  case lowercase, uppercase, canonical, length
+  case abs, sqrt, log, ln, exp, floor, ceiling, trunc, onesComplement
 }
 
 /// One side of a comparison, with its offset in the text.
@@ -124,10 +204,13 @@ package struct PredicateError: Error, Sendable, Equatable {
   package let offset: Int
   /// A description of the text that was expected there.
   package let expected: String
+  /// Whether the text is right and the argument of its placeholder is not.
+  package let isOfArgument: Bool
 
-  package init(offset: Int, expected: String) {
+  package init(offset: Int, expected: String, isOfArgument: Bool = false) {
     self.offset = offset
     self.expected = expected
+    self.isOfArgument = isOfArgument
   }
 
   /// One sentence.

@@ -15,8 +15,8 @@ struct PredicateLexer {
       case number(Double)
       /// `$name`.
       case variable(String)
-      /// `%@` or `%K`.
-      case placeholder(Character)
+      /// `%@`, `%K`, or one of printf's conversions, as `%ld`.
+      case placeholder(Placeholder)
       /// An operator or a bracket.
       case sign(String)
       case end
@@ -24,6 +24,20 @@ struct PredicateLexer {
 
     let form: Form
     let offset: Int
+  }
+
+  /// What a placeholder accepts.
+  enum Placeholder {
+    /// `%@`: any value.
+    case value
+    /// `%K`: a key path.
+    case keyPath
+    /// `%d` and other conversions of integers.
+    case integer
+    /// `%f` and other conversions of numbers.
+    case number
+    /// `%s`
+    case string
   }
 
   private let bytes: [UInt8]
@@ -97,17 +111,44 @@ struct PredicateLexer {
     return String(decoding: bytes[start..<offset], as: UTF8.self)
   }
 
+  /// Reads a placeholder; the lengths of C's types, as in `%lld`, say nothing about the argument.
   private mutating func placeholder() throws(PredicateError) -> Token.Form {
-    guard offset + 1 < bytes.count, bytes[offset + 1] == 0x40 || bytes[offset + 1] == 0x4B else {
-      throw error(at: offset, expected: "%@ or %K")
+    var end = offset + 1
+    while end < bytes.count, "hlqztj".utf8.contains(bytes[end]) { end += 1 }
+    let hasLength = end > offset + 1
+    let kind: Placeholder? =
+      switch end < bytes.count ? Character(Unicode.Scalar(bytes[end])) : " " {
+      case "@" where !hasLength: .value
+      case "K" where !hasLength: .keyPath
+      case "d", "D", "i", "u", "U", "x", "X", "o", "O": .integer
+      case "f", "F", "e", "E", "g", "G", "a", "A": .number
+      case "s", "S": .string
+      default: nil
+      }
+    guard let kind else {
+      throw error(
+        at: offset,
+        expected: "%@, %K, %d, %ld, %f, %s or another of printf's conversions"
+      )
     }
-    offset += 2
-    return .placeholder(Character(Unicode.Scalar(bytes[offset - 1])))
+    offset = end + 1
+    return .placeholder(kind)
   }
 
   private mutating func number() throws(PredicateError) -> Token.Form {
     let start = offset
     offset += 1
+    if bytes[start] == UInt8(ascii: "0"), offset < bytes.count,
+      let radix = [UInt8(ascii: "x"): 16, UInt8(ascii: "o"): 8, UInt8(ascii: "b"): 2][
+        bytes[offset] | 0x20
+      ]
+    {
+      offset += 1
+      guard let value = UInt64(word(), radix: radix) else {
+        throw error(at: start, expected: "a number")
+      }
+      return .integer(value)
+    }
     while offset < bytes.count {
       let byte = bytes[offset]
       let afterExponent = bytes[offset - 1] | 0x20 == UInt8(ascii: "e")
@@ -179,12 +220,12 @@ struct PredicateLexer {
 
   private mutating func sign() throws(PredicateError) -> Token.Form {
     let pair = String(decoding: bytes[offset..<min(offset + 2, bytes.count)], as: UTF8.self)
-    if ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "**"].contains(pair) {
+    if ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "**", "<<", ">>"].contains(pair) {
       offset += 2
       return .sign(pair)
     }
     let single = String(pair.prefix(1))
-    if "=<>!(){}[],.:+-*/".contains(single) {
+    if "=<>!(){}[],.:+-*/&|^~".contains(single) {
       offset += 1
       return .sign(single)
     }

@@ -1,12 +1,16 @@
 import JSON
 
-/// Constants, key paths, aggregates and functions.
+/// Constants, key paths and aggregates.
 extension PredicateParser {
-  /// Parses a value that does not begin with a sign or a parenthesis.
+  /// Parses a value that does not begin with a sign or a parenthesis, with the path after it.
   mutating func value() throws(PredicateError) -> PredicateExpression {
     let start = token
     let offset = lexer.utf16Offset(start.offset)
-    return PredicateExpression(form: try form(start), offset: offset)
+    let form = try form(start)
+    let expression = PredicateExpression(form: form, offset: offset)
+    // Constants have no properties.
+    if case .constant = form { return expression }
+    return try continued(expression)
   }
 
   private mutating func form(_ start: PredicateLexer.Token) throws(PredicateError) -> PredicateForm
@@ -28,9 +32,9 @@ extension PredicateParser {
     case .sign("{"): return .list(try list())
     case .name(let name):
       try advance()
-      return try path(from: [name], variable: nil)
+      return .keyPath([name], variable: nil)
     case .word(let word): return try form(of: word)
-    case .aggregate(let name) where isOverGroups: return try aggregate(name, of: [], nil)
+    case .aggregate(let name) where isOverGroups: return try groupAggregate(name)
     default: throw unexpected("a key path or a value")
     }
   }
@@ -38,7 +42,7 @@ extension PredicateParser {
   private mutating func variable(_ name: String) throws(PredicateError) -> PredicateForm {
     if variables.contains(name) {
       try advance()
-      return try path(from: [], variable: name)
+      return .keyPath([], variable: name)
     }
     guard case .named(let members) = arguments,
       let member = members.last(where: { $0.name == name })
@@ -48,7 +52,7 @@ extension PredicateParser {
   }
 
   private mutating func placeholder(
-    _ kind: Character,
+    _ kind: PredicateLexer.Placeholder,
     _ start: PredicateLexer.Token
   ) throws(PredicateError) -> PredicateForm {
     guard case .positional(let values) = arguments, nextArgument < values.count else {
@@ -57,18 +61,39 @@ extension PredicateParser {
     nextArgument += 1
     let value = values[nextArgument - 1]
     try advance()
-    guard kind == "K" else { return .constant(value) }
-    guard let text = value.string, !text.isEmpty else {
-      throw lexer.error(at: start.offset, expected: "a string as the argument of %K")
+    func wrongArgument(_ expected: String) -> PredicateError {
+      PredicateError(
+        offset: lexer.utf16Offset(start.offset),
+        expected: "\(expected) as argument \(nextArgument), found \(value.kind)",
+        isOfArgument: true
+      )
     }
+    switch (kind, value) {
+    case (.value, _), (.string, .string), (.integer, .integer), (.number, .integer),
+      (.number, .number), (.integer, .bool):
+      return .constant(value)
+    case (.string, _): throw wrongArgument("a string")
+    case (.integer, _): throw wrongArgument("an integer")
+    case (.number, _): throw wrongArgument("a number")
+    case (.keyPath, _): break
+    }
+    guard let text = value.string, !text.isEmpty else { throw wrongArgument("a key path") }
+    return try keyPath(text, wrongArgument("a key path"))
+  }
+
+  /// Parses the argument of `%K`, which may be a name that would be a keyword otherwise.
+  private mutating func keyPath(
+    _ text: String,
+    _ error: PredicateError
+  ) throws(PredicateError) -> PredicateForm {
     let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard let index = names.firstIndex(where: { $0.hasPrefix("@") }) else {
-      return try path(from: names == ["SELF"] ? [] : names, variable: nil)
+      return .keyPath(names == ["SELF"] ? [] : names, variable: nil)
     }
     let memberPath = Array(names[(index + 1)...])
     guard index > 0, let aggregate = PredicateAggregate(rawValue: String(names[index].dropFirst())),
       (aggregate == .count) == memberPath.isEmpty
-    else { throw lexer.error(at: start.offset, expected: "a key path as the argument of %K") }
+    else { throw error }
     return .aggregate(aggregate, of: Array(names[..<index]), variable: nil, path: memberPath)
   }
 
@@ -106,14 +131,14 @@ extension PredicateParser {
 
   private static let keywords: Set<String> = [
     "AND", "OR", "NOT", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES",
-    "ANY", "SOME", "ALL", "NONE", "TRUEPREDICATE", "FALSEPREDICATE",
+    "ANY", "SOME", "ALL", "NONE", "TRUEPREDICATE", "FALSEPREDICATE", "UNION", "INTERSECT", "MINUS",
   ]
 
   private mutating func form(of word: String) throws(PredicateError) -> PredicateForm {
     let upper = word.uppercased()
     switch upper {
-    case "FUNCTION", "CAST", "TERNARY", "BLOCK":
-      throw unexpected("no \(upper), which Cordial does not support")
+    case "FUNCTION", "BLOCK", "ANYKEY":
+      throw unexpected("no \(upper), which Cordial does not have")
     case _ where Self.keywords.contains(upper):
       throw unexpected("a key path or a value; a property of that name is written #\(word)")
     default: break
@@ -123,64 +148,106 @@ extension PredicateParser {
     case "NIL", "NULL": return .constant(.null)
     case "TRUE", "YES": return .constant(.bool(true))
     case "FALSE", "NO": return .constant(.bool(false))
-    case "SELF": return try path(from: [], variable: nil)
+    case "SELF": return .keyPath([], variable: nil)
     case "SUBQUERY": return try subquery()
+    case "CAST" where token.form == .sign("("): return try cast()
+    case "TERNARY" where token.form == .sign("("): return try ternary()
+    case "NOW", "RANDOM":
+      if try take("(") {
+        try expect(")")
+        return upper == "NOW" ? .now : .random(nil)
+      }
     default: break
     }
-    guard try take(":") else { return try path(from: [word], variable: nil) }
-    return try function(word)
-  }
-
-  private mutating func function(_ name: String) throws(PredicateError) -> PredicateForm {
-    guard let function = PredicateFunction(rawValue: name) else {
-      let known = PredicateFunction.allCases.map { $0.rawValue + ":" }.joined(separator: ", ")
-      throw unexpected("one of the functions \(known), not \(name):")
-    }
-    try expect("(")
-    return try nested { parser throws(PredicateError) in
-      let argument = try parser.side()
-      try parser.expect(")")
-      return .function(function, argument)
-    }
+    return try take(":") ? try function(word) : .keyPath([word], variable: nil)
   }
 
   // MARK: Key paths
 
-  /// Parses the rest of a key path after its first names, including an aggregate at its end.
-  private mutating func path(
-    from names: [String],
-    variable: String?
-  ) throws(PredicateError) -> PredicateForm {
-    var names = names
-    while try take(".") {
+  /// Parses the names, indexes and aggregates that follow an expression.
+  mutating func continued(
+    _ start: PredicateExpression
+  ) throws(PredicateError) -> PredicateExpression {
+    var expression = start
+    while true {
+      if try take("[") {
+        expression = try element(of: expression)
+        continue
+      }
+      guard try take(".") else { return expression }
       switch token.form {
       case .word(let name), .name(let name):
         try advance()
-        if name.uppercased() == "SELF", names.isEmpty, variable == nil { continue }
-        names.append(name)
-      case .integer(let index) where !names.isEmpty:
+        if name.uppercased() == "SELF", expression.form == .keyPath([], variable: nil) { continue }
+        expression = expression.appending([name])
+      case .integer(let index):
+        guard case .keyPath(let names, _) = expression.form, !names.isEmpty else {
+          throw unexpected("the name of a property, or @ and an aggregate")
+        }
         // An index into a list inside a json attribute.
         try advance()
-        names.append(String(index))
-      case .aggregate(let name): return try aggregate(name, of: names, variable)
+        expression = expression.appending([String(index)])
+      case .placeholder(.keyPath):
+        expression = try continued(expression, withArgumentOf: token)
+      case .aggregate("unionOfObjects"): try advance()
+      case .aggregate("distinctUnionOfObjects"):
+        try advance()
+        expression = PredicateExpression(form: .distinct(expression), offset: expression.offset)
+      // One value has no path.
+      case .aggregate(let name): return try aggregate(name, of: expression)
       default: throw unexpected("the name of a property, or @ and an aggregate")
       }
     }
-    return .keyPath(names, variable: variable)
   }
 
-  private mutating func aggregate(
-    _ name: String,
-    of names: [String],
-    _ variable: String?
-  ) throws(PredicateError) -> PredicateForm {
-    guard let aggregate = PredicateAggregate(rawValue: name), !names.isEmpty || isOverGroups else {
-      throw unexpected("@count, @sum, @min, @max or @avg after a to-many")
+  /// Parses a `%K` after a dot: its argument continues the path.
+  private mutating func continued(
+    _ expression: PredicateExpression,
+    withArgumentOf start: PredicateLexer.Token
+  ) throws(PredicateError) -> PredicateExpression {
+    switch try placeholder(.keyPath, start) {
+    case .keyPath(let names, _): return expression.appending(names)
+    case .aggregate(let aggregate, let names, _, let path):
+      let members = expression.appending(names + path)
+      return PredicateExpression(
+        form: .statistic(PredicateStatistic(aggregate), members),
+        offset: expression.offset
+      )
+    default: throw lexer.error(at: start.offset, expected: "a key path as the argument of %K")
     }
-    try advance()
-    guard aggregate != .count else {
-      return .aggregate(.count, of: names, variable: variable, path: [])
+  }
+
+  /// Parses an index after its opening bracket: `FIRST`, `LAST`, `SIZE`, or a number from 0.
+  private mutating func element(
+    of collection: PredicateExpression
+  ) throws(PredicateError) -> PredicateExpression {
+    try count()
+    func made(_ form: PredicateForm) -> PredicateExpression {
+      PredicateExpression(form: form, offset: collection.offset)
     }
+    let start = token
+    let element: PredicateExpression
+    if try take("FIRST") {
+      element = made(.element(collection, .first))
+    } else if try take("LAST") {
+      element = made(.element(collection, .last))
+    } else if try take("SIZE") {
+      element = made(.statistic(.count, collection))
+    } else {
+      switch try nested({ parser throws(PredicateError) in try parser.side() }).form {
+      case .constant(.integer(let index)) where 0...Int64(Int32.max) ~= index:
+        element = made(.element(collection, .at(Int(index))))
+      case .constant(.string(let name)): element = collection.appending([name])
+      default:
+        throw lexer.error(at: start.offset, expected: "FIRST, LAST, SIZE or an index from 0")
+      }
+    }
+    try expect("]")
+    return element
+  }
+
+  /// The path to a member's values: the names after an aggregate.
+  private mutating func memberPath() throws(PredicateError) -> [String] {
     var path: [String] = []
     while try take(".") {
       switch token.form {
@@ -189,32 +256,67 @@ extension PredicateParser {
       }
       try advance()
     }
-    guard !path.isEmpty else { throw unexpected(". and the property for @\(name)") }
+    return path.map { $0.uppercased() } == ["SELF"] ? [] : path
+  }
+
+  /// Parses an aggregate after its expression, or after nothing for the aggregate of a group.
+  private mutating func aggregate(
+    _ name: String,
+    of expression: PredicateExpression
+  ) throws(PredicateError) -> PredicateExpression {
+    func made(_ form: PredicateForm) -> PredicateExpression {
+      PredicateExpression(form: form, offset: expression.offset)
+    }
+    try count()
+    guard let aggregate = PredicateAggregate(rawValue: name) else {
+      throw unexpected("@count, @sum, @min, @max, @avg, @unionOfObjects or @distinctUnionOfObjects")
+    }
+    guard case .keyPath(let names, let variable) = expression.form else {
+      try advance()
+      let path = aggregate == .count ? [] : try memberPath()
+      return made(.statistic(PredicateStatistic(aggregate), expression.appending(path)))
+    }
+    return made(try self.aggregate(aggregate, of: names, variable))
+  }
+
+  private mutating func aggregate(
+    _ aggregate: PredicateAggregate,
+    of names: [String],
+    _ variable: String?
+  ) throws(PredicateError) -> PredicateForm {
+    guard !names.isEmpty || isOverGroups else {
+      throw unexpected("a to-many before @\(aggregate.rawValue)")
+    }
+    try advance()
+    guard aggregate != .count else {
+      return .aggregate(.count, of: names, variable: variable, path: [])
+    }
+    let path = try memberPath()
+    guard !path.isEmpty else {
+      throw unexpected(". and the property for @\(aggregate.rawValue)")
+    }
     return .aggregate(aggregate, of: names, variable: variable, path: path)
   }
 
-  /// Parses a subquery like `SUBQUERY(tasks, $t, $t.priority > 3).@count`.
-  private mutating func subquery() throws(PredicateError) -> PredicateForm {
-    try expect("(")
-    return try nested { parser throws(PredicateError) in
-      let collection = try parser.value()
-      guard case .keyPath(let names, let variable) = collection.form, !names.isEmpty else {
-        throw PredicateError(offset: collection.offset, expected: "a key path to a to-many")
-      }
-      try parser.expect(",")
-      guard case .variable(let name) = parser.token.form else {
-        throw parser.unexpected("a variable, like $x")
-      }
-      try parser.advance()
-      try parser.expect(",")
-      parser.variables.append(name)
-      let predicate = try parser.predicate()
-      parser.variables.removeLast()
-      try parser.expect(")")
-      try parser.expect(".")
-      guard parser.token.form == .aggregate("count") else { throw parser.unexpected("@count") }
-      try parser.advance()
-      return .subqueryCount(of: names, variable: variable, name: name, predicate)
+  /// Parses the aggregate of a group, which has no to-many before it.
+  private mutating func groupAggregate(_ name: String) throws(PredicateError) -> PredicateForm {
+    guard let aggregate = PredicateAggregate(rawValue: name) else {
+      throw unexpected("@count, @sum, @min, @max or @avg")
     }
+    return try self.aggregate(aggregate, of: [], nil)
+  }
+}
+
+extension PredicateExpression {
+  /// Returns the expression with names after it.
+  func appending(_ names: [String]) -> PredicateExpression {
+    guard !names.isEmpty else { return self }
+    let form: PredicateForm =
+      switch form {
+      case .keyPath(let path, let variable): .keyPath(path + names, variable: variable)
+      case .path(let start, let path): .path(start, path + names)
+      default: .path(self, names)
+      }
+    return PredicateExpression(form: form, offset: offset)
   }
 }

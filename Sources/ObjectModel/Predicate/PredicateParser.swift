@@ -11,7 +11,7 @@ package struct PredicateParser {
   package static let depthMax = 100
   /// The maximum number of comparisons in a predicate.
   package static let comparisonsMax = 1000
-  /// The maximum number of arithmetic operators in a predicate.
+  /// The maximum number of arithmetic operators and functions in a predicate.
   package static let operationsMax = 1000
 
   /// A parsed condition, or a parsed expression that may become one side of a comparison.
@@ -203,9 +203,24 @@ package struct PredicateParser {
     guard comparisons <= Self.comparisonsMax else {
       throw unexpected("at most \(Self.comparisonsMax) comparisons")
     }
-    let (ignoresCase, ignoresDiacritics) = try options(of: comparison)
+    let options = try options(of: comparison)
     let right = try side()
     try check(right, of: comparison)
+    if comparison == .in, case .constant(.string) = right.form {
+      // A string that is in another string, as in Swift and in NSPredicate.
+      return .condition(
+        .comparison(
+          PredicateComparison(
+            left: right,
+            comparison: .contains,
+            right: left,
+            modifier: modifier,
+            options: options,
+            offset: offset
+          )
+        )
+      )
+    }
     return .condition(
       .comparison(
         PredicateComparison(
@@ -213,8 +228,7 @@ package struct PredicateParser {
           comparison: comparison,
           right: right,
           modifier: modifier,
-          ignoresCase: ignoresCase,
-          ignoresDiacritics: ignoresDiacritics,
+          options: options,
           offset: offset
         )
       )
@@ -226,7 +240,9 @@ package struct PredicateParser {
     of comparison: PredicateComparison.Operator
   ) throws(PredicateError) {
     switch (comparison, right.form) {
-    case (.in, .list), (.in, .constant(.array)), (.in, .keyPath): break
+    case (.in, .list), (.in, .constant(.array)), (.in, .constant(.string)), (.in, .keyPath),
+      (.in, .subquery), (.in, .path), (.in, .set), (.in, .distinct), (.in, .element):
+      break
     case (.in, _): throw PredicateError(offset: right.offset, expected: "a list or a to-many")
     case (.between, .list(let bounds)) where bounds.count == 2: break
     case (.between, .constant(.array(let bounds))) where bounds.count == 2: break
@@ -262,36 +278,55 @@ package struct PredicateParser {
 
   private mutating func options(
     of comparison: PredicateComparison.Operator
-  ) throws(PredicateError)
-    -> (ignoresCase: Bool, ignoresDiacritics: Bool)
-  {
-    guard try take("[") else { return (false, false) }
-    guard case .word(let letters) = token.form, !letters.isEmpty,
-      letters.lowercased().allSatisfy({ $0 == "c" || $0 == "d" })
-    else { throw unexpected("c, d or cd") }
-    guard ![.in, .between].contains(comparison) else {
-      throw unexpected("no options after \(comparison.rawValue)")
-    }
+  ) throws(PredicateError) -> PredicateOptions {
+    guard try take("[") else { return [] }
+    guard case .word(let word) = token.form, !word.isEmpty,
+      word.lowercased().allSatisfy({ "cdnl".contains($0) })
+    else { throw unexpected("the options c, d, n or l, as in [cd]") }
+    guard comparison != .between else { throw unexpected("no options after between") }
     try advance()
     try expect("]")
-    return (letters.lowercased().contains("c"), letters.lowercased().contains("d"))
+    let letters = word.lowercased()
+    var options: PredicateOptions = []
+    if letters.contains("c") { options.insert(.ignoresCase) }
+    if letters.contains("d") { options.insert(.ignoresDiacritics) }
+    if letters.contains("l") { options.insert(.localized) }
+    // Normalized texts compare by code points, whatever the other options.
+    return letters.contains("n") ? [] : options
   }
 
   // MARK: Arithmetic
 
+  /// Parses an expression: operations on sets bind the least, then C's operators in C's order.
   private mutating func sum() throws(PredicateError) -> Node {
-    var left = try product()
-    while let operation = try takeOperation([.add, .subtract], after: left) {
-      let right = try product()
-      left = try combine(operation, left, right)
+    var left = try operation(0)
+    while let set = setOperation {
+      let first = try expression(left)
+      try advance()
+      try count()
+      let right = try operation(0)
+      let form = PredicateForm.set(set, first, try expression(right))
+      left = .expression(PredicateExpression(form: form, offset: first.offset))
     }
     return left
   }
 
-  private mutating func product() throws(PredicateError) -> Node {
-    var left = try power()
-    while let operation = try takeOperation([.multiply, .divide], after: left) {
-      let right = try power()
+  private var setOperation: PredicateSetOperation? {
+    guard case .word(let word) = token.form else { return nil }
+    return PredicateSetOperation(rawValue: word.uppercased())
+  }
+
+  /// The operators of each level, those that bind the least first; the last level is `power`.
+  private static let levels: [[PredicateArithmetic]] = [
+    [.bitOr], [.bitXor], [.bitAnd], [.shiftLeft, .shiftRight], [.add, .subtract],
+    [.multiply, .divide],
+  ]
+
+  private mutating func operation(_ level: Int) throws(PredicateError) -> Node {
+    guard level < Self.levels.count else { return try power() }
+    var left = try operation(level + 1)
+    while let operation = try takeOperation(Self.levels[level], after: left) {
+      let right = try self.operation(level + 1)
       left = try combine(operation, left, right)
     }
     return left
@@ -324,17 +359,30 @@ package struct PredicateParser {
     _ left: Node,
     _ right: Node
   ) throws(PredicateError) -> Node {
-    operations += 1
-    guard operations <= Self.operationsMax else {
-      throw unexpected("at most \(Self.operationsMax) arithmetic operators")
-    }
+    try count()
     let left = try expression(left)
     let form = PredicateForm.arithmetic(operation, left, try expression(right))
     return .expression(PredicateExpression(form: form, offset: left.offset))
   }
 
+  /// Counts an operation or a function.
+  mutating func count() throws(PredicateError) {
+    operations += 1
+    guard operations <= Self.operationsMax else {
+      throw unexpected("at most \(Self.operationsMax) operators and functions")
+    }
+  }
+
   private mutating func sign() throws(PredicateError) -> Node {
     let offset = lexer.utf16Offset(token.offset)
+    if try take("~") {
+      return try nested { parser throws(PredicateError) in
+        let node = try parser.sign()
+        let inner = try parser.expression(node)
+        let form = PredicateForm.function(.onesComplement, inner)
+        return .expression(PredicateExpression(form: form, offset: offset))
+      }
+    }
     guard try take("-") else { return try primary() }
     if case .integer(let magnitude) = token.form {
       try advance()
@@ -361,13 +409,15 @@ package struct PredicateParser {
     return try expression(node)
   }
 
-  /// Parses the content of parentheses, or a value.
+  /// Parses the content of parentheses, or a value, with the path after it.
   private mutating func primary() throws(PredicateError) -> Node {
     guard try take("(") else { return .expression(try value()) }
-    return try nested { parser throws(PredicateError) in
+    let node = try nested { parser throws(PredicateError) in
       let inner = try parser.disjunction()
       try parser.expect(")")
       return inner
     }
+    guard case .expression(let inner) = node else { return node }
+    return .expression(try continued(inner))
   }
 }

@@ -107,6 +107,10 @@ extension StoreError {
 
   /// Creates the error of an invalid predicate.
   init(_ error: PredicateError) {
+    guard !error.isOfArgument else {
+      self.init(.invalidRequest, "The argument at \(error.offset) is wrong: \(error.expected)")
+      return
+    }
     self.init(
       .predicateInvalid,
       error.message,

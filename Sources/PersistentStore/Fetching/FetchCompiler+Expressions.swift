@@ -56,22 +56,48 @@ extension FetchCompiler {
       return try keyPath(path, variable, expression.offset)
     case .constant(let value):
       return (try constant(value, expected, expression.offset), .constant)
-    case .list:
-      throw StoreError(PredicateError(offset: expression.offset, expected: "a single value"))
+    case .list, .subquery, .set, .distinct:
+      throw StoreError(
+        PredicateError(
+          offset: expression.offset,
+          expected: "a single value: a collection has one after @count or another aggregate"
+        )
+      )
+    case .path(let base, let names):
+      guard case .element(let collection, let index) = base.form, !isCollection(expression) else {
+        throw StoreError(
+          PredicateError(
+            offset: expression.offset,
+            expected: "ANY, ALL or NONE before a collection, or an aggregate after it"
+          )
+        )
+      }
+      return try element(index, of: collection, path: names)
+    case .element(let collection, let index):
+      return try element(index, of: collection, path: [])
+    case .statistic(let statistic, let collection):
+      return try self.statistic(statistic, collection, expression.offset)
+    case .cast(let inner, let target): return try cast(inner, to: target, expression.offset)
+    case .ternary(let condition, let first, let second):
+      return try ternary(condition, first, second)
+    case .now: return now()
+    case .random(let limit): return try random(below: limit)
     case .aggregate(let aggregate, let names, let variable, let path):
       return try aggregateValue(aggregate, of: names, from: variable, path, expression.offset)
-    case .subqueryCount(let names, let variable, let name, let predicate):
-      return try subqueryCount(names, variable, name, predicate, expression.offset)
     case .arithmetic(let operation, let left, let right):
       return try arithmetic(operation, left, right)
     case .negative(let inner):
       let (fragment, side) = try number(inner)
-      return (SQLFragment("(-\(fragment.sql))", fragment.values, depth: fragment.depth + 2), side)
+      let sql =
+        side.type == .decimal
+        ? "cordial_decimal('-', '0', \(fragment.sql))\(Self.collation(.decimal))"
+        : "(-\(fragment.sql))"
+      return (SQLFragment(sql, fragment.values, depth: fragment.depth + 2), side)
     case .function(let function, let argument): return try call(function, argument)
     }
   }
 
-  private mutating func keyPath(
+  mutating func keyPath(
     _ path: [String],
     _ variable: String?,
     _ offset: Int
@@ -88,6 +114,7 @@ extension FetchCompiler {
       let scope = scope(at: scope(of: variable))
       return (SQLFragment("\(scope.alias).\"_id\""), .object(scope.entity))
     }
+    if let value = try identityPath(path, variable, offset) { return value }
     let end = try resolve(path, from: variable)
     switch end.property {
     case .attribute where !end.inside.isEmpty:
@@ -117,22 +144,27 @@ extension FetchCompiler {
   }
 
   /// Returns the collation by which decimals, which are stored as texts, compare as numbers.
-  private static func collation(_ type: AttributeType) -> String {
+  static func collation(_ type: AttributeType?) -> String {
     type == .decimal ? " COLLATE cordial_decimal" : ""
   }
 
   /// Returns a value inside a json attribute: in SQLite's storage class, or as JSON text for a
   /// response.
   func jsonValue(_ end: Resolved, asText: Bool) -> String {
-    let path = end.inside.map { name in
-      // A number is an index in a list; any other name is the name of a member.
-      Int(name).map { "[\($0)]" } ?? "." + JSONValue.string(name).text
-    }
     let column = column(end.alias, end.property.name)
-    let jsonPath = SQLNames.literal("$" + path.joined())
+    let jsonPath = SQLNames.literal(Self.jsonPath(end.inside))
     // An external client may have stored a text that is not JSON.
     let value = asText ? "\(column) -> \(jsonPath)" : "\(column) ->> \(jsonPath)"
     return "(CASE WHEN json_valid(\(column)) THEN \(value) END)"
+  }
+
+  /// Returns a path into a json attribute in SQLite's form.
+  static func jsonPath(_ names: [String]) -> String {
+    let path = names.map { name in
+      // A number is an index in a list; any other name is the name of a member.
+      Int(name).map { "[\($0)]" } ?? "." + JSONValue.string(name).text
+    }
+    return "$" + path.joined()
   }
 
   // MARK: To-manys
@@ -177,6 +209,14 @@ extension FetchCompiler {
       let member = aggregate == .count ? nil : try keyPath(path, variable, offset)
       return try aggregated(aggregate, member, path.last, "", offset)
     }
+    guard isToMany(names, from: variable) else {
+      let members = PredicateForm.keyPath(names + path, variable: variable)
+      return try statistic(
+        PredicateStatistic(aggregate),
+        PredicateExpression(form: members, offset: offset),
+        offset
+      )
+    }
     let (relationship, owner) = try toMany(names, from: variable, offset)
     let destination = model.entity(relationship.destination)
     let name = "@\(aggregate.rawValue)"
@@ -189,6 +229,14 @@ extension FetchCompiler {
     let (from, condition, _) = members(relationship, of: owner, as: made.alias)
     let rows = " FROM \(from)\(joins) WHERE \(condition)"
     return try aggregated(aggregate, made.value, path.last, rows, offset)
+  }
+
+  /// Returns whether a path of to-ones ends in a to-many, which other aggregates than these of a
+  /// longer path are computed from directly.
+  private func isToMany(_ names: [String], from variable: String?) -> Bool {
+    let path = PredicateExpression(form: .keyPath(names, variable: variable), offset: 0)
+    guard let (_, _, rest) = split(path) else { return !isCollection(path) }
+    return rest.names.isEmpty
   }
 
   /// Returns an aggregate function, alone or over its own rows.
@@ -214,57 +262,34 @@ extension FetchCompiler {
     switch aggregate {
     case .min, .max: return made("\(aggregate.rawValue)(\(column))", type, name)
     case .sum, .avg, .count:
-      guard type.isNumber else {
+      guard type.isNumber || type == .decimal else {
         throw Self.typeError("a number for @\(aggregate.rawValue)", member.side, offset)
       }
-      // The sum of no values is 0, and their average is missing.
-      if aggregate == .avg { return made("avg(\(column))", .double) }
-      guard type.isInteger else { return made("total(\(column))", .double) }
-      // The sum is computed in halves: sum() fails beyond 64 bits, where arithmetic continues as a
-      // double.
-      let halves = "sum(\(column) >> 32) * 4294967296 + sum(\(column) & 4294967295)"
-      return made("coalesce(\(halves), 0)", .int64)
+      let isAverage = aggregate == .avg
+      return made(
+        Self.total(of: column, type, isAverage: isAverage),
+        Self.totalType(type, isAverage: isAverage)
+      )
     }
-  }
-
-  private mutating func subqueryCount(
-    _ names: [String],
-    _ variable: String?,
-    _ name: String,
-    _ predicate: Predicate,
-    _ offset: Int
-  ) throws(StoreError) -> Value {
-    let (relationship, owner) = try toMany(names, from: variable, offset)
-    let destination = model.entity(relationship.destination)
-    let (made, joins) = try inScope(destination, name) {
-      compiler,
-      alias throws(StoreError) -> (condition: SQLFragment, alias: String) in
-      (try compiler.compile(predicate), alias)
-    }
-    let (from, condition, _) = members(relationship, of: owner, as: made.alias)
-    return (
-      SQLFragment(
-        "(SELECT count(*) FROM \(from)\(joins) WHERE (\(made.condition.sql)) AND \(condition))",
-        made.condition.values,
-        depth: made.condition.depth + 10
-      ),
-      .value(.int64, name: nil)
-    )
   }
 
   // MARK: Numbers and dates
 
-  private static func typeError(_ what: String, _ side: ComparedSide, _ offset: Int) -> StoreError {
+  static func typeError(_ what: String, _ side: ComparedSide, _ offset: Int) -> StoreError {
     StoreError(PredicateError(offset: offset, expected: "\(what); \(side.words)"))
   }
 
   /// Compiles an expression that must be a number.
-  private mutating func number(_ expression: PredicateExpression) throws(StoreError) -> Value {
+  mutating func number(_ expression: PredicateExpression) throws(StoreError) -> Value {
     let (fragment, side) = try operand(expression)
-    guard side.type?.isNumber == true else {
+    guard Self.isNumber(side.type) else {
       throw Self.typeError("a number", side, expression.offset)
     }
     return (fragment, side)
+  }
+
+  private static func isNumber(_ type: AttributeType?) -> Bool {
+    type?.isNumber == true || type == .decimal
   }
 
   /// Compiles a number or a date; a constant is a number if it is numeric, otherwise a date.
@@ -298,48 +323,43 @@ extension FetchCompiler {
     guard depth <= Self.stackMax else {
       throw Self.tooMany("predicateDepth", Self.stackMax, "entries on the stack of SQLite's parser")
     }
+    func made(_ sql: String, _ type: AttributeType) -> Value {
+      let whole = sql + Self.collation(type)
+      return (SQLFragment(whole, values, depth: depth), .value(type, name: nil))
+    }
     switch (first.type, second.type, operation) {
-    case (.date?, .date?, .subtract):
-      let sql = "((\(a.sql) - \(b.sql)) / 1000.0)"
-      return (SQLFragment(sql, values, depth: depth), .value(.double, name: nil))
+    case (.date?, .date?, .subtract): return made("((\(a.sql) - \(b.sql)) / 1000.0)", .double)
     case (.date?, let other?, .add) where other.isNumber,
       (.date?, let other?, .subtract) where other.isNumber:
-      let sql = "(\(a.sql) \(operation.rawValue) CAST(\(b.sql) * 1000 AS INTEGER))"
-      return (SQLFragment(sql, values, depth: depth), .value(.date, name: nil))
-    case (let one?, let other?, .power) where one.isNumber && other.isNumber:
-      let sql = "cordial_power(\(a.sql), \(b.sql))"
-      return (SQLFragment(sql, values, depth: depth), .value(.double, name: nil))
+      return made("(\(a.sql) \(operation.rawValue) CAST(\(b.sql) * 1000 AS INTEGER))", .date)
+    case (let one?, let other?, _) where operation.isBitwise:
+      for (type, side, expression) in [(one, first, left), (other, second, right)]
+      where !type.isInteger {
+        throw Self.typeError("an integer", side, expression.offset)
+      }
+      guard operation == .bitXor else {
+        return made("(\(a.sql) \(operation.rawValue) \(b.sql))", .int64)
+      }
+      return made("cordial_xor(\(a.sql), \(b.sql))", .int64)
+    case (let one?, let other?, .power) where Self.isNumber(one) && Self.isNumber(other):
+      return made("cordial_power(\(a.sql), \(b.sql))", .double)
+    case (let one?, let other?, _)
+    where (one == .decimal || other == .decimal) && Self.isNumber(one) && Self.isNumber(other):
+      return made("cordial_decimal('\(operation.rawValue)', \(a.sql), \(b.sql))", .decimal)
+    case (let one?, let other?, .remainder) where one.isNumber && other.isNumber:
+      let isInteger = one.isInteger && other.isInteger
+      return isInteger
+        ? made("(\(a.sql) % \(b.sql))", .int64)
+        : made("cordial_remainder(\(a.sql), \(b.sql))", .double)
     case (let one?, let other?, _) where one.isNumber && other.isNumber:
       let isInteger = one.isInteger && other.isInteger
-      return (
-        SQLFragment("(\(a.sql) \(operation.rawValue) \(b.sql))", values, depth: depth),
-        .value(isInteger ? .int64 : .double, name: nil)
+      return made(
+        "(\(a.sql) \(operation.rawValue) \(b.sql))",
+        isInteger ? .int64 : .double
       )
-    case (let one, _, _) where one?.isNumber != true && one != .date:
+    case (let one, _, _) where !Self.isNumber(one) && one != .date:
       throw Self.typeError("a number or a date", first, left.offset)
     default: throw Self.typeError("a number", second, right.offset)
-    }
-  }
-
-  private mutating func call(
-    _ function: PredicateFunction,
-    _ argument: PredicateExpression
-  ) throws(StoreError) -> Value {
-    guard function != .abs else {
-      let (fragment, side) = try number(argument)
-      let sql = "cordial_abs(\(fragment.sql))"
-      return (SQLFragment(sql, fragment.values, depth: fragment.depth + 2), side)
-    }
-    let (fragment, side) = try value(argument, as: .value(.string, name: nil))
-    guard Self.isText(side) else { throw Self.typeError("a string", side, argument.offset) }
-    let text = ComparedSide.value(.string, name: nil)
-    switch function {
-    case .lowercase: return (SQLFragment("cordial_lower(\(fragment.sql))", fragment.values), text)
-    case .uppercase: return (SQLFragment("cordial_upper(\(fragment.sql))", fragment.values), text)
-    case .canonical: return (SQLFragment("cordial_fold(\(fragment.sql), 3)", fragment.values), text)
-    case .length, .abs:
-      let length = SQLFragment("cordial_length(\(fragment.sql))", fragment.values)
-      return (length, .value(.int64, name: nil))
     }
   }
 

@@ -36,6 +36,9 @@ extension FetchCompiler {
     let localized = path.hasSuffix(":localized")
     if localized { path = path.dropLast(":localized".count) }
     let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    if let index = names.firstIndex(where: { $0.hasPrefix("@") }), index > 0, !localized {
+      return try aggregateKey(names, index, descends: descends)
+    }
     let end = try resolve(names)
     let owner = end.entity
     guard case .attribute(let attribute) = end.property else {
@@ -61,6 +64,31 @@ extension FetchCompiler {
       descends: descends,
       type: attribute.type,
       mayBeMissing: attribute.optional || names.count > 1
+    )
+  }
+
+  /// Compiles a sort key that is an aggregate over a to-many, as `tasks.@count`.
+  private mutating func aggregateKey(
+    _ names: [String],
+    _ index: Int,
+    descends: Bool
+  ) throws(StoreError) -> SortKey {
+    let path = Array(names[(index + 1)...])
+    guard let aggregate = PredicateAggregate(rawValue: String(names[index].dropFirst())),
+      (aggregate == .count) == path.isEmpty
+    else {
+      throw StoreError(
+        .invalidRequest,
+        "\(names.joined(separator: ".")) is not one of relationship.@count, "
+          + "relationship.@sum.property, @min, @max and @avg"
+      )
+    }
+    let value = try aggregateValue(aggregate, of: Array(names[..<index]), from: nil, path)
+    return SortKey(
+      sql: value.fragment.sql,
+      descends: descends,
+      type: value.side.type ?? .double,
+      mayBeMissing: aggregate != .count && aggregate != .sum
     )
   }
 

@@ -91,6 +91,16 @@ extension FetchCompiler {
     if let (path, variable, rest) = split(comparison.left) {
       return try compile(comparison, over: path, variable, rest)
     }
+    if isCollection(comparison.left), comparison.modifier != .direct {
+      let isAll = comparison.modifier == .all
+      let found = try exists(
+        comparison.left,
+        comparison.rewritten(left: comparison.left, comparison.comparison, comparison.right),
+        negated: isAll
+      )
+      return comparison.modifier == .any
+        ? found : SQLFragment("NOT \(found.sql)", found.values, depth: found.depth + 1)
+    }
     guard comparison.modifier == .direct else {
       throw StoreError(
         PredicateError(
@@ -105,15 +115,38 @@ extension FetchCompiler {
         compiler,
         member throws(StoreError) in
         try compiler.compile(
-          comparison.rewritten(left: rest.expression(of: member), .equal, comparison.left)
+          compiler.rewritten(comparison, rest.expression(of: member), .equal, comparison.left, .any)
         )
       }
+    }
+    if comparison.comparison == .in, !comparison.right.form.isList, isCollection(comparison.right) {
+      return try exists(
+        comparison.right,
+        comparison.rewritten(left: comparison.right, .equal, comparison.left)
+      )
+    }
+    if comparison.comparison == .contains, isCollection(comparison.left) {
+      return try exists(
+        comparison.left,
+        comparison.rewritten(left: comparison.left, .equal, comparison.right)
+      )
     }
     return try compileDirect(comparison)
   }
 
+  /// Returns a comparison of a member's path, with a modifier if the path has another to-many.
+  private func rewritten(
+    _ comparison: PredicateComparison,
+    _ left: PredicateExpression,
+    _ sign: PredicateComparison.Operator,
+    _ right: PredicateExpression,
+    _ modifier: PredicateComparison.Modifier
+  ) -> PredicateComparison {
+    comparison.rewritten(left: left, sign, right, isCollection(left) ? modifier : .direct)
+  }
+
   /// Splits a key path after its first to-many; returns nil if it has none.
-  private func split(
+  func split(
     _ expression: PredicateExpression
   ) -> (path: [String], variable: String?, rest: PathSuffix)? {
     guard case .keyPath(let names, let variable) = expression.form else { return nil }
@@ -143,7 +176,13 @@ extension FetchCompiler {
       // A to-many contains an object if one of its members is the object.
       return try exists(path, variable, rest.offset) { compiler, member throws(StoreError) in
         try compiler.compile(
-          comparison.rewritten(left: rest.expression(of: member), .equal, comparison.right)
+          compiler.rewritten(
+            comparison,
+            rest.expression(of: member),
+            .equal,
+            comparison.right,
+            .any
+          )
         )
       }
     case (.direct, _):
@@ -160,10 +199,12 @@ extension FetchCompiler {
         compiler,
         member throws(StoreError) in
         try compiler.compile(
-          comparison.rewritten(
-            left: rest.expression(of: member),
+          compiler.rewritten(
+            comparison,
+            rest.expression(of: member),
             comparison.comparison,
-            comparison.right
+            comparison.right,
+            isAll ? .all : .any
           )
         )
       }
@@ -200,37 +241,75 @@ extension FetchCompiler {
   private mutating func compileDirect(
     _ comparison: PredicateComparison
   ) throws(StoreError) -> SQLFragment {
-    let left: Value
-    let right: Value
     let takesList = [.in, .between].contains(comparison.comparison)
-    if case .constant = comparison.left.form, !takesList {
-      right = try value(comparison.right)
-      left = try value(comparison.left, as: right.side)
-    } else {
-      left = try value(comparison.left)
-      if takesList { return try compileList(comparison, left) }
-      right = try value(comparison.right, as: left.side)
+    guard case .constant = comparison.left.form, !takesList else {
+      return try compileDirect(comparison, left: try value(comparison.left))
     }
+    let right = try value(comparison.right)
+    let left = try value(comparison.left, as: comparand(of: right.side, comparison))
+    return try compare(comparison, left, right)
+  }
+
+  /// Compiles a comparison whose left side is compiled already.
+  mutating func compileDirect(
+    _ comparison: PredicateComparison,
+    left: Value
+  ) throws(StoreError) -> SQLFragment {
+    if [.in, .between].contains(comparison.comparison) {
+      return try compileList(comparison, left)
+    }
+    let right = try value(comparison.right, as: comparand(of: left.side, comparison))
+    return try compare(comparison, left, right)
+  }
+
+  /// Returns how the constant beside a value is decoded: a part of a text is not a whole value.
+  private func comparand(of side: ComparedSide, _ comparison: PredicateComparison) -> ComparedSide {
+    let isPart = Self.textOperators.contains(comparison.comparison)
+    return isPart && side.type == .uri ? .value(.string, name: nil) : side
+  }
+
+  static let textOperators: Set<PredicateComparison.Operator> = [
+    .contains, .beginsWith, .endsWith, .like, .matches,
+  ]
+
+  private func compare(
+    _ comparison: PredicateComparison,
+    _ left: Value,
+    _ right: Value
+  ) throws(StoreError) -> SQLFragment {
     try check(right.side, against: left.side, comparison.right.offset)
     if let text = try textComparison(comparison, left, right) { return text }
-    let sign =
-      switch comparison.comparison {
-      case .equal: "IS"
-      case .notEqual: "IS NOT"
-      case .less: "<"
-      case .lessOrEqual: "<="
-      case .greater: ">"
-      default: ">="
-      }
+    let (first, second) = (exact(left, beside: right.side), exact(right, beside: left.side))
     return SQLFragment(
-      "\(left.fragment.sql) \(sign) \(right.fragment.sql)",
-      left.fragment.values + right.fragment.values,
-      depth: max(left.fragment.depth, right.fragment.depth + 2)
+      "\(first.sql) \(Self.sign(comparison.comparison)) \(second.sql)",
+      first.values + second.values,
+      depth: max(first.depth, second.depth + 2)
+    )
+  }
+
+  static func sign(_ comparison: PredicateComparison.Operator) -> String {
+    switch comparison {
+    case .equal: "IS"
+    case .notEqual: "IS NOT"
+    case .less: "<"
+    case .lessOrEqual: "<="
+    case .greater: ">"
+    default: ">="
+    }
+  }
+
+  /// Returns a number as a decimal if the other side is a decimal, so that both compare exactly.
+  func exact(_ value: Value, beside other: ComparedSide) -> SQLFragment {
+    guard other.type == .decimal, value.side.type?.isNumber == true else { return value.fragment }
+    return SQLFragment(
+      "cordial_decimal('+', '0', \(value.fragment.sql))\(Self.collation(.decimal))",
+      value.fragment.values,
+      depth: value.fragment.depth + 4
     )
   }
 
   /// Checks that an object is only compared with an object of its entity family.
-  private func check(
+  func check(
     _ side: ComparedSide,
     against other: ComparedSide,
     _ offset: Int
@@ -269,9 +348,9 @@ extension FetchCompiler {
     let operands = try elements.map { element throws(StoreError) in
       let value = try value(element, as: left.side)
       try check(value.side, against: left.side, element.offset)
-      return value.fragment
+      return try folded(exact(value, beside: left.side), value.side, comparison, element.offset)
     }
-    let own = left.fragment
+    let own = try folded(left.fragment, left.side, comparison, comparison.left.offset)
     if comparison.comparison == .between {
       return SQLFragment(
         "\(own.sql) BETWEEN \(operands[0].sql) AND \(operands[1].sql)",
@@ -281,146 +360,10 @@ extension FetchCompiler {
     let list = SQLFragment.joined(operands, separator: ", ")
     return SQLFragment("\(own.sql) IN (\(list.sql))", own.values + list.values)
   }
-
-  /// Compiles a comparison that only texts have, or that folds texts; returns nil for any other.
-  private func textComparison(
-    _ comparison: PredicateComparison,
-    _ first: Value,
-    _ second: Value
-  ) throws(StoreError) -> SQLFragment? {
-    var flags = 0
-    if comparison.ignoresCase { flags |= 1 }
-    if comparison.ignoresDiacritics { flags |= 2 }
-    let isTextual = [.contains, .beginsWith, .endsWith, .like, .matches]
-      .contains(comparison.comparison)
-    guard isTextual || flags != 0 else { return nil }
-    guard isTextual || [.equal, .notEqual].contains(comparison.comparison) else {
-      throw StoreError(
-        PredicateError(offset: comparison.offset, expected: "no options after this comparison")
-      )
-    }
-    for (value, side) in [(first, comparison.left), (second, comparison.right)]
-    where !Self.isText(value.side) {
-      throw StoreError(
-        PredicateError(offset: side.offset, expected: "a string; \(value.side.words)")
-      )
-    }
-    let (left, right) = (first.fragment, second.fragment)
-    let (a, b) =
-      flags == 0
-      ? (left.sql, right.sql)
-      : ("cordial_fold(\(left.sql), \(flags))", "cordial_fold(\(right.sql), \(flags))")
-    let values = left.values + right.values
-    switch comparison.comparison {
-    case .contains: return SQLFragment("instr(\(a), \(b)) > 0", values)
-    case .beginsWith: return beginsWith(comparison, a, b, (first, second), flags)
-    case .endsWith: return SQLFragment("cordial_ends(\(a), \(b))", values)
-    case .like: return try like(comparison, a, first, flags)
-    case .matches: return try matches(comparison, left, right, flags)
-    case .equal: return SQLFragment("\(a) IS \(b)", values)
-    default: return SQLFragment("\(a) IS NOT \(b)", values)
-    }
-  }
-
-  private func pattern(_ comparison: PredicateComparison) throws(StoreError) -> String {
-    guard case .constant(.string(let pattern)) = comparison.right.form else {
-      throw StoreError(
-        PredicateError(offset: comparison.right.offset, expected: "a pattern as a string")
-      )
-    }
-    return pattern
-  }
-
-  private func beginsWith(
-    _ comparison: PredicateComparison,
-    _ a: String,
-    _ b: String,
-    _ sides: (left: Value, right: Value),
-    _ flags: Int
-  ) -> SQLFragment {
-    let condition = SQLFragment(
-      "cordial_begins(\(a), \(b))",
-      sides.left.fragment.values + sides.right.fragment.values
-    )
-    guard case .constant(.string(let prefix)) = comparison.right.form else { return condition }
-    return within(Self.range(of: prefix), comparison, sides.left, condition, flags)
-  }
-
-  /// Compiles a pattern of `*` and `?`, which must match the whole value.
-  private func like(
-    _ comparison: PredicateComparison,
-    _ subject: String,
-    _ left: Value,
-    _ flags: Int
-  ) throws(StoreError) -> SQLFragment {
-    let pattern = WildcardPattern(try pattern(comparison)) { literal in
-      flags == 0 ? literal : Folding.fold(literal, flags: Int32(flags))
-    }
-    let condition = SQLFragment(
-      "cordial_like(\(subject), ?)",
-      left.fragment.values + [.string(pattern.text)]
-    )
-    return within(Self.range(of: pattern.prefix), comparison, left, condition, flags)
-  }
-
-  /// Returns the range of the texts with a prefix: from the prefix up to the first text after them.
-  private static func range(of prefix: String) -> (from: String, to: String)? {
-    guard let last = prefix.unicodeScalars.last else { return nil }
-    // The greatest scalar has no successor, and the successor of U+D7FF is U+E000.
-    let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
-    guard let next = Unicode.Scalar(next) else { return nil }
-    return (prefix, String(String.UnicodeScalarView(prefix.unicodeScalars.dropLast() + [next])))
-  }
-
-  /// Adds a range of texts to a condition on a column, so that SQLite can use an index.
-  private func within(
-    _ range: (from: String, to: String)?,
-    _ comparison: PredicateComparison,
-    _ subject: Value,
-    _ condition: SQLFragment,
-    _ flags: Int
-  ) -> SQLFragment {
-    guard let range, flags == 0, case .keyPath = comparison.left.form,
-      case .value(.string, _) = subject.side
-    else { return condition }
-    let (sql, values) = (subject.fragment.sql, subject.fragment.values)
-    var parts = SQLFragment.joined(
-      [
-        SQLFragment("\(sql) >= ?", values + [.string(range.from)]),
-        SQLFragment("\(sql) < ?", values + [.string(range.to)]), condition,
-      ],
-      separator: " AND "
-    )
-    parts.sql = "(\(parts.sql))"
-    return parts
-  }
-
-  private func matches(
-    _ comparison: PredicateComparison,
-    _ left: SQLFragment,
-    _ right: SQLFragment,
-    _ flags: Int
-  ) throws(StoreError) -> SQLFragment {
-    let pattern = try pattern(comparison)
-    do {
-      _ = try RegularExpression(pattern, ignoresCase: false)
-    } catch {
-      throw StoreError(
-        PredicateError(
-          offset: comparison.right.offset,
-          expected: "a regular expression; ICU stops at character \(error.offset) of this one"
-        )
-      )
-    }
-    return SQLFragment(
-      "cordial_matches(\(left.sql), ?, \(flags)) = 1",
-      left.values + [.string(pattern)]
-    )
-  }
 }
 
 /// The part of a key path after a to-many.
-private struct PathSuffix {
+struct PathSuffix {
   let names: [String]
   let offset: Int
 
@@ -435,15 +378,25 @@ extension PredicateComparison {
   fileprivate func rewritten(
     left: PredicateExpression,
     _ comparison: Operator,
-    _ right: PredicateExpression
+    _ right: PredicateExpression,
+    _ modifier: Modifier = .direct
   ) -> PredicateComparison {
     PredicateComparison(
       left: left,
       comparison: comparison,
       right: right,
-      ignoresCase: ignoresCase,
-      ignoresDiacritics: ignoresDiacritics,
+      modifier: modifier,
+      options: options,
       offset: offset
     )
+  }
+}
+
+extension PredicateForm {
+  fileprivate var isList: Bool {
+    switch self {
+    case .list, .constant: true
+    default: false
+    }
   }
 }

@@ -26,6 +26,8 @@ struct FetchCompiler {
   /// must come first: `selection` says which columns the rows have, and joins that it adds must not
   /// count for the membership.
   var selecting: String?
+  /// Whether the result depends on the time or on chance, which no commit determines.
+  var isVolatile = false
 
   init(_ request: FetchRequest, model: Model, mayDangle: Bool) throws(StoreError) {
     guard let entity = model.entity(named: request.entity) else {
@@ -103,6 +105,7 @@ struct FetchCompiler {
       values: condition.values + (pageStart?.range.values ?? []),
       wholeValues: condition.values,
       encoder: encoder(request, selected.map(\.column)),
+      isVolatile: isVolatile,
       membership: membership,
       valueNames: valueNames,
       related: relatedKinds,
@@ -119,7 +122,11 @@ struct FetchCompiler {
     } catch {
       throw StoreError(error)
     }
-    return try compile(predicate)
+    let condition = try compile(predicate)
+    guard condition.depth <= Self.stackMax else {
+      throw Self.tooMany("predicateDepth", Self.stackMax, "entries on the stack of SQLite's parser")
+    }
+    return condition
   }
 
   /// The maximum number of selected values of a fetch; SQLite returns at most 2,000 columns.
@@ -315,6 +322,17 @@ struct FetchCompiler {
     if let index = names.firstIndex(where: { $0.hasPrefix("@") }) {
       return try aggregateExpression(selection, names, index, grouped: grouped)
     }
+    let path = PredicateExpression(
+      form: .keyPath(names == ["SELF"] ? [] : names, variable: nil),
+      offset: 0
+    )
+    if let value = try identitySelection(path) { return value }
+    if let (_, _, rest) = split(path), !rest.names.isEmpty {
+      guard selection.fallback == nil else {
+        throw StoreError(.invalidRequest, "\(selection.path) is a list and has no default")
+      }
+      return try listExpression(path)
+    }
     let end = try resolve(names)
     if selection.fallback != nil, !end.property.isAttribute || !end.inside.isEmpty {
       throw StoreError(.invalidRequest, "\(selection.path) is not an attribute and has no default")
@@ -389,7 +407,7 @@ struct FetchCompiler {
   ///
   /// If the entity has descendants, an identity value comes in a list after the number, which
   /// determines the object's entity.
-  private func name(of entity: EntityDescription, _ alias: String) -> String {
+  func name(of entity: EntityDescription, _ alias: String) -> String {
     guard let identity = entity.identity else { return "\(alias).\"_id\"" }
     let value = "\(alias).\(quote(identity.name))"
     return entity.hasDescendants ? "json_array(\(alias).\"_id\", \(value))" : value
@@ -409,15 +427,19 @@ struct FetchCompiler {
   }
 
   /// Returns the members of a to-many, as FROM, WHERE and ORDER BY of a query over them.
+  ///
+  /// The tables of a joined query cannot read the table before them, so that the condition must not
+  /// be inside of them.
   func members(
     _ relationship: RelationshipDescription,
     of owner: String,
-    as alias: String
+    as alias: String,
+    isJoined: Bool = false
   ) -> (from: String, condition: String, order: String) {
     let destination = model.entity(relationship.destination)
     let byNumber = "\(alias).\"_id\""
     let number = column(owner, SQLNames.object)
-    guard !destination.hasDescendants else {
+    guard !destination.hasDescendants || isJoined else {
       return familyMembers(relationship, of: number, as: alias)
     }
     let table = "\(model.source(destination)) \(alias)"
@@ -439,7 +461,7 @@ struct FetchCompiler {
     )
   }
 
-  private func listExpression(
+  func listExpression(
     _ relationship: RelationshipDescription,
     _ owner: String
   ) -> (sql: String, form: ColumnForm) {

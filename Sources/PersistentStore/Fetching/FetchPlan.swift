@@ -32,6 +32,8 @@ package final class FetchPlan: Sendable {
   /// The values to bind in a statement without a window and a cursor.
   let wholeValues: [AttributeValue]
   let encoder: ObjectEncoder
+  /// Whether the result depends on the time or on chance, which no commit determines.
+  package let isVolatile: Bool
   /// The entity's own properties that determine order and membership.
   package let membership: Set<String>
   /// The entity's own properties that selected values read, each with the names of these values.
@@ -64,6 +66,7 @@ package final class FetchPlan: Sendable {
     values: [AttributeValue],
     wholeValues: [AttributeValue],
     encoder: ObjectEncoder,
+    isVolatile: Bool,
     membership: Set<String>,
     valueNames: [String: Set<String>],
     related: [Int: Set<String>],
@@ -83,6 +86,7 @@ package final class FetchPlan: Sendable {
     self.values = values
     self.wholeValues = wholeValues
     self.encoder = encoder
+    self.isVolatile = isVolatile
     self.membership = membership
     self.valueNames = valueNames
     self.related = related

@@ -29,6 +29,8 @@ enum ColumnForm: Sendable {
   /// A to-many: a JSON list of numbers, or of identity values where the entity has them,
   /// or of both where it has descendants too.
   case objects(entity: Int)
+  /// A JSON list of values in the form of the log.
+  case values(AttributeType)
 
   init(_ type: AttributeType) {
     switch type.codec.wireForm {
@@ -82,7 +84,27 @@ enum ColumnForm: Sendable {
       writer.string(Self.identityText(of: model.entity(entity), row, column))
     case .objects(let entity):
       Self.write(list: row.text(column), of: entity, in: model, isOne: false, to: &writer)
+    case .values(let type): Self.write(values: row.text(column), of: type, to: &writer)
     }
+  }
+
+  private static func write(
+    values: String,
+    of type: AttributeType,
+    to writer: inout JSONWriter
+  ) {
+    let elements: [JSONValue]
+    do {
+      elements = try JSONParser.parse(values).array ?? []
+    } catch {
+      // As in the list of objects.
+      elements = []
+    }
+    writer.value(
+      .array(
+        elements.map { $0.isNull ? .null : type.codec.value(logged: $0).map(WireValue.json) ?? $0 }
+      )
+    )
   }
 
   private static func write(

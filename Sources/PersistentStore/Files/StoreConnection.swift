@@ -37,6 +37,7 @@ enum StoreConnection {
     options.cacheKiB = role == .writer ? writerCacheMax : readerCacheMax
     options.prepare = { db in
       try TextFunctions.add(to: db)
+      try NumberFunctions.add(to: db)
       db.addCollation("cordial_localized", Folding.collate)
       db.addCollation("cordial_decimal") { Int32(DecimalText.compare($0, $1)) }
     }

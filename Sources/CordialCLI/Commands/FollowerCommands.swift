@@ -1,0 +1,101 @@
+import ArgumentParser
+import Cordial
+import JSON
+
+/// `cordial followers`: lists, registers and removes named followers of the log.
+struct Followers: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "List the named followers of the history; register, advance and remove them.",
+    discussion: "A store that is named like a subcommand is written as ./list.",
+    subcommands: [
+      ListFollowers.self, RegisterFollower.self, AcknowledgeFollower.self, RemoveFollower.self,
+    ],
+    defaultSubcommand: ListFollowers.self
+  )
+}
+
+/// `cordial followers list`: lists the followers.
+struct ListFollowers: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list",
+    abstract: "List the named followers with their positions."
+  )
+
+  @OptionGroup var storeArgument: StoreArgument
+
+  func run() async throws {
+    let answer = try await storeArgument.with { try await $0.call("follower/list", [:]) }
+    Output.objects(answer["followers"]?.array ?? [])
+  }
+}
+
+/// `cordial followers register`: retains the log for a follower.
+struct RegisterFollower: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "register",
+    abstract: "Retain the history for a name from now on, and print its position."
+  )
+
+  @OptionGroup var storeArgument: StoreArgument
+
+  @Argument(help: "The follower's name.")
+  var name: String
+
+  @Option(help: "The position of a new or expired follower, instead of now.")
+  var since: String?
+
+  func run() async throws {
+    var params = [JSONMember("name", .string(name))]
+    if let since { params.append(JSONMember("since", .string(since))) }
+    let call = params
+    let answer = try await storeArgument.with {
+      try await $0.call("follower/register", .object(call))
+    }
+    Terminal.line(answer["token"]?.string ?? "")
+  }
+}
+
+/// `cordial followers acknowledge`: records the position up to which a follower has read.
+struct AcknowledgeFollower: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "acknowledge",
+    abstract: "Record that a follower has read the history up to a position."
+  )
+
+  @OptionGroup var storeArgument: StoreArgument
+
+  @Argument(help: "The follower's name.")
+  var name: String
+
+  @Argument(help: "The position, a token of cordial history.")
+  var token: String
+
+  func run() async throws {
+    let params: JSONValue = ["name": .string(name), "token": .string(token)]
+    let answer = try await storeArgument.with {
+      try await $0.call("follower/acknowledge", params)
+    }
+    Terminal.line(answer["token"]?.string ?? "")
+  }
+}
+
+/// `cordial followers remove`: removes a follower.
+struct RemoveFollower: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove",
+    abstract: "Stop retaining the history for a name."
+  )
+
+  @OptionGroup var storeArgument: StoreArgument
+
+  @Argument(help: "The follower's name.")
+  var name: String
+
+  func run() async throws {
+    let params: JSONValue = ["name": .string(name)]
+    let answer = try await storeArgument.with { try await $0.call("follower/remove", params) }
+    guard answer["removed"] == true else {
+      throw InputError(message: "There is no follower \(name)")
+    }
+  }
+}

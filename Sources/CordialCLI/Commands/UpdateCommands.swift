@@ -1,0 +1,146 @@
+import ArgumentParser
+import Cordial
+import JSON
+
+/// `cordial update`: sets values of all objects that match a predicate.
+struct Update: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Set properties of all objects of an entity that match a predicate.",
+    discussion: """
+      For example: cordial update Todo.cordial Task --where 'priority < 3' \
+      --set 'title="Later"' --compute 'priority=priority + 1'
+      """
+  )
+
+  @OptionGroup var storeArgument: StoreArgument
+
+  @Argument(help: "The entity's name.")
+  var entity: String
+
+  @Option(
+    name: [.customLong("where"), .customLong("predicate")],
+    help: "Which objects; TRUEPREDICATE for all."
+  )
+  var predicate: String
+
+  @Option(
+    parsing: .unconditionalSingleValue,
+    help: "A property and its value as JSON, like done=true; may be repeated."
+  )
+  var set: [String] = []
+
+  @Option(
+    parsing: .unconditionalSingleValue,
+    help: "A property and an expression, like count='count + 1'; may be repeated."
+  )
+  var compute: [String] = []
+
+  @Option(help: "The author in the history.")
+  var author: String?
+
+  @Flag(help: "Print what the update would do, and write nothing.")
+  var dryRun = false
+
+  func run() async throws {
+    var values = try set.map { text in
+      let (name, value) = try pair(text)
+      do throws(JSONError) {
+        return JSONMember(name, try JSONParser.parse(value))
+      } catch {
+        throw InputError(
+          message: "--set \(text): \(error.message); a text needs quotes, as name='\"x\"'"
+        )
+      }
+    }
+    values += try compute.map { text in
+      let (name, value) = try pair(text)
+      return JSONMember(name, ["@expression": .string(value)])
+    }
+    var params = [
+      JSONMember("entity", .string(entity)), JSONMember("predicate", .string(predicate)),
+      JSONMember("set", .object(values)), JSONMember("returning", "ids"),
+      JSONMember("dryRun", .bool(dryRun)),
+    ]
+    if let author { params.append(JSONMember("author", .string(author))) }
+    let call = params
+    let answer = try await storeArgument.with { try await $0.call("update", .object(call)) }
+    if dryRun { return try DryRunOutput.write(answer) }
+    for id in answer["ids"]?.array ?? [] { Terminal.line(id.string ?? "") }
+  }
+
+  private func pair(_ text: String) throws -> (String, String) {
+    guard let sign = text.firstIndex(of: "=") else {
+      throw InputError(message: "\(text) is not of the form NAME=VALUE")
+    }
+    return (String(text[..<sign]), String(text[text.index(after: sign)...]))
+  }
+}
+
+/// The command-line options of `undo` and `redo`.
+struct RevertOptions: ParsableArguments {
+  @OptionGroup var storeArgument: StoreArgument
+
+  @Option(help: "The number of groups of commits.")
+  var count = 1
+
+  @Option(help: "The author of the commits; without it, the commits without an author.")
+  var author: String?
+
+  @Option(help: "Only commits of this context.")
+  var context: String?
+
+  @Flag(help: "Leave what other saves changed later, and revert the rest.")
+  var keepOthers = false
+
+  @Flag(help: "Print what the command would do, and write nothing.")
+  var dryRun = false
+
+  /// Calls the method and prints the result.
+  func call(_ method: String, _ nothing: String) async throws {
+    var params = [
+      JSONMember("count", .integer(Int64(count))), JSONMember("dryRun", .bool(dryRun)),
+    ]
+    if let author { params.append(JSONMember("author", .string(author))) }
+    if let context { params.append(JSONMember("context", .string(context))) }
+    if keepOthers { params.append(JSONMember("mergePolicy", "storeTrump")) }
+    let call = params
+    let answer = try await storeArgument.with { try await $0.call(method, .object(call)) }
+    if dryRun { return try DryRunOutput.write(answer) }
+    for object in answer["objects"]?.array ?? [] { Terminal.line(object.text) }
+    if answer["undone"] == 0 { Terminal.note(nothing + "\n") }
+  }
+}
+
+/// `cordial undo`: reverts an author's newest commits.
+struct Undo: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Undo the newest commits of an author, from the history."
+  )
+
+  @OptionGroup var options: RevertOptions
+
+  func run() async throws { try await options.call("undo", "There is nothing to undo.") }
+}
+
+/// `cordial redo`: applies again what was undone last.
+struct Redo: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Apply again what was undone last.")
+
+  @OptionGroup var options: RevertOptions
+
+  func run() async throws { try await options.call("redo", "There is nothing to redo.") }
+}
+
+/// The output of a dry run, for a person or a program.
+enum DryRunOutput {
+  static func write(_ answer: JSONValue) throws {
+    guard let dryRun = answer["dryRun"] else { return }
+    guard Terminal.isOutput else { return Terminal.line(dryRun.text) }
+    if let error = dryRun["error"] {
+      throw InputError(message: "It would fail: \(error["message"]?.string ?? "")")
+    }
+    for (name, words) in [("delete", "would be deleted"), ("update", "would be changed")] {
+      for id in dryRun[name]?.array ?? [] { Terminal.line("\(id.string ?? "")  \(words)") }
+    }
+  }
+}

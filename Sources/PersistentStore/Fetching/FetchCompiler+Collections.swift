@@ -1,0 +1,458 @@
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+import SQLite
+import StoreLayout
+
+/// A collection as the parts of a query, whose values may depend on the queries around it.
+struct CollectionQuery {
+  /// The value of a row.
+  var value: SQLFragment
+  let side: ComparedSide
+  /// The tables and their joins, in the form of FROM.
+  var from: String
+  /// Values that the tables bind, before those of the conditions.
+  var fromValues: [AttributeValue] = []
+  var conditions: [SQLFragment]
+  /// The order of the elements, as columns that ascend; empty where only the values have an order.
+  var order: [String]
+  var isDistinct = false
+
+  /// The query of one column, `v`.
+  var rows: SQLFragment { rows(orderBy: "") }
+
+  /// The query of one column, `v`, in the order of the elements.
+  var orderedRows: SQLFragment {
+    rows(orderBy: order.isEmpty ? "" : " ORDER BY \(order.joined(separator: ", "))")
+  }
+
+  /// The query of one row: the element at an index.
+  func element(_ index: PredicateIndex) -> SQLFragment {
+    let keys = order.isEmpty ? ["v"] : order
+    return switch index {
+    case .first: rows(orderBy: " ORDER BY \(keys.joined(separator: ", ")) LIMIT 1")
+    case .last:
+      rows(orderBy: " ORDER BY \(keys.map { $0 + " DESC" }.joined(separator: ", ")) LIMIT 1")
+    case .at(let index):
+      rows(orderBy: " ORDER BY \(keys.joined(separator: ", ")) LIMIT 1 OFFSET \(index)")
+    }
+  }
+
+  /// The number of elements, as an expression.
+  var count: SQLFragment {
+    guard !isDistinct else {
+      let rows = rows
+      return SQLFragment(
+        "(SELECT count(*) FROM (\(rows.sql)))",
+        rows.values,
+        depth: rows.depth + Self.depth
+      )
+    }
+    return SQLFragment(
+      "(SELECT count(*) FROM \(from)\(condition))",
+      fromValues + conditions.flatMap(\.values),
+      depth: (conditions.map(\.depth).max() ?? 0) + Self.depth
+    )
+  }
+
+  /// The entries that a query inside a query needs on the stack of SQLite's parser.
+  static let depth = 10
+
+  private var condition: String {
+    let sorted = conditions.map { "(\($0.sql))" }.joined(separator: " AND ")
+    return sorted.isEmpty ? "" : " WHERE \(sorted)"
+  }
+
+  private func rows(orderBy: String) -> SQLFragment {
+    SQLFragment(
+      "SELECT \(isDistinct ? "DISTINCT " : "")\(value.sql) AS v FROM \(from)\(condition)\(orderBy)",
+      value.values + fromValues + conditions.flatMap(\.values),
+      depth: max(value.depth, conditions.map(\.depth).max() ?? 0) + Self.depth
+    )
+  }
+}
+
+/// Collections: to-manys, lists, the results of SUBQUERY and of operations on sets.
+extension FetchCompiler {
+  /// The maximum number of elements of a list that is a collection.
+  ///
+  /// SQLite joins at most 500 queries in one.
+  private static let elementsMax = 400
+
+  /// Returns whether an expression is a collection, rather than one value.
+  func isCollection(_ expression: PredicateExpression) -> Bool {
+    switch expression.form {
+    case .list, .subquery, .set, .distinct, .constant(.array): true
+    case .keyPath: split(expression) != nil || isInJSON(expression)
+    case .path(let base, let names):
+      isCollection(base) || (base.form.isElement && crossesToMany(names, from: base))
+    default: false
+    }
+  }
+
+  /// Returns whether a key path ends in a json attribute, which may have a list there.
+  private func isInJSON(_ expression: PredicateExpression) -> Bool {
+    guard case .keyPath(let names, let variable) = expression.form else { return false }
+    var current = scope(at: scope(of: variable)).entity
+    for name in names {
+      switch current.property(named: name) {
+      case .attribute(let attribute)?: return attribute.type == .json
+      case .relationship(let relationship)?: current = model.entity(relationship.destination)
+      case nil: return false
+      }
+    }
+    return false
+  }
+
+  private func crossesToMany(_ names: [String], from base: PredicateExpression) -> Bool {
+    guard let entity = elementEntity(of: base) else { return false }
+    var current = entity
+    for name in names {
+      guard case .relationship(let relationship)? = current.property(named: name) else {
+        return false
+      }
+      if relationship.toMany { return true }
+      current = model.entity(relationship.destination)
+    }
+    return false
+  }
+
+  /// Returns the entity of the objects of a collection, nil for a collection of other values.
+  private func elementEntity(of expression: PredicateExpression) -> EntityDescription? {
+    switch expression.form {
+    case .element(let collection, _), .subquery(let collection, _, _), .distinct(let collection),
+      .set(_, let collection, _):
+      return elementEntity(of: collection)
+    case .keyPath(let names, let variable):
+      return entity(at: names, from: scope(at: scope(of: variable)).entity)
+    case .path(let base, let names):
+      return elementEntity(of: base).flatMap { entity(at: names, from: $0) }
+    default: return nil
+    }
+  }
+
+  private func entity(at names: [String], from start: EntityDescription) -> EntityDescription? {
+    var current = start
+    for name in names {
+      guard case .relationship(let relationship)? = current.property(named: name) else {
+        return nil
+      }
+      current = model.entity(relationship.destination)
+    }
+    return current
+  }
+
+  // MARK: Queries
+
+  /// Compiles a collection.
+  ///
+  /// - Parameters:
+  ///   - expression: The collection.
+  ///   - path: The path from each element to its value.
+  ///   - expected: How constants are decoded.
+  /// - Returns: The query.
+  /// - Throws: `predicateInvalid` for an expression that is no collection.
+  mutating func collection(
+    _ expression: PredicateExpression,
+    path: [String] = [],
+    as expected: ComparedSide = .constant
+  ) throws(StoreError) -> CollectionQuery {
+    let offset = expression.offset
+    switch expression.form {
+    case .keyPath(let names, let variable):
+      let whole = PredicateExpression(
+        form: .keyPath(names + path, variable: variable),
+        offset: offset
+      )
+      if let (head, _, rest) = split(whole) {
+        return try members(of: head, variable, rest.names, offset)
+      }
+      guard isInJSON(whole) else { break }
+      return try jsonList(try resolve(names + path, from: variable))
+    case .path(let base, let names): return try collection(base, path: names + path, as: expected)
+    case .element(let inner, let index):
+      guard let entity = elementEntity(of: inner) else { break }
+      let element = try collection(inner).element(index)
+      return try objects(of: entity, "= (\(element.sql))", element.values, path, offset)
+    case .subquery(let inner, let name, let predicate):
+      return try subquery(inner, name, predicate, path, offset)
+    case .set(let operation, let first, let second):
+      return try set(operation, first, second, path, offset)
+    case .distinct(let inner):
+      var query = try collection(inner, path: path, as: expected)
+      query.isDistinct = true
+      query.order = []
+      query.conditions.append(SQLFragment("\(query.value.sql) IS NOT NULL", query.value.values))
+      return query
+    case .list(let elements) where path.isEmpty:
+      return try list(elements, expected, offset)
+    case .constant(.array(let values)) where path.isEmpty:
+      let elements = values.map { PredicateExpression(form: .constant($0), offset: offset) }
+      return try list(elements, expected, offset)
+    default: break
+    }
+    throw StoreError(
+      PredicateError(offset: offset, expected: "a collection: a to-many, a list or a SUBQUERY")
+    )
+  }
+
+  /// Compiles the members of a to-many, or what a path from them reaches.
+  private mutating func members(
+    of head: [String],
+    _ variable: String?,
+    _ path: [String],
+    _ offset: Int,
+    where predicate: Predicate? = nil,
+    named name: String? = nil,
+    isInner: Bool = false
+  ) throws(StoreError) -> CollectionQuery {
+    let (relationship, owner) = try toMany(head, from: variable, offset)
+    let destination = model.entity(relationship.destination)
+    let member = name ?? "member \(scopes.count)"
+    let (made, joins) = try inScope(destination, member) {
+      compiler,
+      alias throws(StoreError) -> (query: CollectionQuery, alias: String) in
+      (try compiler.continuation(path, of: member, offset, where: predicate), alias)
+    }
+    let (from, condition, order) = members(
+      relationship,
+      of: owner,
+      as: made.alias,
+      isJoined: isInner
+    )
+    var query = made.query
+    query.from = from + joins + (query.from.isEmpty ? "" : ", " + query.from)
+    query.conditions.append(SQLFragment(condition))
+    query.order = order.split(separator: ", ").map(String.init) + query.order
+    return query
+  }
+
+  /// Compiles a path from the object of a scope: to its value, or over further to-manys.
+  private mutating func continuation(
+    _ path: [String],
+    of member: String,
+    _ offset: Int,
+    where predicate: Predicate?
+  ) throws(StoreError) -> CollectionQuery {
+    let condition = try predicate.map { predicate throws(StoreError) in try compile(predicate) }
+    let rest = PredicateExpression(form: .keyPath(path, variable: member), offset: offset)
+    var query: CollectionQuery
+    if let (head, _, rest) = split(rest) {
+      query = try members(of: head, member, rest.names, offset, isInner: true)
+    } else {
+      let (value, side) = try keyPath(path, member, offset)
+      query = CollectionQuery(value: value, side: side, from: "", conditions: [], order: [])
+    }
+    if let condition { query.conditions.insert(condition, at: 0) }
+    return query
+  }
+
+  /// Compiles objects of an entity whose numbers a query returns, or what a path from them reaches.
+  private mutating func objects(
+    of entity: EntityDescription,
+    _ numbers: String,
+    _ values: [AttributeValue],
+    _ path: [String],
+    _ offset: Int,
+    where predicate: Predicate? = nil,
+    named name: String? = nil
+  ) throws(StoreError) -> CollectionQuery {
+    note(related: entity, ChangeSet.everyProperty)
+    let member = name ?? "object \(scopes.count)"
+    let (made, joins) = try inScope(entity, member) {
+      compiler,
+      alias throws(StoreError) -> (query: CollectionQuery, alias: String) in
+      (try compiler.continuation(path, of: member, offset, where: predicate), alias)
+    }
+    var query = made.query
+    let more = query.from.isEmpty ? "" : ", " + query.from
+    query.from = "\(model.source(entity)) \(made.alias)\(joins)\(more)"
+    query.conditions.append(SQLFragment("\(made.alias).\"_id\" \(numbers)", values))
+    query.order.insert("\(made.alias).\"_id\"", at: 0)
+    return query
+  }
+
+  private mutating func subquery(
+    _ inner: PredicateExpression,
+    _ name: String,
+    _ predicate: Predicate,
+    _ path: [String],
+    _ offset: Int
+  ) throws(StoreError) -> CollectionQuery {
+    if case .keyPath = inner.form, let (head, variable, rest) = split(inner), rest.names.isEmpty {
+      return try members(of: head, variable, path, offset, where: predicate, named: name)
+    }
+    guard let entity = elementEntity(of: inner) else {
+      throw StoreError(PredicateError(offset: inner.offset, expected: "a collection of objects"))
+    }
+    let rows = try collection(inner).rows
+    return try objects(
+      of: entity,
+      "IN (\(rows.sql))",
+      rows.values,
+      path,
+      offset,
+      where: predicate,
+      named: name
+    )
+  }
+
+  private mutating func set(
+    _ operation: PredicateSetOperation,
+    _ first: PredicateExpression,
+    _ second: PredicateExpression,
+    _ path: [String],
+    _ offset: Int
+  ) throws(StoreError) -> CollectionQuery {
+    let left = try collection(first)
+    let right = try collection(second, as: left.side)
+    try check(right.side, against: left.side, second.offset)
+    let word =
+      switch operation {
+      case .union: "UNION"
+      case .intersect: "INTERSECT"
+      case .minus: "EXCEPT"
+      }
+    let sql = "SELECT v FROM (\(left.rows.sql)) \(word) SELECT v FROM (\(right.rows.sql))"
+    let values = left.rows.values + right.rows.values
+    guard !path.isEmpty else {
+      return CollectionQuery(
+        value: SQLFragment("u.v"),
+        side: left.side,
+        from: "(\(sql)) u",
+        fromValues: values,
+        conditions: [],
+        order: []
+      )
+    }
+    guard case .object(let entity) = left.side else {
+      throw StoreError(PredicateError(offset: offset, expected: "a collection of objects"))
+    }
+    return try objects(of: entity, "IN (\(sql))", values, path, offset)
+  }
+
+  private func jsonList(_ end: Resolved) throws(StoreError) -> CollectionQuery {
+    let column = column(end.alias, end.property.name)
+    let path = SQLNames.literal(Self.jsonPath(end.inside))
+    return CollectionQuery(
+      value: SQLFragment("e.value"),
+      side: .json,
+      from: "json_each(CASE WHEN json_valid(\(column)) THEN \(column) END, \(path)) e",
+      conditions: [SQLFragment("json_type(\(column), \(path)) IS 'array'")],
+      order: ["e.key"]
+    )
+  }
+
+  private mutating func list(
+    _ elements: [PredicateExpression],
+    _ expected: ComparedSide,
+    _ offset: Int
+  ) throws(StoreError) -> CollectionQuery {
+    guard elements.count <= Self.elementsMax else {
+      throw Self.tooMany("elements", Self.elementsMax, "elements in a list")
+    }
+    guard !elements.isEmpty else {
+      return CollectionQuery(
+        value: SQLFragment("NULL"),
+        side: expected,
+        from: "(SELECT 1)",
+        conditions: [SQLFragment("0")],
+        order: []
+      )
+    }
+    var operands: [Value] = []
+    for element in elements {
+      operands.append(
+        try expected.isConstant ? typed(element) : value(element, as: expected)
+      )
+    }
+    let sides = operands.map(\.side).filter { !$0.isConstant }
+    let side = sides.dropFirst().reduce(sides.first ?? expected) { Self.common($0, $1) }
+    let rows = operands.enumerated().map { "SELECT \($0) AS i, \($1.fragment.sql) AS v" }
+    return CollectionQuery(
+      value: SQLFragment("l.v"),
+      side: side,
+      from: "(\(rows.joined(separator: " UNION ALL "))) l",
+      fromValues: operands.flatMap(\.fragment.values),
+      conditions: [],
+      order: ["l.i"]
+    )
+  }
+
+  /// Returns the kind of values that are of one kind or of another.
+  static func common(_ first: ComparedSide, _ second: ComparedSide) -> ComparedSide {
+    guard let one = first.type, let other = second.type, one != other else {
+      return first.isConstant ? second : first
+    }
+    if one.isInteger, other.isInteger { return .value(.int64, name: nil) }
+    if one == .decimal || other == .decimal { return .value(.decimal, name: nil) }
+    return one.isNumber && other.isNumber ? .value(.double, name: nil) : first
+  }
+
+  // MARK: Conditions
+
+  /// Compiles the condition that an element of a collection satisfies a comparison, or that one
+  /// does not.
+  mutating func exists(
+    _ collection: PredicateExpression,
+    _ comparison: PredicateComparison,
+    negated: Bool = false
+  ) throws(StoreError) -> SQLFragment {
+    var expected = ComparedSide.constant
+    if case .list = collection.form { expected = try value(comparison.right).side }
+    if case .constant = collection.form { expected = try value(comparison.right).side }
+    let query = try self.collection(collection, as: expected)
+    let element = (SQLFragment("q.v" + Self.collation(query.side.type)), query.side)
+    let condition = try compileDirect(comparison, left: element)
+    let rows = query.rows
+    let wanted = negated ? "(\(condition.sql)) IS NOT TRUE" : "(\(condition.sql))"
+    return SQLFragment(
+      "EXISTS (SELECT 1 FROM (\(rows.sql)) q WHERE \(wanted))",
+      rows.values + condition.values,
+      depth: max(rows.depth, condition.depth) + CollectionQuery.depth
+    )
+  }
+
+  // MARK: Elements
+
+  /// Compiles an element of a collection, or a value that a path from it reaches.
+  mutating func element(
+    _ index: PredicateIndex,
+    of expression: PredicateExpression,
+    path: [String]
+  ) throws(StoreError) -> Value {
+    if case .list(let elements) = expression.form, path.isEmpty {
+      let position: Int? =
+        switch index {
+        case .first: elements.indices.first
+        case .last: elements.indices.last
+        case .at(let index): elements.indices.contains(index) ? index : nil
+        }
+      guard let position else { return (SQLFragment("NULL"), .constant) }
+      return try value(elements[position])
+    }
+    let query = try collection(expression, path: path)
+    let element = query.element(index)
+    return (
+      SQLFragment(
+        "(\(element.sql))\(Self.collation(query.side.type))",
+        element.values,
+        depth: element.depth + 4
+      ),
+      query.side
+    )
+  }
+}
+
+extension PredicateForm {
+  fileprivate var isElement: Bool {
+    if case .element = self { true } else { false }
+  }
+}
+
+extension ComparedSide {
+  var isConstant: Bool {
+    if case .constant = self { true } else { false }
+  }
+}

@@ -1,0 +1,200 @@
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+import SQLite
+import StoreLayout
+
+/// Functions, conversions and values that depend on the time.
+extension FetchCompiler {
+  /// Compiles a value whose kind its constants determine where nothing else does.
+  mutating func typed(_ expression: PredicateExpression) throws(StoreError) -> Value {
+    guard case .constant(let constant) = expression.form else { return try value(expression) }
+    let type: AttributeType? =
+      switch constant {
+      case .integer: .int64
+      case .number: .double
+      case .bool: .boolean
+      case .string: .string
+      case .null, .array, .object: nil
+      }
+    guard let type else { return try value(expression) }
+    let side = ComparedSide.value(type, name: nil)
+    return (try self.constant(constant, side, expression.offset), side)
+  }
+
+  mutating func call(
+    _ function: PredicateFunction,
+    _ argument: PredicateExpression
+  ) throws(StoreError) -> Value {
+    switch function {
+    case .lowercase, .uppercase, .canonical, .length: return try textCall(function, argument)
+    case .abs, .sqrt, .log, .ln, .exp, .floor, .ceiling, .trunc, .onesComplement:
+      return try numberCall(function, argument)
+    }
+  }
+
+  private mutating func textCall(
+    _ function: PredicateFunction,
+    _ argument: PredicateExpression
+  ) throws(StoreError) -> Value {
+    let (fragment, side) = try value(argument, as: .value(.string, name: nil))
+    guard Self.isText(side) else { throw Self.typeError("a string", side, argument.offset) }
+    func made(_ sql: String, _ type: AttributeType) -> Value {
+      (SQLFragment(sql, fragment.values, depth: fragment.depth + 4), .value(type, name: nil))
+    }
+    return switch function {
+    case .lowercase: made("cordial_lower(\(fragment.sql))", .string)
+    case .uppercase: made("cordial_upper(\(fragment.sql))", .string)
+    case .canonical: made("cordial_fold(\(fragment.sql), 3)", .string)
+    default: made("cordial_length(\(fragment.sql))", .int64)
+    }
+  }
+
+  private mutating func numberCall(
+    _ function: PredicateFunction,
+    _ argument: PredicateExpression
+  ) throws(StoreError) -> Value {
+    let (fragment, side) = try number(argument)
+    let type = side.type ?? .double
+    func made(_ sql: String, _ type: AttributeType) -> Value {
+      (
+        SQLFragment(sql + Self.collation(type), fragment.values, depth: fragment.depth + 4),
+        .value(type, name: nil)
+      )
+    }
+    switch function {
+    case .onesComplement:
+      guard type.isInteger else { throw Self.typeError("an integer", side, argument.offset) }
+      return made("(~\(fragment.sql))", .int64)
+    case .abs where type != .decimal: return made("cordial_abs(\(fragment.sql))", type)
+    case .abs, .floor, .ceiling, .trunc:
+      if type.isInteger { return (fragment, side) }
+      guard type == .decimal else {
+        return made("cordial_math('\(function.rawValue)', \(fragment.sql))", .double)
+      }
+      return made("cordial_decimal('\(function.rawValue)', \(fragment.sql), NULL)", .decimal)
+    default: return made("cordial_math('\(function.rawValue)', \(fragment.sql))", .double)
+    }
+  }
+
+  // MARK: Conversions
+
+  /// Compiles `CAST`; a conversion that fails gives null.
+  mutating func cast(
+    _ expression: PredicateExpression,
+    to target: PredicateCast,
+    _ offset: Int
+  ) throws(StoreError) -> Value {
+    let (fragment, side) = try typed(expression)
+    if case .object = side { throw Self.typeError("a value", side, expression.offset) }
+    let type: AttributeType =
+      switch target {
+      case .date: .date
+      case .string: .string
+      case .decimal: .decimal
+      case .number: side.type?.isInteger == true || side.type == .boolean ? .int64 : .double
+      }
+    let source = side.type?.rawValue ?? "json"
+    return (
+      SQLFragment(
+        "cordial_cast(\(fragment.sql), '\(source)', '\(type.rawValue)')" + Self.collation(type),
+        fragment.values,
+        depth: fragment.depth + 4
+      ),
+      .value(type, name: nil)
+    )
+  }
+
+  mutating func ternary(
+    _ condition: Predicate,
+    _ first: PredicateExpression,
+    _ second: PredicateExpression
+  ) throws(StoreError) -> Value {
+    let test = try compile(condition)
+    let isFirstConstant: Bool
+    if case .constant = first.form { isFirstConstant = true } else { isFirstConstant = false }
+    var (a, b): (Value, Value)
+    if isFirstConstant {
+      b = try typed(second)
+      a = b.side.isConstant ? try typed(first) : try value(first, as: b.side)
+      if a.side.isConstant, !b.side.isConstant { a.side = b.side }
+    } else {
+      a = try typed(first)
+      b = try value(second, as: a.side)
+      if b.side.isConstant { b.side = a.side }
+    }
+    try check(b.side, against: a.side, second.offset)
+    let side = Self.common(a.side, b.side)
+    return (
+      SQLFragment(
+        "(CASE WHEN \(test.sql) THEN \(a.fragment.sql) ELSE \(b.fragment.sql) END)"
+          + Self.collation(side.type),
+        test.values + a.fragment.values + b.fragment.values,
+        depth: max(test.depth, a.fragment.depth, b.fragment.depth) + 6
+      ),
+      side
+    )
+  }
+
+  // MARK: Time and chance
+
+  /// The current time, the same for the whole statement, in milliseconds since 1970.
+  mutating func now() -> Value {
+    isVolatile = true
+    let sql = "CAST(round((julianday('now') - 2440587.5) * 86400000.0) AS INTEGER)"
+    return (SQLFragment(sql), .value(.date, name: nil))
+  }
+
+  mutating func random(below limit: PredicateExpression?) throws(StoreError) -> Value {
+    isVolatile = true
+    guard let limit else {
+      let sql = "((random() >> 11 & 9007199254740991) / 9007199254740992.0)"
+      return (SQLFragment(sql), .value(.double, name: nil))
+    }
+    let (fragment, side) = try number(limit)
+    guard side.type?.isInteger == true else {
+      throw Self.typeError("an integer", side, limit.offset)
+    }
+    return (
+      SQLFragment(
+        "(SELECT CASE WHEN n > 0 THEN abs(random() % n) END FROM (SELECT \(fragment.sql) AS n))",
+        fragment.values
+      ),
+      side
+    )
+  }
+
+  // MARK: Entities and identities
+
+  /// Compiles a path that ends in `objectID`, `entity` or `entity.name` and names no property.
+  mutating func identityPath(
+    _ path: [String],
+    _ variable: String?,
+    _ offset: Int
+  ) throws(StoreError) -> Value? {
+    let names = ["objectID", "entity"]
+    guard let index = path.firstIndex(where: { names.contains($0) }) else { return nil }
+    let suffix = Array(path[index...])
+    guard [["objectID"], ["entity"], ["entity", "name"]].contains(suffix) else { return nil }
+    var current = scope(at: scope(of: variable)).entity
+    for name in path[..<index] {
+      guard case .relationship(let relationship)? = current.property(named: name),
+        !relationship.toMany
+      else { return nil }
+      current = model.entity(relationship.destination)
+    }
+    guard current.property(named: path[index]) == nil else { return nil }
+    let (object, side) = try keyPath(Array(path[..<index]), variable, offset)
+    guard suffix != ["objectID"] else { return (object, side) }
+    let kinds = current.familyPosition.concreteEntities.map { model.entity($0) }
+    let cases = kinds.map { kind in
+      "WHEN \(object.sql) BETWEEN \(kind.numbers.lowerBound) AND \(kind.numbers.upperBound) "
+        + "THEN \(SQLNames.literal(kind.name))"
+    }
+    return (
+      SQLFragment("(CASE \(cases.joined(separator: " ")) END)", depth: object.depth + 6),
+      .value(.string, name: "entity")
+    )
+  }
+}

@@ -1,0 +1,59 @@
+import CordialValues
+import ObjectModel
+import StoreLayout
+
+/// Selected values that are identities, or lists that a path over to-manys reaches.
+extension FetchCompiler {
+  /// Compiles `SELF`, `objectID`, `entity` and `entity.name` at the end of a path; nil for others.
+  mutating func identitySelection(
+    _ path: PredicateExpression
+  ) throws(StoreError) -> (sql: String, form: ColumnForm)? {
+    guard case .keyPath(let names, _) = path.form else { return nil }
+    let value: Value
+    if names.isEmpty {
+      value = (SQLFragment("t.\"_id\""), .object(entity))
+    } else if let found = try identityPath(names, nil, 0) {
+      value = found
+    } else {
+      return nil
+    }
+    guard case .object(let entity) = value.side else { return (value.fragment.sql, .string) }
+    return (wrapped(value.fragment.sql, of: entity), ColumnForm(referenceTo: entity))
+  }
+
+  /// Returns SQL for the name of an object, given by its number.
+  private func wrapped(_ number: String, of entity: EntityDescription) -> String {
+    guard entity.identity != nil else { return number }
+    return "(SELECT \(name(of: entity, "d")) FROM \(model.source(entity)) d "
+      + "WHERE d.\"_id\" = \(number))"
+  }
+
+  /// Compiles a list with one element for each object that a path over to-manys reaches.
+  mutating func listExpression(
+    _ path: PredicateExpression
+  ) throws(StoreError) -> (sql: String, form: ColumnForm) {
+    let query = try collection(path)
+    let rows = query.orderedRows.sql
+    switch query.side {
+    case .object(let entity):
+      let isJSON = entity.hasDescendants && entity.identity != nil
+      let name = wrapped("v", of: entity)
+      return (
+        "(SELECT json_group_array(\(isJSON ? "json(\(name))" : name)) FROM (\(rows)))",
+        .objects(entity: entity.number)
+      )
+    case .value(let type, _):
+      return (
+        "(SELECT '[' || coalesce(group_concat(\(LogTriggers.json("v", type.codec.storage))), '') "
+          + "|| ']' FROM (\(rows)))",
+        .values(type)
+      )
+    case .json, .constant:
+      let value = "CASE typeof(v) WHEN 'null' THEN 'null' ELSE json_quote(v) END"
+      return (
+        "(SELECT '[' || coalesce(group_concat(\(value)), '') || ']' FROM (\(rows)))",
+        .json
+      )
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import CordialValues
+import ObjectModel
+
+/// Values that are computed from collections.
+extension FetchCompiler {
+  /// Compiles one value that is computed from a collection.
+  mutating func statistic(
+    _ statistic: PredicateStatistic,
+    _ expression: PredicateExpression,
+    _ offset: Int
+  ) throws(StoreError) -> Value {
+    let query = try collection(expression)
+    if statistic == .count { return (query.count, .value(.int64, name: nil)) }
+    let rows = query.rows
+    func made(_ sql: String, _ type: AttributeType) -> Value {
+      (
+        SQLFragment(
+          "(SELECT \(sql) FROM (\(rows.sql)))",
+          rows.values,
+          depth: rows.depth + CollectionQuery.depth
+        ),
+        .value(type, name: nil)
+      )
+    }
+    let type = query.side.type ?? .double
+    let isNumber = type.isNumber || type == .decimal
+    switch statistic {
+    case .count: return made("count(*)", .int64)
+    case .min, .max:
+      var value = made("\(statistic.rawValue)(v\(Self.collation(type)))", type)
+      if case .json = query.side { value.side = .json }
+      return value
+    case .sum, .average:
+      guard isNumber else { throw Self.typeError("numbers", query.side, expression.offset) }
+      let sql = Self.total(of: "v", type, isAverage: statistic == .average)
+      return made(sql, Self.totalType(type, isAverage: statistic == .average))
+    case .median, .stddev, .mode:
+      guard isNumber else { throw Self.typeError("numbers", query.side, expression.offset) }
+      return made("cordial_statistic('\(statistic.rawValue)', group_concat(quote(v)))", .double)
+    }
+  }
+
+  /// Returns SQL for the sum or the average of a column of numbers.
+  ///
+  /// The sum of no values is 0, and their average is missing.
+  static func total(of column: String, _ type: AttributeType, isAverage: Bool) -> String {
+    if type == .decimal {
+      return "cordial_decimal_\(isAverage ? "average" : "sum")(group_concat(\(column), ' '))"
+    }
+    if isAverage { return "avg(\(column))" }
+    guard type.isInteger else { return "total(\(column))" }
+    // The sum is computed in halves: sum() fails beyond 64 bits, where arithmetic continues as a
+    // double.
+    return "coalesce(sum(\(column) >> 32) * 4294967296 + sum(\(column) & 4294967295), 0)"
+  }
+
+  static func totalType(_ type: AttributeType, isAverage: Bool) -> AttributeType {
+    if type == .decimal { return .decimal }
+    return type.isInteger && !isAverage ? .int64 : .double
+  }
+}

@@ -1,0 +1,149 @@
+import BigInt
+import ObjectModel
+
+/// A decimal number with which the store computes: an integer, and the digits after the point.
+///
+/// Sums, differences and products are exact. What the store keeps has at most 38 digits and is
+/// rounded half away from zero, as NSDecimalNumber rounds.
+package struct DecimalNumber {
+  private let digits: BigInt
+  /// The number of digits after the point.
+  private let scale: Int
+
+  private static let digitsMax = 38
+  /// The greatest exponent of a number that is read; one above it has more than 38 digits.
+  private static let exponentMax = 400
+
+  private init(_ digits: BigInt, scale: Int) {
+    self.digits = digits
+    self.scale = scale
+  }
+
+  package init(_ number: Int64) {
+    self.init(BigInt(number), scale: 0)
+  }
+
+  /// Reads a decimal's text; nil if it is no decimal.
+  package init?(_ text: String) {
+    guard let canonical = DecimalText.canonical(text) else { return nil }
+    self.init(plain: canonical, exponent: 0)
+  }
+
+  /// Creates the decimal with the shortest digits that name a number; nil if it is not finite.
+  package init?(_ number: Double) {
+    guard number.isFinite else { return nil }
+    let parts = number.description.split(separator: "e")
+    guard let plain = parts.first else { return nil }
+    self.init(plain: String(plain), exponent: parts.count > 1 ? Int(parts[1]) ?? 0 : 0)
+  }
+
+  private init?(plain: String, exponent: Int) {
+    let parts = plain.split(separator: ".", omittingEmptySubsequences: false)
+    let fraction = parts.count > 1 ? parts[1] : ""
+    guard let digits = BigInt(String(parts[0] + fraction)), abs(exponent) <= Self.exponentMax else {
+      return nil
+    }
+    let scale = fraction.utf8.count - exponent
+    self.init(scale < 0 ? digits * Self.power(-scale) : digits, scale: max(scale, 0))
+  }
+
+  private static func power(_ exponent: Int) -> BigInt { BigInt(10).power(exponent) }
+
+  /// The text that the store keeps; nil for a number with more than 38 digits before the point.
+  package var text: String? {
+    let count = digits.magnitude.description.utf8.count
+    // The zeros after the point of a number below one count too.
+    let excess = min(max(count, scale) - Self.digitsMax, scale)
+    let number = excess > 0 ? rounded(scale: scale - excess) : self
+    var plain = number.digits.magnitude.description
+    if number.scale > 0 {
+      let zeros = number.scale - plain.utf8.count + 1
+      if zeros > 0 { plain = String(repeating: "0", count: zeros) + plain }
+      plain.insert(".", at: plain.index(plain.endIndex, offsetBy: -number.scale))
+    }
+    // Rounding 99…9.5 gives one digit more, a zero.
+    return DecimalText.canonical((number.digits.sign == .minus ? "-" : "") + plain)
+  }
+
+  /// Returns the number with fewer digits after the point, rounded half away from zero.
+  private func rounded(scale: Int) -> DecimalNumber {
+    let divisor = Self.power(self.scale - scale)
+    let (quotient, rest) = digits.quotientAndRemainder(dividingBy: divisor)
+    let isUp = rest.magnitude * 2 >= divisor.magnitude
+    let step: BigInt = digits.sign == .minus ? -1 : 1
+    return DecimalNumber(isUp ? quotient + step : quotient, scale: scale)
+  }
+
+  private func digits(scale: Int) -> BigInt { digits * Self.power(scale - self.scale) }
+
+  // MARK: Operations
+
+  static func + (first: DecimalNumber, second: DecimalNumber) -> DecimalNumber {
+    let scale = max(first.scale, second.scale)
+    return DecimalNumber(first.digits(scale: scale) + second.digits(scale: scale), scale: scale)
+  }
+
+  static func - (first: DecimalNumber, second: DecimalNumber) -> DecimalNumber {
+    let scale = max(first.scale, second.scale)
+    return DecimalNumber(first.digits(scale: scale) - second.digits(scale: scale), scale: scale)
+  }
+
+  static func * (first: DecimalNumber, second: DecimalNumber) -> DecimalNumber {
+    DecimalNumber(first.digits * second.digits, scale: first.scale + second.scale)
+  }
+
+  /// Returns the quotient with more digits than are kept; nil for a division by zero.
+  ///
+  /// The digits after these are dropped, which changes no rounding: they cannot make a half of less
+  /// than a half, and a half has no digits after it.
+  func divided(by other: DecimalNumber) -> DecimalNumber? {
+    guard !other.digits.isZero else { return nil }
+    let extra = 2 * Self.digitsMax + 2
+    return DecimalNumber(
+      digits * Self.power(extra + other.scale) / other.digits,
+      scale: extra + scale
+    )
+  }
+
+  /// Returns the remainder of a division to an integer, which has the sign of the dividend.
+  func remainder(by other: DecimalNumber) -> DecimalNumber? {
+    guard !other.digits.isZero else { return nil }
+    let scale = max(scale, other.scale)
+    return DecimalNumber(digits(scale: scale) % other.digits(scale: scale), scale: scale)
+  }
+
+  var magnitude: DecimalNumber { DecimalNumber(BigInt(digits.magnitude), scale: scale) }
+  var truncated: DecimalNumber { DecimalNumber(digits / Self.power(scale), scale: 0) }
+
+  /// The greatest integer that is not greater.
+  var floor: DecimalNumber {
+    let (quotient, rest) = digits.quotientAndRemainder(dividingBy: Self.power(scale))
+    return DecimalNumber(rest.sign == .minus && !rest.isZero ? quotient - 1 : quotient, scale: 0)
+  }
+
+  /// The least integer that is not less.
+  var ceiling: DecimalNumber {
+    let (quotient, rest) = digits.quotientAndRemainder(dividingBy: Self.power(scale))
+    return DecimalNumber(rest.sign == .plus && !rest.isZero ? quotient + 1 : quotient, scale: 0)
+  }
+
+  /// Computes an operation or a function of the predicate language; nil where it has no result.
+  package static func compute(
+    _ operation: String,
+    _ first: DecimalNumber,
+    _ second: DecimalNumber?
+  ) -> DecimalNumber? {
+    switch (operation, second) {
+    case ("+", let second?): first + second
+    case ("-", let second?): first - second
+    case ("*", let second?): first * second
+    case ("/", let second?): first.divided(by: second)
+    case ("%", let second?): first.remainder(by: second)
+    case ("abs", nil): first.magnitude
+    case ("floor", nil): first.floor
+    case ("ceiling", nil): first.ceiling
+    case ("trunc", nil): first.truncated
+    default: nil
+    }
+  }
+}

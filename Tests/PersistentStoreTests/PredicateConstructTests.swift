@@ -1,0 +1,305 @@
+import CordialService
+import JSON
+import ObjectModel
+import PersistentStore
+import TestStores
+import Testing
+
+/// Each construct of the language with the objects that it finds, worked out by hand.
+// Evidence: P-052a, P-052i, P-052j, P-052k, P-052l, P-052n
+@Suite(.serialized) struct `Constructs of the predicate language` {
+  private static let model = """
+    {"name": "Work", "entities": [
+      {"name": "Group", "attributes": [{"name": "title", "type": "string"}],
+       "relationships": [
+         {"name": "tasks", "destination": "Task", "toMany": true, "inverse": "group"},
+         {"name": "order", "destination": "Task", "toMany": true, "ordered": true,
+          "inverse": "lists"}]},
+      {"name": "Task", "attributes": [
+         {"name": "title", "type": "string", "optional": true},
+         {"name": "rank", "type": "int32", "optional": true},
+         {"name": "size", "type": "double", "optional": true},
+         {"name": "price", "type": "decimal", "optional": true},
+         {"name": "done", "type": "boolean", "default": false},
+         {"name": "due", "type": "date", "optional": true},
+         {"name": "link", "type": "uri", "optional": true},
+         {"name": "facts", "type": "json", "optional": true}],
+       "relationships": [
+         {"name": "group", "destination": "Group", "inverse": "tasks", "optional": true},
+         {"name": "lists", "destination": "Group", "toMany": true, "inverse": "order"},
+         {"name": "tags", "destination": "Tag", "toMany": true, "inverse": "tasks"}]},
+      {"name": "Bug", "parent": "Task"},
+      {"name": "Tag", "attributes": [{"name": "name", "type": "string"}],
+       "relationships": [
+         {"name": "tasks", "destination": "Task", "toMany": true, "inverse": "tags"}]}]}
+    """
+
+  private let store: TestStore
+
+  /// Fills the store.
+  ///
+  /// Group 1 has the tasks 1, 2 and the bug, group 2 has none. The order of group 1 is 2, 1.
+  init() async throws {
+    store = try TestStore(Self.model)
+    try await store.save(
+      """
+      {"insert":[
+        {"id":"Tag/t1","values":{"name":"red"}},{"id":"Tag/t2","values":{"name":"blue"}},
+        {"id":"Group/t1","values":{"title":"one","order":["Task/t2","Task/t1"]}},
+        {"id":"Group/t2","values":{"title":"two"}},
+        {"id":"Task/t1","values":{"title":"Milk","rank":3,"size":2.5,"price":"0.1","done":true,
+          "due":"2001-01-01T00:01:00.000Z","link":"https://a.example/x","group":"Group/t1",
+          "tags":["Tag/t1","Tag/t2"],"facts":{"list":[1,2,3],"name":"x"}}},
+        {"id":"Task/t2","values":{"title":"éclair","rank":6,"size":-1.5,"price":"0.2",
+          "due":"2026-01-02T03:04:05.678Z","group":"Group/t1","tags":["Tag/t1"],
+          "facts":{"list":["a"]}}},
+        {"id":"Task/t3","values":{"title":"Zebra","rank":10}},
+        {"id":"Bug/t1","values":{"title":"10","rank":1,"group":"Group/t1"}}]}
+      """
+    )
+  }
+
+  /// Checks the tasks, by title, that a predicate finds.
+  private func check(
+    _ predicate: String,
+    _ titles: [String],
+    _ arguments: String = "[]",
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let request = """
+      {"entity":"Task","predicate":\(JSONValue.string(predicate).text),"arguments":\(arguments)}
+      """
+    do {
+      let found = try store.fetch(request).compactMap { $0["values"]?["title"]?.string }
+      #expect(found == titles, "\(predicate)", sourceLocation: sourceLocation)
+    } catch let error as StoreError {
+      Issue.record("\(predicate): \(error.message)", sourceLocation: sourceLocation)
+    }
+  }
+
+  @Test func `placeholders have the types of printf`() throws {
+    for kind in ["d", "i", "u", "ld", "lu", "li", "lld", "llu", "qd", "zd", "hd"] {
+      try check("rank == %\(kind)", ["éclair"], "[6]")
+    }
+    try check("size == %f AND size > %lf AND size < %g", ["Milk"], "[2.5, 2, 3]")
+    try check("title == %s", ["Milk"], #"["Milk"]"#)
+    try check("%K BETWEEN %@", ["Milk", "éclair"], #"["rank", [3, 6]]"#)
+    try check("rank IN %@", ["Zebra", "10"], "[[1, 10]]")
+    try check("done == %d", ["Milk"], "[1]")
+  }
+
+  @Test func `booleans compare with numbers`() throws {
+    try check("rank == YES", ["10"])
+    try check("done == 1", ["Milk"])
+    try check("size > TRUE", ["Milk"])
+    try check("price < true", ["Milk", "éclair"])
+  }
+
+  @Test func `texts compare with options`() throws {
+    try check("title ==[cd] 'ECLAIR'", ["éclair"])
+    try check("title !=[c] 'MILK' AND rank < 7", ["éclair", "10"])
+    try check("title <[cd] 'f' AND title >=[cd] 'e'", ["éclair"])
+    try check("title <[l] 'f' AND title >=[l] 'e'", ["éclair"])
+    try check("title ==[cdn] 'milk'", [])
+    try check("title IN[cd] {'ECLAIR', 'zebra'}", ["éclair", "Zebra"])
+    try check("title CONTAINS[ncd] 'il'", ["Milk"])
+    try check("title IN 'Milk and honey'", ["Milk"])
+  }
+
+  @Test func `a uri has every operator of texts`() throws {
+    for predicate in [
+      "link CONTAINS 'example'", "link BEGINSWITH 'https://a'", "link ENDSWITH '/x'",
+      "link LIKE 'https*'", "link MATCHES '.*[.]example/.'", "link ==[c] 'HTTPS://A.example/x'",
+    ] {
+      try check(predicate, ["Milk"])
+    }
+  }
+
+  @Test func `arithmetic has functions and operators on bits`() throws {
+    try check("add:to:(rank, 1) == 4", ["Milk"])
+    try check("from:subtract:(rank, 1) == 2", ["Milk"])
+    try check("multiply:by:(rank, 2) == 6 OR divide:by:(rank, 2) == 5", ["Milk", "Zebra"])
+    try check("modulus:by:(rank, 4) == 2", ["éclair", "Zebra"])
+    try check("raise:toPower:(rank, 2) == 9", ["Milk"])
+    try check("sqrt:(rank) ** 2 == 1", ["10"])
+    try check("log:(rank) == 1", ["Zebra"])
+    try check("ln:(exp:(size)) > 2.4", ["Milk"])
+    try check("floor:(size) == -2 OR ceiling:(size) == 3", ["Milk", "éclair"])
+    try check("trunc:(size) == -1", ["éclair"])
+    try check("abs:(size) == 1.5", ["éclair"])
+    try check("rank & 2 == 2", ["Milk", "éclair", "Zebra"])
+    try check("rank | 1 == 7", ["éclair"])
+    try check("rank ^ 3 == 0", ["Milk"])
+    try check("rank << 1 == 20", ["Zebra"])
+    try check("rank >> 1 == 3", ["éclair"])
+    try check("~rank == -2", ["10"])
+    try check("bitwiseAnd:with:(rank, 2) == 0", ["10"])
+    try check("bitwiseOr:with:(rank, 8) == 11", ["Milk"])
+    try check("bitwiseXor:with:(rank, 1) == 2", ["Milk"])
+    try check("leftshift:by:(rank, 1) == 2", ["10"])
+    try check("rightshift:by:(rank, 1) == 5", ["Zebra"])
+    try check("onesComplement:(rank) == -4", ["Milk"])
+    // `&` binds more than `|`, and both less than `+`.
+    try check("rank + 1 & 4 | 1 == 5", ["Milk", "éclair"])
+    try check("rank == 0xA", ["Zebra"])
+    try check("rank / 0 == nil AND modulus:by:(rank, 0) == nil AND rank == 1", ["10"])
+    try check("sqrt:(size) == nil AND size != nil", ["éclair"])
+  }
+
+  @Test func `decimals are exact`() throws {
+    try check("price + price + price == 0.3", ["Milk"])
+    try check("price * 3 == 0.6", ["éclair"])
+    try check("price / 3 == '0.03333333333333333333333333333333333333'", ["Milk"])
+    try check("price > size AND price < rank", ["éclair"])
+    try check("-price < 0 AND abs:(-price) == 0.1", ["Milk"])
+    try check("SELF IN group.tasks AND group.tasks.@sum.price == 0.3", ["Milk", "éclair", "10"])
+    try check("group.tasks.@avg.price == 0.15 AND rank == 3", ["Milk"])
+    try check("max:(group.tasks.price) == 0.2 AND rank == 3", ["Milk"])
+  }
+
+  @Test func `values are cast`() throws {
+    try check("CAST(due, 'NSNumber') == 60", ["Milk"])
+    try check("CAST(60, 'NSDate') == due", ["Milk"])
+    try check("CAST('2001-01-01T00:01:00Z', 'NSDate') == due", ["Milk"])
+    try check("CAST(title, 'NSNumber') == 10", ["10"])
+    try check("CAST(title, 'NSNumber') == nil AND rank == 3", ["Milk"])
+    try check("CAST(rank, 'NSString') == '6'", ["éclair"])
+    try check("CAST(size, 'NSString') == '2.5'", ["Milk"])
+    try check("CAST(due, 'NSString') BEGINSWITH '2001'", ["Milk"])
+    try check("CAST(price, 'NSString') == '0.1'", ["Milk"])
+    try check("CAST(size, 'NSDecimalNumber') + 0.1 == 2.6", ["Milk"])
+    try check("CAST('x', 'NSDecimalNumber') == nil AND rank == 1", ["10"])
+    try check("CAST(done, 'NSNumber') == 1", ["Milk"])
+    try check("castObject:toType:(rank, 'NSString') == '3'", ["Milk"])
+  }
+
+  @Test func `a condition chooses a value`() throws {
+    try check("TERNARY(done == YES, 'Milk', 'Zebra') == title", ["Milk", "Zebra"])
+    try check("TERNARY(rank > 5, rank, 0) == 6", ["éclair"])
+    try check("TERNARY(size == nil, 1, size) == 2.5", ["Milk"])
+    try check("TERNARY(done == NO, due, CAST(0, 'NSDate')) > CAST(0, 'NSDate')", ["éclair"])
+  }
+
+  @Test func `time and chance`() throws {
+    try check("due < now() AND now() - due > 3600", ["Milk", "éclair"])
+    try check("random() < 1 AND random() >= 0 AND rank == 3", ["Milk"])
+    try check("random:(1) == 0 AND rank == 3", ["Milk"])
+    try check("random:(0) == nil AND rank == 3", ["Milk"])
+  }
+
+  @Test func `statistics of collections`() throws {
+    let all = ["Milk", "éclair", "10"]
+    try check("sum:(group.tasks.rank) == 10 AND group != nil", all)
+    try check("count:(group.tasks) == 3", all)
+    try check("min:(group.tasks.rank) == 1 AND max:(group.tasks.rank) == 6", all)
+    try check("median:(group.tasks.rank) == 3", all)
+    try check("average:({1, 2, rank}) == 3", ["éclair"])
+    try check("max:({rank, 4}) == 4", ["Milk", "10"])
+    try check("mode:({1, 3, rank}) == 3", ["Milk"])
+    try check("stddev:({rank, 1}) == 1", ["Milk"])
+    try check("min:(1, rank, 2) == 1 AND rank > 2", ["Milk", "éclair", "Zebra"])
+    try check("median:(tags.tasks.rank) == 3 AND rank == 6", [])
+    try check("sum:(tags.tasks.rank) == 9 AND rank == 6", ["éclair"])
+    try check("tags.tasks.@count == 3", ["Milk"])
+    try check("tags.tasks.@max.rank == 6", ["Milk", "éclair"])
+  }
+
+  @Test func `elements of collections`() throws {
+    try check("group.order[FIRST] == SELF", ["éclair"])
+    try check("group.order[LAST].title == 'Milk' AND done == YES", ["Milk"])
+    try check("group.order[1].title == title", ["Milk"])
+    try check("group.order[2] == nil AND rank == 1", ["10"])
+    try check("group.order[SIZE] == 2 AND rank == 1", ["10"])
+    try check("group.tasks[0].rank == rank", ["Milk"])
+    try check("objectFrom:withIndex:(group.order, 0).rank == 6 AND rank == 6", ["éclair"])
+    try check("facts.list[1] == 2", ["Milk"])
+    try check("facts.list[LAST] == 3", ["Milk"])
+    try check("facts['name'] == 'x'", ["Milk"])
+    try check("facts.list[SIZE] == 1", ["éclair"])
+    try check("{'a', title}[1] == 'Zebra'", ["Zebra"])
+    try check("ANY group.order[FIRST].tags.name == 'red' AND rank == 1", ["10"])
+  }
+
+  @Test func `subqueries have paths and are collections`() throws {
+    try check("SUBQUERY(group.tasks, $t, $t.rank > 2).@count == 2", ["Milk", "éclair", "10"])
+    try check("SELF IN SUBQUERY(group.tasks, $t, $t.rank > 2)", ["Milk", "éclair"])
+    try check("title IN SUBQUERY(group.tasks, $t, $t.rank > 5).title", ["éclair"])
+    try check("SUBQUERY(group.tasks, $t, $t.rank > 2).@max.rank == 6 AND done == 1", ["Milk"])
+    try check(
+      "ANY SUBQUERY(group.tasks, $t, $t.rank > 2).tags.name == 'blue'",
+      [
+        "Milk", "éclair", "10",
+      ]
+    )
+    try check(
+      "SUBQUERY(group.tasks, $t, $t.rank < 2)[FIRST].title == '10' AND rank == 6",
+      [
+        "éclair"
+      ]
+    )
+    try check(
+      "SUBQUERY(SUBQUERY(group.tasks, $a, $a.rank > 2), $b, $b.rank < 5).@count == 1 AND rank == 1",
+      ["10"]
+    )
+    try check("SUBQUERY(tags.tasks, $t, $t.rank == 6).@count == 1", ["Milk", "éclair"])
+  }
+
+  @Test func `sets are united, intersected and subtracted`() throws {
+    try check("(group.tasks UNION group.order).@count == 3", ["Milk", "éclair", "10"])
+    try check("SELF IN (group.tasks INTERSECT group.order)", ["Milk", "éclair"])
+    try check("SELF IN (group.tasks MINUS group.order)", ["10"])
+    try check("title IN (group.tasks MINUS group.order).title", ["10"])
+    try check("rank IN ({1, 2} UNION {6})", ["éclair", "10"])
+    try check("ANY (tags.tasks.rank INTERSECT {3}) == 3 AND rank == 6", ["éclair"])
+  }
+
+  @Test func `values of members are lists`() throws {
+    try check("'blue' IN tags.@unionOfObjects.name", ["Milk"])
+    try check("tags.tasks.@unionOfObjects.title.@count == 3", ["Milk"])
+    try check("tags.tasks.@distinctUnionOfObjects.title.@count == 2", ["Milk", "éclair"])
+    try check("(tags.tasks.@distinctUnionOfObjects.rank)[LAST] == 6 AND done == 1", ["Milk"])
+  }
+
+  @Test func `quantifiers reach over several to-manys and lists`() throws {
+    try check("ANY group.tasks.tags.name == 'blue'", ["Milk", "éclair", "10"])
+    try check("NONE tags.tasks.rank > 3 AND group != nil", ["10"])
+    try check("ALL tags.tasks.rank >= 3 AND tags.@count > 0", ["Milk", "éclair"])
+    try check("ALL group.tasks.tags.name == 'red' AND rank < 4 AND rank > 2", [])
+    // In SQLite's order, every text comes after every number.
+    try check("ANY facts.list > 2", ["Milk", "éclair"])
+    try check("ALL facts.list >= 1 AND facts.list[SIZE] == 3", ["Milk"])
+    try check("facts.list CONTAINS 'a'", ["éclair"])
+    try check("2 IN facts.list", ["Milk"])
+    try check("ANY tags.name IN {'blue'}", ["Milk"])
+    try check("ANY {1, 2, 3} == rank", ["Milk", "10"])
+    try check("{1, 2, 3} CONTAINS rank", ["Milk", "10"])
+    try check("group.tasks.tags.name CONTAINS 'blue' AND rank == 1", ["10"])
+  }
+
+  @Test func `objects have identities and entities`() throws {
+    try check("objectID == 'Task/p1'", ["Milk"])
+    try check("entity == 'Bug'", ["10"])
+    try check("entity.name == %@", ["10"], #"["Bug"]"#)
+    try check("group.objectID == 'Group/p1' AND entity != 'Bug'", ["Milk", "éclair"])
+    try check("group.entity.name == 'Group' AND rank == 1", ["10"])
+    try check("SUBQUERY(group.tasks, $t, $t.entity == 'Bug').@count == 1 AND rank == 3", ["Milk"])
+  }
+
+  @Test(arguments: [
+    ("rank == %d", #"["x"]"#, "invalidRequest"), ("%K == 1", "[1]", "invalidRequest"),
+    ("SUBQUERY(tags, $t, $t.name == 'x') == 1", "[]", "predicateInvalid"),
+    ("group.tasks[FIRST].nothing == 1", "[]", "unknownProperty"),
+    ("FUNCTION(rank, 'abs') == 1", "[]", "predicateInvalid"),
+    ("title[c] == 'x'", "[]", "predicateInvalid"), ("rank & 1.5 == 1", "[]", "predicateInvalid"),
+    ("median:(tags.name) == 1", "[]", "predicateInvalid"),
+    ("(tags UNION group.tasks).@count == 1", "[]", "predicateInvalid"),
+    ("CAST(group, 'NSString') == ''", "[]", "predicateInvalid"),
+  ])
+  func `a mistake is an error`(predicate: String, arguments: String, code: String) throws {
+    let request = """
+      {"entity":"Task","predicate":\(JSONValue.string(predicate).text),"arguments":\(arguments)}
+      """
+    let error = #expect(throws: StoreError.self) { try store.fetch(request) }
+    #expect(error?.code.rawValue == code, "\(predicate): \(error?.message ?? "")")
+  }
+}

@@ -1,0 +1,26 @@
+/// Predicates that few applications write.
+extension PredicateCorpus {
+  /// Key paths in several arguments, and values of members.
+  ///
+  /// Their entities are of the messenger and of the notebook.
+  static let rareChat = shapes(
+    #"""
+    Conversation | SUBQUERY(%K, $x, $x.%K == %@).@count > 0 | ["members", "handle", "ada"]
+    Conversation | ANY %K.%K IN %@ | ["members", "handle", ["ada", "bob"]]
+    Message | %K.%K == %@ | ["conversation", "title", "Team"]
+    """#
+  )
+
+  /// What Core Data or Foundation accepts and Cordial refuses with an error.
+  static let refusedFeeds = shapes(
+    #"""
+    Article | ANY feed == %@ | ["Feed/p1"]
+    Article | ANY feed.title == %@ | ["News"]
+    Article | NONE guid IN %@ | [["urn:example:1", "urn:example:2"]]
+    Article | ANY SELF.guid IN %@ | [["urn:example:1", "urn:example:2"]]
+    Article | title.length > 0
+    Article | FUNCTION(title, 'length') > 0
+    Article | title MATCHES summary
+    """#
+  )
+}
