@@ -294,24 +294,6 @@ package final class HistoryLog {
     return reached
   }
 
-  /// Returns the commit before the first commit at or after a time.
-  ///
-  /// - Parameter time: Milliseconds since 1970.
-  /// - Returns: The number; that of the newest commit if all are before the time.
-  /// - Throws: `SQLiteError`.
-  /// - Complexity: Linear in the retained commits, whose times may go back with the clock.
-  package func lastCommit(before time: Int64) throws -> Int64 {
-    let first = try db.integer(
-      """
-      SELECT min(number) FROM cordial_transaction
-      WHERE time >= ? AND number > (SELECT min(number) FROM cordial_transaction)
-      """,
-      [time]
-    )
-    guard let first else { return try head().number }
-    return first - 1
-  }
-
   private func isKept(_ commit: Int64) throws -> Bool {
     defer { boundsStatement.reset() }
     boundsStatement.bind(commit, at: 1)

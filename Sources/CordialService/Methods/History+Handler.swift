@@ -40,7 +40,7 @@ private enum HistoryStart {
   func position(in snapshot: StoreSnapshot) throws -> Int64 {
     switch self {
     case .token(let token): try snapshot.position(of: token)
-    case .date(let time): try snapshot.log.lastCommit(before: time)
+    case .date(let time): try snapshot.lastCommit(before: time)
     }
   }
 }

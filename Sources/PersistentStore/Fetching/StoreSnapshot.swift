@@ -36,6 +36,25 @@ package struct StoreSnapshot {
     return token.number
   }
 
+  /// Returns the commit before the first commit at or after a time.
+  ///
+  /// - Parameter time: Milliseconds since 1970.
+  /// - Returns: The number; that of the newest commit if all are before the time.
+  /// - Throws: `SQLiteError`.
+  /// - Complexity: Linear in the retained commits, whose times may go back with the clock.
+  package func lastCommit(before time: Int64) throws -> Int64 {
+    let first = try statement(
+      """
+      SELECT min(number) FROM cordial_transaction
+      WHERE time >= ? AND number > (SELECT min(number) FROM cordial_transaction)
+      """
+    )
+    defer { first.reset() }
+    first.bind(time, at: 1)
+    guard try first.step(), let number = first.optionalInteger(0) else { return head.number }
+    return number - 1
+  }
+
   /// Returns the token of a commit of this store.
   ///
   /// - Parameter number: The number of the commit.
