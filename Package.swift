@@ -32,7 +32,8 @@ let package = Package(
     .module(
       "ObjectModel",
       uses: [
-        "CordialValues", "JSON", "CUnicode", .product(name: "Crypto", package: "swift-crypto"),
+        "CordialValues", "JSON", "CUnicode", .product(name: "BigInt", package: "BigInt"),
+        .product(name: "Crypto", package: "swift-crypto"),
       ]
     ),
 
@@ -74,7 +75,6 @@ let package = Package(
       uses: [
         "StoreLayout", "PersistentHistory", "ObjectModel", "CordialValues", "JSON", "CUnicode",
         "SQLite",
-        .product(name: "BigInt", package: "BigInt"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "OrderedCollections", package: "swift-collections"),
       ]

@@ -61,6 +61,11 @@ package protocol AttributeCodec: Sendable {
   /// have all values of the other one.
   static func conversion(from other: AttributeType) -> ColumnConversion?
 
+  /// Returns the value of this type that a value of another type becomes, or nil if it does not
+  /// survive: if it is not equal after a conversion there and back, or if the text is no value of
+  /// this type as a whole.
+  static func value(converted: AttributeValue) -> AttributeValue?
+
   // MARK: In the log
 
   /// Returns the value that a trigger logged, or nil if the type does not have it.
@@ -104,6 +109,8 @@ package enum ColumnConversion: Sendable {
   /// The other type stores the values in the same form.
   case unchanged
   case cast(ColumnStorage)
+  /// Some values survive: `AttributeCodec.value(converted:)` tells which.
+  case checked
 }
 
 /// The form of the key of a wrapped ID that an identity attribute gives.
@@ -143,6 +150,7 @@ extension AttributeCodec {
   package static func decode(comparand value: JSONValue) -> AttributeValue? { decode(value) }
   package static func value(column: AttributeValue) -> AttributeValue { column }
   package static func conversion(from other: AttributeType) -> ColumnConversion? { nil }
+  package static func value(converted: AttributeValue) -> AttributeValue? { nil }
 }
 
 extension AttributeType {

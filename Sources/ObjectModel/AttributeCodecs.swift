@@ -76,9 +76,21 @@ enum IntegerCodec<Number: FixedWidthInteger & SignedInteger>: AttributeCodec {
   }
 
   static func conversion(from other: AttributeType) -> ColumnConversion? {
-    if other == .boolean { return .unchanged }
+    switch other {
+    case .boolean: return .unchanged
+    case .double, .string: return .checked
+    default: break
+    }
     guard let narrow = other.codec.integerRange else { return nil }
     return range.lowerBound <= narrow.lowerBound ? .unchanged : nil
+  }
+
+  static func value(converted: AttributeValue) -> AttributeValue? {
+    switch converted {
+    case .double(let number): Int64(exactly: number).flatMap { decode(.integer($0)) }
+    case .string(let text): NumberText.integer(text).flatMap { decode(.integer($0)) }
+    default: nil
+    }
   }
 }
 
@@ -118,6 +130,19 @@ enum DoubleCodec: AttributeCodec {
     switch other {
     case .float: .unchanged
     case .int16, .int32: .cast(.real)
+    case .int64, .string: .checked
+    default: nil
+    }
+  }
+
+  static func value(converted: AttributeValue) -> AttributeValue? {
+    switch converted {
+    case .integer(let number):
+      Int64(exactly: Double(number)) == number ? .double(Double(number)) : nil
+    case .string(let text):
+      NumberText.number(text).flatMap { number in
+        NumberText.isSame(text, as: number.description) ? .double(number) : nil
+      }
     default: nil
     }
   }
@@ -148,7 +173,25 @@ enum FloatCodec: AttributeCodec {
   static func value(logged: JSONValue) -> AttributeValue? { DoubleCodec.decode(logged) }
 
   static func conversion(from other: AttributeType) -> ColumnConversion? {
-    other == .int16 ? .cast(.real) : nil
+    switch other {
+    case .int16: .cast(.real)
+    case .int32, .int64, .string: .checked
+    default: nil
+    }
+  }
+
+  static func value(converted: AttributeValue) -> AttributeValue? {
+    switch converted {
+    case .integer(let number):
+      Int64(exactly: Double(Float(number))) == number ? .double(Double(number)) : nil
+    case .string(let text):
+      NumberText.number(text).flatMap { number in
+        let rounded = Float(number)
+        return rounded.isFinite && NumberText.isSame(text, as: rounded.description)
+          ? .double(Double(rounded)) : nil
+      }
+    default: nil
+    }
   }
 }
 
@@ -192,7 +235,18 @@ enum DecimalCodec: AttributeCodec {
   }
 
   static func conversion(from other: AttributeType) -> ColumnConversion? {
-    other.isInteger ? .cast(.text) : nil
+    switch other {
+    case .double, .string: .checked
+    case let other: other.isInteger ? .cast(.text) : nil
+    }
+  }
+
+  static func value(converted: AttributeValue) -> AttributeValue? {
+    switch converted {
+    case .double(let number): DecimalNumber(number)?.text.map { .decimal($0) }
+    case .string(let text): decode(.string(text))
+    default: nil
+    }
   }
 }
 
@@ -253,6 +307,15 @@ enum DateCodec: AttributeCodec {
   static func value(logged: JSONValue) -> AttributeValue? {
     if case .integer(let milliseconds) = logged { .date(milliseconds) } else { nil }
   }
+
+  static func conversion(from other: AttributeType) -> ColumnConversion? {
+    other == .string ? .checked : nil
+  }
+
+  static func value(converted: AttributeValue) -> AttributeValue? {
+    guard case .string(let text) = converted, NumberText.hasMilliseconds(text) else { return nil }
+    return decode(.string(text))
+  }
 }
 
 enum UUIDCodec: AttributeCodec {
@@ -277,6 +340,14 @@ enum UUIDCodec: AttributeCodec {
 
   static func value(logged: JSONValue) -> AttributeValue? {
     if case .string(let text) = logged { .uuid(text) } else { nil }
+  }
+
+  static func conversion(from other: AttributeType) -> ColumnConversion? {
+    other == .string ? .checked : nil
+  }
+
+  static func value(converted: AttributeValue) -> AttributeValue? {
+    if case .string(let text) = converted { decode(.string(text)) } else { nil }
   }
 }
 
@@ -312,6 +383,14 @@ enum URICodec: AttributeCodec {
     else { return false }
     return scheme.allSatisfy { PercentText.isAlphanumeric($0) || "+-.".utf8.contains($0) }
       && text.utf8.allSatisfy { $0 > 0x20 && !"<>\"{}|\\^`".utf8.contains($0) && $0 != 0x7F }
+  }
+
+  static func conversion(from other: AttributeType) -> ColumnConversion? {
+    other == .string ? .checked : nil
+  }
+
+  static func value(converted: AttributeValue) -> AttributeValue? {
+    if case .string(let text) = converted { decode(.string(text)) } else { nil }
   }
 }
 

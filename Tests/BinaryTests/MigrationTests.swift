@@ -17,8 +17,8 @@ import Testing
       + #",{"name":"rank","type":"int16","default":3},{"name":"key","type":"string","derived":"uppercase:(title)"}"#
   )
 
-  /// A text does not become a number by itself.
-  private static let wrong = model(3, #"{"name":"title","type":"int16"}"#)
+  /// A text does not become binary.
+  private static let wrong = model(3, #"{"name":"title","type":"binary"}"#)
     .replacing(#""spotlight":{"displayName":"title"}"#, with: #""unique":[]"#)
 
   /// A store of the first version with objects, and the file of the second.
@@ -63,7 +63,7 @@ import Testing
     )
     let refused = try fixture.run(["model", "diff", second, wrong])
     #expect(refused.code == 1)
-    #expect(refused.output.contains("! Task.title: string is not converted to int16\n"))
+    #expect(refused.output.contains("! Task.title: string is not converted to binary\n"))
   }
 
   // Evidence: P-086c

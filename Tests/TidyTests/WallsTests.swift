@@ -10,15 +10,14 @@ enum Walls {
   static let allowed: [String: Set<String>] = [
     "CordialValues": ["Algorithms"],
     "JSON": [],
-    "ObjectModel": ["CordialValues", "JSON", "CUnicode", "Crypto", "Synchronization"],
+    "ObjectModel": ["BigInt", "CordialValues", "JSON", "CUnicode", "Crypto", "Synchronization"],
     "SQLite": ["CSQLite", "GRDB", "GRDBSQLite", "FoundationEssentials"],
     "StoreLayout": ["ObjectModel", "CordialValues", "SQLite"],
     "PersistentHistory": [
       "StoreLayout", "CordialValues", "ObjectModel", "JSON", "SQLite", "Algorithms", "Glibc",
     ],
     "PersistentStore": [
-      "ObjectModel", "CordialValues", "BigInt", "DequeModule", "OrderedCollections",
-      "PersistentHistory",
+      "ObjectModel", "CordialValues", "DequeModule", "OrderedCollections", "PersistentHistory",
       "StoreLayout",
       "JSON", "CUnicode",
       "SQLite", "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",

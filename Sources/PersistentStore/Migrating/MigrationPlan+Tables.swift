@@ -116,12 +116,7 @@ extension MigrationPlan {
       return problem(path, "It was a relationship, which cannot become an attribute")
     }
     let column = "cordial_o.\(SQLNames.quoted(before.name))"
-    guard let value = Self.converted(column, before.type, attribute.type) else {
-      return problem(
-        path,
-        "\(before.type.rawValue) is not converted to \(attribute.type.rawValue)"
-      )
-    }
+    guard let value = conversion(of: column, before, attribute, old, path) else { return }
     guard before.optional, !attribute.optional else { return row.add(value, to: attribute.name) }
     guard let literal = SQLLiteral.text(attribute.defaultValue) else {
       let name = SQLNames.quoted(before.name)
@@ -136,6 +131,36 @@ extension MigrationPlan {
     row.add("coalesce(\(value), \(literal))", to: attribute.name)
   }
 
+  /// Returns SQL that converts a column; nil, with a problem, if no value survives.
+  ///
+  /// If some values may not survive, it adds a check.
+  private mutating func conversion(
+    of column: String,
+    _ before: AttributeDescription,
+    _ attribute: AttributeDescription,
+    _ old: EntityDescription,
+    _ path: String
+  ) -> String? {
+    let (from, to) = (before.type, attribute.type)
+    if let value = Self.converted(column, from, to) { return value }
+    guard case .checked? = to.codec.conversion(from: from) else {
+      problem(path, "\(from.rawValue) is not converted to \(to.rawValue)")
+      return nil
+    }
+    let name = SQLNames.quoted(before.name)
+    let rows =
+      "FROM \(SQLNames.quoted(old.name)) WHERE \(name) IS NOT NULL "
+      + "AND \(ValueConversion.sql(name, to: to)) IS NULL"
+    check(
+      "SELECT count(*) \(rows)",
+      path,
+      "values of type \(from.rawValue) would not survive as \(to.rawValue)",
+      examples: "SELECT \"_id\", \(LogTriggers.json(name, from.codec.storage)) \(rows) "
+        + "ORDER BY \"_id\" LIMIT 5"
+    )
+    return ValueConversion.sql(column, to: to)
+  }
+
   /// Returns SQL that converts a column to another type; nil if that type does not have all its
   /// values.
   static func converted(
@@ -147,7 +172,7 @@ extension MigrationPlan {
     return switch new.codec.conversion(from: old) {
     case .unchanged?: column
     case .cast(let storage)?: "CAST(\(column) AS \(storage.rawValue))"
-    case nil: nil
+    case .checked?, nil: nil
     }
   }
 }

@@ -16,6 +16,8 @@ package struct MigrationPlan: Sendable {
     package let path: String
     /// The problem that the check reports if there are violations.
     package let message: String
+    /// A query for the numbers and values of some violating objects, nil if the check has none.
+    let examples: String?
   }
 
   /// A group of statements with a title.
@@ -94,8 +96,13 @@ package struct MigrationPlan: Sendable {
     problems.append(ModelProblem(path: path, message: message))
   }
 
-  mutating func check(_ sql: String, _ path: String, _ message: String) {
-    checks.append(Check(sql: sql, path: path, message: message))
+  mutating func check(
+    _ sql: String,
+    _ path: String,
+    _ message: String,
+    examples: String? = nil
+  ) {
+    checks.append(Check(sql: sql, path: path, message: message, examples: examples))
   }
 
   // MARK: Problems and checks

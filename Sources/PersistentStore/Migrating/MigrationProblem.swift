@@ -9,11 +9,19 @@ struct MigrationProblem: Sendable {
   let message: String
   /// The number of objects, values or links that are in the way, nil if it does not depend on data.
   let count: Int64?
+  /// Some of the objects, each with its value; nil if values do not matter.
+  let examples: [(id: String, value: JSONValue)]?
 
-  init(path: String, message: String, count: Int64? = nil) {
+  init(
+    path: String,
+    message: String,
+    count: Int64? = nil,
+    examples: [(id: String, value: JSONValue)]? = nil
+  ) {
     self.path = path
     self.message = message
     self.count = count
+    self.examples = examples
   }
 
   init(_ problem: ModelProblem) {
@@ -26,7 +34,13 @@ struct MigrationProblem: Sendable {
   var text: String { path.isEmpty ? sentence : "\(path): \(sentence)" }
 
   var json: JSONValue {
-    let members = [JSONMember("path", .string(path)), JSONMember("message", .string(sentence))]
+    var members = [JSONMember("path", .string(path)), JSONMember("message", .string(sentence))]
+    if let examples {
+      let list = examples.map {
+        JSONValue.object([JSONMember("id", .string($0.id)), JSONMember("value", $0.value)])
+      }
+      members.append(JSONMember("examples", .array(list)))
+    }
     return .object(members + (count.map { [JSONMember("count", .integer($0))] } ?? []))
   }
 }

@@ -163,6 +163,7 @@ package struct Migrator {
     do {
       try queue.use { db in
         if commits { try db.lockExclusively() }
+        try ValueConversion.addFunction(to: db)
         try db.execute("PRAGMA legacy_alter_table=ON")
         try db.transaction(.immediate) {
           try run(stages, progress, db)
@@ -285,9 +286,34 @@ package struct Migrator {
     for check in problems.isEmpty ? plan.checks : [] {
       let count = try db.integer(check.sql) ?? 0
       guard count > 0 else { continue }
-      problems.append(MigrationProblem(path: check.path, message: check.message, count: count))
+      problems.append(
+        MigrationProblem(
+          path: check.path,
+          message: check.message,
+          count: count,
+          examples: try check.examples.map { try examples($0, check.path, db) }
+        )
+      )
     }
     guard problems.isEmpty else { throw mismatch(plan.from, plan.to, problems, nearest) }
+  }
+
+  /// Returns objects with their values, from a query for the numbers and the values as JSON.
+  private static func examples(
+    _ sql: String,
+    _ path: String,
+    _ db: SQLiteConnection
+  ) throws -> [(id: String, value: JSONValue)] {
+    let entity = path.split(separator: ".").first.map(String.init) ?? path
+    return try db.rows(sql) { row in
+      let value: JSONValue
+      do {
+        value = try JSONParser.parse(row.text(1))
+      } catch {
+        value = .string(row.text(1))
+      }
+      return (WrappedID(entity: entity, key: .object(row.integer(0))).description, value)
+    }
   }
 
   /// Returns the error of a store that cannot be migrated to a model.

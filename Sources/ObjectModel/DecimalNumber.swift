@@ -1,5 +1,4 @@
 import BigInt
-import ObjectModel
 
 /// A decimal number with which the store computes: an integer, and the digits after the point.
 ///
@@ -32,9 +31,16 @@ package struct DecimalNumber {
   /// Creates the decimal with the shortest digits that name a number; nil if it is not finite.
   package init?(_ number: Double) {
     guard number.isFinite else { return nil }
-    let parts = number.description.split(separator: "e")
-    guard let plain = parts.first else { return nil }
-    self.init(plain: String(plain), exponent: parts.count > 1 ? Int(parts[1]) ?? 0 : 0)
+    self.init(exponential: number.description)
+  }
+
+  /// Reads a number that may have an exponent.
+  package init?(exponential text: String) {
+    let parts = text.split(omittingEmptySubsequences: false) { $0 == "e" || $0 == "E" }
+    guard let plain = parts.first, parts.count <= 2,
+      let exponent = parts.count > 1 ? Int(parts[1]) : 0
+    else { return nil }
+    self.init(plain: String(plain), exponent: exponent)
   }
 
   private init?(plain: String, exponent: Int) {
@@ -74,21 +80,23 @@ package struct DecimalNumber {
     return DecimalNumber(isUp ? quotient + step : quotient, scale: scale)
   }
 
+  var isZero: Bool { digits.isZero }
+
   private func digits(scale: Int) -> BigInt { digits * Self.power(scale - self.scale) }
 
   // MARK: Operations
 
-  static func + (first: DecimalNumber, second: DecimalNumber) -> DecimalNumber {
+  package static func + (first: DecimalNumber, second: DecimalNumber) -> DecimalNumber {
     let scale = max(first.scale, second.scale)
     return DecimalNumber(first.digits(scale: scale) + second.digits(scale: scale), scale: scale)
   }
 
-  static func - (first: DecimalNumber, second: DecimalNumber) -> DecimalNumber {
+  package static func - (first: DecimalNumber, second: DecimalNumber) -> DecimalNumber {
     let scale = max(first.scale, second.scale)
     return DecimalNumber(first.digits(scale: scale) - second.digits(scale: scale), scale: scale)
   }
 
-  static func * (first: DecimalNumber, second: DecimalNumber) -> DecimalNumber {
+  package static func * (first: DecimalNumber, second: DecimalNumber) -> DecimalNumber {
     DecimalNumber(first.digits * second.digits, scale: first.scale + second.scale)
   }
 
@@ -96,7 +104,7 @@ package struct DecimalNumber {
   ///
   /// The digits after these are dropped, which changes no rounding: they cannot make a half of less
   /// than a half, and a half has no digits after it.
-  func divided(by other: DecimalNumber) -> DecimalNumber? {
+  package func divided(by other: DecimalNumber) -> DecimalNumber? {
     guard !other.digits.isZero else { return nil }
     let extra = 2 * Self.digitsMax + 2
     return DecimalNumber(

@@ -1,5 +1,5 @@
 import Foundation
-import PersistentStore
+import ObjectModel
 import TestSeeds
 import Testing
 
