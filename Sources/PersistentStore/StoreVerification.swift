@@ -8,17 +8,17 @@ import StoreLayout
 /// A check of a store: the file, relationships, counts, derived values, and the log against the
 /// rows.
 package struct StoreVerification {
-  private let snapshot: StoreSnapshot
+  let snapshot: StoreSnapshot
   private var problems: [JSONValue] = []
   /// The maximum number of reported problems.
-  private static let problemsMax = 1000
+  static let problemsMax = 1000
 
   /// Prepares the verification of a snapshot.
   package init(_ snapshot: StoreSnapshot) {
     self.snapshot = snapshot
   }
 
-  private var model: Model { snapshot.model }
+  var model: Model { snapshot.model }
 
   /// Runs all checks.
   ///
@@ -38,12 +38,15 @@ package struct StoreVerification {
         try checkCount(relationship, of: entity)
       }
       try checkRequired(entity)
+      for attribute in entity.attributes { try checkValues(attribute, of: entity) }
+      try checkPositions(entity)
       try checkVersions(entity)
       try checkExistence(entity)
       try checkNumbers(entity)
     }
     for entity in model.entities {
       for relationship in entity.linkRelationships { try checkLinkTable(relationship, of: entity) }
+      try checkUniqueness(entity)
     }
     for (entity, property, sql) in DerivedValues.wrongValueQueries(in: model) {
       try each(sql, entity, property, "derived", "\(property) is not the value of its expression")
@@ -55,7 +58,7 @@ package struct StoreVerification {
     ]
   }
 
-  private func table(_ entity: EntityDescription) -> String { SQLNames.quoted(entity.name) }
+  func table(_ entity: EntityDescription) -> String { SQLNames.quoted(entity.name) }
 
   private func integer(_ sql: String) throws -> Int64 {
     let row = try snapshot.statement(sql)
@@ -73,7 +76,7 @@ package struct StoreVerification {
   }
 
   /// Adds a problem for each object whose number a query returns.
-  private mutating func each(
+  mutating func each(
     _ sql: String,
     _ entity: EntityDescription,
     _ property: String?,
@@ -84,12 +87,21 @@ package struct StoreVerification {
     var numbers: [Int64] = []
     while try rows.step() { numbers.append(rows.integer(0)) }
     rows.reset()
-    for number in numbers {
-      let id = try snapshot.wrappedID(model.key(entity.number, number)).description
-      var members = [JSONMember("id", .string(id))]
-      if let property { members.append(JSONMember("property", .string(property))) }
-      add(what, "\(id): \(message)", members)
-    }
+    for number in numbers { try add(number, entity, property, what, message) }
+  }
+
+  /// Adds a problem of one object.
+  mutating func add(
+    _ number: Int64,
+    _ entity: EntityDescription,
+    _ property: String?,
+    _ what: String,
+    _ message: String
+  ) throws {
+    let id = try snapshot.wrappedID(model.key(entity.number, number)).description
+    var members = [JSONMember("id", .string(id))]
+    if let property { members.append(JSONMember("property", .string(property))) }
+    add(what, "\(id): \(message)", members)
   }
 
   // MARK: The file
@@ -160,6 +172,15 @@ package struct StoreVerification {
         "a link row references an object that does not exist"
       )
     }
+    for column in OrderSchema(model).linkPositionColumns(relationship, of: entity) {
+      try each(
+        "SELECT DISTINCT \(links.owner) FROM \(links.table) WHERE \(column) IS NULL",
+        entity,
+        relationship.name,
+        "position",
+        "a link row has no position"
+      )
+    }
   }
 
   private mutating func checkCount(
@@ -187,16 +208,6 @@ package struct StoreVerification {
   }
 
   private mutating func checkRequired(_ entity: EntityDescription) throws {
-    for attribute in entity.attributes where attribute.type.codec.storage == .real {
-      try each(
-        "SELECT \"_id\" FROM \(table(entity)) "
-          + "WHERE abs(\(SQLNames.quoted(attribute.name))) > 1.7976931348623157e308",
-        entity,
-        attribute.name,
-        "value",
-        "\(attribute.name) is not a finite number"
-      )
-    }
     let attributes = entity.attributes.filter { !$0.optional && $0.derived == nil }.map(\.name)
     let toOnes = entity.relationships.filter { !$0.toMany && !$0.optional }.map(\.name)
     for name in attributes + toOnes where entity.columns.contains(name) {
@@ -226,6 +237,16 @@ package struct StoreVerification {
       "its version differs from its version in the history"
     )
     try each(
+      """
+      SELECT object FROM cordial_change WHERE entity = \(entity.number) AND version IS NOT NULL
+      GROUP BY object HAVING max(version) - min(version) + 1 > count(DISTINCT version)
+      """,
+      entity,
+      nil,
+      "history",
+      "the history lacks some of its versions"
+    )
+    try each(
       "SELECT \"_id\" FROM \(table(entity)) WHERE \"_version\" < 1",
       entity,
       nil,
@@ -249,6 +270,19 @@ package struct StoreVerification {
       nil,
       "history",
       "the history contradicts whether the object exists"
+    )
+    // A log from which nothing was removed has the insert of each object.
+    try each(
+      """
+      SELECT t."_id" FROM \(table(entity)) t
+      WHERE EXISTS (SELECT 1 FROM cordial_transaction WHERE number = 0)
+      AND t."_id" NOT IN (SELECT object FROM cordial_change
+        WHERE entity = \(entity.number) AND kind = 0)
+      """,
+      entity,
+      nil,
+      "history",
+      "the history lacks its insert"
     )
   }
 

@@ -64,8 +64,9 @@ package enum Exporter {
 
   /// Returns whether the export contains a relationship.
   ///
-  /// A to-many whose inverse is a to-one is restored by the to-one, except for its order.
+  /// A to-many whose inverse is a to-one is restored by the to-one, except for its order. If it may
+  /// not be empty, it names the objects that import has to save together with its owner.
   private static func isKept(_ relationship: RelationshipDescription) -> Bool {
-    relationship.storage != .inverseColumn || relationship.ordered
+    relationship.storage != .inverseColumn || relationship.ordered || relationship.minimumCount > 0
   }
 }

@@ -27,8 +27,7 @@ private struct References {
   /// The kinds by entity, then by property.
   private let kinds: [String: [String: Kind]]
 
-  static func read(_ client: Client) async throws -> References {
-    let model = try ModelDocument.model(from: try await client.call("model", [:]))
+  init(_ model: Model) {
     var kinds: [String: [String: Kind]] = [:]
     for entity in model.entities {
       kinds[entity.name] = Dictionary(
@@ -40,7 +39,7 @@ private struct References {
         }
       )
     }
-    return References(kinds: kinds)
+    self.kinds = kinds
   }
 
   /// Returns the kind of a relationship; nil for an attribute.
@@ -91,6 +90,7 @@ package struct Importer {
 
   private let client: Client
   private let references: References
+  private var required: RequiredReferences
   private let batch: Int
   private let progress: @Sendable (Int) -> Void
   /// The stored ID of each imported object, by its ID in the file.
@@ -122,9 +122,10 @@ package struct Importer {
     batch: Int,
     progress: @escaping @Sendable (Int) -> Void = { _ in }
   ) async throws -> ImportSummary {
+    let model = try ModelDocument.model(from: try await client.call("model", [:]))
     var importer = Importer(
       client: client,
-      references: try await References.read(client),
+      model: model,
       batch: batch,
       progress: progress
     )
@@ -134,12 +135,13 @@ package struct Importer {
 
   private init(
     client: Client,
-    references: References,
+    model: Model,
     batch: Int,
     progress: @escaping @Sendable (Int) -> Void
   ) {
     self.client = client
-    self.references = references
+    references = References(model)
+    required = RequiredReferences(model)
     self.batch = batch
     self.progress = progress
   }
@@ -149,6 +151,10 @@ package struct Importer {
     var objects = try next(&lines)
     while !objects.isEmpty {
       for (line, object) in objects { try add(object, line) }
+      guard !inserts.isEmpty else {
+        objects = try next(&lines)
+        continue
+      }
       let save: JSONValue = ["insert": .array(inserts), "context": "import"]
       let client = client
       async let answer = client.call("save", save)
@@ -164,7 +170,23 @@ package struct Importer {
       }
       objects = try addingCount(following)
     }
+    try await saveRest()
     try await link()
+  }
+
+  /// Saves the objects that require objects outside the file, which the store may refuse.
+  private mutating func saveRest() async throws {
+    let rest = required.rest()
+    guard !rest.isEmpty else { return }
+    stage(rest)
+    do {
+      record(try await client.call("save", ["insert": .array(inserts), "context": "import"]))
+    } catch let error as ClientError {
+      throw PortingError(
+        "\(rest.count) objects, the first in line \(rest[0].line), require objects that are not in "
+          + "the file; \(imported) objects are imported: \(error.message)"
+      )
+    }
   }
 
   private func next(_ lines: inout ObjectLines) throws -> [ObjectLines.Object] {
@@ -184,25 +206,47 @@ package struct Importer {
 
   private mutating func add(_ object: JSONValue, _ line: Int) throws {
     let id = object["id"]?.string
-    let named = id.flatMap { $0.split(separator: "/", maxSplits: 1).first.map(String.init) }
-    guard let entity = object["entity"]?.string ?? named else {
+    guard let entity = Self.entity(object) else {
       throw PortingError(
         "Line \(line) has neither an id nor an entity; \(imported) objects are imported"
       )
     }
-    let temporary = "\(entity)/t\(inserts.count)"
-    if let id { pending[id] = temporary }
-    var values: [JSONMember] = []
-    for member in object["values"]?.members ?? [] {
-      guard let kind = references.kind(entity, member.name) else {
-        values.append(member)
-        continue
+    stage(
+      required.add((line, id, object), of: entity) { target in
+        known[target] != nil || pending[target] != nil
       }
-      if let value = resolve(member, kind, temporary) {
-        values.append(JSONMember(member.name, value))
-      }
+    )
+  }
+
+  /// Adds objects to the next save; they may reference one another.
+  private mutating func stage(_ objects: [RequiredReferences.Object]) {
+    let first = inserts.count
+    let temporaries = objects.indices.map { index in
+      "\(Self.entity(objects[index].object) ?? "")/t\(first + index)"
     }
-    inserts.append(["id": .string(temporary), "values": .object(values)])
+    for (object, temporary) in zip(objects, temporaries) {
+      if let id = object.id { pending[id] = temporary }
+    }
+    for (object, temporary) in zip(objects, temporaries) {
+      let entity = Self.entity(object.object) ?? ""
+      var values: [JSONMember] = []
+      for member in object.object["values"]?.members ?? [] {
+        guard let kind = references.kind(entity, member.name) else {
+          values.append(member)
+          continue
+        }
+        if let value = resolve(member, kind, temporary) {
+          values.append(JSONMember(member.name, value))
+        }
+      }
+      inserts.append(["id": .string(temporary), "values": .object(values)])
+    }
+  }
+
+  /// Returns the entity that an object names, by itself or in its ID.
+  private static func entity(_ object: JSONValue) -> String? {
+    object["entity"]?.string
+      ?? object["id"]?.string?.split(separator: "/", maxSplits: 1).first.map(String.init)
   }
 
   /// Returns the known part of a reference; the rest is deferred to the end.

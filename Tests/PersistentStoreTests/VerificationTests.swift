@@ -64,7 +64,7 @@ private let garage = """
     ("UPDATE Key SET car = NULL", ["inverse Car/p1 key"]),
     ("DELETE FROM Driver", ["dangling Car/p1 drivers"]),
     ("INSERT INTO Wheel(car) VALUES (1)", ["count Car/p1 wheels"]),
-    ("UPDATE Car SET _version = 9", ["version Car/p1 "]),
+    ("UPDATE Car SET _version = 9", ["version Car/p1 ", "history Driver/p1 "]),
     (
       "DROP TRIGGER \"cordial_Wheel.delete\"; DELETE FROM Wheel WHERE _id = 1",
       ["history Wheel/p1 ", "derived Car/p1 seats"]
@@ -85,6 +85,100 @@ private let garage = """
         .joined(separator: " ")
     }
     #expect(Set(told) == Set(problems), "\(sql)")
+  }
+}
+
+/// Each kind of row with each kind of fault that an external client can cause.
+@Suite struct `Faults that a verification finds` {
+  private static let model = """
+    {"name":"Zoo","entities":[
+      {"name":"Animal","abstract":true,"identity":"code","unique":[["tag"]],
+       "attributes":[{"name":"code","type":"string"},
+         {"name":"tag","type":"int64","optional":true}]},
+      {"name":"Dog","parent":"Animal"},{"name":"Cat","parent":"Animal"},
+      {"name":"Pack","relationships":[
+        {"name":"items","destination":"Item","toMany":true,"ordered":true,"inverse":"pack"},
+        {"name":"extras","destination":"Item","toMany":true,"ordered":true}]},
+      {"name":"Item","attributes":[
+        {"name":"small","type":"int16","optional":true},
+        {"name":"flag","type":"boolean","optional":true},
+        {"name":"when","type":"date","optional":true},{"name":"key","type":"uuid","optional":true},
+        {"name":"price","type":"decimal","optional":true},
+        {"name":"facts","type":"json","optional":true},
+        {"name":"ratio","type":"float","optional":true},
+        {"name":"size","type":"double","optional":true},
+        {"name":"state","type":"string","optional":true,"enum":["a","b"]},
+        {"name":"rank","type":"int64","optional":true,"minimum":1,"maximum":9},
+        {"name":"name","type":"string","optional":true,"minimumLength":2,"pattern":"[a-z]*"}],
+       "relationships":[{"name":"pack","destination":"Pack","optional":true,"inverse":"items"}]}]}
+    """
+
+  private func verify(_ store: TestStore) throws -> Set<String> {
+    let told = try store.snapshot { snapshot in
+      var verification = StoreVerification(snapshot)
+      return try verification.run()["problems"]?.array ?? []
+    }
+    return Set(
+      told.map { problem in
+        [problem["what"], problem["id"], problem["property"]].map { $0?.string ?? "" }
+          .joined(separator: " ")
+      }
+    )
+  }
+
+  private func filled() async throws -> TestStore {
+    let store = try TestStore(Self.model)
+    try await store.save(
+      """
+      {"insert":[{"entity":"Dog","values":{"code":"d","tag":1}},
+        {"entity":"Cat","values":{"code":"c","tag":2}},
+        {"id":"Item/t1","values":{"small":1,"flag":true,"when":"2026-01-02T03:04:05Z",
+          "key":"a1b2c3d4-0000-0000-0000-00000000000f","price":"1.5","facts":{"a":1},"ratio":0.1,
+          "size":2.5,"state":"a","rank":3,"name":"ok"}},
+        {"id":"Item/t2"},
+        {"id":"Pack/t1","values":{"items":["Item/t1","Item/t2"],"extras":["Item/t1"]}}]}
+      """
+    )
+    try await store.save(#"{"update":[{"id":"Item/p1","values":{"small":2}}]}"#)
+    try await store.save(#"{"update":[{"id":"Item/p1","values":{"small":3}}]}"#)
+    return store
+  }
+
+  // Evidence: P-131
+  @Test(arguments: [
+    ("UPDATE Item SET small = 70000 WHERE _id = 1", "type Item/p1 small"),
+    ("UPDATE Item SET flag = 2 WHERE _id = 1", "type Item/p1 flag"),
+    ("UPDATE Item SET \"when\" = 999999999999999 WHERE _id = 1", "type Item/p1 when"),
+    ("UPDATE Item SET key = 'A1B2' WHERE _id = 1", "type Item/p1 key"),
+    ("UPDATE Item SET price = '1.50' WHERE _id = 1", "type Item/p1 price"),
+    ("UPDATE Item SET facts = '{' WHERE _id = 1", "type Item/p1 facts"),
+    ("UPDATE Item SET ratio = 0.1 WHERE _id = 1", "type Item/p1 ratio"),
+    ("UPDATE Item SET size = 9e999 WHERE _id = 1", "type Item/p1 size"),
+    ("UPDATE Item SET state = 'c' WHERE _id = 1", "enum Item/p1 state"),
+    ("UPDATE Item SET rank = 10 WHERE _id = 1", "maximum Item/p1 rank"),
+    ("UPDATE Item SET rank = 0 WHERE _id = 1", "minimum Item/p1 rank"),
+    ("UPDATE Item SET name = 'x' WHERE _id = 1", "minimumLength Item/p1 name"),
+    ("UPDATE Item SET name = 'Xy' WHERE _id = 1", "pattern Item/p1 name"),
+    ("UPDATE Dog SET code = 'c'", "unique Cat/sc code"),
+    ("UPDATE Dog SET tag = 2", "unique Cat/sc tag"),
+    ("UPDATE Item SET _at_pack = NULL WHERE _id = 1", "position Item/p1 pack"),
+    ("UPDATE cordial_pairs_Pack_extras SET place = NULL", "position Pack/p1 extras"),
+    (
+      "INSERT INTO cordial_pairs_Pack_extras(source, target) VALUES (1, 77)",
+      "dangling Pack/p1 extras"
+    ),
+    ("DELETE FROM cordial_change WHERE kind = 0 AND entity = 5", "history Item/p1 "),
+    ("DELETE FROM cordial_change WHERE kind = 1 AND version = 2", "history Item/p1 "),
+    ("DELETE FROM cordial_change WHERE kind = 1 AND version = 3", "version Item/p1 "),
+    ("DELETE FROM cordial_change", "history Item/p2 "),
+  ])
+  func `a fault in each kind of row`(sql: String, problem: String) async throws {
+    let store = try await filled()
+    #expect(try verify(store) == [])
+    try store.foreign(sql)
+    try await store.seal()
+    let found = try verify(store)
+    #expect(found.contains(problem), "\(sql): \(found.sorted())")
   }
 }
 

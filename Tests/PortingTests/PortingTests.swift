@@ -26,7 +26,10 @@ private let model = """
   """
 
 /// Runs a body with a client of a new store in this process.
-private func withClient<Answer>(_ body: (Client) async throws -> Answer) async throws -> Answer {
+private func withClient<Answer>(
+  _ model: String = model,
+  _ body: (Client) async throws -> Answer
+) async throws -> Answer {
   let folder = try TestFolder()
   let engine = try Engine(
     container: StoreContainer(path: folder.path + "/store"),
@@ -154,6 +157,74 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
       #expect(error?.message.contains("2 objects are imported") == true, "\(error?.message ?? "")")
       let saved = try await client.call("fetch", ["entity": "Task", "result": "count"])
       #expect(saved["count"]?.integer == 1)
+    }
+  }
+}
+
+/// What the objects require of one another must be in one save, in whatever order the file has them.
+// Evidence: P-135b
+@Suite struct `An import of objects that require one another` {
+  private static let model = """
+    {"name":"R","entities":[
+      {"name":"Owner","attributes":[{"name":"name","type":"string"}],
+       "relationships":[
+         {"name":"parts","destination":"Part","toMany":true,"minimumCount":1,"inverse":"owner"},
+         {"name":"best","destination":"Part"}]},
+      {"name":"Part","attributes":[{"name":"name","type":"string"}],
+       "relationships":[
+         {"name":"owner","destination":"Owner","inverse":"parts"},
+         {"name":"next","destination":"Part"},
+         {"name":"kind","destination":"Kind"}]},
+      {"name":"Kind","attributes":[{"name":"name","type":"string"}]}]}
+    """
+  private static let lines = [
+    #"{"id":"Owner/a","values":{"name":"a","parts":["Part/1","Part/2"],"best":"Part/3"}}"#,
+    #"{"id":"Owner/b","values":{"name":"b","parts":["Part/3"],"best":"Part/3"}}"#,
+    #"{"id":"Part/1","values":{"name":"1","owner":"Owner/a","next":"Part/2","kind":"Kind/x"}}"#,
+    #"{"id":"Part/2","values":{"name":"2","owner":"Owner/a","next":"Part/3","kind":"Kind/y"}}"#,
+    #"{"id":"Part/3","values":{"name":"3","owner":"Owner/b","next":"Part/1","kind":"Kind/x"}}"#,
+    #"{"id":"Kind/x","values":{"name":"x"}}"#, #"{"id":"Kind/y","values":{"name":"y"}}"#,
+  ]
+
+  private func names(_ client: Client) async throws -> [String] {
+    let select: JSONValue = ["name", "owner.name", "owner.best.name", "next.name", "kind.name"]
+    let answer = try await client.call(
+      "fetch",
+      ["entity": "Part", "select": select, "sort": ["name"]]
+    )
+    return (answer["objects"]?.array ?? []).map { object in
+      (object["values"]?.members ?? []).map { $0.value.string ?? $0.value.text }.joined()
+    }
+  }
+
+  @Test(arguments: [1, 2, 3, 100], [false, true])
+  func `restores them in any order, and what it exports too`(
+    batch: Int,
+    isReversed: Bool
+  ) async throws {
+    let lines = isReversed ? Self.lines.reversed() : Self.lines
+    let expected = ["1a32x", "2a33y", "3b31x"]
+    var exported: [String] = []
+    try await withClient(Self.model) { client in
+      let summary = try await Importer.run(bytes(lines), into: client, batch: batch)
+      #expect(summary.imported == 7)
+      #expect(summary.unknown.isEmpty)
+      #expect(try await names(client) == expected)
+      try await Exporter.run([], from: client) { exported.append($0.text) }
+    }
+    try await withClient(Self.model) { client in
+      _ = try await Importer.run(bytes(exported), into: client, batch: batch)
+      #expect(try await names(client) == expected)
+    }
+  }
+
+  @Test func `names the object whose required object is not in the file`() async throws {
+    try await withClient(Self.model) { client in
+      let error = await #expect(throws: PortingError.self) {
+        try await Importer.run(bytes(Array(Self.lines.dropLast())), into: client, batch: 100)
+      }
+      #expect(error?.message.contains("in line 1") == true, "\(error?.message ?? "")")
+      #expect(error?.message.contains("1 objects are imported") == true, "\(error?.message ?? "")")
     }
   }
 }
