@@ -183,6 +183,7 @@ package final class EntityDescription: Sendable {
   package let relationships: [RelationshipDescription]
   /// The sets of properties whose combined values are unique.
   package let unique: [[String]]
+  /// The indexed sets of properties, each with a `-` before it if it descends.
   package let indexes: [[String]]
   /// The attributes that are indexed for search, or nil if none are.
   package let spotlight: SpotlightDescription?
@@ -280,6 +281,18 @@ package final class EntityDescription: Sendable {
   }
 }
 
+/// One key of an index: a property, and whether it descends.
+package struct IndexKey: Sendable {
+  package let name: String
+  package let descends: Bool
+
+  /// Reads a key of a model file: `createDate`, or `-createDate` for one that descends.
+  package init(_ text: String) {
+    descends = text.hasPrefix("-")
+    name = descends ? String(text.dropFirst()) : text
+  }
+}
+
 /// An attribute or a relationship.
 package enum PropertyDescription: Sendable {
   case attribute(AttributeDescription)
@@ -319,6 +332,9 @@ package final class AttributeDescription: Sendable, Equatable {
   package let allowed: [AttributeValue]?
   /// The expression from which the store computes the value, or nil if clients write it.
   package let derived: DerivedExpression?
+  /// Whether `history` reports the value of a deleted object; if no attribute of the entity has it,
+  /// all values are reported.
+  package let isPreserved: Bool
 
   package init(
     name: String,
@@ -332,8 +348,10 @@ package final class AttributeDescription: Sendable, Equatable {
     maximumLength: Int?,
     pattern: TextPattern?,
     allowed: [AttributeValue]?,
-    derived: DerivedExpression?
+    derived: DerivedExpression?,
+    isPreserved: Bool = false
   ) {
+    self.isPreserved = isPreserved
     self.name = name
     self.renamedFrom = renamedFrom
     self.type = type
@@ -362,6 +380,7 @@ package final class AttributeDescription: Sendable, Equatable {
         && first.pattern == second.pattern
         && first.allowed == second.allowed
         && first.derived == second.derived
+        && first.isPreserved == second.isPreserved
   }
 }
 

@@ -248,8 +248,10 @@ extension ModelDocument {
     let columns = Set(attributes.map(\.name) + relationships.filter { !$0.toMany }.map(\.name))
     return list(entity, member, at: path + ".").enumerated().compactMap { index, element in
       let names = element.array?.compactMap(\.string) ?? []
+      // Only an index has a direction.
+      let plain = names.map { member == "indexes" ? IndexKey($0).name : $0 }
       guard let elements = element.array, !elements.isEmpty, names.count == elements.count,
-        names.allSatisfy(columns.contains)
+        plain.allSatisfy(columns.contains)
       else {
         problem(
           "\(path).\(member)[\(index)]",

@@ -34,7 +34,8 @@ extension ModelDocument {
       maximumLength: count(value, "maximumLength", at: path),
       pattern: pattern(value, type, at: path),
       allowed: allowed,
-      derived: derived
+      derived: derived,
+      isPreserved: flag(value, "preserveAfterDeletion", at: path)
     )
     if let objection = attribute.contradiction { problem(path, objection) }
     return attribute

@@ -31,7 +31,7 @@ package struct RetiredEntity: Sendable {
       name: entity.name,
       number: number,
       identity: entity.identity?.name,
-      attributes: entity.attributes.map { ($0.name, $0.type) },
+      attributes: entity.attributes.map { ($0.name, $0.type, $0.isPreserved) },
       toOnes: entity.relationships.filter { !$0.toMany }.map {
         ($0.name, destination($0.destination))
       },
@@ -44,7 +44,7 @@ package struct RetiredEntity: Sendable {
     name: String,
     number: Int,
     identity: String?,
-    attributes: [(name: String, type: AttributeType)],
+    attributes: [(name: String, type: AttributeType, isPreserved: Bool)],
     toOnes: [(name: String, destination: Int)],
     slot: Int,
     lastObject: Int64
@@ -55,7 +55,7 @@ package struct RetiredEntity: Sendable {
       name: name,
       renamedFrom: nil,
       identity: identity,
-      attributes: attributes.map { Self.attribute($0.name, $0.type) },
+      attributes: attributes.map { Self.attribute($0.name, $0.type, $0.isPreserved) },
       transients: [],
       relationships: toOnes.map { Self.toOne($0.name, of: number, to: $0.destination) },
       unique: [],
@@ -81,7 +81,11 @@ package struct RetiredEntity: Sendable {
     RetiredEntity(description: description, lastObject: lastObject)
   }
 
-  private static func attribute(_ name: String, _ type: AttributeType) -> AttributeDescription {
+  private static func attribute(
+    _ name: String,
+    _ type: AttributeType,
+    _ isPreserved: Bool
+  ) -> AttributeDescription {
     AttributeDescription(
       name: name,
       renamedFrom: nil,
@@ -94,7 +98,8 @@ package struct RetiredEntity: Sendable {
       maximumLength: nil,
       pattern: nil,
       allowed: nil,
-      derived: nil
+      derived: nil,
+      isPreserved: isPreserved
     )
   }
 
@@ -129,6 +134,9 @@ package struct RetiredEntity: Sendable {
       "attributes": .object(
         description.attributes.map { JSONMember($0.name, .string($0.type.rawValue)) }
       ),
+      "preserved": .array(
+        description.attributes.filter(\.isPreserved).map { .string($0.name) }
+      ),
       "toOnes": .object(
         description.relationships.map { JSONMember($0.name, .integer(Int64($0.destination))) }
       ),
@@ -144,8 +152,11 @@ package struct RetiredEntity: Sendable {
       let lastObject = json["lastObject"]?.integer, let attributes = json["attributes"]?.members,
       let toOnes = json["toOnes"]?.members, number >= Int64(Self.numberMin)
     else { return nil }
+    let preserved = Set((json["preserved"]?.array ?? []).compactMap(\.string))
     let types = attributes.compactMap { member in
-      member.value.string.flatMap(AttributeType.init(rawValue:)).map { (member.name, $0) }
+      member.value.string.flatMap(AttributeType.init(rawValue:)).map {
+        (member.name, $0, preserved.contains(member.name))
+      }
     }
     let destinations = toOnes.compactMap { member in
       member.value.integer.map { (member.name, Int($0)) }

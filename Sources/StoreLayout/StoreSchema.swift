@@ -119,10 +119,15 @@ package enum StoreSchema {
     var seen: Set<[String]> = []
     return sets.filter { seen.insert($0.columns).inserted }.map { columns, unique in
       let name = SQLNames.quoted("cordial_\(entity.name).\(columns.joined(separator: "."))")
-      let list = columns.map(SQLNames.quoted).joined(separator: ", ")
+      let list = columns.map(Self.indexed).joined(separator: ", ")
       return "CREATE \(unique ? "UNIQUE " : "")INDEX \(name) "
         + "ON \(SQLNames.quoted(entity.name))(\(list))"
     }
+  }
+
+  private static func indexed(_ column: String) -> String {
+    let key = IndexKey(column)
+    return SQLNames.quoted(key.name) + (key.descends ? " DESC" : "")
   }
 
   package static func linkTable(

@@ -10,11 +10,14 @@ struct XcodeModelReader {
     self.root = root
   }
 
-  private mutating func note(_ text: String) {
+  mutating func note(_ text: String) {
     notes.append(text)
   }
 
   mutating func read(name: String, version: String) -> JSONValue {
+    if root["usedWithCloudKit"] == "YES" || root["usedWithCloudKit"] == "true" {
+      note("The model is used with CloudKit, which Cordial does not know: it stays local")
+    }
     let entities = root.all("entity").map { entity($0) }
     let templates = root.all("fetchRequest").map { template($0) }
     for composite in root.all("composite") {
@@ -24,6 +27,9 @@ struct XcodeModelReader {
       JSONMember("name", .string(name)), JSONMember("version", .string(version)),
       JSONMember("entities", .array(entities)),
     ]
+    for element in root.all("configuration") where element["usedWithCloudKit"] == "YES" {
+      note("The configuration \(element["name"] ?? "") is used with CloudKit: it stays local")
+    }
     let configurations = root.all("configuration").map { element in
       let names = element.all("memberEntity").compactMap { $0["name"] }
       return JSONMember(element["name"] ?? "", .array(names.map { .string($0) }))
@@ -47,7 +53,12 @@ struct XcodeModelReader {
     if let limit = element["fetchLimit"].flatMap({ Int64($0) }), limit > 0 {
       members.append(JSONMember("limit", .integer(limit)))
     }
-    let known: Set<String> = ["name", "entity", "predicateString", "fetchLimit"]
+    if element["includesSubentities"] == "NO" {
+      members.append(JSONMember("subentities", false))
+    }
+    let known: Set<String> = [
+      "name", "entity", "predicateString", "fetchLimit", "includesSubentities",
+    ]
     let rest = element.attributeNames.filter { !known.contains($0) }
     if !rest.isEmpty {
       note("Of the fetch request \(name) these are left out: \(rest.joined(separator: ", "))")
@@ -64,7 +75,8 @@ struct XcodeModelReader {
       members.append(JSONMember("parent", .string(parent)))
     }
     if element["isAbstract"] == "YES" { members.append(JSONMember("abstract", true)) }
-    members += renaming(element)
+    members += renaming(element) + annotations(element)
+    noteUnknown(element, Self.entityMembers, name)
     let attributes = element.all("attribute").compactMap { attribute($0, of: name) }
     members.append(JSONMember("attributes", .array(attributes)))
     let relationships = element.all("relationship").map { relationship($0, of: name) }
@@ -102,7 +114,20 @@ struct XcodeModelReader {
         note("The index \(index["name"] ?? "") of \(name) is left out: it is over an expression")
         continue
       }
-      indexes.append(.array(properties.map { .string($0) }))
+      if let predicate = index["partialIndexPredicate"] {
+        note(
+          "The index \(index["name"] ?? "") of \(name) covers all objects: its predicate "
+            + "(\(predicate)) is left out"
+        )
+      }
+      indexes.append(
+        .array(
+          elements.map { element in
+            let sign = element["order"] == "descending" ? "-" : ""
+            return .string(sign + (element["property"] ?? ""))
+          }
+        )
+      )
     }
     for attribute in element.all("attribute") where attribute["indexed"] == "YES" {
       indexes.append([.string(attribute["name"] ?? "")])
@@ -111,11 +136,16 @@ struct XcodeModelReader {
   }
 
   /// Converts Xcode's Spotlight flags: the indexed attributes and the display name.
-  private func spotlight(_ element: XMLElement) -> JSONValue? {
+  private mutating func spotlight(_ element: XMLElement) -> JSONValue? {
     let indexed = element.all("attribute").filter { $0["spotlightIndexingEnabled"] == "YES" }
       .compactMap { $0["name"] }
     let name = element["coreSpotlightDisplayNameExpression"]
     let isPlain = element.all("attribute").contains { $0["name"] == name }
+    if let name, !isPlain {
+      note(
+        "The display name of \(element["name"] ?? "") (\(name)) is left out: it is no attribute"
+      )
+    }
     guard !indexed.isEmpty || isPlain else { return nil }
     var members: [JSONMember] = []
     if let name, isPlain { members.append(JSONMember("displayName", .string(name))) }
@@ -157,7 +187,14 @@ struct XcodeModelReader {
       }
     }
     var members = [JSONMember("name", .string(name)), JSONMember("type", .string(type))]
-    members += renaming(element)
+    members += renaming(element) + annotations(element)
+    noteUnknown(element, Self.attributeMembers, path)
+    if ["preserveAfterDeletion", "preserveValueOnDeletionInPersistentHistory"].contains(where: {
+      element[$0] == "YES"
+    }) {
+      members.append(JSONMember("preserveAfterDeletion", true))
+    }
+    noteStorage(element, path)
     if element["optional"] == "YES" { members.append(JSONMember("optional", true)) }
     if isTransient { members.append(JSONMember("transient", true)) }
     if let derived {
@@ -290,7 +327,8 @@ struct XcodeModelReader {
       note("The delete rule of \(path), \(rule), is unknown: nullify replaces it")
     }
     if isToMany, element["ordered"] == "YES" { members.append(JSONMember("ordered", true)) }
-    members += renaming(element)
+    members += renaming(element) + annotations(element)
+    noteUnknown(element, Self.relationshipMembers, path)
     guard isToMany else {
       if isOptional { members.append(JSONMember("optional", true)) }
       return .object(members)

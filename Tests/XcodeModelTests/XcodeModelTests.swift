@@ -202,4 +202,58 @@ import XcodeModel
     #expect(model.entity(named: "C_Task")?.attributes.count == 5)
     #expect(model.entity(named: "C_Group")?.relationships.first?.deleteRule == .cascade)
   }
+
+  @Test func `texts, modifiers and directions are kept`() throws {
+    let found = try read(
+      """
+      <entity name="A" versionHashModifier="2" representedClassName="A" syncable="YES">
+        <userInfo><entry key="help" value="shown"/></userInfo>
+        <attribute name="n" optional="YES" attributeType="Integer 32" versionHashModifier="x" \
+      preserveAfterDeletion="YES" usesScalarValueType="NO">
+          <userInfo><entry key="unit" value="m"/></userInfo></attribute>
+        <relationship name="b" optional="YES" maxCount="1" destinationEntity="A">
+          <userInfo><entry key="r" value="s"/></userInfo></relationship>
+        <fetchIndex name="i"><fetchIndexElement property="n" type="Binary" order="descending"/>
+        </fetchIndex></entity>
+      <fetchRequest name="f" entity="A" includesSubentities="NO"/>
+      """
+    )
+    #expect(found.notes == [])
+    let entity = try #require(found.document["entities"]?.array?.first)
+    #expect(entity["versionHashModifier"] == "2")
+    #expect(entity["userInfo"] == ["help": "shown"])
+    #expect(entity["indexes"] == [["-n"]])
+    let attribute = entity["attributes"]?.array?.first
+    #expect(attribute?["versionHashModifier"] == "x")
+    #expect(attribute?["userInfo"] == ["unit": "m"])
+    #expect(attribute?["preserveAfterDeletion"] == true)
+    #expect(entity["relationships"]?.array?.first?["userInfo"] == ["r": "s"])
+    #expect(found.document["templates"]?.array?.first?["subentities"] == false)
+    let model = try ModelDocument.model(from: found.document)
+    #expect(model.entities.first?.attributes.first?.isPreserved == true)
+  }
+
+  @Test(arguments: [
+    (#"<attribute name="n" attributeType="Binary" allowsExternalBinaryDataStorage="YES"/>"#, "A.n"),
+    (#"<attribute name="n" attributeType="String" allowsCloudEncryption="YES"/>"#, "encrypted"),
+    (
+      #"<attribute name="n" attributeType="Transformable" valueTransformerName="T"/>"#,
+      "transformer T"
+    ),
+    (#"<attribute name="n" attributeType="String" newFeature="YES"/>"#, "newFeature"),
+    (
+      """
+      <attribute name="n" attributeType="String"/><fetchIndex name="i" \
+      partialIndexPredicate="n == 1"><fetchIndexElement property="n" type="Binary"/></fetchIndex>
+      """, "n == 1"
+    ),
+  ])
+  func `what the store does otherwise is noted`(parts: String, note: String) throws {
+    let found = try read(#"<entity name="A">\#(parts)</entity>"#)
+    #expect(found.notes.contains { $0.contains(note) }, "\(found.notes)")
+    let named = try read(
+      #"<entity name="A" coreSpotlightDisplayNameExpression="uppercase:(n)">\#(parts)</entity>"#
+    )
+    #expect(named.notes.contains { $0.contains("uppercase:(n)") })
+  }
 }

@@ -143,8 +143,12 @@ private struct HistoryAnswer {
     let entity = snapshot.model.entity(change.key.entity)
     let linked = Set(change.linked.keys).union(change.unlinked.keys)
     var before: [JSONMember] = []
+    // A tombstone has the preserved attributes only, if the entity has any.
+    let preserved = Set(entity.attributes.filter(\.isPreserved).map(\.name))
+    let hidesOthers = change.kind == .delete && !preserved.isEmpty
     // A list with changed links and a changed order is listed once, with its links.
-    for value in change.before where !linked.contains(value.property) {
+    for value in change.before
+    where !linked.contains(value.property) && (!hidesOthers || preserved.contains(value.property)) {
       guard case .relationship(let list)? = entity.property(named: value.property), list.toMany
       else {
         before.append(JSONMember(value.property, try snapshot.json(value, of: entity)))

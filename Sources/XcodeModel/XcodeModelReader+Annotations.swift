@@ -1,0 +1,62 @@
+import JSON
+
+/// Parts of Xcode's elements that are for people, for versions, or for Apple's systems only.
+extension XcodeModelReader {
+  static let entityMembers: Set<String> = [
+    "name", "parentEntity", "isAbstract", "elementID", "renamingIdentifier", "versionHashModifier",
+    "coreSpotlightDisplayNameExpression",
+  ]
+  static let attributeMembers: Set<String> = [
+    "name", "attributeType", "transient", "optional", "derived", "derivationExpression",
+    "elementID", "renamingIdentifier", "versionHashModifier", "regularExpressionString",
+    "defaultDateTimeInterval", "defaultValueString", "minValueString", "maxValueString",
+    "minDateTimeInterval", "maxDateTimeInterval", "indexed", "spotlightIndexingEnabled",
+    "preserveAfterDeletion", "preserveValueOnDeletionInPersistentHistory",
+    "allowsExternalBinaryDataStorage", "allowsCloudEncryption", "valueTransformerName",
+  ]
+  static let relationshipMembers: Set<String> = [
+    "name", "destinationEntity", "toMany", "optional", "inverseName", "inverseEntity",
+    "deletionRule", "ordered", "minCount", "maxCount", "elementID", "renamingIdentifier",
+    "versionHashModifier", "transient",
+  ]
+  /// The parts that concern classes of a program and services of Apple's, not data.
+  private static let ofPrograms: Set<String> = [
+    "representedClassName", "customClassName", "codeGenerationType", "usesScalarValueType",
+    "syncable", "allowsCustomClass", "storedInTruthFile",
+  ]
+
+  /// Returns the members `versionHashModifier` and `userInfo` of an element.
+  func annotations(_ element: XMLElement) -> [JSONMember] {
+    var members: [JSONMember] = []
+    if let modifier = element["versionHashModifier"] {
+      members.append(JSONMember("versionHashModifier", .string(modifier)))
+    }
+    let entries = element.all("userInfo").flatMap { $0.all("entry") }.compactMap { entry in
+      entry["key"].map { JSONMember($0, .string(entry["value"] ?? "")) }
+    }
+    if !entries.isEmpty { members.append(JSONMember("userInfo", .object(entries))) }
+    return members
+  }
+
+  /// Notes how an attribute is stored, where Cordial stores it otherwise.
+  mutating func noteStorage(_ element: XMLElement, _ path: String) {
+    if element["allowsExternalBinaryDataStorage"] == "YES" {
+      note("\(path) is stored in the store itself, never in a file of its own")
+    }
+    if element["allowsCloudEncryption"] == "YES" {
+      note("\(path) is not encrypted: Cordial does not use CloudKit")
+    }
+    if let name = element["valueTransformerName"] {
+      note("\(path) has what its transformer \(name) returns: clients use the transformer")
+    }
+  }
+
+  /// Notes the parts of an element that Cordial does not know.
+  mutating func noteUnknown(_ element: XMLElement, _ known: Set<String>, _ path: String) {
+    let unknown = element.attributeNames.filter {
+      !known.contains($0) && !Self.ofPrograms.contains($0)
+    }
+    guard !unknown.isEmpty else { return }
+    note("Of \(path) these are left out: \(unknown.sorted().joined(separator: ", "))")
+  }
+}
