@@ -28,6 +28,7 @@ package struct StoreVerification {
   /// - Complexity: Linear in the store and its log.
   package mutating func run() throws -> JSONValue {
     try checkFile()
+    let audit = try LogAudit(snapshot)
     var checked: Int64 = 0
     for entity in model.concreteEntities {
       checked += try integer("SELECT count(*) FROM \(table(entity))")
@@ -40,8 +41,7 @@ package struct StoreVerification {
       try checkRequired(entity)
       for attribute in entity.attributes { try checkValues(attribute, of: entity) }
       try checkPositions(entity)
-      try checkVersions(entity)
-      try checkExistence(entity)
+      try checkHistory(entity, audit)
       try checkNumbers(entity)
     }
     for entity in model.entities {
@@ -223,67 +223,60 @@ package struct StoreVerification {
 
   // MARK: The log against the rows
 
-  private mutating func checkVersions(_ entity: EntityDescription) throws {
-    try each(
-      """
-      SELECT t."_id" FROM \(table(entity)) t JOIN (
-        SELECT object, max(version) AS version FROM cordial_change
-        WHERE entity = \(entity.number) AND version IS NOT NULL GROUP BY object) c
-      ON c.object = t."_id" WHERE c.version <> t."_version"
-      """,
-      entity,
-      nil,
-      "version",
-      "its version differs from its version in the history"
-    )
-    try each(
-      """
-      SELECT object FROM cordial_change WHERE entity = \(entity.number) AND version IS NOT NULL
-      GROUP BY object HAVING max(version) - min(version) + 1 > count(DISTINCT version)
-      """,
-      entity,
-      nil,
-      "history",
-      "the history lacks some of its versions"
-    )
-    try each(
-      "SELECT \"_id\" FROM \(table(entity)) WHERE \"_version\" < 1",
-      entity,
-      nil,
-      "version",
-      "its version is below 1"
-    )
+  /// Compares an entity's objects with what the log says of them.
+  private mutating func checkHistory(_ entity: EntityDescription, _ audit: LogAudit) throws {
+    // A log from which nothing was removed has the insert of each object.
+    let isWhole = try snapshot.oldest().number == 0
+    var wrong: [(object: Int64, what: String, message: String)] = []
+    var count = 0
+    var hasDeleted = false
+    let rows = try snapshot.statement("SELECT \"_id\", \"_version\" FROM \(table(entity))")
+    while wrong.count < Self.problemsMax, try rows.step() {
+      let (object, version) = (rows.integer(0), rows.integer(1))
+      let state = audit.state(entity, object)
+      count += 1
+      if version < 1 { wrong.append((object, "version", "its version is below 1")) }
+      if state.version > 0, state.version != version {
+        wrong.append((object, "version", "its version differs from its version in the history"))
+      }
+      if state.exists == false {
+        hasDeleted = true
+        wrong.append((object, "history", Self.contradiction))
+      } else if isWhole, !state.hasInsert {
+        wrong.append((object, "history", "the history lacks its insert"))
+      }
+    }
+    rows.reset()
+    var existing = 0
+    audit.each(entity) { object, state in
+      if state.exists == true { existing += 1 }
+      if state.hasGap {
+        wrong.append((object, "history", "the history lacks some of its versions"))
+      }
+    }
+    // The objects are compared one by one only if some that the log has are missing.
+    if existing != count || hasDeleted { try findMissing(entity, audit, &wrong) }
+    for (object, what, message) in wrong.prefix(Self.problemsMax) {
+      try add(object, entity, nil, what, message)
+    }
   }
 
-  private mutating func checkExistence(_ entity: EntityDescription) throws {
-    // The last insert or delete of each object in the log determines whether the object exists.
-    let last = """
-      SELECT object, kind, max(number) FROM cordial_change
-      WHERE entity = \(entity.number) AND kind IN (0, 2) GROUP BY object
-      """
-    try each(
-      """
-      SELECT c.object FROM (\(last)) c LEFT JOIN \(table(entity)) t ON t."_id" = c.object
-      WHERE (c.kind = 0) <> (t."_id" IS NOT NULL)
-      """,
-      entity,
-      nil,
-      "history",
-      "the history contradicts whether the object exists"
-    )
-    // A log from which nothing was removed has the insert of each object.
-    try each(
-      """
-      SELECT t."_id" FROM \(table(entity)) t
-      WHERE EXISTS (SELECT 1 FROM cordial_transaction WHERE number = 0)
-      AND t."_id" NOT IN (SELECT object FROM cordial_change
-        WHERE entity = \(entity.number) AND kind = 0)
-      """,
-      entity,
-      nil,
-      "history",
-      "the history lacks its insert"
-    )
+  private static let contradiction = "the history contradicts whether the object exists"
+
+  /// Adds the objects that exist by the log and not in the table.
+  private func findMissing(
+    _ entity: EntityDescription,
+    _ audit: LogAudit,
+    _ wrong: inout [(object: Int64, what: String, message: String)]
+  ) throws {
+    var objects: [Int64] = []
+    audit.each(entity) { object, state in if state.exists == true { objects.append(object) } }
+    let row = try snapshot.statement("SELECT 1 FROM \(table(entity)) WHERE \"_id\" = ?")
+    for object in objects.sorted() where wrong.count < Self.problemsMax {
+      row.bind(object, at: 1)
+      if try !row.step() { wrong.append((object, "history", Self.contradiction)) }
+      row.reset()
+    }
   }
 
   private mutating func checkNumbers(_ entity: EntityDescription) throws {

@@ -26,12 +26,13 @@ struct RequiredReferences {
     )
   }
 
-  /// Adds an object and returns the objects that can be saved now, together.
+  /// Adds an object.
   ///
   /// - Parameters:
   ///   - object: The object.
   ///   - entity: The name of its entity.
   ///   - isKnown: Returns whether an object of the file is saved, or is in the next save.
+  /// - Returns: The objects that can be saved now, together.
   mutating func add(
     _ object: Object,
     of entity: String,
