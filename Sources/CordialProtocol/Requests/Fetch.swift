@@ -157,7 +157,7 @@ package struct FetchCall: Call {
     "groupBy", "having", "distinct", "subentities",
   ]
   private static let valuesOnly = ["groupBy", "having", "distinct"]
-  private static let objectsOnly = ["after", "sectionBy", "include", "total"]
+  private static let objectsOnly = ["include"]
 
   private static func selections(_ value: JSONValue) throws(RPCError) -> [Selection] {
     let selections: [Selection]

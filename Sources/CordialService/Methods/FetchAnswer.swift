@@ -58,12 +58,37 @@ enum FetchAnswer {
       try writeObjects(ids, call.storeSelection, snapshot, bytesMax: bytesMax, to: &writer)
       try writeIncluded(ids, call, snapshot, bytesMax: bytesMax, to: &writer)
     } else if call.result == .values {
-      writer.raw("\"rows\":")
-      try snapshot.writeValues(call.storeRequest, bytesMax: bytesMax, to: &writer)
+      try writeValues(call, snapshot, bytesMax: bytesMax, to: &writer)
     } else {
       try writeQuery(call, snapshot, bytesMax: bytesMax, to: &writer)
     }
     writer.raw("}")
+  }
+
+  /// Writes rows of values, with what their request asks for besides.
+  private static func writeValues(
+    _ call: FetchCall,
+    _ snapshot: StoreSnapshot,
+    bytesMax: Int,
+    to writer: inout JSONWriter
+  ) throws {
+    let request = call.storeRequest
+    writer.raw("\"rows\":")
+    let last = try snapshot.writeValues(request, bytesMax: bytesMax, to: &writer)
+    if let last, let next = try snapshot.cursor(snapshot.plan(request), after: last) {
+      writer.raw(",\"next\":")
+      writer.string(next)
+    }
+    if call.sectionBy != nil {
+      writer.raw(",\"sections\":")
+      try snapshot.writeSections(snapshot.plan(request), bytesMax: bytesMax, to: &writer)
+    }
+    if call.total {
+      var whole = request
+      whole.after = nil
+      writer.raw(",\"total\":")
+      writer.integer(try snapshot.countValues(whole))
+    }
   }
 
   /// Writes the result of a `fetch` of one existing object.

@@ -12,6 +12,10 @@ package struct ValuesPlan: Sendable {
   let columns: [SelectedColumn]
   let limit: Int?
   let offset: Int
+  /// Whether each row is of one object, whose number follows the columns.
+  let isOfObjects: Bool
+  /// The query for the number of rows without a window, with the same values.
+  let countSQL: String
 }
 
 /// Rows of values, and groups of them.
@@ -22,13 +26,17 @@ extension FetchCompiler {
   static func valuesPlan(
     _ request: FetchRequest,
     model: Model,
-    mayDangle: Bool
+    mayDangle: Bool,
+    store: String = ""
   ) throws(StoreError) -> ValuesPlan {
     var compiler = try FetchCompiler(request, model: model, mayDangle: mayDangle)
-    return try compiler.valuesPlan(request)
+    return try compiler.valuesPlan(request, in: store)
   }
 
-  private mutating func valuesPlan(_ request: FetchRequest) throws(StoreError) -> ValuesPlan {
+  private mutating func valuesPlan(
+    _ request: FetchRequest,
+    in store: String
+  ) throws(StoreError) -> ValuesPlan {
     guard let select = request.select, !select.isEmpty else {
       throw StoreError(.invalidRequest, "Rows of values need a select that names them")
     }
@@ -48,22 +56,47 @@ extension FetchCompiler {
     let having = try request.having.map { text throws(StoreError) in
       try self.having(text, request)
     }
+    let isOfObjects = !isGrouped && !request.distinct
+    guard isOfObjects || request.after == nil && request.sectionBy == nil else {
+      throw StoreError(
+        .invalidRequest,
+        "after and sectionBy are not for groups and not for distinct rows",
+        hint: "Use limit and offset, or sort by the paths of groupBy"
+      )
+    }
+    let page = try request.after.map { text throws(StoreError) in
+      try pageCondition(FetchCursor(text, of: request, in: store), keys)
+    }
     let table = model.source(entity, subentities: request.subentities)
     var sql = "SELECT \(request.distinct ? "DISTINCT " : "")"
-    sql += columns.map(\.sql).joined(separator: ", ")
-    sql += " FROM \(table) t\(scope(at: 0).joins.sql) WHERE \(condition.sql)"
+    sql += (columns.map(\.sql) + (isOfObjects ? ["t.\"_id\""] : [])).joined(separator: ", ")
+    sql += " FROM \(table) t\(scope(at: 0).joins.sql) WHERE (\(condition.sql))"
+    if let page { sql += " AND (\(page.sql))" }
     if !groups.isEmpty { sql += " GROUP BY \(groups.joined(separator: ", "))" }
     if let having { sql += " HAVING \(having.sql)" }
     let ordinals = columns.indices.map { "\($0 + 1)" }
-    let last = isGrouped || request.distinct ? groups + ordinals : ["t.\"_id\""]
+    let countSQL = "SELECT count(*) FROM (\(sql))"
+    let last = !isOfObjects ? groups + ordinals : ["t.\"_id\""]
     sql += " ORDER BY \((keys.map(\.order) + last).joined(separator: ", ")) LIMIT ? OFFSET ?"
     return ValuesPlan(
       sql: sql,
-      values: condition.values + (having?.values ?? []),
+      values: condition.values + (page?.values ?? []) + (having?.values ?? []),
       columns: columns.map(\.column),
       limit: request.limit,
-      offset: request.offset
+      offset: request.offset,
+      isOfObjects: isOfObjects,
+      countSQL: countSQL
     )
+  }
+
+  /// Returns the condition of the rows after a cursor.
+  private func pageCondition(
+    _ cursor: FetchCursor,
+    _ keys: [SortKey]
+  ) throws(StoreError) -> SQLFragment {
+    let (range, missing) = try position(cursor, keys)
+    guard let missing else { return range }
+    return SQLFragment("(\(range.sql)) OR (\(missing.sql))", range.values + missing.values)
   }
 
   /// Returns the path of a sort key, without its sign and `:localized`.

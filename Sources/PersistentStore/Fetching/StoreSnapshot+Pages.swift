@@ -64,20 +64,30 @@ extension StoreSnapshot {
   ///   - request: The request.
   ///   - bytesMax: The maximum length of the writer's bytes.
   ///   - writer: The writer of the response.
+  /// - Returns: The number of the last row's object, if rows are of objects and more rows follow.
   /// - Throws: As `plan(_:)`; `limitExceeded`; `SQLiteError`.
+  @discardableResult
   package func writeValues(
     _ request: FetchRequest,
     bytesMax: Int,
     to writer: inout JSONWriter
-  ) throws {
-    let plan = try FetchCompiler.valuesPlan(request, model: model, mayDangle: mayDangle)
-    let rows = try bound(plan.sql, plan.values, limit: plan.limit, offset: plan.offset)
+  ) throws -> Int64? {
+    let plan = try valuesPlan(request)
+    // One row more tells whether rows follow.
+    let limit = plan.limit.map { $0 + 1 }
+    let rows = try bound(plan.sql, plan.values, limit: limit, offset: plan.offset)
     defer { rows.reset() }
-    var isFirst = true
+    var count = 0
+    var last: Int64?
     writer.raw("[")
     while try rows.step() {
-      writer.raw(isFirst ? "{" : ",{")
-      isFirst = false
+      if count == plan.limit {
+        writer.raw("]")
+        return plan.isOfObjects ? last : nil
+      }
+      writer.raw(count == 0 ? "{" : ",{")
+      count += 1
+      if plan.isOfObjects { last = rows.integer(Int32(plan.columns.count)) }
       writer.splitIfLong()
       for (index, column) in plan.columns.enumerated() {
         if index > 0 { writer.raw(",") }
@@ -88,6 +98,29 @@ extension StoreSnapshot {
       try Self.check(writer, bytesMax)
     }
     writer.raw("]")
+    return nil
+  }
+
+  /// Returns the number of the rows of values of a request, without its window.
+  ///
+  /// - Parameter request: The request, without a cursor.
+  /// - Returns: The number of rows.
+  /// - Throws: As `plan(_:)`; `SQLiteError`.
+  package func countValues(_ request: FetchRequest) throws -> Int64 {
+    let plan = try valuesPlan(request)
+    let row = try statement(plan.countSQL)
+    defer { row.reset() }
+    for (index, value) in plan.values.enumerated() { row.bind(value, at: Int32(index + 1)) }
+    return try row.step() ? row.integer(0) : 0
+  }
+
+  private func valuesPlan(_ request: FetchRequest) throws(StoreError) -> ValuesPlan {
+    try FetchCompiler.valuesPlan(
+      request,
+      model: model,
+      mayDangle: mayDangle,
+      store: reader.facts.identifier
+    )
   }
 
   /// Writes the objects that relationships reference, as `{"Task/p1":object}`, each object once.
