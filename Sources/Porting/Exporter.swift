@@ -25,18 +25,20 @@ package enum Exporter {
     }
     for entity in model.entities
     where !entity.isAbstract && (entities.isEmpty || entities.contains(entity.name)) {
-      try await export(entity, client, write)
+      let properties =
+        entity.attributes.filter { $0.derived == nil }.map(\.name)
+        + entity.relationships.filter { isKept($0) }.map(\.name)
+      try await export(entity, properties, client, write)
     }
   }
 
-  private static func export(
+  /// Exports some properties of the objects of one entity.
+  static func export(
     _ entity: EntityDescription,
+    _ properties: [String],
     _ client: Client,
     _ write: (JSONValue) -> Void
   ) async throws {
-    let properties =
-      entity.attributes.filter { $0.derived == nil }.map(\.name)
-      + entity.relationships.filter { isKept($0) }.map(\.name)
     var last: String?
     while true {
       var params: [JSONMember] = [

@@ -42,7 +42,7 @@ import Testing
       """,
       to: "m.json"
     )
-    let graph = try fixture.run(["model", "graph", model])
+    let graph = try fixture.run(["model", "graph", model, "--format", "dot"])
     #expect(graph.code == 0)
     #expect(graph.output.hasPrefix("digraph \"M\" {"))
     #expect(graph.output.contains("A [label=\"{A|x: int16?"))

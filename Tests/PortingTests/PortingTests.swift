@@ -228,3 +228,71 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
     }
   }
 }
+
+// Evidence: P-135c
+@Suite struct `Comma-separated values` {
+  private static let model = """
+    {"name":"C","entities":[
+      {"name":"Group","attributes":[{"name":"title","type":"string"}]},
+      {"name":"Item","attributes":[
+        {"name":"text","type":"string","optional":true},
+        {"name":"count","type":"int64","optional":true},
+        {"name":"ratio","type":"double","optional":true},
+        {"name":"price","type":"decimal","optional":true},
+        {"name":"flag","type":"boolean","optional":true},
+        {"name":"when","type":"date","optional":true},
+        {"name":"data","type":"binary","optional":true},
+        {"name":"facts","type":"json","optional":true}],
+       "relationships":[
+         {"name":"next","destination":"Item","optional":true},
+         {"name":"groups","destination":"Group","toMany":true}]}]}
+    """
+  private static let lines = [
+    #"{"id":"Item/a","values":{"text":"one, \"two\"\nthree","count":9007199254740993,"next":"Item/b"}}"#,
+    #"{"id":"Item/b","values":{"text":"","ratio":0.1,"price":"1.50","flag":true}}"#,
+    #"{"id":"Item/c","values":{"when":"2026-01-02T03:04:05.678Z","data":"AAEC","facts":{"a":[1]}}}"#,
+  ]
+
+  @Test func `what is exported is imported as the same objects`() async throws {
+    var records: [String] = []
+    try await withClient(Self.model) { client in
+      _ = try await Importer.run(bytes(Self.lines), into: client, batch: 10)
+      let left = try await Exporter.runCommaSeparated("Item", from: client) { records.append($0) }
+      #expect(left == ["groups"])
+    }
+    #expect(records.first == "id,text,count,ratio,price,flag,when,data,facts,next")
+    #expect(records.count == 4)
+    var again: [String] = []
+    try await withClient(Self.model) { client in
+      let lines = try await Importer.lines(
+        commaSeparated: Array(records.joined(separator: "\r\n").utf8),
+        of: "Item",
+        for: client
+      )
+      #expect(try await Importer.run(lines, into: client, batch: 10).imported == 3)
+      _ = try await Exporter.runCommaSeparated("Item", from: client) { again.append($0) }
+      let empty = try await client.call(
+        "fetch",
+        ["entity": "Item", "predicate": "text == ''", "result": "count"]
+      )
+      #expect(empty["count"] == 1)
+    }
+    #expect(again == records)
+  }
+
+  @Test(arguments: [
+    ("nothing\n1", "Line 1: Item has no attribute and no to-one nothing"),
+    ("groups\nx", "Line 1: Item has no attribute and no to-one groups"),
+    ("text,count\na,1\n\nb", "Line 4 has 1 fields, the first line 2"),
+    ("text,count\n\"a\nb\",1\nc,x", "Line 4: count must be an integer"),
+    ("text\n\"a", "Line 2: a quote is not closed"),
+  ])
+  func `a mistake is named with its line`(file: String, message: String) async throws {
+    try await withClient(Self.model) { client in
+      let error = await #expect(throws: PortingError.self) {
+        try await Importer.lines(commaSeparated: Array(file.utf8), of: "Item", for: client)
+      }
+      #expect(error?.message.hasPrefix(message) == true, "\(error?.message ?? "")")
+    }
+  }
+}

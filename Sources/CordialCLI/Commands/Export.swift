@@ -6,7 +6,7 @@ import Porting
 /// `cordial export`: prints every object as a JSON line that import reads.
 struct Export: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Export objects and their relationships as JSON lines."
+    abstract: "Export objects and their relationships as JSON lines, or one entity as CSV."
   )
 
   @OptionGroup var storeArgument: StoreArgument
@@ -14,7 +14,23 @@ struct Export: AsyncParsableCommand {
   @Argument(help: "Only objects of these entities; all entities when none is named.")
   var entities: [String] = []
 
+  @Flag(help: "Print comma-separated values of one entity: IDs, attributes and to-ones.")
+  var csv = false
+
+  func validate() throws {
+    guard !csv || entities.count == 1 else {
+      throw ValidationError("--csv takes one entity")
+    }
+  }
+
   func run() async throws {
+    if csv {
+      let left = try await storeArgument.with { client in
+        try await Exporter.runCommaSeparated(entities[0], from: client) { Terminal.line($0) }
+      }
+      if !left.isEmpty { Terminal.note("Left out: \(left.joined(separator: ", "))\n") }
+      return
+    }
     try await storeArgument.with { client in
       try await Exporter.run(entities, from: client) { Terminal.line($0.text) }
     }

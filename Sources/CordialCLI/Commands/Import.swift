@@ -25,6 +25,12 @@ struct Import: AsyncParsableCommand {
   @Option(help: "The model's file, to create the store when it does not exist.")
   var model: String?
 
+  @Option(
+    name: .customLong("csv"),
+    help: "Read comma-separated values of this entity; the first line has id and property names."
+  )
+  var commaSeparatedEntity: String?
+
   @Flag(help: "Do not wait until the search index has caught up.")
   var noIndex = false
 
@@ -35,8 +41,16 @@ struct Import: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let lines = try Input.read(file ?? "-")
+    let input = try Input.read(file ?? "-")
     try await storeArgument.with(model: model) { client in
+      var lines = input
+      if let commaSeparatedEntity {
+        lines = try await Importer.lines(
+          commaSeparated: input,
+          of: commaSeparatedEntity,
+          for: client
+        )
+      }
       let began = ContinuousClock.now
       let summary = try await Importer.run(lines, into: client, batch: batch) { imported in
         guard Terminal.isError else { return }

@@ -55,59 +55,29 @@ struct CheckModel: AsyncParsableCommand {
   }
 }
 
-/// `cordial model graph`: prints the entities and relationships as a graph.
+/// `cordial model graph`: prints the entities and relationships as a picture.
 struct GraphModel: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "graph",
-    abstract: "Print a model as a Graphviz graph: cordial model graph Todo.json | dot -Tsvg"
+    abstract: "Print a model as a picture: cordial model graph Todo.json > Todo.svg"
   )
+
+  /// The language of the picture.
+  enum Format: String, ExpressibleByArgument, CaseIterable {
+    case svg, dot
+  }
 
   @Argument(help: "The model's file, or an Xcode model.")
   var model: String
 
+  @Option(help: "svg, which browsers show, or dot for Graphviz.")
+  var format = Format.svg
+
   func run() async throws {
-    let model = try ModelFile.read(model)
-    Terminal.line("digraph \"\(model.name)\" {")
-    Terminal.line("  rankdir=LR; node [shape=record, fontname=\"Helvetica\"];")
-    for entity in model.entities {
-      let inherited = Set((parent(of: entity, model)?.attributes ?? []).map(\.name))
-      let attributes = entity.attributes.filter { !inherited.contains($0.name) }.map {
-        "\($0.name): \($0.type.rawValue)\($0.optional ? "?" : "")\\l"
-      }
-      Terminal.line("  \(entity.name) [label=\"{\(entity.name)|\(attributes.joined())}\"];")
+    let drawing = ModelDrawing(try ModelFile.read(model))
+    switch format {
+    case .svg: Terminal.line(drawing.svg)
+    case .dot: Terminal.line(drawing.dot)
     }
-    for entity in model.entities {
-      if let parent = parent(of: entity, model) {
-        Terminal.line("  \(entity.name) -> \(parent.name) [arrowhead=empty];")
-      }
-      for relationship in entity.relationships
-      where relationship.owner == entity.number && isDrawn(relationship, of: entity, model) {
-        let destination = model.entity(relationship.destination)
-        let ends = relationship.inverse.map { ", taillabel=\"\($0)\"" } ?? ""
-        let both = relationship.inverse == nil ? "" : ", dir=both"
-        Terminal.line(
-          "  \(entity.name) -> \(destination.name) [headlabel=\"\(relationship.name)"
-            + "\(relationship.toMany ? "*" : "")\"\(ends)\(both)];"
-        )
-      }
-    }
-    Terminal.line("}")
-  }
-
-  private func parent(of entity: EntityDescription, _ model: Model) -> EntityDescription? {
-    entity.familyPosition.ancestors.dropLast().last.map { model.entity($0) }
-  }
-
-  /// Returns whether a relationship is drawn from this end.
-  ///
-  /// Both ends of a relationship are one line, drawn from the end whose name comes first.
-  private func isDrawn(
-    _ relationship: RelationshipDescription,
-    of entity: EntityDescription,
-    _ model: Model
-  ) -> Bool {
-    guard let inverse = relationship.inverse else { return true }
-    let destination = model.entity(relationship.destination)
-    return (entity.name, relationship.name) <= (destination.name, inverse)
   }
 }
