@@ -243,7 +243,10 @@ enum DecimalCodec: AttributeCodec {
 
   static func value(converted: AttributeValue) -> AttributeValue? {
     switch converted {
-    case .double(let number): DecimalNumber(number)?.text.map { .decimal($0) }
+    case .double(let number):
+      DecimalNumber(number)?.text.flatMap { text in
+        NumberText.isSame(text, as: number.description) ? .decimal(text) : nil
+      }
     case .string(let text): decode(.string(text))
     default: nil
     }

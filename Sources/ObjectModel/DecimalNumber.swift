@@ -12,6 +12,8 @@ package struct DecimalNumber {
   private static let digitsMax = 38
   /// The greatest exponent of a number that is read; one above it has more than 38 digits.
   private static let exponentMax = 400
+  /// The maximum length of a text that is read, in bytes.
+  private static let lengthMax = 1000
 
   private init(_ digits: BigInt, scale: Int) {
     self.digits = digits
@@ -46,7 +48,9 @@ package struct DecimalNumber {
   private init?(plain: String, exponent: Int) {
     let parts = plain.split(separator: ".", omittingEmptySubsequences: false)
     let fraction = parts.count > 1 ? parts[1] : ""
-    guard let digits = BigInt(String(parts[0] + fraction)), abs(exponent) <= Self.exponentMax else {
+    guard let digits = BigInt(String(parts[0] + fraction)), exponent.magnitude <= Self.exponentMax,
+      plain.utf8.count <= Self.lengthMax
+    else {
       return nil
     }
     let scale = fraction.utf8.count - exponent

@@ -95,10 +95,14 @@ package final class Model: Sendable {
   /// - Returns: The key, with the entity whose range contains the object's number, or with the
   ///   given entity if no range contains it.
   package func key(_ entity: Int, _ object: Int64) -> ObjectKey {
-    guard entity > entities.count || entities[entity - 1].hasDescendants else {
+    guard entity > entities.count || entity > 0 && entities[entity - 1].hasDescendants else {
       return ObjectKey(entity: entity, object: object)
     }
     let slot = EntityDescription.slot(of: object)
+    // Two families may have had a descendant in the same slot.
+    if isRetired(entity), slot == 0 || self.entity(entity).familyPosition.slot == slot {
+      return ObjectKey(entity: entity, object: object)
+    }
     let kind = entitiesBySlot[entity]?[slot] ?? retiredEntity(of: slot) ?? entity
     return ObjectKey(entity: kind, object: object)
   }

@@ -70,7 +70,7 @@ struct LogAudit {
       sequence.bind(entity.name, at: 1)
       let first = entity.numbers.lowerBound
       let last = try sequence.step() ? sequence.integer(0) : 0
-      let count = entity.isAbstract ? 0 : min(max(last - first + 1, 0), Self.denseMax)
+      let count = entity.isAbstract || last < first ? 0 : min(last - first + 1, Self.denseMax)
       return States(first: first, dense: Array(repeating: State(), count: Int(count)))
     }
     let rows = try snapshot.statement(

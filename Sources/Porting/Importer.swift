@@ -212,7 +212,7 @@ package struct Importer {
       )
     }
     stage(
-      required.add((line, id, object), of: entity) { target in
+      try required.add((line, id, object), of: entity) { target in
         known[target] != nil || pending[target] != nil
       }
     )

@@ -33,25 +33,31 @@ struct RequiredReferences {
   ///   - entity: The name of its entity.
   ///   - isKnown: Returns whether an object of the file is saved, or is in the next save.
   /// - Returns: The objects that can be saved now, together.
+  /// - Throws: `PortingError` for an ID that another waiting object has.
   mutating func add(
     _ object: Object,
     of entity: String,
     isKnown: (String) -> Bool
-  ) -> [Object] {
+  ) throws(PortingError) -> [Object] {
     let targets = (required[entity] ?? []).flatMap { name -> [String] in
       let value = object.object["values"]?[name]
       return value?.array?.compactMap(\.string) ?? [value?.string].compactMap { $0 }
+    }
+    if let id = object.id, let other = waiting[id]?.object {
+      throw PortingError("Lines \(other.line) and \(object.line) have the same id, \(id)")
     }
     guard let id = object.id, !targets.isEmpty || waiters[id] != nil else { return [object] }
     waiting[id] = (object, targets)
     var released = release(id, isKnown)
     // What waits for a released object may have all that it requires.
     var next = 0
+    var known = Set(released.compactMap(\.id))
     while next < released.count {
       if let id = released[next].id {
         for waiter in waiters.removeValue(forKey: id) ?? [] where waiting[waiter] != nil {
-          let known = Set(released.compactMap(\.id))
-          released += release(waiter) { isKnown($0) || known.contains($0) }
+          let more = release(waiter) { isKnown($0) || known.contains($0) }
+          known.formUnion(more.compactMap(\.id))
+          released += more
         }
       }
       next += 1

@@ -22,6 +22,7 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     package static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
     package static let interrupted = Code(rawValue: SQLITE_INTERRUPT)
     package static let tooBig = Code(rawValue: SQLITE_TOOBIG)
+    package static let error = Code(rawValue: SQLITE_ERROR)
     package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
     package static let constraintPrimaryKey = Code(rawValue: SQLITE_CONSTRAINT | 6 << 8)
     package static let constraintUnique = Code(rawValue: SQLITE_CONSTRAINT | 8 << 8)

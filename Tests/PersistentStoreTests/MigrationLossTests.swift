@@ -136,6 +136,119 @@ import Testing
     #expect(try TestStore(nil, in: folder).lines("B a") == ["B/p1 v1 a=[A/p1]", "B/p2 v1 a=[]"])
   }
 
+  /// Makes a store of a model, saves, and returns the paths of the problems with another model.
+  private func problems(_ before: String, _ save: String, _ after: String) async throws -> [String]
+  {
+    do {
+      let store = try TestStore(Self.model(1, before), in: folder)
+      try await store.save(save)
+    }
+    let (_, data) = try refusal([Self.model(2, after)])
+    return (data["problems"]?.array ?? []).compactMap { $0["path"]?.string }
+  }
+
+  private static func entity(_ name: String, _ attributes: String, former: String? = nil) -> String
+  {
+    let renamed = former.map { #","renamedFrom":"\#($0)""# } ?? ""
+    return #"{"name":"\#(name)"\#(renamed),"attributes":[\#(attributes)]}"#
+  }
+
+  private static let text = #"{"name":"v","type":"string","optional":true}"#
+
+  @Test func `a former name is not ignored where the store has both`() async throws {
+    let both = Self.text + #",{"name":"w","type":"string","optional":true}"#
+    let one = #"{"name":"v","type":"string","optional":true,"renamedFrom":"w"}"#
+    let paths = try await problems(
+      Self.entity("X", both),
+      #"{"insert":[{"entity":"X","values":{"v":"v1","w":"w1"}}]}"#,
+      Self.entity("X", one)
+    )
+    #expect(paths == ["X.v"])
+    let error = try #require(throws: StoreError.self) {
+      try open([Self.model(1, Self.entity("X", both)), Self.model(2, Self.entity("X", one))])
+    }
+    #expect(error.message.contains("It is renamed from w"))
+  }
+
+  @Test func `an attribute that becomes derived loses its values`() async throws {
+    let before = Self.text + #",{"name":"n","type":"string","optional":true}"#
+    let after = Self.text + #",{"name":"n","type":"string","derived":"uppercase:(v)"}"#
+    let paths = try await problems(
+      Self.entity("X", before),
+      #"{"insert":[{"entity":"X","values":{"v":"a","n":"own"}}]}"#,
+      Self.entity("X", after)
+    )
+    #expect(paths == ["X.n"])
+    try open([Self.model(2, Self.entity("X", after), removed: #"["X.n"]"#)]).close()
+    #expect(try TestStore(nil, in: folder).lines("X n") == ["X/p1 v1 n=A"])
+  }
+
+  // Evidence: P-117e
+  @Test func `an entity does not take the name of a removed one with its numbers`() async throws {
+    do {
+      let store = try TestStore(
+        Self.model(1, Self.entity("P", Self.text) + "," + Self.entity("Q", Self.text)),
+        in: folder
+      )
+      try await store.save(#"{"insert":[{"entity":"P"},{"entity":"Q"}]}"#)
+    }
+    try open([Self.model(2, Self.entity("P", Self.text), removed: #"["Q"]"#)]).close()
+    let (error, _) = try refusal([Self.model(3, Self.entity("Q", Self.text, former: "P"))])
+    #expect(error.message.contains("the name of a removed entity"))
+  }
+
+  // Evidence: P-117e
+  @Test func `a new entity with the former name of another begins after its numbers`() async throws
+  {
+    do {
+      let store = try TestStore(Self.model(1, Self.entity("P", Self.text)), in: folder)
+      try await store.save(#"{"insert":[{"entity":"P"},{"entity":"P"}]}"#)
+    }
+    let renamed = Self.entity("Q", Self.text, former: "P") + "," + Self.entity("P", Self.text)
+    try open([Self.model(2, renamed)]).close()
+    let store = try TestStore(nil, in: folder)
+    let saved = try await store.save(#"{"insert":[{"id":"P/t1"}]}"#)
+    #expect(saved["ids"]?["P/t1"] == "P/p3")
+  }
+
+  @Test func `a required to-one needs an object that exists`() async throws {
+    func entities(_ optional: Bool) -> String {
+      """
+      {"name":"G"},{"name":"T","relationships":[
+        {"name":"g","destination":"G","optional":\(optional)}]}
+      """
+    }
+    do {
+      let store = try TestStore(Self.model(1, entities(true)), in: folder)
+      try await store.save(#"{"insert":[{"id":"G/t1"},{"entity":"T","values":{"g":"G/t1"}}]}"#)
+      try store.foreign("DELETE FROM G")
+      try await store.seal()
+    }
+    let (_, data) = try refusal([Self.model(2, entities(false))])
+    #expect(data["problems"]?.array?.map { $0["path"] } == ["T.g"])
+  }
+
+  // Evidence: P-117e
+  @Test func `removed entities of two families keep their names`() async throws {
+    let families = """
+      {"name":"Animal"},{"name":"Cat","parent":"Animal"},
+      {"name":"Vehicle"},{"name":"Truck","parent":"Vehicle"},{"name":"Alone","abstract":true},
+      {"name":"Ref","relationships":[{"name":"a","destination":"Alone","optional":true}]}
+      """
+    do {
+      let store = try TestStore(Self.model(1, families), in: folder)
+      try await store.save(#"{"insert":[{"entity":"Cat"},{"entity":"Truck"},{"entity":"Ref"}]}"#)
+    }
+    let rest = #"{"name":"Animal"},{"name":"Vehicle"}"#
+    try open([Self.model(2, rest, removed: #"["Cat","Truck","Ref","Alone"]"#)]).close()
+    try open([Self.model(3, #"{"name":"Animal"}"#)]).close()
+    let names = try TestStore(nil, in: folder).snapshot { snapshot in
+      try snapshot.log.transactions(after: 0, through: .max, limit: 9)[0].changes
+        .map { try snapshot.wrappedID($0.key).entity }
+    }
+    #expect(names == ["Cat", "Truck", "Ref"])
+  }
+
   // MARK: The log
 
   // Evidence: P-117e

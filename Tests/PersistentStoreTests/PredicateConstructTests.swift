@@ -251,6 +251,13 @@ import Testing
     try check("title IN (group.tasks MINUS group.order).title", ["10"])
     try check("rank IN ({1, 2} UNION {6})", ["éclair", "10"])
     try check("ANY (tags.tasks.rank INTERSECT {3}) == 3 AND rank == 6", ["éclair"])
+    let chain = String(repeating: " UNION tags", count: 15)
+    try check(
+      "ANY (tags\(chain) MINUS SUBQUERY(tags, $t, $t.name == 'red')).name == 'blue'",
+      [
+        "Milk"
+      ]
+    )
   }
 
   @Test func `values of members are lists`() throws {
@@ -274,6 +281,50 @@ import Testing
     try check("ANY {1, 2, 3} == rank", ["Milk", "10"])
     try check("{1, 2, 3} CONTAINS rank", ["Milk", "10"])
     try check("group.tasks.tags.name CONTAINS 'blue' AND rank == 1", ["10"])
+  }
+
+  @Test func `decimals are exact in collections, statistics and choices`() throws {
+    // 0.3 is the sum; as texts, '0.3' would be above '0.25' and below '1'.
+    try check("sum:(group.tasks.price) < 10 AND rank == 3", ["Milk"])
+    try check("max:({price, 100}) == 100 AND rank == 3", ["Milk"])
+    try check("ANY {price, 5} > 3 AND rank == 3", ["Milk"])
+    try check("TERNARY(rank == 3, price, rank) > 3", ["éclair", "Zebra"])
+    try check("0.1 IN {price}", ["Milk"])
+    try check("rank IN {price, 3}", ["Milk"])
+    try check("0.15 BETWEEN {0, price}", ["éclair"])
+    try check("median:(group.tasks.price) > 0.1 AND rank == 3", ["Milk"])
+    try check("sqrt:(price) > 0.4", ["éclair"])
+    try check("stddev:({price, 0.3}) < 0.06 AND price != nil", ["éclair"])
+  }
+
+  @Test func `texts and lists inside json`() throws {
+    try check("facts.name CONTAINS 'x'", ["Milk"])
+    try check("facts.list CONTAINS 2", ["Milk"])
+    try check("facts.list CONTAINS 'a'", ["éclair"])
+    try check(
+      "SUBQUERY(group.tasks, $membertags, ANY tags.name == $membertags.title).@count > 0",
+      []
+    )
+  }
+
+  @Test(arguments: [
+    String(repeating: "lowercase:(", count: 60) + "title" + String(repeating: ")", count: 60)
+      + " == 'x'",
+    "title" + String(repeating: ".@distinctUnionOfObjects", count: 5000) + ".@count > 0",
+    "group" + String(repeating: ".group", count: 5000) + " == nil",
+    "group.tasks" + String(repeating: "[0]", count: 300) + " == nil",
+    "ANY (tags" + String(repeating: " UNION tags", count: 200) + ").name == 'x'",
+    "rank == " + String(repeating: "sum:({", count: 40) + "rank"
+      + String(repeating: "})", count: 40),
+  ])
+  func `what is nested too deep is refused`(predicate: String) throws {
+    let request = #"{"entity":"Task","predicate":\#(JSONValue.string(predicate).text)}"#
+    let error = #expect(throws: StoreError.self) { try store.fetch(request) }
+    #expect([.predicateInvalid, .limitExceeded].contains(error?.code), "\(error?.message ?? "")")
+  }
+
+  @Test func `the smallest integer has no opposite`() throws {
+    try check("rank IN {-%@}", [], "[-9223372036854775808]")
   }
 
   @Test func `objects have identities and entities`() throws {

@@ -15,7 +15,8 @@ import Testing
            {"name": "title", "type": "string", "optional": true},
            {"name": "due", "type": "date", "optional": true},
            {"name": "data", "type": "binary", "optional": true},
-           {"name": "size", "type": "double", "optional": true}],
+           {"name": "size", "type": "double", "optional": true},
+           {"name": "facts", "type": "json", "optional": true}],
          "relationships": [
            {"name": "group", "destination": "Group", "inverse": "tasks", "optional": true},
            {"name": "tags", "destination": "Tag", "toMany": true, "inverse": "tasks"}]},
@@ -31,7 +32,7 @@ import Testing
         {"id":"Group/tb","values":{"code":"b","tasks":[]}},
         {"id":"Group/tc","values":{"code":"c","tasks":["Task/t3"]}},
         {"id":"Task/t1","values":{"title":"\\"one\\"","due":"2026-01-02T03:04:05.678Z",
-          "data":"AAEC","size":0.1,"tags":["Tag/t1","Tag/t2"]}},
+          "data":"AAEC","size":0.1,"facts":{"o":{"b":1},"t":true},"tags":["Tag/t1","Tag/t2"]}},
         {"id":"Task/t2","values":{"title":null,"tags":["Tag/t2"]}},
         {"id":"Task/t3","values":{"title":"three","size":3}}]}
       """
@@ -48,6 +49,7 @@ import Testing
   @Test(arguments: [
     ("tasks.title", #"[null,"\"one\""]"#), ("tasks.due", #"[null,"2026-01-02T03:04:05.678Z"]"#),
     ("tasks.data", #"[null,"AAEC"]"#), ("tasks.size", "[null,0.1]"),
+    ("tasks.facts.o", #"[null,{"b":1}]"#), ("tasks.facts.t", "[null,true]"),
     ("tasks.tags.name", #"["y","x","y"]"#), ("tasks.tags", #"["Tag/p2","Tag/p1","Tag/p2"]"#),
     ("tasks.group", #"["Group/sa","Group/sa"]"#), ("tasks.group.code", #"["a","a"]"#),
     ("SELF", #""Group/sa""#), ("objectID", #""Group/sa""#), ("entity.name", #""Group""#),

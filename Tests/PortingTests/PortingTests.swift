@@ -218,6 +218,16 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
     }
   }
 
+  @Test func `names two lines with the same id`() async throws {
+    try await withClient(Self.model) { client in
+      let lines = [Self.lines[0], Self.lines[0]]
+      let error = await #expect(throws: PortingError.self) {
+        try await Importer.run(bytes(lines), into: client, batch: 10)
+      }
+      #expect(error?.message == "Lines 1 and 2 have the same id, Owner/a")
+    }
+  }
+
   @Test func `names the object whose required object is not in the file`() async throws {
     try await withClient(Self.model) { client in
       let error = await #expect(throws: PortingError.self) {

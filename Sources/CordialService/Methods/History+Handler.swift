@@ -149,6 +149,8 @@ private struct HistoryAnswer {
     // A list with changed links and a changed order is listed once, with its links.
     for value in change.before
     where !linked.contains(value.property) && (!hidesOthers || preserved.contains(value.property)) {
+      // The type of a property that the model no longer has is not known, and null would be wrong.
+      guard entity.property(named: value.property) != nil else { continue }
       guard case .relationship(let list)? = entity.property(named: value.property), list.toMany
       else {
         before.append(JSONMember(value.property, try snapshot.json(value, of: entity)))

@@ -118,7 +118,9 @@ extension PredicateParser {
     guard isNegative else { return element }
     switch element.form {
     case .constant(.integer(let number)):
-      return PredicateExpression(form: .constant(.integer(-number)), offset: offset)
+      let (negative, overflows) = Int64(0).subtractingReportingOverflow(number)
+      let value: JSONValue = overflows ? .number(0x1p63) : .integer(negative)
+      return PredicateExpression(form: .constant(value), offset: offset)
     case .constant(.number(let number)):
       // Int64's smallest number has no positive counterpart.
       let value: JSONValue = number == 0x1p63 ? .integer(.min) : .number(-number)
@@ -169,7 +171,12 @@ extension PredicateParser {
     _ start: PredicateExpression
   ) throws(PredicateError) -> PredicateExpression {
     var expression = start
+    var count = 0
     while true {
+      count += 1
+      guard count <= Self.pathMax else {
+        throw unexpected("at most \(Self.pathMax) names in a path")
+      }
       if try take("[") {
         expression = try element(of: expression)
         continue
@@ -191,6 +198,7 @@ extension PredicateParser {
         expression = try continued(expression, withArgumentOf: token)
       case .aggregate("unionOfObjects"): try advance()
       case .aggregate("distinctUnionOfObjects"):
+        try self.count()
         try advance()
         expression = PredicateExpression(form: .distinct(expression), offset: expression.offset)
       // One value has no path.

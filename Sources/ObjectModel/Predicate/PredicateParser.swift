@@ -14,6 +14,11 @@ package struct PredicateParser {
   /// The maximum number of arithmetic operators and functions in a predicate.
   package static let operationsMax = 1000
 
+  /// The maximum number of names, indexes and aggregates in one path.
+  static let pathMax = 100
+  /// The maximum number of operations on sets in one chain.
+  private static let setsMax = 20
+
   /// A parsed condition, or a parsed expression that may become one side of a comparison.
   enum Node {
     case condition(Predicate)
@@ -206,7 +211,7 @@ package struct PredicateParser {
     let options = try options(of: comparison)
     let right = try side()
     try check(right, of: comparison)
-    if comparison == .in, case .constant(.string) = right.form {
+    if comparison == .in, modifier == .direct, case .constant(.string) = right.form {
       // A string that is in another string, as in Swift and in NSPredicate.
       return .condition(
         .comparison(
@@ -214,7 +219,6 @@ package struct PredicateParser {
             left: right,
             comparison: .contains,
             right: left,
-            modifier: modifier,
             options: options,
             offset: offset
           )
@@ -300,7 +304,10 @@ package struct PredicateParser {
   /// Parses an expression: operations on sets bind the least, then C's operators in C's order.
   private mutating func sum() throws(PredicateError) -> Node {
     var left = try operation(0)
+    var sets = 0
     while let set = setOperation {
+      sets += 1
+      guard sets <= Self.setsMax else { throw unexpected("at most \(Self.setsMax) sets in a row") }
       let first = try expression(left)
       try advance()
       try count()

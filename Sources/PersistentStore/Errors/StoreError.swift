@@ -88,6 +88,9 @@ extension StoreError {
         hint: "Nothing was written",
         problems: [.invalid("", place, "derived", message)]
       )
+    case .error
+    where message.hasPrefix("parser stack overflow") || message.hasPrefix("Expression tree"):
+      self.init(.limitExceeded, "The request is nested too deep: \(message)", hint: "Simplify it")
     case .tooBig:
       self.init(.limitExceeded, "A value or statement is larger than SQLite accepts")
     default:

@@ -14,6 +14,10 @@ struct CollectionQuery {
   var from: String
   /// Values that the tables bind, before those of the conditions.
   var fromValues: [AttributeValue] = []
+  /// The entries that the tables need on the stack of SQLite's parser.
+  var fromDepth = 0
+  /// The queries that an operation on sets joins; nil for another collection.
+  var compound: SQLFragment?
   var conditions: [SQLFragment]
   /// The order of the elements, as columns that ascend; empty where only the values have an order.
   var order: [String]
@@ -52,7 +56,7 @@ struct CollectionQuery {
     return SQLFragment(
       "(SELECT count(*) FROM \(from)\(condition))",
       fromValues + conditions.flatMap(\.values),
-      depth: (conditions.map(\.depth).max() ?? 0) + Self.depth
+      depth: max(fromDepth, conditions.map(\.depth).max() ?? 0) + Self.depth
     )
   }
 
@@ -68,7 +72,7 @@ struct CollectionQuery {
     SQLFragment(
       "SELECT \(isDistinct ? "DISTINCT " : "")\(value.sql) AS v FROM \(from)\(condition)\(orderBy)",
       value.values + fromValues + conditions.flatMap(\.values),
-      depth: max(value.depth, conditions.map(\.depth).max() ?? 0) + Self.depth
+      depth: max(value.depth, fromDepth, conditions.map(\.depth).max() ?? 0) + Self.depth
     )
   }
 }
@@ -168,13 +172,13 @@ extension FetchCompiler {
       if let (head, _, rest) = split(whole) {
         return try members(of: head, variable, rest.names, offset)
       }
-      guard isInJSON(whole) else { break }
+      guard isInJSON(whole), groupedPaths == nil else { break }
       return try jsonList(try resolve(names + path, from: variable))
     case .path(let base, let names): return try collection(base, path: names + path, as: expected)
     case .element(let inner, let index):
       guard let entity = elementEntity(of: inner) else { break }
       let element = try collection(inner).element(index)
-      return try objects(of: entity, "= (\(element.sql))", element.values, path, offset)
+      return try objects(of: entity, "=", element, path, offset)
     case .subquery(let inner, let name, let predicate):
       return try subquery(inner, name, predicate, path, offset)
     case .set(let operation, let first, let second):
@@ -183,7 +187,13 @@ extension FetchCompiler {
       var query = try collection(inner, path: path, as: expected)
       query.isDistinct = true
       query.order = []
-      query.conditions.append(SQLFragment("\(query.value.sql) IS NOT NULL", query.value.values))
+      query.conditions.append(
+        SQLFragment(
+          "\(query.value.sql) IS NOT NULL",
+          query.value.values,
+          depth: query.value.depth + 2
+        )
+      )
       return query
     case .list(let elements) where path.isEmpty:
       return try list(elements, expected, offset)
@@ -251,8 +261,8 @@ extension FetchCompiler {
   /// Compiles objects of an entity whose numbers a query returns, or what a path from them reaches.
   private mutating func objects(
     of entity: EntityDescription,
-    _ numbers: String,
-    _ values: [AttributeValue],
+    _ sign: String,
+    _ numbers: SQLFragment,
     _ path: [String],
     _ offset: Int,
     where predicate: Predicate? = nil,
@@ -268,7 +278,13 @@ extension FetchCompiler {
     var query = made.query
     let more = query.from.isEmpty ? "" : ", " + query.from
     query.from = "\(model.source(entity)) \(made.alias)\(joins)\(more)"
-    query.conditions.append(SQLFragment("\(made.alias).\"_id\" \(numbers)", values))
+    query.conditions.append(
+      SQLFragment(
+        "\(made.alias).\"_id\" \(sign) (\(numbers.sql))",
+        numbers.values,
+        depth: numbers.depth + 4
+      )
+    )
     query.order.insert("\(made.alias).\"_id\"", at: 0)
     return query
   }
@@ -289,8 +305,8 @@ extension FetchCompiler {
     let rows = try collection(inner).rows
     return try objects(
       of: entity,
-      "IN (\(rows.sql))",
-      rows.values,
+      "IN",
+      rows,
       path,
       offset,
       where: predicate,
@@ -314,14 +330,21 @@ extension FetchCompiler {
       case .intersect: "INTERSECT"
       case .minus: "EXCEPT"
       }
-    let sql = "SELECT v FROM (\(left.rows.sql)) \(word) SELECT v FROM (\(right.rows.sql))"
-    let values = left.rows.values + right.rows.values
+    // SQLite joins queries from the left, so that a chain needs no nesting.
+    let (one, other) = (left.compound ?? Self.selection(left), Self.selection(right))
+    let joined = SQLFragment(
+      "\(one.sql) \(word) \(other.sql)",
+      one.values + other.values,
+      depth: max(one.depth, other.depth) + 1
+    )
     guard !path.isEmpty else {
       return CollectionQuery(
         value: SQLFragment("u.v"),
         side: left.side,
-        from: "(\(sql)) u",
-        fromValues: values,
+        from: "(\(joined.sql)) u",
+        fromValues: joined.values,
+        fromDepth: joined.depth,
+        compound: joined,
         conditions: [],
         order: []
       )
@@ -329,7 +352,16 @@ extension FetchCompiler {
     guard case .object(let entity) = left.side else {
       throw StoreError(PredicateError(offset: offset, expected: "a collection of objects"))
     }
-    return try objects(of: entity, "IN (\(sql))", values, path, offset)
+    return try objects(of: entity, "IN", joined, path, offset)
+  }
+
+  private static func selection(_ query: CollectionQuery) -> SQLFragment {
+    let rows = query.rows
+    return SQLFragment(
+      "SELECT v FROM (\(rows.sql))",
+      rows.values,
+      depth: rows.depth + CollectionQuery.depth
+    )
   }
 
   private func jsonList(_ end: Resolved) throws(StoreError) -> CollectionQuery {
@@ -369,12 +401,14 @@ extension FetchCompiler {
     }
     let sides = operands.map(\.side).filter { !$0.isConstant }
     let side = sides.dropFirst().reduce(sides.first ?? expected) { Self.common($0, $1) }
-    let rows = operands.enumerated().map { "SELECT \($0) AS i, \($1.fragment.sql) AS v" }
+    let fragments = operands.map { exact($0, beside: side) }
+    let rows = fragments.enumerated().map { "SELECT \($0) AS i, \($1.sql) AS v" }
     return CollectionQuery(
       value: SQLFragment("l.v"),
       side: side,
       from: "(\(rows.joined(separator: " UNION ALL "))) l",
-      fromValues: operands.flatMap(\.fragment.values),
+      fromValues: fragments.flatMap(\.values),
+      fromDepth: (fragments.map(\.depth).max() ?? 0) + CollectionQuery.depth,
       conditions: [],
       order: ["l.i"]
     )

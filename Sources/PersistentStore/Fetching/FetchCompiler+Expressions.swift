@@ -118,7 +118,7 @@ extension FetchCompiler {
     let end = try resolve(path, from: variable)
     switch end.property {
     case .attribute where !end.inside.isEmpty:
-      return (SQLFragment(jsonValue(end, asText: false)), .json)
+      return (SQLFragment(jsonValue(end, asText: readsJSONTexts)), .json)
     case .attribute(let attribute):
       return (
         SQLFragment(column(end.alias, attribute.name) + Self.collation(attribute.type)),

@@ -74,7 +74,9 @@ extension FetchCompiler {
         return made("cordial_math('\(function.rawValue)', \(fragment.sql))", .double)
       }
       return made("cordial_decimal('\(function.rawValue)', \(fragment.sql), NULL)", .decimal)
-    default: return made("cordial_math('\(function.rawValue)', \(fragment.sql))", .double)
+    default:
+      let number = type == .decimal ? "CAST(\(fragment.sql) AS REAL)" : fragment.sql
+      return made("cordial_math('\(function.rawValue)', \(number))", .double)
     }
   }
 
@@ -126,12 +128,13 @@ extension FetchCompiler {
     }
     try check(b.side, against: a.side, second.offset)
     let side = Self.common(a.side, b.side)
+    let (first, second) = (exact(a, beside: side), exact(b, beside: side))
     return (
       SQLFragment(
-        "(CASE WHEN \(test.sql) THEN \(a.fragment.sql) ELSE \(b.fragment.sql) END)"
+        "(CASE WHEN \(test.sql) THEN \(first.sql) ELSE \(second.sql) END)"
           + Self.collation(side.type),
-        test.values + a.fragment.values + b.fragment.values,
-        depth: max(test.depth, a.fragment.depth, b.fragment.depth) + 6
+        test.values + first.values + second.values,
+        depth: max(test.depth, first.depth, second.depth) + 6
       ),
       side
     )

@@ -32,6 +32,8 @@ extension FetchCompiler {
   mutating func listExpression(
     _ path: PredicateExpression
   ) throws(StoreError) -> (sql: String, form: ColumnForm) {
+    readsJSONTexts = true
+    defer { readsJSONTexts = false }
     let query = try collection(path)
     let rows = query.orderedRows.sql
     switch query.side {
@@ -49,9 +51,8 @@ extension FetchCompiler {
         .values(type)
       )
     case .json, .constant:
-      let value = "CASE typeof(v) WHEN 'null' THEN 'null' ELSE json_quote(v) END"
       return (
-        "(SELECT '[' || coalesce(group_concat(\(value)), '') || ']' FROM (\(rows)))",
+        "(SELECT '[' || coalesce(group_concat(coalesce(v, 'null')), '') || ']' FROM (\(rows)))",
         .json
       )
     }

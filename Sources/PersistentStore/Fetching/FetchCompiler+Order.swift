@@ -88,7 +88,8 @@ extension FetchCompiler {
       sql: value.fragment.sql,
       descends: descends,
       type: value.side.type ?? .double,
-      mayBeMissing: aggregate != .count && aggregate != .sum
+      // The sum of decimals is missing where it has too many digits.
+      mayBeMissing: aggregate != .count && (aggregate != .sum || value.side.type == .decimal)
     )
   }
 

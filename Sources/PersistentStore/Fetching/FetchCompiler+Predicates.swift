@@ -126,9 +126,17 @@ extension FetchCompiler {
       )
     }
     if comparison.comparison == .contains, isCollection(comparison.left) {
-      return try exists(
+      let found = try exists(
         comparison.left,
         comparison.rewritten(left: comparison.left, .equal, comparison.right)
+      )
+      guard case .keyPath = comparison.left.form else { return found }
+      // What is inside a json attribute is a list or a text.
+      let part = try compileDirect(comparison)
+      return SQLFragment(
+        "(\(found.sql) OR \(part.sql))",
+        found.values + part.values,
+        depth: max(found.depth, part.depth) + 3
       )
     }
     return try compileDirect(comparison)
@@ -223,7 +231,8 @@ extension FetchCompiler {
   ) throws(StoreError) -> SQLFragment {
     let (relationship, owner) = try toMany(path, from: variable, offset)
     let destination = model.entity(relationship.destination)
-    let member = "member\(path.joined(separator: "."))"
+    // No variable of a request has a space in its name.
+    let member = "member \(path.joined(separator: "."))"
     let (made, joins) = try inScope(destination, member) {
       compiler,
       alias throws(StoreError) -> (condition: SQLFragment, alias: String) in
@@ -278,7 +287,10 @@ extension FetchCompiler {
     _ right: Value
   ) throws(StoreError) -> SQLFragment {
     try check(right.side, against: left.side, comparison.right.offset)
-    if let text = try textComparison(comparison, left, right) { return text }
+    if var text = try textComparison(comparison, left, right) {
+      text.depth = max(text.depth, left.fragment.depth + 6, right.fragment.depth + 6)
+      return text
+    }
     let (first, second) = (exact(left, beside: right.side), exact(right, beside: left.side))
     return SQLFragment(
       "\(first.sql) \(Self.sign(comparison.comparison)) \(second.sql)",
@@ -345,20 +357,31 @@ extension FetchCompiler {
           PredicateError(offset: comparison.right.offset, expected: "a list or a to-many")
         )
       }
-    let operands = try elements.map { element throws(StoreError) in
+    let compiled = try elements.map { element throws(StoreError) in
       let value = try value(element, as: left.side)
       try check(value.side, against: left.side, element.offset)
-      return try folded(exact(value, beside: left.side), value.side, comparison, element.offset)
+      return (value: value, offset: element.offset)
     }
-    let own = try folded(left.fragment, left.side, comparison, comparison.left.offset)
+    // One decimal makes all numbers decimals, which SQLite compares as texts.
+    let decimal = ([left] + compiled.map(\.value)).map(\.side).first { $0.type == .decimal }
+    let side = decimal ?? left.side
+    let operands = try compiled.map { operand throws(StoreError) in
+      let fragment = exact(operand.value, beside: side)
+      return try folded(fragment, operand.value.side, comparison, operand.offset)
+    }
+    let subject = left.side.isConstant ? try typed(comparison.left) : left
+    let exactSubject = decimal == nil ? left.fragment : exact(subject, beside: side)
+    let own = try folded(exactSubject, left.side, comparison, comparison.left.offset)
+    let depth = (operands.map(\.depth) + [own.depth]).max().map { $0 + 6 } ?? own.depth
     if comparison.comparison == .between {
       return SQLFragment(
         "\(own.sql) BETWEEN \(operands[0].sql) AND \(operands[1].sql)",
-        own.values + operands.flatMap(\.values)
+        own.values + operands.flatMap(\.values),
+        depth: depth
       )
     }
     let list = SQLFragment.joined(operands, separator: ", ")
-    return SQLFragment("\(own.sql) IN (\(list.sql))", own.values + list.values)
+    return SQLFragment("\(own.sql) IN (\(list.sql))", own.values + list.values, depth: depth)
   }
 }
 

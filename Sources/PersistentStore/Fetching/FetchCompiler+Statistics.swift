@@ -15,12 +15,15 @@ extension FetchCompiler {
     func made(_ sql: String, _ type: AttributeType) -> Value {
       (
         SQLFragment(
-          "(SELECT \(sql) FROM (\(rows.sql)))",
+          "(SELECT \(sql) FROM (\(rows.sql)))" + Self.collation(type),
           rows.values,
           depth: rows.depth + CollectionQuery.depth
         ),
         .value(type, name: nil)
       )
+    }
+    if case .object = query.side {
+      throw Self.typeError("values, as after a path", query.side, expression.offset)
     }
     let type = query.side.type ?? .double
     let isNumber = type.isNumber || type == .decimal
@@ -36,7 +39,10 @@ extension FetchCompiler {
       return made(sql, Self.totalType(type, isAverage: statistic == .average))
     case .median, .stddev, .mode:
       guard isNumber else { throw Self.typeError("numbers", query.side, expression.offset) }
-      return made("cordial_statistic('\(statistic.rawValue)', group_concat(quote(v)))", .double)
+      return made(
+        "cordial_statistic('\(statistic.rawValue)', group_concat(quote(CAST(v AS REAL))))",
+        .double
+      )
     }
   }
 

@@ -26,6 +26,8 @@ struct FetchCompiler {
   /// must come first: `selection` says which columns the rows have, and joins that it adds must not
   /// count for the membership.
   var selecting: String?
+  /// Whether values inside json attributes are read as JSON texts, for a response.
+  var readsJSONTexts = false
   /// Whether the result depends on the time or on chance, which no commit determines.
   var isVolatile = false
 

@@ -51,6 +51,8 @@ package enum WireValue {
   ) rethrows -> JSONValue {
     switch (entity.property(named: logged.property), logged.value) {
     case (nil, _), (_, .null): return .null
+    // The destination was an abstract entity that only earlier versions of the model had.
+    case (.relationship(let relationship), _) where relationship.destination == 0: return .null
     case (.relationship(let relationship), .integer(let number)):
       // The relationship may have been a to-one in an earlier version of the model.
       return relationship.toMany ? .null : .string(try name(relationship, number))

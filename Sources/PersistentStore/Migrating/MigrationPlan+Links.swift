@@ -200,7 +200,17 @@ extension MigrationPlan {
           continue
         }
         let links = links(of: relationship, in: entity, oldTables)
-        let condition = links.map { " WHERE \"_id\" NOT IN (SELECT a FROM (\($0)))" } ?? ""
+        // A target may be missing, if an external client deleted it.
+        let targets = from.concreteEntities.filter { kind in
+          mapping.target(of: kind).map { to.isKind($0.number, of: relationship.destination) }
+            ?? false
+        }
+        .map { "SELECT \"_id\" FROM \(SQLNames.quoted($0.name))" }.joined(separator: " UNION ALL ")
+        let condition =
+          links.map {
+            " WHERE \"_id\" NOT IN (SELECT a FROM (\($0)) "
+              + "WHERE b IN (\(targets.isEmpty ? "NULL" : targets)))"
+          } ?? ""
         check(
           "SELECT count(*) FROM \(SQLNames.quoted(old.name))\(condition)",
           "\(entity.name).\(relationship.name)",

@@ -59,10 +59,16 @@ extension MigrationPlan {
     old.familyPosition.concreteEntities.map { from.entity($0) }.filter { kind in
       guard let target = mapping.target(of: kind), !target.isAbstract else { return false }
       let isKept = target.properties.contains {
-        mapping.source(of: $0, in: target)?.name == property
+        mapping.source(of: $0, in: target)?.name == property && !isRecomputed($0)
       }
       return !isKept && !isGivenUp(property, of: kind)
     }
+  }
+
+  /// Returns whether the store computes a property from others, so that former values are lost.
+  private func isRecomputed(_ property: PropertyDescription) -> Bool {
+    guard case .attribute(let attribute) = property else { return false }
+    return attribute.derived.map { $0 != .now } ?? false
   }
 
   private mutating func checkLoss(

@@ -62,7 +62,9 @@ package struct MigrationPlan: Sendable {
     let kept = keptTables()
     checkRequired(kept)
     checkInvalidTargets(kept)
-    for (path, message) in mapping.exchanges { problem(path, message) }
+    for (path, message) in mapping.exchanges + mapping.ignoredRenames + mapping.repeatedNames {
+      problem(path, message)
+    }
     steps.append(Step(title: "Rename the old tables", statements: renameStatements(kept)))
     for entity in to.concreteEntities where !kept.entities.contains(entity.number) {
       rebuild(entity, kept)

@@ -4,6 +4,7 @@ import JSON
 package import ObjectModel
 import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// The progress of a migration.
 package struct MigrationProgress: Sendable {
@@ -225,6 +226,8 @@ package struct Migrator {
   /// names do not give again.
   private struct GivenNumbers {
     private var last: [Int: Int64] = [:]
+    /// The same by the former names of entities that the current stage renames.
+    private var lastByName: [String: Int64] = [:]
 
     init(_ model: Model) {
       for retired in model.retired { last[retired.description.number] = retired.lastObject }
@@ -232,19 +235,25 @@ package struct Migrator {
 
     /// Reads the numbers of the entities that a stage will remove.
     mutating func read(_ plan: MigrationPlan, _ db: SQLiteConnection) throws {
+      func number(_ old: EntityDescription) throws -> Int64? {
+        try db.integer("SELECT seq FROM sqlite_sequence WHERE name = ?", [old.name])
+      }
       for old in plan.mapping.newlyRetired {
-        last[plan.mapping.loggedNumber(of: old)] = try db.integer(
-          "SELECT seq FROM sqlite_sequence WHERE name = ?",
-          [old.name]
-        )
+        last[plan.mapping.loggedNumber(of: old)] = try number(old)
+      }
+      lastByName = [:]
+      for old in plan.from.concreteEntities {
+        guard let entity = plan.mapping.target(of: old), entity.name != old.name else { continue }
+        lastByName[old.name] = try number(old)
       }
     }
 
     /// Lets the entities that have the name of a retired one begin after its numbers.
     func skip(in model: Model, _ db: SQLiteConnection) throws {
-      for retired in model.retired {
-        guard let entity = model.entity(named: retired.description.name), !entity.isAbstract,
-          let number = last[retired.description.number], entity.numbers.contains(number)
+      let given = model.retired.map { ($0.description.name, last[$0.description.number]) }
+      for (name, last) in given + lastByName.map({ ($0.key, $0.value) }) {
+        guard let entity = model.entity(named: name), !entity.isAbstract, let number = last,
+          entity.numbers.contains(number)
         else { continue }
         try db.execute(
           "INSERT INTO sqlite_sequence(name, seq) SELECT ?1, 0 "

@@ -49,7 +49,8 @@ package struct ModelMapping: Sendable {
   /// The entities that only earlier versions of the store's model had, after the migration.
   var retired: [RetiredEntity] {
     func number(_ old: Int) -> Int {
-      guard old < RetiredEntity.numberMin else { return old }
+      // An abstract entity without descendants has no objects to which a to-one could refer.
+      guard old > 0, old < RetiredEntity.numberMin else { return old }
       let entity = from.entity(old)
       let number = loggedNumber(of: entity)
       guard number == 0 else { return number }
@@ -99,6 +100,49 @@ package struct ModelMapping: Sendable {
         }
         .map { ("\(entity.name).\($0)", message) }
       }
+  }
+
+  /// The parts whose `renamedFrom` would have no effect, because the store has a part of their own
+  /// name too, so that the part of the former name would be removed.
+  var ignoredRenames: [(path: String, message: String)] {
+    func found(
+      _ named: [(name: String, former: String?)],
+      _ isOldName: (String) -> Bool
+    ) -> [(name: String, former: String)] {
+      let taken = Set(Self.renames(named, isOldName).values)
+      return named.compactMap { name, former in
+        guard let former, former != name, isOldName(name), isOldName(former),
+          !taken.contains(former)
+        else { return nil }
+        return (name, former)
+      }
+    }
+    func message(_ former: String) -> String {
+      "It is renamed from \(former), but the store has both: remove the former one of this name in "
+        + "a version of its own, or leave renamedFrom out"
+    }
+    let entities = found(to.entities.map { ($0.name, $0.renamedFrom) }) {
+      from.entity(named: $0) != nil
+    }
+    return entities.map { ($0.name, message($0.former)) }
+      + to.entities.flatMap { entity in
+        guard let old = source(of: entity) else { return [(path: String, message: String)]() }
+        return found(entity.properties.map { ($0.name, $0.renamedFrom) }) {
+          old.property(named: $0) != nil
+        }
+        .map { ("\(entity.name).\($0.name)", message($0.former)) }
+      }
+  }
+
+  /// The entities that take the name of a removed one, whose IDs they would repeat.
+  var repeatedNames: [(path: String, message: String)] {
+    let retired = Set((from.retired.map(\.description) + newlyRetired).map(\.name))
+    return to.concreteEntities.filter { entity in
+      retired.contains(entity.name) && source(of: entity).map { $0.name != entity.name } ?? false
+    }
+    .map {
+      ($0.name, "It is renamed to the name of a removed entity, so that IDs would occur again")
+    }
   }
 
   /// Returns the old name for each new name that has one.
