@@ -288,6 +288,7 @@ import Testing
     try check("sum:(group.tasks.price) < 10 AND rank == 3", ["Milk"])
     try check("max:({price, 100}) == 100 AND rank == 3", ["Milk"])
     try check("ANY {price, 5} > 3 AND rank == 3", ["Milk"])
+    try check("ANY {price, 3} == rank", ["Milk"])
     try check("TERNARY(rank == 3, price, rank) > 3", ["éclair", "Zebra"])
     try check("0.1 IN {price}", ["Milk"])
     try check("rank IN {price, 3}", ["Milk"])

@@ -396,7 +396,8 @@ extension FetchCompiler {
     var operands: [Value] = []
     for element in elements {
       operands.append(
-        try expected.isConstant ? typed(element) : value(element, as: expected)
+        try expected.isConstant || expected.type?.isNumber == true
+          ? typed(element) : value(element, as: expected)
       )
     }
     let sides = operands.map(\.side).filter { !$0.isConstant }

@@ -365,8 +365,10 @@ extension FetchCompiler {
     // One decimal makes all numbers decimals, which SQLite compares as texts.
     let decimal = ([left] + compiled.map(\.value)).map(\.side).first { $0.type == .decimal }
     let side = decimal ?? left.side
-    let operands = try compiled.map { operand throws(StoreError) in
-      let fragment = exact(operand.value, beside: side)
+    let operands = try zip(elements, compiled).map { element, operand throws(StoreError) in
+      let isConstant = operand.value.side.isConstant && decimal != nil
+      let value = isConstant ? try value(element, as: side) : operand.value
+      let fragment = exact(value, beside: side)
       return try folded(fragment, operand.value.side, comparison, operand.offset)
     }
     let subject = left.side.isConstant ? try typed(comparison.left) : left
