@@ -89,6 +89,8 @@ package struct Importer {
   private typealias Kind = References.Kind
 
   private let client: Client
+  /// The only entity of the file, nil if the file may have objects of all.
+  private let entity: String?
   private let references: References
   private var required: RequiredReferences
   private let batch: Int
@@ -112,6 +114,8 @@ package struct Importer {
   ///   - bytes: Lines of JSON, one object `{"id", "values"}` on each. The objects reference one
   ///     another by the IDs of the file, in any order.
   ///   - client: A client of the service.
+  ///   - entity: The only entity of the file, nil if the file may have objects of all. If it is
+  ///     given, references to objects of other entities name objects of the store.
   ///   - batch: The number of objects in one save.
   ///   - progress: Called after each save with the number of objects that were saved.
   /// - Returns: What was imported.
@@ -119,6 +123,7 @@ package struct Importer {
   package static func run(
     _ bytes: [UInt8],
     into client: Client,
+    of entity: String? = nil,
     batch: Int,
     progress: @escaping @Sendable (Int) -> Void = { _ in }
   ) async throws -> ImportSummary {
@@ -126,6 +131,7 @@ package struct Importer {
     var importer = Importer(
       client: client,
       model: model,
+      entity: entity,
       batch: batch,
       progress: progress
     )
@@ -136,10 +142,12 @@ package struct Importer {
   private init(
     client: Client,
     model: Model,
+    entity: String?,
     batch: Int,
     progress: @escaping @Sendable (Int) -> Void
   ) {
     self.client = client
+    self.entity = entity
     references = References(model)
     required = RequiredReferences(model)
     self.batch = batch
@@ -211,9 +219,11 @@ package struct Importer {
         "Line \(line) has neither an id nor an entity; \(imported) objects are imported"
       )
     }
+    // A call of a method would access all of `self` while `required` changes.
+    let only = self.entity
     stage(
       try required.add((line, id, object), of: entity) { target in
-        known[target] != nil || pending[target] != nil
+        known[target] != nil || pending[target] != nil || Self.isStored(target, only: only)
       }
     )
   }
@@ -249,6 +259,16 @@ package struct Importer {
       ?? object["id"]?.string?.split(separator: "/", maxSplits: 1).first.map(String.init)
   }
 
+  /// Returns whether a reference names an object of the store rather than one of the file.
+  ///
+  /// - Parameters:
+  ///   - target: The ID of the reference.
+  ///   - only: The only entity of the file, nil if the file may have objects of all.
+  /// - Returns: Whether the object is outside the file.
+  private static func isStored(_ target: String, only: String?) -> Bool {
+    only.map { !target.hasPrefix($0 + "/") } ?? false
+  }
+
   /// Returns the known part of a reference; the rest is deferred to the end.
   private mutating func resolve(
     _ member: JSONMember,
@@ -263,6 +283,8 @@ package struct Importer {
     for target in targets {
       if let id = known[target] ?? pending[target] {
         found.append(.string(id))
+      } else if Self.isStored(target, only: entity) {
+        found.append(.string(target))
       } else {
         missing.append(target)
       }

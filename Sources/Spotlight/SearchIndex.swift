@@ -20,7 +20,8 @@ import Synchronization
 
 /// The progress of the index.
 package struct IndexStatus: Sendable {
-  /// The state of the index.
+  /// The state of the index: `ready` for the commit of `token`, which may not be the newest one;
+  /// `catchingUp` before the first commit is known.
   package enum State: String, Sendable {
     case ready, catchingUp, failed
   }
@@ -251,7 +252,7 @@ package final class SearchIndex: LogFollower {
     }
     let count = batch.documents.count
     shared.withLock { $0.lastBatchCount = count }
-    reached(batch.through, isReady: batch.remainingCommits == 0)
+    reached(batch.through)
     let dead = documents.deadCount
     if dead > Self.deadMax, dead > documents.aliveCount { try rebuild(&follower) }
     return batch.remainingCommits > 0
@@ -329,19 +330,15 @@ package final class SearchIndex: LogFollower {
       documents.replace(position, added: added)
     }
     follower.position = position
-    reached(position.token, isReady: false)
+    reached(position.token)
   }
 
   // MARK: Waiting
 
-  private func reached(_ token: StoreToken, isReady: Bool) {
+  private func reached(_ token: StoreToken) {
     let count = documents.aliveCount
     let done = shared.withLock { shared in
-      shared.status = IndexStatus(
-        token: token,
-        documents: count,
-        state: isReady ? .ready : .catchingUp
-      )
+      shared.status = IndexStatus(token: token, documents: count, state: .ready)
       let done = shared.waiters.filter { $0.value.number <= token.number }
       for number in done.keys { shared.waiters[number] = nil }
       return done.values.map(\.completion)

@@ -255,6 +255,7 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
         {"name":"facts","type":"json","optional":true}],
        "relationships":[
          {"name":"next","destination":"Item","optional":true},
+         {"name":"main","destination":"Group","optional":true},
          {"name":"groups","destination":"Group","toMany":true}]}]}
     """
   private static let lines = [
@@ -270,7 +271,7 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
       let left = try await Exporter.runCommaSeparated("Item", from: client) { records.append($0) }
       #expect(left == ["groups"])
     }
-    #expect(records.first == "id,text,count,ratio,price,flag,when,data,facts,next")
+    #expect(records.first == "id,text,count,ratio,price,flag,when,data,facts,next,main")
     #expect(records.count == 4)
     var again: [String] = []
     try await withClient(Self.model) { client in
@@ -288,6 +289,27 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
       #expect(empty["count"] == 1)
     }
     #expect(again == records)
+  }
+
+  @Test func `a to-one to another entity names an object of the store`() async throws {
+    try await withClient(Self.model) { client in
+      let group: JSONValue = ["insert": [["entity": "Group", "values": ["title": "g"]]]]
+      _ = try await client.call("save", group)
+      let file = "id,text,main,next\nItem/x,a,Group/p1,Item/y\nItem/y,b,,"
+      let lines = try await Importer.lines(
+        commaSeparated: Array(file.utf8),
+        of: "Item",
+        for: client
+      )
+      let summary = try await Importer.run(lines, into: client, of: "Item", batch: 10)
+      #expect(summary.unknown.isEmpty)
+      let answer = try await client.call(
+        "fetch",
+        ["entity": "Item", "select": ["main.title", "next.text"]]
+      )
+      let values = answer["objects"]?.array?.map { $0["values"] ?? .null }
+      #expect(values?.first == ["main.title": "g", "next.text": "b"])
+    }
   }
 
   @Test(arguments: [

@@ -52,7 +52,13 @@ struct Import: AsyncParsableCommand {
         )
       }
       let began = ContinuousClock.now
-      let summary = try await Importer.run(lines, into: client, batch: batch) { imported in
+      let summary = try await Importer.run(
+        lines,
+        into: client,
+        of: commaSeparatedEntity,
+        batch: batch
+      ) {
+        imported in
         guard Terminal.isError else { return }
         let rate = Self.rate(imported, began.duration(to: .now))
         Terminal.note("\r\(imported) objects, \(rate)/s   ")

@@ -9,8 +9,9 @@ import Spotlight
 
 extension Service {
   func indexStatus(_ request: Request) {
-    index.follow()
+    // A new attempt forgets the failure of the last one.
     let status = index.status
+    index.follow()
     let bytes = Int64(FileSize.of([store.container.indexPath, store.container.indexPath + "-wal"]))
     read(request) { snapshot, writer in
       let token = try status.token ?? snapshot.oldest()
