@@ -154,6 +154,22 @@ int unicode_collate(const char *a, int32_t aLength, const char *b, int32_t bLeng
   return (int)ucol_strcollUTF8(collator, a, aLength, b, bLength, &status);
 }
 
+int32_t unicode_sort_key(const char *text, int32_t length, unsigned char *out, int32_t capacity) {
+  pthread_once(&once, start);
+  UChar stack[256];
+  UChar *wide = stack;
+  // One code unit for each byte is enough for any UTF-8.
+  if (length >= 256 && !(wide = malloc(((size_t)length + 1) * sizeof(UChar)))) return -1;
+  UErrorCode status = U_ZERO_ERROR;
+  int32_t count = 0;
+  u_strFromUTF8WithSub(wide, length >= 256 ? length + 1 : 256, &count, text, length, 0xFFFD, NULL,
+                       &status);
+  int32_t needed =
+    U_FAILURE(status) ? -1 : ucol_getSortKey(collator, wide, count, out, capacity);
+  if (wide != stack) free(wide);
+  return needed;
+}
+
 // MARK: Regular expressions
 
 struct unicode_regex {

@@ -187,8 +187,10 @@ package final class EntityDescription: Sendable {
   package let relationships: [RelationshipDescription]
   /// The sets of properties whose combined values are unique.
   package let unique: [[String]]
-  /// The indexed sets of properties, each with a `-` before it if it descends.
+  /// The indexed sets of properties, each in the form of an `IndexKey`.
   package let indexes: [[String]]
+  /// The names of the attributes whose sort keys the store keeps for `:localized`.
+  package let localizedAttributes: [String]
   /// The attributes that are indexed for search, or nil if none are.
   package let spotlight: SpotlightDescription?
 
@@ -225,6 +227,9 @@ package final class EntityDescription: Sendable {
     self.relationships = relationships
     self.unique = unique
     self.indexes = indexes
+    let localized = Set(indexes.joined().map { IndexKey($0) }.filter(\.isLocalized).map(\.name))
+    localizedAttributes =
+      attributes.filter { $0.sortsLocalized || localized.contains($0.name) }.map(\.name)
     self.spotlight = spotlight
     var properties: [String: PropertyDescription] = [:]
     for attribute in attributes { properties[attribute.name] = .attribute(attribute) }
@@ -285,18 +290,6 @@ package final class EntityDescription: Sendable {
   }
 }
 
-/// One key of an index: a property, and whether it descends.
-package struct IndexKey: Sendable {
-  package let name: String
-  package let descends: Bool
-
-  /// Reads a key of a model file: `createDate`, or `-createDate` for one that descends.
-  package init(_ text: String) {
-    descends = text.hasPrefix("-")
-    name = descends ? String(text.dropFirst()) : text
-  }
-}
-
 /// An attribute or a relationship.
 package enum PropertyDescription: Sendable {
   case attribute(AttributeDescription)
@@ -339,6 +332,8 @@ package final class AttributeDescription: Sendable, Equatable {
   /// Whether `history` reports the value of a deleted object; if no attribute of the entity has it,
   /// all values are reported.
   package let isPreserved: Bool
+  /// Whether the store keeps the sort key of the text, with an index for `:localized`.
+  package let sortsLocalized: Bool
 
   package init(
     name: String,
@@ -353,9 +348,11 @@ package final class AttributeDescription: Sendable, Equatable {
     pattern: TextPattern?,
     allowed: [AttributeValue]?,
     derived: DerivedExpression?,
-    isPreserved: Bool = false
+    isPreserved: Bool = false,
+    sortsLocalized: Bool = false
   ) {
     self.isPreserved = isPreserved
+    self.sortsLocalized = sortsLocalized
     self.name = name
     self.renamedFrom = renamedFrom
     self.type = type
@@ -385,6 +382,7 @@ package final class AttributeDescription: Sendable, Equatable {
         && first.allowed == second.allowed
         && first.derived == second.derived
         && first.isPreserved == second.isPreserved
+        && first.sortsLocalized == second.sortsLocalized
   }
 }
 

@@ -246,12 +246,17 @@ extension ModelDocument {
     at path: String
   ) -> [[String]] {
     let columns = Set(attributes.map(\.name) + relationships.filter { !$0.toMany }.map(\.name))
+    let texts = Set(attributes.filter { $0.type == .string }.map(\.name))
     return list(entity, member, at: path + ".").enumerated().compactMap { index, element in
       let names = element.array?.compactMap(\.string) ?? []
-      // Only an index has a direction.
-      let plain = names.map { member == "indexes" ? IndexKey($0).name : $0 }
+      // Only an index has a direction and a collation.
+      func isColumn(_ name: String) -> Bool {
+        guard member == "indexes" else { return columns.contains(name) }
+        let key = IndexKey(name)
+        return key.isLocalized ? texts.contains(key.name) : columns.contains(key.name)
+      }
       guard let elements = element.array, !elements.isEmpty, names.count == elements.count,
-        plain.allSatisfy(columns.contains)
+        names.allSatisfy(isColumn)
       else {
         problem(
           "\(path).\(member)[\(index)]",

@@ -35,10 +35,25 @@ extension ModelDocument {
       pattern: pattern(value, type, at: path),
       allowed: allowed,
       derived: derived,
-      isPreserved: flag(value, "preserveAfterDeletion", at: path)
+      isPreserved: flag(value, "preserveAfterDeletion", at: path),
+      sortsLocalized: sortsLocalized(value, type, at: path)
     )
     if let objection = attribute.contradiction { problem(path, objection) }
     return attribute
+  }
+
+  /// Reads `"sorted": "localized"`.
+  private mutating func sortsLocalized(
+    _ value: JSONValue,
+    _ type: AttributeType,
+    at path: String
+  ) -> Bool {
+    guard let text = optionalText(value, "sorted", at: path) else { return false }
+    guard text == "localized", type == .string else {
+      problem(path + ".sorted", "Only a string is sorted, and only as \"localized\"")
+      return false
+    }
+    return true
   }
 
   private mutating func pattern(

@@ -64,7 +64,7 @@ package struct ModelDocument {
   static let attributeMembers: Set<String> = [
     "name", "type", "optional", "default", "minimum", "maximum", "minimumLength",
     "maximumLength", "enum", "pattern", "transient", "derived", "renamedFrom", "userInfo",
-    "versionHashModifier", "preserveAfterDeletion",
+    "versionHashModifier", "preserveAfterDeletion", "sorted",
   ]
   static let relationshipMembers: Set<String> = [
     "name", "destination", "toMany", "inverse", "deleteRule", "optional", "minimumCount",

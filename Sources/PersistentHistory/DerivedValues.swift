@@ -4,8 +4,8 @@ import StoreLayout
 
 /// The statements that update derived values that triggers cannot compute, or may compute wrongly.
 ///
-/// Triggers compute no texts that need ICU, and no sums of doubles. They may compute wrong values
-/// when an external client runs a `REPLACE`.
+/// Triggers compute no texts and no sort keys, which need ICU, and no sums of doubles. They may
+/// compute wrong values when an external client runs a `REPLACE`.
 package final class DerivedValues {
   /// The statements for the values that no trigger updates.
   private let sealed: [String]
@@ -50,9 +50,19 @@ package final class DerivedValues {
       }
       if case .text = derived { texts.append(update("1")) }
     }
+    for key in SortKeyColumn.all(in: model) {
+      sealed.append(key.update(where: "\"_id\" IN (\(Self.logged(key.owner)))"))
+      texts.append(key.update(where: "1"))
+    }
     self.sealed = sealed
     self.triggered = triggered
     self.texts = texts
+  }
+
+  /// Returns SQL for the objects of an entity that were inserted or updated after change `?1`.
+  static func logged(_ entity: EntityDescription) -> String {
+    "SELECT object FROM cordial_change WHERE number > ?1 AND entity = \(entity.number) "
+      + "AND kind IN (0, 1)"
   }
 
   /// Returns queries for the objects whose derived values are wrong.
@@ -64,6 +74,12 @@ package final class DerivedValues {
     in model: Model
   ) -> [(entity: EntityDescription, property: String, sql: String)] {
     let schema = DerivedSchema(model)
+    let keys = SortKeyColumn.all(in: model).map { key in
+      (
+        key.owner, key.name,
+        "SELECT \"_id\" FROM \(SQLNames.quoted(key.owner.name)) WHERE \(key.isWrong)"
+      )
+    }
     return schema.derivedAttributes.compactMap { owner, attribute in
       guard let derived = attribute.derived, let value = schema.present(derived, of: owner) else {
         return nil
@@ -77,7 +93,7 @@ package final class DerivedValues {
         owner, attribute.name,
         "SELECT \"_id\" FROM \(SQLNames.quoted(owner.name)) WHERE \(wrong)"
       )
-    }
+    } + keys
   }
 
   /// Updates the derived values that depend on the changes logged after a change.
@@ -125,7 +141,37 @@ package final class DerivedValues {
       let column = SQLNames.quoted(attribute.name)
       return "UPDATE \(SQLNames.quoted(owner.name)) SET \(column) = \(value) "
         + "WHERE \(column) IS NOT \(value)"
+    } + SortKeyColumn.all(in: model).map { $0.update(where: "1") }
+  }
+}
+
+/// A column with the sort keys of a string attribute, which no trigger logs.
+private struct SortKeyColumn {
+  let owner: EntityDescription
+  /// The name of the column.
+  let name: String
+  private let value: String
+
+  /// Returns the columns of all tables.
+  static func all(in model: Model) -> [SortKeyColumn] {
+    model.concreteEntities.flatMap { entity in
+      entity.localizedAttributes.map {
+        SortKeyColumn(
+          owner: entity,
+          name: SQLNames.sortKeyColumn($0),
+          value: SQLNames.sortKey(of: SQLNames.quoted($0))
+        )
+      }
     }
+  }
+
+  /// SQL for the rows whose sort key is wrong.
+  var isWrong: String { "\(SQLNames.quoted(name)) IS NOT \(value)" }
+
+  /// Returns a statement that computes the sort keys of some rows.
+  func update(where condition: String) -> String {
+    "UPDATE \(SQLNames.quoted(owner.name)) SET \(SQLNames.quoted(name)) = \(value) "
+      + "WHERE \(condition) AND \(isWrong)"
   }
 }
 
@@ -162,9 +208,7 @@ extension DerivedSchema {
   /// Returns SQL for the numbers of the owners whose value depends on the changes logged after
   /// `?1`.
   func affected(_ derived: DerivedExpression, of owner: EntityDescription) -> String? {
-    let own =
-      "SELECT object FROM cordial_change WHERE number > ?1 AND entity = \(owner.number) "
-      + "AND kind IN (0, 1)"
+    let own = DerivedValues.logged(owner)
     switch derived {
     case .now: return nil
     case .text: return own

@@ -56,6 +56,9 @@ package final class PastTables {
         entity.name,
         FormerRows.columns(of: entity, model),
         key: [SQLNames.object],
+        computed: entity.localizedAttributes.map {
+          (SQLNames.sortKeyColumn($0), SQLNames.sortKey(of: SQLNames.quoted($0)))
+        },
         objects
       )
     }
@@ -105,12 +108,14 @@ package final class PastTables {
   ///   - table: The name of the table.
   ///   - columns: Its columns, those of the key first.
   ///   - key: The columns of its key.
+  ///   - computed: Further columns, each with SQL for its value in a former row.
   ///   - rows: The changed rows by their keys; nil for a row that did not exist.
   /// - Throws: `SQLiteError`.
   private func shadow(
     _ table: String,
     _ columns: [String],
     key: [String],
+    computed: [(name: String, value: String)] = [],
     _ rows: [[Int64]: [AttributeValue]?]
   ) throws {
     let changed = SQLNames.quoted("cordial_changed \(table)")
@@ -137,11 +142,13 @@ package final class PastTables {
     }
     let same = key.map { "c.\(SQLNames.quoted($0)) = t.\(SQLNames.quoted($0))" }
       .joined(separator: " AND ")
+    let kept = computed.map { ", \(SQLNames.quoted($0.name))" }.joined()
+    let made = computed.map { ", \($0.value)" }.joined()
     try db.execute(
       """
-      CREATE TEMP VIEW \(quoted) AS SELECT \(list) FROM main.\(quoted) t
+      CREATE TEMP VIEW \(quoted) AS SELECT \(list)\(kept) FROM main.\(quoted) t
       WHERE NOT EXISTS (SELECT 1 FROM temp.\(changed) c WHERE \(same))
-      UNION ALL SELECT \(list) FROM temp.\(former)
+      UNION ALL SELECT \(list)\(made) FROM temp.\(former)
       """
     )
     names.append("DROP VIEW temp.\(quoted)")

@@ -29,6 +29,8 @@ package final class PersistentStore: Sendable {
   private let role: StoreConnection.Role
   private let writer: WriterQueue?
   private let readers: ReaderPool
+  /// The sorts without an index that requests needed.
+  package let unindexedSorts = UnindexedSorts()
   private let removesFolder: Bool
   /// The queue of the copies, so that clients cannot start any number of them together.
   let backups = DispatchQueue(label: "cordial.backup")
@@ -92,7 +94,8 @@ package final class PersistentStore: Sendable {
       readers = ReaderPool(
         path: container.storePath,
         role: role,
-        facts: facts
+        facts: facts,
+        unindexed: unindexedSorts
       )
       if isReadOnly {
         writer = nil
@@ -185,7 +188,8 @@ package final class PersistentStore: Sendable {
     try StoreReader(
       path: container.storePath,
       role: role,
-      facts: facts
+      facts: facts,
+      unindexed: unindexedSorts
     )
   }
 

@@ -14,8 +14,15 @@ final class ReaderPool: Sendable {
   private let path: String
   private let role: StoreConnection.Role
   private let facts: StoreFile.Facts
+  private let unindexed: UnindexedSorts
 
-  init(path: String, role: StoreConnection.Role, facts: StoreFile.Facts) {
+  init(
+    path: String,
+    role: StoreConnection.Role,
+    facts: StoreFile.Facts,
+    unindexed: UnindexedSorts
+  ) {
+    self.unindexed = unindexed
     self.path = path
     self.role = role
     self.facts = facts
@@ -47,7 +54,7 @@ final class ReaderPool: Sendable {
     guard mayCreate else { return nil }
     do {
       return Confined(
-        try StoreReader(path: path, role: role, facts: facts)
+        try StoreReader(path: path, role: role, facts: facts, unindexed: unindexed)
       )
     } catch {
       let failure = StoreError(any: error)

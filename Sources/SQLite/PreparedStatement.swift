@@ -74,6 +74,11 @@ import GRDBSQLite
     }
   }
 
+  /// Returns how often the statement sorted rows since the last call.
+  package func takeSortCount() -> Int32 {
+    unsafe sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_SORT, 1)
+  }
+
   // MARK: Rows; columns are numbered from 0.
 
   /// Steps to the next row.

@@ -76,6 +76,18 @@ import GRDBSQLite
       }
     }
 
+    /// Answers with bytes.
+    package func answer(_ bytes: ArraySlice<UInt8>) {
+      // SQLITE_TRANSIENT: SQLite copies the bytes before it returns.
+      let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+      unsafe bytes.withUnsafeBufferPointer { buffer in
+        // The buffer of no bytes may have no address; a null pointer would return null.
+        unsafe buffer.isEmpty
+          ? sqlite3_result_zeroblob(context, 0)
+          : sqlite3_result_blob64(context, buffer.baseAddress, UInt64(buffer.count), copied)
+      }
+    }
+
     package func answer(_ number: Int64) {
       unsafe sqlite3_result_int64(context, number)
     }

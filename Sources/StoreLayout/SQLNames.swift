@@ -16,6 +16,12 @@ extension SQLNames {
   /// the source among the target's members.
   package static let linkPositionColumns = (ofTarget: "place", ofSource: "inversePlace")
 
+  /// Returns the column of a string attribute's sort key, which ICU's collation computes.
+  package static func sortKeyColumn(_ attribute: String) -> String { attribute + ":localized" }
+
+  /// Returns SQL that computes the sort key of a text.
+  package static func sortKey(of text: String) -> String { "cordial_sort_key(\(text))" }
+
   /// Returns the name of a many-to-many's link table, which contains the owning side's name.
   ///
   /// The columns of the table are `source` and `target`.
@@ -25,6 +31,9 @@ extension SQLNames {
 }
 
 extension EntityDescription {
+  /// The columns of the sort keys for `:localized`.
+  package var sortKeyColumns: [String] { localizedAttributes.map(SQLNames.sortKeyColumn) }
+
   /// The columns of the entity's table after `_id` and `_version`: attributes, then to-ones.
   package var columns: [String] {
     attributes.map(\.name) + relationships.filter { !$0.toMany }.map(\.name)
@@ -106,7 +115,8 @@ extension Model {
       ? entity.familyPosition.concreteEntities : entity.isAbstract ? [] : [entity.number]
     if kinds == [entity.number], condition == nil { return SQLNames.quoted(entity.name) }
     let names =
-      ([SQLNames.object, SQLNames.version] + entity.columns + positionColumns(of: entity))
+      ([SQLNames.object, SQLNames.version] + entity.columns + positionColumns(of: entity)
+      + entity.sortKeyColumns)
       .map(SQLNames.quoted)
     guard !kinds.isEmpty else {
       return "(SELECT \(names.map { "NULL AS \($0)" }.joined(separator: ", ")) WHERE 0)"

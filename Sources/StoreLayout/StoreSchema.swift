@@ -85,6 +85,7 @@ package enum StoreSchema {
     for position in model.positionColumns(of: entity) {
       columns.append("\(SQLNames.quoted(position)) INTEGER")
     }
+    for key in entity.sortKeyColumns { columns.append("\(SQLNames.quoted(key)) BLOB") }
     return columns
   }
 
@@ -116,6 +117,9 @@ package enum StoreSchema {
       return ([relationship.name] + (positions.contains(position) ? [position] : []), false)
     }
     sets += entity.indexes.map { ($0, false) }
+    sets += entity.attributes.filter(\.sortsLocalized).map {
+      ([SQLNames.sortKeyColumn($0.name)], false)
+    }
     var seen: Set<[String]> = []
     return sets.filter { seen.insert($0.columns).inserted }.map { columns, unique in
       let name = SQLNames.quoted("cordial_\(entity.name).\(columns.joined(separator: "."))")
@@ -127,7 +131,8 @@ package enum StoreSchema {
 
   private static func indexed(_ column: String) -> String {
     let key = IndexKey(column)
-    return SQLNames.quoted(key.name) + (key.descends ? " DESC" : "")
+    let name = key.isLocalized ? SQLNames.sortKeyColumn(key.name) : key.name
+    return SQLNames.quoted(name) + (key.descends ? " DESC" : "")
   }
 
   package static func linkTable(

@@ -29,6 +29,12 @@ int32_t unicode_fold(
 /// difference.
 int unicode_collate(const char *a, int32_t aLength, const char *b, int32_t bLength);
 
+/// Computes the sort key of UTF-8 text: bytes whose order is that of `unicode_collate`.
+///
+/// Returns the length of the whole key, with a zero byte at its end; -1 if memory is short. If the
+/// length is greater than `capacity`, the content of `out` is undefined.
+int32_t unicode_sort_key(const char *text, int32_t length, unsigned char *out, int32_t capacity);
+
 /// A compiled ICU regular expression; only one thread may use it at a time.
 struct unicode_regex;
 

@@ -79,6 +79,11 @@ struct Fetch: AsyncParsableCommand {
       Terminal.line("-- with \(explanation.values.map(\.text).joined(separator: ", "))")
     }
     for line in explanation.plan { Terminal.line("-- \(line)") }
+    if explanation.sortsWholly {
+      Terminal.line(
+        "-- No index has the order \(sort.joined(separator: ", ")): SQLite sorts the whole result"
+      )
+    }
   }
 
   /// The params of the fetch.

@@ -35,6 +35,18 @@ package struct StatusCall: Call {
         ),
         "the followers of the log"
       ),
+      .required(
+        "slowSorts",
+        .array(
+          .object([
+            .required("entity", .string, "the entity of the objects"),
+            .required("sort", .array(.string), "the sort keys"),
+            .required("count", .count, "the number of requests"),
+            .required("microsecondsMax", .count, "the longest time until the first object"),
+          ])
+        ),
+        "the sorts without an index that clients requested since the start, the slowest first"
+      ),
     ])
   )
 

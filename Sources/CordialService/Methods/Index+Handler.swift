@@ -70,6 +70,12 @@ extension Service {
     let mismatch = store.mismatch
     let now = store.now()
     let silence = silenceMax
+    let sorts = self.store.unindexedSorts.slowest.map { sort, requests -> JSONValue in
+      [
+        "entity": .string(sort.entity), "sort": .array(sort.keys.map { .string($0) }),
+        "count": .integer(requests.count), "microsecondsMax": .integer(requests.microsecondsMax),
+      ]
+    }
     read(request) { snapshot, writer in
       let oldest = try snapshot.oldest()
       let followers = listed.map { follower -> JSONValue in
@@ -95,7 +101,7 @@ extension Service {
         "followers": .array(
           followers + (try Self.followers(snapshot, now, silence))
         ),
-        "history": ["oldest": .string(oldest.description)],
+        "history": ["oldest": .string(oldest.description)], "slowSorts": .array(sorts),
       ]
       writer.value(.object(members + (rest.members ?? [])))
     }

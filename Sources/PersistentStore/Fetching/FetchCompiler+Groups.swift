@@ -49,7 +49,7 @@ extension FetchCompiler {
     let keys = try sortKeys(request)
     if isGrouped {
       let grouped = Set(request.groupBy)
-      for key in request.sort where !grouped.contains(Self.path(of: key)) {
+      for key in request.sort where !grouped.contains(IndexKey(key).name) {
         throw StoreError(.invalidRequest, "\(key) is not in groupBy, so groups have no such order")
       }
     }
@@ -97,14 +97,6 @@ extension FetchCompiler {
     let (range, missing) = try position(cursor, keys)
     guard let missing else { return range }
     return SQLFragment("(\(range.sql)) OR (\(missing.sql))", range.values + missing.values)
-  }
-
-  /// Returns the path of a sort key, without its sign and `:localized`.
-  private static func path(of key: String) -> String {
-    var path = Substring(key)
-    if path.hasPrefix("-") { path = path.dropFirst() }
-    if path.hasSuffix(":localized") { path = path.dropLast(":localized".count) }
-    return String(path)
   }
 
   private mutating func groupTerm(_ path: String) throws(StoreError) -> String {

@@ -2,17 +2,44 @@ import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
+import SQLite
+import StoreLayout
 
 /// One sort key of a fetch.
 struct SortKey {
   /// The expression, with the collation that compares it.
   let sql: String
+  /// The expression of the value that a cursor keeps.
+  let kept: String
+  /// The expression that a kept value, bound as `?`, becomes for a comparison with `sql`.
+  let bound: String
   let descends: Bool
   let type: AttributeType
   /// Whether a value may be missing; missing values are first ascending, and last descending.
   let mayBeMissing: Bool
 
   var order: String { descends ? sql + " DESC" : sql }
+
+  init(_ sql: String, type: AttributeType, descends: Bool, mayBeMissing: Bool) {
+    self.sql = sql
+    self.type = type
+    self.descends = descends
+    self.mayBeMissing = mayBeMissing
+    kept = sql
+    bound = "?"
+  }
+
+  /// Creates the key of a text whose sort key is stored.
+  ///
+  /// A cursor keeps the text, because sort keys change with the version of ICU.
+  init(_ sortKey: String, of text: String, descends: Bool, mayBeMissing: Bool) {
+    sql = sortKey
+    type = .string
+    self.descends = descends
+    self.mayBeMissing = mayBeMissing
+    kept = text
+    bound = SQLNames.sortKey(of: "?")
+  }
 }
 
 /// The order of a fetch, and the start of a page in it.
@@ -25,17 +52,30 @@ extension FetchCompiler {
     guard request.sort.count <= Self.sortKeysMax else {
       throw Self.tooMany("sortKeys", Self.sortKeysMax, "sort keys")
     }
-    let keys = (request.sectionBy.map { [$0] } ?? []) + request.sort
-    return try keys.map { key throws(StoreError) in try sortKey(key) }
+    // A section has the value itself as its name, not the sort key.
+    let section = try request.sectionBy.map { key throws(StoreError) in
+      [try sortKey(key, usesStored: false)]
+    }
+    return try (section ?? [])
+      + request.sort.map { key throws(StoreError) in
+        try sortKey(key, usesStored: !request.distinct && request.groupBy.isEmpty)
+      }
   }
 
-  private mutating func sortKey(_ key: String) throws(StoreError) -> SortKey {
-    var path = Substring(key)
-    let descends = path.hasPrefix("-")
-    if descends { path = path.dropFirst() }
-    let localized = path.hasSuffix(":localized")
-    if localized { path = path.dropLast(":localized".count) }
-    let names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+  /// Compiles a sort key.
+  ///
+  /// - Parameters:
+  ///   - key: The key, as clients write it.
+  ///   - usesStored: Whether the stored sort keys of texts may replace the texts.
+  /// - Returns: The sort key.
+  /// - Throws: `unknownProperty` or `invalidRequest`.
+  private mutating func sortKey(
+    _ key: String,
+    usesStored: Bool
+  ) throws(StoreError) -> SortKey {
+    let parts = IndexKey(key)
+    let (descends, localized) = (parts.descends, parts.isLocalized)
+    let names = parts.name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     if let index = names.firstIndex(where: { $0.hasPrefix("@") }), index > 0, !localized {
       return try aggregateKey(names, index, descends: descends)
     }
@@ -55,14 +95,22 @@ extension FetchCompiler {
       guard attribute.type == .string else {
         throw StoreError(.invalidRequest, "\(owner.name).\(attribute.name) is not a string")
       }
+      if usesStored, owner.localizedAttributes.contains(attribute.name) {
+        return SortKey(
+          column(end.alias, SQLNames.sortKeyColumn(attribute.name)),
+          of: term,
+          descends: descends,
+          mayBeMissing: attribute.optional || names.count > 1
+        )
+      }
       term += " COLLATE cordial_localized"
     } else if attribute.type == .decimal {
       term += " COLLATE cordial_decimal"
     }
     return SortKey(
-      sql: term,
-      descends: descends,
+      term,
       type: attribute.type,
+      descends: descends,
       mayBeMissing: attribute.optional || names.count > 1
     )
   }
@@ -85,9 +133,9 @@ extension FetchCompiler {
     }
     let value = try aggregateValue(aggregate, of: Array(names[..<index]), from: nil, path)
     return SortKey(
-      sql: value.fragment.sql,
-      descends: descends,
+      value.fragment.sql,
       type: value.side.type ?? .double,
+      descends: descends,
       // The sum of decimals is missing where it has too many digits.
       mayBeMissing: aggregate != .count && (aggregate != .sum || value.side.type == .decimal)
     )
@@ -109,7 +157,10 @@ extension FetchCompiler {
     var after = SQLFragment("t.\"_id\" > ?", [.integer(cursor.object)])
     for (index, (key, value)) in zip(keys, cursor.keys).enumerated().reversed() {
       let later = Self.later(key, value, orMissing: index > 0)
-      let same = SQLFragment("\(key.sql) IS ? AND (\(after.sql))", [value] + after.values)
+      let same = SQLFragment(
+        "\(key.sql) IS \(key.bound) AND (\(after.sql))",
+        [value] + after.values
+      )
       after =
         later.map {
           SQLFragment("\($0.sql) OR (\(same.sql))", $0.values + same.values)
@@ -121,7 +172,7 @@ extension FetchCompiler {
     let sign = key.descends ? "<=" : ">="
     return (
       SQLFragment(
-        "\(key.sql) \(sign) ? AND (\(after.sql))",
+        "\(key.sql) \(sign) \(key.bound) AND (\(after.sql))",
         [value] + after.values
       ),
       hasMissing ? SQLFragment("\(key.sql) IS NULL") : nil
@@ -137,11 +188,11 @@ extension FetchCompiler {
     switch (value == .null, key.descends) {
     case (true, false): SQLFragment("\(key.sql) IS NOT NULL")
     case (true, true): nil
-    case (false, false): SQLFragment("\(key.sql) > ?", [value])
+    case (false, false): SQLFragment("\(key.sql) > \(key.bound)", [value])
     case (false, true):
       key.mayBeMissing && orMissing
-        ? SQLFragment("(\(key.sql) < ? OR \(key.sql) IS NULL)", [value])
-        : SQLFragment("\(key.sql) < ?", [value])
+        ? SQLFragment("(\(key.sql) < \(key.bound) OR \(key.sql) IS NULL)", [value])
+        : SQLFragment("\(key.sql) < \(key.bound)", [value])
     }
   }
 }

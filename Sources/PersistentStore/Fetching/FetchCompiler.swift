@@ -83,7 +83,7 @@ struct FetchCompiler {
     }
     let from = "FROM \(table) t\(membershipJoins)"
     let rowsFrom = "FROM \(table) t\(scopes[0].joins.sql)"
-    let keyColumns = keys.isEmpty ? "1" : keys.map(\.sql).joined(separator: ", ")
+    let keyColumns = keys.isEmpty ? "1" : keys.map(\.kept).joined(separator: ", ")
     return FetchPlan(
       request: request,
       model: model,

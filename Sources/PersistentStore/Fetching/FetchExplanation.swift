@@ -12,6 +12,8 @@ package struct FetchExplanation: Sendable {
   package let values: [JSONValue]
   /// SQLite's query plan, a line for each step, indented by its depth.
   package let plan: [String]
+  /// Whether SQLite sorts the whole result, because no index has the order of the request.
+  package let sortsWholly: Bool
 }
 
 extension StoreSnapshot {
@@ -60,19 +62,12 @@ extension StoreSnapshot {
       (sql, values) = isCount ? (plan.countSQL, plan.wholeValues) : (plan.rowsSQL, plan.values)
       if isCount { window = [] }
     }
-    let rows = try statement("EXPLAIN QUERY PLAN " + sql)
-    defer { rows.reset() }
-    var depths: [Int64: Int] = [:]
-    var lines: [String] = []
-    while try rows.step() {
-      let depth = depths[rows.integer(1)].map { $0 + 1 } ?? 0
-      depths[rows.integer(0)] = depth
-      lines.append(String(repeating: "  ", count: depth) + rows.text(3))
-    }
+    let lines = try QueryPlan.lines(of: sql, statement)
     return FetchExplanation(
       sql: sql,
       values: (values + window).map { WireValue.json($0) },
-      plan: lines
+      plan: lines,
+      sortsWholly: !request.sort.isEmpty && QueryPlan.sortsWholly(lines)
     )
   }
 }

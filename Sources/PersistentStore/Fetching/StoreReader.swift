@@ -29,6 +29,9 @@ package final class StoreReader {
   /// The statements that look up one object of an entity, by the entity's number.
   private var lookUps: [Int: LookUp] = [:]
   private var texts: [Int: (attributes: [String], statement: PreparedStatement)] = [:]
+  /// Whether the statement of an SQL text sorts its whole result, for statements that sort.
+  private var sortsWholly: [String: Bool] = [:]
+  private let unindexed: UnindexedSorts
   private static let statementsMax = 256
 
   private struct LookUp {
@@ -42,8 +45,14 @@ package final class StoreReader {
     let mayDangle: Bool
   }
 
-  init(path: String, role: StoreConnection.Role, facts: StoreFile.Facts) throws {
+  init(
+    path: String,
+    role: StoreConnection.Role,
+    facts: StoreFile.Facts,
+    unindexed: UnindexedSorts
+  ) throws {
     self.facts = facts
+    self.unindexed = unindexed
     let model = facts.model
     let queue = try StoreConnection.open(path, role)
     self.queue = queue
@@ -192,6 +201,29 @@ package final class StoreReader {
     return prepared
   }
 
+  /// Returns a timer for a statement that is about to run; nil for a request without sort keys.
+  func timer(
+    of request: FetchRequest,
+    _ sql: String,
+    _ statement: PreparedStatement
+  ) -> SortTimer? {
+    guard !request.sort.isEmpty else { return nil }
+    return SortTimer(self, request, sql, statement)
+  }
+
+  /// Notes that a statement has its first row, if it sorted the whole result for it.
+  fileprivate func noteSort(_ timer: SortTimer, _ time: Duration) throws {
+    if sortsWholly[timer.sql] == nil {
+      if sortsWholly.count >= Self.statementsMax { sortsWholly.removeAll() }
+      let lines = try QueryPlan.lines(of: timer.sql) { text in
+        try queue.use { db in try PreparedStatement(db, text) }
+      }
+      sortsWholly[timer.sql] = QueryPlan.sortsWholly(lines)
+    }
+    guard sortsWholly[timer.sql] == true else { return }
+    unindexed.add(UnindexedSorts.Sort(entity: timer.request.entity, keys: timer.request.sort), time)
+  }
+
   /// Returns the statement that reads texts of an object.
   ///
   /// An entity has one statement, because its callers always request the same texts.
@@ -220,5 +252,35 @@ package final class StoreReader {
     )
     plans[key] = plan
     return plan
+  }
+}
+
+/// The time until the first row of a sorted result.
+final class SortTimer {
+  fileprivate let request: FetchRequest
+  fileprivate let sql: String
+  private let reader: StoreReader
+  private let statement: PreparedStatement
+  private let start = ContinuousClock.now
+  private var isRunning = true
+
+  fileprivate init(
+    _ reader: StoreReader,
+    _ request: FetchRequest,
+    _ sql: String,
+    _ statement: PreparedStatement
+  ) {
+    self.reader = reader
+    self.request = request
+    self.sql = sql
+    self.statement = statement
+  }
+
+  /// Stops at the first row.
+  func stop() throws {
+    guard isRunning else { return }
+    isRunning = false
+    guard statement.takeSortCount() > 0 else { return }
+    try reader.noteSort(self, start.duration(to: .now))
   }
 }

@@ -77,10 +77,12 @@ extension StoreSnapshot {
     let limit = plan.limit.map { $0 + 1 }
     let rows = try bound(plan.sql, plan.values, limit: limit, offset: plan.offset)
     defer { rows.reset() }
+    let timer = reader.timer(of: request, plan.sql, rows)
     var count = 0
     var last: Int64?
     writer.raw("[")
     while try rows.step() {
+      try timer?.stop()
       if count == plan.limit {
         writer.raw("]")
         return plan.isOfObjects ? last : nil

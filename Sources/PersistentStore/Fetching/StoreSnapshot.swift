@@ -314,7 +314,9 @@ package struct StoreSnapshot {
       let rest = limit.map { $0 - count + 1 }
       let rows = try bound(sql, values, limit: rest, offset: offset)
       defer { rows.reset() }
+      let timer = reader.timer(of: plan.request, sql, rows)
       while try rows.step() {
+        try timer?.stop()
         if count == limit { return true }
         try body(rows)
         count += 1

@@ -95,6 +95,34 @@ enum Folding {
     }
   }
 
+  /// Computes the sort key of a text, whose bytes have the order of `collate`.
+  ///
+  /// - Parameters:
+  ///   - text: The text, in UTF-8.
+  ///   - key: A buffer for the key, which grows.
+  /// - Returns: The length of the key in bytes.
+  static func sortKey(_ text: Span<UInt8>, into key: inout [UInt8]) -> Int {
+    while true {
+      let needed = unsafe text.withUnsafeBufferPointer { bytes in
+        unsafe bytes.withMemoryRebound(to: CChar.self) { input in
+          unsafe key.withUnsafeMutableBufferPointer { out in
+            unsafe Int(
+              unicode_sort_key(
+                input.baseAddress,
+                Int32(input.count),
+                out.baseAddress,
+                Int32(out.count)
+              )
+            )
+          }
+        }
+      }
+      // The last byte is a terminator, which the length of a blob replaces.
+      if needed <= key.count { return max(needed - 1, 0) }
+      key = [UInt8](repeating: 0, count: needed)
+    }
+  }
+
   /// Compares two texts in the order that people expect; returns a negative number, zero or a
   /// positive number.
   static func collate(_ first: String, _ second: String) -> Int32 {

@@ -17,6 +17,12 @@ enum TextFunctions {
     try SQLFunction.add("cordial_upper", argumentCount: 1, to: db) { call in
       call.answer(call.text(0)?.uppercased())
     }
+    var key = [UInt8](repeating: 0, count: 256)
+    try SQLFunction.add("cordial_sort_key", argumentCount: 1, to: db) { call in
+      guard !call.isNull(0) else { return call.answer(nil as Bool?) }
+      let length = call.withText(0) { Folding.sortKey($0, into: &key) }
+      call.answer(key[..<(length ?? 0)])
+    }
     try SQLFunction.add("cordial_length", argumentCount: 1, to: db) { call in
       let length = call.withText(0) { bytes in
         // Counts every byte except the continuation bytes of characters.

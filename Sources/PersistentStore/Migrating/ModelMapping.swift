@@ -303,6 +303,7 @@ extension ModelMapping {
       if old.optional != new.optional { words.append(new.optional ? "optional" : "required") }
       if old.defaultValue != new.defaultValue { words.append("default") }
       if old.derived != new.derived { words.append("derived") }
+      if old.sortsLocalized != new.sortsLocalized { words.append("sorted") }
       if (old.minimum, old.maximum, old.allowed, old.pattern)
         != (new.minimum, new.maximum, new.allowed, new.pattern)
         || (old.minimumLength, old.maximumLength) != (new.minimumLength, new.maximumLength)

@@ -1,0 +1,17 @@
+/// One key of an index or of a sort: a path, and the way in which it compares.
+package struct IndexKey: Sendable {
+  package let name: String
+  package let descends: Bool
+  /// Whether texts compare by ICU's collation.
+  package let isLocalized: Bool
+
+  /// Reads a key: `createDate`, `-createDate` for one that descends, `title:localized`.
+  package init(_ text: String) {
+    var name = Substring(text)
+    descends = name.hasPrefix("-")
+    if descends { name = name.dropFirst() }
+    isLocalized = name.hasSuffix(":localized")
+    if isLocalized { name = name.dropLast(":localized".count) }
+    self.name = String(name)
+  }
+}
