@@ -203,7 +203,7 @@ let package = Package(
       "PortingTests",
       uses: [
         "Porting", "Cordial", "CordialEmbedded", "PersistentStore", "ObjectModel", "JSON",
-        "TestStores", .product(name: "Logging", package: "swift-log"),
+        "TestSeeds", "TestStores", .product(name: "Logging", package: "swift-log"),
       ]
     ),
     .tests(

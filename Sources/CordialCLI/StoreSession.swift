@@ -4,6 +4,7 @@ import CordialEmbedded
 import Glibc
 import JSON
 import Logging
+import ObjectModel
 import PersistentStore
 import Transport
 
@@ -18,9 +19,13 @@ struct StoreArgument: ParsableArguments {
     return unsafe stat(store, &facts) == 0 && facts.st_mode & S_IFMT == S_IFSOCK
   }
 
+  /// Whether something has the path, a store's folder or a socket.
+  var exists: Bool { unsafe access(store, F_OK) == 0 }
+
   /// Opens the store, or connects to its service, for the duration of a call.
   func with<Result>(
     model: String? = nil,
+    creating: Model? = nil,
     traced: (@Sendable (Bool, [UInt8]) -> Void)? = nil,
     notified: @escaping @Sendable (String, JSONValue) -> Void = { _, _ in },
     whenEnded: @escaping @Sendable () -> Void = {},
@@ -36,7 +41,7 @@ struct StoreArgument: ParsableArguments {
     }
     let engine = try Engine(
       container: StoreContainer(path: Paths.absolute(store)),
-      model: try model.map { try ModelFile.read($0) },
+      model: try model.map { try ModelFile.read($0) } ?? creating,
       earlier: { try ModelFile.earlier(model) },
       mode: .readWrite,
       version: CordialProgram.version,

@@ -22,3 +22,20 @@ package struct ContentDigest: Hashable, Sendable {
     }.joined()
   }
 }
+
+extension ContentDigest {
+  /// The digest of bytes that arrive in parts.
+  package struct Stream {
+    private var state = SHA256()
+
+    package init() {}
+
+    /// Adds the next bytes.
+    package mutating func add(_ bytes: [UInt8]) { state.update(data: bytes) }
+
+    /// The digest of all bytes so far, as 64 hexadecimal digits in lower case.
+    package var hexadecimal: String { ContentDigest(state.finalize()).hexadecimal }
+  }
+
+  private init(_ digest: SHA256Digest) { self.digest = digest }
+}

@@ -32,6 +32,12 @@ package enum Exporter {
     }
   }
 
+  /// Returns the entity that a line names, by itself or in its ID.
+  static func entity(_ line: JSONValue) -> String? {
+    line["entity"]?.string
+      ?? line["id"]?.string?.split(separator: "/", maxSplits: 1).first.map(String.init)
+  }
+
   /// Exports some properties of the objects of one entity.
   static func export(
     _ entity: EntityDescription,

@@ -214,7 +214,7 @@ package struct Importer {
 
   private mutating func add(_ object: JSONValue, _ line: Int) throws {
     let id = object["id"]?.string
-    guard let entity = Self.entity(object) else {
+    guard let entity = Exporter.entity(object) else {
       throw PortingError(
         "Line \(line) has neither an id nor an entity; \(imported) objects are imported"
       )
@@ -232,13 +232,13 @@ package struct Importer {
   private mutating func stage(_ objects: [RequiredReferences.Object]) {
     let first = inserts.count
     let temporaries = objects.indices.map { index in
-      "\(Self.entity(objects[index].object) ?? "")/t\(first + index)"
+      "\(Exporter.entity(objects[index].object) ?? "")/t\(first + index)"
     }
     for (object, temporary) in zip(objects, temporaries) {
       if let id = object.id { pending[id] = temporary }
     }
     for (object, temporary) in zip(objects, temporaries) {
-      let entity = Self.entity(object.object) ?? ""
+      let entity = Exporter.entity(object.object) ?? ""
       var values: [JSONMember] = []
       for member in object.object["values"]?.members ?? [] {
         guard let kind = references.kind(entity, member.name) else {
@@ -251,12 +251,6 @@ package struct Importer {
       }
       inserts.append(["id": .string(temporary), "values": .object(values)])
     }
-  }
-
-  /// Returns the entity that an object names, by itself or in its ID.
-  private static func entity(_ object: JSONValue) -> String? {
-    object["entity"]?.string
-      ?? object["id"]?.string?.split(separator: "/", maxSplits: 1).first.map(String.init)
   }
 
   /// Returns whether a reference names an object of the store rather than one of the file.

@@ -104,21 +104,29 @@ import Testing
     let model = try fixture.write(
       """
       {"name":"M","entities":[{"name":"A","attributes":[{"name":"x","type":"int16"}]}],
-       "values":[{"name":"v","entity":"A","select":["nope"]}],
+       "values":[{"name":"v","entity":"A","select":["nope","x"]}],
        "templates":[{"name":"a","entity":"A","predicate":"x IN $list AND x > $low"},
          {"name":"b","entity":"A","predicate":"x >"},
-         {"name":"c","entity":"A","predicate":"x BETWEEN $two","sort":["zz"]}]}
+         {"name":"c","entity":"A","predicate":"x BETWEEN $two","sort":["zz","x","-y"]},
+         {"name":"d","entity":"A","predicate":"u == 1 AND NOT (x == 2 OR v == 'a')",
+          "select":["w"]},
+         {"name":"f","entity":"A","result":"values","select":["x"],"groupBy":["x"],
+          "sort":["x"]}]}
       """,
       to: "m.json"
     )
     let checked = try fixture.run(["model", "check", model])
     #expect(checked.code == 1)
     let paths = checked.errors.split(separator: "\n").compactMap { line in
-      ["templates[0]", "templates[1]", "templates[2]", "values[0].select"].first(
-        where: line.contains
-      )
+      line.firstMatch(of: /(templates|values)\[\d\][^: ]*/).map { "\($0.0)" }
     }
-    #expect(paths == ["templates[1]", "templates[2]", "values[0].select"])
+    #expect(
+      paths == [
+        "templates[1].predicate", "templates[2].sort[0]", "templates[2].sort[2]",
+        "templates[3].predicate", "templates[3].predicate", "templates[3].select.w",
+        "values[0].select.nope",
+      ]
+    )
   }
 
   /// Every model that the repository carries, and a real one of Xcode's where it is there.

@@ -9,7 +9,7 @@ import Synchronization
 import TestStores
 import Testing
 
-private let model = """
+let portedModel = """
   {"name":"M","entities":[
     {"name":"Group","attributes":[{"name":"title","type":"string","optional":true}],
      "relationships":[
@@ -26,8 +26,8 @@ private let model = """
   """
 
 /// Runs a body with a client of a new store in this process.
-private func withClient<Answer>(
-  _ model: String = model,
+func withClient<Answer>(
+  _ model: String = portedModel,
   _ body: (Client) async throws -> Answer
 ) async throws -> Answer {
   let folder = try TestFolder()

@@ -99,6 +99,11 @@ enum CordialBench {
     Subcommand(name: "query-fill", usage: "--file F", run: Queries.fill),
     Subcommand(name: "query", usage: "--socket S [--rounds N]", run: Queries.query),
     Subcommand(name: "pages", usage: "--socket S [--rounds N]", run: Queries.pages),
+    Subcommand(
+      name: "localized-pages",
+      usage: "--socket S [--rounds N]",
+      run: Queries.localizedPages
+    ),
     Subcommand(name: "sections", usage: "--socket S [--rounds N]", run: Queries.sections),
     Subcommand(
       name: "sqlite-sections",

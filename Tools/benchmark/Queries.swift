@@ -1,7 +1,7 @@
 import JSON
 
-/// `query-model`, `query-fill`, `query`, `pages`, `sections`, `include` and their SQLite peers: what a
-/// list of a program asks of a store of some size.
+/// `query-model`, `query-fill`, `query`, `pages`, `localized-pages`, `sections`, `include` and their
+/// SQLite peers: what a list of a program asks of a store of some size.
 enum Queries {
   /// How many objects each of the entities of three sizes has.
   static let sizes = [("Small", 10_000), ("Middle", 100_000), ("Large", 1_000_000)]
@@ -12,15 +12,14 @@ enum Queries {
 
   /// Writes the model of a store for these rows.
   static func model(_ options: Options) throws -> Report {
-    let attributes = """
-      [{"name": "title", "type": "string"}, {"name": "rank", "type": "int64"},
-       {"name": "section", "type": "int32"}]
-      """
     let sized = sizes.map { name, _ in
-      """
-      {"name": "\(name)", "attributes": \(attributes),
-       "indexes": [["rank"], ["section"]]}
-      """
+      let sorted = name == "Large" ? #", "sorted": "localized""# : ""
+      return """
+        {"name": "\(name)", "attributes": [
+           {"name": "title", "type": "string"\(sorted)}, {"name": "rank", "type": "int64"},
+           {"name": "section", "type": "int32"}],
+         "indexes": [["rank"], ["section"]\(name == "Large" ? #", ["title"]"# : "")]}
+        """
     }
     let text = """
       {"name": "Queries", "entities": [
@@ -113,6 +112,29 @@ enum Queries {
     for (name, cursor) in [("first", nil), ("late", after)] {
       let latencies = try latencies([Cordial.request("fetch", parameters(cursor))], options)
       report.add(name + "P50Microseconds", latencies.percentile(0.5))
+    }
+    return report
+  }
+
+  /// The first page of 20 of a million objects, and the 1,000th, sorted by code point and by the
+  /// collation.
+  static func localizedPages(_ options: Options) throws -> Report {
+    let connection = try Connection(to: options.text("socket"))
+    var report = Report()
+    for (order, key) in [("plain", "title"), ("localized", "title:localized")] {
+      func parameters(_ after: String?) -> String {
+        let behind = after.map { #","after":"\#($0)""# } ?? ""
+        return #"{"entity":"Large","sort":["\#(key)"],"limit":20\#(behind)}"#
+      }
+      var after: String?
+      for _ in 1..<1000 {
+        after = try Cordial.call("fetch", parameters(after), on: connection)["next"]?.string
+        guard after != nil else { throw BenchmarkError("The pages end too early") }
+      }
+      for (name, cursor) in [("First", nil), ("Late", after)] {
+        let latencies = try latencies([Cordial.request("fetch", parameters(cursor))], options)
+        report.add(order + name + "P50Microseconds", latencies.percentile(0.5))
+      }
     }
     return report
   }

@@ -6,7 +6,7 @@ import Porting
 /// `cordial export`: prints every object as a JSON line that import reads.
 struct Export: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Export objects and their relationships as JSON lines, or one entity as CSV."
+    abstract: "Export objects as JSON lines, one entity as CSV, or a whole store as an archive."
   )
 
   @OptionGroup var storeArgument: StoreArgument
@@ -17,7 +17,13 @@ struct Export: AsyncParsableCommand {
   @Flag(help: "Print comma-separated values of one entity: IDs, attributes and to-ones.")
   var csv = false
 
+  @Flag(help: "Print an archive: the model, all objects, and a digest. import reads it.")
+  var archive = false
+
   func validate() throws {
+    guard !archive || entities.isEmpty && !csv else {
+      throw ValidationError("--archive takes the whole store")
+    }
     guard !csv || entities.count == 1 else {
       throw ValidationError("--csv takes one entity")
     }
@@ -30,6 +36,11 @@ struct Export: AsyncParsableCommand {
       }
       if !left.isEmpty { Terminal.note("Left out: \(left.joined(separator: ", "))\n") }
       return
+    }
+    if archive {
+      return try await storeArgument.with { client in
+        try await Archive.run(from: client) { Terminal.line($0) }
+      }
     }
     try await storeArgument.with { client in
       try await Exporter.run(entities, from: client) { Terminal.line($0.text) }

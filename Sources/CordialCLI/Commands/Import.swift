@@ -2,15 +2,19 @@ import ArgumentParser
 import Cordial
 import CordialProtocol
 import JSON
+import ObjectModel
 import Porting
 
 /// `cordial import`: creates objects and their relationships from JSON lines.
 struct Import: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Import objects from JSON lines in the form that export writes.",
+    abstract: "Import objects from JSON lines or an archive, as export writes them.",
     discussion: """
       Each line is {"id": "Package/hello", "values": {…}}. An ID is the entity's name, a slash and \
       any text. Objects refer to one another by these IDs, in any order. The store assigns its own.
+
+      An archive has the model too, so that it creates a store that does not exist. Nothing of a \
+      damaged archive is imported.
       """
   )
 
@@ -41,12 +45,21 @@ struct Import: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let input = try Input.read(file ?? "-")
-    try await storeArgument.with(model: model) { client in
-      var lines = input
+    var input = try Input.read(file ?? "-")
+    var archived: Model?
+    if Archive.isArchive(input) {
+      let contents = try Archive.read(input)
+      input = contents.lines
+      if model == nil, !storeArgument.exists {
+        archived = try ModelDocument.model(from: contents.model)
+      }
+    }
+    let objects = input
+    try await storeArgument.with(model: model, creating: archived) { client in
+      var lines = objects
       if let commaSeparatedEntity {
         lines = try await Importer.lines(
-          commaSeparated: input,
+          commaSeparated: objects,
           of: commaSeparatedEntity,
           for: client
         )

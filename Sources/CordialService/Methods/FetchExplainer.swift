@@ -19,17 +19,13 @@ package enum FetchExplainer {
       let candidates = arguments(of: template).map { arguments in
         template.params.filter { $0.name != "arguments" } + arguments
       }
-      if let message = objection(to: candidates, model) {
-        problems.append(ModelProblem(path: "templates[\(index)]", message: message))
-      }
+      problems += faults(of: candidates, at: "templates[\(index)]", model)
     }
     for (index, values) in model.values.enumerated() {
       let params = [
         JSONMember("entity", .string(values.entity)), JSONMember("select", values.select),
       ]
-      if let message = objection(to: [params], model) {
-        problems.append(ModelProblem(path: "values[\(index)].select", message: message))
-      }
+      problems += faults(of: [params], at: "values[\(index)]", model)
     }
     for name in model.document["configurations"]?.members?.map(\.name) ?? [] {
       do {
@@ -41,19 +37,32 @@ package enum FetchExplainer {
     return problems
   }
 
-  /// Returns why all of several fetches are invalid, or nil if one of them is valid.
-  private static func objection(to candidates: [[JSONMember]], _ model: Model) -> String? {
-    var last: String?
-    for params in candidates {
+  /// Returns the faults of the best of several fetches; none if one of them is valid.
+  ///
+  /// - Parameters:
+  ///   - candidates: The params of the fetches.
+  ///   - path: The path of the request in the model's file.
+  ///   - model: The model.
+  /// - Returns: The faults, each with its path in the file.
+  private static func faults(
+    of candidates: [[JSONMember]],
+    at path: String,
+    _ model: Model
+  ) -> [ModelProblem] {
+    let found = candidates.map { params -> [ModelProblem] in
       do {
         let call = try FetchCall.read(.object(withStoredNames(params, model)))
-        try StoreSnapshot.check(call.storeRequest, isValues: call.result == .values, of: model)
-        return nil
+        return call.storeRequest.faults(in: model, isValues: call.result == .values).map { fault in
+          ModelProblem(
+            path: fault.part.isEmpty ? path : "\(path).\(fault.part)",
+            message: fault.error.message
+          )
+        }
       } catch {
-        last = RPCError(any: error).message
+        return [ModelProblem(path: path, message: RPCError(any: error).message)]
       }
     }
-    return last
+    return found.min { $0.count < $1.count } ?? []
   }
 
   /// Replaces the name of a stored selection in params with its contents.

@@ -1,0 +1,141 @@
+package import Cordial
+package import JSON
+import ObjectModel
+
+/// A whole store in one file: its model, its objects, and their binary values on own lines.
+///
+/// Each line is JSON: `{"archive":1,"model":{…}}` first; the objects as an export writes them, each
+/// after the lines `{"binary":"base64","property":"photo"}` of its binary values; at last
+/// `{"objects":3,"digest":"…"}` with the SHA-256 of all earlier lines.
+package enum Archive {
+  /// The version of the form.
+  private static let version: Int64 = 1
+
+  /// The contents of an archive that is complete.
+  package struct Contents: Sendable {
+    /// The model's document.
+    package let model: JSONValue
+    /// The objects in the form of an export, each on the line that it has in the archive.
+    package let lines: [UInt8]
+  }
+
+  // MARK: Writing
+
+  /// Writes an archive.
+  ///
+  /// - Parameters:
+  ///   - client: A client of the service.
+  ///   - write: Called with each line, without its end.
+  /// - Throws: `ClientError`.
+  package static func run(from client: Client, _ write: (String) -> Void) async throws {
+    let document = try await client.call("model", [:])
+    let model = try ModelDocument.model(from: document)
+    let binary = binaryAttributes(of: model)
+    var digest = ContentDigest.Stream()
+    var count: Int64 = 0
+    func add(_ line: JSONValue) {
+      let text = line.text
+      digest.add(Array((text + "\n").utf8))
+      write(text)
+    }
+    add(["archive": .integer(version), "model": document])
+    try await Exporter.run([], from: client) { object in
+      let entity = Exporter.entity(object) ?? ""
+      let members = object["values"]?.members ?? []
+      let apart = members.filter { binary[entity]?.contains($0.name) == true && !$0.value.isNull }
+      for member in apart { add(["binary": member.value, "property": .string(member.name)]) }
+      let names = Set(apart.map(\.name))
+      let rest = members.filter { !names.contains($0.name) }
+      add(["id": object["id"] ?? .null, "values": .object(rest)])
+      count += 1
+    }
+    write(
+      JSONValue.object([
+        JSONMember("objects", .integer(count)), JSONMember("digest", .string(digest.hexadecimal)),
+      ]).text
+    )
+  }
+
+  private static func binaryAttributes(of model: Model) -> [String: Set<String>] {
+    Dictionary(
+      uniqueKeysWithValues: model.entities.map { entity in
+        (entity.name, Set(entity.attributes.filter { $0.type == .binary }.map(\.name)))
+      }
+    )
+  }
+
+  // MARK: Reading
+
+  /// Returns whether a file begins as an archive does.
+  package static func isArchive(_ bytes: [UInt8]) -> Bool {
+    bytes.starts(with: #"{"archive":"#.utf8)
+  }
+
+  /// Reads an archive as a whole, so that nothing of a damaged one is imported.
+  ///
+  /// - Parameter bytes: The file.
+  /// - Returns: Its contents.
+  /// - Throws: `PortingError` for a file that was cut off or changed, or has another version.
+  package static func read(_ bytes: [UInt8]) throws -> Contents {
+    var end = bytes.count
+    while end > 0, bytes[end - 1] == 0x0A { end -= 1 }
+    let start = bytes[..<end].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+    let cutOff = PortingError(
+      "The archive is cut off: its last line is not the digest of the others; nothing is imported"
+    )
+    let last: JSONValue
+    do {
+      last = try JSONParser.parse(bytes.span.extracting(start..<end))
+    } catch {
+      throw cutOff
+    }
+    guard start > 0, let digest = last["digest"]?.string, let count = last["objects"]?.integer
+    else { throw cutOff }
+    guard digest == ContentDigest(bytes[..<start]).hexadecimal else {
+      throw PortingError(
+        "The archive is damaged: its digest is not that of its \(count) objects; nothing is "
+          + "imported"
+      )
+    }
+    return try contents(bytes, upTo: start)
+  }
+
+  private static func contents(_ bytes: [UInt8], upTo end: Int) throws -> Contents {
+    var lines: [UInt8] = []
+    lines.reserveCapacity(end)
+    var model: JSONValue?
+    var values: [JSONMember] = []
+    var start = 0
+    while start < end {
+      let lineEnd = JSONBytes.firstIndex(of: 0x0A, in: bytes.span, from: start)
+      let text = bytes.span.extracting(start..<lineEnd)
+      let lineStart = start
+      start = lineEnd + 1
+      let line: JSONValue
+      do {
+        line = try JSONParser.parse(text)
+      } catch {
+        throw PortingError("The archive has a line that is not JSON: \(error.message)")
+      }
+      if model == nil {
+        guard line["archive"]?.integer == version, let found = line["model"] else {
+          throw PortingError("The archive has a form of another version of Cordial")
+        }
+        model = found
+      } else if let value = line["binary"], let property = line["property"]?.string {
+        values.append(JSONMember(property, value))
+      } else if values.isEmpty {
+        lines += bytes[lineStart..<lineEnd]
+      } else {
+        let object: JSONValue = [
+          "id": line["id"] ?? .null,
+          "values": .object((line["values"]?.members ?? []) + values),
+        ]
+        lines += object.text.utf8
+        values = []
+      }
+      lines.append(0x0A)
+    }
+    return Contents(model: model ?? .null, lines: lines)
+  }
+}
