@@ -40,6 +40,59 @@ import Testing
   }
 
   // Evidence: P-058d
+  @Test(arguments: [[], ["n"], ["-n"], ["k"], ["-k", "n"], ["-k:localized"]], [1, 2, 3, 5])
+  func `of groups continue after a cursor`(sort: [String], limit: Int) async throws {
+    try await withPeer { peer in
+      for having in ["", #","having":"@count < 2""#] {
+        let keys = JSONValue.array(sort.map { .string($0) }).text
+        let request =
+          #""entity":"A","result":"values","select":["@count","n"],"groupBy":["n","k"],"#
+          + #""sort":\#(keys)\#(having)"#
+        let whole = try peer.call("fetch", "{\(request)}")
+        #expect(whole["rows"]?.array?.count == 6)
+        var rows: [JSONValue] = []
+        var after = ""
+        repeat {
+          let page = try peer.call("fetch", #"{\#(request),"limit":\#(limit)\#(after)}"#)
+          rows += page["rows"]?.array ?? []
+          after = page["next"]?.string.map { #","after":"\#($0)""# } ?? ""
+        } while !after.isEmpty && rows.count < 20
+        #expect(.array(rows) == whole["rows"])
+      }
+    }
+  }
+
+  // Evidence: P-058d
+  @Test func `of groups have sections that count groups`() async throws {
+    try await withPeer { peer in
+      let request = #""entity":"A","result":"values","select":["@count"],"groupBy":["k","n"]"#
+      let answer = try peer.call("fetch", "{\(request),\"sectionBy\":\"-n\",\"limit\":1}")
+      let expected: JSONValue = [
+        ["name": 3, "offset": 0, "count": 2], ["name": 2, "offset": 2, "count": 1],
+        ["name": 1, "offset": 3, "count": 1], ["name": nil, "offset": 4, "count": 2],
+      ]
+      #expect(answer["sections"] == expected)
+      let next = answer["next"]?.string ?? ""
+      let more = try peer.call(
+        "fetch",
+        "{\(request),\"sectionBy\":\"-n\",\"after\":\"\(next)\"}"
+      )
+      #expect(more["rows"]?.array?.count == 5)
+      #expect(more["sections"] == expected)
+      let other = try peer.call(
+        "fetch",
+        #"{"entity":"A","result":"values","select":["@count"],"groupBy":["k"],"after":"\#(next)"}"#
+      )
+      #expect(other["code"] == -32602)
+      let outside = try peer.call(
+        "fetch",
+        #"{"entity":"A","result":"values","select":["@count"],"groupBy":["k"],"sectionBy":"n"}"#
+      )
+      #expect(outside["code"] == -32602)
+    }
+  }
+
+  // Evidence: P-058d
   @Test func `have sections and totals, and groups have totals`() async throws {
     try await withPeer { peer in
       let sections = try peer.call(

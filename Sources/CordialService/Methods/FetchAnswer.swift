@@ -74,18 +74,17 @@ enum FetchAnswer {
   ) throws {
     let request = call.storeRequest
     writer.raw("\"rows\":")
-    let last = try snapshot.writeValues(request, bytesMax: bytesMax, to: &writer)
-    if let last, let next = try snapshot.cursor(snapshot.plan(request), after: last) {
+    if let next = try snapshot.writeValues(request, bytesMax: bytesMax, to: &writer) {
       writer.raw(",\"next\":")
       writer.string(next)
     }
+    var whole = request
+    whole.after = nil
     if call.sectionBy != nil {
       writer.raw(",\"sections\":")
-      try snapshot.writeSections(snapshot.plan(request), bytesMax: bytesMax, to: &writer)
+      try snapshot.writeValueSections(whole, bytesMax: bytesMax, to: &writer)
     }
     if call.total {
-      var whole = request
-      whole.after = nil
       writer.raw(",\"total\":")
       writer.integer(try snapshot.countValues(whole))
     }

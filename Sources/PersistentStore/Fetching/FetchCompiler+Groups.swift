@@ -14,6 +14,10 @@ package struct ValuesPlan: Sendable {
   let offset: Int
   /// Whether each row is of one object, whose number follows the columns.
   let isOfObjects: Bool
+  /// The number of values for a cursor that follow the columns of a row of a group.
+  let cursorKeys: Int
+  /// The query for the sections of groups with the same values, and the form of their names.
+  let sections: (sql: String, form: ColumnForm)?
   /// The query for the number of rows without a window, with the same values.
   let countSQL: String
 }
@@ -49,7 +53,8 @@ extension FetchCompiler {
     let keys = try sortKeys(request)
     if isGrouped {
       let grouped = Set(request.groupBy)
-      for key in request.sort where !grouped.contains(IndexKey(key).name) {
+      for key in (request.sectionBy.map { [$0] } ?? []) + request.sort
+      where !grouped.contains(IndexKey(key).name) {
         throw StoreError(.invalidRequest, "\(key) is not in groupBy, so groups have no such order")
       }
     }
@@ -57,35 +62,50 @@ extension FetchCompiler {
       try self.having(text, request)
     }
     let isOfObjects = !isGrouped && !request.distinct
-    guard isOfObjects || request.after == nil && request.sectionBy == nil else {
+    let isPaged = isOfObjects || !groups.isEmpty && !request.distinct
+    guard isPaged || request.after == nil && request.sectionBy == nil else {
       throw StoreError(
         .invalidRequest,
-        "after and sectionBy are not for groups and not for distinct rows",
-        hint: "Use limit and offset, or sort by the paths of groupBy"
+        "after and sectionBy are not for distinct rows and not for one group of all objects",
+        hint: "Use limit and offset, or groupBy instead of distinct"
       )
     }
+    // The values of its paths tell a group from the others, as its number does for an object.
+    let groupKeys =
+      isPaged && !isOfObjects
+      ? keys + groups.map { SortKey($0, type: .string, descends: false, mayBeMissing: true) } : []
     let page = try request.after.map { text throws(StoreError) in
-      try pageCondition(FetchCursor(text, of: request, in: store), keys)
+      let cursor = try FetchCursor(text, of: request, in: store)
+      return try pageCondition(cursor, isOfObjects ? keys : groupKeys)
     }
     let table = model.source(entity, subentities: request.subentities)
-    var sql = "SELECT \(request.distinct ? "DISTINCT " : "")"
-    sql += (columns.map(\.sql) + (isOfObjects ? ["t.\"_id\""] : [])).joined(separator: ", ")
-    sql += " FROM \(table) t\(scope(at: 0).joins.sql) WHERE (\(condition.sql))"
-    if let page { sql += " AND (\(page.sql))" }
-    if !groups.isEmpty { sql += " GROUP BY \(groups.joined(separator: ", "))" }
-    if let having { sql += " HAVING \(having.sql)" }
-    let ordinals = columns.indices.map { "\($0 + 1)" }
-    let countSQL = "SELECT count(*) FROM (\(sql))"
-    let last = !isOfObjects ? groups + ordinals : ["t.\"_id\""]
-    sql += " ORDER BY \((keys.map(\.order) + last).joined(separator: ", ")) LIMIT ? OFFSET ?"
+    let marks = isOfObjects ? ["t.\"_id\""] : groupKeys.map(\.kept)
+    let list = (columns.map(\.sql) + marks).joined(separator: ", ")
+    let head = "SELECT \(request.distinct ? "DISTINCT " : "")\(list)"
+    var rows = "FROM \(table) t\(scope(at: 0).joins.sql) WHERE (\(condition.sql))"
+    if let page { rows += " AND (\(page.sql))" }
+    if !groups.isEmpty { rows += " GROUP BY \(groups.joined(separator: ", "))" }
+    if let having { rows += " HAVING \(having.sql)" }
+    let sections = request.sectionBy.flatMap { _ in isOfObjects ? nil : keys.first }.map { key in
+      (
+        sql: "SELECT name, count(*) FROM (SELECT \(key.sql) AS name, "
+          + "row_number() OVER (ORDER BY \(key.order)) AS place \(rows)) "
+          + "GROUP BY name ORDER BY min(place)",
+        form: ColumnForm(key.type)
+      )
+    }
+    let last = isOfObjects ? ["t.\"_id\""] : groups + columns.indices.map { "\($0 + 1)" }
+    let order = (keys.map(\.order) + last).joined(separator: ", ")
     return ValuesPlan(
-      sql: sql,
+      sql: "\(head) \(rows) ORDER BY \(order) LIMIT ? OFFSET ?",
       values: condition.values + (page?.values ?? []) + (having?.values ?? []),
       columns: columns.map(\.column),
       limit: request.limit,
       offset: request.offset,
       isOfObjects: isOfObjects,
-      countSQL: countSQL
+      cursorKeys: groupKeys.count,
+      sections: sections,
+      countSQL: "SELECT count(*) FROM (\(head) \(rows))"
     )
   }
 

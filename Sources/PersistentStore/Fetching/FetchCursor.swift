@@ -77,6 +77,11 @@ struct FetchCursor {
       request.sectionBy.map { .string($0) } ?? nil, .array(request.sort.map { .string($0) }),
       .bool(request.subentities), .string(store),
     ]
-    return ContentDigest(parts.text.utf8).hexadecimal
+    // The place of a group is given by the values of its paths.
+    let groups: JSONValue = [
+      .array(request.groupBy.map { .string($0) }), request.having.map { .string($0) } ?? nil,
+    ]
+    let all: JSONValue = request.groupBy.isEmpty ? parts : [parts, groups]
+    return ContentDigest(all.text.utf8).hexadecimal
   }
 }

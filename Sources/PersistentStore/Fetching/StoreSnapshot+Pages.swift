@@ -38,9 +38,18 @@ extension StoreSnapshot {
     to writer: inout JSONWriter
   ) throws {
     guard let sections = plan.sections else { return }
+    try writeSections(sections, plan.wholeValues, bytesMax: bytesMax, to: &writer)
+  }
+
+  private func writeSections(
+    _ sections: (sql: String, form: ColumnForm),
+    _ values: [AttributeValue],
+    bytesMax: Int,
+    to writer: inout JSONWriter
+  ) throws {
     let rows = try statement(sections.sql)
     defer { rows.reset() }
-    for (index, value) in plan.wholeValues.enumerated() { rows.bind(value, at: Int32(index + 1)) }
+    for (index, value) in values.enumerated() { rows.bind(value, at: Int32(index + 1)) }
     var offset: Int64 = 0
     writer.raw("[")
     while try rows.step() {
@@ -64,14 +73,14 @@ extension StoreSnapshot {
   ///   - request: The request.
   ///   - bytesMax: The maximum length of the writer's bytes.
   ///   - writer: The writer of the response.
-  /// - Returns: The number of the last row's object, if rows are of objects and more rows follow.
+  /// - Returns: The value of `after` for the next page; nil if no more rows follow.
   /// - Throws: As `plan(_:)`; `limitExceeded`; `SQLiteError`.
   @discardableResult
   package func writeValues(
     _ request: FetchRequest,
     bytesMax: Int,
     to writer: inout JSONWriter
-  ) throws -> Int64? {
+  ) throws -> String? {
     let plan = try valuesPlan(request)
     // One row more tells whether rows follow.
     let limit = plan.limit.map { $0 + 1 }
@@ -79,17 +88,20 @@ extension StoreSnapshot {
     defer { rows.reset() }
     let timer = reader.timer(of: request, plan.sql, rows)
     var count = 0
-    var last: Int64?
+    var last: [AttributeValue] = []
     writer.raw("[")
     while try rows.step() {
       try timer?.stop()
       if count == plan.limit {
         writer.raw("]")
-        return plan.isOfObjects ? last : nil
+        return try cursor(of: request, plan, after: last)
       }
       writer.raw(count == 0 ? "{" : ",{")
       count += 1
-      if plan.isOfObjects { last = rows.integer(Int32(plan.columns.count)) }
+      if count == plan.limit {
+        let places = plan.isOfObjects ? 1 : plan.cursorKeys
+        last = (0..<places).map { rows.value(Int32(plan.columns.count + $0)) }
+      }
       writer.splitIfLong()
       for (index, column) in plan.columns.enumerated() {
         if index > 0 { writer.raw(",") }
@@ -101,6 +113,40 @@ extension StoreSnapshot {
     }
     writer.raw("]")
     return nil
+  }
+
+  /// Returns the cursor after a row of values; nil where a page cannot begin.
+  private func cursor(
+    of request: FetchRequest,
+    _ plan: ValuesPlan,
+    after last: [AttributeValue]
+  ) throws -> String? {
+    if plan.isOfObjects {
+      guard case .integer(let object)? = last.first else { return nil }
+      return try cursor(self.plan(request), after: object)
+    }
+    guard plan.cursorKeys > 0, !last.isEmpty else { return nil }
+    // No object's number is greater, so that only the values of the groups decide.
+    return FetchCursor(keys: last, object: .max).text(of: request, in: reader.facts.identifier)
+  }
+
+  /// Writes the sections of rows of values, as `writeSections` does.
+  ///
+  /// - Parameters:
+  ///   - request: The request, without a cursor.
+  ///   - bytesMax: The maximum length of the writer's bytes.
+  ///   - writer: The writer of the response.
+  /// - Throws: As `plan(_:)`; `limitExceeded`; `SQLiteError`.
+  package func writeValueSections(
+    _ request: FetchRequest,
+    bytesMax: Int,
+    to writer: inout JSONWriter
+  ) throws {
+    let plan = try valuesPlan(request)
+    guard let sections = plan.sections else {
+      return try writeSections(self.plan(request), bytesMax: bytesMax, to: &writer)
+    }
+    try writeSections(sections, plan.values, bytesMax: bytesMax, to: &writer)
   }
 
   /// Returns the number of the rows of values of a request, without its window.
