@@ -72,6 +72,9 @@ extension ModelDocument {
       else { continue }
       if flag(element, "transient", at: elementPath) {
         own.transients.append(attribute.name)
+        if attribute.sortsLocalized {
+          problem(elementPath + ".sorted", "The store has no values of a transient attribute")
+        }
       } else {
         own.attributes.append(attribute)
       }

@@ -88,9 +88,11 @@ package final class PersistentStore: Sendable {
           mismatch = error
         }
       }
+      isReadOnly = mode == .readOnly || mismatch != nil
+      // A writer computes the sort keys anew, before any reader opens the file.
+      if !isReadOnly { facts.hasSortKeys = true }
       self.facts = facts
       self.mismatch = mismatch
-      isReadOnly = mode == .readOnly || mismatch != nil
       readers = ReaderPool(
         path: container.storePath,
         role: role,

@@ -26,7 +26,7 @@ package enum Archive {
   /// - Parameters:
   ///   - client: A client of the service.
   ///   - write: Called with each line, without its end.
-  /// - Throws: `ClientError`.
+  /// - Throws: `PortingError` if another client writes meanwhile; `ClientError`.
   package static func run(from client: Client, _ write: (String) -> Void) async throws {
     let document = try await client.call("model", [:])
     let model = try ModelDocument.model(from: document)
@@ -39,7 +39,7 @@ package enum Archive {
       write(text)
     }
     add(["archive": .integer(version), "model": document])
-    try await Exporter.run([], from: client) { object in
+    try await Exporter.run([], from: client, ofOneCommit: true) { object in
       let entity = Exporter.entity(object) ?? ""
       let members = object["values"]?.members ?? []
       let apart = members.filter { binary[entity]?.contains($0.name) == true && !$0.value.isNull }
@@ -66,9 +66,19 @@ package enum Archive {
 
   // MARK: Reading
 
-  /// Returns whether a file begins as an archive does.
+  /// Returns whether a file begins or ends as an archive does.
   package static func isArchive(_ bytes: [UInt8]) -> Bool {
-    bytes.starts(with: #"{"archive":"#.utf8)
+    let start = lastLine(of: bytes).lowerBound
+    return bytes.starts(with: #"{"archive":"#.utf8)
+      || bytes[start...].starts(with: #"{"objects":"#.utf8)
+  }
+
+  /// Returns the range of the last line that is not empty.
+  private static func lastLine(of bytes: [UInt8]) -> Range<Int> {
+    var end = bytes.count
+    while end > 0, bytes[end - 1] == 0x0A { end -= 1 }
+    let start = bytes[..<end].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+    return start..<end
   }
 
   /// Reads an archive as a whole, so that nothing of a damaged one is imported.
@@ -77,15 +87,14 @@ package enum Archive {
   /// - Returns: Its contents.
   /// - Throws: `PortingError` for a file that was cut off or changed, or has another version.
   package static func read(_ bytes: [UInt8]) throws -> Contents {
-    var end = bytes.count
-    while end > 0, bytes[end - 1] == 0x0A { end -= 1 }
-    let start = bytes[..<end].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+    let range = lastLine(of: bytes)
+    let start = range.lowerBound
     let cutOff = PortingError(
       "The archive is cut off: its last line is not the digest of the others; nothing is imported"
     )
     let last: JSONValue
     do {
-      last = try JSONParser.parse(bytes.span.extracting(start..<end))
+      last = try JSONParser.parse(bytes.span.extracting(range))
     } catch {
       throw cutOff
     }
@@ -97,14 +106,15 @@ package enum Archive {
           + "imported"
       )
     }
-    return try contents(bytes, upTo: start)
+    return try contents(bytes, upTo: start, count)
   }
 
-  private static func contents(_ bytes: [UInt8], upTo end: Int) throws -> Contents {
+  private static func contents(_ bytes: [UInt8], upTo end: Int, _ count: Int64) throws -> Contents {
     var lines: [UInt8] = []
     lines.reserveCapacity(end)
     var model: JSONValue?
     var values: [JSONMember] = []
+    var found: Int64 = 0
     var start = 0
     while start < end {
       let lineEnd = JSONBytes.firstIndex(of: 0x0A, in: bytes.span, from: start)
@@ -125,8 +135,10 @@ package enum Archive {
       } else if let value = line["binary"], let property = line["property"]?.string {
         values.append(JSONMember(property, value))
       } else if values.isEmpty {
+        found += 1
         lines += bytes[lineStart..<lineEnd]
       } else {
+        found += 1
         let object: JSONValue = [
           "id": line["id"] ?? .null,
           "values": .object((line["values"]?.members ?? []) + values),
@@ -135,6 +147,11 @@ package enum Archive {
         values = []
       }
       lines.append(0x0A)
+    }
+    guard found == count else {
+      throw PortingError(
+        "The archive is damaged: it has \(found) objects, not \(count); nothing is imported"
+      )
     }
     return Contents(model: model ?? .null, lines: lines)
   }

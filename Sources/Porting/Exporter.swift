@@ -12,23 +12,34 @@ package enum Exporter {
   /// - Parameters:
   ///   - entities: The names of the entities; none for all.
   ///   - client: A client of the service.
+  ///   - ofOneCommit: Whether all objects must be of one commit.
   ///   - write: Called with each object.
-  /// - Throws: `PortingError` for an unknown entity; `ClientError`.
+  /// - Throws: `PortingError` for an unknown entity, and if another client writes while all objects
+  ///   must be of one commit; `ClientError`.
   package static func run(
     _ entities: [String],
     from client: Client,
+    ofOneCommit: Bool = false,
     _ write: (JSONValue) -> Void
   ) async throws {
     let model = try ModelDocument.model(from: try await client.call("model", [:]))
     for name in entities where model.entity(named: name) == nil {
       throw PortingError("The model has no entity \(name)")
     }
+    var token: JSONValue?
     for entity in model.entities
     where !entity.isAbstract && (entities.isEmpty || entities.contains(entity.name)) {
       let properties =
         entity.attributes.filter { $0.derived == nil }.map(\.name)
         + entity.relationships.filter { isKept($0) }.map(\.name)
-      try await export(entity, properties, client, write)
+      let tokens = try await export(entity, properties, client, write)
+      guard ofOneCommit else { continue }
+      guard tokens.allSatisfy({ $0 == token ?? tokens[0] }) else {
+        throw PortingError(
+          "Another client wrote to the store during the export; export it again, or from a backup"
+        )
+      }
+      token = tokens.last
     }
   }
 
@@ -38,14 +49,16 @@ package enum Exporter {
       ?? line["id"]?.string?.split(separator: "/", maxSplits: 1).first.map(String.init)
   }
 
-  /// Exports some properties of the objects of one entity.
+  /// Exports some properties of the objects of one entity, and returns the positions of the reads.
+  @discardableResult
   static func export(
     _ entity: EntityDescription,
     _ properties: [String],
     _ client: Client,
     _ write: (JSONValue) -> Void
-  ) async throws {
+  ) async throws -> [JSONValue] {
     var last: String?
+    var tokens: [JSONValue] = []
     while true {
       var params: [JSONMember] = [
         JSONMember("entity", .string(entity.name)), JSONMember("subentities", false),
@@ -58,6 +71,8 @@ package enum Exporter {
       }
       let answer = try await client.call("fetch", .object(params))
       let objects = answer["objects"]?.array ?? []
+      let token = answer["token"] ?? .null
+      if tokens.last != token { tokens.append(token) }
       for object in objects {
         write(
           .object([
@@ -65,7 +80,7 @@ package enum Exporter {
           ])
         )
       }
-      guard objects.count == portion, let id = objects.last?["id"]?.string else { return }
+      guard objects.count == portion, let id = objects.last?["id"]?.string else { return tokens }
       last = id
     }
   }

@@ -12,6 +12,7 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     package static let busy = Code(rawValue: SQLITE_BUSY)
     package static let locked = Code(rawValue: SQLITE_LOCKED)
     package static let full = Code(rawValue: SQLITE_FULL)
+    package static let noMemory = Code(rawValue: SQLITE_NOMEM)
     package static let inputOutput = Code(rawValue: SQLITE_IOERR)
     package static let inputOutputWrite = Code(rawValue: SQLITE_IOERR | 3 << 8)
     package static let inputOutputSharedMemorySize = Code(rawValue: SQLITE_IOERR | 19 << 8)

@@ -111,7 +111,8 @@ import Testing
          {"name":"d","entity":"A","predicate":"u == 1 AND NOT (x == 2 OR v == 'a')",
           "select":["w"]},
          {"name":"f","entity":"A","result":"values","select":["x"],"groupBy":["x"],
-          "sort":["x"]}]}
+          "sort":["x"]},
+         {"name":"g","entity":"A","result":"values","select":{"c":"@count","m":"@max.x"}}]}
       """,
       to: "m.json"
     )

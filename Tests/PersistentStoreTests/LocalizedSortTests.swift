@@ -98,10 +98,10 @@ private func model(_ sorted: String) -> String {
   }
 
   /// The plan of a fetch, a line for each step.
-  private func plan(_ sort: [String]) throws -> String {
+  private func plan(_ sort: [String], subentities: Bool = false) throws -> String {
     try store.snapshot { snapshot in
       try snapshot.explain(
-        FetchRequest(entity: "Task", sort: sort, limit: 20, subentities: false),
+        FetchRequest(entity: "Task", sort: sort, limit: 20, subentities: subentities),
         isCount: false,
         isValues: false
       ).plan.joined(separator: "\n")
@@ -115,6 +115,9 @@ private func model(_ sorted: String) -> String {
       #expect(try !plan(sort).contains("TEMP B-TREE FOR ORDER BY"))
     }
     #expect(try plan(["copy:localized"]).contains("TEMP B-TREE FOR ORDER BY"))
+    let family = try plan(["title:localized"], subentities: true)
+    #expect(family.contains("MERGE (UNION ALL)"))
+    #expect(!family.contains("TEMP B-TREE FOR ORDER BY"))
   }
 
   // Evidence: P-107
@@ -127,6 +130,30 @@ private func model(_ sorted: String) -> String {
     let sorts = store.store.unindexedSorts.slowest
     #expect(sorts.map { "\($0.sort.entity) \($0.sort.keys)" } == [#"Task ["copy:localized"]"#])
     #expect(sorts.first?.requests.count == 2)
+    try store.snapshot { snapshot in
+      _ = try snapshot.objects(
+        snapshot.plan(FetchRequest(entity: "Task", sort: ["title"], sectionBy: "rank"))
+      )
+    }
+    #expect(store.store.unindexedSorts.slowest.contains { $0.sort.keys == ["rank", "title"] })
+  }
+
+  @Test func `are not read while they are of another ICU`() async throws {
+    try await store.save(
+      #"{"insert":[{"entity":"Task","values":{"title":"b"}},"#
+        + #"{"entity":"Task","values":{"title":"a"}}]}"#
+    )
+    let folder = store.folder
+    store.store.close()
+    try store.foreign(
+      """
+      UPDATE cordial_meta SET value = 'another' WHERE name = 'unicode';
+      UPDATE Task SET "title:localized" = CASE _id WHEN 1 THEN x'01' ELSE x'02' END;
+      """
+    )
+    let reading = try TestStore(nil, in: folder, mode: .readOnly)
+    let ids = try reading.ids(#"{"entity":"Task","sort":["title:localized"]}"#)
+    #expect(ids == ["Task/p2", "Task/p1"])
   }
 
   @Test func `are counted, the slowest hundred`() async throws {
@@ -185,6 +212,10 @@ private func model(_ sorted: String) -> String {
   @Test(arguments: [
     (#"{"name":"a","type":"int64","sorted":"localized"}"#, #"[["a"]]"#, "attributes[0].sorted"),
     (#"{"name":"a","type":"string","sorted":"German"}"#, #"[["a"]]"#, "attributes[0].sorted"),
+    (
+      #"{"name":"a","type":"string","transient":true,"sorted":"localized"}"#, "[]",
+      "attributes[0].sorted"
+    ),
     (#"{"name":"a","type":"int64"}"#, #"[["a:localized"]]"#, "indexes[0]"),
     (#"{"name":"a","type":"string"}"#, #"[["a:German"]]"#, "indexes[0]"),
   ])

@@ -102,9 +102,10 @@ struct DoctorReport: Sendable {
 
   private func follower(_ follower: JSONValue) -> String {
     let behind = follower["behind"]?.integer ?? 0
-    let late = behind > 0 ? "\(behind) commits behind, which the history retains" : "up to date"
-    let end = follower["expired"] == true ? ", expired" : ""
-    return "\(follower["name"]?.string ?? ""): \(late)\(end)"
+    let hasExpired = follower["expired"] == true
+    let kept = hasExpired ? ", expired" : ", which the history retains"
+    let late = behind > 0 ? "\(behind) commits behind\(kept)" : "up to date"
+    return "\(follower["name"]?.string ?? ""): \(late)"
   }
 
   private func sort(_ sort: JSONValue) -> String {

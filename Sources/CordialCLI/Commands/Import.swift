@@ -48,6 +48,9 @@ struct Import: AsyncParsableCommand {
     var input = try Input.read(file ?? "-")
     var archived: Model?
     if Archive.isArchive(input) {
+      guard commaSeparatedEntity == nil else {
+        throw InputError(message: "The file is an archive, which --csv does not read")
+      }
       let contents = try Archive.read(input)
       input = contents.lines
       if model == nil, !storeArgument.exists {

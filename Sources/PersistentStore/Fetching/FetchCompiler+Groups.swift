@@ -31,9 +31,15 @@ extension FetchCompiler {
     _ request: FetchRequest,
     model: Model,
     mayDangle: Bool,
+    hasSortKeys: Bool = true,
     store: String = ""
   ) throws(StoreError) -> ValuesPlan {
-    var compiler = try FetchCompiler(request, model: model, mayDangle: mayDangle)
+    var compiler = try FetchCompiler(
+      request,
+      model: model,
+      mayDangle: mayDangle,
+      hasSortKeys: hasSortKeys
+    )
     return try compiler.valuesPlan(request, in: store)
   }
 
@@ -44,16 +50,14 @@ extension FetchCompiler {
     guard let select = request.select, !select.isEmpty else {
       throw StoreError(.invalidRequest, "Rows of values need a select that names them")
     }
-    let isGrouped =
-      !request.groupBy.isEmpty || request.having != nil
-      || select.contains { $0.path.hasPrefix("@") }
+    let isGrouped = request.isGrouped
     let condition = try condition(request)
     let groups = try request.groupBy.map { path throws(StoreError) in try groupTerm(path) }
     let columns = try selection(request, grouped: isGrouped)
     let keys = try sortKeys(request)
     if isGrouped {
       let grouped = Set(request.groupBy)
-      for key in (request.sectionBy.map { [$0] } ?? []) + request.sort
+      for key in request.orderKeys
       where !grouped.contains(IndexKey(key).name) {
         throw StoreError(.invalidRequest, "\(key) is not in groupBy, so groups have no such order")
       }

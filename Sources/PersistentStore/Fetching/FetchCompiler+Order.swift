@@ -18,6 +18,9 @@ struct SortKey {
   /// Whether a value may be missing; missing values are first ascending, and last descending.
   let mayBeMissing: Bool
 
+  /// Whether the expression is a stored sort key.
+  var isStored: Bool { bound != "?" }
+
   var order: String { descends ? sql + " DESC" : sql }
 
   init(_ sql: String, type: AttributeType, descends: Bool, mayBeMissing: Bool) {
@@ -95,7 +98,7 @@ extension FetchCompiler {
       guard attribute.type == .string else {
         throw StoreError(.invalidRequest, "\(owner.name).\(attribute.name) is not a string")
       }
-      if usesStored, owner.localizedAttributes.contains(attribute.name) {
+      if usesStored, hasSortKeys, owner.localizedAttributes.contains(attribute.name) {
         return SortKey(
           column(end.alias, SQLNames.sortKeyColumn(attribute.name)),
           of: term,

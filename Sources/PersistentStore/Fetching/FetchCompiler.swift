@@ -31,13 +31,22 @@ struct FetchCompiler {
   /// Whether the result depends on the time or on chance, which no commit determines.
   var isVolatile = false
 
-  init(_ request: FetchRequest, model: Model, mayDangle: Bool) throws(StoreError) {
+  /// Whether the stored sort keys are of this process's ICU.
+  let hasSortKeys: Bool
+
+  init(
+    _ request: FetchRequest,
+    model: Model,
+    mayDangle: Bool,
+    hasSortKeys: Bool = true
+  ) throws(StoreError) {
     guard let entity = model.entity(named: request.entity) else {
       throw .unknownEntity(request.entity, in: model)
     }
     self.model = model
     self.entity = entity
     self.mayDangle = mayDangle
+    self.hasSortKeys = hasSortKeys
     scopes = [QueryScope(entity: entity, alias: "t", variable: nil, joins: SQLJoins())]
   }
 
@@ -47,6 +56,7 @@ struct FetchCompiler {
   ///   - request: The request.
   ///   - model: The store's model.
   ///   - mayDangle: Whether a to-one may reference an object that does not exist.
+  ///   - hasSortKeys: Whether the stored sort keys are of this process's ICU.
   ///   - store: The identity of the store, for a request with a cursor.
   /// - Returns: The plan.
   /// - Throws: `unknownEntity`, `unknownProperty`, `predicateInvalid` or `invalidRequest`.
@@ -54,9 +64,15 @@ struct FetchCompiler {
     _ request: FetchRequest,
     model: Model,
     mayDangle: Bool,
+    hasSortKeys: Bool = true,
     store: String = ""
   ) throws(StoreError) -> FetchPlan {
-    var compiler = try FetchCompiler(request, model: model, mayDangle: mayDangle)
+    var compiler = try FetchCompiler(
+      request,
+      model: model,
+      mayDangle: mayDangle,
+      hasSortKeys: hasSortKeys
+    )
     return try compiler.plan(request, in: store)
   }
 
@@ -75,7 +91,10 @@ struct FetchCompiler {
     let table = model.source(entity, subentities: request.subentities, wide: isWide)
     var head = ["t.\"_id\"", "t.\"_version\""]
     if let identity = entity.identity { head.append("t.\(quote(identity.name))") }
-    let columns = (head + selected.map(\.sql)).joined(separator: ", ")
+    // SQLite merges the indexes of a family's tables only by columns that the query returns.
+    let stored = keys.filter(\.isStored).map(\.sql)
+    let columns = (head + selected.map(\.sql) + stored).joined(separator: ", ")
+    let numbers = (["t.\"_id\""] + stored).joined(separator: ", ")
     let orderBy = (keys.map(\.order) + ["t.\"_id\""]).joined(separator: ", ")
     func tail(_ start: SQLFragment?) -> String {
       let wanted = start.map { "(\(condition.sql)) AND (\($0.sql))" } ?? condition.sql
@@ -88,7 +107,7 @@ struct FetchCompiler {
       request: request,
       model: model,
       entity: entity,
-      idsSQL: "SELECT t.\"_id\" \(from) \(tail(pageStart?.range))",
+      idsSQL: "SELECT \(numbers) \(from) \(tail(pageStart?.range))",
       rowsSQL: "SELECT \(columns) \(rowsFrom) \(tail(pageStart?.range))",
       unwindowedSQL: "SELECT \(columns) \(rowsFrom)",
       rowSQL: "SELECT \(columns) \(rowsFrom) WHERE t.\"_id\" = ?",
@@ -102,7 +121,7 @@ struct FetchCompiler {
         )
       },
       missing: pageStart?.missing.map {
-        ("SELECT t.\"_id\" \(from) \(tail($0))", "SELECT \(columns) \(rowsFrom) \(tail($0))")
+        ("SELECT \(numbers) \(from) \(tail($0))", "SELECT \(columns) \(rowsFrom) \(tail($0))")
       },
       values: condition.values + (pageStart?.range.values ?? []),
       wholeValues: condition.values,

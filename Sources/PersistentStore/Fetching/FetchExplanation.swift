@@ -67,7 +67,8 @@ extension StoreSnapshot {
       sql: sql,
       values: (values + window).map { WireValue.json($0) },
       plan: lines,
-      sortsWholly: !request.sort.isEmpty && QueryPlan.sortsWholly(lines)
+      sortsWholly: !request.orderKeys.isEmpty && !request.isGrouped && !request.distinct
+        && QueryPlan.sortsWholly(lines)
     )
   }
 }

@@ -28,7 +28,7 @@ extension FetchRequest {
       do throws(StoreError) {
         var compiler = try FetchCompiler(request, model: model, mayDangle: false)
         _ = try compiler.sortKeys(request)
-        _ = try compiler.selection(request, grouped: !request.groupBy.isEmpty)
+        _ = try compiler.selection(request, grouped: isGrouped && request.select != nil)
       } catch {
         faults.append(FetchFault(part: part, error: error))
       }

@@ -40,6 +40,14 @@ package struct FetchRequest: Sendable, Equatable {
   /// Whether to include objects of the entity's descendants.
   package var subentities: Bool
 
+  /// Whether rows of values are of groups of objects.
+  var isGrouped: Bool {
+    !groupBy.isEmpty || having != nil || select?.contains { $0.path.hasPrefix("@") } == true
+  }
+
+  /// The keys of the order: that of the sections, then the others.
+  var orderKeys: [String] { (sectionBy.map { [$0] } ?? []) + sort }
+
   package init(
     entity: String,
     predicate: String? = nil,

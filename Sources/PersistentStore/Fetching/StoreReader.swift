@@ -207,7 +207,7 @@ package final class StoreReader {
     _ sql: String,
     _ statement: PreparedStatement
   ) -> SortTimer? {
-    guard !request.sort.isEmpty else { return nil }
+    guard !request.orderKeys.isEmpty else { return nil }
     return SortTimer(self, request, sql, statement)
   }
 
@@ -221,7 +221,10 @@ package final class StoreReader {
       sortsWholly[timer.sql] = QueryPlan.sortsWholly(lines)
     }
     guard sortsWholly[timer.sql] == true else { return }
-    unindexed.add(UnindexedSorts.Sort(entity: timer.request.entity, keys: timer.request.sort), time)
+    unindexed.add(
+      UnindexedSorts.Sort(entity: timer.request.entity, keys: timer.request.orderKeys),
+      time
+    )
   }
 
   /// Returns the statement that reads texts of an object.

@@ -86,7 +86,8 @@ extension StoreSnapshot {
     let limit = plan.limit.map { $0 + 1 }
     let rows = try bound(plan.sql, plan.values, limit: limit, offset: plan.offset)
     defer { rows.reset() }
-    let timer = reader.timer(of: request, plan.sql, rows)
+    // Groups and distinct rows are sorted even where an index has the order of their objects.
+    let timer = plan.isOfObjects ? reader.timer(of: request, plan.sql, rows) : nil
     var count = 0
     var last: [AttributeValue] = []
     writer.raw("[")
@@ -167,6 +168,7 @@ extension StoreSnapshot {
       request,
       model: model,
       mayDangle: mayDangle,
+      hasSortKeys: reader.facts.hasSortKeys,
       store: reader.facts.identifier
     )
   }

@@ -187,6 +187,7 @@ package struct StoreSnapshot {
       request,
       model: model,
       mayDangle: mayDangle,
+      hasSortKeys: reader.facts.hasSortKeys,
       store: reader.facts.identifier
     )
   }

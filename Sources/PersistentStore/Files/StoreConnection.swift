@@ -100,8 +100,8 @@ enum Folding {
   /// - Parameters:
   ///   - text: The text, in UTF-8.
   ///   - key: A buffer for the key, which grows.
-  /// - Returns: The length of the key in bytes.
-  static func sortKey(_ text: Span<UInt8>, into key: inout [UInt8]) -> Int {
+  /// - Returns: The length of the key in bytes; nil if memory is short.
+  static func sortKey(_ text: Span<UInt8>, into key: inout [UInt8]) -> Int? {
     while true {
       let needed = unsafe text.withUnsafeBufferPointer { bytes in
         unsafe bytes.withMemoryRebound(to: CChar.self) { input in
@@ -117,8 +117,9 @@ enum Folding {
           }
         }
       }
+      guard needed > 0 else { return nil }
       // The last byte is a terminator, which the length of a blob replaces.
-      if needed <= key.count { return max(needed - 1, 0) }
+      if needed <= key.count { return needed - 1 }
       key = [UInt8](repeating: 0, count: needed)
     }
   }

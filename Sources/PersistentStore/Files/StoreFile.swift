@@ -14,6 +14,8 @@ enum StoreFile {
     let identifier: String
     /// The hashes of the store's former models.
     let formerHashes: Set<String>
+    /// Whether the stored sort keys are of this process's ICU; a writer computes them anew.
+    var hasSortKeys: Bool
   }
 
   /// The version of the tables that do not depend on the model.
@@ -131,7 +133,8 @@ enum StoreFile {
       model: try model(meta, requested, path),
       generation: generation,
       identifier: identifier,
-      formerHashes: Set((meta[.formerHashes] ?? "").split(separator: " ").map(String.init))
+      formerHashes: Set((meta[.formerHashes] ?? "").split(separator: " ").map(String.init)),
+      hasSortKeys: meta[.unicode] == Folding.version
     )
   }
 

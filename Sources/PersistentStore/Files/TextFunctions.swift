@@ -20,8 +20,10 @@ enum TextFunctions {
     var key = [UInt8](repeating: 0, count: 256)
     try SQLFunction.add("cordial_sort_key", argumentCount: 1, to: db) { call in
       guard !call.isNull(0) else { return call.answer(nil as Bool?) }
-      let length = call.withText(0) { Folding.sortKey($0, into: &key) }
-      call.answer(key[..<(length ?? 0)])
+      guard let length = call.withText(0, { Folding.sortKey($0, into: &key) }) ?? nil else {
+        throw SQLiteError(.noMemory, "ICU computes no sort key")
+      }
+      call.answer(key[..<length])
     }
     try SQLFunction.add("cordial_length", argumentCount: 1, to: db) { call in
       let length = call.withText(0) { bytes in
