@@ -32,6 +32,8 @@ package final class Model: Sendable {
   /// What earlier versions had and this one gives up, data included: entities as `Memo`, properties
   /// as `Task.color`.
   package let removed: Set<String>
+  /// How objects of the previous version become objects of this one, nil where it is inferred.
+  package let map: ObjectMap?
 
   /// The slots of entities that only earlier versions of the model had.
   private let retiredSlots: Set<Int>
@@ -52,6 +54,7 @@ package final class Model: Sendable {
     values: [ModelValues] = [],
     templates: [ModelTemplate] = [],
     removed: Set<String> = [],
+    map: ObjectMap? = nil,
     retiredSlots: Set<Int> = [],
     retired: [RetiredEntity] = [],
     excludedEntities: Set<String> = []
@@ -66,6 +69,7 @@ package final class Model: Sendable {
     self.values = values
     self.templates = templates
     self.removed = removed
+    self.map = map
     hash = ModelHash.hash(of: document)
     numbers = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0.number) })
     entitiesBySlot = Dictionary(

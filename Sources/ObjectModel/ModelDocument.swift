@@ -56,6 +56,7 @@ package struct ModelDocument {
 
   private static let modelMembers: Set<String> = [
     "$schema", "name", "version", "entities", "values", "templates", "configurations", "removed",
+    "map",
   ]
   static let entityMembers: Set<String> = [
     "name", "identity", "attributes", "relationships", "unique", "indexes", "spotlight", "parent",
@@ -115,6 +116,8 @@ package struct ModelDocument {
     let templates = templates(document)
     checkConfigurations(document)
     let removed = removed(document, entities)
+    // Only a sound model has every destination.
+    let map = problems.isEmpty ? map(document, entities, excluded: excludedEntities) : nil
     guard problems.isEmpty else { return nil }
     return Model(
       name: name,
@@ -124,6 +127,7 @@ package struct ModelDocument {
       values: values,
       templates: templates,
       removed: removed,
+      map: map,
       retiredSlots: Set(slots.filter { $0.key == Model.retiredName($0.value) }.values),
       retired: retired,
       excludedEntities: excludedEntities

@@ -37,6 +37,15 @@ import GRDBSQLite
       return unsafe body(UnsafeBufferPointer(start: start, count: count).span)
     }
 
+    /// Returns the bytes of an argument; nil for a value that is not a blob.
+    package func blob(_ index: Int) -> [UInt8]? {
+      guard unsafe sqlite3_value_type(arguments[index]) == SQLITE_BLOB else { return nil }
+      // SQLite returns no address for no bytes.
+      guard let start = unsafe sqlite3_value_blob(arguments[index]) else { return [] }
+      let count = unsafe Int(sqlite3_value_bytes(arguments[index]))
+      return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
+    }
+
     /// Returns whether an argument is null.
     package func isNull(_ index: Int) -> Bool {
       unsafe sqlite3_value_type(arguments[index]) == SQLITE_NULL
@@ -130,13 +139,35 @@ import GRDBSQLite
     to connection: SQLiteConnection,
     _ body: @escaping (Call) throws -> Void
   ) throws {
+    try add(name, argumentCount, SQLITE_UTF8 | SQLITE_DETERMINISTIC, connection, body)
+  }
+
+  /// Adds a function with an effect of its own, which SQLite calls for each row.
+  ///
+  /// - Throws: As `add(_:argumentCount:to:_:)`.
+  package static func addEffect(
+    _ name: String,
+    argumentCount: Int32,
+    to connection: SQLiteConnection,
+    _ body: @escaping (Call) throws -> Void
+  ) throws {
+    try add(name, argumentCount, SQLITE_UTF8, connection, body)
+  }
+
+  private static func add(
+    _ name: String,
+    _ argumentCount: Int32,
+    _ flags: Int32,
+    _ connection: SQLiteConnection,
+    _ body: @escaping (Call) throws -> Void
+  ) throws {
     let kept = unsafe Unmanaged.passRetained(SQLFunction(body))
     // SQLite releases the function, even if it rejects it.
     let code = unsafe sqlite3_create_function_v2(
       connection.database.sqliteConnection,
       name,
       argumentCount,
-      SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+      flags,
       kept.toOpaque(),
       { context, _, arguments in
         guard let context = unsafe context, let arguments = unsafe arguments,

@@ -33,7 +33,7 @@ extension PreparedStatement {
       bind(text, at: index)
     case .integer(let number), .date(let number): bind(number, at: index)
     case .double(let number): bind(number, at: index)
-    case .boolean(let flag): bind(flag ? 1 : 0, at: index)
+    case .boolean(let flag): bind(Int64(flag ? 1 : 0), at: index)
     case .binary(let bytes): bind(bytes, at: index)
     }
   }

@@ -317,7 +317,10 @@ extension FetchCompiler {
     _ right: PredicateExpression
   ) throws(StoreError) -> Value {
     let (a, first) = try operand(left)
-    let (b, second) = try operand(right)
+    var (b, second) = try operand(right)
+    if isStrict, operation == .divide || operation == .remainder {
+      b.sql = StrictSQL.divisor(b.sql)
+    }
     let values = a.values + b.values
     let depth = max(a.depth + 3, b.depth + 6)
     guard depth <= Self.stackMax else {

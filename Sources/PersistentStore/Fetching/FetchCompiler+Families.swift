@@ -53,6 +53,16 @@ extension FetchCompiler {
     return ("\(model.source(destination, where: condition)) \(alias)\(join)", "1", order)
   }
 
+  /// Returns SQL for the name of an object in the protocol: its number, or its identity value.
+  ///
+  /// If the entity has descendants, an identity value comes in a list after the number, which
+  /// determines the object's entity.
+  func name(of entity: EntityDescription, _ alias: String) -> String {
+    guard let identity = entity.identity else { return "\(alias).\"_id\"" }
+    let value = "\(alias).\(quote(identity.name))"
+    return entity.hasDescendants ? "json_array(\(alias).\"_id\", \(value))" : value
+  }
+
   /// Returns whether the response has columns of which only descendants of the entity have values.
   func isWide(_ request: FetchRequest) -> Bool {
     request.select == nil && request.subentities && entity.hasDescendants

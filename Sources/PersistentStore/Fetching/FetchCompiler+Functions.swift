@@ -98,12 +98,14 @@ extension FetchCompiler {
       case .number: side.type?.isInteger == true || side.type == .boolean ? .int64 : .double
       }
     let source = side.type?.rawValue ?? "json"
+    var sql = "cordial_cast(\(fragment.sql), '\(source)', '\(type.rawValue)')"
+    var values = fragment.values
+    if isStrict {
+      sql = StrictSQL.castResult(sql, of: fragment.sql)
+      values += fragment.values
+    }
     return (
-      SQLFragment(
-        "cordial_cast(\(fragment.sql), '\(source)', '\(type.rawValue)')" + Self.collation(type),
-        fragment.values,
-        depth: fragment.depth + 4
-      ),
+      SQLFragment(sql + Self.collation(type), values, depth: fragment.depth + 4),
       .value(type, name: nil)
     )
   }

@@ -31,6 +31,10 @@ struct FetchCompiler {
   /// Whether the result depends on the time or on chance, which no commit determines.
   var isVolatile = false
 
+  /// Whether a division by zero and a `CAST` that fails are failures of a migration, rather than
+  /// null.
+  var isStrict = false
+
   /// Whether the stored sort keys are of this process's ICU.
   let hasSortKeys: Bool
 
@@ -422,16 +426,6 @@ struct FetchCompiler {
     guard destination.identity != nil else { return toOneNumber(relationship, column: column) }
     return "(SELECT \(name(of: destination, "d")) FROM \(model.source(destination)) d "
       + "WHERE d.\"_id\" = \(column))"
-  }
-
-  /// Returns SQL for the name of an object in the protocol: its number, or its identity value.
-  ///
-  /// If the entity has descendants, an identity value comes in a list after the number, which
-  /// determines the object's entity.
-  func name(of entity: EntityDescription, _ alias: String) -> String {
-    guard let identity = entity.identity else { return "\(alias).\"_id\"" }
-    let value = "\(alias).\(quote(identity.name))"
-    return entity.hasDescendants ? "json_array(\(alias).\"_id\", \(value))" : value
   }
 
   /// Returns SQL for the number of the object that a to-one references; null if it does not exist.

@@ -29,12 +29,20 @@ extension MigrationPlan {
     return statements
   }
 
-  /// Returns statements that log the deletion of each object of a removed entity, with its values.
+  /// Returns statements that log the deletion of each object that leaves its entity, with its
+  /// values.
   func tombstones(_ kept: UnchangedTables) -> [String] {
-    from.concreteEntities.filter { mapping.target(of: $0) == nil }.map { old in
-      "INSERT INTO cordial_change(entity, object, kind, version, before) "
+    from.concreteEntities.compactMap { old in
+      var condition = ""
+      if let target = mapping.target(of: old), !target.isAbstract {
+        guard mapping.rules[target.number] != nil else { return nil }
+        condition =
+          " WHERE \"_id\" NOT IN (SELECT old FROM \(PreparedTables.objects(of: target)) "
+          + "WHERE source = \(old.number))"
+      }
+      return "INSERT INTO cordial_change(entity, object, kind, version, before) "
         + "SELECT \(old.number), \"_id\", 2, \"_version\", \(LogTriggers.tombstone(old, row: "")) "
-        + "FROM \(oldTable(old, kept)) ORDER BY \"_id\""
+        + "FROM \(oldTable(old, kept))\(condition) ORDER BY \"_id\""
     }
   }
 

@@ -20,9 +20,9 @@ extension MigrationPlan {
   ) -> [Origin] {
     var seen: Set<String> = []
     var origins: [Origin] = []
-    for kind in entity.familyPosition.concreteEntities {
-      let kind = to.entity(kind)
-      guard let found = mapping.source(of: .relationship(relationship), in: kind) else { continue }
+    for (kind, source) in sources(of: entity, without: relationship.name) {
+      let property = PropertyDescription.relationship(relationship)
+      guard let found = mapping.source(of: property, in: kind, from: source) else { continue }
       guard case .relationship(let old) = found else {
         problem("\(entity.name).\(relationship.name)", "It was an attribute")
         return []
@@ -34,15 +34,26 @@ extension MigrationPlan {
     }
     guard origins.isEmpty, let name = relationship.inverse else { return origins }
     // The links of a new relationship may have existed from the other end only.
-    for kind in to.entity(relationship.destination).familyPosition.concreteEntities {
-      let kind = to.entity(kind)
-      guard case .relationship(let inverse)? = kind.property(named: name),
-        let old = mapping.source(of: inverse, in: kind), mayReferenceOldTargets(old, inverse, kind),
+    for (kind, source) in sources(of: to.entity(relationship.destination), without: name) {
+      guard let property = kind.property(named: name), case .relationship(let inverse) = property,
+        case .relationship(let old)? = mapping.source(of: property, in: kind, from: source),
+        mayReferenceOldTargets(old, inverse, kind),
         seen.insert("\(old.owner).\(old.name)").inserted
       else { continue }
       origins.append(Origin(relationship: old, reversed: true))
     }
     return origins
+  }
+
+  /// Returns each entity whose objects are of an entity, with each old entity it is made of, except
+  /// where a rule gives a property.
+  private func sources(
+    of entity: EntityDescription,
+    without property: String
+  ) -> [(kind: EntityDescription, source: EntityDescription)] {
+    entity.familyPosition.concreteEntities.map { to.entity($0) }
+      .filter { mapping.rules[$0.number]?.gives(property) != true }
+      .flatMap { kind in mapping.sources(of: kind).map { (kind, $0) } }
   }
 
   /// Returns whether a relationship may still reference old targets, and adds a problem if not.
@@ -51,7 +62,7 @@ extension MigrationPlan {
     _ relationship: RelationshipDescription,
     _ entity: EntityDescription
   ) -> Bool {
-    guard remainingRanges(old.destination, within: relationship.destination)?.isEmpty == true else {
+    guard usedRanges(old.destination, within: relationship.destination)?.isEmpty == true else {
       return true
     }
     problem(
@@ -81,18 +92,94 @@ extension MigrationPlan {
       let old = origin.relationship
       let (own, other) =
         origin.reversed ? (old.destination, old.owner) : (old.owner, old.destination)
-      let conditions = [
-        Self.condition("a", in: remainingRanges(own, within: entity.number)),
-        Self.condition("b", in: remainingRanges(other, within: relationship.destination)),
-      ].compactMap { $0 }
+      let ends = [
+        newEnd("a", of: own, within: entity.number),
+        newEnd("b", of: other, within: relationship.destination),
+      ]
+      let conditions = ends.compactMap(\.condition) + ungiven(relationship, entity, ends)
       let all = links(of: origin, kept).joined(separator: " UNION ALL ")
-      guard !conditions.isEmpty else { return all }
-      return "SELECT a, b, place, back FROM (\(all)) WHERE \(conditions.joined(separator: " AND "))"
+      guard !conditions.isEmpty || ends.contains(where: { $0.join != nil }) else { return all }
+      let condition = conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
+      return "SELECT \(ends[0].number) AS a, \(ends[1].number) AS b, place, back "
+        + "FROM (\(all)) AS cordial_e\(ends.compactMap(\.join).joined())\(condition)"
     }
-    return queries.isEmpty ? nil : queries.joined(separator: " UNION ALL ")
+    let all = queries + givenLinks(relationship, entity)
+    return all.isEmpty ? nil : all.joined(separator: " UNION ALL ")
   }
 
-  private func links(of origin: Origin, _ kept: UnchangedTables) -> [String] {
+  /// The number of the new object at one end of an old link.
+  private struct NewEnd {
+    let number: String
+    /// The join that finds the number, nil if it is the old number.
+    let join: String?
+    /// The condition that the new object is of the entity, nil if every one is.
+    let condition: String?
+  }
+
+  private func newEnd(_ column: String, of old: Int, within entity: Int) -> NewEnd {
+    guard mapping.isMoved(old) else {
+      let condition = Self.condition("cordial_e.\(column)", in: usedRanges(old, within: entity))
+      return NewEnd(number: "cordial_e.\(column)", join: nil, condition: condition)
+    }
+    let alias = "cordial_\(column)"
+    return NewEnd(
+      number: "\(alias).number",
+      join: " JOIN \(PreparedTables.made) \(alias) ON \(alias).family = \(mapping.family(old)) "
+        + "AND \(alias).old = cordial_e.\(column) AND \(alias).entity IN (\(kinds(entity)))",
+      condition: nil
+    )
+  }
+
+  /// Returns the conditions that a link is not one of those that a rule gives.
+  private func ungiven(
+    _ relationship: RelationshipDescription,
+    _ entity: EntityDescription,
+    _ ends: [NewEnd]
+  ) -> [String] {
+    let given = givers(of: relationship, entity).map { giver, isReversed in
+      let number = ends[isReversed ? 1 : 0].number
+      let range = giver.numbers
+      return "\(number) NOT BETWEEN \(range.lowerBound) AND \(range.upperBound)"
+    }
+    return given
+  }
+
+  /// Returns the entities whose rules give links of a relationship; reversed by its inverse.
+  private func givers(
+    of relationship: RelationshipDescription,
+    _ entity: EntityDescription
+  ) -> [(entity: EntityDescription, isReversed: Bool)] {
+    func kinds(_ entity: EntityDescription, _ name: String) -> [EntityDescription] {
+      entity.familyPosition.concreteEntities.map { to.entity($0) }
+        .filter { mapping.rules[$0.number]?.gives(name) ?? false }
+    }
+    guard !mapping.rules.isEmpty else { return [] }
+    let own = kinds(entity, relationship.name).map { ($0, false) }
+    guard let inverse = relationship.inverse, !relationship.isSymmetric else { return own }
+    return own + kinds(to.entity(relationship.destination), inverse).map { ($0, true) }
+  }
+
+  /// Returns queries for the links of a relationship that rules give.
+  private func givenLinks(
+    _ relationship: RelationshipDescription,
+    _ entity: EntityDescription
+  ) -> [String] {
+    givers(of: relationship, entity).compactMap { giver, isReversed in
+      let name = isReversed ? relationship.inverse ?? "" : relationship.name
+      let (own, other) = isReversed ? ("b", "a") : ("a", "b")
+      let place = isReversed ? "NULL AS place, place AS back" : "place, NULL AS back"
+      if givenLinks(of: giver).contains(where: { $0.name == name }) {
+        return "SELECT a AS \(own), b AS \(other), \(place) "
+          + "FROM \(PreparedTables.links(name, of: giver))"
+      }
+      guard givenColumns(of: giver).contains(name) else { return nil }
+      let column = PreparedTables.column(name)
+      return "SELECT number AS \(own), \(column) AS \(other), NULL AS place, NULL AS back "
+        + "FROM \(PreparedTables.objects(of: giver)) WHERE \(column) IS NOT NULL"
+    }
+  }
+
+  func links(of origin: Origin, _ kept: UnchangedTables) -> [String] {
     let old = origin.relationship
     switch old.storage {
     case .column:
@@ -157,23 +244,21 @@ extension MigrationPlan {
   mutating func addValue(
     of relationship: RelationshipDescription,
     _ entity: EntityDescription,
+    from source: EntityDescription,
     _ kept: UnchangedTables,
     to row: inout NewRow
   ) {
     guard let members = links(of: relationship, in: entity, kept) else { return }
-    if let old = mapping.source(of: relationship, in: entity), !old.toMany {
+    let property = PropertyDescription.relationship(relationship)
+    if case .relationship(let old)? = mapping.source(of: property, in: entity, from: source),
+      !old.toMany, !isGiven(relationship)
+    {
       let column = "cordial_o.\(SQLNames.quoted(old.name))"
-      let ranges = remainingRanges(old.destination, within: relationship.destination)
-      guard let condition = Self.condition(column, in: ranges) else {
-        return row.add(column, to: relationship.name)
-      }
+      let value = translated(column, of: old.destination, within: relationship.destination)
+      guard value != column else { return row.add(column, to: relationship.name) }
       // The objects of a removed entity are deleted, and references to them become null.
-      row.noteChange(
-        of: old.name,
-        when: "(\(column) IS NOT NULL AND NOT \(condition))",
-        former: column
-      )
-      return row.add("CASE WHEN \(condition) THEN \(column) END", to: relationship.name)
+      row.noteChange(of: old.name, when: "\(column) IS NOT \(value)", former: column)
+      return row.add(value, to: relationship.name)
     }
     var oldTables = kept
     oldTables.hasOldNames = true
@@ -183,7 +268,7 @@ extension MigrationPlan {
       "\(entity.name).\(relationship.name)",
       "objects have several: it becomes a to-one"
     )
-    row.add("(SELECT b FROM (\(members)) WHERE a = cordial_o.\"_id\")", to: relationship.name)
+    row.add("(SELECT b FROM (\(members)) WHERE a = \(row.number))", to: relationship.name)
   }
 
   /// Adds checks for objects without a required to-one, even in tables that are kept unchanged.
@@ -191,8 +276,14 @@ extension MigrationPlan {
     var oldTables = kept
     oldTables.hasOldNames = true
     for entity in to.concreteEntities {
+      for relationship in entity.relationships
+      where !relationship.toMany && !relationship.optional && dependsOnRules(relationship, entity) {
+        checkRequiredLate(relationship, entity)
+      }
       guard let old = mapping.source(of: entity), !old.isAbstract else { continue }
-      for relationship in entity.relationships where !relationship.toMany && !relationship.optional
+      for relationship in entity.relationships
+      where !relationship.toMany && !relationship.optional
+        && !dependsOnRules(relationship, entity)
       {
         if let before = mapping.source(of: relationship, in: entity), !before.toMany,
           !before.optional, mayReferenceSameObjects(before, relationship)
@@ -220,6 +311,46 @@ extension MigrationPlan {
     }
   }
 
+  /// Returns whether the objects of an entity, or those that a relationship references, change by
+  /// rules.
+  private func dependsOnRules(
+    _ relationship: RelationshipDescription,
+    _ entity: EntityDescription
+  ) -> Bool {
+    guard !mapping.rules.isEmpty else { return false }
+    let destination = to.entity(relationship.destination)
+    return mapping.rules[entity.number] != nil || isGiven(relationship)
+      || destination.familyPosition.concreteEntities.contains { kind in
+        mapping.rules[kind] != nil
+          || mapping.source(of: to.entity(kind)).map { mapping.isMoved($0.number) } ?? false
+      }
+  }
+
+  /// Adds a check of the new table for objects without a required to-one.
+  private mutating func checkRequiredLate(
+    _ relationship: RelationshipDescription,
+    _ entity: EntityDescription
+  ) {
+    let condition: String
+    if relationship.isColumn {
+      condition = "\(SQLNames.quoted(relationship.name)) IS NULL"
+    } else {
+      let destination = to.source(to.entity(relationship.destination))
+      condition =
+        "\"_id\" NOT IN (SELECT \(SQLNames.quoted(relationship.inverse ?? "")) "
+        + "FROM \(destination) d WHERE \(SQLNames.quoted(relationship.inverse ?? "")) NOT NULL)"
+    }
+    let rows = "FROM \(SQLNames.quoted(entity.name)) WHERE \(condition)"
+    lateChecks.append(
+      Check(
+        sql: "SELECT count(*) \(rows)",
+        path: "\(entity.name).\(relationship.name)",
+        message: "objects lack it: it is required",
+        examples: "SELECT \"_id\", 'null' \(rows) ORDER BY \"_id\" LIMIT 5"
+      )
+    )
+  }
+
   /// Adds checks for links to existing objects that a relationship may no longer reference.
   ///
   /// Such links are not dropped silently.
@@ -232,8 +363,9 @@ extension MigrationPlan {
             from.entity($0)
           }
           .filter { kind in
-            mapping.target(of: kind)
-              .map { !to.isKind($0.number, of: relationship.destination) } ?? false
+            let takers = mapping.takers(of: kind)
+            return !takers.isEmpty
+              && !takers.contains { to.isKind($0.number, of: relationship.destination) }
           }
           guard !targets.isEmpty, let condition = Self.condition("b", in: targets.map(\.numbers))
           else {
@@ -260,10 +392,16 @@ extension MigrationPlan {
     _ toMany: RelationshipDescription,
     _ entity: EntityDescription
   ) -> Bool {
-    guard let old = mapping.source(of: toOne, in: entity), !old.toMany,
+    guard mapping.rules[entity.number] == nil, !isGiven(toOne),
+      let old = mapping.source(of: toOne, in: entity), !old.toMany,
       let owner = mapping.source(of: entity)
     else { return false }
     return from.positionColumns(of: owner).contains(SQLNames.positionColumn(old.name))
+  }
+
+  /// Returns whether no objects of an entity come from the old model.
+  private func hasOnlyNewObjects(_ entity: EntityDescription) -> Bool {
+    mapping.rules[entity.number] == nil && mapping.source(of: entity) == nil
   }
 
   /// Returns statements that number the members of to-manys that were not ordered, or ordered
@@ -272,7 +410,7 @@ extension MigrationPlan {
     var statements: [String] = []
     for entity in to.concreteEntities {
       for (toOne, toMany) in to.orderedInverses(of: entity)
-      where mapping.source(of: entity) != nil && !keepsOrder(toOne, toMany, entity) {
+      where !hasOnlyNewObjects(entity) && !keepsOrder(toOne, toMany, entity) {
         let table = SQLNames.quoted(entity.name)
         let place = SQLNames.quoted(SQLNames.positionColumn(toOne.name))
         let column = SQLNames.quoted(toOne.name)

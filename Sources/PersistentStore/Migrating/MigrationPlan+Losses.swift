@@ -9,10 +9,11 @@ import StoreLayout
 extension MigrationPlan {
   /// Adds checks for objects, values and links that the new model has no property or entity for.
   mutating func checkLosses() {
-    for old in from.concreteEntities where mapping.target(of: old) == nil {
+    for old in from.concreteEntities where mapping.target(of: old) == nil && !isTaken(old) {
       guard !isGivenUp(old) else { continue }
       lossCheck("SELECT count(*) FROM \(SQLNames.quoted(old.name))", old.name, "objects")
     }
+    checkUntakenObjects()
     for old in from.entities {
       let parent = old.familyPosition.ancestors.dropLast().last.map { from.entity($0) }
       for attribute in old.attributes
@@ -26,6 +27,21 @@ extension MigrationPlan {
         case .inverseColumn, .linkTable: break
         }
       }
+    }
+  }
+
+  /// Adds checks for objects that no entity of the model's map takes.
+  mutating func checkUntakenObjects() {
+    guard !givesUpEverything else { return }
+    for old in from.concreteEntities where mapping.isMoved(old.number) && isTaken(old) {
+      let made =
+        "SELECT old FROM \(PreparedTables.made) WHERE family = \(mapping.family(old.number))"
+      check(
+        "SELECT count(*) FROM \(SQLNames.quoted(old.name)) WHERE \"_id\" NOT IN (\(made))",
+        old.name,
+        "objects would be removed, because no entity of the model's map takes them: let one take "
+          + "them, or serve a folder with both versions"
+      )
     }
   }
 
@@ -57,11 +73,13 @@ extension MigrationPlan {
   private func losers(of property: String, declaredBy old: EntityDescription) -> [EntityDescription]
   {
     old.familyPosition.concreteEntities.map { from.entity($0) }.filter { kind in
-      guard let target = mapping.target(of: kind), !target.isAbstract else { return false }
-      let isKept = target.properties.contains {
-        mapping.source(of: $0, in: target)?.name == property && !isRecomputed($0)
+      let takers = mapping.takers(of: kind).filter { !$0.isAbstract }
+      let isKept = takers.contains { taker in
+        taker.properties.contains {
+          mapping.source(of: $0, in: taker, from: kind)?.name == property && !isRecomputed($0)
+        }
       }
-      return !isKept && !isGivenUp(property, of: kind)
+      return !takers.isEmpty && !isKept && !isGivenUp(property, of: kind)
     }
   }
 
@@ -138,14 +156,14 @@ extension MigrationPlan {
     guard let inverse = relationship.inverse, !relationship.isSymmetric else { return false }
     let destination = from.entity(relationship.destination)
     let remaining = destination.familyPosition.concreteEntities.map { from.entity($0) }
-      .filter { mapping.target(of: $0).map { !$0.isAbstract } ?? false }
+      .filter(isTaken)
     return !remaining.isEmpty && losers(of: inverse, declaredBy: destination).isEmpty
   }
 
   /// Returns the number ranges of the objects of an old entity that remain; nil when all do.
   private func remainingRanges(of old: Int) -> [ClosedRange<Int64>]? {
     let kinds = from.entity(old).familyPosition.concreteEntities.map { from.entity($0) }
-    let remaining = kinds.filter { mapping.target(of: $0).map { !$0.isAbstract } ?? false }
+    let remaining = kinds.filter(isTaken)
     return remaining.count == kinds.count ? nil : remaining.map(\.numbers)
   }
 }

@@ -20,7 +20,7 @@ extension MigrationPlan {
       addValue(of: attribute, entity, old, to: &row)
     }
     for relationship in entity.relationships where !relationship.toMany {
-      addValue(of: relationship, entity, kept, to: &row)
+      addValue(of: relationship, entity, from: old, kept, to: &row)
     }
     for (toOne, toMany) in to.orderedInverses(of: entity) where keepsOrder(toOne, toMany, entity) {
       let column = SQLNames.positionColumn(toOne.name)
@@ -34,20 +34,32 @@ extension MigrationPlan {
       "INSERT INTO \(table)(\(columns.map(SQLNames.quoted).joined(separator: ", "))) "
         + "SELECT \(values.joined(separator: ", ")) FROM \(source) AS cordial_o"
     )
-    // The numbers of deleted objects are not given again.
-    let former = SQLNames.literal(String(source.dropFirst().dropLast()))
+    statements += sequence(of: entity, after: source)
+    steps.append(Step(title: "Create \(entity.name) from \(old.name)", statements: statements))
+  }
+
+  /// Lets an entity not give again the numbers of deleted objects.
+  ///
+  /// - Parameters:
+  ///   - entity: The entity.
+  ///   - source: The old table whose objects it has, nil if there is none.
+  /// - Returns: The statements.
+  func sequence(of entity: EntityDescription, after source: String?) -> [String] {
+    let former = source.map { SQLNames.literal(String($0.dropFirst().dropLast())) } ?? "NULL"
     let sequence = "(SELECT seq FROM sqlite_sequence WHERE name = \(former))"
     let name = SQLNames.literal(entity.name)
-    statements += [
+    let last = "(SELECT max(\"_id\") FROM \(SQLNames.quoted(entity.name)))"
+    return [
       "DELETE FROM sqlite_sequence WHERE name = \(name)",
-      "INSERT INTO sqlite_sequence(name, seq) "
-        + "VALUES (\(name), max(coalesce(\(sequence), 0), \(entity.numbers.lowerBound - 1)))",
+      "INSERT INTO sqlite_sequence(name, seq) VALUES (\(name), max(coalesce(\(sequence), 0), "
+        + "coalesce(\(last), 0), \(entity.numbers.lowerBound - 1)))",
     ]
-    steps.append(Step(title: "Create \(entity.name) from \(old.name)", statements: statements))
   }
 
   /// The columns of a rebuilt table, with SQL over the row `cordial_o` of the old table.
   struct NewRow {
+    /// SQL for the number of the new object.
+    var number = "cordial_o.\"_id\""
     private(set) var columns: [String] = []
     private(set) var values: [String] = []
     /// The columns that the migration changes, by their old names: the condition of a change, and
@@ -74,17 +86,22 @@ extension MigrationPlan {
       changes.map(\.condition).joined(separator: " OR ")
     }
 
-    /// Returns the statements that log the changes as ordinary ones.
-    func logStatements(of old: EntityDescription, _ source: String) -> [String] {
-      guard !changes.isEmpty else { return [] }
-      let before = changes.map { change in
+    /// SQL for the former values of the changes, as the log has them.
+    var before: String {
+      let parts = changes.map { change in
         "CASE WHEN \(change.condition) THEN \(SQLNames.literal(",\"\(change.property)\":")) "
           + "|| \(change.former) ELSE '' END"
       }
+      return parts.isEmpty ? "''" : parts.joined(separator: " || ")
+    }
+
+    /// Returns the statements that log the changes as ordinary ones.
+    func logStatements(of old: EntityDescription, _ source: String) -> [String] {
+      guard !changes.isEmpty else { return [] }
       return [
         "INSERT INTO cordial_change(entity, object, kind, version, before) "
           + "SELECT \(old.number), \"_id\", 1, \"_version\" + 1, "
-          + "\(before.joined(separator: " || ")) "
+          + "\(before) "
           + "FROM \(source) AS cordial_o WHERE \(condition)"
       ]
     }
@@ -93,7 +110,7 @@ extension MigrationPlan {
   // MARK: Attributes
 
   /// Adds an attribute's value to a row; a column that is left out gets its default.
-  private mutating func addValue(
+  mutating func addValue(
     of attribute: AttributeDescription,
     _ entity: EntityDescription,
     _ old: EntityDescription,
@@ -102,10 +119,14 @@ extension MigrationPlan {
     // Derived values are computed when all tables exist; a time keeps its value.
     if let derived = attribute.derived, derived != .now { return }
     let path = "\(entity.name).\(attribute.name)"
-    guard let found = mapping.source(of: .attribute(attribute), in: entity) else {
+    guard let found = mapping.source(of: .attribute(attribute), in: entity, from: old) else {
       if !attribute.optional, attribute.defaultValue == .null {
+        let isRuled = mapping.rules[entity.number] != nil
         check(
-          "SELECT count(*) FROM \(SQLNames.quoted(old.name))",
+          isRuled
+            ? "SELECT count(*) FROM \(PreparedTables.objects(of: entity)) "
+              + "WHERE source = \(old.number)"
+            : "SELECT count(*) FROM \(SQLNames.quoted(old.name))",
           path,
           "objects would lack it: it is required and has no default"
         )
@@ -116,12 +137,13 @@ extension MigrationPlan {
       return problem(path, "It was a relationship, which cannot become an attribute")
     }
     let column = "cordial_o.\(SQLNames.quoted(before.name))"
-    guard let value = conversion(of: column, before, attribute, old, path) else { return }
+    guard let value = conversion(of: column, before, attribute, entity, old, path) else { return }
     guard before.optional, !attribute.optional else { return row.add(value, to: attribute.name) }
     guard let literal = SQLLiteral.text(attribute.defaultValue) else {
       let name = SQLNames.quoted(before.name)
       check(
-        "SELECT count(*) FROM \(SQLNames.quoted(old.name)) WHERE \(name) IS NULL",
+        "SELECT count(*) FROM \(SQLNames.quoted(old.name)) WHERE \(name) IS NULL"
+          + taken(by: entity, old),
         path,
         "objects lack it: it becomes required and has no default"
       )
@@ -131,6 +153,13 @@ extension MigrationPlan {
     row.add("coalesce(\(value), \(literal))", to: attribute.name)
   }
 
+  /// Returns the condition that an entity with a rule takes an object of an old table.
+  private func taken(by entity: EntityDescription, _ old: EntityDescription) -> String {
+    guard mapping.rules[entity.number] != nil, mapping.isMoved(old.number) else { return "" }
+    return " AND \"_id\" IN (SELECT old FROM \(PreparedTables.objects(of: entity)) "
+      + "WHERE source = \(old.number))"
+  }
+
   /// Returns SQL that converts a column; nil, with a problem, if no value survives.
   ///
   /// If some values may not survive, it adds a check.
@@ -138,6 +167,7 @@ extension MigrationPlan {
     of column: String,
     _ before: AttributeDescription,
     _ attribute: AttributeDescription,
+    _ entity: EntityDescription,
     _ old: EntityDescription,
     _ path: String
   ) -> String? {
@@ -150,7 +180,7 @@ extension MigrationPlan {
     let name = SQLNames.quoted(before.name)
     let rows =
       "FROM \(SQLNames.quoted(old.name)) WHERE \(name) IS NOT NULL "
-      + "AND \(ValueConversion.sql(name, to: to)) IS NULL"
+      + "AND \(ValueConversion.sql(name, to: to)) IS NULL\(taken(by: entity, old))"
     check(
       "SELECT count(*) \(rows)",
       path,

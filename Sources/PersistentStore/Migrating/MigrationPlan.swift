@@ -26,11 +26,26 @@ package struct MigrationPlan: Sendable {
     package internal(set) var statements: [String]
   }
 
+  /// A group of statements with bound values and a title.
+  package struct Preparation: Sendable {
+    package let title: String
+    let statements: [SQLFragment]
+
+    /// The statements, with `?` for each bound value.
+    package var sql: [String] { statements.map(\.sql) }
+  }
+
   package let mapping: ModelMapping
   /// The problems that do not depend on the data; a plan with problems is not executed.
   package private(set) var problems: [ModelProblem] = []
   package private(set) var checks: [Check] = []
   package internal(set) var steps: [Step] = []
+  /// What is computed from the old tables before the checks, where the model has a map.
+  package internal(set) var preparation: [Preparation] = []
+  /// The attributes whose values are computed from expressions.
+  var mappedTargets: [MappedValues.Target] = []
+  /// The checks of the new tables, after all steps.
+  var lateChecks: [Check] = []
   /// Whether data without a place in the new model is removed although the model does not name it,
   /// because the two models are versions of one chain.
   let givesUpEverything: Bool
@@ -46,14 +61,18 @@ package struct MigrationPlan: Sendable {
   ///   - emptied: The entities that must have no objects, because they get other numbers.
   ///   - givesUpEverything: Whether data without a place in the new model is removed although the
   ///     model does not name it.
+  ///   - hasProgram: Whether a program makes the new objects.
   package init(
     from: Model,
     to: Model,
     emptied: Set<String> = [],
-    givesUpEverything: Bool = false
+    givesUpEverything: Bool = false,
+    hasProgram: Bool = false
   ) {
-    mapping = ModelMapping(from: from, to: to)
-    self.givesUpEverything = givesUpEverything
+    mapping = ModelMapping(from: from, to: to, hasProgram: hasProgram)
+    self.givesUpEverything = givesUpEverything || hasProgram
+    for found in mapping.ruleProblems { problem(found.path, found.message) }
+    prepare()
     checkNumbers(emptied)
     checkAbstract()
     checkCommonEntity()
@@ -67,7 +86,11 @@ package struct MigrationPlan: Sendable {
     }
     steps.append(Step(title: "Rename the old tables", statements: renameStatements(kept)))
     for entity in to.concreteEntities where !kept.entities.contains(entity.number) {
-      rebuild(entity, kept)
+      if let rule = mapping.rules[entity.number] {
+        rebuild(entity, rule, kept)
+      } else {
+        rebuild(entity, kept)
+      }
     }
     for entity in to.entities {
       for relationship in entity.linkRelationships
@@ -78,7 +101,9 @@ package struct MigrationPlan: Sendable {
     steps.append(Step(title: "Set the sort positions", statements: order(kept)))
     steps.append(Step(title: "Log the removed objects", statements: tombstones(kept)))
     steps.append(Step(title: "Migrate the history", statements: history()))
-    steps.append(Step(title: "Remove the old tables", statements: removals(kept)))
+    steps.append(Step(title: "Log the new objects", statements: newEntries(kept)))
+    let removals = removals(kept) + removalsOfPreparation()
+    steps.append(Step(title: "Remove the old tables", statements: removals))
     steps.append(
       Step(title: "Compute the derived values", statements: DerivedValues.statements(for: to))
     )
@@ -139,7 +164,9 @@ package struct MigrationPlan: Sendable {
   /// Adds checks for objects of entities that become abstract.
   private mutating func checkAbstract() {
     for old in from.concreteEntities {
-      guard let entity = mapping.target(of: old), entity.isAbstract else { continue }
+      guard let entity = mapping.target(of: old), entity.isAbstract, !isTaken(old) else {
+        continue
+      }
       check(
         "SELECT count(*) FROM \(SQLNames.quoted(old.name))",
         entity.name,
@@ -150,7 +177,7 @@ package struct MigrationPlan: Sendable {
 
   /// Adds a check that the models share an entity, because a version of a model does.
   private mutating func checkCommonEntity() {
-    let removed = from.concreteEntities.filter { mapping.target(of: $0)?.isAbstract != false }
+    let removed = from.concreteEntities.filter { !isTaken($0) }
     guard removed.count == from.concreteEntities.count, !removed.isEmpty else { return }
     let counts = removed.map { "(SELECT count(*) FROM \(SQLNames.quoted($0.name)))" }
     check(
@@ -175,7 +202,8 @@ package struct MigrationPlan: Sendable {
   private mutating func keptTables() -> UnchangedTables {
     var kept = UnchangedTables()
     for entity in to.concreteEntities {
-      guard let old = mapping.source(of: entity), !old.isAbstract,
+      guard mapping.rules[entity.number] == nil,
+        let old = mapping.source(of: entity), !old.isAbstract,
         StoreSchema.columns(of: old, from) == StoreSchema.columns(of: entity, to),
         entity.properties.allSatisfy({ isColumnUnchanged($0, entity) })
       else { continue }
@@ -233,6 +261,7 @@ package struct MigrationPlan: Sendable {
     case (.relationship(let relationship), _) where relationship.toMany: true
     case (.relationship(let relationship), .relationship(let old)?):
       old.name == relationship.name && !old.toMany && mayReferenceSameObjects(old, relationship)
+        && !isGiven(relationship)
     case (.attribute(let attribute), .attribute(let old)?):
       old.name == attribute.name && Self.converted("", old.type, attribute.type) == ""
     default: false
@@ -250,6 +279,7 @@ package struct MigrationPlan: Sendable {
     }
     let order = OrderSchema(from).linkPositionColumns(old, of: from.entity(owningEntity))
     return old.isSymmetric == relationship.isSymmetric && mayReferenceSameObjects(old, relationship)
+      && !isGiven(relationship) && !mapping.isMoved(old.owner)
       && remainingRanges(old.owner, within: entity.number) == nil
       && order == OrderSchema(to).linkPositionColumns(relationship, of: entity)
   }
@@ -260,6 +290,23 @@ package struct MigrationPlan: Sendable {
     _ relationship: RelationshipDescription
   ) -> Bool {
     remainingRanges(old.destination, within: relationship.destination) == nil
+      && !mapping.isMoved(old.destination)
+  }
+
+  /// Returns whether an entity that has objects is made of objects of an old one.
+  func isTaken(_ old: EntityDescription) -> Bool {
+    mapping.takers(of: old).contains { !$0.isAbstract }
+  }
+
+  /// Returns the number ranges of an old entity's objects of which objects of a new entity or its
+  /// descendants may be made; nil when that is possible for all objects.
+  func usedRanges(_ old: Int, within entity: Int) -> [ClosedRange<Int64>]? {
+    guard !mapping.rules.isEmpty else { return remainingRanges(old, within: entity) }
+    let kinds = from.entity(old).familyPosition.concreteEntities.map { from.entity($0) }
+    let used = kinds.filter { kind in
+      mapping.takers(of: kind).contains { to.isKind($0.number, of: entity) }
+    }
+    return used.count == kinds.count ? nil : used.map(\.numbers)
   }
 
   /// Returns the number ranges of an old entity's objects that still belong to a new entity or its

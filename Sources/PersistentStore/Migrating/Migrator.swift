@@ -204,19 +204,27 @@ package struct Migrator {
     }
     try db.execute(LogTables.late)
     try seal(first.plan.from, db)
-    let count = stages.map(\.plan.steps.count).reduce(0, +)
+    let count = stages.map { $0.plan.preparation.count + $0.plan.steps.count }.reduce(0, +)
     var done = 0
     var numbers = GivenNumbers(first.plan.from)
     for stage in stages {
       let plan = stage.plan
-      try Self.check(plan, stage.nearest, db)
-      try numbers.read(plan, db)
       let versions = "\(plan.from.version) to \(stage.target.version)"
-      for step in plan.steps {
-        progress(MigrationProgress(stage: versions, title: step.title, done: done, count: count))
-        try execute(step, plan, db)
+      func report(_ title: String) {
+        progress(MigrationProgress(stage: versions, title: title, done: done, count: count))
         done += 1
       }
+      try numbers.read(plan, db)
+      let mapped = MappedValues(plan.mappedTargets)
+      if plan.problems.isEmpty {
+        try prepare(plan, mapped, numbers, db, report)
+      }
+      try Self.check(plan, mapped.problems, stage.nearest, db)
+      for step in plan.steps {
+        report(step.title)
+        try execute(step, plan, db)
+      }
+      try Self.check(plan.lateChecks, plan, [], [], db)
       try numbers.skip(in: stage.target, db)
       try note(plan, stage.target, numbers.retired(stage.target), db)
     }
@@ -248,10 +256,31 @@ package struct Migrator {
       }
     }
 
+    /// Returns the greatest numbers that objects of retired or renamed entities had, by the names
+    /// of these entities.
+    private func given(_ model: Model) -> [(name: String, last: Int64?)] {
+      model.retired.map { ($0.description.name, last[$0.description.number]) }
+        + lastByName.map { ($0.key, $0.value) }
+    }
+
+    /// Returns the greatest number that no new object of an entity may get.
+    func last(
+      of entity: EntityDescription,
+      _ plan: MigrationPlan,
+      _ target: Model,
+      _ db: SQLiteConnection
+    ) throws -> Int64 {
+      let former = given(target).filter { $0.name == entity.name }.compactMap(\.last)
+      let own = try plan.mapping.source(of: entity).flatMap { old in
+        try db.integer("SELECT seq FROM sqlite_sequence WHERE name = ?", [old.name])
+      }
+      return (former + [own ?? 0]).filter(entity.numbers.contains).max()
+        ?? entity.numbers.lowerBound - 1
+    }
+
     /// Lets the entities that have the name of a retired one begin after its numbers.
     func skip(in model: Model, _ db: SQLiteConnection) throws {
-      let given = model.retired.map { ($0.description.name, last[$0.description.number]) }
-      for (name, last) in given + lastByName.map({ ($0.key, $0.value) }) {
+      for (name, last) in given(model) {
         guard let entity = model.entity(named: name), !entity.isAbstract, let number = last,
           entity.numbers.contains(number)
         else { continue }
@@ -284,15 +313,57 @@ package struct Migrator {
     try HistoryWriter(db, model: model).seal(head, stamp)
   }
 
+  /// Computes what the model's map says of the old objects.
+  private func prepare(
+    _ plan: MigrationPlan,
+    _ values: MappedValues,
+    _ numbers: GivenNumbers,
+    _ db: SQLiteConnection,
+    _ report: (String) -> Void
+  ) throws {
+    guard !plan.preparation.isEmpty else { return }
+    try values.addFunctions(to: db)
+    try db.execute("CREATE TABLE \(PreparedTables.given)(entity INTEGER, number INTEGER)")
+    for entity in plan.to.concreteEntities where plan.mapping.rules[entity.number] != nil {
+      let last = try numbers.last(of: entity, plan, plan.to, db)
+      try db.execute(
+        "INSERT INTO \(PreparedTables.given) VALUES (?, ?)",
+        [Int64(entity.number), last]
+      )
+    }
+    for group in plan.preparation {
+      report(group.title)
+      for fragment in group.statements {
+        let statement = try PreparedStatement(db, fragment.sql)
+        for (index, value) in fragment.values.enumerated() {
+          statement.bind(value, at: Int32(index + 1))
+        }
+        try statement.run()
+      }
+    }
+  }
+
   /// Checks that a plan can be executed on the store's objects.
   private static func check(
     _ plan: MigrationPlan,
+    _ failures: [MigrationProblem],
     _ nearest: [NearestVersion],
     _ db: SQLiteConnection
   ) throws {
-    var problems = plan.problems.map { MigrationProblem($0) }
+    let problems = plan.problems.map { MigrationProblem($0) } + failures
     // The checks of a plan with problems are meaningless queries.
-    for check in problems.isEmpty ? plan.checks : [] {
+    try check(plan.problems.isEmpty ? plan.checks : [], plan, problems, nearest, db)
+  }
+
+  private static func check(
+    _ checks: [MigrationPlan.Check],
+    _ plan: MigrationPlan,
+    _ found: [MigrationProblem],
+    _ nearest: [NearestVersion],
+    _ db: SQLiteConnection
+  ) throws {
+    var problems = found
+    for check in checks {
       let count = try db.integer(check.sql) ?? 0
       guard count > 0 else { continue }
       problems.append(

@@ -9,8 +9,21 @@ package struct ModelMapping: Sendable {
   package let to: Model
   /// The old entity of each new entity, by their numbers.
   private let sources: [Int: Int]
+  /// How objects are made where that is not inferred, by the numbers of the new entities.
+  let rules: [Int: EntityRule]
+  /// The mistakes of the new model's map in names of the old one.
+  let ruleProblems: [ModelProblem]
+  /// The families of the old model, by the numbers of their first entities, whose objects may get
+  /// another number or be left out one by one.
+  let movedFamilies: Set<Int>
 
-  package init(from: Model, to: Model) {
+  /// Compares two models.
+  ///
+  /// - Parameters:
+  ///   - from: The model that the store has.
+  ///   - to: The new model.
+  ///   - hasProgram: Whether a program makes the objects, instead of the model's map.
+  package init(from: Model, to: Model, hasProgram: Bool = false) {
     self.from = from
     self.to = to
     var sources: [Int: Int] = [:]
@@ -20,8 +33,46 @@ package struct ModelMapping: Sendable {
       guard let name = renamed[entity.name] else { continue }
       sources[entity.number] = from.entity(named: name)?.number
     }
+    if hasProgram {
+      rules = EntityRule.rulesOfProgram(to: to) { name in
+        renamed[name].flatMap { from.entity(named: $0) }.flatMap { $0.isAbstract ? nil : $0.number }
+      }
+      ruleProblems = []
+    } else {
+      (rules, ruleProblems) = EntityRule.rules(from: from, to: to) { renamed[$0] }
+    }
+    // The objects of an entity that is made of other entities do not stay in it.
+    for rule in rules.values where !rule.sources.contains(where: { $0 == sources[rule.entity] }) {
+      sources[rule.entity] = nil
+    }
     self.sources = sources
+    var moved: Set<Int> = []
+    for rule in rules.values {
+      for old in rule.sources where rule.condition != nil || sources[rule.entity] != old {
+        moved.insert(from.entity(old).familyPosition.ancestors[0])
+      }
+    }
+    if hasProgram { moved = Set(from.entities.map { $0.familyPosition.ancestors[0] }) }
+    movedFamilies = moved
   }
+
+  /// Returns whether the objects of an old entity may get another number or be left out one by one.
+  func isMoved(_ old: Int) -> Bool { movedFamilies.contains(family(old)) }
+
+  /// Returns the old entities whose objects an entity is made of.
+  func sources(of entity: EntityDescription) -> [EntityDescription] {
+    rules[entity.number]?.sources.map { from.entity($0) }
+      ?? [source(of: entity)].compactMap(\.self)
+  }
+
+  /// Returns the new entities that are made of objects of an old entity.
+  func takers(of old: EntityDescription) -> [EntityDescription] {
+    guard !rules.isEmpty else { return [target(of: old)].compactMap(\.self) }
+    return to.entities.filter { entity in sources(of: entity).contains { $0.number == old.number } }
+  }
+
+  /// Returns the number of the first entity of an old entity's family.
+  func family(_ old: Int) -> Int { from.entity(old).familyPosition.ancestors[0] }
 
   /// Returns the old entity of an entity, nil for a new one.
   func source(of entity: EntityDescription) -> EntityDescription? {
@@ -69,7 +120,16 @@ package struct ModelMapping: Sendable {
     of property: PropertyDescription,
     in entity: EntityDescription
   ) -> PropertyDescription? {
-    guard let old = source(of: entity) else { return nil }
+    source(of: entity).flatMap { source(of: property, in: entity, from: $0) }
+  }
+
+  /// Returns the property of an old entity from which an entity infers a property, nil for a new
+  /// one.
+  func source(
+    of property: PropertyDescription,
+    in entity: EntityDescription,
+    from old: EntityDescription
+  ) -> PropertyDescription? {
     let names = Self.renames(entity.properties.map { ($0.name, $0.renamedFrom) }) {
       old.property(named: $0) != nil
     }

@@ -1,0 +1,174 @@
+import CordialValues
+import JSON
+import ObjectModel
+import SQLite
+
+/// The values that a model's map computes: their conversion to the attributes' types, and the
+/// failures.
+///
+/// A migration stops at failures after it has counted them. An expression that fails inside of
+/// another one is noted until the value of the whole expression arrives for the same object.
+final class MappedValues {
+  /// An attribute with an expression, for the objects of one old entity.
+  struct Target {
+    /// The place in the model, as `map.Order.total`.
+    let path: String
+    /// The name of the old entity.
+    let source: String
+    let attribute: AttributeDescription
+    /// The type of the expression's values; nil inside a json attribute, which has any.
+    let type: AttributeType?
+  }
+
+  /// The objects for which one expression fails in one way.
+  private struct Failure {
+    let path: String
+    let message: String
+    var count: Int64 = 0
+    var examples: [(id: String, value: JSONValue)] = []
+  }
+
+  private static let examplesMax = 5
+
+  private let targets: [Target]
+  private var failures: [Failure] = []
+  /// The failure inside of the expression that is being computed.
+  private var pending: (message: String, value: JSONValue)?
+
+  init(_ targets: [Target]) {
+    self.targets = targets
+  }
+
+  // MARK: SQL
+
+  /// Returns SQL for the value of a target, from the value of its expression.
+  static func sql(_ target: Int, object: String, _ value: String) -> String {
+    "cordial_mapped(\(target), \(object), \(value))"
+  }
+
+  /// Adds the SQL functions to the connection of a migration.
+  func addFunctions(to db: SQLiteConnection) throws {
+    try SQLFunction.addEffect(StrictSQL.divisorFunction, argumentCount: 1, to: db) { [self] call in
+      let isZero =
+        call.double(0) == 0 || call.text(0).flatMap { DecimalNumber($0) }?.text == "0"
+      if isZero { pending = ("it divides by zero", .null) }
+      isZero ? call.answer(nil as String?) : Self.answer(Self.value(call, 0), call)
+    }
+    try SQLFunction.addEffect(StrictSQL.castFunction, argumentCount: 2, to: db) { [self] call in
+      if call.isNull(0), !call.isNull(1) {
+        pending = ("CAST does not convert the value", Self.json(Self.value(call, 1)))
+      }
+      Self.answer(Self.value(call, 0), call)
+    }
+    try SQLFunction.addEffect("cordial_mapped", argumentCount: 3, to: db) { [self] call in
+      guard let index = call.integer(0), let object = call.integer(1) else { return }
+      Self.answer(stored(Self.value(call, 2), targets[Int(index)], object), call)
+    }
+  }
+
+  private static func value(_ call: SQLFunction.Call, _ index: Int) -> AttributeValue {
+    call.integer(index).map { .integer($0) } ?? call.double(index).map { .double($0) }
+      ?? call.text(index).map { .string($0) } ?? call.blob(index).map { .binary($0) } ?? .null
+  }
+
+  private static func answer(_ value: AttributeValue, _ call: SQLFunction.Call) {
+    switch value {
+    case .integer(let number), .date(let number): call.answer(number)
+    case .double(let number): call.answer(number)
+    case .boolean(let flag): call.answer(flag)
+    case .string(let text), .decimal(let text), .uuid(let text), .uri(let text), .json(let text):
+      call.answer(text)
+    case .binary(let bytes): call.answer(bytes[...])
+    case .null: call.answer(nil as String?)
+    }
+  }
+
+  private static func json(_ value: AttributeValue) -> JSONValue {
+    switch value {
+    case .integer(let number): .integer(number)
+    case .double(let number): .number(number)
+    case .string(let text): .string(text)
+    default: .null
+    }
+  }
+
+  // MARK: Conversion
+
+  /// Returns the value that an attribute stores for the value of its expression; null for a
+  /// failure, which it records.
+  private func stored(
+    _ value: AttributeValue,
+    _ target: Target,
+    _ object: Int64
+  ) -> AttributeValue {
+    if let (message, value) = pending {
+      pending = nil
+      record(message, value, target, object)
+      return .null
+    }
+    guard value != .null else {
+      if !target.attribute.optional {
+        record("the value is nil, and it is required", .null, target, object)
+      }
+      return .null
+    }
+    guard let converted = converted(value, target) else {
+      let type = target.attribute.type.rawValue
+      record("the value does not survive as \(type)", Self.json(value), target, object)
+      return .null
+    }
+    if let violation = target.attribute.violation(by: converted) {
+      record(violation.message, Self.json(value), target, object)
+    }
+    return converted
+  }
+
+  private func converted(_ value: AttributeValue, _ target: Target) -> AttributeValue? {
+    let type = target.attribute.type
+    let codec = type.codec
+    guard let source = target.type, type != .json else {
+      return type == .json
+        ? codec.value(computed: value)
+        : codec.decode(Self.json(value)) ?? codec.value(computed: value)
+    }
+    if source == type { return codec.value(computed: value) }
+    switch (codec.conversion(from: source), value) {
+    case (.unchanged?, _): return codec.value(computed: value)
+    case (.cast(.text)?, .integer(let number)):
+      return codec.value(computed: .string(String(number)))
+    case (.checked?, _): return codec.value(converted: value)
+    default: return codec.value(computed: value) ?? codec.value(converted: value)
+    }
+  }
+
+  /// Returns whether an attribute's type has some values of another type.
+  static func hasValues(of source: AttributeType?, _ type: AttributeType) -> Bool {
+    guard let source, source != type else { return true }
+    let areNumbers = [source, type].allSatisfy { $0.isNumber || $0 == .decimal }
+    return areNumbers || type.codec.conversion(from: source) != nil
+  }
+
+  // MARK: Failures
+
+  private func record(
+    _ message: String,
+    _ value: JSONValue,
+    _ target: Target,
+    _ object: Int64
+  ) {
+    let index =
+      failures.firstIndex { $0.path == target.path && $0.message == message } ?? failures.count
+    if index == failures.count { failures.append(Failure(path: target.path, message: message)) }
+    failures[index].count += 1
+    guard failures[index].examples.count < Self.examplesMax else { return }
+    let id = WrappedID(entity: target.source, key: .object(object)).description
+    failures[index].examples.append((id, value))
+  }
+
+  /// The failures until now, in the order of their first objects.
+  var problems: [MigrationProblem] {
+    failures.map {
+      MigrationProblem(path: $0.path, message: $0.message, count: $0.count, examples: $0.examples)
+    }
+  }
+}
