@@ -135,7 +135,11 @@ package final class Client: Sendable {
 
   /// Fails every waiting call, because the connection has ended.
   package func ended() {
-    state.withLock { $0.isClosed = true }
+    state.withLock { state in
+      state.isClosed = true
+      // The link keeps its client, and what is below it.
+      state.link = nil
+    }
     fail(with: Self.ended)
     whenEnded()
   }

@@ -13,6 +13,11 @@ struct StoreArgument: ParsableArguments {
   @Argument(help: "The store's folder, or the socket of a running service.")
   var store: String
 
+  init() {}
+
+  /// The argument that names a store's folder.
+  init(_ container: StoreContainer) { store = container.path }
+
   /// Whether the argument names a socket.
   var isSocket: Bool {
     var facts = stat()

@@ -14,14 +14,16 @@ package enum Exporter {
   ///   - client: A client of the service.
   ///   - ofOneCommit: Whether all objects must be of one commit.
   ///   - write: Called with each object.
+  /// - Returns: The position of the last read, nil if there was none.
   /// - Throws: `PortingError` for an unknown entity, and if another client writes while all objects
   ///   must be of one commit; `ClientError`.
+  @discardableResult
   package static func run(
     _ entities: [String],
     from client: Client,
     ofOneCommit: Bool = false,
     _ write: (JSONValue) -> Void
-  ) async throws {
+  ) async throws -> String? {
     let model = try ModelDocument.model(from: try await client.call("model", [:]))
     for name in entities where model.entity(named: name) == nil {
       throw PortingError("The model has no entity \(name)")
@@ -33,14 +35,14 @@ package enum Exporter {
         entity.attributes.filter { $0.derived == nil }.map(\.name)
         + entity.relationships.filter { isKept($0) }.map(\.name)
       let tokens = try await export(entity, properties, client, write)
-      guard ofOneCommit else { continue }
-      guard tokens.allSatisfy({ $0 == token ?? tokens[0] }) else {
+      guard !ofOneCommit || tokens.allSatisfy({ $0 == token ?? tokens[0] }) else {
         throw PortingError(
           "Another client wrote to the store during the export; export it again, or from a backup"
         )
       }
       token = tokens.last
     }
+    return token?.string
   }
 
   /// Returns the entity that a line names, by itself or in its ID.

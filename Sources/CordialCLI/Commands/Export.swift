@@ -42,7 +42,7 @@ struct Export: AsyncParsableCommand {
         try await Archive.run(from: client) { Terminal.line($0) }
       }
     }
-    try await storeArgument.with { client in
+    _ = try await storeArgument.with { client in
       try await Exporter.run(entities, from: client) { Terminal.line($0.text) }
     }
   }

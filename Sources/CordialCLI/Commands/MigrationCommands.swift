@@ -1,7 +1,9 @@
 import ArgumentParser
 import CordialEmbedded
+import JSON
 import ObjectModel
 import PersistentStore
+import Porting
 
 /// `cordial model diff`: prints the differences between two versions of a model.
 struct DiffModel: AsyncParsableCommand {
@@ -46,6 +48,13 @@ struct MigrateStore: AsyncParsableCommand {
       Serving a store with a later version of its model does the same. A folder of versions, or an \
       .xcdatamodeld, is migrated version by version. All of it is one transaction: an interrupted \
       migration leaves the store unchanged.
+
+      A program can make the new objects, where the model cannot say how. It reads all objects on \
+      standard input as export prints them, and prints those of the new model as import reads \
+      them. An object keeps its ID where its id and its entity stay; what the program does not \
+      print is removed:
+
+        cordial model migrate Todo.cordial --model Todo2.json --with ./convert.py
       """
   )
 
@@ -55,6 +64,9 @@ struct MigrateStore: AsyncParsableCommand {
   @Option(help: "The model's file, a folder of its versions, or an Xcode model.")
   var model: String
 
+  @Option(name: .customLong("with"), help: "A program that makes the new objects of the old ones.")
+  var program: String?
+
   @Flag(help: "Print the plan with its SQL, perform it, roll it back, and exit with 1 if it fails.")
   var dryRun = false
 
@@ -62,6 +74,7 @@ struct MigrateStore: AsyncParsableCommand {
     let container = StoreContainer(path: Paths.absolute(store))
     guard container.hasStore else { throw InputError(message: "\(store) is not a store") }
     let current = try ModelFile.read(model)
+    if let program { return try await migrate(container, to: current, with: program) }
     if dryRun { return try printPlan(container, try ModelFile.earlier(model) + [current]) }
     let opened = try PersistentStore(
       container: container,
@@ -69,11 +82,52 @@ struct MigrateStore: AsyncParsableCommand {
       earlier: { try ModelFile.earlier(model) },
       mode: .readWrite,
       environment: .system
-    ) { progress in
-      Terminal.note("[\(progress.done + 1)/\(progress.count)] \(progress.title)\n")
-    }
+    ) { Self.report($0) }
     opened.close()
     Terminal.note("\(store) has model \(current.name) \(current.version)\n")
+  }
+
+  private static func report(_ progress: MigrationProgress) {
+    Terminal.note("[\(progress.done + 1)/\(progress.count)] \(progress.title)\n")
+  }
+
+  /// Lets a program make the objects of the model.
+  private func migrate(
+    _ container: StoreContainer,
+    to model: Model,
+    with program: String
+  ) async throws {
+    let files = try TemporaryFolder()
+    defer { files.remove() }
+    let (input, output) = (files.path("old.jsonl"), files.path("new.jsonl"))
+    let token = try await StoreArgument(container).with { client in
+      let file = try LineFile(input)
+      let token = try await Exporter.run([], from: client, ofOneCommit: true) {
+        file.write($0.text)
+      }
+      try file.close()
+      return token
+    }
+    try ChildProgram(program).run(input: input, output: output)
+    let objects = try ProgramObjects(try Input.read(output), at: token ?? "")
+    try Migrator.migrate(
+      container,
+      to: model,
+      with: objects,
+      commits: !dryRun,
+      environment: .system
+    ) { Self.report($0) }
+    guard !dryRun else {
+      return Terminal.note("The migration would succeed; nothing was changed\n")
+    }
+    // Opening writes the copy of the model beside the store.
+    try PersistentStore(
+      container: container,
+      model: model,
+      mode: .readWrite,
+      environment: .system
+    ).close()
+    Terminal.note("\(store) has model \(model.name) \(model.version)\n")
   }
 
   /// Prints the plan, and performs the migration in a transaction that is rolled back.

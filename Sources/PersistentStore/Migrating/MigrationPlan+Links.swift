@@ -164,10 +164,16 @@ extension MigrationPlan {
     _ relationship: RelationshipDescription,
     _ entity: EntityDescription
   ) -> [String] {
-    givers(of: relationship, entity).compactMap { giver, isReversed in
+    let givers = givers(of: relationship, entity)
+    // A program's list has the links that the column has, and their order.
+    let lists = givers.filter { giver, isReversed in
+      mapping.rules[giver.number]?.isByProgram == true && !isReversed && relationship.ordered
+        && relationship.storage == .inverseColumn
+    }
+    return (lists.isEmpty ? givers : lists).compactMap { giver, isReversed in
       let name = isReversed ? relationship.inverse ?? "" : relationship.name
       let (own, other) = isReversed ? ("b", "a") : ("a", "b")
-      let place = isReversed ? "NULL AS place, place AS back" : "place, NULL AS back"
+      let place = isReversed ? "back AS place, place AS back" : "place, back"
       if givenLinks(of: giver).contains(where: { $0.name == name }) {
         return "SELECT a AS \(own), b AS \(other), \(place) "
           + "FROM \(PreparedTables.links(name, of: giver))"

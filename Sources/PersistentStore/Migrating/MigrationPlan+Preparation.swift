@@ -38,7 +38,8 @@ extension MigrationPlan {
       + "source INTEGER, old INTEGER\(columns.joined()))"
     let links = givenLinks(of: entity).map {
       "CREATE TABLE \(PreparedTables.links($0.name, of: entity))"
-        + "(a INTEGER, b INTEGER, place INTEGER, PRIMARY KEY(a, b)) WITHOUT ROWID"
+        + "(a INTEGER, b INTEGER, place INTEGER, back INTEGER, PRIMARY KEY(a, b)) "
+        + "WITHOUT ROWID"
     }
     return [objects] + links
   }
@@ -53,13 +54,15 @@ extension MigrationPlan {
 
   /// The relationships of an entity whose links a rule gives in a table of their own.
   ///
-  /// A program gives the links of each relationship once, from the end that stores them.
+  /// A program gives the links of each relationship once, from the end that stores them or their
+  /// order.
   func givenLinks(of entity: EntityDescription) -> [RelationshipDescription] {
     guard let rule = mapping.rules[entity.number] else { return [] }
     return entity.relationships.filter { relationship in
       guard rule.gives(relationship.name), !relationship.isColumn else { return false }
       if case .linkTable(_, _, owns: true) = relationship.storage { return true }
-      return !rule.isByProgram
+      let hasOrder = relationship.storage == .inverseColumn && relationship.ordered
+      return !rule.isByProgram || hasOrder
     }
   }
 
@@ -333,7 +336,7 @@ extension MigrationPlan {
     // A symmetric link has one row.
     let order = relationship.isSymmetric ? "min(a, b), max(a, b)" : "a, b"
     return SQLFragment(
-      "INSERT OR IGNORE INTO \(PreparedTables.links(relationship.name, of: entity)) "
+      "INSERT OR IGNORE INTO \(PreparedTables.links(relationship.name, of: entity))(a, b, place) "
         + "SELECT \(order), place FROM (SELECT x.number AS a, \(target) AS b, j.key AS place "
         + "FROM (SELECT \(number) AS number, \(list.sql) AS list "
         + "FROM \(SQLNames.quoted(old.name)) t\(join)\(compiler.scope(at: 0).joins.sql)) x, "

@@ -108,7 +108,7 @@ extension MigrationPlan {
   }
 
   /// Returns statements that log the objects and the links that are new, and the removed links.
-  mutating func newEntries(_ kept: UnchangedTables) -> [String] {
+  func newEntries(_ kept: UnchangedTables) -> [String] {
     guard !mapping.rules.isEmpty else { return [] }
     var statements = objectEntries()
     for entity in to.entities {
@@ -131,18 +131,16 @@ extension MigrationPlan {
 
   /// Returns statements that log the differences between the new links of a relationship and the
   /// old ones, where both are of the same entities.
-  private mutating func linkEntries(
+  private func linkEntries(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription,
     _ kept: UnchangedTables
   ) -> [String] {
-    let origins = origins(of: relationship, in: entity).filter { origin in
-      let old = origin.relationship
-      let (own, other) =
-        origin.reversed ? (old.destination, old.owner) : (old.owner, old.destination)
-      return mapping.target(of: from.entity(own))?.number == entity.number
-        && mapping.target(of: from.entity(other))?.number == relationship.destination
+    let origins = formerRelationships(relationship, of: entity).filter { old in
+      mapping.target(of: from.entity(old.owner))?.number == entity.number
+        && mapping.target(of: from.entity(old.destination))?.number == relationship.destination
     }
+    .map { Origin(relationship: $0, reversed: false) }
     let before = origins.flatMap { links(of: $0, kept) }.map { "SELECT a, b FROM (\($0))" }
     let old = before.isEmpty ? "SELECT NULL, NULL" : before.joined(separator: " UNION ")
     let new =
@@ -154,6 +152,20 @@ extension MigrationPlan {
     }
     return (before.isEmpty ? [] : [entries(.unlink, old, without: new)])
       + [entries(.link, new, without: old)]
+  }
+
+  /// Returns the old relationships of a relationship, whether its links are inferred or given.
+  private func formerRelationships(
+    _ relationship: RelationshipDescription,
+    of entity: EntityDescription
+  ) -> [RelationshipDescription] {
+    var seen: Set<String> = []
+    return entity.familyPosition.concreteEntities.compactMap { kind in
+      guard let old = mapping.source(of: relationship, in: to.entity(kind)),
+        seen.insert("\(old.owner).\(old.name)").inserted
+      else { return nil }
+      return old
+    }
   }
 
   /// Returns statements that remove the temporary tables.

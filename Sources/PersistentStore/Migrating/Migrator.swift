@@ -79,28 +79,45 @@ package struct Migrator {
     var stages: [Stage] = []
     var current = model
     for next in newerVersions {
-      let (slots, emptied) = ModelMapping.slots(from: current, to: next)
-      let target: Model
-      do throws(ModelError) {
-        target = try ModelDocument.model(
-          from: next.document,
-          slots: slots,
-          retired: ModelMapping(from: current, to: next).retired,
-          excludedEntities: next.excludedEntities
-        )
-      } catch {
-        throw mismatch(current, next, error.problems.map { MigrationProblem($0) }, nearest)
-      }
-      let plan = MigrationPlan(
+      let stage = try stage(
         from: current,
-        to: target,
-        emptied: emptied,
+        to: next,
+        nearest,
         givesUpEverything: currentIndex != nil
       )
-      stages.append(Stage(plan: plan, target: target, nearest: nearest))
-      current = target
+      stages.append(stage)
+      current = stage.target
     }
     return stages
+  }
+
+  private static func stage(
+    from current: Model,
+    to next: Model,
+    _ nearest: [NearestVersion],
+    givesUpEverything: Bool,
+    hasProgram: Bool = false
+  ) throws(StoreError) -> Stage {
+    let (slots, emptied) = ModelMapping.slots(from: current, to: next)
+    let target: Model
+    do throws(ModelError) {
+      target = try ModelDocument.model(
+        from: next.document,
+        slots: slots,
+        retired: ModelMapping(from: current, to: next, hasProgram: hasProgram).retired,
+        excludedEntities: next.excludedEntities
+      )
+    } catch {
+      throw mismatch(current, next, error.problems.map { MigrationProblem($0) }, nearest)
+    }
+    let plan = MigrationPlan(
+      from: current,
+      to: target,
+      emptied: emptied,
+      givesUpEverything: givesUpEverything,
+      hasProgram: hasProgram
+    )
+    return Stage(plan: plan, target: target, nearest: nearest)
   }
 
   /// Checks that the content of a version tells it from the others.
@@ -143,6 +160,46 @@ package struct Migrator {
     }
   }
 
+  /// Migrates a store to a model, with the objects that a program made of the store's objects.
+  ///
+  /// The objects that the program does not return are removed.
+  ///
+  /// - Parameters:
+  ///   - container: The store.
+  ///   - model: The new model.
+  ///   - objects: The program's objects.
+  ///   - commits: Whether the transaction is committed; if not, it is rolled back at its end.
+  ///   - environment: The sources of time and randomness.
+  ///   - progress: Called before each step.
+  /// - Throws: `modelMismatch` with the program's mistakes, and the store unchanged; `storeBusy`
+  ///   if the store changed since the program's input was read.
+  package static func migrate(
+    _ container: StoreContainer,
+    to model: Model,
+    with objects: ProgramObjects,
+    commits: Bool,
+    environment: StoreEnvironment,
+    _ progress: (MigrationProgress) -> Void
+  ) throws(StoreError) {
+    do {
+      let facts = try StoreFile.read(at: container.storePath, role: .reader, requested: model)
+      guard facts.model.hash != model.hash else { return }
+      // The same refusals as without a program.
+      _ = try stages(of: facts.model, facts.formerHashes, over: [model])
+      let stage = try stage(
+        from: facts.model,
+        to: model,
+        [],
+        givesUpEverything: true,
+        hasProgram: true
+      )
+      let migrator = Migrator(path: container.storePath, environment: environment)
+      try migrator.run([stage], objects: objects, commits: commits, progress)
+    } catch {
+      throw StoreError(any: error)
+    }
+  }
+
   /// The error that rolls back a dry run.
   private struct DryRunEnded: Error {}
 
@@ -150,6 +207,7 @@ package struct Migrator {
   ///
   /// - Parameters:
   ///   - stages: The stages.
+  ///   - objects: The objects of a program, for its only stage.
   ///   - commits: Whether the transaction is committed; if not, it is rolled back at its end, and
   ///     other processes may have the store open.
   ///   - progress: Called before each step.
@@ -157,6 +215,7 @@ package struct Migrator {
   ///   another process has the store open; `SQLiteError`.
   func run(
     _ stages: [Stage],
+    objects: ProgramObjects? = nil,
     commits: Bool = true,
     _ progress: (MigrationProgress) -> Void
   ) throws {
@@ -167,7 +226,7 @@ package struct Migrator {
         try ValueConversion.addFunction(to: db)
         try db.execute("PRAGMA legacy_alter_table=ON")
         try db.transaction(.immediate) {
-          try run(stages, progress, db)
+          try run(stages, objects, progress, db)
           if !commits { throw DryRunEnded() }
         }
         try db.checkpoint()
@@ -188,6 +247,7 @@ package struct Migrator {
 
   private func run(
     _ stages: [Stage],
+    _ objects: ProgramObjects?,
     _ progress: (MigrationProgress) -> Void,
     _ db: SQLiteConnection
   ) throws {
@@ -204,7 +264,10 @@ package struct Migrator {
     }
     try db.execute(LogTables.late)
     try seal(first.plan.from, db)
-    let count = stages.map { $0.plan.preparation.count + $0.plan.steps.count }.reduce(0, +)
+    if let objects { try checkUnchanged(since: objects.token, first.plan.from, db) }
+    let count = stages.reduce(objects == nil ? 0 : 1) { count, stage in
+      count + stage.plan.preparation.count + stage.plan.steps.count
+    }
     var done = 0
     var numbers = GivenNumbers(first.plan.from)
     for stage in stages {
@@ -216,10 +279,16 @@ package struct Migrator {
       }
       try numbers.read(plan, db)
       let mapped = MappedValues(plan.mappedTargets)
+      var mistakes: [MigrationProblem] = []
       if plan.problems.isEmpty {
         try prepare(plan, mapped, numbers, db, report)
+        if let objects {
+          report("Read the objects of the program")
+          var reader = ProgramImport(plan, db)
+          mistakes = try reader.run(objects) { try numbers.last(of: $0, plan, plan.to, db) }
+        }
       }
-      try Self.check(plan, mapped.problems, stage.nearest, db)
+      try Self.check(plan, mapped.problems + mistakes, stage.nearest, db)
       for step in plan.steps {
         report(step.title)
         try execute(step, plan, db)
@@ -299,6 +368,21 @@ package struct Migrator {
     func retired(_ model: Model) -> [RetiredEntity] {
       model.retired.map { $0.ending(at: last[$0.description.number] ?? $0.lastObject) }
     }
+  }
+
+  /// Checks that the store has no commit after the one at which a program's input was read.
+  private func checkUnchanged(
+    since token: StoreToken,
+    _ model: Model,
+    _ db: SQLiteConnection
+  ) throws {
+    let head = try HistoryLog(db, model: model).head()
+    guard head.number != token.number || head.mark != token.mark else { return }
+    throw StoreError(
+      .storeBusy,
+      "Another process changed the store while the program ran",
+      hint: "Try again"
+    )
   }
 
   /// Seals the changes made by external SQLite clients before the migration.

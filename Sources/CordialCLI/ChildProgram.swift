@@ -1,0 +1,119 @@
+import Glibc
+
+/// A program that reads a file on its standard input and writes another one on its standard output.
+struct ChildProgram {
+  private let path: String
+
+  /// Creates a program; a name without a slash is searched in `PATH`.
+  init(_ path: String) { self.path = path }
+
+  /// Runs the program to its end.
+  ///
+  /// Files instead of pipes let the program read and write in any order.
+  ///
+  /// - Parameters:
+  ///   - input: The path of its input.
+  ///   - output: The path of its output, which must not exist.
+  /// - Throws: `InputError` if it cannot be run, or does not exit with 0.
+  func run(input: String, output: String) throws {
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+    unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)
+    let flags = O_WRONLY | O_CREAT | O_EXCL
+    unsafe posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, flags, 0o600)
+    var child: pid_t = 0
+    let name = unsafe strdup(path)
+    defer { unsafe free(name) }
+    var arguments = unsafe [name, nil]
+    let code = unsafe posix_spawnp(&child, path, &actions, nil, &arguments, environ)
+    guard code == 0 else {
+      throw InputError(
+        message: "\(path) cannot be run: \(unsafe String(cString: strerror(code)))"
+      )
+    }
+    var status: Int32 = 0
+    while unsafe waitpid(child, &status, 0) < 0, errno == EINTR {}
+    // The lower 7 bits have the signal that ended the program, the next byte its exit code.
+    let (signal, exit) = (status & 0x7F, (status >> 8) & 0xFF)
+    guard signal == 0, exit == 0 else {
+      let how = signal == 0 ? "exited with \(exit)" : "was ended by signal \(signal)"
+      throw InputError(message: "\(path) \(how); the store is unchanged")
+    }
+  }
+}
+
+/// A folder of temporary files, which only this user can read.
+struct TemporaryFolder {
+  private let folder: String
+
+  /// Creates the folder below `TMPDIR`, or below `/tmp`.
+  ///
+  /// - Throws: `InputError` if it cannot be created.
+  init() throws {
+    let parent = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
+    let template = unsafe strdup("\(parent)/cordial-XXXXXX")
+    defer { unsafe free(template) }
+    guard let template = unsafe template, let made = unsafe mkdtemp(template) else {
+      throw InputError(message: "No temporary folder can be created in \(parent)")
+    }
+    folder = unsafe String(cString: made)
+  }
+
+  func path(_ name: String) -> String { "\(folder)/\(name)" }
+
+  /// Deletes the folder with its files.
+  func remove() {
+    for name in ["old.jsonl", "new.jsonl"] { unsafe unlink(path(name)) }
+    unsafe rmdir(folder)
+  }
+}
+
+/// A file to which lines are written.
+final class LineFile {
+  private let path: String
+  private var buffer: [UInt8] = []
+  private let descriptor: Int32
+  private var failure: Int32 = 0
+
+  private static let bufferBytesMax = 1 << 16
+
+  /// Creates a file.
+  ///
+  /// - Throws: `InputError` if it cannot be created.
+  init(_ path: String) throws {
+    self.path = path
+    descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+    guard descriptor >= 0 else { throw InputError(message: "\(path) cannot be created") }
+  }
+
+  func write(_ line: String) {
+    buffer += line.utf8
+    buffer.append(0x0A)
+    if buffer.count > Self.bufferBytesMax { flush() }
+  }
+
+  private func flush() {
+    var start = 0
+    while start < buffer.count, failure == 0 {
+      let count = unsafe buffer.withUnsafeBytes {
+        unsafe Glibc.write(descriptor, $0.baseAddress.map { unsafe $0 + start }, $0.count - start)
+      }
+      if count > 0 { start += count } else if errno != EINTR { failure = errno }
+    }
+    buffer = []
+  }
+
+  /// Writes the rest, and closes the file.
+  ///
+  /// - Throws: `InputError` if not all lines could be written.
+  func close() throws {
+    flush()
+    Glibc.close(descriptor)
+    guard failure == 0 else {
+      throw InputError(
+        message: "\(path) cannot be written: \(unsafe String(cString: strerror(failure)))"
+      )
+    }
+  }
+}
