@@ -121,9 +121,8 @@ let package = Package(
     .module(
       "CordialEmbedded",
       uses: [
-        "Cordial", "CordialService", "JSON", "JSONRPC", "ObjectModel", "PersistentStore",
-        "Spotlight",
-        "Transport",
+        "Cordial", "CordialProtocol", "CordialService", "JSON", "JSONRPC", "ObjectModel",
+        "PersistentStore", "Spotlight", "Transport",
         .product(name: "Logging", package: "swift-log"),
       ]
     ),

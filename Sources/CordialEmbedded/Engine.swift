@@ -37,6 +37,7 @@ package final class Engine: Sendable {
   ///   - allowsModelMismatch: Whether a store that cannot have the model is still served.
   ///   - mergePolicies: The program's own merge policies, by the names that saves use for them.
   ///   - limits: The limits of the service.
+  ///   - loop: The thread of the service and its connections, nil for a new one.
   ///   - version: The program's version.
   ///   - log: The logger of the service.
   ///   - migrating: Called before each step of a migration.
@@ -49,6 +50,7 @@ package final class Engine: Sendable {
     allowsModelMismatch: Bool = false,
     mergePolicies: [String: MergeDecision] = [:],
     limits: Limits = Limits(),
+    loop: TransportLoop? = nil,
     version: String,
     log: Logger,
     migrating: (MigrationProgress) -> Void = { _ in }
@@ -64,12 +66,11 @@ package final class Engine: Sendable {
       allowsModelMismatch: allowsModelMismatch
     ) { progress in
       migrating(progress)
-      // The first step is a warning, so that a log of warnings alone shows the migration.
-      log.log(
-        level: progress.done == 0 ? .warning : .notice,
+      log.notice(
         "Migrating",
         metadata: [
-          "versions": "\(progress.stage)", "step": "\(progress.done + 1)/\(progress.count)",
+          "versions": "\(progress.from) to \(progress.to)",
+          "step": "\(progress.done + 1)/\(progress.count)",
           "doing": "\(progress.title)",
         ]
       )
@@ -81,7 +82,7 @@ package final class Engine: Sendable {
     let index = SearchIndex(path: path, model: store.model) {
       try StoreDocuments(store: store, layout: IndexLayout(store.model))
     }
-    let loop = TransportLoop()
+    let loop = loop ?? TransportLoop()
     do {
       service = try Service(
         store: store,

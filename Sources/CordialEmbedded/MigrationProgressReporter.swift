@@ -39,20 +39,16 @@ package final class MigrationProgressReporter {
   /// Reports the beginning of a step.
   package func report(_ progress: MigrationProgress) {
     readInput()
-    let percentage = JSONValue.integer(Int64(progress.done * 100 / max(progress.count, 1)))
     if progressClient != nil, !hasBegun {
       hasBegun = true
-      send([
-        "kind": "begin", "title": .string("Migrating \(progress.stage)"), "percentage": percentage,
-        "cancellable": false,
-      ])
+      send(progress.begin)
     }
-    send(["kind": "report", "message": .string(progress.title), "percentage": percentage])
+    send(progress.report)
   }
 
   /// Reports the end of the migration, successful or not.
   package func end() {
-    if hasBegun { send(["kind": "end"]) }
+    if hasBegun { send(MigrationProgress.end) }
   }
 
   /// Reads the available input, up to the first message.
@@ -86,10 +82,7 @@ package final class MigrationProgressReporter {
   /// Writes a notification, unless the output accepts no bytes.
   private func send(_ value: JSONValue) {
     guard let (token, framing) = progressClient else { return }
-    let message: JSONValue = [
-      "jsonrpc": "2.0", "method": "$/progress", "params": ["token": token, "value": value],
-    ]
-    let bytes = framing.frame(Array(message.text.utf8))
+    let bytes = framing.frame(MigrationProgress.notification(token, value))
     var state = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
     guard unsafe poll(&state, 1, 0) == 1, state.revents & Int16(POLLOUT) != 0 else { return }
     var sent = 0

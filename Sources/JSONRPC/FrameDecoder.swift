@@ -129,6 +129,13 @@ package struct FrameDecoder {
     state = .closed
   }
 
+  /// The received bytes that complete no event yet, in the form in which another decoder of the
+  /// same framing can receive them.
+  package var incompleteBytes: [UInt8] {
+    if case .body(let count) = state { return Framing.header.head(of: count) + pending }
+    return pending
+  }
+
   private mutating func append(_ bytes: Span<UInt8>) {
     guard state != .closed else { return }
     JSONBytes.append(bytes, to: &pending)

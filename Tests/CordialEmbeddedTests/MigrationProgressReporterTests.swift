@@ -53,7 +53,7 @@ private final class TestPipe {
   }
 
   private static let steps = (0..<3).map {
-    MigrationProgress(stage: "M 2", title: "Step \($0)", done: $0, count: 3)
+    MigrationProgress(from: "1", to: "2", title: "Step \($0)", done: $0, count: 3)
   }
 
   private func initialize(_ token: String) -> String {

@@ -38,7 +38,8 @@ enum Walls {
     ],
     "Cordial": ["JSON", "JSONRPC", "Transport", "Synchronization"],
     "CordialEmbedded": [
-      "Cordial", "CordialService", "JSON", "JSONRPC", "ObjectModel", "PersistentStore", "Spotlight",
+      "Cordial", "CordialProtocol", "CordialService", "JSON", "JSONRPC", "ObjectModel",
+      "PersistentStore", "Spotlight",
       "Transport", "Logging", "Synchronization", "Glibc",
     ],
     "Porting": ["Cordial", "JSON", "ObjectModel"],

@@ -86,24 +86,42 @@ struct Serve: AsyncParsableCommand {
       try container.prepare()
       lock = try DaemonLock(path: container.lockPath)
     }
+    let listening = try await listen(container)
     let progressReporter =
-      socket == nil ? MigrationProgressReporter(framing: framing?.framing) : nil
-    let engine = try Engine(
-      container: container,
-      model: current,
-      earlier: { try ModelFile.earlier(model, configuration: configuration) },
-      mode: mode,
-      allowsModelMismatch: true,
-      limits: limits,
-      version: CordialProgram.version,
-      log: log,
-      migrating: { progressReporter?.report($0) }
-    )
+      listening == nil ? MigrationProgressReporter(framing: framing?.framing) : nil
+    let engine: Engine
+    do {
+      engine = try Engine(
+        container: container,
+        model: current,
+        earlier: { try ModelFile.earlier(model, configuration: configuration) },
+        mode: mode,
+        allowsModelMismatch: true,
+        limits: limits,
+        loop: listening?.loop,
+        version: CordialProgram.version,
+        log: log,
+        migrating: { progress in
+          Terminal.note("[\(progress.done + 1)/\(progress.count)] \(progress.title)\n")
+          progressReporter?.report(progress)
+          listening?.gate.report(progress)
+        }
+      )
+    } catch {
+      try await listening?.listener.close()
+      try await listening?.loop.shutdown()
+      throw error
+    }
     progressReporter?.end()
     log.info("Serving", metadata: ["store": "\(container.path)"])
     let code: Int32
     do {
-      code = try await serve(engine, initialInput: progressReporter?.initialInput ?? [], log)
+      code = try await serve(
+        engine,
+        listening,
+        initialInput: progressReporter?.initialInput ?? [],
+        log
+      )
     } catch {
       try await engine.close()
       throw error
@@ -112,6 +130,30 @@ struct Serve: AsyncParsableCommand {
     lock?.release()
     testLock?.release()
     if code != 0 { throw ExitCode(code) }
+  }
+
+  /// Listens on the socket, whose clients wait until the store is open.
+  private func listen(_ container: StoreContainer) async throws -> Listening? {
+    guard let socket else { return nil }
+    let loop = TransportLoop()
+    let gate = MigrationGate(
+      loop: loop,
+      framing: framing?.framing,
+      limits: limits,
+      storePath: container.path
+    )
+    do {
+      let listener = try await UnixSocketListener(
+        path: Paths.absolute(socket),
+        loop: loop,
+        owner: gate,
+        stuckSecondsMax: limits.stuckSecondsMax
+      )
+      return Listening(socket: socket, loop: loop, gate: gate, listener: listener)
+    } catch {
+      try await loop.shutdown()
+      throw error
+    }
   }
 
   private var limits: Limits {
@@ -140,10 +182,15 @@ struct Serve: AsyncParsableCommand {
     return (StoreContainer(path: Paths.absolute(store)), readOnly ? .readOnly : .readWrite, nil)
   }
 
-  private func serve(_ engine: Engine, initialInput: [UInt8], _ log: Logger) async throws -> Int32 {
+  private func serve(
+    _ engine: Engine,
+    _ listening: Listening?,
+    initialInput: [UInt8],
+    _ log: Logger
+  ) async throws -> Int32 {
     let server = Server(
       engine: engine,
-      socket: socket,
+      listening: listening,
       framing: framing?.framing,
       initialInput: initialInput
     )
@@ -192,47 +239,52 @@ enum LogLevel: String, ExpressibleByArgument {
   }
 }
 
+/// A socket on which the program listens, with the gate that holds its clients.
+private struct Listening {
+  /// The path of the socket, as the user named it.
+  let socket: String
+  let loop: TransportLoop
+  let gate: MigrationGate
+  let listener: UnixSocketListener
+}
+
 /// The transport of the service, from its start to its end.
 private final class Server: ServiceLifecycle.Service {
   private let engine: Engine
-  private let socket: String?
+  private let listening: Listening?
   private let framing: Framing?
   private let initialInput: [UInt8]
   private let code = Mutex<Int32>(0)
 
-  init(engine: Engine, socket: String?, framing: Framing?, initialInput: [UInt8]) {
+  init(engine: Engine, listening: Listening?, framing: Framing?, initialInput: [UInt8]) {
     self.initialInput = initialInput
     self.engine = engine
-    self.socket = socket
+    self.listening = listening
     self.framing = framing
   }
 
   var exitCode: Int32 { code.withLock { $0 } }
 
   func run() async throws {
-    if let socket {
-      try await listen(socket)
+    if let listening {
+      try await serve(listening)
     } else {
       try await serveStandardStreams()
     }
   }
 
-  private func listen(_ path: String) async throws {
-    let owner = ServingOwner(
-      service: engine.service,
-      framing: framing,
-      isSocket: true,
-      closed: { _ in }
+  private func serve(_ listening: Listening) async throws {
+    listening.gate.open(
+      ServingOwner(
+        service: engine.service,
+        framing: framing,
+        isSocket: true,
+        closed: { _ in }
+      )
     )
-    let listener = try await UnixSocketListener(
-      path: Paths.absolute(path),
-      loop: engine.loop,
-      owner: owner,
-      stuckSecondsMax: engine.limits.stuckSecondsMax
-    )
-    Terminal.note("cordial: serving at \(path)\n")
+    Terminal.note("cordial: serving at \(listening.socket)\n")
     try await gracefulShutdown()
-    try await listener.close()
+    try await listening.listener.close()
   }
 
   private func serveStandardStreams() async throws {

@@ -20,7 +20,19 @@ package struct StatusCall: Call {
     "Reports the state of the service.",
     order: .read,
     result: .object([
-      .required("token", .token, "the newest commit"),
+      .required("state", .string, "serving, migrating, or mismatch with the requested model"),
+      .optional("token", .token, "the newest commit; absent during a migration"),
+      .optional(
+        "migrating",
+        .object([
+          .required("from", .string, "the version from which the stage migrates"),
+          .required("to", .string, "the version to which it migrates"),
+          .required("title", .string, "the current step"),
+          .required("done", .count, "the number of completed steps"),
+          .required("count", .count, "the number of steps of all stages"),
+        ]),
+        "the progress of a migration"
+      ),
       .optional("mismatch", .string, "why the store does not have the requested model"),
       .required("store", .map(.any), "the store's folder, identifier and size"),
       .required("connections", .count, "the number of connections"),

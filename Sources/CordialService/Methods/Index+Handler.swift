@@ -86,7 +86,8 @@ extension Service {
         ]
       }
       var members: [JSONMember] = [
-        JSONMember("token", .string(snapshot.token.description))
+        JSONMember("state", mismatch == nil ? "serving" : "mismatch"),
+        JSONMember("token", .string(snapshot.token.description)),
       ]
       if let mismatch { members.append(JSONMember("mismatch", .string(mismatch.message))) }
       let bytes = FileSize.of([container.storePath, container.storePath + "-wal"])

@@ -1,0 +1,75 @@
+import ObjectModel
+import PersistentHistory
+import SQLite
+import StoreLayout
+
+/// The greatest numbers of the objects of retired entities, which later entities of the same
+/// names do not give again.
+struct GivenNumbers {
+  private var last: [Int: Int64] = [:]
+  /// The same by the former names of entities that the current stage renames.
+  private var lastByName: [String: Int64] = [:]
+
+  init(_ model: Model) {
+    for retired in model.retired { last[retired.description.number] = retired.lastObject }
+  }
+
+  /// Reads the numbers of the entities that a stage will remove.
+  mutating func read(_ plan: MigrationPlan, _ db: SQLiteConnection) throws {
+    func number(_ old: EntityDescription) throws -> Int64? {
+      try db.integer("SELECT seq FROM sqlite_sequence WHERE name = ?", [old.name])
+    }
+    for old in plan.mapping.newlyRetired {
+      last[plan.mapping.loggedNumber(of: old)] = try number(old)
+    }
+    lastByName = [:]
+    for old in plan.from.concreteEntities {
+      guard let entity = plan.mapping.target(of: old), entity.name != old.name else { continue }
+      lastByName[old.name] = try number(old)
+    }
+  }
+
+  /// Returns the greatest numbers that objects of retired or renamed entities had, by the names
+  /// of these entities.
+  private func given(_ model: Model) -> [(name: String, last: Int64?)] {
+    model.retired.map { ($0.description.name, last[$0.description.number]) }
+      + lastByName.map { ($0.key, $0.value) }
+  }
+
+  /// Returns the greatest number that no new object of an entity may get.
+  func last(
+    of entity: EntityDescription,
+    _ plan: MigrationPlan,
+    _ target: Model,
+    _ db: SQLiteConnection
+  ) throws -> Int64 {
+    let former = given(target).filter { $0.name == entity.name }.compactMap(\.last)
+    let own = try plan.mapping.source(of: entity).flatMap { old in
+      try db.integer("SELECT seq FROM sqlite_sequence WHERE name = ?", [old.name])
+    }
+    return (former + [own ?? 0]).filter(entity.numbers.contains).max()
+      ?? entity.numbers.lowerBound - 1
+  }
+
+  /// Lets the entities that have the name of a retired one begin after its numbers.
+  func skip(in model: Model, _ db: SQLiteConnection) throws {
+    for (name, last) in given(model) {
+      guard let entity = model.entity(named: name), !entity.isAbstract, let number = last,
+        entity.numbers.contains(number)
+      else { continue }
+      try db.execute(
+        "INSERT INTO sqlite_sequence(name, seq) SELECT ?1, 0 "
+          + "WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?1)",
+        [entity.name]
+      )
+      try db.execute(
+        "UPDATE sqlite_sequence SET seq = max(seq, ?2) WHERE name = ?1",
+        [entity.name, number]
+      )
+    }
+  }
+
+  func retired(_ model: Model) -> [RetiredEntity] {
+    model.retired.map { $0.ending(at: last[$0.description.number] ?? $0.lastObject) }
+  }
+}
