@@ -45,6 +45,10 @@ package actor Service {
   /// The newest commit of this service whose save is answered.
   var answeredCommit: Int64 = 0
   var subscriptionCount = 0
+  /// The name of the lease by which other processes retain the history for the subscriptions.
+  nonisolated let leaseName: String
+  /// The commit of the lease in the store; nil without a lease.
+  var leasedCommit: Int64?
   /// Whether an automatic purge of the log is running.
   var isPurging = false
   /// The newest commit and the time, in microseconds, of the last check of the log's size and age.
@@ -113,6 +117,7 @@ package actor Service {
     self.limits = limits
     self.facts = facts
     self.log = log
+    leaseName = "\(facts.process) \(store.randomNumber())"
     loopReader = try store.makeReader()
     searches = SearchThread(store: store, index: index)
   }
@@ -216,6 +221,7 @@ package actor Service {
       guard let session = service.sessions.removeValue(forKey: number) else { return }
       session.disconnect()
       service.subscriptionCount -= session.observed.subscriptions.count
+      service.updateLease()
       service.finishStopping()
     }
   }

@@ -18,6 +18,7 @@ package enum LogTables {
     CREATE TABLE cordial_meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
     \(undoTable)
     \(followerTable)
+    \(leaseTable)
     """
 
   /// The SQL that creates `cordial_undo`, which has a row for each group that a commit reverted.
@@ -41,6 +42,14 @@ package enum LogTables {
       name TEXT PRIMARY KEY, number INTEGER NOT NULL, seen INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     """
 
+  /// The SQL that creates `cordial_lease`: the positions that the subscriptions of each process
+  /// need.
+  private static let leaseTable = """
+    CREATE TABLE IF NOT EXISTS cordial_lease(
+      name TEXT PRIMARY KEY, process INTEGER NOT NULL, start TEXT NOT NULL,
+      number INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    """
+
   /// The SQL that creates the tables that a store of an earlier version may lack.
-  package static let late = undoTable + "\n" + followerTable
+  package static let late = [undoTable, followerTable, leaseTable].joined(separator: "\n")
 }

@@ -44,6 +44,20 @@ extension PersistentStore {
     write(source, completion) { try $0.acknowledge(name, token, silence: silence) }
   }
 
+  /// Records the position that the subscriptions of a service need, or that it has none any more.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the service's lease.
+  ///   - number: The commit up to which they have examined the log, nil to end the lease.
+  ///   - completion: Called on the writer's thread.
+  package func lease(
+    _ name: String,
+    through number: Int64?,
+    _ completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+  ) {
+    write(0, completion) { try $0.lease(name, through: number) }
+  }
+
   /// Removes a follower.
   ///
   /// - Parameters:
@@ -99,30 +113,39 @@ extension PersistentStore {
   ///   - number: The commit that becomes the oldest position.
   ///   - silence: The time for which a follower may be silent, in milliseconds; a purge does not
   ///     pass a follower that is not expired.
+  ///   - ownLease: The name of this service's lease, whose position the caller knows better.
   ///   - completion: Called on the writer's thread with the number of commits removed.
   package func purge(
     to number: Int64,
     silence: Int64,
+    ownLease: String,
     _ completion: @escaping @Sendable (Result<Int, StoreError>) -> Void
   ) {
-    purge(to: number, silence: silence, removed: 0, completion)
+    purge(to: number, silence: silence, ownLease, removed: 0, completion)
   }
 
   private func purge(
     to number: Int64,
     silence: Int64,
+    _ ownLease: String,
     removed: Int,
     _ completion: @escaping @Sendable (Result<Int, StoreError>) -> Void
   ) {
     write(0) { (outcome: Result<Int?, StoreError>) in
       switch outcome {
       case .success(let count?):
-        self.purge(to: number, silence: silence, removed: removed + count, completion)
+        self.purge(
+          to: number,
+          silence: silence,
+          ownLease,
+          removed: removed + count,
+          completion
+        )
       case .success(nil): completion(.success(removed))
       case .failure(let error): completion(.failure(error))
       }
     } _: {
-      try $0.purgeStep(to: number, silence: silence)
+      try $0.purgeStep(to: number, silence: silence, ownLease: ownLease)
     }
   }
 }
@@ -158,6 +181,22 @@ extension StoreSnapshot {
       )
     }
     return followers
+  }
+
+  /// Returns the leases of the services whose processes still run.
+  ///
+  /// - Returns: The leases, in the order of their names.
+  /// - Throws: `SQLiteError`.
+  package func leases() throws -> [SubscriptionLease] {
+    // A store of an earlier version that is opened read-only may have no table of leases.
+    let table = try statement("SELECT 1 FROM sqlite_schema WHERE name = 'cordial_lease'")
+    defer { table.reset() }
+    guard try table.step() else { return [] }
+    let rows = try statement("SELECT \(SubscriptionLeases.columns) FROM cordial_lease")
+    defer { rows.reset() }
+    var leases: [SubscriptionLease] = []
+    while try rows.step() { leases.append(SubscriptionLeases.read(rows)) }
+    return leases.filter(\.process.isRunning)
   }
 
   /// Returns the commit that becomes the oldest position when a purge reaches a goal.

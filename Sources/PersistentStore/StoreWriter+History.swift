@@ -77,12 +77,31 @@ extension StoreWriter {
     try note { db in try FollowerTable(db).remove(name) }
   }
 
+  /// Records the position that the subscriptions of a service need; nil ends its lease.
+  func lease(_ name: String, through number: Int64?) throws {
+    try note { db in
+      guard let number else { return try SubscriptionLeases(db).remove(name) }
+      try SubscriptionLeases(db).put(
+        SubscriptionLease(name: name, process: .current, number: number)
+      )
+    }
+  }
+
   /// Removes some of the history before a commit, never after the position of an active follower.
   ///
   /// - Returns: The number of commits removed; nil when nothing is left to remove.
-  func purgeStep(to number: Int64, silence: Int64) throws -> Int? {
+  func purgeStep(to number: Int64, silence: Int64, ownLease: String) throws -> Int? {
     try note { db in
       let now = environment.now()
+      let leases = SubscriptionLeases(db)
+      var number = number
+      for lease in try leases.all() where lease.name != ownLease {
+        if lease.process.isRunning {
+          number = min(number, lease.number)
+        } else {
+          try leases.remove(lease.name)
+        }
+      }
       let least = try FollowerTable(db).all().filter { !$0.isExpired(now, after: silence) }
         .map(\.number).min()
       return try HistoryPurge(db).step(to: min(number, least ?? number))

@@ -64,6 +64,7 @@ final class StoreWriter {
     // Nothing is written if no table is missing, because the file may be read-only.
     let isComplete = try queue.use { db in
       try db.hasTable("cordial_undo") && db.hasTable("cordial_follower")
+        && db.hasTable("cordial_lease")
     }
     if !isComplete { try queue.write { db in try db.execute(LogTables.late) } }
     try Self.replaceTriggers(queue, model)

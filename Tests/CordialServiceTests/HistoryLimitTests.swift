@@ -1,5 +1,7 @@
 import CordialService
+import Glibc
 import JSON
+import PersistentStore
 import TestStores
 import Testing
 
@@ -238,6 +240,47 @@ import Testing
       reader.resumeReading()
       try host.settle()
       #expect(reader.insertedTitles == ["b", "c"])
+      let free = try writer.call("history/purge", Self.all)
+      #expect(free["token"]?.string == last)
+      #expect(free["heldBy"] == nil)
+    }
+  }
+
+  // Evidence: P-129b
+  @Test func `stops at a live subscription of another service of the store`() async throws {
+    try await Self.withoutDaysMin { host in
+      let writer = HostPeer(host)
+      let other = HostPeer(host, of: try host.makeClockedService())
+      try writer.saveTask("a", author: "one")
+      let position = try other.observeTasks()
+      try host.settle()
+      try writer.saveTask("b", author: "two")
+      let last = try writer.saveTask("c", author: "three")
+      let held = try writer.call("history/purge", Self.all)
+      #expect(held["token"]?.string == position)
+      #expect(held["heldBy"]?.string == "a live subscription of the process \(getpid())")
+      other.disconnect()
+      try host.settle()
+      let free = try writer.call("history/purge", Self.all)
+      #expect(free["token"]?.string == last)
+      #expect(free["heldBy"] == nil)
+    }
+  }
+
+  // Evidence: P-129b
+  @Test(arguments: [(Int32.max, ""), (getpid(), "1")])
+  func `ignores the subscriptions of a process that has ended`(
+    process: Int32,
+    start: String
+  ) async throws {
+    try await Self.withoutDaysMin { host in
+      let writer = HostPeer(host)
+      try writer.saveTask("a", author: "one")
+      try ForeignWriter.write(
+        host.store.container.storePath,
+        "INSERT INTO cordial_lease VALUES ('other', \(process), '\(start)', 1)"
+      )
+      let last = try writer.saveTask("b", author: "two")
       let free = try writer.call("history/purge", Self.all)
       #expect(free["token"]?.string == last)
       #expect(free["heldBy"] == nil)

@@ -132,12 +132,19 @@ extension Service {
   ) {
     let now = store.now()
     let silence = silenceMax
+    let lease = leaseName
     let retainedMilliseconds = Int64(limits.historyDaysMin) * Self.dayMilliseconds
     snapshot { snapshot in
       let wanted = try goals.map { try snapshot.commit(of: $0) }.max() ?? 0
       var retained = retained
       retained += try snapshot.followers().filter { !$0.isExpired(now, after: silence) }.map {
         HistoryRetention(number: $0.number, reason: "the follower \($0.name)")
+      }
+      retained += try snapshot.leases().filter { $0.name != lease }.map {
+        HistoryRetention(
+          number: $0.number,
+          reason: "a live subscription of the process \($0.process.number)"
+        )
       }
       // If two holders retain the same commit, `heldBy` names the first: the limit.
       if retainedMilliseconds > 0 {
@@ -157,7 +164,7 @@ extension Service {
       case .failure(let error):
         completion(.failure(error))
       case .success((let number, let heldBy)):
-        self.store.purge(to: number, silence: silence) {
+        self.store.purge(to: number, silence: silence, ownLease: lease) {
           self.completePurge($0, heldBy, completion)
         }
       }

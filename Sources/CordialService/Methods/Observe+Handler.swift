@@ -140,6 +140,7 @@ extension Service {
       session.observed.subscriptions.append(subscription)
       subscriptionCount += 1
     }
+    updateLease()
     session.observed.table.set(subscription.interest, for: subscription.number)
   }
 

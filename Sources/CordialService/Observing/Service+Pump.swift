@@ -13,6 +13,7 @@ extension Service {
     guard number > newestCommit else { return }
     newestCommit = number
     for follower in followers { wake(follower) }
+    updateLease()
     // A new store has no history to remove.
     if number > 0 { purgeIfDue() }
   }
@@ -222,6 +223,31 @@ extension Service {
     session.observed.subscriptions.remove(at: index)
     session.observed.table.remove(number)
     subscriptionCount -= 1
+    updateLease()
+  }
+
+  /// The number of commits that the subscriptions may be ahead of their lease.
+  ///
+  /// Other processes retain that many commits longer than the subscriptions need.
+  private static let leaseLagMax: Int64 = 1000
+
+  /// Records in the store which history the subscriptions need, for the purges of other processes.
+  func updateLease() {
+    guard !store.isReadOnly else { return }
+    let needed = leastExamined
+    switch (leasedCommit, needed) {
+    case (nil, nil): return
+    case (let leased?, let needed?) where needed - leased < Self.leaseLagMax && needed >= leased:
+      return
+    default: break
+    }
+    leasedCommit = needed
+    store.lease(leaseName, through: needed) { outcome in
+      guard case .failure(let error) = outcome else { return }
+      self.onLoop { service in
+        service.log.warning("Other processes may remove history: \(error.message)")
+      }
+    }
   }
 
   /// Runs work as soon as no update of a connection is being built.
