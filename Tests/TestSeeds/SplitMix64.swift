@@ -49,11 +49,14 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
 /// The seeds that a random test runs.
 package enum Seeds {
   /// Returns the seeds 1 to `count`, or only the seed in the environment variable `CORDIAL_SEED`.
+  /// `CORDIAL_SEEDS` is another count.
   package static func first(_ count: UInt64) -> [UInt64] {
-    if let named = ProcessInfo.processInfo.environment["CORDIAL_SEED"].flatMap({ UInt64($0) }) {
+    let environment = ProcessInfo.processInfo.environment
+    if let named = environment["CORDIAL_SEED"].flatMap({ UInt64($0) }) {
       return [named]
     }
-    return Array(1...count)
+    let wanted = environment["CORDIAL_SEEDS"].flatMap { UInt64($0) }
+    return Array(1...max(wanted ?? count, 1))
   }
 
   /// Returns the command that repeats a failed seed, for the comment of an expectation.
