@@ -49,6 +49,7 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
 /// The seeds that a random test runs.
 package enum Seeds {
   /// Returns the seeds 1 to `count`, or only the seed in the environment variable `CORDIAL_SEED`.
+  ///
   /// `CORDIAL_SEEDS` is another count.
   package static func first(_ count: UInt64) -> [UInt64] {
     let environment = ProcessInfo.processInfo.environment

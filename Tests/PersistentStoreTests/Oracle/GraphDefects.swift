@@ -13,7 +13,24 @@ enum GraphDefects {
   static let allowsPartsOfAttributes = false
   /// `price < 1e300` and `single < 1e300` are refused, although `real < 1e300` is not.
   static let allowsGreatNumbers = false
-  /// A decimal beside the value 1e300 of an attribute compares as with nil: `price < real` misses
-  /// it. P-052j gives the number its shortest digits.
+  /// A decimal beside the value 1e300 of an attribute compares as with nil.
+  ///
+  /// `price < real` misses it, and `price == real` finds it where the price is nil. P-052j gives the
+  /// number its shortest digits.
   static let comparesGreatNumbers = false
+  /// `CAST(price, 'NSString') < 'A'` compares as with a decimal, not as a text.
+  static let castsDecimalsToTexts = false
+  /// `price ** 2` is nil for every price: P-052a has `**` among the operators of numbers.
+  static let raisesDecimals = false
+  /// `TERNARY(title ==[l] 'z', text, title) > 'B'` compares by the collation.
+  ///
+  /// A decimal in the condition has the same effect: the texts compare as decimals. P-052l gives
+  /// `[l]` an effect on its own comparison.
+  static let choosesByCollation = false
+  /// `facts.name == small` finds the text "10" beside the number 10.
+  ///
+  /// By P-052c a value in JSON compares as SQLite stores it, and `facts.name == 10` does so.
+  static let comparesTextsInJSON = false
+  /// `median:(tags.rate) == '0.1'`, `mode:` and `stddev:` are refused; `sum:` and `max:` are not.
+  static let allowsDecimalStatistics = false
 }

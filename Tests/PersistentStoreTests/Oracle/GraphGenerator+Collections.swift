@@ -97,7 +97,8 @@ extension GraphGenerator {
   mutating func list(
     _ scope: Scope,
     _ levels: Int,
-    _ kinds: [GraphSchema.Kind]
+    _ kinds: [GraphSchema.Kind],
+    isCounted: Bool = false
   ) -> GraphList {
     let world = world
     while true {
@@ -114,16 +115,22 @@ extension GraphGenerator {
         name = random.pick(names)
         isDecimal = GraphSchema.names(destination, [.decimal]).contains(name)
       }
-      let path = steps ? "\(step).\(name)" : name
+      let union = random.pick(["", "", "", "@unionOfObjects.", "@distinctUnionOfObjects."])
+      let path = (steps ? "\(step)." : union) + name
+      // Whether a missing value is one of the distinct values is open, and so is their order.
+      let isDistinct = !steps && union.hasPrefix("@d")
       let attribute = name
       return GraphList(
         phrase: "\(collection.phrase).\(path)",
         isDecimal: isDecimal,
-        isOrdered: collection.isOrdered
+        isOrdered: collection.isOrdered && !isDistinct,
+        isDistinct: isDistinct
       ) { names in
-        collection.counted(names)?.map {
+        let members = isCounted ? collection.counted(names) : collection.members(names)
+        let values = members?.map {
           world.value(steps ? world.reference($0, step) : $0, attribute)
         }
+        return isDistinct && values?.contains(where: \.isMissing) == true ? nil : values
       }
     }
   }
@@ -134,12 +141,18 @@ extension GraphGenerator {
       index > 0 && random.oneIn(2)
         ? attribute(scope, [.integer, .double, .decimal]) : constantExpression()
     }
+    let isDecimal = elements.contains(where: \.isDecimal)
     return GraphList(
       phrase: "{\(GraphPhrase.joined(elements.map(\.phrase), ", "))}",
-      isDecimal: elements.contains(where: \.isDecimal),
+      isDecimal: isDecimal,
       isOrdered: true,
       isBraces: true
-    ) { names in elements.map { $0.value(names) } }
+    ) { names in
+      elements.map { element in
+        let value = element.value(names)
+        return isDecimal && value.isGreat && !GraphDefects.comparesGreatNumbers ? .open : value
+      }
+    }
   }
 
   private mutating func constantExpression() -> GraphExpression {
@@ -194,11 +207,17 @@ extension GraphGenerator {
     default:
       let list =
         random.oneIn(2)
-        ? braces(scope) : list(scope, levels - 1, [.integer, .double, .decimal])
+        ? braces(scope) : list(scope, levels - 1, [.integer, .double, .decimal], isCounted: true)
       let name = random.pick(["sum", "min", "max", "average", "median", "stddev", "mode"])
-      return GraphExpression(phrase: "\(name):(\(list.phrase))", isDecimal: list.isDecimal) {
+      let isDecimal =
+        ["sum", "min", "max", "average"].contains(name) || GraphDefects.allowsDecimalStatistics
+      return GraphExpression(
+        phrase: "\(name):(\(list.phrase))",
+        isDecimal: isDecimal && list.isDecimal
+      ) {
         names in
-        list.values(names).map { GraphStatistics.value(name, $0) } ?? .open
+        guard let values = list.counted(names) else { return .open }
+        return GraphStatistics.value(name, values)
       }
     }
   }

@@ -43,7 +43,7 @@ extension GraphGenerator {
   ) -> (constant: GraphConstant, value: GraphValue) {
     if random.oneIn(4) {
       let number = random.pick(
-        GraphSamples.doubles.filter { isGreat || $0 == 0 || (1e-9...1e17).contains(abs($0)) }
+        GraphSamples.doubles.filter { isGreat || $0 == 0 || (1e-9...9e15).contains(abs($0)) }
       )
       // Zero and whole numbers have a point in the text, so that they are no integers.
       return (
@@ -98,8 +98,9 @@ extension GraphGenerator {
       ? "\(names[sign] ?? "")(\(left.phrase), \(right.phrase))"
       : "(\(left.phrase) \(sign) \(right.phrase))"
     let isDecimal = (left.isDecimal || right.isDecimal) && !["modulus", "**"].contains(sign)
+    let isOpen = sign == "**" && (left.isDecimal || right.isDecimal) && !GraphDefects.raisesDecimals
     return GraphExpression(phrase: phrase, isDecimal: isDecimal) {
-      GraphArithmetic.calculate(left.value($0), sign, right.value($0))
+      isOpen ? .open : GraphArithmetic.calculate(left.value($0), sign, right.value($0))
     }
   }
 
@@ -159,7 +160,20 @@ extension GraphGenerator {
   }
 
   private mutating func cast(_ scope: Scope, _ levels: Int) -> GraphExpression {
-    switch random.below(4) {
+    switch random.below(5) {
+    case 4:
+      let inner = attribute(scope, [.text])
+      return GraphExpression(phrase: "CAST(\(inner.phrase), 'NSDecimalNumber')", isDecimal: true) {
+        names in
+        switch inner.value(names) {
+        case .text(let text):
+          guard text.wholeMatch(of: /-?[0-9]+(\.[0-9]+)?/) != nil else {
+            return text.contains("\0") ? .open : .missing
+          }
+          return GraphDecimal(text).map { .decimal($0) } ?? .open
+        case let value: return value
+        }
+      }
     case 0:
       let inner = number(scope, levels - 1)
       return GraphExpression(

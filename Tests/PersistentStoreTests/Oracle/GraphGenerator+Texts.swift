@@ -26,7 +26,9 @@ extension GraphGenerator {
         return .text(isLower ? text.lowercased() : text.uppercased())
       }
     case 7: return castText(scope, levels)
-    default: return choice(scope, levels, text(scope, levels - 1), text(scope, levels - 1))
+    default:
+      let (first, second) = (text(scope, levels - 1), text(scope, levels - 1))
+      return choice(scope, levels, first, second, isText: true)
     }
   }
 
@@ -37,7 +39,8 @@ extension GraphGenerator {
       let value = inner.value(names)
       switch value {
       case .integer(let number): return .text("\(number)")
-      case .decimal(let number): return .text(number.text)
+      case .decimal(let number):
+        return GraphDefects.castsDecimalsToTexts ? .text(number.text) : .open
       case .double(let number) where abs(number) < 1e15 && abs(number) > 1e-4:
         return number == number.rounded() ? .open : .text("\(number)")
       case .missing: return .missing
@@ -72,7 +75,7 @@ extension GraphGenerator {
         let (constant, text) = textConstant()
         return (constant, GraphValue.text(text))
       }
-      return constants(left, elements, isRange: false)
+      return constants(left, elements, isRange: false, options: options())
     }
     let (constant, text) = textConstant()
     let right =
@@ -80,10 +83,14 @@ extension GraphGenerator {
       ? attribute(scope, [.text])
       : GraphExpression(phrase: GraphPhrase(constant)) { _ in .text(text) }
     let sign = random.pick(["==", "!=", "<", "<=", ">", ">="])
-    let options = random.pick(["", "", "[c]", "[d]", "[cd]", "[n]", "[l]"])
+    let options = options()
     return GraphCondition(phrase: "\(left.phrase) \(sign)\(options) \(right.phrase)") {
       Self.compare(left.value($0), sign, right.value($0), options)
     }
+  }
+
+  private mutating func options() -> String {
+    random.pick(["", "", "[c]", "[d]", "[cd]", "[n]", "[ncd]", "[dc]", "[l]"])
   }
 
   /// Whether a comparison of texts with options holds.
@@ -93,7 +100,7 @@ extension GraphGenerator {
     _ b: GraphValue,
     _ options: String
   ) -> Bool? {
-    guard case .text(let x) = a, case .text(let y) = b, options != "", options != "[n]" else {
+    guard case .text(let x) = a, case .text(let y) = b, options != "", !options.contains("n") else {
       return a.compare(sign, b)
     }
     let order: GraphValue.Order

@@ -6,8 +6,9 @@ extension GraphGenerator {
   // MARK: Dates
 
   mutating func date(_ scope: Scope, _ levels: Int) -> GraphExpression {
-    switch random.below(levels > 0 ? 8 : 2) {
+    switch random.below(levels > 0 ? 9 : 2) {
     case 0, 1: return attribute(scope, [.date])
+    case 8: return latest(scope, levels)
     case 2:
       let (constant, time) = dateConstant()
       return GraphExpression(phrase: "CAST(\(GraphPhrase(constant)), 'NSDate')") { _ in
@@ -30,6 +31,20 @@ extension GraphGenerator {
         guard case .date(let time) = inner.value(names) else { return inner.value(names) }
         return .date(time + Int64(seconds * 1000) * (isSum ? 1 : -1))
       }
+    }
+  }
+
+  /// The first or the last date of a collection.
+  private mutating func latest(_ scope: Scope, _ levels: Int) -> GraphExpression {
+    let world = world
+    let collection = collection(scope, levels - 1)
+    let name = random.pick(GraphSchema.names(collection.entity, [.date]))
+    let isFirst = random.oneIn(2)
+    return GraphExpression(phrase: "\(collection.phrase).@\(isFirst ? "min" : "max").\(name)") {
+      names in
+      guard let members = collection.members(names) else { return .open }
+      let values = members.map { world.value($0, name) }
+      return GraphStatistics.value(isFirst ? "min" : "max", values)
     }
   }
 

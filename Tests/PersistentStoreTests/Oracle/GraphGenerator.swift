@@ -44,9 +44,26 @@ struct GraphList {
   var isDecimal = false
   /// Whether the elements have an order, and equal ones are kept.
   let isOrdered: Bool
+  /// Whether equal elements are one.
+  var isDistinct = false
   /// Whether it is a list in braces.
   var isBraces = false
   let values: (GraphEnvironment) -> [GraphValue]?
+}
+
+extension GraphList {
+  /// The values for what depends on how often each is there.
+  func counted(_ names: GraphEnvironment) -> [GraphValue]? {
+    guard isDistinct else { return values(names) }
+    var distinct: [GraphValue] = []
+    for value in values(names) ?? [.open] where !value.isMissing {
+      guard let isKnown = GraphLogic.any(distinct.map { $0.compare("==", value) }) else {
+        return nil
+      }
+      if !isKnown { distinct.append(value) }
+    }
+    return distinct
+  }
 }
 
 /// An object that a path leads to.
@@ -213,18 +230,22 @@ struct GraphGenerator {
     _ scope: Scope,
     _ levels: Int,
     _ first: GraphExpression,
-    _ second: GraphExpression
+    _ second: GraphExpression,
+    isText: Bool = false
   ) -> GraphExpression {
     let condition = condition(scope, min(levels - 1, 1))
+    let isCollated = ["[l]", "price", "rate", "NSDecimal"].contains(
+      where: condition.phrase.contains
+    )
+    let isOpen = isText && isCollated && !GraphDefects.choosesByCollation
+    let isMixed = first.isDecimal != second.isDecimal && !GraphDefects.comparesGreatNumbers
     return GraphExpression(
       phrase: "TERNARY(\(condition.phrase), \(first.phrase), \(second.phrase))",
       isDecimal: first.isDecimal || second.isDecimal
     ) { names in
-      switch condition.holds(names) {
-      case true?: first.value(names)
-      case false?: second.value(names)
-      case nil: .open
-      }
+      guard !isOpen, let holds = condition.holds(names) else { return .open }
+      let value = holds ? first.value(names) : second.value(names)
+      return isMixed && value.decimal?.isShort == false ? .open : value
     }
   }
 
@@ -242,18 +263,30 @@ struct GraphGenerator {
   }
 
   /// Whether a value is one of some; a missing value is none.
-  static func isMember(_ value: GraphValue, of values: [GraphValue]) -> Bool? {
+  static func isMember(
+    _ value: GraphValue,
+    of values: [GraphValue],
+    _ options: String = ""
+  ) -> Bool? {
     if value.isOpen { return nil }
     // Whether nothing is a member of a collection in which something is missing is open.
-    if value.isMissing { return values.contains { $0.isMissing || $0.isOpen } ? nil : false }
-    return GraphLogic.any(values.map { $0.isMissing ? false : value.compare("==", $0) })
+    if value.isMissing {
+      return values.contains { $0.isMissing || $0.compare("!=", .missing) == nil } ? nil : false
+    }
+    if !GraphDefects.comparesGreatNumbers, value.isGreat || values.contains(where: \.isGreat),
+      values.contains(where: { $0.isMissing || $0.isDecimal }) || value.isDecimal
+    {
+      return nil
+    }
+    return GraphLogic.any(values.map { $0.isMissing ? false : compare(value, "==", $0, options) })
   }
 
   /// `BETWEEN`, or `IN` a list of constants, in the text or as one argument.
   mutating func constants(
     _ value: GraphExpression,
     _ elements: [(constant: GraphConstant, value: GraphValue)],
-    isRange: Bool
+    isRange: Bool,
+    options: String = ""
   ) -> GraphCondition {
     let list: GraphPhrase
     if random.oneIn(2) {
@@ -274,8 +307,8 @@ struct GraphGenerator {
         ])
       }
     }
-    return GraphCondition(phrase: "\(value.phrase) IN \(list)") {
-      Self.isMember(value.value($0), of: elements.map(\.value))
+    return GraphCondition(phrase: "\(value.phrase) IN\(options) \(list)") {
+      Self.isMember(value.value($0), of: elements.map(\.value), options)
     }
   }
 }

@@ -100,6 +100,16 @@ extension GraphPhrase {
 }
 
 extension GraphPhrase {
+  /// Whether the text or a path has a part.
+  func contains(_ part: String) -> Bool {
+    pieces.contains { piece in
+      switch piece {
+      case .text(let text), .path(let text): text.contains(part)
+      case .constant: false
+      }
+    }
+  }
+
   /// Whether the phrase is a path that ends with a name.
   func ends(with name: String) -> Bool {
     switch pieces.last {

@@ -40,7 +40,9 @@ enum GraphSchema {
   /// The to-ones of each entity, with their destinations.
   static let toOnes = ["Thing": [("leader", "Thing")], "Tag": [("owner", "Thing")]]
 
-  /// The to-manys of each entity, with their destinations. The order of `ranked` is its own.
+  /// The to-manys of each entity, with their destinations.
+  ///
+  /// The order of `ranked` is its own.
   static let toManys = [
     "Thing": [
       ("followers", "Thing"), ("friends", "Thing"), ("befriended", "Thing"), ("tags", "Tag"),

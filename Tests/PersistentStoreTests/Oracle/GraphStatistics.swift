@@ -21,7 +21,7 @@ enum GraphStatistics {
 
   private static func sum(_ values: [GraphValue]) -> GraphValue {
     if values.isEmpty { return .integer(0) }
-    if values.contains(where: isDecimal) {
+    if values.contains(where: \.isDecimal) {
       var sum = GraphDecimal(Int64(0))
       for value in values {
         guard let decimal = value.decimal, decimal.isShort else { return .open }
@@ -52,10 +52,6 @@ enum GraphStatistics {
     guard magnitude.isFinite else { return .open }
     let isExact = magnitude < 1e9 && numbers.allSatisfy { $0 * 1024 == ($0 * 1024).rounded() }
     return isExact ? .double(sum) : .near(sum, within: magnitude * 1e-14 + .leastNonzeroMagnitude)
-  }
-
-  private static func isDecimal(_ value: GraphValue) -> Bool {
-    if case .decimal = value { true } else { false }
   }
 
   private static func isInteger(_ value: GraphValue) -> Bool {

@@ -63,6 +63,8 @@ struct GraphCollation {
       let isDigit = ("0"..."9").contains(letter)
       defer { isInNumber = isDigit }
       if digitsAreNumbers, isDigit, isInNumber, let number = primary.popLast() {
+        // A greater number would come among the letters.
+        guard number < 900 else { return nil }
         // The zeros in front of a number and its further digits are no elements of their own.
         primary.append(10 + (number - 10) * 10 + Int(letter.value) - 0x30)
         continue

@@ -56,7 +56,12 @@ enum GraphValue {
     }
   }
 
-  private var isDecimal: Bool { if case .decimal = self { true } else { false } }
+  /// Whether the number has more digits than a decimal.
+  var isGreat: Bool {
+    if case .double = self { decimal?.isShort != true } else { false }
+  }
+
+  var isDecimal: Bool { if case .decimal = self { true } else { false } }
 
   /// How far the number may be from the store's.
   private var uncertainty: Double {
@@ -131,6 +136,8 @@ enum GraphValue {
   func compare(_ sign: String, _ other: GraphValue) -> Bool? {
     if isOpen || other.isOpen { return nil }
     if isMissing || other.isMissing {
+      // A great number beside a decimal that is missing is missing too.
+      if isGreat || other.isGreat, !GraphDefects.comparesGreatNumbers { return nil }
       switch sign {
       case "==": return isMissing && other.isMissing
       case "!=": return isMissing != other.isMissing
