@@ -31,7 +31,7 @@ enum GraphSamples {
     .leastNonzeroMagnitude, 1e-300, 1.797_693_134_862_315_7e308,
   ]
   /// Floats that are exact in binary: how others are rounded is not in the contract.
-  static let singles: [Double] = [0, 0.5, 1, 2.5, -1.5, 16_777_216, 1.5e30, 0.0009765625]
+  static let singles: [Double] = [0, 0.5, 1, 2.5, -1.5, 16_777_216, 0x1p100, 0.0009765625]
   static let decimals = [
     "0", "0.1", "0.2", "0.3", "1", "2.5", "-0.1", "-7", "3", "0.30000000000000004",
     "99999999999999999999999999999999999999", "-99999999999999999999999999999999999999",

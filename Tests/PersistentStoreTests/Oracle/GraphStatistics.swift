@@ -68,13 +68,21 @@ enum GraphStatistics {
   }
 
   private static func average(_ values: [GraphValue]) -> GraphValue {
-    divided(sum(values), by: values.count)
+    let sum = sum(values)
+    let magnitude = values.reduce(0) { $0 + abs($1.double ?? 0) }
+    if case .integer(let number) = sum, magnitude >= 9_007_199_254_740_992 {
+      // Integers that are no doubles may be rounded before they are added.
+      return .near(Double(number) / Double(values.count), within: magnitude * 1e-15)
+    }
+    return divided(sum, by: values.count)
   }
 
   private static func divided(_ value: GraphValue, by count: Int) -> GraphValue {
     switch value {
     case .decimal(let sum):
       return (sum / GraphDecimal(Int64(count))).stored.map { .decimal($0) } ?? .missing
+    case .integer(let sum) where abs(Double(sum)) < 9_007_199_254_740_992:
+      return .untyped(Double(sum) / Double(count))
     case .integer, .double, .near, .untyped:
       guard let sum = value.double else { return .open }
       let average = sum / Double(count)
