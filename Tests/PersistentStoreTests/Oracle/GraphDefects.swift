@@ -20,6 +20,10 @@ enum GraphDefects {
   static let comparesGreatNumbers = false
   /// `CAST(price, 'NSString') < 'A'` compares as with a decimal, not as a text.
   static let castsDecimalsToTexts = false
+  /// `price IN (tags.rate INTERSECT things.small)` finds nothing, and `MINUS` subtracts nothing.
+  ///
+  /// A decimal and an integer that are equal in comparisons are no common element.
+  static let combinesDecimals = false
   /// `price ** 2` is nil for every price: P-052a has `**` among the operators of numbers.
   static let raisesDecimals = false
   /// `TERNARY(title ==[l] 'z', text, title) > 'B'` compares by the collation.
@@ -31,6 +35,10 @@ enum GraphDefects {
   ///
   /// By P-052c a value in JSON compares as SQLite stores it, and `facts.name == 10` does so.
   static let comparesTextsInJSON = false
+  /// `mode:({price}) == price` is false for a price with more digits than a double has.
+  ///
+  /// `median:` has the same defect. P-052l has a value of the collection as its `mode:`.
+  static let countsDecimals = false
   /// `median:(tags.rate) == '0.1'`, `mode:` and `stddev:` are refused; `sum:` and `max:` are not.
   static let allowsDecimalStatistics = false
 }

@@ -98,7 +98,8 @@ extension GraphGenerator {
       ? "\(names[sign] ?? "")(\(left.phrase), \(right.phrase))"
       : "(\(left.phrase) \(sign) \(right.phrase))"
     let isDecimal = (left.isDecimal || right.isDecimal) && !["modulus", "**"].contains(sign)
-    let isOpen = sign == "**" && (left.isDecimal || right.isDecimal) && !GraphDefects.raisesDecimals
+    let isOfDecimals = ["price", "rate", "NSDecimal"].contains(where: phrase.contains)
+    let isOpen = sign == "**" && isOfDecimals && !GraphDefects.raisesDecimals
     return GraphExpression(phrase: phrase, isDecimal: isDecimal) {
       isOpen ? .open : GraphArithmetic.calculate(left.value($0), sign, right.value($0))
     }

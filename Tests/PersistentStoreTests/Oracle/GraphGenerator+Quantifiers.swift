@@ -33,6 +33,7 @@ extension GraphGenerator {
     return GraphCondition(phrase: "\(word) \(list.phrase) \(sign) \(right.phrase)") { names in
       guard let values = list.values(names) else { return nil }
       let wanted = right.value(names)
+      if list.isDecimal, wanted.isGreat, !GraphDefects.comparesGreatNumbers { return nil }
       return Self.quantify(word, values.map { $0.compare(sign, wanted) })
     }
   }
@@ -150,6 +151,7 @@ extension GraphGenerator {
       isOrdered: false
     ) { names in
       guard let a = first.values(names), let b = second.values(names) else { return nil }
+      if first.isDecimal != second.isDecimal, !GraphDefects.combinesDecimals { return nil }
       if word == "UNION" { return a + b }
       return a.map { value in
         switch Self.isMember(value, of: b) {

@@ -66,7 +66,7 @@ extension GraphList {
   }
 }
 
-/// An object that a path leads to.
+/// An object that a path refers to.
 struct GraphHolder {
   /// The path, with a dot at its end unless it is empty.
   let prefix: String
@@ -205,7 +205,7 @@ struct GraphGenerator {
       let holder = holder(scope)
       let names = GraphSchema.names(holder.entity, kinds)
       guard !names.isEmpty else {
-        // Every entity that lacks a kind leads to one that has it, by its owner.
+        // Every entity that lacks a kind refers to one that has it, by its owner.
         let name = random.pick(GraphSchema.names("Thing", kinds))
         return GraphExpression(phrase: holder.phrase("owner.\(name)")) {
           world.value(world.reference(holder.object($0), "owner"), name)
@@ -234,9 +234,9 @@ struct GraphGenerator {
     isText: Bool = false
   ) -> GraphExpression {
     let condition = condition(scope, min(levels - 1, 1))
-    let isCollated = ["[l]", "price", "rate", "NSDecimal"].contains(
-      where: condition.phrase.contains
-    )
+    let isCollated = ["[l]", "price", "rate", "NSDecimal"].contains { part in
+      [condition.phrase, first.phrase, second.phrase].contains { $0.contains(part) }
+    }
     let isOpen = isText && isCollated && !GraphDefects.choosesByCollation
     let isMixed = first.isDecimal != second.isDecimal && !GraphDefects.comparesGreatNumbers
     return GraphExpression(
@@ -245,7 +245,8 @@ struct GraphGenerator {
     ) { names in
       guard !isOpen, let holds = condition.holds(names) else { return .open }
       let value = holds ? first.value(names) : second.value(names)
-      return isMixed && value.decimal?.isShort == false ? .open : value
+      if isMixed, !value.isMissing, abs(value.double ?? .infinity) > 9e15 { return .open }
+      return value
     }
   }
 

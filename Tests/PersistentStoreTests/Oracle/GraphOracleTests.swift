@@ -9,7 +9,7 @@ import Testing
 // Evidence: P-052a, P-052b, P-052c, P-052d, P-052e, P-052f, P-052i, P-052j, P-052k, P-052l
 // Evidence: P-053a, P-053b
 @Suite struct `Predicates over random graphs of every type` {
-  @Test(arguments: Seeds.first(20))
+  @Test(arguments: Seeds.first(40))
   func `a fetch finds the objects for which the condition holds`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
     var world = GraphWorld.random(&random, things: 5 + random.below(8), tags: 2 + random.below(4))

@@ -58,7 +58,11 @@ enum GraphValue {
 
   /// Whether the number has more digits than a decimal.
   var isGreat: Bool {
-    if case .double = self { decimal?.isShort != true } else { false }
+    switch self {
+    case .double(let number), .untyped(let number), .near(let number, _):
+      GraphDecimal(number)?.isShort != true
+    default: false
+    }
   }
 
   var isDecimal: Bool { if case .decimal = self { true } else { false } }
@@ -86,11 +90,13 @@ enum GraphValue {
 
   private func numericOrder(_ other: GraphValue) -> Order? {
     guard let a = double, let b = other.double else { return nil }
+    if isDecimal || other.isDecimal, isGreat || other.isGreat {
+      guard GraphDefects.comparesGreatNumbers else { return nil }
+    }
     let uncertainty = uncertainty + other.uncertainty
     if uncertainty > 0 { return abs(a - b) <= uncertainty ? nil : Order(a, b) }
     if isDecimal || other.isDecimal {
       guard let a = decimal, let b = other.decimal else { return nil }
-      guard GraphDefects.comparesGreatNumbers || a.isShort && b.isShort else { return nil }
       return a < b ? .less : a == b ? .equal : .greater
     }
     switch (whole, other.whole) {
