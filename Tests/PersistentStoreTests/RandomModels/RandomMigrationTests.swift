@@ -1,0 +1,22 @@
+import Foundation
+import JSON
+import PersistentHistory
+import PersistentStore
+import TestSeeds
+import TestStores
+import Testing
+
+/// Random models, random objects, and random next versions of the models.
+///
+/// `CORDIAL_SEEDS=2000` runs more seeds, `CORDIAL_SEED=7` that one.
+@Suite struct `Random models migrate as the contract says` {
+  // Evidence: P-117b, P-117c, P-117j, P-117l, P-118a
+  @Test func `migrations between random versions`() async throws {
+    let coverage = ModelCoverage()
+    try await WideSeeds.each(40) { seed in
+      var run = try WideMigrationRun(seed, coverage)
+      try await run.run(versions: 3)
+    }
+    print("Random migrations:\n\(coverage.text)")
+  }
+}
