@@ -123,12 +123,9 @@ extension WideMigration {
       $0.identity != nil
     }
     guard identities.isEmpty, claim(entity.number, parent.number) else { return }
-    if !names(entity.number).isEmpty, !names(parent.number).isEmpty {
-      refuse("\(entity.name) and \(parent.name) have objects")
-    } else {
-      // The numbers of deleted objects may stand against it.
-      leaveOpen("\(entity.name) joins \(parent.name)")
-    }
+    // P-118a refuses entities with objects. The store refuses only those whose numbers are in one
+    // range, which depends on where the entities were before.
+    leaveOpen("\(entity.name) joins \(parent.name)")
     for attribute in model.attributes(parent.number) {
       fillNew(attribute, names(entity.number))
       openVersions.formUnion(names(entity.number))

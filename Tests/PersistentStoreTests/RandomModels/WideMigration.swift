@@ -130,6 +130,11 @@ struct WideMigration {
         refuse("\(entity.name) has a repeated \(set.map(model.name))")
       }
     }
+    let former = Set(before.concrete.map(\.number))
+    if !model.concrete.contains(where: { former.contains($0.number) }) {
+      // P-118a speaks of entities; the store counts those that are not abstract.
+      leaveOpen("the models have abstract entities in common at most")
+    }
     WideDerivedValues.settle(&state, model)
   }
 
