@@ -178,8 +178,8 @@ let package = Package(
       "PersistentStoreTests",
       uses: [
         "PersistentStore", "PersistentHistory", "StoreLayout", "ObjectModel", "CordialValues",
-        "JSON",
-        "TestSeeds", "TestStores",
+        "JSON", "Porting", "Cordial", "CordialEmbedded",
+        "TestSeeds", "TestStores", .product(name: "Logging", package: "swift-log"),
       ] + .sqlite
     ),
     .tests(

@@ -288,6 +288,10 @@ enum WideDerived {
     }
   }
 
+  var isTime: Bool {
+    if case .now = self { true } else { false }
+  }
+
   var mayBeNull: Bool {
     switch self {
     case .count, .sum: false
