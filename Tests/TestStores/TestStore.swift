@@ -29,14 +29,16 @@ package final class TestStore {
   ///   - folder: The folder of the store, or nil for a new folder.
   ///   - mode: The mode in which the store is opened.
   ///   - bulk: The limits from which rows are written in bulk.
+  ///   - start: The time of the first commit, in milliseconds. A service purges what is too old.
   /// - Throws: `ModelError` or `StoreError`.
   package init(
     _ model: String?,
     in folder: TestFolder? = nil,
     mode: StoreContainer.Mode = .readWrite,
-    bulk: BulkLimits = BulkLimits()
+    bulk: BulkLimits = BulkLimits(),
+    start: Int64 = 1_700_000_000_000
   ) throws {
-    var environment = Self.environment()
+    var environment = Self.environment(start: start)
     environment.bulk = bulk
     let folder = try folder ?? TestFolder()
     self.folder = folder
@@ -53,8 +55,8 @@ package final class TestStore {
   }
 
   /// Returns an environment with an increasing time and random numbers that do not repeat.
-  package static func environment() -> StoreEnvironment {
-    let time = Counter()
+  package static func environment(start: Int64 = 1_700_000_000_000) -> StoreEnvironment {
+    let time = Counter(start)
     return StoreEnvironment(
       now: { time.next() },
       random: { randomCounter.add(1, ordering: .relaxed).newValue &* 2_654_435_761 }
@@ -62,7 +64,11 @@ package final class TestStore {
   }
 
   private final class Counter: Sendable {
-    private let value = Atomic<Int64>(1_700_000_000_000)
+    private let value: Atomic<Int64>
+
+    init(_ start: Int64) {
+      value = Atomic(start)
+    }
 
     func next() -> Int64 { value.add(1, ordering: .relaxed).newValue }
   }

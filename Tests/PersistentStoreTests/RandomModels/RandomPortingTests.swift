@@ -1,10 +1,4 @@
-import Cordial
-import CordialEmbedded
-import Foundation
 import JSON
-import Logging
-import ObjectModel
-import PersistentStore
 import Porting
 import TestSeeds
 import TestStores
@@ -18,12 +12,12 @@ import Testing
       let filled = try await WideFilledStore(seed, changes: 4, isMarked: true)
       let first = filled.folder.path
       let wanted = try filled.close()
-      let lines = try await withEngine(first, nil) { client in
+      let lines = try await withWideEngine(first, nil) { client in
         var lines: [String] = []
         try await Exporter.run([], from: client) { lines.append($0.text) }
         return lines
       }
-      let archive = try await withEngine(first, nil) { client in
+      let archive = try await withWideEngine(first, nil) { client in
         var lines: [String] = []
         try await Archive.run(from: client) { lines.append($0) }
         return lines.joined(separator: "\n") + "\n"
@@ -37,7 +31,7 @@ import Testing
         let folder = try TestFolder()
         var random = SplitMix64(seed: seed)
         let batch = 1 + random.below(2 * lines.count + 1)
-        try await withEngine(folder.path, text) { client in
+        try await withWideEngine(folder.path, text) { client in
           let summary = try await Importer.run(input, into: client, batch: batch)
           #expect(
             summary.unknown.isEmpty,
@@ -58,30 +52,5 @@ import Testing
         }
       }
     }
-  }
-}
-
-/// Runs a body with a client of a store, which is created where a model is given.
-private func withEngine<Answer>(
-  _ path: String,
-  _ model: String?,
-  _ body: (Client) async throws -> Answer
-) async throws -> Answer {
-  let engine = try Engine(
-    container: StoreContainer(path: path),
-    model: try model.map { try ModelDocument.parse(Array($0.utf8).span) },
-    mode: .readWrite,
-    version: "0",
-    log: Logger(label: "random") { _ in SwiftLogNoOpLogHandler() }
-  )
-  let client = Client()
-  await engine.connect(client)
-  do {
-    let answer = try await body(client)
-    try await engine.close()
-    return answer
-  } catch {
-    try await engine.close()
-    throw error
   }
 }

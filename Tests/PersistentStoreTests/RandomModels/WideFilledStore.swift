@@ -1,8 +1,12 @@
+import CordialValues
+import Foundation
 import JSON
 import ObjectModel
+import PersistentHistory
 import PersistentStore
 import TestSeeds
 import TestStores
+import Testing
 
 /// A store of a random model, filled with random objects.
 final class WideFilledStore {
@@ -20,6 +24,7 @@ final class WideFilledStore {
   ///   - changes: The number of random saves after the first objects.
   ///   - isMarked: Whether each object gets a text of its own, so that a test can find it in another
   ///     store.
+  /// - Throws: `ModelError`, or `StoreError` for another reason than the rules of the model.
   init(_ seed: UInt64, changes: Int = 0, isMarked: Bool = false) async throws {
     var generator = WideModelGenerator(seed: seed)
     var model = generator.generate()
@@ -27,7 +32,9 @@ final class WideFilledStore {
     self.model = model
     folder = try TestFolder()
     objects = WideObjects(model, seed: seed)
-    store = try TestStore(model.text, in: folder)
+    // A service that opens the store purges a history of long ago.
+    let now = Int64(Date().timeIntervalSince1970 * 1000)
+    store = try TestStore(model.text, in: folder, start: now)
     try await save(["insert": .array(objects.inserts(3))])
     for _ in 0..<changes { try await change() }
   }
@@ -59,6 +66,34 @@ final class WideFilledStore {
     }
   }
 
+  func token() throws -> String { try store?.snapshot { $0.token.description } ?? "" }
+
+  /// The tokens of all commits.
+  func log() throws -> [String] {
+    try store?.snapshot { snapshot in
+      try snapshot.log.transactions(after: 0, through: .max, limit: .max).map {
+        try snapshot.token(of: $0.number).description
+      }
+    } ?? []
+  }
+
+  /// Checks that a verification finds nothing.
+  func verify(_ seed: UInt64, _ test: String) throws {
+    let problems = try store?.snapshot { snapshot in
+      var verification = StoreVerification(snapshot)
+      return try verification.run()["problems"] ?? .null
+    }
+    if problems != [] {
+      Issue.record(
+        """
+        store/verify reports \(problems?.text ?? "nothing")
+        \(model.text)
+        \(Seeds.repeating(seed, test))
+        """
+      )
+    }
+  }
+
   /// Closes the store and returns the digest of what it had.
   func close() throws -> [String] {
     let digest = try snapshot.digest(model)
@@ -83,6 +118,18 @@ extension WideModel {
 }
 
 extension WideState {
+  /// The state without versions and times.
+  func timeless(_ model: WideModel) -> WideState {
+    var state = normalized(model)
+    for name in objects.keys {
+      state.objects[name]?.version = 0
+      for attribute in model.attributes(name.entity) where attribute.derived?.isTime == true {
+        state.objects[name]?.values[attribute.number] = nil
+      }
+    }
+    return state
+  }
+
   /// A line for each object that does not depend on objectIDs, versions and times; for models with
   /// marks.
   func digest(_ model: WideModel) -> [String] {
