@@ -11,7 +11,7 @@ import Testing
 @Suite struct `The past of random models` {
   // Evidence: P-071a, P-071b, P-071c, P-071d
   @Test func `a history that is read backwards`() async throws {
-    try await WideSeeds.each(24) { seed in
+    try await WideSeeds.each(40) { seed in
       let filled = try await WideFilledStore(seed)
       let model = filled.model
       var states = [WideReplay(try filled.snapshot, model)]
@@ -55,7 +55,7 @@ import Testing
 
   // Evidence: P-124b, P-127a, P-127b
   @Test func `an undo of everything, and a redo`() async throws {
-    try await WideSeeds.each(24) { seed in
+    try await WideSeeds.each(40) { seed in
       let filled = try await WideFilledStore(seed)
       let model = filled.model
       var states = [try filled.snapshot.timeless(model)]
@@ -100,7 +100,7 @@ import Testing
 
   // Evidence: P-073a, P-134a
   @Test func `two processes that save in turn`() async throws {
-    try await WideSeeds.each(24) { seed in
+    try await WideSeeds.each(40) { seed in
       let filled = try await WideFilledStore(seed)
       let model = filled.model
       let second = try TestStore(nil, in: filled.folder)

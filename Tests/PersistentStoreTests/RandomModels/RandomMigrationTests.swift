@@ -13,10 +13,22 @@ import Testing
   // Evidence: P-117b, P-117c, P-117j, P-117l, P-118a
   @Test func `migrations between random versions`() async throws {
     let coverage = ModelCoverage()
-    try await WideSeeds.each(40) { seed in
-      var run = try WideMigrationRun(seed, coverage)
+    let test = #function
+    try await WideSeeds.each(60) { seed in
+      var run = try WideMigrationRun(seed, coverage, test)
       try await run.run(versions: 3)
     }
     print("Random migrations:\n\(coverage.text)")
+  }
+
+  // Evidence: P-117f, P-117j
+  @Test func `a migration through a chain of random versions`() async throws {
+    let coverage = ModelCoverage()
+    let test = #function
+    try await WideSeeds.each(40) { seed in
+      var run = try WideMigrationRun(seed, coverage, test)
+      try await run.runChain()
+    }
+    print("Random chains:\n\(coverage.text)")
   }
 }

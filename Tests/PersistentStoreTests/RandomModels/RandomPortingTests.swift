@@ -8,7 +8,7 @@ import Testing
 @Suite struct `Random models are exported and imported` {
   // Evidence: P-135b, P-135d
   @Test func `an import of random objects`() async throws {
-    try await WideSeeds.each(24) { seed in
+    try await WideSeeds.each(50) { seed in
       let filled = try await WideFilledStore(seed, changes: 4, isMarked: true)
       let first = filled.folder.path
       let wanted = try filled.close()

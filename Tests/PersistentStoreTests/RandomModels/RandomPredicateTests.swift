@@ -8,7 +8,7 @@ import Testing
   // Evidence: P-052a, P-053a, P-053b, P-113c, P-113d
   @Test func `a condition on attributes of every type`() async throws {
     let coverage = ModelCoverage()
-    try await WideSeeds.each(30) { seed in
+    try await WideSeeds.each(80) { seed in
       let filled = try await WideFilledStore(seed, changes: 3)
       let state = try filled.snapshot
       let model = filled.model

@@ -9,14 +9,17 @@ extension WideMigration {
     let plain = entity.attributes.filter { $0.derived == nil }
     guard !plain.isEmpty, !random.oneIn(5) else { return addAttribute(entity) }
     let attribute = random.pick(plain)
-    switch random.below(10) {
-    case 0, 1: rename(attribute, of: entity)
+    switch random.below(14) {
+    case 0: rename(attribute, of: entity)
+    case 1: passName(of: attribute, to: random.pick(plain), entity)
     case 2: remove(attribute, of: entity)
-    case 3, 4: changeType(attribute, of: entity)
-    case 5, 6: changeOptional(attribute, of: entity)
-    case 7: loosen(attribute, of: entity)
-    case 8: changeDerived(entity)
-    default: move(attribute, of: entity)
+    case 3...6: changeType(attribute, of: entity)
+    case 7, 8: changeOptional(attribute, of: entity)
+    case 9: loosen(attribute, of: entity)
+    case 10: changeDerived(entity)
+    case 11: computeInstead(attribute, of: entity)
+    case 12: moveDown(attribute, of: entity)
+    default: moveUp(attribute, of: entity)
     }
   }
 
@@ -55,6 +58,27 @@ extension WideMigration {
     note("rename \(entity.name).\(attribute.name) to \(name)")
   }
 
+  /// Renames an attribute, and gives its name to another; or lets the two exchange their names.
+  private mutating func passName(
+    of one: WideAttribute,
+    to two: WideAttribute,
+    _ entity: WideEntity
+  ) {
+    guard one.number != two.number, claim(one.number, two.number) else { return }
+    let isExchange = random.oneIn(4)
+    let name = isExchange ? two.name : generator.newName("n")
+    model.change(attribute: one.number) {
+      $0.renamedFrom = one.name
+      $0.name = name
+    }
+    model.change(attribute: two.number) {
+      $0.renamedFrom = two.name
+      $0.name = one.name
+    }
+    if isExchange { refuse("\(one.name) and \(two.name) exchange their names") }
+    note("name \(entity.name).\(two.name) \(one.name), which becomes \(name)")
+  }
+
   private mutating func remove(_ attribute: WideAttribute, of entity: WideEntity) {
     guard !model.isDerivedFrom(attribute.number), entity.identity != attribute.number,
       claim(attribute.number), claim(entity.number)
@@ -62,7 +86,7 @@ extension WideMigration {
     let isNamed = !random.oneIn(5)
     if isNamed { model.removed.append("\(entity.name).\(attribute.name)") }
     if !isNamed, hasData(attribute.number) {
-      refuse("\(entity.name).\(attribute.name) has values and is not named")
+      refuseLoss("\(entity.name).\(attribute.name) has values and is not named")
     }
     drop(attribute.number)
     note("remove \(entity.name).\(attribute.name)\(isNamed ? "" : " without naming it")")
@@ -103,6 +127,14 @@ extension WideMigration {
       }
     }
     note("change \(entity.name).\(attribute.name) from \(attribute.type) to \(type)")
+    if random.oneIn(3) {
+      let name = generator.newName("n")
+      model.change(attribute: attribute.number) {
+        $0.renamedFrom = attribute.name
+        $0.name = name
+      }
+      note("rename it to \(name)")
+    }
     guard isListed else {
       if hasData(attribute.number) {
         refuse("\(attribute.type) does not become \(type)")
@@ -155,20 +187,5 @@ extension WideMigration {
     // What is computed is not lost.
     drop(first.number)
     note("remove derived \(entity.name).\(first.name)")
-  }
-
-  /// Moves an attribute to the parent of its entity.
-  private mutating func move(_ attribute: WideAttribute, of entity: WideEntity) {
-    guard let parent = entity.parent, entity.identity != attribute.number,
-      claim(attribute.number), !isClaimed(entity.number), !isClaimed(parent)
-    else { return }
-    model.entities[model.index(entity.number)].attributes.removeAll {
-      $0.number == attribute.number
-    }
-    generator.append(attribute, to: parent)
-    let others = names(parent).filter { state.objects[$0]?.values[attribute.number] == nil }
-    fillNew(attribute, others)
-    openVersions.formUnion(others)
-    note("move \(entity.name).\(attribute.name) to \(model.entity(parent).name)")
   }
 }

@@ -6,11 +6,12 @@ import TestSeeds
 extension WideMigration {
   mutating func changeEntity() {
     let entity = random.pick(model.entities)
-    switch random.below(8) {
+    switch random.below(9) {
     case 0, 1: addEntity()
     case 2, 3: rename(entity)
     case 4, 5: remove(entity)
     case 6: addParent(over: entity)
+    case 7: changeAbstract(entity)
     default: join(entity)
     }
   }
@@ -46,11 +47,12 @@ extension WideMigration {
       !owners.contains(where: isClaimed), !isClaimed(entity.number),
       model.entities.contains(where: { $0.number != entity.number && !isClaimed($0.number) })
     else { return }
+    guard !isLastReferencedKind(entity) else { return }
     for number in gone + outward + owners + [entity.number] { _ = claim(number) }
     let isNamed = !random.oneIn(5)
     let own = names(entity.number)
     if isNamed { model.removed.append(entity.name) }
-    if !isNamed, !own.isEmpty { refuse("\(entity.name) has objects and is not named") }
+    if !isNamed, !own.isEmpty { refuseLoss("\(entity.name) has objects and is not named") }
     // Inverses of relationships to an ancestor become one-way, because they are not the entity's.
     for relationship in entity.relationships {
       guard let inverse = relationship.inverse, !gone.contains(inverse),
@@ -61,7 +63,7 @@ extension WideMigration {
     for number in outward.sorted() {
       let name = "\(model.entity(model.owner(number)).name).\(model.name(number))"
       if isNamed { model.removed.append(name) }
-      if !isNamed, hasData(number) { refuse("\(name) has links and is not named") }
+      if !isNamed, hasData(number) { refuseLoss("\(name) has links and is not named") }
       drop(number)
     }
     for number in gone { drop(number) }
@@ -69,6 +71,17 @@ extension WideMigration {
     for name in own { state.objects[name] = nil }
     forget(Set(own))
     note("remove \(entity.name)\(isNamed ? "" : " without naming it")")
+  }
+
+  /// Whether a relationship to an ancestor would have no entity left to which it could refer.
+  ///
+  /// Such a change is left out: the store refuses it with 1005 ("It referenced Ant and references
+  /// Ant now"), even without objects, against P-117b and P-117j.
+  private func isLastReferencedKind(_ entity: WideEntity) -> Bool {
+    model.relationships.contains {
+      model.kinds($0.destination).map(\.number) == [entity.number]
+        && $0.destination != entity.number
+    }
   }
 
   /// Removes the references to removed objects.
@@ -138,6 +151,19 @@ extension WideMigration {
     }
     model.entities[model.index(entity.number)].parent = parent.number
     note("make \(parent.name) the parent of \(entity.name)")
+  }
+
+  private mutating func changeAbstract(_ entity: WideEntity) {
+    let isReferenced = model.relationships.contains { relationship in
+      model.kinds(relationship.destination).map(\.number) == [entity.number]
+    }
+    // See `isLastReferencedKind(_:)`.
+    guard !isReferenced, claim(entity.number) else { return }
+    let isAbstract = !entity.isAbstract
+    let own = names(entity.number).filter { $0.entity == entity.number }
+    if isAbstract, !own.isEmpty { refuse("\(entity.name) has objects of its own") }
+    model.entities[model.index(entity.number)].isAbstract = isAbstract
+    note("make \(entity.name) abstract: \(isAbstract)")
   }
 
   // MARK: Sets

@@ -7,7 +7,8 @@ extension WideMigration {
     guard !model.relationships.isEmpty, !random.oneIn(6) else { return addRelationship() }
     let relationship = random.pick(model.relationships)
     let entity = model.entity(model.owner(relationship.number))
-    switch random.below(8) {
+    switch random.below(9) {
+    case 8: changeDestination(relationship, of: entity)
     case 0: rename(relationship, of: entity)
     case 1: removeEnd(relationship, of: entity)
     case 2, 3: changeCount(relationship, of: entity)
@@ -67,7 +68,7 @@ extension WideMigration {
     }
     let isNamed = !random.oneIn(4)
     if !isNamed, hasData(relationship.number) {
-      refuse("\(entity.name).\(relationship.name) has links and is not named")
+      refuseLoss("\(entity.name).\(relationship.name) has links and is not named")
     }
     for number in numbers {
       let name = "\(model.entity(model.owner(number)).name).\(model.name(number))"
@@ -142,6 +143,27 @@ extension WideMigration {
       setLinks(inverse, of: target, sources)
     }
     note("add the inverse \(inverse.name) of \(entity.name).\(relationship.name)")
+  }
+
+  /// Lets a one-way relationship refer to an ancestor of its destination, or to a descendant.
+  private mutating func changeDestination(
+    _ relationship: WideRelationship,
+    of entity: WideEntity
+  ) {
+    let former = relationship.destination
+    let family = model.lineage(former) + model.descendants(former)
+    let others = family.filter { $0.number != former && before.has($0.number) }
+    guard relationship.inverse == nil, !others.isEmpty,
+      !model.isDerivedFrom(relationship.number), claim(relationship.number)
+    else { return }
+    let next = random.pick(others)
+    model.change(relationship: relationship.number) { $0.destination = next.number }
+    let kinds = Set(model.kinds(next.number).map(\.number))
+    for name in names(entity.number)
+    where links(relationship.number, of: name).contains(where: { !kinds.contains($0.entity) }) {
+      refuse("\(name).\(relationship.name) refers to others than \(next.name)")
+    }
+    note("let \(entity.name).\(relationship.name) refer to \(next.name)")
   }
 
   /// Changes what has no effect on stored links.

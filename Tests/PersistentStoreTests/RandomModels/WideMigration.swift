@@ -23,6 +23,8 @@ struct WideMigration {
   /// The entities and properties that have changed; each one changes once.
   private var changed: Set<Int> = []
   private(set) var steps: [String] = []
+  /// Whether the store looks for names in `removed`; in a chain of versions it does not (P-117j).
+  var namesLosses = true
 
   var model: WideModel {
     get { generator.model }
@@ -57,6 +59,16 @@ struct WideMigration {
     )
   }
 
+  /// Begins with what another migration leaves, as the next stage of a chain of versions.
+  init(after former: WideMigration, seed: UInt64) {
+    self.init(former.model, former.state, seed: seed)
+    refusals = former.refusals
+    openings = former.openings
+    openOrders = former.openOrders
+    openVersions = former.openVersions
+    namesLosses = false
+  }
+
   /// Makes some changes.
   mutating func run() {
     for _ in 0..<(1 + random.below(6)) {
@@ -73,6 +85,10 @@ struct WideMigration {
   // MARK: Notes
 
   mutating func refuse(_ why: String) { refusals.append(why) }
+  mutating func refuseLoss(_ why: String) {
+    if namesLosses { refuse(why) }
+  }
+
   mutating func leaveOpen(_ why: String) { openings.append(why) }
   mutating func note(_ step: String) { steps.append(step) }
 
