@@ -22,8 +22,8 @@ final class WideFilledStore {
   /// - Parameters:
   ///   - seed: The seed of the model and of the objects.
   ///   - changes: The number of random saves after the first objects.
-  ///   - isMarked: Whether each object gets a text of its own, so that a test can find it in another
-  ///     store.
+  ///   - isMarked: Whether each object gets a text of its own, so that a test can find it in
+  ///     another store.
   /// - Throws: `ModelError`, or `StoreError` for another reason than the rules of the model.
   init(_ seed: UInt64, changes: Int = 0, isMarked: Bool = false) async throws {
     var generator = WideModelGenerator(seed: seed)
