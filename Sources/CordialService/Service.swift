@@ -47,6 +47,8 @@ package actor Service {
   var subscriptionCount = 0
   /// The name of the lease by which other processes retain the history for the subscriptions.
   nonisolated let leaseName: String
+  /// The number of services that this process has created.
+  private static let serviceCount = Atomic<Int>(0)
   /// The commit of the lease in the store; nil without a lease.
   var leasedCommit: Int64?
   /// Whether an automatic purge of the log is running.
@@ -117,7 +119,8 @@ package actor Service {
     self.limits = limits
     self.facts = facts
     self.log = log
-    leaseName = "\(facts.process) \(store.randomNumber())"
+    let service = Self.serviceCount.add(1, ordering: .relaxed).newValue
+    leaseName = "\(facts.process) \(service)"
     loopReader = try store.makeReader()
     searches = SearchThread(store: store, index: index)
   }

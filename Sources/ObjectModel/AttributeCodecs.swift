@@ -160,6 +160,14 @@ enum FloatCodec: AttributeCodec {
     return rounded.isFinite ? .double(rounded) : nil
   }
 
+  /// A number that single precision does not have equals no value, and is less or greater.
+  static func decode(comparand value: JSONValue) -> AttributeValue? {
+    let exact = DoubleCodec.decode(comparand: value)
+    let rounded = decode(value)
+    // A number near zero is not zero.
+    return rounded == .double(0) ? exact : rounded ?? exact
+  }
+
   static func value(column: AttributeValue) -> AttributeValue { DoubleCodec.value(column: column) }
 
   static func value(computed: AttributeValue) -> AttributeValue? {
@@ -212,7 +220,7 @@ enum DecimalCodec: AttributeCodec {
   /// The decimal has the digits that the client wrote: 99.5 is the decimal 99.5.
   static func decode(comparand value: JSONValue) -> AttributeValue? {
     switch value {
-    case .number(let number): DecimalText.canonical(number.description).map { .decimal($0) }
+    case .number(let number): DecimalNumber(number).map { .decimal($0.comparableText) }
     case .bool(let flag): .decimal(flag ? "1" : "0")
     default: decode(value)
     }

@@ -65,14 +65,22 @@ package struct DecimalNumber {
     // The zeros after the point of a number below one count too.
     let excess = min(max(count, scale) - Self.digitsMax, scale)
     let number = excess > 0 ? rounded(scale: scale - excess) : self
-    var plain = number.digits.magnitude.description
-    if number.scale > 0 {
-      let zeros = number.scale - plain.utf8.count + 1
-      if zeros > 0 { plain = String(repeating: "0", count: zeros) + plain }
-      plain.insert(".", at: plain.index(plain.endIndex, offsetBy: -number.scale))
-    }
     // Rounding 99…9.5 gives one digit more, a zero.
-    return DecimalText.canonical((number.digits.sign == .minus ? "-" : "") + plain)
+    return DecimalText.canonical(number.plainText)
+  }
+
+  /// The text of any number of digits with which decimals compare as with a stored one.
+  package var comparableText: String { DecimalText.canonical(plainText, digitsMax: .max) ?? "0" }
+
+  /// All digits, without an exponent.
+  private var plainText: String {
+    var plain = digits.magnitude.description
+    if scale > 0 {
+      let zeros = scale - plain.utf8.count + 1
+      if zeros > 0 { plain = String(repeating: "0", count: zeros) + plain }
+      plain.insert(".", at: plain.index(plain.endIndex, offsetBy: -scale))
+    }
+    return (digits.sign == .minus ? "-" : "") + plain
   }
 
   /// Returns the number with fewer digits after the point, rounded half away from zero.

@@ -3,6 +3,10 @@ package enum DecimalText {
   /// Returns the shortest plain notation of a decimal number, or nil if the text is not a decimal
   /// number of at most 38 digits.
   package static func canonical(_ text: String) -> String? {
+    canonical(text, digitsMax: 38)
+  }
+
+  static func canonical(_ text: String, digitsMax: Int) -> String? {
     var rest = Array(text.utf8)[...]
     let negative = rest.first == UInt8(ascii: "-")
     if negative { rest = rest.dropFirst() }
@@ -15,7 +19,7 @@ package enum DecimalText {
     var whole = parts[0].drop { $0 == 0x30 }
     var fraction = parts.count == 2 ? parts[1] : []
     while fraction.last == 0x30 { fraction = fraction.dropLast() }
-    guard whole.count + fraction.count <= 38 else { return nil }
+    guard whole.count + fraction.count <= digitsMax else { return nil }
     if whole.isEmpty { whole = [0x30] }
     var bytes = Array(whole)
     if !fraction.isEmpty { bytes += [UInt8(ascii: ".")] + fraction }

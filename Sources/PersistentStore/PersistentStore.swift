@@ -146,8 +146,6 @@ package final class PersistentStore: Sendable {
   package var generation: UInt32 { facts.generation }
   /// Returns the current time, in milliseconds since 1970.
   package func now() -> Int64 { environment.now() }
-  /// Returns an unpredictable number.
-  package func randomNumber() -> UInt32 { environment.random() }
   /// The names of the program's own merge policies.
   package var mergePolicies: Set<String> { Set(environment.mergePolicies.keys) }
 

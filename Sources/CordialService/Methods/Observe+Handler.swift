@@ -121,6 +121,7 @@ extension Service {
       session.observed.position = registration.token
       session.observed.examined = registration.position
       session.observed.unreportedAuthors = []
+      updateLease()
       session.observed.wanted = max(session.observed.wanted, newestCommit)
       finish(request, .success(registration.message))
     case .failure(let error): finish(request, .failure(error))
@@ -140,7 +141,6 @@ extension Service {
       session.observed.subscriptions.append(subscription)
       subscriptionCount += 1
     }
-    updateLease()
     session.observed.table.set(subscription.interest, for: subscription.number)
   }
 

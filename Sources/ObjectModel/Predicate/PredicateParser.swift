@@ -245,7 +245,8 @@ package struct PredicateParser {
   ) throws(PredicateError) {
     switch (comparison, right.form) {
     case (.in, .list), (.in, .constant(.array)), (.in, .constant(.string)), (.in, .keyPath),
-      (.in, .subquery), (.in, .path), (.in, .set), (.in, .distinct), (.in, .element):
+      (.in, .subquery), (.in, .path), (.in, .set), (.in, .distinct), (.in, .element),
+      (.in, .function), (.in, .ternary), (.in, .cast):
       break
     case (.in, _): throw PredicateError(offset: right.offset, expected: "a list or a to-many")
     case (.between, .list(let bounds)) where bounds.count == 2: break

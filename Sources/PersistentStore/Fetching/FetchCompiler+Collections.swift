@@ -5,78 +5,6 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// A collection as the parts of a query, whose values may depend on the queries around it.
-struct CollectionQuery {
-  /// The value of a row.
-  var value: SQLFragment
-  let side: ComparedSide
-  /// The tables and their joins, in the form of FROM.
-  var from: String
-  /// Values that the tables bind, before those of the conditions.
-  var fromValues: [AttributeValue] = []
-  /// The entries that the tables need on the stack of SQLite's parser.
-  var fromDepth = 0
-  /// The queries that an operation on sets joins; nil for another collection.
-  var compound: SQLFragment?
-  var conditions: [SQLFragment]
-  /// The order of the elements, as columns that ascend; empty where only the values have an order.
-  var order: [String]
-  var isDistinct = false
-
-  /// The query of one column, `v`.
-  var rows: SQLFragment { rows(orderBy: "") }
-
-  /// The query of one column, `v`, in the order of the elements.
-  var orderedRows: SQLFragment {
-    rows(orderBy: order.isEmpty ? "" : " ORDER BY \(order.joined(separator: ", "))")
-  }
-
-  /// The query of one row: the element at an index.
-  func element(_ index: PredicateIndex) -> SQLFragment {
-    let keys = order.isEmpty ? ["v"] : order
-    return switch index {
-    case .first: rows(orderBy: " ORDER BY \(keys.joined(separator: ", ")) LIMIT 1")
-    case .last:
-      rows(orderBy: " ORDER BY \(keys.map { $0 + " DESC" }.joined(separator: ", ")) LIMIT 1")
-    case .at(let index):
-      rows(orderBy: " ORDER BY \(keys.joined(separator: ", ")) LIMIT 1 OFFSET \(index)")
-    }
-  }
-
-  /// The number of elements, as an expression.
-  var count: SQLFragment {
-    guard !isDistinct else {
-      let rows = rows
-      return SQLFragment(
-        "(SELECT count(*) FROM (\(rows.sql)))",
-        rows.values,
-        depth: rows.depth + Self.depth
-      )
-    }
-    return SQLFragment(
-      "(SELECT count(*) FROM \(from)\(condition))",
-      fromValues + conditions.flatMap(\.values),
-      depth: max(fromDepth, conditions.map(\.depth).max() ?? 0) + Self.depth
-    )
-  }
-
-  /// The entries that a query inside a query needs on the stack of SQLite's parser.
-  static let depth = 10
-
-  private var condition: String {
-    let sorted = conditions.map { "(\($0.sql))" }.joined(separator: " AND ")
-    return sorted.isEmpty ? "" : " WHERE \(sorted)"
-  }
-
-  private func rows(orderBy: String) -> SQLFragment {
-    SQLFragment(
-      "SELECT \(isDistinct ? "DISTINCT " : "")\(value.sql) AS v FROM \(from)\(condition)\(orderBy)",
-      value.values + fromValues + conditions.flatMap(\.values),
-      depth: max(value.depth, fromDepth, conditions.map(\.depth).max() ?? 0) + Self.depth
-    )
-  }
-}
-
 /// Collections: to-manys, lists, the results of SUBQUERY and of operations on sets.
 extension FetchCompiler {
   /// The maximum number of elements of a list that is a collection.
@@ -91,14 +19,30 @@ extension FetchCompiler {
     case .keyPath: split(expression) != nil || isInJSON(expression)
     case .path(let base, let names):
       isCollection(base) || (base.form.isElement && crossesToMany(names, from: base))
+        || isInJSON(names, from: base)
     default: false
     }
+  }
+
+  /// Returns whether a path from an element of a collection has one value, in JSON or not.
+  func isValue(_ names: [String], from base: PredicateExpression) -> Bool {
+    !isCollection(base) && !(base.form.isElement && crossesToMany(names, from: base))
+  }
+
+  /// Returns whether a path from an element ends in a json attribute, which may have a list there.
+  private func isInJSON(_ names: [String], from base: PredicateExpression) -> Bool {
+    guard base.form.isElement, let entity = elementEntity(of: base) else { return false }
+    return isInJSON(names, from: entity)
   }
 
   /// Returns whether a key path ends in a json attribute, which may have a list there.
   private func isInJSON(_ expression: PredicateExpression) -> Bool {
     guard case .keyPath(let names, let variable) = expression.form else { return false }
-    var current = scope(at: scope(of: variable)).entity
+    return isInJSON(names, from: scope(at: scope(of: variable)).entity)
+  }
+
+  private func isInJSON(_ names: [String], from entity: EntityDescription) -> Bool {
+    var current = entity
     for name in names {
       switch current.property(named: name) {
       case .attribute(let attribute)?: return attribute.type == .json
@@ -173,12 +117,15 @@ extension FetchCompiler {
         return try members(of: head, variable, rest.names, offset)
       }
       guard isInJSON(whole), groupedPaths == nil else { break }
-      return try jsonList(try resolve(names + path, from: variable))
+      // The path may add a join, which the list's column needs.
+      let end = try resolve(names + path, from: variable)
+      return try jsonList(end)
     case .path(let base, let names): return try collection(base, path: names + path, as: expected)
     case .element(let inner, let index):
       guard let entity = elementEntity(of: inner) else { break }
       let element = try collection(inner).element(index)
-      return try objects(of: entity, "=", element, path, offset)
+      let isInJSON = isInJSON(path, from: entity) && !crossesToMany(path, from: expression)
+      return try objects(of: entity, "=", element, path, offset, listsJSON: isInJSON)
     case .subquery(let inner, let name, let predicate):
       return try subquery(inner, name, predicate, path, offset)
     case .set(let operation, let first, let second):
@@ -266,14 +213,19 @@ extension FetchCompiler {
     _ path: [String],
     _ offset: Int,
     where predicate: Predicate? = nil,
-    named name: String? = nil
+    named name: String? = nil,
+    listsJSON: Bool = false
   ) throws(StoreError) -> CollectionQuery {
     note(related: entity, ChangeSet.everyProperty)
     let member = name ?? "object \(scopes.count)"
     let (made, joins) = try inScope(entity, member) {
       compiler,
       alias throws(StoreError) -> (query: CollectionQuery, alias: String) in
-      (try compiler.continuation(path, of: member, offset, where: predicate), alias)
+      if listsJSON {
+        let end = try compiler.resolve(path, from: member)
+        return (try compiler.jsonList(end), alias)
+      }
+      return (try compiler.continuation(path, of: member, offset, where: predicate), alias)
     }
     var query = made.query
     let more = query.from.isEmpty ? "" : ", " + query.from
@@ -321,9 +273,13 @@ extension FetchCompiler {
     _ path: [String],
     _ offset: Int
   ) throws(StoreError) -> CollectionQuery {
-    let left = try collection(first)
-    let right = try collection(second, as: left.side)
+    var left = try collection(first)
+    var right = try collection(second, as: left.side)
     try check(right.side, against: left.side, second.offset)
+    // SQLite tells a decimal, which is a text, from an equal number.
+    let sides = (left.side, right.side)
+    left.value = exact((left.value, sides.0), beside: sides.1)
+    right.value = exact((right.value, sides.1), beside: sides.0)
     let word =
       switch operation {
       case .union: "UNION"
@@ -435,8 +391,12 @@ extension FetchCompiler {
     negated: Bool = false
   ) throws(StoreError) -> SQLFragment {
     var expected = ComparedSide.constant
-    if case .list = collection.form { expected = try value(comparison.right).side }
-    if case .constant = collection.form { expected = try value(comparison.right).side }
+    let isList: Bool
+    switch collection.form {
+    case .list, .constant: isList = true
+    default: isList = false
+    }
+    if isList, !isCollection(comparison.right) { expected = try value(comparison.right).side }
     let query = try self.collection(collection, as: expected)
     let element = (SQLFragment("q.v" + Self.collation(query.side.type)), query.side)
     let condition = try compileDirect(comparison, left: element)

@@ -64,7 +64,7 @@ extension FetchCompiler {
         )
       )
     case .path(let base, let names):
-      guard case .element(let collection, let index) = base.form, !isCollection(expression) else {
+      guard case .element(let collection, let index) = base.form, isValue(names, from: base) else {
         throw StoreError(
           PredicateError(
             offset: expression.offset,
@@ -345,7 +345,8 @@ extension FetchCompiler {
       }
       return made("cordial_xor(\(a.sql), \(b.sql))", .int64)
     case (let one?, let other?, .power) where Self.isNumber(one) && Self.isNumber(other):
-      return made("cordial_power(\(a.sql), \(b.sql))", .double)
+      let (base, exponent) = (real(a.sql, one), real(b.sql, other))
+      return made("cordial_power(\(base), \(exponent))", .double)
     case (let one?, let other?, _)
     where (one == .decimal || other == .decimal) && Self.isNumber(one) && Self.isNumber(other):
       return made("cordial_decimal('\(operation.rawValue)', \(a.sql), \(b.sql))", .decimal)
@@ -364,6 +365,11 @@ extension FetchCompiler {
       throw Self.typeError("a number or a date", first, left.offset)
     default: throw Self.typeError("a number", second, right.offset)
     }
+  }
+
+  /// Returns a number as a double.
+  private func real(_ sql: String, _ type: AttributeType) -> String {
+    type == .decimal ? "CAST(\(sql) AS REAL)" : sql
   }
 
   static func isText(_ side: ComparedSide) -> Bool {

@@ -105,9 +105,14 @@ extension FetchCompiler {
       values += fragment.values
     }
     return (
-      SQLFragment(sql + Self.collation(type), values, depth: fragment.depth + 4),
+      SQLFragment(sql + Self.ownCollation(type), values, depth: fragment.depth + 4),
       .value(type, name: nil)
     )
+  }
+
+  /// Returns the collation of a value that SQLite would otherwise take from its operands.
+  private static func ownCollation(_ type: AttributeType?) -> String {
+    type == .decimal ? collation(type) : " COLLATE BINARY"
   }
 
   mutating func ternary(
@@ -134,7 +139,7 @@ extension FetchCompiler {
     return (
       SQLFragment(
         "(CASE WHEN \(test.sql) THEN \(first.sql) ELSE \(second.sql) END)"
-          + Self.collation(side.type),
+          + Self.ownCollation(side.type),
         test.values + first.values + second.values,
         depth: max(test.depth, first.depth, second.depth) + 6
       ),

@@ -2,6 +2,8 @@ import CordialValues
 import JSON
 import ObjectModel
 import PersistentHistory
+import SQLite
+import StoreLayout
 
 /// Conditions as SQL.
 extension FetchCompiler {
@@ -125,14 +127,20 @@ extension FetchCompiler {
         comparison.rewritten(left: comparison.right, .equal, comparison.left)
       )
     }
+    if comparison.comparison == .in, isText(comparison.right) {
+      // A text contains its parts.
+      return try compile(
+        comparison.rewritten(left: comparison.right, .contains, comparison.left)
+      )
+    }
     if comparison.comparison == .contains, isCollection(comparison.left) {
       let found = try exists(
         comparison.left,
         comparison.rewritten(left: comparison.left, .equal, comparison.right)
       )
       guard case .keyPath = comparison.left.form else { return found }
-      // What is inside a json attribute is a list or a text.
-      let part = try compileDirect(comparison)
+      // What is inside a json attribute is a list or a text, and not the text of a list.
+      let part = try compileDirect(comparison, left: try textInJSON(comparison.left))
       return SQLFragment(
         "(\(found.sql) OR \(part.sql))",
         found.values + part.values,
@@ -140,6 +148,45 @@ extension FetchCompiler {
       )
     }
     return try compileDirect(comparison)
+  }
+
+  /// Returns whether an expression is one computed value, or a path to an attribute with texts.
+  private func isText(_ expression: PredicateExpression) -> Bool {
+    switch expression.form {
+    case .function, .ternary, .cast, .element, .path: return !isCollection(expression)
+    default: break
+    }
+    guard case .keyPath(let names, let variable) = expression.form, let last = names.last else {
+      return false
+    }
+    if names.suffix(2) == ["entity", "name"] { return true }
+    var current = scope(at: scope(of: variable)).entity
+    for name in names.dropLast() {
+      guard case .relationship(let relationship)? = current.property(named: name) else {
+        return false
+      }
+      current = model.entity(relationship.destination)
+    }
+    guard case .attribute(let attribute)? = current.property(named: last) else { return false }
+    return attribute.type.codec.isText
+  }
+
+  /// Compiles the text that a path into a json attribute has; null for another value.
+  private mutating func textInJSON(_ expression: PredicateExpression) throws(StoreError) -> Value {
+    let (fragment, side) = try value(expression)
+    guard case .keyPath(let names, let variable) = expression.form else { return (fragment, side) }
+    let end = try resolve(names, from: variable)
+    let column = column(end.alias, end.property.name)
+    let path = SQLNames.literal(Self.jsonPath(end.inside))
+    return (
+      SQLFragment(
+        "(CASE WHEN json_valid(\(column)) AND json_type(\(column), \(path)) = 'text' "
+          + "THEN \(fragment.sql) END)",
+        fragment.values,
+        depth: fragment.depth + 6
+      ),
+      side
+    )
   }
 
   /// Returns a comparison of a member's path, with a modifier if the path has another to-many.
@@ -291,12 +338,24 @@ extension FetchCompiler {
       text.depth = max(text.depth, left.fragment.depth + 6, right.fragment.depth + 6)
       return text
     }
-    let (first, second) = (exact(left, beside: right.side), exact(right, beside: left.side))
+    let first = plain(exact(left, beside: right.side), left.side, beside: right.side)
+    let second = plain(exact(right, beside: left.side), right.side, beside: left.side)
     return SQLFragment(
       "\(first.sql) \(Self.sign(comparison.comparison)) \(second.sql)",
       first.values + second.values,
       depth: max(first.depth, second.depth + 2)
     )
+  }
+
+  /// Returns a number without its column's affinity if the other side is a value in JSON, so that a
+  /// text there is not compared as a number.
+  private func plain(
+    _ fragment: SQLFragment,
+    _ side: ComparedSide,
+    beside other: ComparedSide
+  ) -> SQLFragment {
+    guard case .json = other, side.type?.isNumber == true else { return fragment }
+    return SQLFragment("(+\(fragment.sql))", fragment.values, depth: fragment.depth + 2)
   }
 
   static func sign(_ comparison: PredicateComparison.Operator) -> String {
@@ -314,7 +373,7 @@ extension FetchCompiler {
   func exact(_ value: Value, beside other: ComparedSide) -> SQLFragment {
     guard other.type == .decimal, value.side.type?.isNumber == true else { return value.fragment }
     return SQLFragment(
-      "cordial_decimal('+', '0', \(value.fragment.sql))\(Self.collation(.decimal))",
+      "cordial_comparable(\(value.fragment.sql))\(Self.collation(.decimal))",
       value.fragment.values,
       depth: value.fragment.depth + 4
     )

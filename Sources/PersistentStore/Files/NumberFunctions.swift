@@ -94,6 +94,9 @@ enum NumberFunctions {
       }
       call.answer(DecimalNumber.compute(call.text(0) ?? "", first, second)?.text)
     }
+    try SQLFunction.add("cordial_comparable", argumentCount: 1, to: db) { call in
+      call.answer(decimal(call, 0)?.comparableText)
+    }
     try SQLFunction.add("cordial_decimal_sum", argumentCount: 1, to: db) { call in
       call.answer(total(of: call.text(0)).sum.text)
     }

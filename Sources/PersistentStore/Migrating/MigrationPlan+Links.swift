@@ -65,6 +65,9 @@ extension MigrationPlan {
     guard usedRanges(old.destination, within: relationship.destination)?.isEmpty == true else {
       return true
     }
+    // The entity remains, and all entities that had its objects are removed.
+    let target = mapping.target(of: from.entity(old.destination))
+    if let target, to.isKind(target.number, of: relationship.destination) { return true }
     problem(
       "\(entity.name).\(relationship.name)",
       "It referenced \(from.entity(old.destination).name) and references "

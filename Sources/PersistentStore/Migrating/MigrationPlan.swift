@@ -81,6 +81,7 @@ package struct MigrationPlan: Sendable {
     let kept = keptTables()
     checkRequired(kept)
     checkInvalidTargets(kept)
+    checkFamilyUniqueness()
     for (path, message) in mapping.exchanges + mapping.ignoredRenames + mapping.repeatedNames {
       problem(path, message)
     }
@@ -185,6 +186,45 @@ package struct MigrationPlan: Sendable {
       to.name,
       "objects would be lost: the store and this model have no entity in common"
     )
+  }
+
+  /// Adds checks of the new tables for objects of several tables with the same unique values.
+  ///
+  /// The index of a table finds those of one table.
+  private mutating func checkFamilyUniqueness() {
+    for entity in to.entities where entity.familyPosition.concreteEntities.count > 1 {
+      let parent = entity.familyPosition.ancestors.dropLast().last.map { to.entity($0) }
+      for names in uniqueSets(entity) where !(parent.map(uniqueSets) ?? []).contains(names) {
+        guard !wasUnique(names, in: entity) else { continue }
+        let columns = names.map(SQLNames.quoted)
+        let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+        lateChecks.append(
+          Check(
+            sql: "SELECT count(*) FROM (SELECT 1 FROM \(to.source(entity)) s WHERE \(present) "
+              + "GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1)",
+            path: entity.name,
+            message: "several objects of the family have the same \(names.joined(separator: ", "))",
+            examples: nil
+          )
+        )
+      }
+    }
+  }
+
+  private func uniqueSets(_ entity: EntityDescription) -> [[String]] {
+    entity.unique + (entity.identity.map { [[$0.name]] } ?? [])
+  }
+
+  /// Returns whether the same objects had unique values in the old model.
+  private func wasUnique(_ names: [String], in entity: EntityDescription) -> Bool {
+    guard mapping.rules.isEmpty, let old = mapping.source(of: entity) else { return false }
+    let former = names.map { name in
+      entity.property(named: name).flatMap { mapping.source(of: $0, in: entity) }?.name ?? ""
+    }
+    return uniqueSets(old).contains(former)
+      && entity.familyPosition.concreteEntities.allSatisfy { kind in
+        mapping.source(of: to.entity(kind)).map { from.isKind($0.number, of: old.number) } ?? true
+      }
   }
 
   // MARK: Unchanged tables

@@ -49,7 +49,8 @@ package struct UniquenessCheck {
     guard !values.contains(where: { $0 == .null || $0 == .refused })
     else { return }
     let name = UniqueValues(set, values)
-    if let other = planned.updateValue(key, forKey: name) {
+    // An identity may be a unique set too.
+    if let other = planned.updateValue(key, forKey: name), other != key {
       found.append(try violation(set, key, other))
       return
     }

@@ -47,7 +47,6 @@ extension WideMigration {
       !owners.contains(where: isClaimed), !isClaimed(entity.number),
       model.entities.contains(where: { $0.number != entity.number && !isClaimed($0.number) })
     else { return }
-    guard !isLastReferencedKind(entity) else { return }
     for number in gone + outward + owners + [entity.number] { _ = claim(number) }
     let isNamed = !random.oneIn(5)
     let own = names(entity.number)
@@ -71,17 +70,6 @@ extension WideMigration {
     for name in own { state.objects[name] = nil }
     forget(Set(own))
     note("remove \(entity.name)\(isNamed ? "" : " without naming it")")
-  }
-
-  /// Whether a relationship to an ancestor would have no entity left to which it could refer.
-  ///
-  /// Such a change is left out: the store refuses it with 1005 ("It referenced Ant and references
-  /// Ant now"), even without objects, against P-117b and P-117j.
-  private func isLastReferencedKind(_ entity: WideEntity) -> Bool {
-    model.relationships.contains {
-      model.kinds($0.destination).map(\.number) == [entity.number]
-        && $0.destination != entity.number
-    }
   }
 
   /// Removes the references to removed objects.
@@ -154,11 +142,7 @@ extension WideMigration {
   }
 
   private mutating func changeAbstract(_ entity: WideEntity) {
-    let isReferenced = model.relationships.contains { relationship in
-      model.kinds(relationship.destination).map(\.number) == [entity.number]
-    }
-    // See `isLastReferencedKind(_:)`.
-    guard !isReferenced, claim(entity.number) else { return }
+    guard claim(entity.number) else { return }
     let isAbstract = !entity.isAbstract
     let own = names(entity.number).filter { $0.entity == entity.number }
     if isAbstract, !own.isEmpty { refuse("\(entity.name) has objects of its own") }
