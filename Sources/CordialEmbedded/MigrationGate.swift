@@ -74,6 +74,7 @@ package final class MigrationGate: ByteChannelOwner {
       JSONMember("store", ["path": .string(storePath)]),
       JSONMember("connections", .integer(Int64(state.connections.count))),
       JSONMember("subscriptions", 0), JSONMember("followers", []), JSONMember("slowSorts", []),
+      JSONMember("unusedIndexes", []),
     ]
     if let progress = state.progress { members.append(JSONMember("migrating", progress.json)) }
     return .object(members)

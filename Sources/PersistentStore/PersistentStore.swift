@@ -31,6 +31,8 @@ package final class PersistentStore: Sendable {
   private let readers: ReaderPool
   /// The sorts without an index that requests needed.
   package let unindexedSorts = UnindexedSorts()
+  /// The indexes that requests used.
+  private let usedIndexes = UsedIndexes()
   private let removesFolder: Bool
   /// The queue of the copies, so that clients cannot start any number of them together.
   let backups = DispatchQueue(label: "cordial.backup")
@@ -97,7 +99,8 @@ package final class PersistentStore: Sendable {
         path: container.storePath,
         role: role,
         facts: facts,
-        unindexed: unindexedSorts
+        unindexed: unindexedSorts,
+        used: usedIndexes
       )
       if isReadOnly {
         writer = nil
@@ -191,7 +194,8 @@ package final class PersistentStore: Sendable {
       path: container.storePath,
       role: role,
       facts: facts,
-      unindexed: unindexedSorts
+      unindexed: unindexedSorts,
+      used: usedIndexes
     )
   }
 

@@ -15,14 +15,17 @@ final class ReaderPool: Sendable {
   private let role: StoreConnection.Role
   private let facts: StoreFile.Facts
   private let unindexed: UnindexedSorts
+  private let used: UsedIndexes
 
   init(
     path: String,
     role: StoreConnection.Role,
     facts: StoreFile.Facts,
-    unindexed: UnindexedSorts
+    unindexed: UnindexedSorts,
+    used: UsedIndexes
   ) {
     self.unindexed = unindexed
+    self.used = used
     self.path = path
     self.role = role
     self.facts = facts
@@ -54,7 +57,7 @@ final class ReaderPool: Sendable {
     guard mayCreate else { return nil }
     do {
       return Confined(
-        try StoreReader(path: path, role: role, facts: facts, unindexed: unindexed)
+        try StoreReader(path: path, role: role, facts: facts, unindexed: unindexed, used: used)
       )
     } catch {
       let failure = StoreError(any: error)

@@ -129,6 +129,27 @@ package enum StoreSchema {
     }
   }
 
+  /// Returns the indexes that a model declares for an entity's sorts and conditions.
+  ///
+  /// Those that also keep values unique, or serve to-ones, are left out. Each has its keys, and its
+  /// name in the store.
+  package static func declaredIndexes(
+    of entity: EntityDescription
+  ) -> [(keys: [String], name: String)] {
+    let kept =
+      entity.unique + (entity.identity.map { [[$0.name]] } ?? [])
+      + entity.relationships.filter { !$0.toMany }.map { [$0.name] }
+    var seen: Set<String> = []
+    let declared = entity.indexes.map { ($0, $0) }
+    let sorted = entity.attributes.filter(\.sortsLocalized).map {
+      (["\($0.name):localized"], [SQLNames.sortKeyColumn($0.name)])
+    }
+    return (declared.filter { !kept.contains($0.0) } + sorted).compactMap { keys, columns in
+      let name = "cordial_\(entity.name).\(columns.joined(separator: "."))"
+      return seen.insert(keys.joined(separator: " ")).inserted ? (keys, name) : nil
+    }
+  }
+
   private static func indexed(_ column: String) -> String {
     let key = IndexKey(column)
     let name = key.isLocalized ? SQLNames.sortKeyColumn(key.name) : key.name

@@ -8,7 +8,7 @@ struct Doctor: AsyncParsableCommand {
     abstract: "Check the health of a store, its history and its index.",
     discussion: """
       The exit code is 1 when the check finds a problem. With the socket of a running service, the \
-      page has the slow sorts that its clients requested.
+      page has the slow sorts that its clients requested, and the indexes that they did not use.
       """
   )
 
@@ -18,6 +18,7 @@ struct Doctor: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
+    let isSocket = storeArgument.isSocket
     let report = try await storeArgument.with { client in
       // The first status request seals changes made by external SQLite clients. The index catches
       // up before the last status request reports its state.
@@ -38,7 +39,8 @@ struct Doctor: AsyncParsableCommand {
         status: try await client.call("status", [:]),
         counts: .object(counts),
         store: verification,
-        index: .object((comparison.members ?? []) + [JSONMember("bytes", index["bytes"] ?? 0)])
+        index: .object((comparison.members ?? []) + [JSONMember("bytes", index["bytes"] ?? 0)]),
+        isOfService: isSocket
       )
     }
     if Terminal.isOutput, !json {
@@ -60,6 +62,9 @@ struct DoctorReport: Sendable {
   let store: JSONValue
   /// The answer to `index/verify`, with the size of the index in bytes.
   let index: JSONValue
+
+  /// Whether a service with other clients gave the answers.
+  let isOfService: Bool
 
   /// The report for scripts.
   var json: JSONValue {
@@ -90,6 +95,9 @@ struct DoctorReport: Sendable {
     )
     lines += section("Followers", (status["followers"]?.array ?? []).map(follower))
     lines += section("Sorts", (status["slowSorts"]?.array ?? []).map(sort))
+    if isOfService {
+      lines += section("Indexes", (status["unusedIndexes"]?.array ?? []).map(index))
+    }
     lines += section("Wrong", problems)
     return problems.isEmpty ? lines + ["All is well."] : lines
   }
@@ -113,6 +121,11 @@ struct DoctorReport: Sendable {
     let time = Double(sort["microsecondsMax"]?.integer ?? 0) / 1000
     return "\(sort["entity"]?.string ?? "") by \(keys) has no index: "
       + "\(sort["count"]?.integer ?? 0) requests, up to \(time) ms"
+  }
+
+  private func index(_ index: JSONValue) -> String {
+    let keys = (index["keys"]?.array ?? []).compactMap(\.string).joined(separator: ", ")
+    return "\(index["entity"]?.string ?? "") by \(keys): no request used it since the start"
   }
 
   /// Returns lines after a title; no lines without content.

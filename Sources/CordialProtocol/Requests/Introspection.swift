@@ -59,6 +59,16 @@ package struct StatusCall: Call {
         ),
         "the sorts without an index that clients requested since the start, the slowest first"
       ),
+      .required(
+        "unusedIndexes",
+        .array(
+          .object([
+            .required("entity", .string, "the entity"),
+            .required("keys", .array(.string), "the keys of the index"),
+          ])
+        ),
+        "the model's indexes that no request used since the start"
+      ),
     ])
   )
 

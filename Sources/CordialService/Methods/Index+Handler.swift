@@ -103,6 +103,11 @@ extension Service {
           followers + (try Self.followers(snapshot, now, silence))
         ),
         "history": ["oldest": .string(oldest.description)], "slowSorts": .array(sorts),
+        "unusedIndexes": .array(
+          try snapshot.unusedIndexes().map { index in
+            ["entity": .string(index.entity), "keys": .array(index.keys.map { .string($0) })]
+          }
+        ),
       ]
       writer.value(.object(members + (rest.members ?? [])))
     }

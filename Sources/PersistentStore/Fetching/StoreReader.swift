@@ -32,6 +32,7 @@ package final class StoreReader {
   /// Whether the statement of an SQL text sorts its whole result, for statements that sort.
   private var sortsWholly: [String: Bool] = [:]
   private let unindexed: UnindexedSorts
+  private let used: UsedIndexes
   private static let statementsMax = 256
 
   private struct LookUp {
@@ -49,10 +50,12 @@ package final class StoreReader {
     path: String,
     role: StoreConnection.Role,
     facts: StoreFile.Facts,
-    unindexed: UnindexedSorts
+    unindexed: UnindexedSorts,
+    used: UsedIndexes
   ) throws {
     self.facts = facts
     self.unindexed = unindexed
+    self.used = used
     let model = facts.model
     let queue = try StoreConnection.open(path, role)
     self.queue = queue
@@ -198,7 +201,17 @@ package final class StoreReader {
     if statements.count >= Self.statementsMax { statements.removeAll() }
     let prepared = try queue.use { db in try PreparedStatement(db, sql) }
     statements[sql] = prepared
+    used.add(sql)
     return prepared
+  }
+
+  /// Returns the names of the indexes that the statements of all readers use.
+  func usedIndexes() throws -> Set<String> {
+    try used.names { sql in
+      try QueryPlan.lines(of: sql) { text in
+        try queue.use { db in try PreparedStatement(db, text) }
+      }
+    }
   }
 
   /// Returns a timer for a statement that is about to run; nil for a request without sort keys.
