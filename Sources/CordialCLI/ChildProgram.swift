@@ -22,6 +22,8 @@ struct ChildProgram {
     unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)
     let flags = O_WRONLY | O_CREAT | O_EXCL
     unsafe posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, flags, 0o600)
+    // Where this process ignores the end of its children, the system reports no exit code.
+    signal(SIGCHLD, SIG_DFL)
     var child: pid_t = 0
     let name = unsafe strdup(path)
     defer { unsafe free(name) }
@@ -32,8 +34,14 @@ struct ChildProgram {
         message: "\(path) cannot be run: \(unsafe String(cString: strerror(code)))"
       )
     }
+    // The program has opened its input, which has all objects of the store.
+    unsafe unlink(input)
     var status: Int32 = 0
-    while unsafe waitpid(child, &status, 0) < 0, errno == EINTR {}
+    var ended = unsafe waitpid(child, &status, 0)
+    while ended < 0, errno == EINTR { ended = unsafe waitpid(child, &status, 0) }
+    guard ended == child else {
+      throw InputError(message: "The result of \(path) is unknown; the store is unchanged")
+    }
     // The lower 7 bits have the signal that ended the program, the next byte its exit code.
     let (signal, exit) = (status & 0x7F, (status >> 8) & 0xFF)
     guard signal == 0, exit == 0 else {

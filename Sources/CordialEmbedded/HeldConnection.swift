@@ -1,4 +1,5 @@
 import CordialProtocol
+import CordialService
 package import JSON
 package import JSONRPC
 package import PersistentStore
@@ -163,6 +164,16 @@ package struct HeldConnection {
   }
 
   // MARK: The end
+
+  /// Whether the client sends nothing more and waits for nothing.
+  package var isDone: Bool { hasEnded && held.isEmpty && decoder.incompleteBytes.isEmpty }
+
+  /// Returns the errors of the requests that wait, where the store cannot be opened.
+  package func failures(_ error: StoreError) -> [UInt8] {
+    held.compactMap(\.id).reduce(into: []) { output, id in
+      output += framing.frame(MessageWriter.error(id, RPCError(error)))
+    }
+  }
 
   /// Returns the last notifications of the requests that asked for progress.
   package func end() -> [UInt8] {

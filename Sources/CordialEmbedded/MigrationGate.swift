@@ -56,13 +56,28 @@ package final class MigrationGate: ByteChannelOwner {
         defer { state.connections = [:] }
         return state.connections.sorted { $0.key < $1.key }.map(\.value)
       }
-      for (channel, held) in connections {
+      for (channel, held) in connections where !held.isRefused {
         Self.write(held.end(), to: channel)
         owner.opened(channel)
         channel.setReading(true)
         let input = held.remainingInput
         if !input.isEmpty { owner.received(input.span, on: channel) }
         if held.hasEnded { owner.inputEnded(on: channel) }
+      }
+    }
+  }
+
+  /// Fails the requests of the clients that wait, because the store cannot be opened; called on
+  /// any thread, once.
+  package func fail(_ error: StoreError) {
+    loop.execute {
+      let connections = self.state.withLock { state in
+        defer { state.connections = [:] }
+        return state.connections.values.map { $0 }
+      }
+      for (channel, held) in connections where !held.isRefused {
+        Self.write(held.end() + held.failures(error), to: channel)
+        channel.close(exitCode: 1)
       }
     }
   }
@@ -109,7 +124,10 @@ package final class MigrationGate: ByteChannelOwner {
 
   package func inputEnded(on channel: ByteChannel) {
     if let owner = servingOwner { return owner.inputEnded(on: channel) }
-    state.withLock { $0.connections[channel.number]?.held.hasEnded = true }
+    update(channel.number) { held in
+      held.hasEnded = true
+      return []
+    }
   }
 
   package func becameWritable(_ channel: ByteChannel) {
@@ -138,6 +156,7 @@ package final class MigrationGate: ByteChannelOwner {
     guard let (channel, output, held) = outcome else { return }
     Self.write(output, to: channel)
     if held.isRefused { return channel.close(exitCode: 1) }
+    if held.isDone { return channel.close(exitCode: 0) }
     channel.setReading(held.heldBytes <= limits.inFlightBytesMax)
   }
 

@@ -6,7 +6,7 @@ import Spotlight
 
 extension RPCError {
   /// Creates the wire error of a store error.
-  init(_ error: StoreError) {
+  package init(_ error: StoreError) {
     var data: [JSONMember] = [JSONMember("code", .string(error.code.rawValue))]
     if let hint = error.hint { data.append(JSONMember("hint", .string(hint.words))) }
     data += error.data

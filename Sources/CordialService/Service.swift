@@ -51,6 +51,8 @@ package actor Service {
   private static let serviceCount = Atomic<Int>(0)
   /// The commit of the lease in the store; nil without a lease.
   var leasedCommit: Int64?
+  /// Whether the lease could not be written as `leasedCommit` says.
+  var leaseFailed = false
   /// Whether an automatic purge of the log is running.
   var isPurging = false
   /// The newest commit and the time, in microseconds, of the last check of the log's size and age.

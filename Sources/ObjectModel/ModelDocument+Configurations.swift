@@ -55,6 +55,11 @@ extension ModelDocument {
       case "values", "templates":
         let own = (member.value.array ?? []).filter { kept.contains($0["entity"]?.string ?? "") }
         return JSONMember(member.name, .array(own))
+      case "map":
+        let own = (member.value.members ?? []).filter {
+          $0.name == "@from" || kept.contains($0.name)
+        }
+        return member.value.members == nil ? member : JSONMember(member.name, .object(own))
       default: return member
       }
     }

@@ -89,6 +89,9 @@ extension ModelDocument {
     switch entity.property(named: name) {
     case .attribute(let attribute)? where attribute.derived != nil:
       "The store computes \(entity.name).\(name)"
+    case .relationship(let relationship)?
+    where relationship.inverse == name && relationship.destination == relationship.owner:
+      "\(entity.name).\(name) is its own inverse, whose links a map cannot give"
     case nil where entity.transients.contains(name):
       "\(entity.name).\(name) is transient and has no value in the store"
     case nil: "\(entity.name) has no property \(name)"
@@ -103,7 +106,7 @@ extension ModelDocument {
       for case .relationship(let relationship)? in rule.values.keys.sorted().map({
         entity.property(named: $0)
       }) {
-        guard let inverse = relationship.inverse, !relationship.isSymmetric else { continue }
+        guard let inverse = relationship.inverse else { continue }
         let kinds = entities[relationship.destination - 1].familyPosition.concreteEntities
         for other in rules
         where other.values[inverse] != nil

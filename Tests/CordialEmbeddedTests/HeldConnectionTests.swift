@@ -125,6 +125,27 @@ import Testing
     #expect(held.heldBytes == 0)
   }
 
+  @Test func `requests fail where the store cannot be opened`() throws {
+    var held = connection()
+    _ = send(Self.request(1, "fetch", #"{"workDoneToken":7}"#) + "\n", to: &held)
+    let error = StoreError(.storeBusy, "Another process has it open")
+    let answer = try JSONParser.parse(text(held.failures(error)))
+    #expect(answer["id"] == 1)
+    #expect(answer["error"]?["code"] == 1401)
+  }
+
+  @Test func `a client that waits for nothing is done when it sends nothing more`() {
+    var held = connection()
+    _ = send(Self.request(1, "status") + "\n", to: &held)
+    #expect(!held.isDone)
+    held.hasEnded = true
+    #expect(held.isDone)
+    _ = send(Self.request(2, "fetch") + "\n", to: &held)
+    #expect(!held.isDone)
+    #expect(!held.expire(at: 100, nil).isEmpty)
+    #expect(held.isDone)
+  }
+
   @Test func `bytes of no framing end the connection`() {
     var held = connection()
     #expect(send("\u{1}\u{2}\n", to: &held).contains("-32700"))

@@ -210,6 +210,9 @@ import Testing
       {"name":"note","type":"string","optional":true},
       {"name":"price","type":"decimal","default":"0"}]}
     """
+  private static let peers =
+    counts.dropLast()
+    + #","relationships":[{"name":"peer","destination":"Item","optional":true,"inverse":"peer"}]}"#
 
   private func fillCounts() async throws {
     let store = try TestStore(Self.model(1, Self.counts), in: folder)
@@ -305,11 +308,12 @@ import Testing
       (#"{"@from":"1","Item":{"@from":[]}}"#, "map.Item.@from"),
       (#"{"@from":"1","Item":3}"#, "map.Item"),
       ("[]", "map"),
+      (#"{"@from":"1","Item":{"peer":"SELF"}}"#, "map.Item.peer"),
     ]
   )
   func `a map that does not fit its model is invalid`(map: String, path: String) throws {
     let error = try #require(throws: ModelError.self) {
-      try parsed(Self.model(2, Self.counts, map: map))
+      try parsed(Self.model(2, String(Self.peers), map: map))
     }
     #expect(error.problems.map(\.path) == [path])
   }
@@ -366,6 +370,98 @@ import Testing
     #expect(try store.lines("Item a") == ["Item/p1 v2 a=6"])
     let saved = try await store.save(#"{"insert":[{"id":"Item/t1","values":{"a":1,"b":1}}]}"#)
     #expect(saved["ids"]?["Item/t1"] == "Item/p4")
+  }
+
+  @Test func `a split does not lose values, links or references`() async throws {
+    let first = """
+      {"name":"Order","attributes":[
+         {"name":"kind","type":"string"},{"name":"note","type":"string","optional":true}],
+       "relationships":[{"name":"tags","destination":"Tag","toMany":true}]},
+      {"name":"Tag","relationships":[{"name":"top","destination":"Order","optional":true}]}
+      """
+    let second = first + #",{"name":"Invoice","attributes":[{"name":"kind","type":"string"}]}"#
+    let map = """
+      {"@from":"1","Order":{"@where":"kind == 'o'"},
+       "Invoice":{"@from":"Order","@where":"kind == 'i'"}}
+      """
+    do {
+      let store = try TestStore(Self.model(1, first), in: folder)
+      try await store.save(
+        """
+        {"insert":[{"id":"Tag/t1","values":{"top":"Order/t2"}},
+          {"id":"Order/t1","values":{"kind":"o","note":"kept","tags":["Tag/t1"]}},
+          {"id":"Order/t2","values":{"kind":"i","note":"lost","tags":["Tag/t1"]}}]}
+        """
+      )
+    }
+    let found = try problems([Self.model(2, second, map: map)])
+    #expect(
+      found.map { "\($0["path"]?.string ?? "") \($0["count"]?.integer ?? 0)" }.sorted()
+        == ["Order.note 1", "Order.tags 1", "Tag.top 1"]
+    )
+    try open([Self.model(1, first), Self.model(2, second, map: map)]).close()
+    let store = try TestStore(nil, in: folder)
+    #expect(
+      try store.lines("Order note tags; Tag top")
+        == ["Order/p1 v2 note=kept tags=[Tag/p1]", "Tag/p1 v2 top=null"]
+    )
+    try verify(store)
+  }
+
+  @Test func `an expression of a relationship that fails is a failure`() async throws {
+    try await fillCounts()
+    let added =
+      Self.counts.dropLast()
+      + #","relationships":[{"name":"same","destination":"Item","optional":true},"#
+      + #"{"name":"all","destination":"Item","toMany":true}]}"#
+    for (name, expression) in [("same", "TERNARY(a / b == 2, SELF, SELF)"), ("all", "SELF")] {
+      let text = name == "all" ? "TERNARY(a / b == 2, SELF, SELF)" : expression
+      let map = #"{"@from":"1","Item":{"\#(name)":"\#(text)"}}"#
+      let found = try problems([Self.model(1, Self.counts), Self.model(2, String(added), map: map)])
+      #expect(self.text(found) == ["map.Item.\(name): it divides by zero (2 of them)"])
+    }
+  }
+
+  @Test func `the order of a list remains where only some members have a rule`() async throws {
+    func entities(_ type: String) -> String {
+      """
+      {"name":"List","relationships":[
+         {"name":"items","destination":"A","toMany":true,"ordered":true,"inverse":"list"}]},
+      {"name":"A","abstract":true,"relationships":[
+         {"name":"list","destination":"List","optional":true,"inverse":"items"}]},
+      {"name":"B","parent":"A"},
+      {"name":"D","parent":"A","attributes":[{"name":"x","type":"\(type)","default":1}]}
+      """
+    }
+    let list: String
+    do {
+      let store = try TestStore(Self.model(1, entities("int16")), in: folder)
+      try await store.save(
+        """
+        {"insert":[{"id":"D/t1"},{"id":"B/t1"},{"id":"B/t2"},{"id":"D/t2"},
+          {"id":"List/t1","values":{"items":["D/t1","B/t1","B/t2","D/t2"]}}]}
+        """
+      )
+      list = try store.lines("List items")[0]
+    }
+    let map = #"{"@from":"1","D":{"x":"x + 100"}}"#
+    try open([
+      Self.model(1, entities("int16")), Self.model(2, entities("int32"), map: map),
+    ]).close()
+    let store = try TestStore(nil, in: folder)
+    #expect(try store.lines("List items") == [list])
+    try verify(store)
+  }
+
+  @Test func `a configuration leaves out the rules of its other entities`() throws {
+    let text = #"""
+      {"name":"M","configurations":{"Main":["A"]},
+       "map":{"@from":"1","A":{"x":"1"},"B":{"y":"2"}},
+       "entities":[{"name":"A","attributes":[{"name":"x","type":"int16"}]},
+         {"name":"B","attributes":[{"name":"y","type":"int16"}]}]}
+      """#
+    let part = try ModelDocument.document(try JSONParser.parse(text), ofConfiguration: "Main")
+    #expect(try ModelDocument.model(from: part).map?.rules.map(\.entity) == ["A"])
   }
 
   @Test func `an object that two entities of one destination take is ambiguous`() async throws {

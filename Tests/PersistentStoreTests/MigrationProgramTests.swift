@@ -133,6 +133,10 @@ import Testing
       (#"{"entity":"Label","values":{"tasks":"Task/p1"}}"#, "expected a list of IDs"),
       (#"{"entity":"Note","values":{"text":"a","task":["new"]}}"#, "expected an ID or null"),
       (#"{"entity":"Group","values":{"code":"g"}}"#, "the objects do not allow it"),
+      (
+        #"{"entity":"Group","values":{"code":"h","tasks":["Task/p1"]}}"#,
+        "it contradicts another line: group references one object"
+      ),
     ]
   )
   func `a mistake of the program leaves the store unchanged`(

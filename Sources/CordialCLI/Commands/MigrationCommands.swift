@@ -97,6 +97,9 @@ struct MigrateStore: AsyncParsableCommand {
     to model: Model,
     with program: String
   ) async throws {
+    guard try !Migrator.hasModel(container, model) else {
+      return Terminal.note("\(store) already has this model\n")
+    }
     let files = try TemporaryFolder()
     defer { files.remove() }
     let (input, output) = (files.path("old.jsonl"), files.path("new.jsonl"))
@@ -136,6 +139,10 @@ struct MigrateStore: AsyncParsableCommand {
       for stage in stages {
         Terminal.line("-- \(stage.plan.mapping.from.version) to \(stage.target.version)")
         for line in stage.plan.mapping.differences { Terminal.line("-- \(line)") }
+        for group in stage.plan.preparation {
+          Terminal.line("\n-- \(group.title)")
+          for statement in group.sql { Terminal.line(statement + ";") }
+        }
         for step in stage.plan.steps {
           Terminal.line("\n-- \(step.title)")
           for statement in step.statements { Terminal.line(statement + ";") }

@@ -108,6 +108,7 @@ struct Serve: AsyncParsableCommand {
         }
       )
     } catch {
+      listening?.gate.fail(error)
       try await listening?.listener.close()
       try await listening?.loop.shutdown()
       throw error

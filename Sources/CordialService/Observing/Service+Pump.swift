@@ -236,15 +236,19 @@ extension Service {
     guard !store.isReadOnly else { return }
     let needed = leastExamined
     switch (leasedCommit, needed) {
-    case (nil, nil): return
-    case (let leased?, let needed?) where needed - leased < Self.leaseLagMax && needed >= leased:
+    case (nil, nil) where !leaseFailed: return
+    case (let leased?, let needed?)
+    where needed - leased < Self.leaseLagMax && needed >= leased && !leaseFailed:
       return
     default: break
     }
     leasedCommit = needed
+    leaseFailed = false
     store.lease(leaseName, through: needed) { outcome in
       guard case .failure(let error) = outcome else { return }
       self.onLoop { service in
+        // The next commit tries again.
+        service.leaseFailed = true
         service.log.warning("Other processes may remove history: \(error.message)")
       }
     }

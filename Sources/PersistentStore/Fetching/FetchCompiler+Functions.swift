@@ -98,14 +98,10 @@ extension FetchCompiler {
       case .number: side.type?.isInteger == true || side.type == .boolean ? .int64 : .double
       }
     let source = side.type?.rawValue ?? "json"
-    var sql = "cordial_cast(\(fragment.sql), '\(source)', '\(type.rawValue)')"
-    var values = fragment.values
-    if isStrict {
-      sql = StrictSQL.castResult(sql, of: fragment.sql)
-      values += fragment.values
-    }
+    let function = isStrict ? StrictSQL.castFunction : "cordial_cast"
+    let sql = "\(function)(\(fragment.sql), '\(source)', '\(type.rawValue)')"
     return (
-      SQLFragment(sql + Self.ownCollation(type), values, depth: fragment.depth + 4),
+      SQLFragment(sql + Self.ownCollation(type), fragment.values, depth: fragment.depth + 4),
       .value(type, name: nil)
     )
   }

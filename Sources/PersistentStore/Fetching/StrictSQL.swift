@@ -2,13 +2,8 @@
 /// adds to the connection note them.
 enum StrictSQL {
   static let divisorFunction = "cordial_divisor"
-  static let castFunction = "cordial_cast_result"
+  static let castFunction = "cordial_strict_cast"
 
   /// Returns SQL for a divisor, which must not be zero.
   static func divisor(_ value: String) -> String { "\(divisorFunction)(\(value))" }
-
-  /// Returns SQL for the result of `CAST`, which must not be null for a value.
-  static func castResult(_ result: String, of value: String) -> String {
-    "\(castFunction)(\(result), \(value))"
-  }
 }

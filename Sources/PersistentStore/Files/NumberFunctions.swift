@@ -9,19 +9,29 @@ enum NumberFunctions {
     try addMathematics(to: db)
     try addDecimals(to: db)
     try SQLFunction.add("cordial_cast", argumentCount: 3, to: db) { call in
-      guard let source = call.text(1), let target = call.text(2) else { return }
-      switch cast(call, from: source, to: target) {
-      case .integer(let number)?: call.answer(number)
-      case .double(let number)?: call.answer(number)
-      case .string(let text)?: call.answer(text)
-      default: call.answer(nil as String?)
-      }
+      _ = answerCast(call)
     }
     // Statistics of the numbers in a list as `group_concat(quote(v))` returns it.
     try SQLFunction.add("cordial_statistic", argumentCount: 2, to: db) { call in
       let numbers = (call.text(1) ?? "").split(separator: ",").compactMap { Double($0) }
       call.answer(statistic(call.text(0) ?? "", of: numbers))
     }
+  }
+
+  /// Answers a call of `CAST`: a value, the name of its type, and that of the wanted type.
+  ///
+  /// - Returns: Whether the value is null, or was converted.
+  static func answerCast(_ call: SQLFunction.Call) -> Bool {
+    guard let source = call.text(1), let target = call.text(2) else { return false }
+    switch cast(call, from: source, to: target) {
+    case .integer(let number)?: call.answer(number)
+    case .double(let number)?: call.answer(number)
+    case .string(let text)?: call.answer(text)
+    default:
+      call.answer(nil as String?)
+      return call.isNull(0)
+    }
+    return true
   }
 
   // MARK: Mathematics

@@ -30,13 +30,23 @@ final class MappedValues {
 
   private static let examplesMax = 5
 
+  /// A relationship with an expression, for the objects of one old entity.
+  struct Reference {
+    /// The place in the model, as `map.Order.customer`.
+    let path: String
+    /// The name of the old entity.
+    let source: String
+  }
+
   private let targets: [Target]
+  private let references: [Reference]
   private var failures: [Failure] = []
   /// The failure inside of the expression that is being computed.
   private var pending: (message: String, value: JSONValue)?
 
-  init(_ targets: [Target]) {
+  init(_ targets: [Target], _ references: [Reference]) {
     self.targets = targets
+    self.references = references
   }
 
   // MARK: SQL
@@ -44,6 +54,11 @@ final class MappedValues {
   /// Returns SQL for the value of a target, from the value of its expression.
   static func sql(_ target: Int, object: String, _ value: String) -> String {
     "cordial_mapped(\(target), \(object), \(value))"
+  }
+
+  /// Returns SQL for the value of the expression of a relationship.
+  static func sql(reference: Int, object: String, _ value: String) -> String {
+    "cordial_reference(\(reference), \(object), \(value))"
   }
 
   /// Adds the SQL functions to the connection of a migration.
@@ -54,11 +69,19 @@ final class MappedValues {
       if isZero { pending = ("it divides by zero", .null) }
       isZero ? call.answer(nil as String?) : Self.answer(Self.value(call, 0), call)
     }
-    try SQLFunction.addEffect(StrictSQL.castFunction, argumentCount: 2, to: db) { [self] call in
-      if call.isNull(0), !call.isNull(1) {
-        pending = ("CAST does not convert the value", Self.json(Self.value(call, 1)))
+    try SQLFunction.addEffect(StrictSQL.castFunction, argumentCount: 3, to: db) { [self] call in
+      if !NumberFunctions.answerCast(call) {
+        pending = ("CAST does not convert the value", Self.json(Self.value(call, 0)))
       }
-      Self.answer(Self.value(call, 0), call)
+    }
+    try SQLFunction.addEffect("cordial_reference", argumentCount: 3, to: db) { [self] call in
+      guard let index = call.integer(0), let object = call.integer(1) else { return }
+      let reference = references[Int(index)]
+      if let (message, value) = pending {
+        pending = nil
+        record(message, value, reference.path, reference.source, object)
+      }
+      Self.answer(Self.value(call, 2), call)
     }
     try SQLFunction.addEffect("cordial_mapped", argumentCount: 3, to: db) { [self] call in
       guard let index = call.integer(0), let object = call.integer(1) else { return }
@@ -103,22 +126,28 @@ final class MappedValues {
   ) -> AttributeValue {
     if let (message, value) = pending {
       pending = nil
-      record(message, value, target, object)
+      record(message, value, target.path, target.source, object)
       return .null
     }
     guard value != .null else {
       if !target.attribute.optional {
-        record("the value is nil, and it is required", .null, target, object)
+        record("the value is nil, and it is required", .null, target.path, target.source, object)
       }
       return .null
     }
     guard let converted = converted(value, target) else {
       let type = target.attribute.type.rawValue
-      record("the value does not survive as \(type)", Self.json(value), target, object)
+      record(
+        "the value does not survive as \(type)",
+        Self.json(value),
+        target.path,
+        target.source,
+        object
+      )
       return .null
     }
     if let violation = target.attribute.violation(by: converted) {
-      record(violation.message, Self.json(value), target, object)
+      record(violation.message, Self.json(value), target.path, target.source, object)
     }
     return converted
   }
@@ -153,15 +182,15 @@ final class MappedValues {
   private func record(
     _ message: String,
     _ value: JSONValue,
-    _ target: Target,
+    _ path: String,
+    _ source: String,
     _ object: Int64
   ) {
-    let index =
-      failures.firstIndex { $0.path == target.path && $0.message == message } ?? failures.count
-    if index == failures.count { failures.append(Failure(path: target.path, message: message)) }
+    let index = failures.firstIndex { $0.path == path && $0.message == message } ?? failures.count
+    if index == failures.count { failures.append(Failure(path: path, message: message)) }
     failures[index].count += 1
     guard failures[index].examples.count < Self.examplesMax else { return }
-    let id = WrappedID(entity: target.source, key: .object(object)).description
+    let id = WrappedID(entity: source, key: .object(object)).description
     failures[index].examples.append((id, value))
   }
 

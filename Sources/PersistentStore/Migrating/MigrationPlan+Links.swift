@@ -376,13 +376,16 @@ extension MigrationPlan {
             return !takers.isEmpty
               && !takers.contains { to.isKind($0.number, of: relationship.destination) }
           }
+          var oldTables = kept
+          oldTables.hasOldNames = true
+          let all = links(of: origin, oldTables).joined(separator: " UNION ALL ")
+          if !givesUpEverything, mapping.isMoved(old.destination) {
+            checkLostReferences(of: relationship, entity, old, all)
+          }
           guard !targets.isEmpty, let condition = Self.condition("b", in: targets.map(\.numbers))
           else {
             continue
           }
-          var oldTables = kept
-          oldTables.hasOldNames = true
-          let all = links(of: origin, oldTables).joined(separator: " UNION ALL ")
           check(
             "SELECT count(*) FROM (\(all)) WHERE \(condition)",
             "\(entity.name).\(relationship.name)",
@@ -393,6 +396,24 @@ extension MigrationPlan {
     }
   }
 
+  /// Adds a check for references to objects of which only others than it may reference are made.
+  private mutating func checkLostReferences(
+    of relationship: RelationshipDescription,
+    _ entity: EntityDescription,
+    _ old: RelationshipDescription,
+    _ links: String
+  ) {
+    let made =
+      "SELECT old FROM \(PreparedTables.made) WHERE family = \(mapping.family(old.destination))"
+    check(
+      "SELECT count(*) FROM (\(links)) WHERE b IN (\(made)) "
+        + "AND b NOT IN (\(made) AND entity IN (\(kinds(relationship.destination))))",
+      "\(entity.name).\(relationship.name)",
+      "references would be removed, because their objects become no "
+        + to.entity(relationship.destination).name
+    )
+  }
+
   // MARK: Order
 
   /// Returns whether the sort positions of a to-one's ordered inverse are copied with the to-one.
@@ -401,7 +422,9 @@ extension MigrationPlan {
     _ toMany: RelationshipDescription,
     _ entity: EntityDescription
   ) -> Bool {
-    guard mapping.rules[entity.number] == nil, !isGiven(toOne),
+    // All members are numbered anew if some are.
+    let members = to.entity(toOne.owner).familyPosition.concreteEntities
+    guard !members.contains(where: { mapping.rules[$0] != nil }), !isGiven(toOne),
       let old = mapping.source(of: toOne, in: entity), !old.toMany,
       let owner = mapping.source(of: entity)
     else { return false }

@@ -74,13 +74,34 @@ extension MigrationPlan {
   {
     old.familyPosition.concreteEntities.map { from.entity($0) }.filter { kind in
       let takers = mapping.takers(of: kind).filter { !$0.isAbstract }
-      let isKept = takers.contains { taker in
-        taker.properties.contains {
-          mapping.source(of: $0, in: taker, from: kind)?.name == property && !isRecomputed($0)
-        }
-      }
-      return !takers.isEmpty && !isKept && !isGivenUp(property, of: kind)
+      let keepers = keepers(of: property, kind)
+      // Where a map selects among the objects, each one has takers of its own.
+      let isLost = mapping.isMoved(kind.number) ? keepers.count < takers.count : keepers.isEmpty
+      return !takers.isEmpty && isLost && !isGivenUp(property, of: kind)
     }
+  }
+
+  /// Returns the entities that keep a property of the objects that they are made of.
+  private func keepers(of property: String, _ old: EntityDescription) -> [EntityDescription] {
+    mapping.takers(of: old).filter { taker in
+      !taker.isAbstract
+        && taker.properties.contains {
+          mapping.source(of: $0, in: taker, from: old)?.name == property && !isRecomputed($0)
+        }
+    }
+  }
+
+  /// Returns the condition that an object of a moved family is taken, and by no entity that keeps a
+  /// property.
+  private func lostCondition(
+    _ property: String,
+    _ old: EntityDescription,
+    object: String = "\"_id\""
+  ) -> String {
+    guard mapping.isMoved(old.number) else { return "" }
+    let made = "SELECT old FROM \(PreparedTables.made) WHERE family = \(mapping.family(old.number))"
+    let keepers = keepers(of: property, old).map { String($0.number) }.joined(separator: ", ")
+    return " AND \(object) IN (\(made)) AND \(object) NOT IN (\(made) AND entity IN (\(keepers)))"
   }
 
   /// Returns whether the store computes a property from others, so that former values are lost.
@@ -95,8 +116,11 @@ extension MigrationPlan {
   ) {
     let column = SQLNames.quoted(attribute.name)
     let losers = losers(of: attribute.name, declaredBy: old)
+    // A call of a method would access all of `self` while it changes.
+    let plan = self
     countLosses(attribute.name, old, losers, "values") { kind in
       "SELECT count(*) FROM \(SQLNames.quoted(kind.name)) WHERE \(column) IS NOT NULL"
+        + plan.lostCondition(attribute.name, kind)
     }
   }
 
@@ -127,8 +151,10 @@ extension MigrationPlan {
     let remaining = Self.condition(column, in: remainingRanges(of: relationship.destination))
     let condition = remaining.map { " AND \($0)" } ?? ""
     let losers = losers(of: relationship.name, declaredBy: old)
+    let plan = self
     countLosses(relationship.name, old, losers, "links") { kind in
       "SELECT count(*) FROM \(SQLNames.quoted(kind.name)) WHERE \(column) IS NOT NULL\(condition)"
+        + plan.lostCondition(relationship.name, kind)
     }
   }
 
@@ -139,8 +165,13 @@ extension MigrationPlan {
     guard !isInverseKept(relationship) else { return }
     let losers = losers(of: relationship.name, declaredBy: old)
     guard !losers.isEmpty else { return }
+    let sources = losers.compactMap { kind in
+      Self.condition("source", in: [kind.numbers]).map {
+        $0 + lostCondition(relationship.name, kind, object: "source")
+      }
+    }
     let conditions = [
-      Self.condition("source", in: losers.map(\.numbers)),
+      "(\(sources.joined(separator: " OR ")))",
       Self.condition("target", in: remainingRanges(of: relationship.destination)),
     ].compactMap { $0 }
     lossCheck(

@@ -167,15 +167,18 @@ extension MigrationPlan {
               (name, try value(of: attribute, expression, path, old, &compiler))
             )
           case .relationship(let relationship)? where relationship.isColumn:
-            columns.append((name, try reference(relationship, of: entity, expression, &compiler)))
+            let value = try reference(relationship, of: entity, expression, &compiler)
+            mappedReferences.append(MappedValues.Reference(path: path, source: old.name))
+            columns.append((name, noted(value)))
           case .relationship(let relationship)?:
+            mappedReferences.append(MappedValues.Reference(path: path, source: old.name))
             links.append(
               try members(relationship, of: entity, expression, number, old, join, &compiler)
             )
           case nil: break
           }
         } catch {
-          problem(path, "of a \(old.name): \(error.message)")
+          problem(path, "for \(old.name): \(error.message)")
         }
       }
       let names = columns.map { ", \(PreparedTables.column($0.name))" }.joined()
@@ -268,6 +271,16 @@ extension MigrationPlan {
     return SQLFragment(number, fragment.values)
   }
 
+  /// Returns the value of the last relationship's expression, with its failures noted.
+  private func noted(_ value: SQLFragment) -> SQLFragment {
+    let sql = MappedValues.sql(
+      reference: mappedReferences.count - 1,
+      object: "t.\"_id\"",
+      value.sql
+    )
+    return SQLFragment(sql, value.values)
+  }
+
   /// Returns whether objects that a relationship references are made of an old entity.
   ///
   /// An expression over objects of several entities may mean only some of them.
@@ -338,7 +351,7 @@ extension MigrationPlan {
     return SQLFragment(
       "INSERT OR IGNORE INTO \(PreparedTables.links(relationship.name, of: entity))(a, b, place) "
         + "SELECT \(order), place FROM (SELECT x.number AS a, \(target) AS b, j.key AS place "
-        + "FROM (SELECT \(number) AS number, \(list.sql) AS list "
+        + "FROM (SELECT \(number) AS number, \(noted(list).sql) AS list "
         + "FROM \(SQLNames.quoted(old.name)) t\(join)\(compiler.scope(at: 0).joins.sql)) x, "
         + "json_each(x.list) j) WHERE b IS NOT NULL",
       list.values

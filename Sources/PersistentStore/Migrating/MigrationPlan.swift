@@ -44,6 +44,8 @@ package struct MigrationPlan: Sendable {
   package internal(set) var preparation: [Preparation] = []
   /// The attributes whose values are computed from expressions.
   var mappedTargets: [MappedValues.Target] = []
+  /// The relationships whose links are computed from expressions.
+  var mappedReferences: [MappedValues.Reference] = []
   /// The checks of the new tables, after all steps.
   var lateChecks: [Check] = []
   /// Whether data without a place in the new model is removed although the model does not name it,

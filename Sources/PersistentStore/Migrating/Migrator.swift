@@ -141,6 +141,19 @@ package struct Migrator {
     }
   }
 
+  /// Returns whether a store has a model already.
+  package static func hasModel(
+    _ container: StoreContainer,
+    _ model: Model
+  ) throws(StoreError) -> Bool {
+    do {
+      let facts = try StoreFile.read(at: container.storePath, role: .reader, requested: model)
+      return facts.model.hash == model.hash
+    } catch {
+      throw StoreError(any: error)
+    }
+  }
+
   /// Migrates a store to a model, with the objects that a program made of the store's objects.
   ///
   /// The objects that the program does not return are removed.
@@ -266,7 +279,7 @@ package struct Migrator {
         done += 1
       }
       try numbers.read(plan, db)
-      let mapped = MappedValues(plan.mappedTargets)
+      let mapped = MappedValues(plan.mappedTargets, plan.mappedReferences)
       var mistakes: [MigrationProblem] = []
       if plan.problems.isEmpty {
         try prepare(plan, mapped, numbers, db, report)

@@ -26,6 +26,12 @@ package struct ProgramObjects: Sendable {
 ///
 /// It reads all lines before it fails, so that the error counts all mistakes.
 struct ProgramImport {
+  /// A to-one of the new model.
+  private struct ToOne: Hashable {
+    let owner: Int
+    let name: String
+  }
+
   /// One line of the program, with the object that it becomes.
   private struct Line {
     let number: Int
@@ -42,6 +48,8 @@ struct ProgramImport {
   /// The index in `lines` of each object, by the ID that the program gave it.
   private var indexes: [String: Int] = [:]
   private var statements: [String: PreparedStatement] = [:]
+  /// The object that each to-one references, by the to-one's owner and name, then by its object.
+  private var toOnes: [ToOne: [Int64: Int64]] = [:]
   /// The messages, with the number of cases and the first line of each.
   private var mistakes: [(message: String, path: String, count: Int64, line: Int)] = []
 
@@ -64,6 +72,7 @@ struct ProgramImport {
     for entity in plan.to.concreteEntities { last[entity.number] = try given(entity) }
     try readLines(objects.bytes)
     for line in lines { try store(line) }
+    for line in lines { try storeToOnes(line) }
     return mistakes.map { mistake in
       MigrationProblem(
         path: mistake.path,
@@ -175,12 +184,7 @@ struct ProgramImport {
         columns.append((attribute.name, value(member.value, of: attribute, path, line.number)))
       case .relationship(let relationship)?:
         let targets = targets(member.value, of: relationship, path, line.number)
-        if relationship.isColumn {
-          guard let target = targets.first else { continue }
-          columns.append((relationship.name, .integer(target)))
-        } else {
-          try link(relationship, of: entity, line.object, targets)
-        }
+        try link(relationship, of: entity, line.object, targets, line.number)
       case nil: note("\(entity.name) has no such property", path, line.number)
       }
     }
@@ -243,14 +247,23 @@ struct ProgramImport {
 
   // MARK: Links
 
-  /// Stores the links of a to-many, or of the end of a to-one that has no column.
+  /// Keeps the links of a relationship, and those of its inverse to-one.
   private mutating func link(
     _ relationship: RelationshipDescription,
     of entity: EntityDescription,
     _ object: Int64,
-    _ targets: [Int64]
+    _ targets: [Int64],
+    _ line: Int
   ) throws {
+    let path = "\(entity.name).\(relationship.name)"
     for (index, target) in targets.enumerated() {
+      if !relationship.toMany { set(relationship, of: object, to: target, path, line) }
+      if let name = relationship.inverse,
+        case .relationship(let inverse)? = kind(target, relationship).property(named: name),
+        !inverse.toMany
+      {
+        set(inverse, of: target, to: object, path, line)
+      }
       let place = AttributeValue.integer(Int64(index))
       switch relationship.storage {
       case .column: break
@@ -268,15 +281,36 @@ struct ProgramImport {
           place
         )
       case .inverseColumn:
-        let member = kind(target, relationship)
-        try insert(
-          "UPDATE \(PreparedTables.objects(of: member)) "
-            + "SET \(PreparedTables.column(relationship.inverse ?? "")) = ? WHERE number = ?",
-          [.integer(object), .integer(target)]
-        )
         guard relationship.ordered else { continue }
         try insertLink(relationship.name, of: entity, object, target, place, .null)
       }
+    }
+  }
+
+  /// Sets a to-one, whose other lines must not say otherwise.
+  private mutating func set(
+    _ toOne: RelationshipDescription,
+    of object: Int64,
+    to target: Int64,
+    _ path: String,
+    _ line: Int
+  ) {
+    let key = ToOne(owner: toOne.owner, name: toOne.name)
+    let former = toOnes[key, default: [:]].updateValue(target, forKey: object)
+    guard let former, former != target else { return }
+    note("it contradicts another line: \(toOne.name) references one object", path, line)
+  }
+
+  /// Stores the to-ones of an object.
+  private mutating func storeToOnes(_ line: Line) throws {
+    for relationship in line.entity.relationships where relationship.isColumn {
+      let key = ToOne(owner: relationship.owner, name: relationship.name)
+      guard let target = toOnes[key]?[line.object] else { continue }
+      try insert(
+        "UPDATE \(PreparedTables.objects(of: line.entity)) "
+          + "SET \(PreparedTables.column(relationship.name)) = ? WHERE number = ?",
+        [.integer(target), .integer(line.object)]
+      )
     }
   }
 
