@@ -339,11 +339,17 @@ import Testing
     #expect(try TestStore(nil, in: folder).lines("Item a").count == 3)
   }
 
-  @Test func `a map from another version does not apply`() async throws {
+  @Test func `a map from another version does not apply, and is invalid in a chain`() async throws {
     try await fillCounts()
     let later = Self.counts.replacing(#""default":"0""#, with: #""default":"1""#)
     let map = #"{"@from":"7","Item":{"a":"a + 1"}}"#
-    try open([Self.model(1, Self.counts), Self.model(2, later, map: map)]).close()
+    let second = Self.model(2, later, map: map)
+    let error = try #require(throws: StoreError.self) {
+      try open([Self.model(1, Self.counts), second])
+    }
+    #expect(error.code == .modelInvalid)
+    #expect(error.message.contains("the version before it is 1"))
+    try open([second]).close()
     #expect(try TestStore(nil, in: folder).lines("Item a").first == "Item/p1 v1 a=6")
   }
 

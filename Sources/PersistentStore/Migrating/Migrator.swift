@@ -43,6 +43,7 @@ package struct Migrator {
     over chain: [Model]
   ) throws(StoreError) -> [Stage] {
     try checkDistinct(chain)
+    try checkMaps(chain)
     if let last = chain.last, former.contains(where: last.isIdentified) {
       throw StoreError(
         .modelMismatch,
@@ -110,6 +111,21 @@ package struct Migrator {
         "The versions \(other.version) and \(version.version) of the model \(version.name) have "
           + "the same content, so that a store of one cannot be told from a store of the other",
         hint: "Remove one of them, or give an entity of one a versionHashModifier"
+      )
+    }
+  }
+
+  /// Checks that the map of a version is from the version before it, because it would have no
+  /// effect otherwise.
+  private static func checkMaps(_ chain: [Model]) throws(StoreError) {
+    for (former, model) in zip(chain, chain.dropFirst()) {
+      guard let map = model.map, map.from != former.version, !former.isIdentified(by: map.from)
+      else { continue }
+      throw StoreError(
+        .modelInvalid,
+        "The map of version \(model.version) of the model \(model.name) is from \(map.from), and "
+          + "the version before it is \(former.version)",
+        hint: "Name the version before it in @from, by its version or its hash"
       )
     }
   }
