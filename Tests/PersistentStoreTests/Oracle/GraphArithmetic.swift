@@ -72,7 +72,6 @@ enum GraphArithmetic {
   private static func power(_ a: GraphValue, _ b: GraphValue) -> GraphValue {
     if case .near = a { return .open }
     if case .near = b { return .open }
-    if a.isDecimal || b.isDecimal, !GraphDefects.raisesDecimals { return .open }
     guard let x = a.double, let y = b.double else { return .open }
     let result = pow(x, y)
     guard result.isFinite, abs(result) < exactMax else { return .open }

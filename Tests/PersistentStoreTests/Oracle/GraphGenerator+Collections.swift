@@ -148,10 +148,7 @@ extension GraphGenerator {
       isOrdered: true,
       isBraces: true
     ) { names in
-      elements.map { element in
-        let value = element.value(names)
-        return isDecimal && value.isGreat && !GraphDefects.comparesGreatNumbers ? .open : value
-      }
+      elements.map { $0.value(names) }
     }
   }
 

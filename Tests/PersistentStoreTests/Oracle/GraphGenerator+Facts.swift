@@ -50,22 +50,13 @@ extension GraphGenerator {
     }
   }
 
-  /// An object whose JSON value may have a list; nil if no name stands for one.
-  private mutating func thingWithList(_ scope: Scope) -> GraphHolder? {
-    if GraphDefects.allowsListsBehindToOnes { return thing(scope) }
-    return scope.last { $0.entity == "Thing" }.map { name, entity in
-      GraphHolder(prefix: name.isEmpty ? "" : "$\(name).", entity: entity) { $0[name] }
-    }
-  }
-
   /// A comparison of one value in a JSON value.
   mutating func facts(_ scope: Scope) -> GraphCondition {
     let world = world
-    let list = random.oneIn(2) ? thingWithList(scope) : nil
-    let holder = list ?? thing(scope)
+    let holder = thing(scope)
     let elements = ["facts.list[0]", "facts.list[1]", "facts.list[LAST]", "facts.list[FIRST]"]
     let path = random.pick(
-      ["facts.name", "facts['name']", "facts.deep.n"] + (list == nil ? [] : elements)
+      ["facts.name", "facts['name']", "facts.deep.n"] + (random.oneIn(2) ? elements : [])
     )
     let value = { (names: GraphEnvironment) -> GraphValue in
       let facts = world.wire(holder.object(names), "facts")
@@ -89,9 +80,6 @@ extension GraphGenerator {
     }
     return GraphCondition(phrase: "\(holder.phrase(path)) \(sign) \(right.phrase)") { names in
       let value = value(names)
-      if isAttribute, !GraphDefects.comparesTextsInJSON, case .text(let text) = value {
-        if Double(text) != nil { return nil }
-      }
       return Self.compare(value, sign, right.value(names))
     }
   }
@@ -99,7 +87,7 @@ extension GraphGenerator {
   /// A quantifier over a list in a JSON value, a member of it, or their number.
   mutating func factsList(_ scope: Scope) -> GraphCondition {
     let world = world
-    guard let holder = thingWithList(scope) else { return facts(scope) }
+    let holder = thing(scope)
     let elements = { (names: GraphEnvironment) -> [GraphValue] in
       (world.wire(holder.object(names), "facts")["list"]?.array ?? []).map { Self.value($0) }
     }
@@ -115,7 +103,7 @@ extension GraphGenerator {
         return list.flatMap { GraphValue.integer(Int64($0.count)).compare(sign, .integer(count)) }
       }
     case 1:
-      let contains = GraphDefects.allowsListsThatContain && random.oneIn(2)
+      let contains = random.oneIn(2)
       let phrase: GraphPhrase =
         contains
         ? "\(path) CONTAINS \(GraphPhrase(constant))" : "\(GraphPhrase(constant)) IN \(path)"

@@ -28,7 +28,7 @@ extension GraphGenerator {
   ) -> (constant: GraphConstant, value: GraphValue) {
     guard other.isDecimal && random.oneIn(2) else {
       // A decimal or a float may be anywhere in what is compared.
-      return numberConstant(isGreat: other.isGreat || GraphDefects.allowsGreatNumbers)
+      return numberConstant()
     }
     let text = random.pick(GraphSamples.decimals)
     return (
@@ -38,13 +38,9 @@ extension GraphGenerator {
   }
 
   /// A constant, which may be beyond the range of a float or the digits of a decimal.
-  mutating func numberConstant(
-    isGreat: Bool = GraphDefects.allowsGreatNumbers
-  ) -> (constant: GraphConstant, value: GraphValue) {
+  mutating func numberConstant() -> (constant: GraphConstant, value: GraphValue) {
     if random.oneIn(4) {
-      let number = random.pick(
-        GraphSamples.doubles.filter { isGreat || $0 == 0 || (1e-9...9e15).contains(abs($0)) }
-      )
+      let number = random.pick(GraphSamples.doubles)
       // Zero and whole numbers have a point in the text, so that they are no integers.
       return (
         GraphConstant(
@@ -98,10 +94,8 @@ extension GraphGenerator {
       ? "\(names[sign] ?? "")(\(left.phrase), \(right.phrase))"
       : "(\(left.phrase) \(sign) \(right.phrase))"
     let isDecimal = (left.isDecimal || right.isDecimal) && !["modulus", "**"].contains(sign)
-    let isOfDecimals = ["price", "rate", "NSDecimal"].contains(where: phrase.contains)
-    let isOpen = sign == "**" && isOfDecimals && !GraphDefects.raisesDecimals
     return GraphExpression(phrase: phrase, isDecimal: isDecimal) {
-      isOpen ? .open : GraphArithmetic.calculate(left.value($0), sign, right.value($0))
+      GraphArithmetic.calculate(left.value($0), sign, right.value($0))
     }
   }
 

@@ -12,7 +12,7 @@ extension GraphGenerator {
       random.oneIn(5) ? [.date] : random.oneIn(5) ? [.text] : [.integer, .double, .decimal]
     let list =
       kinds.count > 1 && random.oneIn(6) ? braces(scope) : list(scope, levels - 1, kinds)
-    if random.oneIn(5), kinds.count > 1, !list.isBraces || GraphDefects.allowsQuantifiedBraces {
+    if random.oneIn(5), kinds.count > 1 {
       let isRange = random.oneIn(2)
       let elements = (0..<2 + (isRange ? 0 : random.below(2))).map { _ in numberConstant() }
       let phrase = "\(list.phrase)" as GraphPhrase
@@ -33,7 +33,6 @@ extension GraphGenerator {
     return GraphCondition(phrase: "\(word) \(list.phrase) \(sign) \(right.phrase)") { names in
       guard let values = list.values(names) else { return nil }
       let wanted = right.value(names)
-      if list.isDecimal, wanted.isGreat, !GraphDefects.comparesGreatNumbers { return nil }
       return Self.quantify(word, values.map { $0.compare(sign, wanted) })
     }
   }
@@ -151,7 +150,6 @@ extension GraphGenerator {
       isOrdered: false
     ) { names in
       guard let a = first.values(names), let b = second.values(names) else { return nil }
-      if first.isDecimal != second.isDecimal, !GraphDefects.combinesDecimals { return nil }
       if word == "UNION" { return a + b }
       return a.map { value in
         switch Self.isMember(value, of: b) {

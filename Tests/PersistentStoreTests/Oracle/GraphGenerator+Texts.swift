@@ -28,7 +28,7 @@ extension GraphGenerator {
     case 7: return castText(scope, levels)
     default:
       let (first, second) = (text(scope, levels - 1), text(scope, levels - 1))
-      return choice(scope, levels, first, second, isText: true)
+      return choice(scope, levels, first, second)
     }
   }
 
@@ -40,7 +40,7 @@ extension GraphGenerator {
       switch value {
       case .integer(let number): return .text("\(number)")
       case .decimal(let number):
-        return GraphDefects.castsDecimalsToTexts ? .text(number.text) : .open
+        return .text(number.text)
       case .double(let number) where abs(number) < 1e15 && abs(number) > 1e-4:
         return number == number.rounded() ? .open : .text("\(number)")
       case .missing: return .missing
@@ -148,9 +148,9 @@ extension GraphGenerator {
         constant = textConstant(part)
       }
       let phrase: GraphPhrase =
-        word == "IN" && GraphDefects.allowsPartsOfAttributes
+        word == "IN"
         ? "\(GraphPhrase(constant)) IN\(options) \(left.phrase)"
-        : "\(left.phrase) \(word == "IN" ? "CONTAINS" : word)\(options) \(GraphPhrase(constant))"
+        : "\(left.phrase) \(word)\(options) \(GraphPhrase(constant))"
       let wanted = part
       return GraphCondition(phrase: phrase) { names in
         Self.isPart(wanted, word, left.value(names), options)

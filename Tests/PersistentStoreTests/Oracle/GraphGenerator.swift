@@ -8,8 +8,6 @@ typealias GraphEnvironment = [String: Int]
 struct GraphExpression {
   let phrase: GraphPhrase
   var isDecimal = false
-  /// Whether it compares with numbers of every size.
-  var isGreat = false
   let value: (GraphEnvironment) -> GraphValue
 }
 
@@ -215,8 +213,7 @@ struct GraphGenerator {
       let isDecimal = GraphSchema.names(holder.entity, [.decimal]).contains(name)
       return GraphExpression(
         phrase: holder.phrase(name),
-        isDecimal: isDecimal,
-        isGreat: !isDecimal && name != "single"
+        isDecimal: isDecimal
       ) {
         world.value(holder.object($0), name)
       }
@@ -230,23 +227,15 @@ struct GraphGenerator {
     _ scope: Scope,
     _ levels: Int,
     _ first: GraphExpression,
-    _ second: GraphExpression,
-    isText: Bool = false
+    _ second: GraphExpression
   ) -> GraphExpression {
     let condition = condition(scope, min(levels - 1, 1))
-    let isCollated = ["[l]", "price", "rate", "NSDecimal"].contains { part in
-      [condition.phrase, first.phrase, second.phrase].contains { $0.contains(part) }
-    }
-    let isOpen = isText && isCollated && !GraphDefects.choosesByCollation
-    let isMixed = first.isDecimal != second.isDecimal && !GraphDefects.comparesGreatNumbers
     return GraphExpression(
       phrase: "TERNARY(\(condition.phrase), \(first.phrase), \(second.phrase))",
       isDecimal: first.isDecimal || second.isDecimal
     ) { names in
-      guard !isOpen, let holds = condition.holds(names) else { return .open }
-      let value = holds ? first.value(names) : second.value(names)
-      if isMixed, !value.isMissing, abs(value.double ?? .infinity) > 9e15 { return .open }
-      return value
+      guard let holds = condition.holds(names) else { return .open }
+      return holds ? first.value(names) : second.value(names)
     }
   }
 
@@ -273,11 +262,6 @@ struct GraphGenerator {
     // Whether nothing is a member of a collection in which something is missing is open.
     if value.isMissing {
       return values.contains { $0.isMissing || $0.compare("!=", .missing) == nil } ? nil : false
-    }
-    if !GraphDefects.comparesGreatNumbers, value.isGreat || values.contains(where: \.isGreat),
-      values.contains(where: { $0.isMissing || $0.isDecimal }) || value.isDecimal
-    {
-      return nil
     }
     return GraphLogic.any(values.map { $0.isMissing ? false : compare(value, "==", $0, options) })
   }

@@ -56,15 +56,6 @@ enum GraphValue {
     }
   }
 
-  /// Whether the number has more digits than a decimal.
-  var isGreat: Bool {
-    switch self {
-    case .double(let number), .untyped(let number), .near(let number, _):
-      GraphDecimal(number)?.isShort != true
-    default: false
-    }
-  }
-
   var isDecimal: Bool { if case .decimal = self { true } else { false } }
 
   /// How far the number may be from the store's.
@@ -90,9 +81,6 @@ enum GraphValue {
 
   private func numericOrder(_ other: GraphValue) -> Order? {
     guard let a = double, let b = other.double else { return nil }
-    if isDecimal || other.isDecimal, isGreat || other.isGreat {
-      guard GraphDefects.comparesGreatNumbers else { return nil }
-    }
     let uncertainty = uncertainty + other.uncertainty
     if uncertainty > 0 { return abs(a - b) <= uncertainty ? nil : Order(a, b) }
     if isDecimal || other.isDecimal {
@@ -142,8 +130,6 @@ enum GraphValue {
   func compare(_ sign: String, _ other: GraphValue) -> Bool? {
     if isOpen || other.isOpen { return nil }
     if isMissing || other.isMissing {
-      // A great number beside a decimal that is missing is missing too.
-      if isGreat || other.isGreat, !GraphDefects.comparesGreatNumbers { return nil }
       switch sign {
       case "==": return isMissing && other.isMissing
       case "!=": return isMissing != other.isMissing
