@@ -47,20 +47,9 @@ import Testing
     )
   }
 
-  private func parsed(_ text: String) throws -> Model {
-    try ModelDocument.parse(Array(text.utf8).span)
-  }
-
   /// Opens the store with a chain of versions.
   private func open(_ chain: [String]) throws -> PersistentStore {
-    let models = try chain.map(parsed)
-    return try PersistentStore(
-      container: StoreContainer(path: folder.path),
-      model: models[models.count - 1],
-      earlier: { Array(models.dropLast()) },
-      mode: .readWrite,
-      environment: TestStore.environment()
-    )
+    try TestStore.open(chain, in: folder)
   }
 
   private func refusal(_ chain: [String]) throws -> (StoreError, JSONValue) {

@@ -23,14 +23,7 @@ import Testing
 
   /// Opens the store with a chain of versions.
   private func open(_ chain: [String]) throws -> PersistentStore {
-    let models = try chain.map(parsed)
-    return try PersistentStore(
-      container: StoreContainer(path: folder.path),
-      model: models[models.count - 1],
-      earlier: { Array(models.dropLast()) },
-      mode: .readWrite,
-      environment: TestStore.environment()
-    )
+    try TestStore.open(chain, in: folder)
   }
 
   private func problems(_ chain: [String]) throws -> [JSONValue] {

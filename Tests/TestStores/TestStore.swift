@@ -114,6 +114,18 @@ package final class TestStore {
     }
   }
 
+  /// Opens the store of a folder with a chain of versions of its model, oldest first.
+  package static func open(_ chain: [String], in folder: TestFolder) throws -> PersistentStore {
+    let models = try chain.map { try ModelDocument.parse(Array($0.utf8).span) }
+    return try PersistentStore(
+      container: StoreContainer(path: folder.path),
+      model: models[models.count - 1],
+      earlier: { Array(models.dropLast()) },
+      mode: .readWrite,
+      environment: environment()
+    )
+  }
+
   /// Runs SQL as an external SQLite client.
   package func foreign(_ sql: String) throws {
     try Self.plainConnection(folder.path + "/store.sqlite").writeWithoutTransaction { db in

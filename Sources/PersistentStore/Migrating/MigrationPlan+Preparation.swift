@@ -30,7 +30,8 @@ extension MigrationPlan {
     checkAmbiguousReferences()
   }
 
-  /// The rules whose values a program gives need no expressions, and all tables.
+  /// Returns the statements that create the tables for the objects of an entity with a rule, and
+  /// for the links that the rule gives.
   private func tablesOfValues(of entity: EntityDescription) -> [String] {
     let columns = givenColumns(of: entity).map { ", \(PreparedTables.column($0))" }
     let objects =

@@ -24,10 +24,7 @@ import Testing
   }
 
   private func generator(_ seed: UInt64) async throws -> GraphGenerator {
-    var random = SplitMix64(seed: seed)
-    var world = GraphWorld.random(&random, things: 6 + random.below(12), tags: 3 + random.below(5))
-    try await world.save(in: store)
-    return GraphGenerator(world: world, random: random)
+    try await GraphGenerator.generator(seed, in: store)
   }
 
   /// Makes a fetch with a predicate and an order; nil where the contract leaves one open.

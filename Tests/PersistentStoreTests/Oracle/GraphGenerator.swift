@@ -1,5 +1,6 @@
 import JSON
 import TestSeeds
+import TestStores
 
 /// What the names of a predicate stand for: the object of the fetch is `""`.
 typealias GraphEnvironment = [String: Int]
@@ -218,6 +219,14 @@ struct GraphGenerator {
         world.value(holder.object($0), name)
       }
     }
+  }
+
+  /// Saves a random graph, and returns a generator of requests for it.
+  static func generator(_ seed: UInt64, in store: TestStore) async throws -> GraphGenerator {
+    var random = SplitMix64(seed: seed)
+    var world = GraphWorld.random(&random, things: 6 + random.below(12), tags: 3 + random.below(5))
+    try await world.save(in: store)
+    return GraphGenerator(world: world, random: random)
   }
 
   // MARK: Parts of several kinds

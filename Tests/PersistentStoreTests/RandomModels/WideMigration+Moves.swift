@@ -2,7 +2,7 @@ import JSON
 import ObjectModel
 import TestSeeds
 
-/// Attributes that change their entity, or who writes them.
+/// Attributes that move to another entity of their family, or that the store computes from now on.
 extension WideMigration {
   /// Makes an attribute derived, which loses what clients wrote.
   mutating func computeInstead(_ attribute: WideAttribute, of entity: WideEntity) {
