@@ -42,28 +42,12 @@ extension FetchCompiler {
   }
 
   private func isInJSON(_ names: [String], from entity: EntityDescription) -> Bool {
-    var current = entity
-    for name in names {
-      switch current.property(named: name) {
-      case .attribute(let attribute)?: return attribute.type == .json
-      case .relationship(let relationship)?: current = model.entity(relationship.destination)
-      case nil: return false
-      }
-    }
-    return false
+    model.steps(of: names, from: entity).attribute?.type == .json
   }
 
   private func crossesToMany(_ names: [String], from base: PredicateExpression) -> Bool {
     guard let entity = elementEntity(of: base) else { return false }
-    var current = entity
-    for name in names {
-      guard case .relationship(let relationship)? = current.property(named: name) else {
-        return false
-      }
-      if relationship.toMany { return true }
-      current = model.entity(relationship.destination)
-    }
-    return false
+    return model.steps(of: names, from: entity).contains(where: \.isToMany)
   }
 
   /// Returns the entity of the objects of a collection, nil for a collection of other values.
@@ -81,14 +65,11 @@ extension FetchCompiler {
   }
 
   private func entity(at names: [String], from start: EntityDescription) -> EntityDescription? {
-    var current = start
-    for name in names {
-      guard case .relationship(let relationship)? = current.property(named: name) else {
-        return nil
-      }
-      current = model.entity(relationship.destination)
+    let steps = model.steps(of: names, from: start)
+    guard steps.last?.end ?? 0 == names.count, let relationships = steps.relationships else {
+      return nil
     }
-    return current
+    return relationships.last.map { model.entity($0.destination) } ?? start
   }
 
   // MARK: Queries

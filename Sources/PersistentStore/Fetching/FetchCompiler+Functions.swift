@@ -183,14 +183,12 @@ extension FetchCompiler {
     guard let index = path.firstIndex(where: { names.contains($0) }) else { return nil }
     let suffix = Array(path[index...])
     guard [["objectID"], ["entity"], ["entity", "name"]].contains(suffix) else { return nil }
-    var current = scope(at: scope(of: variable)).entity
-    for name in path[..<index] {
-      guard case .relationship(let relationship)? = current.property(named: name),
-        !relationship.toMany
-      else { return nil }
-      current = model.entity(relationship.destination)
-    }
-    guard current.property(named: path[index]) == nil else { return nil }
+    let start = scope(at: scope(of: variable)).entity
+    let steps = model.steps(of: path, from: start)
+    guard steps.last?.end ?? 0 == index, !steps.contains(where: \.isToMany),
+      let toOnes = steps.relationships
+    else { return nil }
+    let current = toOnes.last.map { model.entity($0.destination) } ?? start
     let (object, side) = try keyPath(Array(path[..<index]), variable, offset)
     guard suffix != ["objectID"] else { return (object, side) }
     let kinds = current.familyPosition.concreteEntities.map { model.entity($0) }

@@ -156,19 +156,10 @@ extension FetchCompiler {
     case .function, .ternary, .cast, .element, .path: return !isCollection(expression)
     default: break
     }
-    guard case .keyPath(let names, let variable) = expression.form, let last = names.last else {
-      return false
-    }
+    guard case .keyPath(let names, let variable) = expression.form else { return false }
     if names.suffix(2) == ["entity", "name"] { return true }
-    var current = scope(at: scope(of: variable)).entity
-    for name in names.dropLast() {
-      guard case .relationship(let relationship)? = current.property(named: name) else {
-        return false
-      }
-      current = model.entity(relationship.destination)
-    }
-    guard case .attribute(let attribute)? = current.property(named: last) else { return false }
-    return attribute.type.codec.isText
+    let steps = model.steps(of: names, from: scope(at: scope(of: variable)).entity)
+    return steps.last?.end == names.count && steps.attribute?.type.codec.isText == true
   }
 
   /// Compiles the text that a path into a json attribute has; null for another value.
@@ -205,18 +196,10 @@ extension FetchCompiler {
     _ expression: PredicateExpression
   ) -> (path: [String], variable: String?, rest: PathSuffix)? {
     guard case .keyPath(let names, let variable) = expression.form else { return nil }
-    var current = scope(at: scope(of: variable)).entity
-    for (index, name) in names.enumerated() {
-      guard case .relationship(let relationship)? = current.property(named: name) else {
-        return nil
-      }
-      if relationship.toMany {
-        let rest = PathSuffix(names: Array(names[(index + 1)...]), offset: expression.offset)
-        return (Array(names[...index]), variable, rest)
-      }
-      current = model.entity(relationship.destination)
-    }
-    return nil
+    let steps = model.steps(of: names, from: scope(at: scope(of: variable)).entity)
+    guard let toMany = steps.first(where: \.isToMany) else { return nil }
+    let rest = PathSuffix(names: Array(names[toMany.end...]), offset: expression.offset)
+    return (Array(names[..<toMany.end]), variable, rest)
   }
 
   /// Compiles a comparison of the members of a to-many.

@@ -257,20 +257,21 @@ struct FetchCompiler {
     from variable: String? = nil
   ) throws(StoreError) -> Resolved {
     let scope = scope(of: variable)
-    var current = scopes[scope].entity
+    guard !path.isEmpty else {
+      throw StoreError(.invalidRequest, "A key path has at least one name")
+    }
     var alias = scopes[scope].alias
-    for (index, name) in path.enumerated() {
-      guard let property = current.property(named: name) else {
-        throw .unknownProperty(name, of: current)
-      }
+    let steps = model.steps(of: path, from: scopes[scope].entity)
+    for (index, step) in steps.enumerated() {
+      let (current, property, name) = (step.entity, step.property, step.property.name)
       if index == 0, scope == 0 { note(own: name) } else { note(related: current, name) }
-      if index == path.count - 1 {
+      if step.end == path.count {
         noteTarget(property)
         return Resolved(alias: alias, entity: current, property: property)
       }
       guard case .relationship(let relationship) = property else {
         if case .attribute(let attribute) = property, attribute.type == .json {
-          let inside = Array(path[(index + 1)...])
+          let inside = Array(path[step.end...])
           return Resolved(alias: alias, entity: current, property: property, inside: inside)
         }
         throw StoreError(
@@ -286,17 +287,17 @@ struct FetchCompiler {
           data: [JSONMember("property", .string(path.joined(separator: ".")))]
         )
       }
-      current = model.entity(relationship.destination)
       guard scopes[scope].joins.count < Self.joinsMax else {
         throw Self.tooMany("joins", Self.joinsMax, "to-ones in its key paths")
       }
       alias = scopes[scope].joins.alias(
-        for: Array(path[...index]),
-        tables: tables(of: current),
+        for: Array(path[..<step.end]),
+        tables: tables(of: model.entity(relationship.destination)),
         from: column(alias, name)
       )
     }
-    throw StoreError(.invalidRequest, "A key path has at least one name")
+    let reached = steps.relationships?.last.map { model.entity($0.destination) }
+    throw .unknownProperty(path[steps.last?.end ?? 0], of: reached ?? scopes[scope].entity)
   }
 
   // MARK: Selection

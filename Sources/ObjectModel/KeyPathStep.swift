@@ -1,0 +1,49 @@
+/// One step of a key path: a property that the path reaches.
+package struct KeyPathStep: Sendable {
+  /// The entity that has the property.
+  package let entity: EntityDescription
+  package let property: PropertyDescription
+  /// The number of the path's names up to the end of this step.
+  package let end: Int
+
+  package var isToMany: Bool {
+    if case .relationship(let relationship) = property { relationship.toMany } else { false }
+  }
+}
+
+extension Model {
+  /// Returns the steps of a key path, over to-ones and to-manys.
+  ///
+  /// - Parameters:
+  ///   - names: The names of the path.
+  ///   - start: The entity of the object where the path begins.
+  /// - Returns: The steps up to an attribute, or up to a name that is no property; the `end` of the
+  ///   last one then is less than the number of names.
+  package func steps(of names: [String], from start: EntityDescription) -> [KeyPathStep] {
+    var steps: [KeyPathStep] = []
+    var current = start
+    while let name = names.dropFirst(steps.count).first,
+      let property = current.property(named: name)
+    {
+      steps.append(KeyPathStep(entity: current, property: property, end: steps.count + 1))
+      guard case .relationship(let relationship) = property else { break }
+      current = entity(relationship.destination)
+    }
+    return steps
+  }
+}
+
+extension [KeyPathStep] {
+  /// The to-one or to-many of each step; nil if the path has an attribute.
+  package var relationships: [RelationshipDescription]? {
+    let found = compactMap { step in
+      if case .relationship(let relationship) = step.property { relationship } else { nil }
+    }
+    return found.count == count ? found : nil
+  }
+
+  /// The attribute at the end of the path, nil if it ends otherwise.
+  package var attribute: AttributeDescription? {
+    if case .attribute(let attribute)? = last?.property { attribute } else { nil }
+  }
+}
