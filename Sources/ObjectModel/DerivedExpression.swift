@@ -32,10 +32,13 @@ package enum DerivedExpression: Sendable, Equatable {
       return
     }
     let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    // A member of a composite has several names.
+    let last = names.dropFirst(2).joined(separator: ".")
     switch (names.count, names.dropFirst().first) {
     case (2, "@count"): self = .count(names[0])
-    case (3, "@sum"): self = .sum(names[0], names[2])
-    case (2, let name?) where !name.hasPrefix("@"): self = .path(names[0], name)
+    case (3..., "@sum"): self = .sum(names[0], last)
+    case (2..., let name?) where !name.hasPrefix("@"):
+      self = .path(names[0], names.count == 2 ? name : "\(name).\(last)")
     default: return nil
     }
   }

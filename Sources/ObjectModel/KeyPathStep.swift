@@ -3,7 +3,8 @@ package struct KeyPathStep: Sendable {
   /// The entity that has the property.
   package let entity: EntityDescription
   package let property: PropertyDescription
-  /// The number of the path's names up to the end of this step.
+  /// The number of the path's names up to the end of this step; a member of a composite has more
+  /// than one.
   package let end: Int
 
   package var isToMany: Bool {
@@ -22,10 +23,9 @@ extension Model {
   package func steps(of names: [String], from start: EntityDescription) -> [KeyPathStep] {
     var steps: [KeyPathStep] = []
     var current = start
-    while let name = names.dropFirst(steps.count).first,
-      let property = current.property(named: name)
-    {
-      steps.append(KeyPathStep(entity: current, property: property, end: steps.count + 1))
+    while let (property, count) = current.property(at: names.dropFirst(steps.last?.end ?? 0)) {
+      let end = (steps.last?.end ?? 0) + count
+      steps.append(KeyPathStep(entity: current, property: property, end: end))
       guard case .relationship(let relationship) = property else { break }
       current = entity(relationship.destination)
     }

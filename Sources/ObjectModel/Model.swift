@@ -187,6 +187,8 @@ package final class EntityDescription: Sendable {
   package let attributes: [AttributeDescription]
   /// The names of transient attributes, which clients have and the store does not.
   package let transients: [String]
+  /// The composites, inherited ones first; their members are among the attributes.
+  package let composites: [CompositeDescription]
   /// The relationships, inherited ones first.
   package let relationships: [RelationshipDescription]
   /// The sets of properties whose combined values are unique.
@@ -205,6 +207,7 @@ package final class EntityDescription: Sendable {
   package let referencePrefix: [UInt8]
 
   private let properties: [String: PropertyDescription]
+  private let compositesByName: [String: CompositeDescription]
 
   package init(
     number: Int,
@@ -212,6 +215,7 @@ package final class EntityDescription: Sendable {
     renamedFrom: String?,
     identity: String?,
     attributes: [AttributeDescription],
+    composites: [CompositeDescription],
     transients: [String],
     relationships: [RelationshipDescription],
     unique: [[String]],
@@ -228,6 +232,9 @@ package final class EntityDescription: Sendable {
     referencePrefix = Array("\"\(name)/p".utf8)
     self.identity = identity.flatMap { name in attributes.first { $0.name == name } }
     self.attributes = attributes
+    self.composites = composites
+    // The model file may name a composite twice, which its reader reports.
+    compositesByName = Dictionary(composites.map { ($0.name, $0) }) { first, _ in first }
     self.relationships = relationships
     self.unique = unique
     self.indexes = indexes
@@ -286,6 +293,11 @@ package final class EntityDescription: Sendable {
   /// Returns the attribute or relationship with that name, or nil if there is none.
   package func property(named name: String) -> PropertyDescription? {
     properties[name]
+  }
+
+  /// Returns the composite with that path, or nil if there is none.
+  package func composite(named name: String) -> CompositeDescription? {
+    compositesByName[name]
   }
 
   /// The names of all properties, attributes first, for messages.

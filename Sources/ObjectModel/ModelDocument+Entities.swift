@@ -6,6 +6,7 @@ extension ModelDocument {
   /// The properties that one entity declares, without those that it inherits.
   private struct OwnProperties {
     var attributes: [AttributeDescription] = []
+    var composites: [CompositeDescription] = []
     var transients: [String] = []
     var relationships: [RelationshipDescription] = []
   }
@@ -67,6 +68,15 @@ extension ModelDocument {
     var own = OwnProperties()
     for (index, element) in list(value, "attributes", at: path + ".").enumerated() {
       let elementPath = "\(path).attributes[\(index)]"
+      guard element["type"]?.string != Self.composite else {
+        if let composite = composite(element, at: elementPath),
+          claim(composite.composites[0].name, &names, elementPath)
+        {
+          own.attributes += composite.attributes
+          own.composites += composite.composites
+        }
+        continue
+      }
       guard let attribute = attribute(element, at: elementPath),
         claim(attribute.name, &names, elementPath)
       else { continue }
@@ -124,6 +134,7 @@ extension ModelDocument {
       renamedFrom: optionalText(value, "renamedFrom", at: path),
       identity: parent?.identity?.name ?? identity,
       attributes: attributes,
+      composites: (parent?.composites ?? []) + own[index].composites,
       transients: (parent?.transients ?? []) + own[index].transients,
       relationships: relationships,
       unique: (parent?.unique ?? []) + unique,
@@ -151,8 +162,13 @@ extension ModelDocument {
     at path: String
   ) {
     guard let parent else { return }
-    let inherited = Set((parent.propertyNames + parent.transients).map { $0.lowercased() })
-    let names = own.attributes.map(\.name) + own.transients + own.relationships.map(\.name)
+    let composites = parent.composites.map(\.name)
+    let inherited = Set(
+      (parent.propertyNames + parent.transients + composites).map { $0.lowercased() }
+    )
+    let names =
+      own.attributes.map(\.name) + own.composites.map(\.name) + own.transients
+      + own.relationships.map(\.name)
     for name in names where inherited.contains(name.lowercased()) {
       problem(path, "The entity already inherits \(name) from \(parent.name)")
     }
@@ -202,7 +218,7 @@ extension ModelDocument {
     let columns = family.map { index in
       let value = raw[index].value
       let toOnes = (value["relationships"]?.array ?? []).count { $0["toMany"]?.bool != true }
-      return (value["attributes"]?.array?.count ?? 0) + toOnes
+      return Self.columnCount(value["attributes"]) + toOnes
     }.reduce(0, +)
     guard columns > Self.familyColumnsMax else { return }
     problem(
@@ -212,7 +228,7 @@ extension ModelDocument {
     )
   }
 
-  private mutating func claim(_ name: String, _ names: inout Set<String>, _ path: String) -> Bool {
+  mutating func claim(_ name: String, _ names: inout Set<String>, _ path: String) -> Bool {
     guard names.insert(name.lowercased()).inserted else {
       // SQLite ignores case in column names.
       problem(path + ".name", "Two properties are named \(name), ignoring case")
@@ -227,7 +243,8 @@ extension ModelDocument {
     at path: String
   ) -> String? {
     guard let value = entity["identity"], !value.isNull else { return nil }
-    guard let name = value.string, let attribute = attributes.first(where: { $0.name == name })
+    guard let name = value.string, !name.contains("."),
+      let attribute = attributes.first(where: { $0.name == name })
     else {
       problem(path + ".identity", "The identity must be the name of an attribute of the entity")
       return nil

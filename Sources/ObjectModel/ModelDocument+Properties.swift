@@ -3,13 +3,25 @@ import JSON
 
 /// Attributes and relationships.
 extension ModelDocument {
-  mutating func attribute(_ value: JSONValue, at path: String) -> AttributeDescription? {
-    checkMembers(value, of: Self.attributeMembers, at: path + ".")
+  /// Reads an attribute that is not a composite.
+  ///
+  /// - Parameters:
+  ///   - value: The attribute's element of the file.
+  ///   - composite: The composite of which the attribute is a member; nil for none.
+  ///   - path: The element's path in the file.
+  /// - Returns: The attribute; nil for an element with a fault in its name or type.
+  mutating func attribute(
+    _ value: JSONValue,
+    in composite: OuterComposite? = nil,
+    at path: String
+  ) -> AttributeDescription? {
+    let members = composite == nil ? Self.attributeMembers : Self.memberMembers
+    checkMembers(value, of: members, at: path + ".")
     checkAnnotations(value, at: path)
     guard let name = identifier(value, at: path) else { return nil }
-    let types = AttributeType.allCases.map(\.rawValue).joined(separator: ", ")
     guard let type = value["type"]?.string.flatMap(AttributeType.init(rawValue:)) else {
-      problem(path + ".type", "The type must be one of \(types)")
+      let types = (AttributeType.allCases.map(\.rawValue) + [Self.composite])
+      problem(path + ".type", "The type must be one of \(types.joined(separator: ", "))")
       return nil
     }
     let values = list(value, "enum", at: path + ".").compactMap {
@@ -21,9 +33,10 @@ extension ModelDocument {
     let allowed = values.isEmpty ? nil : values
     let derived = derived(value, at: path)
     let zero: AttributeValue = type == .double ? .double(0) : .integer(0)
+    let renamedFrom = optionalText(value, "renamedFrom", at: path)
     let attribute = AttributeDescription(
-      name: name,
-      renamedFrom: optionalText(value, "renamedFrom", at: path),
+      name: composite.map { $0.path(of: name) } ?? name,
+      renamedFrom: composite.map { $0.formerPath(of: name, renamedFrom) } ?? renamedFrom,
       type: type,
       optional: derived.map { !$0.isNeverNull } ?? flag(value, "optional", at: path),
       defaultValue: derived?.isNeverNull == true
@@ -35,7 +48,8 @@ extension ModelDocument {
       pattern: pattern(value, type, at: path),
       allowed: allowed,
       derived: derived,
-      isPreserved: flag(value, "preserveAfterDeletion", at: path),
+      isPreserved: flag(value, "preserveAfterDeletion", at: path)
+        || composite?.isPreserved == true,
       sortsLocalized: sortsLocalized(value, type, at: path)
     )
     if let objection = attribute.contradiction { problem(path, objection) }

@@ -146,16 +146,14 @@ package struct ModelDocument {
         problem(path, "Expected an entity's name or Entity.property, found \(element.kind)")
         continue
       }
-      let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+      let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
       let entity = entities.first { $0.name == parts[0] }
       let property = parts.count == 1 ? nil : entity?.property(named: String(parts[1]))
       // A derived attribute may have been one that clients wrote, whose values are given up.
       var isDerived = false
       if case .attribute(let attribute)? = property { isDerived = attribute.derived != nil }
       let isPresent = parts.count == 1 ? entity != nil : property != nil && !isDerived
-      if parts.count > 2 {
-        problem(path, "Expected an entity's name or Entity.property, found \"\(name)\"")
-      } else if isPresent {
+      if isPresent {
         problem(path, "The model still has \(name)")
       }
       names.insert(name)

@@ -56,6 +56,7 @@ package struct RetiredEntity: Sendable {
       renamedFrom: nil,
       identity: identity,
       attributes: attributes.map { Self.attribute($0.name, $0.type, $0.isPreserved) },
+      composites: [],
       transients: [],
       relationships: toOnes.map { Self.toOne($0.name, of: number, to: $0.destination) },
       unique: [],

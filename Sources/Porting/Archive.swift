@@ -41,12 +41,13 @@ package enum Archive {
     add(["archive": .integer(version), "model": document])
     try await Exporter.run([], from: client, ofOneCommit: true) { object in
       let entity = Exporter.entity(object) ?? ""
-      let members = object["values"]?.members ?? []
+      let values = object["values"]?.members ?? []
+      let members = model.entity(named: entity)?.expanded(values) ?? values
       let apart = members.filter { binary[entity]?.contains($0.name) == true && !$0.value.isNull }
       for member in apart { add(["binary": member.value, "property": .string(member.name)]) }
       let names = Set(apart.map(\.name))
       let rest = members.filter { !names.contains($0.name) }
-      add(["id": object["id"] ?? .null, "values": .object(rest)])
+      add(["id": object["id"] ?? .null, "values": .object(rest.nested)])
       count += 1
     }
     write(

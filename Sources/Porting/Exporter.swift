@@ -34,7 +34,9 @@ package enum Exporter {
       let properties =
         entity.attributes.filter { $0.derived == nil }.map(\.name)
         + entity.relationships.filter { isKept($0) }.map(\.name)
-      let tokens = try await export(entity, properties, client, write)
+      let tokens = try await export(entity, properties, client) { object in
+        write(entity.composites.isEmpty ? object : nested(object))
+      }
       guard !ofOneCommit || tokens.allSatisfy({ $0 == token ?? tokens[0] }) else {
         throw PortingError(
           "Another client wrote to the store during the export; export it again, or from a backup"
@@ -43,6 +45,16 @@ package enum Exporter {
       token = tokens.last
     }
     return token?.string
+  }
+
+  /// Returns an object whose composites are objects; a fetch of their members returns paths.
+  private static func nested(_ object: JSONValue) -> JSONValue {
+    .object(
+      (object.members ?? []).map { member in
+        guard member.name == "values", let values = member.value.members else { return member }
+        return JSONMember(member.name, .object(values.nested))
+      }
+    )
   }
 
   /// Returns the entity that a line names, by itself or in its ID.

@@ -19,6 +19,13 @@ extension SQLNames {
   /// Returns the column of a string attribute's sort key, which ICU's collation computes.
   package static func sortKeyColumn(_ attribute: String) -> String { attribute + ":localized" }
 
+  /// Returns the name of a descendant's own column in a query over its family.
+  ///
+  /// No property has a `/` in its name; the path of a composite's member has a `.`.
+  package static func descendantColumn(_ column: String, of level: EntityDescription) -> String {
+    "\(level.name)/\(column)"
+  }
+
   /// Returns SQL that computes the sort key of a text.
   package static func sortKey(of text: String) -> String { "cordial_sort_key(\(text))" }
 
@@ -98,7 +105,7 @@ extension Model {
   /// - Parameters:
   ///   - entity: The entity.
   ///   - subentities: Whether to include the objects of its descendants.
-  ///   - wide: Whether to include the descendants' own columns, named like `Dog.weight`.
+  ///   - wide: Whether to include the descendants' own columns, named like `Dog/weight`.
   ///   - condition: A condition on `cordial_k`, the row of one table; nil for all rows. SQLite does
   ///     not move a condition into the tables automatically when it compares with a row of another
   ///     query.
@@ -125,7 +132,7 @@ extension Model {
     let parts = kinds.map { kind in
       let more = levels.flatMap { level in
         ownColumns(of: level).map { column in
-          let name = SQLNames.quoted("\(level.name).\(column)")
+          let name = SQLNames.quoted(SQLNames.descendantColumn(column, of: level))
           let value = isKind(kind, of: level.number) ? SQLNames.quoted(column) : "NULL"
           return "\(value) AS \(name)"
         }

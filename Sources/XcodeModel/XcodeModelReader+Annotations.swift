@@ -38,6 +38,13 @@ extension XcodeModelReader {
     return members
   }
 
+  /// Returns the member `preserveAfterDeletion` of an attribute that has it.
+  func preservation(_ element: XMLElement) -> [JSONMember] {
+    ["preserveAfterDeletion", "preserveValueOnDeletionInPersistentHistory"].contains {
+      element[$0] == "YES"
+    } ? [JSONMember("preserveAfterDeletion", true)] : []
+  }
+
   /// Notes how an attribute is stored, where Cordial stores it otherwise.
   mutating func noteStorage(_ element: XMLElement, _ path: String) {
     if element["allowsExternalBinaryDataStorage"] == "YES" {

@@ -3,7 +3,7 @@ import JSON
 
 /// A converter of the elements of an Xcode model to a Cordial document.
 struct XcodeModelReader {
-  private let root: XMLElement
+  let root: XMLElement
   private(set) var notes: [String] = []
 
   init(_ root: XMLElement) {
@@ -20,9 +20,6 @@ struct XcodeModelReader {
     }
     let entities = root.all("entity").map { entity($0) }
     let templates = root.all("fetchRequest").map { template($0) }
-    for composite in root.all("composite") {
-      note("The composite \(composite["name"] ?? "") is left out: its attributes become json")
-    }
     var members: [JSONMember] = [
       JSONMember("name", .string(name)), JSONMember("version", .string(version)),
       JSONMember("entities", .array(entities)),
@@ -96,7 +93,7 @@ struct XcodeModelReader {
   }
 
   /// Returns the member `renamedFrom` of an element that had another name in an earlier version.
-  private func renaming(_ element: XMLElement) -> [JSONMember] {
+  func renaming(_ element: XMLElement) -> [JSONMember] {
     guard let former = element["elementID"] ?? element["renamingIdentifier"],
       former != element["name"]
     else { return [] }
@@ -161,21 +158,32 @@ struct XcodeModelReader {
     "Integer 16": "int16", "Integer 32": "int32", "Integer 64": "int64", "Double": "double",
     "Float": "float", "Decimal": "decimal", "String": "string", "Boolean": "boolean",
     "Date": "date", "UUID": "uuid", "URI": "uri", "Binary": "binary",
-    "Transformable": "binary", "Composite": "json",
+    "Transformable": "binary",
   ]
 
-  private mutating func attribute(_ element: XMLElement, of entity: String) -> JSONValue? {
+  /// Converts an attribute.
+  ///
+  /// - Parameters:
+  ///   - element: The attribute.
+  ///   - owner: The path of its entity or composite, for notes.
+  ///   - depth: The number of composites around it.
+  /// - Returns: The attribute; nil, with a note, for one that a model file cannot have.
+  mutating func attribute(
+    _ element: XMLElement,
+    of owner: String,
+    depth: Int = 0
+  ) -> JSONValue? {
     let name = element["name"] ?? ""
-    let path = "\(entity).\(name)"
+    let path = "\(owner).\(name)"
     let kind = element["attributeType"] ?? ""
     let isTransient = element["transient"] == "YES"
+    if kind == "Composite", !isTransient { return composite(element, path, depth: depth) }
     // A transient attribute may be of any type.
     guard let type = Self.types[kind] ?? (isTransient ? "binary" : nil) else {
       note("\(path) is left out: Cordial does not support its type \"\(kind)\"")
       return nil
     }
     if kind == "Transformable" { note("\(path) is transformable: it becomes binary") }
-    if kind == "Composite" { note("\(path) is composite: it becomes json") }
     var derived: String?
     if let expression = element["derivationExpression"] {
       derived = Self.derived(expression)
@@ -189,11 +197,7 @@ struct XcodeModelReader {
     var members = [JSONMember("name", .string(name)), JSONMember("type", .string(type))]
     members += renaming(element) + annotations(element)
     noteUnknown(element, Self.attributeMembers, path)
-    if ["preserveAfterDeletion", "preserveValueOnDeletionInPersistentHistory"].contains(where: {
-      element[$0] == "YES"
-    }) {
-      members.append(JSONMember("preserveAfterDeletion", true))
-    }
+    members += preservation(element)
     noteStorage(element, path)
     if element["optional"] == "YES" { members.append(JSONMember("optional", true)) }
     if isTransient { members.append(JSONMember("transient", true)) }

@@ -140,6 +140,6 @@ struct AttributeGenerator {
     let schema = try Data(contentsOf: root.appending(path: "Protocol/model.schema.json"))
     let attribute = try JSONParser.parse(Array(schema).span)["definitions"]?["attribute"]
     let types = attribute?["properties"]?["type"]?["enum"]?.array?.compactMap(\.string)
-    #expect(types == AttributeType.allCases.map(\.rawValue))
+    #expect(types == AttributeType.allCases.map(\.rawValue) + ["composite"])
   }
 }

@@ -63,7 +63,9 @@ private final class ReadingOwner: ByteChannelOwner {
   func closed(_ channel: ByteChannel) { continuation.finish() }
 }
 
-@Suite struct `A peer of a Unix socket` {
+// All tests run at once on a few threads, so that a test may wait for its turn for many minutes. The
+// limits are for tests that never end.
+@Suite(.timeLimit(.minutes(60))) struct `A peer of a Unix socket` {
   /// Runs a body with a socket whose every peer is sent 16 MiB.
   private func withListener(
     stuckSecondsMax: Int,
@@ -85,7 +87,7 @@ private final class ReadingOwner: ByteChannelOwner {
   }
 
   // Evidence: P-085b
-  @Test(.timeLimit(.minutes(1)))
+  @Test
   func `is disconnected when it reads nothing for stuckSecondsMax`() async throws {
     try await withListener(stuckSecondsMax: 1) { path, _, owner in
       // A socket that is never read: its buffer fills up, and nothing more is accepted.
@@ -97,7 +99,7 @@ private final class ReadingOwner: ByteChannelOwner {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test
   func `gets every byte when it reads`() async throws {
     try await withListener(stuckSecondsMax: 60) { path, loop, owner in
       let reader = ReadingOwner()

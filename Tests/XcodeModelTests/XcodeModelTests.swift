@@ -44,7 +44,7 @@ import XcodeModel
       ("Integer 16", "int16"), ("Integer 32", "int32"), ("Integer 64", "int64"),
       ("Double", "double"), ("Float", "float"), ("Decimal", "decimal"), ("String", "string"),
       ("Boolean", "boolean"), ("Date", "date"), ("UUID", "uuid"), ("URI", "uri"),
-      ("Binary", "binary"), ("Transformable", "binary"), ("Composite", "json"),
+      ("Binary", "binary"), ("Transformable", "binary"),
     ]
     let attributes = kinds.enumerated().map { index, kind in
       #"<attribute name="a\#(index)" optional="YES" attributeType="\#(kind.0)"/>"#
@@ -53,7 +53,7 @@ import XcodeModel
     let types = found.document["entities"]?.array?.first?["attributes"]?.array?
       .compactMap { $0["type"]?.string }
     #expect(types == kinds.map(\.1))
-    #expect(found.notes.count == 2)
+    #expect(found.notes.count == 1)
     #expect(try ModelDocument.model(from: found.document).entities.count == 1)
   }
 
@@ -98,6 +98,65 @@ import XcodeModel
     #expect(parsed.entity(named: "B")?.spotlight?.weights.map(\.name) == ["t"])
   }
 
+  // Evidence: P-112b
+  @Test func `a composite is one, with inner composites`() throws {
+    let found = try read(
+      """
+      <entity name="A">
+        <attribute name="home" optional="YES" attributeType="Composite" elementID="house" \
+      composite="Address"/>
+        <attribute name="place" attributeType="Composite"/>
+        <attribute name="gone" attributeType="Composite" composite="Nothing"/>
+        <attribute name="none" attributeType="Composite" composite="Empty"/>
+        <fetchIndex name="i"><fetchIndexElement property="home.city" type="Binary"/></fetchIndex>
+      </entity>
+      <composite name="Address">
+        <attribute name="city" attributeType="String" maxValueString="5"/>
+        <attribute name="place" attributeType="Composite" composite="Place"/>
+      </composite>
+      <composite name="Place"><attribute name="lat" attributeType="Double" \
+      defaultValueString="1"/></composite><composite name="Empty"/>
+      """
+    )
+    #expect(
+      found.document["entities"]?.array?.first?["attributes"]?.text == """
+        [{"name":"home","type":"composite","renamedFrom":"house","members":[\
+        {"name":"city","type":"string","maximumLength":5,"optional":true},\
+        {"name":"place","type":"composite","members":[\
+        {"name":"lat","type":"double","default":1.0,"optional":true}]}]},\
+        {"name":"place","type":"composite","members":[\
+        {"name":"lat","type":"double","default":1.0}]}]
+        """
+    )
+    #expect(
+      found.notes == [
+        "A.home.city is optional, because its composite is",
+        "A.home.place.lat is optional, because its composite is",
+        "A.gone is left out: the model does not have its composite",
+        "A.none is left out: its composite has no attributes",
+      ]
+    )
+    let model = try ModelDocument.model(from: found.document)
+    #expect(model.entities.first?.indexes == [["home.city"]])
+    #expect(
+      model.entities.first?.attributes.map(\.name) == [
+        "home.city", "home.place.lat", "place.lat",
+      ]
+    )
+  }
+
+  @Test func `a composite that contains itself ends`() throws {
+    let found = try read(
+      """
+      <entity name="A"><attribute name="c" attributeType="Composite"/></entity>
+      <composite name="C"><attribute name="c" attributeType="Composite"/>
+        <attribute name="n" attributeType="String"/></composite>
+      """
+    )
+    #expect(found.notes.count == 1)
+    #expect(try ModelDocument.model(from: found.document).entities.first?.attributes.count == 8)
+  }
+
   @Test func `parts without an equivalent are noted with their paths`() throws {
     let found = try read(
       """
@@ -108,10 +167,10 @@ import XcodeModel
         <relationship name="b" optional="YES" toMany="YES" ordered="YES" destinationEntity="A"/>
         <fetchIndex name="f"><fetchIndexElement expression="lowercase:(i)" type="Binary"/></fetchIndex>
       </entity>
-      <fetchRequest name="all" entity="A" predicateString="x &gt; 1" resultType="2"/><composite name="C"/>
+      <fetchRequest name="all" entity="A" predicateString="x &gt; 1" resultType="2"/>
       """
     )
-    #expect(found.notes.count == 6)
+    #expect(found.notes.count == 5)
     for place in ["A.o", "A.x", "A.i", "f of A", "all"] {
       #expect(found.notes.contains { $0.contains(place) }, "\(place)")
     }

@@ -74,9 +74,9 @@ package struct SaveAnswer: Sendable {
   private func write(_ values: [SavedProperty], to writer: inout JSONWriter) {
     guard !values.isEmpty else { return }
     writer.raw(",\"values\":{")
-    for (index, property) in values.enumerated() {
-      if index > 0 { writer.raw(",") }
-      writer.name(property.name)
+    var names = NestedNames()
+    for property in values {
+      writer.raw(string: names.next(property.name))
       switch property.value {
       case .attribute(let value): writer.value(WireValue.json(value))
       case .reference(let name): write(name, to: &writer)
@@ -89,6 +89,7 @@ package struct SaveAnswer: Sendable {
         writer.raw("]")
       }
     }
+    writer.raw(string: names.end)
     writer.raw("}")
   }
 

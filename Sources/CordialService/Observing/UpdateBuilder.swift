@@ -374,7 +374,7 @@ struct UpdateBuilder {
       .reduce(into: [:]) { result, entry in
         let entity = snapshot.model.entity(entry.key.entity)
         result[entry.key] = .object(
-          try entry.value.map { JSONMember($0.property, try snapshot.json($0, of: entity)) }
+          try entry.value.map { JSONMember($0.property, try snapshot.json($0, of: entity)) }.nested
         )
       }
   }

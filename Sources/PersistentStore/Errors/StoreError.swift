@@ -168,11 +168,34 @@ extension StoreError {
         data: [JSONMember("entity", .string(entity.name)), JSONMember("property", .string(name))]
       )
     }
+    if let error = unknownMember(sent, of: entity) { return error }
     return StoreError(
       .unknownProperty,
       "\(entity.name) has no property \(name)",
       hint: "It has \(entity.propertyNames.joined(separator: ", "))",
       data: [JSONMember("entity", .string(entity.name)), JSONMember("property", .string(name))]
+    )
+  }
+
+  /// Returns the error of a path that ends at a composite, or leaves it with a name that no member
+  /// has; nil for other paths.
+  private static func unknownMember(_ sent: String, of entity: EntityDescription) -> StoreError? {
+    let names = sent.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    let paths = names.indices.map { names[...$0].joined(separator: ".") }
+    guard let composite = paths.reversed().lazy.compactMap(entity.composite(named:)).first else {
+      return nil
+    }
+    let isWhole = composite.name == sent
+    return StoreError(
+      .unknownProperty,
+      isWhole
+        ? "\(entity.name).\(composite.name) is a composite; name one of its members here"
+        : "\(entity.name).\(composite.name) has no member "
+          + short(String(sent.dropFirst(composite.name.count + 1))),
+      hint: "It has \(composite.members.map(composite.path).joined(separator: ", "))",
+      data: [
+        JSONMember("entity", .string(entity.name)), JSONMember("property", .string(short(sent))),
+      ]
     )
   }
 

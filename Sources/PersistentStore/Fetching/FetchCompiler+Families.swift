@@ -1,5 +1,6 @@
 import ObjectModel
 import PersistentHistory
+import SQLite
 import StoreLayout
 
 /// Fetches of an entity that include the objects of its descendants.
@@ -112,15 +113,18 @@ extension FetchCompiler {
       for name in model.ownColumns(of: level) {
         selecting = name
         note(own: name)
-        let column = "t.\(quote("\(level.name).\(name)"))"
+        let column = "t.\(quote(SQLNames.descendantColumn(name, of: level)))"
+        let path = name.split(separator: ".").map(String.init)
         switch level.property(named: name) {
         case .attribute(let attribute):
           let form = ColumnForm(attribute.type)
-          columns.append((column, SelectedColumn(name: name, form: form, owner: level.number)))
+          let selected = SelectedColumn(name: name, path: path, form: form, owner: level.number)
+          columns.append((column, selected))
         case .relationship(let relationship):
           let form = reference(relationship)
           let sql = toOne(relationship, column: column)
-          columns.append((sql, SelectedColumn(name: name, form: form, owner: level.number)))
+          let selected = SelectedColumn(name: name, path: path, form: form, owner: level.number)
+          columns.append((sql, selected))
         case nil: continue
         }
       }

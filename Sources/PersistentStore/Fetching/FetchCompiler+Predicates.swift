@@ -93,6 +93,7 @@ extension FetchCompiler {
     if let (path, variable, rest) = split(comparison.left) {
       return try compile(comparison, over: path, variable, rest)
     }
+    if let members = nullMembers(comparison) { return try compile(members, level: 0) }
     if isCollection(comparison.left), comparison.modifier != .direct {
       let isAll = comparison.modifier == .all
       let found = try exists(
@@ -148,6 +149,30 @@ extension FetchCompiler {
       )
     }
     return try compileDirect(comparison)
+  }
+
+  /// Returns the condition on the members of a composite that is compared with null; nil for any
+  /// other comparison.
+  private func nullMembers(_ comparison: PredicateComparison) -> Predicate? {
+    guard case .keyPath(let names, let variable) = comparison.left.form,
+      case .constant(.null) = comparison.right.form,
+      [.equal, .notEqual].contains(comparison.comparison),
+      let (composite, owner) = composite(
+        at: names,
+        from: scope(at: scope(of: variable)).entity
+      )
+    else { return nil }
+    let terms = owner.attributes(of: composite).map { attribute in
+      let member = attribute.name.dropFirst(composite.name.count + 1)
+      let path = PredicateExpression(
+        form: .keyPath(names + member.split(separator: ".").map(String.init), variable: variable),
+        offset: comparison.left.offset
+      )
+      return Predicate.comparison(
+        comparison.rewritten(left: path, comparison.comparison, comparison.right)
+      )
+    }
+    return comparison.comparison == .equal ? .and(terms) : .or(terms)
   }
 
   /// Returns whether an expression is one computed value, or a path to an attribute with texts.

@@ -154,8 +154,6 @@ struct FetchCompiler {
     return condition
   }
 
-  /// The maximum number of selected values of a fetch; SQLite returns at most 2,000 columns.
-  private static let selectionMax = 1000
   /// The maximum number of nested to-manys in a predicate.
   private static let scopesMax = 8
   /// The maximum number of to-ones in all key paths of a fetch; SQLite joins at most 64 tables.
@@ -296,127 +294,15 @@ struct FetchCompiler {
         from: column(alias, name)
       )
     }
-    let reached = steps.relationships?.last.map { model.entity($0.destination) }
-    throw .unknownProperty(path[steps.last?.end ?? 0], of: reached ?? scopes[scope].entity)
+    let reached =
+      steps.relationships?.last.map { model.entity($0.destination) } ?? scopes[scope].entity
+    let rest = path[(steps.last?.end ?? 0)...]
+    let isComposite = rest.first.flatMap(reached.composite(named:)) != nil
+    let name = isComposite ? rest.joined(separator: ".") : rest.first ?? ""
+    throw .unknownProperty(name, of: reached)
   }
 
-  // MARK: Selection
-
-  /// Returns the selected values; for groups, only values that all members of a group have in
-  /// common.
-  mutating func selection(
-    _ request: FetchRequest,
-    grouped: Bool = false
-  ) throws(StoreError)
-    -> [(sql: String, column: SelectedColumn)]
-  {
-    guard request.select?.count ?? 0 <= Self.selectionMax else {
-      throw Self.tooMany("select", Self.selectionMax, "selected values")
-    }
-    let wanted =
-      request.select
-      ?? entity.attributes.map { .init(name: $0.name, path: $0.name) }
-      + entity.relationships.filter { !$0.toMany }.map { .init(name: $0.name, path: $0.name) }
-    var columns: [(sql: String, column: SelectedColumn)] = []
-    defer { selecting = nil }
-    for selection in wanted {
-      selecting = selection.name
-      guard !grouped || selection.path.hasPrefix("@") || request.groupBy.contains(selection.path)
-      else {
-        throw StoreError(
-          .invalidRequest,
-          "\(selection.path) is no aggregate and not in groupBy, so its values differ in a group"
-        )
-      }
-      let (sql, form) = try expression(selection, grouped: grouped)
-      columns.append(
-        (sql, SelectedColumn(name: selection.name, form: form))
-      )
-    }
-    if isWide(request) { columns += descendantColumns() }
-    return columns
-  }
-
-  private mutating func expression(
-    _ selection: FetchRequest.Selection,
-    grouped: Bool
-  ) throws(StoreError)
-    -> (sql: String, form: ColumnForm)
-  {
-    let names = selection.path.split(separator: ".", omittingEmptySubsequences: false)
-      .map(String.init)
-    if let index = names.firstIndex(where: { $0.hasPrefix("@") }) {
-      return try aggregateExpression(selection, names, index, grouped: grouped)
-    }
-    let path = PredicateExpression(
-      form: .keyPath(names == ["SELF"] ? [] : names, variable: nil),
-      offset: 0
-    )
-    if let value = try identitySelection(path) { return value }
-    if let (_, _, rest) = split(path), !rest.names.isEmpty {
-      guard selection.fallback == nil else {
-        throw StoreError(.invalidRequest, "\(selection.path) is a list and has no default")
-      }
-      return try listExpression(path)
-    }
-    let end = try resolve(names)
-    if selection.fallback != nil, !end.property.isAttribute || !end.inside.isEmpty {
-      throw StoreError(.invalidRequest, "\(selection.path) is not an attribute and has no default")
-    }
-    switch end.property {
-    case .attribute where !end.inside.isEmpty:
-      return (jsonValue(end, asText: true), .json)
-    case .attribute(let attribute):
-      return try attributeExpression(attribute, end.alias, selection.fallback)
-    case .relationship(let relationship) where relationship.toMany:
-      noteMembers(relationship)
-      return listExpression(relationship, end.alias)
-    case .relationship(let relationship):
-      let column = column(end.alias, relationship.name)
-      return (toOne(relationship, column: column), reference(relationship))
-    }
-  }
-
-  /// Compiles an aggregate, as `tasks.@count` or `tasks.@sum.priority`.
-  private mutating func aggregateExpression(
-    _ selection: FetchRequest.Selection,
-    _ names: [String],
-    _ index: Int,
-    grouped: Bool
-  ) throws(StoreError) -> (sql: String, form: ColumnForm) {
-    let path = Array(names[(index + 1)...])
-    guard selection.fallback == nil else {
-      throw StoreError(.invalidRequest, "\(selection.path) is not an attribute and has no default")
-    }
-    guard let aggregate = PredicateAggregate(rawValue: String(names[index].dropFirst())),
-      index > 0 || grouped, (aggregate == .count) == path.isEmpty
-    else {
-      throw StoreError(
-        .invalidRequest,
-        "\(selection.path) is not one of relationship.@count, relationship.@sum.property, @min, "
-          + "@max and @avg"
-      )
-    }
-    let value = try aggregateValue(aggregate, of: Array(names[..<index]), from: nil, path)
-    return (value.fragment.sql, value.side.form)
-  }
-
-  private func attributeExpression(
-    _ attribute: AttributeDescription,
-    _ alias: String,
-    _ fallback: JSONValue?
-  ) throws(StoreError) -> (sql: String, form: ColumnForm) {
-    let column = column(alias, attribute.name)
-    guard let fallback else { return (column, ColumnForm(attribute.type)) }
-    guard case .value(let value) = attribute.decode(fallback), let literal = SQLLiteral.text(value)
-    else {
-      throw StoreError(
-        .invalidRequest,
-        "The default of \(attribute.name) must be \(attribute.type.codec.expectation)"
-      )
-    }
-    return ("coalesce(\(column), \(literal))", ColumnForm(attribute.type))
-  }
+  // MARK: Relationships
 
   func reference(_ relationship: RelationshipDescription) -> ColumnForm {
     ColumnForm(referenceTo: model.entity(relationship.destination))

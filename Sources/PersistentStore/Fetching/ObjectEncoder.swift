@@ -212,6 +212,8 @@ enum UTF8Check {
 /// One value of a returned object: its name, and the form of its column.
 struct SelectedColumn: Sendable {
   let name: String
+  /// The names of the objects around the value in the response, from the outside, then its own.
+  let path: [String]
   let form: ColumnForm
   /// The descendant of the fetched entity that has the value; nil when all objects have it.
   var owner: Int?
@@ -229,6 +231,8 @@ struct ObjectEncoder: Sendable {
   private let heads: [UInt8]
   /// The end of each head.
   private let headEnds: [Int]
+  /// The text after the last value.
+  private let tail: String
   private let prefix: [UInt8]
   private let firstColumn: Int32
   /// Whether `indices` selects the values; otherwise all selected columns are written in order.
@@ -255,10 +259,12 @@ struct ObjectEncoder: Sendable {
     forms = columns.map(\.form)
     var heads = Array(",\"values\":{".utf8)
     var ends: [Int] = []
+    var names = NestedNames()
     for column in columns {
-      heads += ((ends.isEmpty ? "" : ",") + JSONValue.string(column.name).text + ":").utf8
+      heads += names.next(column.path).utf8
       ends.append(heads.count)
     }
+    tail = names.end + "}}"
     self.heads = heads
     headEnds = ends
     prefix = Array("{\"id\":\"\(entity.name)/p".utf8)
@@ -280,7 +286,7 @@ struct ObjectEncoder: Sendable {
       start = end
     }
     if forms.isEmpty { JSONBytes.append(heads, to: &writer.bytes) }
-    writer.raw("}}")
+    writer.raw(string: tail)
   }
 
   /// Writes the wrapped ID of the current row's object, in quotes.

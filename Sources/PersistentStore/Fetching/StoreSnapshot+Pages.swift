@@ -88,6 +88,8 @@ extension StoreSnapshot {
     defer { rows.reset() }
     // Groups and distinct rows are sorted even where an index has the order of their objects.
     let timer = plan.isOfObjects ? reader.timer(of: request, plan.sql, rows) : nil
+    var names = NestedNames()
+    let heads = plan.columns.map { names.next($0.path) }
     var count = 0
     var last: [AttributeValue] = []
     writer.raw("[")
@@ -105,10 +107,10 @@ extension StoreSnapshot {
       }
       writer.splitIfLong()
       for (index, column) in plan.columns.enumerated() {
-        if index > 0 { writer.raw(",") }
-        writer.name(column.name)
+        writer.raw(string: heads[index])
         column.form.write(rows, Int32(index), in: model, to: &writer)
       }
+      writer.raw(string: names.end)
       writer.raw("}")
       try Self.check(writer, bytesMax)
     }

@@ -59,11 +59,13 @@ extension MigrationPlan {
       }
   }
 
-  /// Returns whether the model gives up a property, by the name of its entity or of an ancestor.
+  /// Returns whether the model gives up a property, by the name of its entity or of an ancestor; a
+  /// member of a composite also by the composite's.
   private func isGivenUp(_ property: String, of old: EntityDescription) -> Bool {
     givesUpEverything
       || old.familyPosition.ancestors.contains {
-        to.removed.contains("\(from.entity($0).name).\(property)")
+        let path = "\(from.entity($0).name).\(property)"
+        return to.removed.contains { path == $0 || path.hasPrefix($0 + ".") && $0.contains(".") }
       }
   }
 

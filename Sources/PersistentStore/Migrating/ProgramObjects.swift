@@ -175,7 +175,7 @@ struct ProgramImport {
     let entity = line.entity
     var columns: [(name: String, value: AttributeValue)] = []
     var given: Set<String> = []
-    for member in line.values {
+    for member in entity.expanded(line.values) {
       guard given.insert(member.name).inserted else { continue }
       let path = "\(entity.name).\(member.name)"
       switch entity.property(named: member.name) {
@@ -185,7 +185,10 @@ struct ProgramImport {
       case .relationship(let relationship)?:
         let targets = targets(member.value, of: relationship, path, line.number)
         try link(relationship, of: entity, line.object, targets, line.number)
-      case nil: note("\(entity.name) has no such property", path, line.number)
+      case nil:
+        let expected = entity.composite(named: member.name)?.expectation
+        let message = expected.map { "the value must be \($0)" }
+        note(message ?? "\(entity.name) has no such property", path, line.number)
       }
     }
     for attribute in entity.attributes

@@ -95,7 +95,10 @@ struct MatchingChanges {
     guard let entity = model.entity(named: update.fetch.entity) else {
       throw StoreError.unknownEntity(update.fetch.entity, in: model)
     }
-    let (assignments, links, expressions) = assignments(update.values, of: entity)
+    let (assignments, links, expressions) = assignments(
+      entity.expanded(update.values),
+      of: entity
+    )
     let matches = try matches(update.fetch, expressions)
     var matched = MatchedUpdate()
     if links.isEmpty, isOneStatement(assignments, matches, request) {
@@ -248,6 +251,10 @@ struct MatchingChanges {
         }
         links.append(member)
       case nil:
+        if let composite = entity.composite(named: member.name) {
+          problem(entity, member.name, "type", "\(member.name) must be \(composite.expectation)")
+          continue
+        }
         problems.add(
           SaveProblem(
             .unknownProperty(member.name, of: entity),

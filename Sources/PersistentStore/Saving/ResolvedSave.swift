@@ -1,5 +1,5 @@
 package import CordialValues
-import JSON
+package import JSON
 import ObjectModel
 import PersistentHistory
 
@@ -33,6 +33,8 @@ package struct ResolvedInsert {
   package var given: [Bool]
   /// The changed relationships, in the order in which they were sent.
   package var links: [RelationshipChange]
+  /// The values as they were sent, those of a composite's members by their paths.
+  package var sent: [JSONMember] = []
 }
 
 /// A decoded update.
@@ -61,6 +63,8 @@ package struct ResolvedUpdate {
   /// Each column once, with its last value.
   package var columns: [ColumnChange]
   package var links: [RelationshipChange]
+  /// The values as they were sent, those of a composite's members by their paths.
+  package var sent: [JSONMember] = []
 }
 
 /// A decoded delete.

@@ -82,6 +82,19 @@ extension Resolver {
     return identities
   }
 
+  /// Reports a value for a composite that is neither an object nor null.
+  ///
+  /// - Returns: The columns of the composite's members; nil if the value is not for a composite.
+  mutating func refusedColumns(
+    of member: JSONMember,
+    _ entity: EntityLayout,
+    _ label: String
+  ) -> [Int]? {
+    guard let composite = entity.entity.composite(named: member.name) else { return nil }
+    add(.invalid(label, member.name, "type", "\(member.name) must be \(composite.expectation)"))
+    return entity.entity.attributes(of: composite).compactMap { entity.columns[$0.name] }
+  }
+
   /// Returns the property of a sent member; nil for an unknown property, which is reported.
   mutating func property(
     _ member: JSONMember,

@@ -45,7 +45,7 @@ package struct Resolver {
 
   /// Prepares the resolution of a request.
   package init(_ request: SaveRequest, _ layout: SaveLayout, _ stored: any StoredObjects) {
-    self.request = request
+    self.request = layout.hasComposites ? request.expandingInserts(in: layout.model) : request
     self.layout = layout
     self.stored = stored
     switch request.mergePolicy {
@@ -147,7 +147,8 @@ package struct Resolver {
       label: label,
       row: entity.defaults,
       given: Array(repeating: false, count: entity.defaults.count),
-      links: []
+      links: [],
+      sent: insert.values
     )
     var identity: AttributeValue?
     if let id = object.id, let value = IdentityResolver.value(id, entity.entity),
@@ -158,6 +159,13 @@ package struct Resolver {
       identity = value
     }
     for (index, member) in insert.values.enumerated() {
+      if let columns = refusedColumns(of: member, entity, label) {
+        for column in columns {
+          read.row[column] = .refused
+          read.given[column] = true
+        }
+        continue
+      }
       guard let property = property(member, at: index, entity, label) else { continue }
       if let relationship = property.relationship {
         guard let link = try link(member.value, relationship, label) else {
@@ -281,7 +289,12 @@ package struct Resolver {
     _ entity: EntityLayout,
     _ update: inout ResolvedUpdate
   ) throws {
-    for (index, member) in values.enumerated() {
+    update.sent = entity.entity.expanded(values)
+    for (index, member) in update.sent.enumerated() {
+      if let columns = refusedColumns(of: member, entity, update.label) {
+        for column in columns { update.columns.set(column, to: .refused) }
+        continue
+      }
       guard let property = property(member, at: index, entity, update.label) else { continue }
       if let relationship = property.relationship {
         guard let link = try link(member.value, relationship, update.label) else {

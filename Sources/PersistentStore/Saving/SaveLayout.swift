@@ -11,6 +11,8 @@ import StoreLayout
 package final class SaveLayout {
   /// The model that is laid out.
   package let model: Model
+  /// Whether an entity has a composite.
+  let hasComposites: Bool
   /// The entities, in the order of the model.
   package private(set) var entities: [EntityLayout] = []
   /// Every relationship once, at the index that is its number; inherited ones belong to their
@@ -20,6 +22,7 @@ package final class SaveLayout {
   /// Creates the layout of a model.
   package init(_ model: Model) {
     self.model = model
+    hasComposites = model.entities.contains { !$0.composites.isEmpty }
     var known: [RelationshipName: RelationshipLayout] = [:]
     for entity in model.entities {
       for relationship in entity.relationships {

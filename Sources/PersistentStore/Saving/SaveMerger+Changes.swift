@@ -51,8 +51,8 @@ extension SaveMerger {
   }
 
   private func sentNames(of update: ResolvedUpdate) -> [String] {
-    guard case .update(let index) = update.origin else { return [] }
-    return request.updates[index].values.map(\.name)
+    guard case .update = update.origin else { return [] }
+    return update.sent.map(\.name)
   }
 
   /// Returns the columns written since a version, each with the value before its first write.

@@ -341,8 +341,8 @@ package struct SaveMerger {
 
   /// Returns the value that the client sent for a property, verbatim.
   private func sentValue(of name: String, _ update: ResolvedUpdate) -> JSONValue? {
-    guard case .update(let index) = update.origin else { return nil }
-    return request.updates[index].values.last { $0.name == name }?.value
+    guard case .update = update.origin else { return nil }
+    return update.sent.last { $0.name == name }?.value
   }
 
   private mutating func note(

@@ -1,5 +1,6 @@
 package import CordialValues
 package import JSON
+import ObjectModel
 package import PersistentHistory
 
 /// The changes of one transaction: either all of them are made, or none.
@@ -174,4 +175,21 @@ package struct DryRun: Sendable {
   package let updates: [ObjectName]
   /// The changes that the log would have.
   package let changes: ChangeSet
+}
+
+extension SaveRequest {
+  /// Returns the request whose inserts have values for the members of composites instead of objects
+  /// for the composites.
+  ///
+  /// An insert names the entity of its object; only the stored object tells that of an update.
+  func expandingInserts(in model: Model) -> SaveRequest {
+    var expanded = self
+    expanded.inserts = inserts.map { insert in
+      let name = insert.entity ?? insert.id.flatMap { WrappedID($0) }?.entity
+      guard let entity = name.flatMap({ model.entity(named: $0) }) else { return insert }
+      let values = entity.expanded(insert.values)
+      return Insert(id: insert.id, entity: insert.entity, values: values)
+    }
+    return expanded
+  }
 }

@@ -124,17 +124,18 @@ struct SaveResultBuilder {
           SavedObject(
             id: returnedName,
             version: try tables[key].version(of: key.object) ?? max(update.version, 1),
-            values: values(of: update, insert.values)
+            values: values(of: update)
           )
         )
       } else {
         let read = save.inserts[nextInsert]
         nextInsert += 1
         result.objects.append(
-          SavedObject(id: returnedName, version: 1, values: values(of: read, insert))
+          SavedObject(id: returnedName, version: 1, values: values(of: read))
         )
       }
       try addComputedValues(key, also: later[index] ?? [], to: &result.objects)
+      try addCompositeMembers(key, to: &result.objects)
     }
     if !adopted.isEmpty {
       // Inserts with one identity are one object.
@@ -142,17 +143,17 @@ struct SaveResultBuilder {
       result.ids.removeAll { !sent.insert($0.sent).inserted }
     }
     for update in save.updates {
-      guard case .update(let index) = update.origin else { continue }
+      guard case .update = update.origin else { continue }
       let version = try tables[update.key].version(of: update.key.object) ?? update.version
-      let sent = request.updates[index].values
       result.objects.append(
         SavedObject(
           id: try currentName(of: update),
           version: version,
-          values: values(of: update, sent)
+          values: values(of: update)
         )
       )
       try addComputedValues(update.key, to: &result.objects)
+      try addCompositeMembers(update.key, to: &result.objects)
     }
     for delete in skipped {
       result.objects.append(
@@ -225,17 +226,14 @@ struct SaveResultBuilder {
     return nil
   }
 
-  private func values(
-    of read: ResolvedInsert,
-    _ insert: SaveRequest.Insert
-  ) -> [SavedProperty] {
+  private func values(of read: ResolvedInsert) -> [SavedProperty] {
     let entity = layout.entity(read.key)
     var values: [SavedProperty] = []
     for (column, isCanonical) in entity.written {
       let value = read.row[column]
       let attribute = entity.entity.attributes[column]
       if read.given[column] {
-        guard isCanonical, Self.differs(value, from: insert.values, attribute) else { continue }
+        guard isCanonical, Self.differs(value, from: read.sent, attribute) else { continue }
       } else if value == .null {
         continue
       }
@@ -244,7 +242,7 @@ struct SaveResultBuilder {
     return values
   }
 
-  private func values(of update: ResolvedUpdate, _ sent: [JSONMember]) -> [SavedProperty] {
+  private func values(of update: ResolvedUpdate) -> [SavedProperty] {
     let attributes = layout.entity(update.key).entity.attributes
     let isInsert = if case .insert = update.origin { true } else { false }
     return update.columns.compactMap { change in
@@ -255,10 +253,11 @@ struct SaveResultBuilder {
       }
       // Under `overwrite` an insert gives an object its defaults.
       let isDefault =
-        isInsert && change.value != .null && !sent.contains { $0.name == attribute.name }
+        isInsert && change.value != .null && !update.sent.contains { $0.name == attribute.name }
       guard
         isDefault
-          || attribute.type.codec.isNormalized && Self.differs(change.value, from: sent, attribute)
+          || attribute.type.codec.isNormalized
+            && Self.differs(change.value, from: update.sent, attribute)
       else { return nil }
       return SavedProperty(name: attribute.name, value: .attribute(change.value))
     }
@@ -312,6 +311,7 @@ struct SaveResultBuilder {
     of key: ObjectKey
   ) throws -> [SavedProperty] {
     let entity = layout.entity(key)
+    let names = names.map { $0.union(entity.entity.compositeMembers(with: $0)) }
     return try entity.columnNames.enumerated().compactMap { column, name in
       guard names?.contains(name) != false else { return nil }
       guard let toOne = entity.toOnes.first(where: { $0.column == column })?.relationship else {
@@ -322,6 +322,17 @@ struct SaveResultBuilder {
       }
       return SavedProperty(name: name, value: .reference(try self.name(of: toOne.target(number))))
     }
+  }
+
+  /// Adds the other members of each composite of which the last object has a member, because a
+  /// composite is returned as a whole.
+  private func addCompositeMembers(_ key: ObjectKey, to objects: inout [SavedObject]) throws {
+    guard layout.hasComposites, let last = objects.indices.last else { return }
+    let entity = layout.entity(key).entity
+    let names = entity.compositeMembers(with: Set(objects[last].values.map(\.name)))
+    guard !names.isEmpty else { return }
+    objects[last].values.removeAll { names.contains($0.name) }
+    objects[last].values += try columns(names, of: key)
   }
 
   private func members(_ names: Set<String>, of key: ObjectKey) throws -> [SavedProperty] {

@@ -9,7 +9,7 @@ extension WideMigration {
     let plain = entity.attributes.filter { $0.derived == nil }
     guard !plain.isEmpty, !random.oneIn(5) else { return addAttribute(entity) }
     let attribute = random.pick(plain)
-    switch random.below(14) {
+    switch random.below(15) {
     case 0: rename(attribute, of: entity)
     case 1: passName(of: attribute, to: random.pick(plain), entity)
     case 2: remove(attribute, of: entity)
@@ -18,7 +18,8 @@ extension WideMigration {
     case 9: loosen(attribute, of: entity)
     case 10: changeDerived(entity)
     case 11: computeInstead(attribute, of: entity)
-    case 12: moveDown(attribute, of: entity)
+    case 12: renameComposite(of: attribute, entity)
+    case 13: moveDown(attribute, of: entity)
     default: moveUp(attribute, of: entity)
     }
   }
@@ -50,7 +51,7 @@ extension WideMigration {
 
   private mutating func rename(_ attribute: WideAttribute, of entity: WideEntity) {
     guard claim(attribute.number) else { return }
-    let name = generator.newName("n")
+    let name = attribute.prefix + generator.newName("n")
     model.change(attribute: attribute.number) {
       $0.renamedFrom = attribute.name
       $0.name = name
@@ -64,9 +65,11 @@ extension WideMigration {
     to two: WideAttribute,
     _ entity: WideEntity
   ) {
-    guard one.number != two.number, claim(one.number, two.number) else { return }
+    guard one.number != two.number, one.prefix == two.prefix, claim(one.number, two.number) else {
+      return
+    }
     let isExchange = random.oneIn(4)
-    let name = isExchange ? two.name : generator.newName("n")
+    let name = isExchange ? two.name : one.prefix + generator.newName("n")
     model.change(attribute: one.number) {
       $0.renamedFrom = one.name
       $0.name = name
@@ -128,7 +131,7 @@ extension WideMigration {
     }
     note("change \(entity.name).\(attribute.name) from \(attribute.type) to \(type)")
     if random.oneIn(3) {
-      let name = generator.newName("n")
+      let name = attribute.prefix + generator.newName("n")
       model.change(attribute: attribute.number) {
         $0.renamedFrom = attribute.name
         $0.name = name

@@ -104,7 +104,8 @@ extension WideMigration {
       _ = claim(sibling)
     }
     for attribute in entity.attributes
-    where attribute.derived == nil && entity.identity != attribute.number && random.oneIn(2)
+    where attribute.derived == nil && !attribute.isMember && entity.identity != attribute.number
+      && random.oneIn(2)
       && claim(attribute.number)
     {
       model.entities[model.index(entity.number)].attributes.removeAll {

@@ -9,7 +9,8 @@ extension WideMigration {
     let texts = model.attributes(entity.number).filter {
       $0.type == .string && $0.derived == nil && $0.number != attribute.number
     }
-    guard attribute.type == .string, !texts.isEmpty, !model.isUsed(attribute.number),
+    guard attribute.type == .string, !attribute.isMember, !texts.isEmpty,
+      !model.isUsed(attribute.number),
       !isClaimed(entity.number)
     else { return }
     let text = random.pick(texts)
@@ -31,7 +32,7 @@ extension WideMigration {
 
   /// Moves an attribute to the parent of its entity.
   mutating func moveUp(_ attribute: WideAttribute, of entity: WideEntity) {
-    guard let parent = entity.parent, entity.identity != attribute.number,
+    guard let parent = entity.parent, !attribute.isMember, entity.identity != attribute.number,
       !isClaimed(entity.number), !isClaimed(parent), claim(attribute.number)
     else { return }
     model.entities[model.index(entity.number)].attributes.removeAll {
@@ -47,7 +48,8 @@ extension WideMigration {
   /// Moves an attribute to a child of its entity; the objects of other entities lose it.
   mutating func moveDown(_ attribute: WideAttribute, of entity: WideEntity) {
     let children = model.entities.filter { $0.parent == entity.number && !isClaimed($0.number) }
-    guard !children.isEmpty, !model.isUsed(attribute.number), !isClaimed(entity.number),
+    guard !children.isEmpty, !attribute.isMember, !model.isUsed(attribute.number),
+      !isClaimed(entity.number),
       claim(attribute.number)
     else { return }
     let child = random.pick(children)

@@ -130,7 +130,7 @@ struct WideModel {
     if entity.number == entities[0].number {
       add("versionHashModifier", .string("\(version)"))
     }
-    add("attributes", .array(entity.attributes.map(json)))
+    add("attributes", .array(elements(entity.attributes)))
     add("relationships", .array(entity.relationships.map(json)))
     add("unique", .array(entity.unique.map { .array($0.map { .string(name($0)) }) }))
     let indexes = entity.indexes.map { keys in
@@ -140,14 +140,22 @@ struct WideModel {
     return .object(members)
   }
 
-  private func json(_ attribute: WideAttribute) -> JSONValue {
+  /// The element of a model file for an attribute.
+  ///
+  /// - Parameters:
+  ///   - attribute: The attribute.
+  ///   - name: Its name without the path of its composite.
+  ///   - renaming: The member `renamedFrom`, nil if it is not renamed.
+  /// - Returns: The element.
+  func element(
+    _ attribute: WideAttribute,
+    named name: String,
+    _ renaming: JSONMember?
+  ) -> JSONValue {
     var members = [
-      JSONMember("name", .string(attribute.name)),
-      JSONMember("type", .string(attribute.type.rawValue)),
+      JSONMember("name", .string(name)), JSONMember("type", .string(attribute.type.rawValue)),
     ]
-    if let former = attribute.renamedFrom {
-      members.append(JSONMember("renamedFrom", .string(former)))
-    }
+    if let renaming { members.append(renaming) }
     if let derived = attribute.derived {
       members.append(JSONMember("derived", .string(text(derived))))
       if derived.mayBeNull { members.append(JSONMember("optional", true)) }
@@ -227,6 +235,7 @@ struct WideIndexKey {
 /// An attribute of a random model.
 struct WideAttribute {
   let number: Int
+  /// The name; inside a composite the path, as `c1.a2`.
   var name: String
   var renamedFrom: String?
   var type: AttributeType

@@ -3,7 +3,7 @@ import ObjectModel
 import TestSeeds
 
 /// Makes random models of everything that a model file has for stored data: families, attributes of
-/// every type with their rules, derived and sorted attributes, identities, unique sets, indexes,
+/// every type with their rules, composites, derived and sorted attributes, identities, unique sets, indexes,
 /// and relationships of every kind.
 struct WideModelGenerator {
   var model = WideModel()
@@ -70,6 +70,7 @@ struct WideModelGenerator {
       model.entities[model.index(entity)].identity = attribute.number
     }
     for _ in 0..<(1 + random.below(5)) { append(attribute(), to: entity) }
+    if random.oneIn(3) { addComposite(entity) }
   }
 
   mutating func append(_ attribute: WideAttribute, to entity: Int) {

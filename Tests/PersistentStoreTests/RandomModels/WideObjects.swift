@@ -58,7 +58,7 @@ struct WideObjects {
         }
       }
     }
-    return drafts.map { ["id": .string($0.id), "values": .object($0.values)] }
+    return drafts.map { ["id": .string($0.id), "values": WideModel.nested($0.values)] }
   }
 
   private func pool(_ entity: Int) -> [Int] {
@@ -236,6 +236,6 @@ struct WideObjects {
         members.append(JSONMember(relationship.name, change))
       }
     }
-    return .object(members)
+    return random.oneIn(4) ? .object(members) : WideModel.nested(members)
   }
 }

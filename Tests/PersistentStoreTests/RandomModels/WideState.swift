@@ -49,8 +49,13 @@ struct WideState: Equatable {
     var fetched: [(name: WideName, entity: Int, object: JSONValue)] = []
     var names: [String: WideName] = [:]
     for entity in model.concrete {
-      let properties =
-        model.attributes(entity.number).map(\.name) + model.relationships(entity.number).map(\.name)
+      var attributes: [String] = []
+      for attribute in model.attributes(entity.number) {
+        // A composite is read as a whole.
+        let name = String(attribute.name.prefix { $0 != "." })
+        if !attributes.contains(name) { attributes.append(name) }
+      }
+      let properties = attributes + model.relationships(entity.number).map(\.name)
       let request: JSONValue = [
         "entity": .string(entity.name), "subentities": false,
         "select": .array(properties.map { .string($0) }),
@@ -72,7 +77,10 @@ struct WideState: Equatable {
     for (own, entity, object) in fetched {
       var values: [Int: WideValue] = [:]
       for attribute in model.attributes(entity) {
-        values[attribute.number] = .attribute(object["values"]?[attribute.name] ?? "absent")
+        let value = attribute.name.split(separator: ".").reduce(object["values"]) {
+          $0?[String($1)]
+        }
+        values[attribute.number] = .attribute(value ?? "absent")
       }
       for relationship in model.relationships(entity) {
         let value = object["values"]?[relationship.name] ?? "absent"

@@ -1,0 +1,87 @@
+package import JSON
+
+/// A composite attribute: several attributes that clients write and read as one object.
+///
+/// Each member is an attribute, or a composite, of the entity itself; its name is its path, as
+/// `address.city`.
+package struct CompositeDescription: Sendable, Equatable {
+  /// The path of the composite from its entity: `address`, or `address.place` inside `address`.
+  package let name: String
+  /// The names of the members, without the path, in the order of the file.
+  package let members: [String]
+
+  /// Creates the description of a composite.
+  package init(name: String, members: [String]) {
+    self.name = name
+    self.members = members
+  }
+
+  /// The words for the values that a composite accepts, for messages.
+  package var expectation: String { "an object with \(members.joined(separator: ", ")), or null" }
+
+  /// Returns the path of a member from the entity.
+  package func path(of member: String) -> String { "\(name).\(member)" }
+}
+
+/// Composites.
+extension EntityDescription {
+  /// Returns the attributes that a composite consists of, those of inner composites included.
+  package func attributes(of composite: CompositeDescription) -> [AttributeDescription] {
+    composite.members.flatMap { member in
+      let path = composite.path(of: member)
+      if let inner = self.composite(named: path) { return attributes(of: inner) }
+      if case .attribute(let attribute)? = property(named: path) { return [attribute] }
+      return []
+    }
+  }
+
+  /// Returns the paths of all attributes of the outermost composites to which some attributes
+  /// belong.
+  package func compositeMembers(with names: Set<String>) -> Set<String> {
+    guard !composites.isEmpty else { return [] }
+    let outer = Set(names.compactMap { $0.split(separator: ".").first.map(String.init) })
+    return Set(
+      composites.filter { outer.contains($0.name) }.flatMap { attributes(of: $0).map(\.name) }
+    )
+  }
+
+  /// Returns values in which each object for a composite is replaced by its members, and each null
+  /// by nulls.
+  ///
+  /// A value that is neither stays as it is, so that the caller can report it.
+  package func expanded(_ values: [JSONMember]) -> [JSONMember] {
+    guard !composites.isEmpty, values.contains(where: { composite(named: $0.name) != nil }) else {
+      return values
+    }
+    return values.flatMap { expanded($0) }
+  }
+
+  private func expanded(_ value: JSONMember) -> [JSONMember] {
+    guard let composite = composite(named: value.name) else { return [value] }
+    switch value.value {
+    case .object(let members):
+      return members.flatMap { expanded(JSONMember(composite.path(of: $0.name), $0.value)) }
+    case .null:
+      return composite.members.flatMap { expanded(JSONMember(composite.path(of: $0), .null)) }
+    default: return [value]
+    }
+  }
+
+  /// Returns the property or composite at the start of a path, and the number of its names.
+  ///
+  /// - Parameter names: The names of a key path that begins at an object of the entity.
+  /// - Returns: The property with the number of names that lead to it; nil if the names lead to no
+  ///   property.
+  func property<Names: Collection<String>>(
+    at names: Names
+  ) -> (property: PropertyDescription, count: Int)? {
+    guard var name = names.first else { return nil }
+    var count = 1
+    for next in names.dropFirst() {
+      guard composite(named: name) != nil else { break }
+      name += "." + next
+      count += 1
+    }
+    return property(named: name).map { ($0, count) }
+  }
+}

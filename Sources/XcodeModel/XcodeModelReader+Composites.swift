@@ -1,0 +1,68 @@
+import JSON
+
+/// Composites: Xcode defines each once beside the entities, and attributes name them.
+extension XcodeModelReader {
+  /// The maximum number of composites inside one another; a model file has no more.
+  private static let depthMax = 8
+
+  /// Converts an attribute whose type is a composite.
+  ///
+  /// - Parameters:
+  ///   - element: The attribute.
+  ///   - path: The attribute's path, for notes.
+  ///   - depth: The number of composites around it.
+  /// - Returns: The attribute with its members; nil, with a note, if it names no composite.
+  mutating func composite(_ element: XMLElement, _ path: String, depth: Int) -> JSONValue? {
+    guard depth < Self.depthMax, let (definition, key) = definition(of: element) else {
+      note("\(path) is left out: the model does not have its composite")
+      return nil
+    }
+    noteUnknown(element, Self.attributeMembers.union([key]), path)
+    var attributes = definition.all("attribute").compactMap {
+      attribute($0, of: path, depth: depth + 1)
+    }
+    guard !attributes.isEmpty else {
+      note("\(path) is left out: its composite has no attributes")
+      return nil
+    }
+    if element["optional"] == "YES" {
+      attributes = attributes.map { optional($0, of: path) }
+    }
+    var members = [
+      JSONMember("name", .string(element["name"] ?? "")), JSONMember("type", "composite"),
+    ]
+    members += renaming(element) + annotations(element) + preservation(element)
+    members.append(JSONMember("members", .array(attributes)))
+    return .object(members)
+  }
+
+  /// Returns the composite that an attribute names, and the member of the element that names it.
+  ///
+  /// Where no member does, the attribute has the composite of its own name, or the only one.
+  private func definition(of element: XMLElement) -> (XMLElement, key: String)? {
+    let definitions = root.all("composite") + root.all("compositeAttribute")
+    for key in element.attributeNames where key != "name" && !Self.attributeMembers.contains(key) {
+      if let found = definitions.first(where: { $0["name"] == element[key] }) {
+        return (found, key)
+      }
+    }
+    let name = element["name"]?.lowercased()
+    let own = definitions.first { $0["name"]?.lowercased() == name }
+    return (own ?? (definitions.count == 1 ? definitions[0] : nil)).map { ($0, "name") }
+  }
+
+  /// Returns a member of an optional composite, which is null where the composite is.
+  private mutating func optional(_ attribute: JSONValue, of path: String) -> JSONValue {
+    let members = attribute.members ?? []
+    let member = "\(path).\(attribute["name"]?.string ?? "")"
+    if let inner = attribute["members"]?.array {
+      let values = inner.map { optional($0, of: member) }
+      return .object(
+        members.map { $0.name == "members" ? JSONMember("members", .array(values)) : $0 }
+      )
+    }
+    guard attribute["optional"] == nil else { return attribute }
+    note("\(member) is optional, because its composite is")
+    return .object(members + [JSONMember("optional", true)])
+  }
+}
