@@ -7,19 +7,70 @@ import ObjectModel
 /// Each line is JSON: `{"archive":1,"model":{…}}` first; the objects as an export writes them, each
 /// after the lines `{"binary":"base64","property":"photo"}` of its binary values; at last
 /// `{"objects":3,"digest":"…"}` with the SHA-256 of all earlier lines.
+///
+/// An archive with the history begins with `{"archive":2,"model":{…}}` and has the whole content of
+/// the store instead of the objects.
 package enum Archive {
-  /// The version of the form.
-  private static let version: Int64 = 1
+  /// The version of the form with objects alone, and of the form with the history.
+  private static let versions: (objects: Int64, history: Int64) = (1, 2)
 
   /// The contents of an archive that is complete.
   package struct Contents: Sendable {
     /// The model's document.
     package let model: JSONValue
-    /// The objects in the form of an export, each on the line that it has in the archive.
+    /// Whether the lines are the whole content of a store, with its history.
+    package let hasHistory: Bool
+    /// The objects in the form of an export, each on the line that it has in the archive; or the
+    /// content of the store.
     package let lines: [UInt8]
   }
 
   // MARK: Writing
+
+  /// The lines of an archive on their way to its file, with their digest.
+  private struct Lines {
+    private var digest = ContentDigest.Stream()
+    private let write: (String) -> Void
+
+    init(_ write: @escaping (String) -> Void) { self.write = write }
+
+    mutating func add(_ line: JSONValue) {
+      let text = line.text
+      digest.add(Array((text + "\n").utf8))
+      write(text)
+    }
+
+    /// Writes the last line.
+    func end(_ objects: Int64) {
+      write(
+        JSONValue.object([
+          JSONMember("objects", .integer(objects)),
+          JSONMember("digest", .string(digest.hexadecimal)),
+        ]).text
+      )
+    }
+  }
+
+  /// Writes an archive with the whole content of a store.
+  ///
+  /// - Parameters:
+  ///   - model: The model's document.
+  ///   - content: Passes each part of the content to its argument, and returns the number of
+  ///     objects.
+  ///   - write: Called with each line, without its end.
+  /// - Throws: The errors of `content`.
+  package static func run(
+    _ model: JSONValue,
+    _ content: ((JSONValue) throws -> Void) throws -> Int64,
+    _ write: (String) -> Void
+  ) throws {
+    try withoutActuallyEscaping(write) { write in
+      var lines = Lines(write)
+      lines.add(["archive": .integer(versions.history), "model": model])
+      let objects = try content { lines.add($0) }
+      lines.end(objects)
+    }
+  }
 
   /// Writes an archive.
   ///
@@ -27,34 +78,25 @@ package enum Archive {
   ///   - client: A client of the service.
   ///   - write: Called with each line, without its end.
   /// - Throws: `PortingError` if another client writes meanwhile; `ClientError`.
-  package static func run(from client: Client, _ write: (String) -> Void) async throws {
+  package static func run(from client: Client, _ write: @escaping (String) -> Void) async throws {
     let document = try await client.call("model", [:])
     let model = try ModelDocument.model(from: document)
     let binary = binaryAttributes(of: model)
-    var digest = ContentDigest.Stream()
     var count: Int64 = 0
-    func add(_ line: JSONValue) {
-      let text = line.text
-      digest.add(Array((text + "\n").utf8))
-      write(text)
-    }
-    add(["archive": .integer(version), "model": document])
+    var lines = Lines(write)
+    lines.add(["archive": .integer(versions.objects), "model": document])
     try await Exporter.run([], from: client, ofOneCommit: true) { object in
       let entity = Exporter.entity(object) ?? ""
       let values = object["values"]?.members ?? []
       let members = model.entity(named: entity)?.expanded(values) ?? values
       let apart = members.filter { binary[entity]?.contains($0.name) == true && !$0.value.isNull }
-      for member in apart { add(["binary": member.value, "property": .string(member.name)]) }
+      for member in apart { lines.add(["binary": member.value, "property": .string(member.name)]) }
       let names = Set(apart.map(\.name))
       let rest = members.filter { !names.contains($0.name) }
-      add(["id": object["id"] ?? .null, "values": .object(rest.nested)])
+      lines.add(["id": object["id"] ?? .null, "values": .object(rest.nested)])
       count += 1
     }
-    write(
-      JSONValue.object([
-        JSONMember("objects", .integer(count)), JSONMember("digest", .string(digest.hexadecimal)),
-      ]).text
-    )
+    lines.end(count)
   }
 
   private static func binaryAttributes(of model: Model) -> [String: Set<String>] {
@@ -114,6 +156,7 @@ package enum Archive {
     var lines: [UInt8] = []
     lines.reserveCapacity(end)
     var model: JSONValue?
+    var hasHistory = false
     var values: [JSONMember] = []
     var found: Int64 = 0
     var start = 0
@@ -129,10 +172,15 @@ package enum Archive {
         throw PortingError("The archive has a line that is not JSON: \(error.message)")
       }
       if model == nil {
-        guard line["archive"]?.integer == version, let found = line["model"] else {
+        let form = line["archive"]?.integer
+        guard let found = line["model"], form == versions.objects || form == versions.history else {
           throw PortingError("The archive has a form of another version of Cordial")
         }
         model = found
+        hasHistory = form == versions.history
+        guard !hasHistory else {
+          return Contents(model: found, hasHistory: true, lines: Array(bytes[start..<end]))
+        }
       } else if let value = line["binary"], let property = line["property"]?.string {
         values.append(JSONMember(property, value))
       } else if values.isEmpty {
@@ -154,6 +202,6 @@ package enum Archive {
         "The archive is damaged: it has \(found) objects, not \(count); nothing is imported"
       )
     }
-    return Contents(model: model ?? .null, lines: lines)
+    return Contents(model: model ?? .null, hasHistory: false, lines: lines)
   }
 }

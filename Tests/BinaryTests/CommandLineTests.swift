@@ -140,6 +140,31 @@ import Testing
   }
 
   /// The objects by name, with names in place of IDs: stores number their objects themselves.
+  // Evidence: P-135e
+  @Test func `an archive with the history makes the same store, once`() throws {
+    let fixture = try Fixture()
+    let store = try fixture.store()
+    let group = #"{"insert": [{"id": "Group/t1", "values": {"title": "Home"}}]}"#
+    #expect(try fixture.run(["save", store], input: group).code == 0)
+    #expect(try fixture.run(["delete", store, "Group/p1"]).code == 0)
+    let archive = try fixture.run(["export", store, "--archive", "--history"])
+    #expect(archive.code == 0)
+    let file = try fixture.write(archive.output, to: "all.archive")
+    let copy = fixture.path("copy.cordial")
+    #expect(try fixture.run(["import", copy, file]).code == 0)
+    func changes(_ store: String) throws -> [JSON] {
+      try fixture.run(["history", store]).lines.map {
+        .array([$0["time"] ?? .null, $0["changes"] ?? .null])
+      }
+    }
+    #expect(try changes(copy).count == 2)
+    #expect(try changes(copy) == changes(store))
+    let again = try fixture.run(["import", copy, file])
+    #expect(again.code != 0)
+    #expect(again.errors.contains("only a new store can have the history"))
+    #expect(try fixture.run(["export", store, "--history"]).code == 64)
+  }
+
   private func graph(_ export: Fixture.Outcome) throws -> Set<String> {
     let objects = try export.lines
     var names: [String: JSON] = [:]

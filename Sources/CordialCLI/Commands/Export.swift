@@ -20,7 +20,13 @@ struct Export: AsyncParsableCommand {
   @Flag(help: "Print an archive: the model, all objects, and a digest. import reads it.")
   var archive = false
 
+  @Flag(
+    help: "Print an archive with the history, and with the objects' numbers and versions."
+  )
+  var history = false
+
   func validate() throws {
+    guard archive || !history else { throw ValidationError("--history is for --archive") }
     guard !archive || entities.isEmpty && !csv else {
       throw ValidationError("--archive takes the whole store")
     }
@@ -36,6 +42,11 @@ struct Export: AsyncParsableCommand {
       }
       if !left.isEmpty { Terminal.note("Left out: \(left.joined(separator: ", "))\n") }
       return
+    }
+    if history {
+      return try await storeArgument.with { client in
+        try await WholeArchive.export(client) { Terminal.line($0) }
+      }
     }
     if archive {
       return try await storeArgument.with { client in

@@ -13,8 +13,8 @@ struct Import: AsyncParsableCommand {
       Each line is {"id": "Package/hello", "values": {…}}. An ID is the entity's name, a slash and \
       any text. Objects refer to one another by these IDs, in any order. The store assigns its own.
 
-      An archive has the model too, so that it creates a store that does not exist. Nothing of a \
-      damaged archive is imported.
+      An archive has the model too, so that it creates a store that does not exist. One with the \
+      history can only create a store. Nothing of a damaged archive is imported.
       """
   )
 
@@ -53,6 +53,7 @@ struct Import: AsyncParsableCommand {
       }
       let contents = try Archive.read(input)
       input = contents.lines
+      if contents.hasHistory { return try restore(contents) }
       if model == nil, !storeArgument.exists {
         archived = try ModelDocument.model(from: contents.model)
       }
@@ -82,6 +83,24 @@ struct Import: AsyncParsableCommand {
       if !noIndex { try await waitForIndex(client) }
       report(summary, began.duration(to: .now))
     }
+  }
+
+  /// Creates a store from an archive with the history of another one.
+  private func restore(_ contents: Archive.Contents) throws {
+    guard model == nil else {
+      throw InputError(
+        message: "The archive has its own model and history; import it without --model, then serve "
+          + "the store with the model"
+      )
+    }
+    guard !storeArgument.exists else {
+      throw InputError(
+        message: "\(storeArgument.store) exists, and only a new store can have the history of the "
+          + "archive; name another folder, or export without --history"
+      )
+    }
+    try WholeArchive.restore(contents.lines, as: storeArgument.store)
+    Terminal.note("Created \(storeArgument.store) with its history\n")
   }
 
   private static func rate(_ count: Int, _ duration: Duration) -> Int {

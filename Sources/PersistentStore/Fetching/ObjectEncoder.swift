@@ -197,18 +197,6 @@ enum ColumnForm: Sendable {
   }
 }
 
-/// A check of the encoding of bytes.
-enum UTF8Check {
-  static func isValid(_ bytes: Span<UInt8>) -> Bool {
-    do {
-      _ = try UTF8Span(validating: bytes)
-      return true
-    } catch {
-      return false
-    }
-  }
-}
-
 /// One value of a returned object: its name, and the form of its column.
 struct SelectedColumn: Sendable {
   let name: String

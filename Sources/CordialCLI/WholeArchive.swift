@@ -1,0 +1,36 @@
+import Cordial
+import CordialEmbedded
+import JSON
+import PersistentStore
+import Porting
+
+/// Archives of a whole store, which are written from a backup and restored into a new store.
+enum WholeArchive {
+  /// Prints the archive of a service's store.
+  ///
+  /// - Parameters:
+  ///   - client: A client of the service, which runs on this machine.
+  ///   - write: Called with each line, without its end.
+  /// - Throws: `ClientError`; `StoreError`; `InputError` without a temporary folder.
+  static func export(_ client: Client, _ write: (String) -> Void) async throws {
+    let model = try await client.call("model", [:])
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let copy = StoreContainer(path: folder.path("copy"))
+    defer { copy.remove() }
+    // Clients continue to write while the backup is printed.
+    _ = try await client.call("store/backup", ["path": .string(copy.path)])
+    try Archive.run(model, { add in try StoreDump.write(copy, add) }, write)
+  }
+
+  /// Creates a store from the content of an archive.
+  ///
+  /// - Parameters:
+  ///   - lines: The content.
+  ///   - path: The folder to create.
+  /// - Throws: `StoreError`; the folder then does not exist.
+  static func restore(_ lines: [UInt8], as path: String) throws {
+    let target = StoreContainer(path: Paths.absolute(path))
+    try StoreDump.read(lines, to: target, environment: .system)
+  }
+}

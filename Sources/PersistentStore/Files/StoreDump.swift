@@ -1,0 +1,226 @@
+import CordialValues
+package import JSON
+import SQLite
+
+/// The whole content of a store as JSON values, as SQLite's shell prints it with `.dump`: every
+/// object under its number and version, and the log.
+///
+/// The values are, in this order: `{"schema": "CREATE TABLE …"}` of each table; for each table with
+/// rows `{"table": …, "columns": […]}`, then a `{"row": […]}` for each row after the
+/// `{"binary": "base64", "column": 2}` of its binary values; the schemas of indexes and triggers.
+package enum StoreDump {
+  /// Writes the content of a store that no process changes.
+  ///
+  /// - Parameters:
+  ///   - source: The store, such as a backup.
+  ///   - add: Called with each value.
+  /// - Returns: The number of objects.
+  /// - Throws: `StoreError`; the errors of `add`.
+  package static func write(
+    _ source: StoreContainer,
+    _ add: (JSONValue) throws -> Void
+  ) throws -> Int64 {
+    let reader = try StoreConnection.open(source.storePath, .reader)
+    let objects = try reader.use { db in
+      let schema = try db.rows(
+        "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL "
+          + "AND substr(name, 1, 7) <> 'sqlite_' ORDER BY rowid"
+      ) { (kind: $0.text(0), name: $0.text(1), sql: $0.text(2)) }
+      let tables = schema.filter { $0.kind == "table" }
+      for table in tables { try add(["schema": .string(table.sql)]) }
+      var objects: Int64 = 0
+      for name in tables.map(\.name) + ["sqlite_sequence"] where try db.hasTable(name) {
+        let rows = try writeRows(of: name, db, add)
+        // No entity's name has this prefix.
+        if !name.hasPrefix("cordial_"), name != "sqlite_sequence" { objects += rows }
+      }
+      for other in schema where other.kind != "table" { try add(["schema": .string(other.sql)]) }
+      return objects
+    }
+    try reader.close()
+    return objects
+  }
+
+  private static func writeRows(
+    of table: String,
+    _ db: SQLiteConnection,
+    _ add: (JSONValue) throws -> Void
+  ) throws -> Int64 {
+    let columns = try db.rows("SELECT name FROM pragma_table_info(?)", [table]) { $0.text(0) }
+    let list = columns.map(SQLNames.quoted).joined(separator: ", ")
+    let rows = try PreparedStatement(db, "SELECT \(list) FROM \(SQLNames.quoted(table))")
+    defer { rows.reset() }
+    var count: Int64 = 0
+    while try rows.step() {
+      if count == 0 {
+        try add(["table": .string(table), "columns": .array(columns.map { .string($0) })])
+      }
+      count += 1
+      var values: [JSONValue] = []
+      for column in columns.indices {
+        let index = Int32(column)
+        if rows.storage(index) == .blob {
+          let text = Base64Text.encode(rows.blob(index))
+          try add(["binary": .string(text), "column": .integer(Int64(column))])
+          values.append(.null)
+        } else {
+          values.append(value(rows, index))
+        }
+      }
+      try add(["row": .array(values)])
+    }
+    return count
+  }
+
+  private static func value(_ row: PreparedStatement, _ column: Int32) -> JSONValue {
+    switch row.storage(column) {
+    case .null, .blob: .null
+    case .integer: .integer(row.integer(column))
+    case .real:
+      row.double(column).isFinite
+        ? .number(row.double(column)) : ["real": .string("\(row.double(column))")]
+    case .text:
+      // An external client may store bytes that are not UTF-8.
+      row.withBytes(column, UTF8Check.isValid)
+        ? .string(row.text(column)) : ["text": .string(Base64Text.encode(row.blob(column)))]
+    }
+  }
+
+  // MARK: Reading
+
+  /// Creates a store from the content of another one.
+  ///
+  /// - Parameters:
+  ///   - lines: The values that `write` gave, each on a line.
+  ///   - target: The folder to create, which must not exist.
+  ///   - environment: The source of the new generation.
+  /// - Throws: `StoreError`; the target then does not exist.
+  package static func read(
+    _ lines: [UInt8],
+    to target: StoreContainer,
+    environment: StoreEnvironment
+  ) throws(StoreError) {
+    let partial = StoreContainer(
+      path: target.path + ".archive-" + String(environment.random(), radix: 16)
+    )
+    try partial.prepare()
+    defer { partial.remove() }
+    do {
+      let writer = try StoreConnection.open(partial.storePath, .writer)
+      try writer.write { db in
+        var content = StoredContent(db)
+        try content.add(lines)
+      }
+      try writer.use { db in
+        if let damage = try db.text("PRAGMA quick_check(1)"), damage != "ok" {
+          throw StoredContent.failure("it is damaged: \(damage)")
+        }
+        try db.checkpoint()
+      }
+      try writer.close()
+    } catch {
+      throw StoreError(any: error)
+    }
+    _ = try StoreBackup.copy(partial, to: target, environment: environment)
+  }
+}
+
+/// The content of a store while it is written to an empty file.
+private struct StoredContent {
+  static func failure(_ reason: String) -> StoreError {
+    StoreError(
+      .invalidRequest,
+      "The archive does not have the content of a store: \(reason)",
+      hint: "Export it again; nothing was created"
+    )
+  }
+
+  /// A line that no store has.
+  private struct UnknownLine: Error {}
+
+  private let db: SQLiteConnection
+  private var table = ""
+  private var columns: [String] = []
+  private var binaries: [Int: [UInt8]] = [:]
+  private var statements: [String: PreparedStatement] = [:]
+
+  init(_ db: SQLiteConnection) { self.db = db }
+
+  mutating func add(_ lines: [UInt8]) throws {
+    var start = 0
+    var number = 1
+    while start < lines.count {
+      let end = JSONBytes.firstIndex(of: 0x0A, in: lines.span, from: start)
+      defer { start = end + 1 }
+      number += 1
+      guard end > start else { continue }
+      do {
+        try add(try JSONParser.parse(lines.span.extracting(start..<end)))
+      } catch is UnknownLine {
+        throw Self.failure("line \(number) is no part of one")
+      } catch {
+        throw Self.failure("line \(number) is wrong (\(StoreError(any: error).message))")
+      }
+    }
+  }
+
+  private mutating func add(_ line: JSONValue) throws {
+    if let sql = line["schema"]?.string {
+      try create(sql)
+    } else if let table = line["table"]?.string, let columns = line["columns"]?.array {
+      self.table = table
+      self.columns = columns.compactMap(\.string)
+      // SQLite has numbered the objects that were inserted; their entities' last numbers follow.
+      if table == "sqlite_sequence" { try db.execute("DELETE FROM sqlite_sequence") }
+    } else if let text = line["binary"]?.string, let column = line["column"]?.integer,
+      let bytes = Base64Text.decode(text)
+    {
+      binaries[Int(column)] = bytes
+    } else if let row = line["row"]?.array, row.count == columns.count {
+      try insert(row)
+      binaries = [:]
+    } else {
+      throw UnknownLine()
+    }
+  }
+
+  /// Runs one statement that creates a part of a store; no other statement is run.
+  private func create(_ sql: String) throws {
+    let kinds = ["TABLE", "INDEX", "UNIQUE INDEX", "TRIGGER"]
+    guard kinds.contains(where: { sql.hasPrefix("CREATE \($0) ") }) else { throw UnknownLine() }
+    // SQLite prepares the first statement of a text, and ignores what follows.
+    try PreparedStatement(db, sql).run()
+  }
+
+  private mutating func insert(_ row: [JSONValue]) throws {
+    let places = row.map { $0["text"] == nil ? "?" : "CAST(? AS TEXT)" }.joined(separator: ", ")
+    let names = columns.map(SQLNames.quoted).joined(separator: ", ")
+    let sql = "INSERT INTO \(SQLNames.quoted(table))(\(names)) VALUES (\(places))"
+    let statement = try statements[sql] ?? PreparedStatement(db, sql)
+    statements[sql] = statement
+    statement.clearArguments()
+    for (index, value) in row.enumerated() {
+      let place = Int32(index + 1)
+      if let bytes = binaries[index] {
+        statement.bind(bytes, at: place)
+        continue
+      }
+      switch value {
+      case .null: break
+      case .integer(let number): statement.bind(number, at: place)
+      case .number(let number): statement.bind(number, at: place)
+      case .string(let text): statement.bind(text, at: place)
+      case .object:
+        if let bytes = value["text"]?.string.flatMap(Base64Text.decode) {
+          statement.bind(bytes, at: place)
+        } else if let number = value["real"]?.string.flatMap(Double.init) {
+          statement.bind(number, at: place)
+        } else {
+          throw UnknownLine()
+        }
+      case .bool, .array: throw UnknownLine()
+      }
+    }
+    try statement.run()
+  }
+}
