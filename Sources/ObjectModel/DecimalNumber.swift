@@ -4,7 +4,7 @@ import BigInt
 ///
 /// Sums, differences and products are exact. What the store keeps has at most 38 digits and is
 /// rounded half away from zero, as NSDecimalNumber rounds.
-package struct DecimalNumber {
+package struct DecimalNumber: Comparable {
   private let digits: BigInt
   /// The number of digits after the point.
   private let scale: Int
@@ -97,6 +97,14 @@ package struct DecimalNumber {
   private func digits(scale: Int) -> BigInt { digits * Self.power(scale - self.scale) }
 
   // MARK: Operations
+
+  package static func == (first: DecimalNumber, second: DecimalNumber) -> Bool {
+    (first - second).isZero
+  }
+
+  package static func < (first: DecimalNumber, second: DecimalNumber) -> Bool {
+    (first - second).digits.sign == .minus
+  }
 
   package static func + (first: DecimalNumber, second: DecimalNumber) -> DecimalNumber {
     let scale = max(first.scale, second.scale)

@@ -43,8 +43,8 @@ package enum DerivedExpression: Sendable, Equatable {
     }
   }
 
-  /// Whether the value is never null.
-  var isNeverNull: Bool {
+  /// Whether an object without members has the value zero, rather than null.
+  var isNumber: Bool {
     switch self {
     case .count, .sum: true
     case .path, .text, .now: false
@@ -124,10 +124,11 @@ extension ModelDocument {
         return "\(entity.name) has no to-many \(name)"
       }
       let destination = entities[members.destination - 1]
-      guard let type = plain(summed, of: destination)?.type, type.isNumber else {
+      guard let type = plain(summed, of: destination)?.type, type.isNumber || type == .decimal
+      else {
         return "\(destination.name) has no numeric attribute \(summed) that clients write"
       }
-      return wants([type.isInteger ? .int64 : .double])
+      return wants([type == .decimal ? .decimal : type.isInteger ? .int64 : .double])
     case .path(let name, let last):
       guard let toOne = relationship(name, toMany: false) else {
         return "\(entity.name) has no to-one \(name)"

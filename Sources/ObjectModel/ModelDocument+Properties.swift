@@ -32,14 +32,17 @@ extension ModelDocument {
     }
     let allowed = values.isEmpty ? nil : values
     let derived = derived(value, at: path)
-    let zero: AttributeValue = type == .double ? .double(0) : .integer(0)
+    let zero: AttributeValue =
+      type == .decimal ? .decimal("0") : type == .double ? .double(0) : .integer(0)
+    // A sum of decimals with too many digits is missing.
+    let isNeverNull = derived?.isNumber == true && type != .decimal
     let renamedFrom = optionalText(value, "renamedFrom", at: path)
     let attribute = AttributeDescription(
       name: composite.map { $0.path(of: name) } ?? name,
       renamedFrom: composite.map { $0.formerPath(of: name, renamedFrom) } ?? renamedFrom,
       type: type,
-      optional: derived.map { !$0.isNeverNull } ?? flag(value, "optional", at: path),
-      defaultValue: derived?.isNeverNull == true
+      optional: derived.map { _ in !isNeverNull } ?? flag(value, "optional", at: path),
+      defaultValue: derived?.isNumber == true
         ? zero : value["default"].flatMap { constant($0, type, at: path + ".default") } ?? .null,
       minimum: value["minimum"].flatMap { constant($0, type, at: path + ".minimum") },
       maximum: value["maximum"].flatMap { constant($0, type, at: path + ".maximum") },

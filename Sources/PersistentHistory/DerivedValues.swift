@@ -4,8 +4,8 @@ import StoreLayout
 
 /// The statements that update derived values that triggers cannot compute, or may compute wrongly.
 ///
-/// Triggers compute no texts and no sort keys, which need ICU, and no sums of doubles. They may
-/// compute wrong values when an external client runs a `REPLACE`.
+/// Triggers compute no texts and no sort keys, which need ICU, and no sums of decimals and doubles.
+/// They may compute wrong values when an external client runs a `REPLACE`.
 package final class DerivedValues {
   /// The statements for the values that no trigger updates.
   private let sealed: [String]
@@ -200,8 +200,8 @@ extension DerivedSchema {
       case .lowercase: return "cordial_lower(\(column))"
       case .uppercase: return "cordial_upper(\(column))"
       }
-    case .count, .sum, .path:
-      return value(derived, of: owner, row: SQLNames.quoted(owner.name))
+    case .count, .sum: return aggregate(derived, of: owner)
+    case .path: return value(derived, of: owner, row: SQLNames.quoted(owner.name))
     }
   }
 

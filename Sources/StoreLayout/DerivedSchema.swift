@@ -4,8 +4,8 @@ import SQLite
 /// The trigger statements that update derived attributes in the transaction of the change.
 ///
 /// SQLite's own functions compute counts, sums of integers, values of a to-one's object, and times.
-/// Sealing computes texts, which need ICU, and sums of doubles, whose last digits depend on the
-/// order.
+/// Sealing computes texts, which need ICU, sums of decimals, which need their own arithmetic, and
+/// sums of doubles, whose last digits depend on the order.
 package struct DerivedSchema {
   package let model: Model
   /// Every derived attribute of every table.
@@ -127,9 +127,9 @@ package struct DerivedSchema {
       let (own, other) = owns ? ("source", "target") : ("target", "source")
       guard !members.isSymmetric else {
         // Either end of a symmetric link may be the source, and the link may be stored both ways.
-        guard let derived = attribute.derived, let value = aggregate(derived, of: owner) else {
-          return []
-        }
+        guard let derived = attribute.derived, !isOfDecimals(derived, of: owner),
+          let value = aggregate(derived, of: owner)
+        else { return [] }
         return [
           set(owner, attribute, to: value, where: "\"_id\" IN (\(row).source, \(row).target)")
         ]
@@ -173,7 +173,8 @@ package struct DerivedSchema {
     switch derived {
     case .now: return Self.now
     case .text: return nil
-    case .count, .sum: return aggregate(derived, of: owner)
+    case .count, .sum:
+      return isOfDecimals(derived, of: owner) ? nil : aggregate(derived, of: owner)
     case .path(let name, let last):
       guard let toOne = relationship(name, of: owner) else { return nil }
       return "(SELECT cordial_d.\(SQLNames.quoted(last)) "
@@ -182,15 +183,29 @@ package struct DerivedSchema {
     }
   }
 
+  /// Returns whether an expression is a sum of decimals, for which triggers have no function.
+  private func isOfDecimals(_ derived: DerivedExpression, of owner: EntityDescription) -> Bool {
+    guard case .sum(let name, let summed) = derived, let members = relationship(name, of: owner),
+      case .attribute(let attribute)? = model.entity(members.destination).property(named: summed)
+    else { return false }
+    return attribute.type == .decimal
+  }
+
   /// Returns SQL for a count or sum over the members of the owner's row that is being updated.
+  ///
+  /// A sum of decimals uses a function of Cordial's connections.
   package func aggregate(_ derived: DerivedExpression, of owner: EntityDescription) -> String? {
     let name: String
     var function = "count(*)"
+    let isOfDecimals = isOfDecimals(derived, of: owner)
     switch derived {
     case .count(let members): name = members
     case .sum(let members, let summed):
       name = members
-      function = "coalesce(sum(cordial_m.\(SQLNames.quoted(summed))), 0)"
+      let column = "cordial_m.\(SQLNames.quoted(summed))"
+      function =
+        isOfDecimals
+        ? "coalesce(group_concat(\(column), ' '), '')" : "coalesce(sum(\(column)), 0)"
     default: return nil
     }
     guard let members = relationship(name, of: owner) else { return nil }
@@ -201,7 +216,11 @@ package struct DerivedSchema {
         "(SELECT \(function) FROM \(SQLNames.quoted(model.entity(kind).name)) AS cordial_m "
           + "WHERE cordial_m.\(condition))"
       }
-      return parts.isEmpty ? "0" : "(\(parts.joined(separator: " + ")))"
+      guard isOfDecimals else {
+        return parts.isEmpty ? "0" : "(\(parts.joined(separator: " + ")))"
+      }
+      let list = parts.isEmpty ? "''" : parts.joined(separator: " || ' ' || ")
+      return "cordial_decimal_sum(\(list))"
     }
     switch members.storage {
     case .column: return nil

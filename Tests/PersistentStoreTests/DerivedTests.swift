@@ -307,6 +307,67 @@ private let library = """
     #expect(try store.lines("m s") == ["m/p1 v2 s=2", "m/p3 v1 s=0"])
   }
 
+  // Evidence: P-115a, P-115c
+  @Test func `sums of decimals are exact, in families and over links, and sealed`() async throws {
+    let store = try TestStore(
+      """
+      {"name":"M","entities":[
+        {"name":"Cart","attributes":[
+           {"name":"one","type":"decimal","derived":"items.@sum.price"},
+           {"name":"many","type":"decimal","derived":"seen.@sum.price"}],
+         "relationships":[
+           {"name":"items","destination":"Item","toMany":true,"inverse":"cart"},
+           {"name":"seen","destination":"Item","toMany":true}]},
+        {"name":"Item","attributes":[{"name":"price","type":"decimal","optional":true}],
+         "relationships":[
+           {"name":"cart","destination":"Cart","optional":true,"inverse":"items"}]},
+        {"name":"Book","parent":"Item"}]}
+      """
+    )
+    func sums() throws -> [String] {
+      try store.lines("Cart one many").map { String($0.split(separator: " ", maxSplits: 2)[2]) }
+    }
+    try await store.save(#"{"insert":[{"id":"Cart/t1"},{"entity":"Cart"}]}"#)
+    #expect(try sums() == ["one=0 many=0", "one=0 many=0"])
+    let saved = try await store.save(
+      """
+      {"insert":[
+        {"id":"Item/t1","values":{"price":"0.1","cart":"Cart/p1"}},
+        {"id":"Book/t2","values":{"price":"12345678901234567890.2","cart":"Cart/p1"}},
+        {"id":"Item/t3","values":{"cart":"Cart/p1"}}],
+       "update":[{"id":"Cart/p2","values":{"seen":["Item/t1","Book/t2"]}}]}
+      """
+    )
+    #expect(saved["objects"]?.array?.last?["values"]?["many"] == "12345678901234567890.3")
+    #expect(
+      try sums() == ["one=12345678901234567890.3 many=0", "one=0 many=12345678901234567890.3"]
+    )
+    try store.foreign(
+      "UPDATE Item SET price = '0.25', cart = 2 WHERE price = '0.1'; INSERT INTO Cart DEFAULT VALUES"
+    )
+    try await store.seal()
+    #expect(
+      try sums() == [
+        "one=12345678901234567890.2 many=0", "one=0.25 many=12345678901234567890.45",
+        "one=0 many=0",
+      ]
+    )
+    // A sum of more than 38 digits is missing.
+    let nines = String(repeating: "9", count: 38)
+    try await store.save(
+      """
+      {"insert":[{"entity":"Item","values":{"price":"\(nines)","cart":"Cart/p3"}},
+        {"entity":"Item","values":{"price":"1","cart":"Cart/p3"}}]}
+      """
+    )
+    #expect(try sums().last == "one=null many=0")
+    let wrong = try store.snapshot { snapshot in
+      var verification = StoreVerification(snapshot)
+      return try verification.run()["problems"]
+    }
+    #expect(wrong == [])
+  }
+
   @Test func `a sum beyond 64 bits is a problem of the save`() async throws {
     let store = try TestStore(
       Self.tree.replacing(#""type":"int32""#, with: #""type":"int64""#)

@@ -37,6 +37,10 @@ extension FetchCompiler {
       guard isNumber else { throw Self.typeError("numbers", query.side, expression.offset) }
       let sql = Self.total(of: "v", type, isAverage: statistic == .average)
       return made(sql, Self.totalType(type, isAverage: statistic == .average))
+    case .median where type == .decimal, .mode where type == .decimal:
+      return made("cordial_decimal_\(statistic.rawValue)(group_concat(v, ' '))", .decimal)
+    case .mode where type.isInteger:
+      return made("CAST(cordial_decimal_mode(group_concat(v, ' ')) AS INTEGER)", .int64)
     case .median, .stddev, .mode:
       guard isNumber else { throw Self.typeError("numbers", query.side, expression.offset) }
       return made(

@@ -82,15 +82,7 @@ enum NumberFunctions {
       let mean = sorted.reduce(0, +) / Double(count)
       let squares = sorted.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
       return (squares / Double(count)).squareRoot()
-    default:
-      // The mode; of several equally frequent numbers, the least one.
-      var best = (number: sorted[0], count: 0)
-      var start = 0
-      for index in 0...count where index == count || sorted[index] != sorted[start] {
-        if index - start > best.count { best = (sorted[start], index - start) }
-        start = index
-      }
-      return best.number
+    default: return mode(of: sorted)
     }
   }
 
@@ -114,6 +106,12 @@ enum NumberFunctions {
       let (sum, count) = total(of: call.text(0))
       call.answer(sum.divided(by: DecimalNumber(count))?.text)
     }
+    try SQLFunction.add("cordial_decimal_median", argumentCount: 1, to: db) { call in
+      call.answer(median(of: decimals(call.text(0)))?.text)
+    }
+    try SQLFunction.add("cordial_decimal_mode", argumentCount: 1, to: db) { call in
+      call.answer(mode(of: decimals(call.text(0)))?.text)
+    }
   }
 
   /// Returns the decimal that an argument is, in any of a number's forms.
@@ -123,10 +121,35 @@ enum NumberFunctions {
     return call.double(index).flatMap { DecimalNumber($0) }
   }
 
-  /// Returns the sum and the number of decimals in a list with spaces between them.
+  /// Returns the sum and the number of decimals in a list.
   private static func total(of list: String?) -> (sum: DecimalNumber, count: Int64) {
-    let numbers = (list ?? "").split(separator: " ").compactMap { DecimalNumber(String($0)) }
+    let numbers = decimals(list)
     return (numbers.reduce(DecimalNumber(0), +), Int64(numbers.count))
+  }
+
+  /// Returns the decimals in a list with spaces between them.
+  private static func decimals(_ list: String?) -> [DecimalNumber] {
+    (list ?? "").split(separator: " ").compactMap { DecimalNumber(String($0)) }
+  }
+
+  private static func median(of numbers: [DecimalNumber]) -> DecimalNumber? {
+    guard !numbers.isEmpty else { return nil }
+    let sorted = numbers.sorted()
+    let middle = sorted.count / 2
+    return sorted.count % 2 == 1
+      ? sorted[middle] : (sorted[middle - 1] + sorted[middle]).divided(by: DecimalNumber(2))
+  }
+
+  /// Returns the most frequent of some numbers; of several equally frequent ones, the least.
+  private static func mode<Number: Comparable>(of numbers: [Number]) -> Number? {
+    let sorted = numbers.sorted()
+    guard var best = sorted.first else { return nil }
+    var (bestCount, start) = (0, 0)
+    for index in 0...sorted.count where index == sorted.count || sorted[index] != sorted[start] {
+      if index - start > bestCount { (best, bestCount) = (sorted[start], index - start) }
+      start = index
+    }
+    return best
   }
 
   // MARK: Conversions

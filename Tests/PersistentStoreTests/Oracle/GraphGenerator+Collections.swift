@@ -207,7 +207,7 @@ extension GraphGenerator {
         ? braces(scope) : list(scope, levels - 1, [.integer, .double, .decimal], isCounted: true)
       let name = random.pick(["sum", "min", "max", "average", "median", "stddev", "mode"])
       let isDecimal =
-        ["sum", "min", "max", "average"].contains(name) || GraphDefects.allowsDecimalStatistics
+        name != "stddev"
       return GraphExpression(
         phrase: "\(name):(\(list.phrase))",
         isDecimal: isDecimal && list.isDecimal

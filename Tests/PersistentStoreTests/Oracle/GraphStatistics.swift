@@ -9,9 +9,6 @@ enum GraphStatistics {
     let values = all.filter { !$0.isMissing }
     if name == "sum" { return sum(values) }
     if values.isEmpty { return .missing }
-    if ["median", "mode"].contains(name), values.contains(where: \.isDecimal) {
-      guard GraphDefects.countsDecimals else { return .open }
-    }
     switch name {
     case "min": return extreme(values, .less)
     case "max": return extreme(values, .greater)

@@ -3,7 +3,7 @@ import ObjectModel
 
 /// The values of derived attributes, as the contract says them (P-115a).
 enum WideDerivedValues {
-  /// Computes the derived values of a state: counts, sums of integers and values over to-ones.
+  /// Computes the derived values of a state: counts, sums of integers and decimals, and values over to-ones.
   ///
   /// Folded texts, times and sums of doubles are left out, because a comparison would need ICU, the
   /// clock or an order. `store/verify` checks them.
@@ -28,9 +28,12 @@ enum WideDerivedValues {
     switch derived {
     case .count(let many): return .integer(Int64(object.values[many]?.names.count ?? 0))
     case .sum(let many, let summed):
-      guard let type = model.attribute(summed)?.type, [.int16, .int32].contains(type) else {
-        return nil
+      guard let type = model.attribute(summed)?.type else { return nil }
+      if type == .decimal {
+        let members = object.values[many]?.names ?? []
+        return sum(members.map { state.objects[$0]?.values[summed] }).map { .string($0) }
       }
+      guard [.int16, .int32].contains(type) else { return nil }
       let numbers = (object.values[many]?.names ?? []).map { member in
         if case .attribute(.integer(let number))? = state.objects[member]?.values[summed] {
           return number
@@ -45,6 +48,16 @@ enum WideDerivedValues {
       return value
     case .form, .now: return nil
     }
+  }
+
+  /// The exact sum of decimals; nil where it has too many digits.
+  private static func sum(_ values: [WideValue?]) -> String? {
+    var sum = GraphDecimal(Int64(0))
+    for case .attribute(.string(let text))? in values {
+      guard let number = GraphDecimal(text) else { return nil }
+      sum = sum + number
+    }
+    return sum.isShort ? sum.text : nil
   }
 
   /// A value of a model file in the form in which a fetch returns it.

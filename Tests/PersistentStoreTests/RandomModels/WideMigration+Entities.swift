@@ -159,6 +159,7 @@ extension WideMigration {
     switch random.below(5) {
     case 0:
       generator.addIndex(entity.number)
+      model.entities[model.index(entity.number)].transientCount = random.below(3)
       note("add an index to \(entity.name)")
     case 1:
       model.entities[index].indexes = []

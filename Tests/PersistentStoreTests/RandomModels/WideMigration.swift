@@ -9,6 +9,8 @@ import TestSeeds
 /// noted as a refusal, and what it leaves open as an opening.
 struct WideMigration {
   let before: WideModel
+  /// The objects that the store has before the migration.
+  let initial: WideState
   var generator: WideModelGenerator
   /// The objects that the store has after the migration.
   var state: WideState
@@ -39,10 +41,12 @@ struct WideMigration {
   /// Begins with a model and the objects of a store.
   init(_ model: WideModel, _ state: WideState, seed: UInt64) {
     before = model
+    initial = state
     self.state = state
     var next = model
     next.version += 1
     next.removed = []
+    next.map = [:]
     for index in next.entities.indices {
       next.entities[index].renamedFrom = nil
       for place in next.entities[index].attributes.indices {
@@ -82,6 +86,7 @@ struct WideMigration {
       default: changeEntity()
       }
     }
+    if random.oneIn(3) { mapValues() }
     finish()
   }
 

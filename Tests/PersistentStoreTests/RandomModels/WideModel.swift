@@ -9,6 +9,8 @@ struct WideModel {
   var entities: [WideEntity] = []
   /// What the version gives up, as `Memo` and `Task.color`.
   var removed: [String] = []
+  /// The expressions of the map from the version before, by entity and attribute.
+  var map: [Int: [Int: String]] = [:]
   /// The number of the version.
   var version = 1
   private var lastNumber = 0
@@ -114,7 +116,18 @@ struct WideModel {
     [
       "name": "Wide", "version": .string("\(version)"),
       "removed": .array(removed.map { .string($0) }), "entities": .array(entities.map(json)),
+      "map": map.isEmpty ? .null : .object(mapMembers),
     ]
+  }
+
+  private var mapMembers: [JSONMember] {
+    [JSONMember("@from", .string("\(version - 1)"))]
+      + map.sorted { $0.key < $1.key }.map { number, values in
+        let members = values.sorted { $0.key < $1.key }.map {
+          JSONMember(name($0.key), .string($0.value))
+        }
+        return JSONMember(entity(number).name, .object(members))
+      }
   }
 
   private func json(_ entity: WideEntity) -> JSONValue {
@@ -130,7 +143,10 @@ struct WideModel {
     if entity.number == entities[0].number {
       add("versionHashModifier", .string("\(version)"))
     }
-    add("attributes", .array(elements(entity.attributes)))
+    let transients = (0..<entity.transientCount).map { index -> JSONValue in
+      ["name": .string("t\(entity.number)_\(index)"), "type": "int16", "transient": true]
+    }
+    add("attributes", .array(elements(entity.attributes) + transients))
     add("relationships", .array(entity.relationships.map(json)))
     add("unique", .array(entity.unique.map { .array($0.map { .string(name($0)) }) }))
     let indexes = entity.indexes.map { keys in
@@ -212,6 +228,8 @@ struct WideEntity {
   var isAbstract = false
   var identity: Int?
   var attributes: [WideAttribute] = []
+  /// The number of transient attributes, which only clients have.
+  var transientCount = 0
   var relationships: [WideRelationship] = []
   var unique: [[Int]] = []
   var indexes: [[WideIndexKey]] = []

@@ -30,6 +30,9 @@ struct WideModelGenerator {
     for entity in model.entities.map(\.number) where random.oneIn(2) { addUnique(entity) }
     for entity in model.entities.map(\.number) where random.oneIn(2) { addDerived(entity) }
     for entity in model.entities.map(\.number) where random.oneIn(2) { addIndex(entity) }
+    for index in model.entities.indices where random.oneIn(3) {
+      model.entities[index].transientCount = 1 + random.below(2)
+    }
     return model
   }
 
@@ -257,7 +260,7 @@ struct WideModelGenerator {
 
   /// The type of the sum of each type.
   private static let sums: [AttributeType: AttributeType] = [
-    .int16: .int64, .int32: .int64, .double: .double, .float: .double,
+    .int16: .int64, .int32: .int64, .double: .double, .float: .double, .decimal: .decimal,
   ]
 
   private mutating func derive(_ entity: Int, _ type: AttributeType, _ derived: WideDerived) {
