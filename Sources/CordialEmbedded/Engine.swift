@@ -36,6 +36,8 @@ package final class Engine: Sendable {
   ///   - mode: Whether the store is writable, read-only or in memory.
   ///   - allowsModelMismatch: Whether a store that cannot have the model is still served.
   ///   - mergePolicies: The program's own merge policies, by the names that saves use for them.
+  ///   - computedValues: The program's functions for transient attributes, by the names in
+  ///     `computed` of the model.
   ///   - limits: The limits of the service.
   ///   - loop: The thread of the service and its connections, nil for a new one.
   ///   - version: The program's version.
@@ -49,6 +51,7 @@ package final class Engine: Sendable {
     mode: StoreContainer.Mode,
     allowsModelMismatch: Bool = false,
     mergePolicies: [String: MergeDecision] = [:],
+    computedValues: [String: ComputedValue] = [:],
     limits: Limits = Limits(),
     loop: TransportLoop? = nil,
     version: String,
@@ -57,6 +60,7 @@ package final class Engine: Sendable {
   ) throws(StoreError) {
     var environment = StoreEnvironment.system
     environment.mergePolicies = mergePolicies
+    environment.computedValues = computedValues
     let store = try PersistentStore(
       container: container,
       model: model,

@@ -78,3 +78,10 @@ package final class AttributeDescription: Sendable, Equatable {
         && first.sortsLocalized == second.sortsLocalized
   }
 }
+
+/// A transient attribute whose values a function of the program computes.
+package struct ComputedAttribute: Sendable {
+  package let attribute: AttributeDescription
+  /// The name under which the program registers the function.
+  package let function: String
+}

@@ -67,7 +67,7 @@ extension EntityDescription {
     }
   }
 
-  /// Returns the property or composite at the start of a path, and the number of its names.
+  /// Returns the property or computed attribute at the start of a path.
   ///
   /// - Parameter names: The names of a key path that begins at an object of the entity.
   /// - Returns: The property with the number of names that lead to it; nil if the names lead to no
@@ -82,6 +82,7 @@ extension EntityDescription {
       name += "." + next
       count += 1
     }
-    return property(named: name).map { ($0, count) }
+    let property = property(named: name) ?? computed(named: name).map { .attribute($0.attribute) }
+    return property.map { ($0, count) }
   }
 }

@@ -150,6 +150,11 @@ package final class Model: Sendable {
     return entities[number - 1]
   }
 
+  /// The names of the functions that compute transient attributes.
+  package var functions: Set<String> {
+    Set(entities.flatMap { $0.computedAttributes.map(\.function) })
+  }
+
   /// Returns whether a number that the log has is that of an entity of this model.
   package func hasEntity(_ number: Int) -> Bool { entities.indices.contains(number - 1) }
 
@@ -187,6 +192,8 @@ package final class EntityDescription: Sendable {
   package let attributes: [AttributeDescription]
   /// The names of transient attributes, which clients have and the store does not.
   package let transients: [String]
+  /// The transient attributes that a function of the program computes, by name.
+  private let computed: [String: ComputedAttribute]
   /// The composites, inherited ones first; their members are among the attributes.
   package let composites: [CompositeDescription]
   /// The relationships, inherited ones first.
@@ -217,6 +224,7 @@ package final class EntityDescription: Sendable {
     attributes: [AttributeDescription],
     composites: [CompositeDescription],
     transients: [String],
+    computed: [ComputedAttribute] = [],
     relationships: [RelationshipDescription],
     unique: [[String]],
     indexes: [[String]],
@@ -225,6 +233,7 @@ package final class EntityDescription: Sendable {
   ) {
     self.number = number
     self.transients = transients
+    self.computed = Dictionary(computed.map { ($0.attribute.name, $0) }) { first, _ in first }
     self.familyPosition = familyPosition
     hasDescendants = familyPosition.concreteEntities != [number]
     self.name = name
@@ -294,6 +303,12 @@ package final class EntityDescription: Sendable {
   package func property(named name: String) -> PropertyDescription? {
     properties[name]
   }
+
+  /// Returns the transient attribute of that name if a function of the program computes it.
+  package func computed(named name: String) -> ComputedAttribute? { computed[name] }
+
+  /// The transient attributes that a function of the program computes, for descendants.
+  var computedAttributes: [ComputedAttribute] { Array(computed.values) }
 
   /// Returns the composite with that path, or nil if there is none.
   package func composite(named name: String) -> CompositeDescription? {

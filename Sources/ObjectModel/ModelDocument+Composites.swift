@@ -9,7 +9,7 @@ extension ModelDocument {
     "preserveAfterDeletion",
   ]
   /// The members of an attribute inside a composite.
-  static let memberMembers = attributeMembers.subtracting(["transient", "derived"])
+  static let memberMembers = attributeMembers.subtracting(["transient", "derived", "computed"])
   /// The maximum number of composites inside one another.
   private static let depthMax = 8
 

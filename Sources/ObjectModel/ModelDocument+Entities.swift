@@ -8,6 +8,7 @@ extension ModelDocument {
     var attributes: [AttributeDescription] = []
     var composites: [CompositeDescription] = []
     var transients: [String] = []
+    var computed: [ComputedAttribute] = []
     var relationships: [RelationshipDescription] = []
   }
 
@@ -82,10 +83,16 @@ extension ModelDocument {
       else { continue }
       if flag(element, "transient", at: elementPath) {
         own.transients.append(attribute.name)
+        if let function = optionalText(element, "computed", at: elementPath) {
+          own.computed.append(ComputedAttribute(attribute: attribute, function: function))
+        }
         if attribute.sortsLocalized {
           problem(elementPath + ".sorted", "The store has no values of a transient attribute")
         }
       } else {
+        if element["computed"].map({ !$0.isNull }) == true {
+          problem(elementPath + ".computed", "Only a transient attribute is computed")
+        }
         own.attributes.append(attribute)
       }
     }
@@ -136,6 +143,7 @@ extension ModelDocument {
       attributes: attributes,
       composites: (parent?.composites ?? []) + own[index].composites,
       transients: (parent?.transients ?? []) + own[index].transients,
+      computed: (parent?.computedAttributes ?? []) + own[index].computed,
       relationships: relationships,
       unique: (parent?.unique ?? []) + unique,
       indexes: (parent?.indexes ?? []) + indexes,

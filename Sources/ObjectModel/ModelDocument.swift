@@ -65,7 +65,7 @@ package struct ModelDocument {
   static let attributeMembers: Set<String> = [
     "name", "type", "optional", "default", "minimum", "maximum", "minimumLength",
     "maximumLength", "enum", "pattern", "transient", "derived", "renamedFrom", "userInfo",
-    "versionHashModifier", "preserveAfterDeletion", "sorted",
+    "versionHashModifier", "preserveAfterDeletion", "sorted", "computed",
   ]
   static let relationshipMembers: Set<String> = [
     "name", "destination", "toMany", "inverse", "deleteRule", "optional", "minimumCount",

@@ -93,6 +93,7 @@ package final class PersistentStore: Sendable {
       isReadOnly = mode == .readOnly || mismatch != nil
       // A writer computes the sort keys anew, before any reader opens the file.
       if !isReadOnly { facts.hasSortKeys = true }
+      facts.computing = environment.computedValues
       self.facts = facts
       self.mismatch = mismatch
       readers = ReaderPool(

@@ -69,6 +69,7 @@ final class StoreWriter {
     if !isComplete { try queue.write { db in try db.execute(LogTables.late) } }
     try Self.replaceTriggers(queue, model)
     (log, commits, history, undoLog, tables, statements) = try queue.use { db in
+      try ComputedAttributes.add(to: db, model: model, facts.computing)
       let log = try HistoryLog(db, model: model)
       let history = try HistoryWriter(db, model: model)
       let tables = StoreTables(

@@ -154,6 +154,21 @@ import Testing
   }
 
   // Evidence: P-114c
+  // Evidence: P-114d
+  @Test func `a function computes only transient attributes, which descendants have too`() throws {
+    let computed = #"{"name":"x","type":"string","transient":true,"computed":"f"}"#
+    let made = try model(
+      #"{"name":"A","attributes":[\#(computed)]},{"name":"B","parent":"A","attributes":[]}"#
+    )
+    #expect(made.entities.map { $0.computed(named: "x")?.function } == ["f", "f"])
+    #expect(made.entities.map { $0.property(named: "x") == nil } == [true, true])
+    #expect(made.functions == ["f"])
+    let error = try #require(throws: ModelError.self) {
+      try model(#"{"name":"A","attributes":[{"name":"x","type":"string","computed":"f"}]}"#)
+    }
+    #expect(error.problems.map(\.message) == ["Only a transient attribute is computed"])
+  }
+
   @Test func `a transient attribute is known and not stored`() throws {
     let made = try model(
       #"{"name":"A","attributes":[{"name":"x","type":"string","transient":true}]}"#

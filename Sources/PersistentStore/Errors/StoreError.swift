@@ -162,9 +162,11 @@ extension StoreError {
   static func unknownProperty(_ sent: String, of entity: EntityDescription) -> StoreError {
     let name = short(sent)
     guard !entity.transients.contains(sent) else {
+      let keepers = entity.computed(named: sent).map { "the function \($0.function) computes it" }
       return StoreError(
         .unknownProperty,
-        "\(entity.name).\(name) is transient: only clients keep it, and it is not stored",
+        "\(entity.name).\(name) is transient: \(keepers ?? "only clients keep it"), and it is not "
+          + "stored",
         data: [JSONMember("entity", .string(entity.name)), JSONMember("property", .string(name))]
       )
     }

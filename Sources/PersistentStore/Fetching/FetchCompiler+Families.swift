@@ -21,6 +21,7 @@ extension FetchCompiler {
 
   /// Returns a column of the table, or of the tables of a family, that an alias names.
   func column(_ alias: String, _ name: String) -> String {
+    if let computed = computedColumns["\(alias).\(name)"] { return computed }
     guard let tables = scopes.lazy.compactMap({ $0.joins.families[alias] }).first else {
       return "\(alias).\(quote(name))"
     }

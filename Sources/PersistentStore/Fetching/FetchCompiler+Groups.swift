@@ -32,13 +32,15 @@ extension FetchCompiler {
     model: Model,
     mayDangle: Bool,
     hasSortKeys: Bool = true,
+    functions: Set<String> = [],
     store: String = ""
   ) throws(StoreError) -> ValuesPlan {
     var compiler = try FetchCompiler(
       request,
       model: model,
       mayDangle: mayDangle,
-      hasSortKeys: hasSortKeys
+      hasSortKeys: hasSortKeys,
+      functions: functions
     )
     return try compiler.valuesPlan(request, in: store)
   }

@@ -24,15 +24,22 @@ extension FetchCompiler {
   ///   - expressions: The texts of expressions, each with the attribute that gets the result.
   ///   - model: The store's model.
   ///   - mayDangle: Whether a to-one may reference an object that does not exist.
+  ///   - functions: The program's functions for transient attributes.
   /// - Returns: A query with a column for the number and a column for each expression.
   /// - Throws: `unknownEntity`, `unknownProperty` or `predicateInvalid`.
   static func matches(
     _ request: FetchRequest,
     _ expressions: [(AttributeDescription, String)],
     model: Model,
-    mayDangle: Bool
+    mayDangle: Bool,
+    functions: Set<String>
   ) throws(StoreError) -> Matches {
-    var compiler = try FetchCompiler(request, model: model, mayDangle: mayDangle)
+    var compiler = try FetchCompiler(
+      request,
+      model: model,
+      mayDangle: mayDangle,
+      functions: functions
+    )
     let condition = try compiler.condition(request)
     var computed: [SQLFragment] = []
     for (attribute, text) in expressions {

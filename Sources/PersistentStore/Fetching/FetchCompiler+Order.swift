@@ -93,6 +93,8 @@ extension FetchCompiler {
     guard end.inside.isEmpty else {
       throw StoreError(.invalidRequest, "\(key) is inside a json attribute, which has no order")
     }
+    let mayBeMissing =
+      attribute.optional || names.count > 1 || owner.computed(named: attribute.name) != nil
     var term = column(end.alias, attribute.name)
     if localized {
       guard attribute.type == .string else {
@@ -103,7 +105,7 @@ extension FetchCompiler {
           column(end.alias, SQLNames.sortKeyColumn(attribute.name)),
           of: term,
           descends: descends,
-          mayBeMissing: attribute.optional || names.count > 1
+          mayBeMissing: mayBeMissing
         )
       }
       term += " COLLATE cordial_localized"
@@ -114,7 +116,7 @@ extension FetchCompiler {
       term,
       type: attribute.type,
       descends: descends,
-      mayBeMissing: attribute.optional || names.count > 1
+      mayBeMissing: mayBeMissing
     )
   }
 

@@ -37,12 +37,17 @@ struct FetchCompiler {
 
   /// Whether the stored sort keys are of this process's ICU.
   let hasSortKeys: Bool
+  /// The program's functions for transient attributes.
+  let functions: Set<String>
+  /// SQL for the computed attributes of an alias, by the alias and the name, with a `.` between.
+  var computedColumns: [String: String] = [:]
 
   init(
     _ request: FetchRequest,
     model: Model,
     mayDangle: Bool,
-    hasSortKeys: Bool = true
+    hasSortKeys: Bool = true,
+    functions: Set<String> = []
   ) throws(StoreError) {
     guard let entity = model.entity(named: request.entity) else {
       throw .unknownEntity(request.entity, in: model)
@@ -51,6 +56,7 @@ struct FetchCompiler {
     self.entity = entity
     self.mayDangle = mayDangle
     self.hasSortKeys = hasSortKeys
+    self.functions = functions
     scopes = [QueryScope(entity: entity, alias: "t", variable: nil, joins: SQLJoins())]
   }
 
@@ -61,6 +67,7 @@ struct FetchCompiler {
   ///   - model: The store's model.
   ///   - mayDangle: Whether a to-one may reference an object that does not exist.
   ///   - hasSortKeys: Whether the stored sort keys are of this process's ICU.
+  ///   - functions: The program's functions for transient attributes.
   ///   - store: The identity of the store, for a request with a cursor.
   /// - Returns: The plan.
   /// - Throws: `unknownEntity`, `unknownProperty`, `predicateInvalid` or `invalidRequest`.
@@ -69,13 +76,15 @@ struct FetchCompiler {
     model: Model,
     mayDangle: Bool,
     hasSortKeys: Bool = true,
+    functions: Set<String> = [],
     store: String = ""
   ) throws(StoreError) -> FetchPlan {
     var compiler = try FetchCompiler(
       request,
       model: model,
       mayDangle: mayDangle,
-      hasSortKeys: hasSortKeys
+      hasSortKeys: hasSortKeys,
+      functions: functions
     )
     return try compiler.plan(request, in: store)
   }
@@ -262,7 +271,9 @@ struct FetchCompiler {
     let steps = model.steps(of: path, from: scopes[scope].entity)
     for (index, step) in steps.enumerated() {
       let (current, property, name) = (step.entity, step.property, step.property.name)
-      if index == 0, scope == 0 { note(own: name) } else { note(related: current, name) }
+      for read in try columnsRead(by: name, of: current, alias) {
+        if index == 0, scope == 0 { note(own: read) } else { note(related: current, read) }
+      }
       if step.end == path.count {
         noteTarget(property)
         return Resolved(alias: alias, entity: current, property: property)
@@ -300,6 +311,27 @@ struct FetchCompiler {
     let isComposite = rest.first.flatMap(reached.composite(named:)) != nil
     let name = isComposite ? rest.joined(separator: ".") : rest.first ?? ""
     throw .unknownProperty(name, of: reached)
+  }
+
+  /// Returns the columns on which a property depends: itself, or all that a function gets.
+  private mutating func columnsRead(
+    by name: String,
+    of entity: EntityDescription,
+    _ alias: String
+  ) throws(StoreError) -> [String] {
+    guard let computed = entity.computed(named: name) else { return [name] }
+    guard functions.contains(computed.function) else {
+      throw StoreError(
+        .unknownProperty,
+        "\(entity.name).\(name) is computed by the function \(computed.function), "
+          + "which this program does not have",
+        hint: "A program that embeds Cordial registers its functions",
+        data: [JSONMember("entity", .string(entity.name)), JSONMember("property", .string(name))]
+      )
+    }
+    let call = ComputedAttributes.call(computed, of: entity) { column(alias, $0) }
+    computedColumns["\(alias).\(name)"] = "(\(call))"
+    return entity.attributes.map(\.name)
   }
 
   // MARK: Relationships

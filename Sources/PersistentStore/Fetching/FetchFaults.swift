@@ -26,7 +26,12 @@ extension FetchRequest {
       var request = FetchRequest(entity: entity, arguments: arguments, subentities: subentities)
       change(&request)
       do throws(StoreError) {
-        var compiler = try FetchCompiler(request, model: model, mayDangle: false)
+        var compiler = try FetchCompiler(
+          request,
+          model: model,
+          mayDangle: false,
+          functions: model.functions
+        )
         _ = try compiler.sortKeys(request)
         _ = try compiler.selection(request, grouped: isGrouped && request.select != nil)
       } catch {
@@ -62,7 +67,12 @@ extension FetchRequest {
     var faults: [FetchFault] = []
     for comparison in parsed.comparisons {
       do throws(StoreError) {
-        var compiler = try FetchCompiler(self, model: model, mayDangle: false)
+        var compiler = try FetchCompiler(
+          self,
+          model: model,
+          mayDangle: false,
+          functions: model.functions
+        )
         _ = try compiler.compile(comparison)
       } catch  where !faults.contains(where: { $0.error.message == error.message }) {
         faults.append(FetchFault(part: "predicate", error: error))

@@ -60,7 +60,8 @@ package final class StoreReader {
     let queue = try StoreConnection.open(path, role)
     self.queue = queue
     (log, commits, past, begin, commit) = try queue.use { db in
-      (
+      try ComputedAttributes.add(to: db, model: model, facts.computing)
+      return (
         try HistoryLog(db, model: model), try CommitTable(db, generation: facts.generation),
         PastTables(db, model: model),
         try PreparedStatement(db, "BEGIN"), try PreparedStatement(db, "COMMIT")

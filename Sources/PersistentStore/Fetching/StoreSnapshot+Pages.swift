@@ -171,6 +171,7 @@ extension StoreSnapshot {
       model: model,
       mayDangle: mayDangle,
       hasSortKeys: reader.facts.hasSortKeys,
+      functions: reader.facts.functions,
       store: reader.facts.identifier
     )
   }

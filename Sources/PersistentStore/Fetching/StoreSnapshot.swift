@@ -188,6 +188,7 @@ package struct StoreSnapshot {
       model: model,
       mayDangle: mayDangle,
       hasSortKeys: reader.facts.hasSortKeys,
+      functions: reader.facts.functions,
       store: reader.facts.identifier
     )
   }

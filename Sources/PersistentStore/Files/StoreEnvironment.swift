@@ -14,6 +14,9 @@ package struct StoreEnvironment: Sendable {
   /// One save may call a policy more than once.
   package var mergePolicies: [String: MergeDecision] = [:]
 
+  /// The program's functions for transient attributes, by the names in `computed` of a model.
+  package var computedValues: [String: ComputedValue] = [:]
+
   /// The limits for saves that write many rows.
   package var bulk = BulkLimits()
 

@@ -16,6 +16,11 @@ enum StoreFile {
     let formerHashes: Set<String>
     /// Whether the stored sort keys are of this process's ICU; a writer computes them anew.
     var hasSortKeys: Bool
+    /// The program's functions for transient attributes, by name.
+    var computing: [String: ComputedValue] = [:]
+
+    /// The names of the program's functions.
+    var functions: Set<String> { Set(computing.keys) }
   }
 
   /// The version of the tables that do not depend on the model.

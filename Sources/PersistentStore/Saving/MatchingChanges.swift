@@ -13,6 +13,8 @@ struct MatchingChanges {
   let db: SQLiteConnection
   let triggers: TriggerControl
   let bulk: BulkLimits
+  /// The program's functions for transient attributes.
+  private let functions: Set<String>
   private let stored: any StoredObjects
   private var problems = ProblemList()
 
@@ -21,8 +23,10 @@ struct MatchingChanges {
     _ stored: any StoredObjects,
     _ db: SQLiteConnection,
     _ triggers: TriggerControl,
-    _ bulk: BulkLimits
+    _ bulk: BulkLimits,
+    _ functions: Set<String>
   ) {
+    self.functions = functions
     self.stored = stored
     self.tables = tables
     self.db = db
@@ -71,7 +75,13 @@ struct MatchingChanges {
     )
     defer { row.reset() }
     let mayDangle = try row.step() && row.integer(0) != 0
-    return try FetchCompiler.matches(fetch, expressions, model: model, mayDangle: mayDangle)
+    return try FetchCompiler.matches(
+      fetch,
+      expressions,
+      model: model,
+      mayDangle: mayDangle,
+      functions: functions
+    )
   }
 
   func eachMatch(

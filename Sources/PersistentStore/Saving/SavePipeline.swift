@@ -40,7 +40,7 @@ struct SavePipeline {
     let stored = DatabaseObjects(tables, identifier: facts.identifier)
     var resolver = Resolver(request, layout, stored)
     try resolver.resolve()
-    var matching = MatchingChanges(tables, stored, db, triggers, environment.bulk)
+    var matching = MatchingChanges(tables, stored, db, triggers, environment.bulk, facts.functions)
     let update = try request.updateMatching.map { try matching.read($0, request) }
     var save = resolver.resolved
     var problems = resolver.problems

@@ -38,6 +38,8 @@ final class ServiceHost {
     var followers: [any LogFollower] = []
     /// The merge policies of the program, by name.
     var mergePolicies: [String: MergeDecision] = [:]
+    /// The functions of the program for transient attributes, by name.
+    var computedValues: [String: ComputedValue] = [:]
     /// The folder that contains the folder of the store; nil for a new one.
     var folder: TestFolder?
     /// The time, which successive hosts of one folder share.
@@ -75,6 +77,7 @@ final class ServiceHost {
     let container = StoreContainer(path: folder.path + "/store")
     var environment = clock.environment
     environment.mergePolicies = options.mergePolicies
+    environment.computedValues = options.computedValues
     let store = try PersistentStore(
       container: container,
       model: try model.map { try ModelDocument.parse(Array($0.utf8).span) },

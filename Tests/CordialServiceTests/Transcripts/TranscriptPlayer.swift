@@ -40,6 +40,7 @@ final class TranscriptPlayer {
     options.folder = folder
     options.limits = try transcript.limits()
     options.mergePolicies = ["highest": Self.highest]
+    options.computedValues = ["fullName": Self.fullName, "wrong": { _ in ["not", "a", "number"] }]
     if transcript.header["mode"] == "readOnly" {
       try ServiceHost(model: model, options).close()
       options.mode = .readOnly
@@ -60,6 +61,14 @@ final class TranscriptPlayer {
       return .store
     }
     return client > store ? .client : .store
+  }
+
+  /// A computed attribute of the program: the first and the last name, and the city in parentheses.
+  private static let fullName: ComputedValue = { object in
+    let names = ["first", "last"].compactMap { object.values[$0]?.string }
+    let city = object.values["home"]?["city"]?.string.map { "(\($0))" }
+    let words = names + (city.map { [$0] } ?? [])
+    return .string(words.isEmpty ? "nobody" : words.joined(separator: " "))
   }
 
   /// Performs every step of the transcript.
