@@ -153,7 +153,6 @@ import Testing
     )
   }
 
-  // Evidence: P-114c
   // Evidence: P-114d
   @Test func `a function computes only transient attributes, which descendants have too`() throws {
     let computed = #"{"name":"x","type":"string","transient":true,"computed":"f"}"#
@@ -169,6 +168,7 @@ import Testing
     #expect(error.problems.map(\.message) == ["Only a transient attribute is computed"])
   }
 
+  // Evidence: P-114c
   @Test func `a transient attribute is known and not stored`() throws {
     let made = try model(
       #"{"name":"A","attributes":[{"name":"x","type":"string","transient":true}]}"#
