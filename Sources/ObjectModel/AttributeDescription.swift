@@ -82,6 +82,9 @@ package final class AttributeDescription: Sendable, Equatable {
 /// A transient attribute whose values a function of the program computes.
 package struct ComputedAttribute: Sendable {
   package let attribute: AttributeDescription
+  /// The number of the entity that declares the attribute, whose stored attributes the function
+  /// gets for the objects of all descendants.
+  package let owner: Int
   /// The name under which the program registers the function.
   package let function: String
 }

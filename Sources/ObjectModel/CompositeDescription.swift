@@ -48,12 +48,15 @@ extension EntityDescription {
   /// Returns values in which each object for a composite is replaced by its members, and each null
   /// by nulls.
   ///
-  /// A value that is neither stays as it is, so that the caller can report it.
+  /// A value that is neither stays as it is, so that the caller can report it. Of a member that is
+  /// sent twice, as in the composite and by its path, the last value stays.
   package func expanded(_ values: [JSONMember]) -> [JSONMember] {
     guard !composites.isEmpty, values.contains(where: { composite(named: $0.name) != nil }) else {
       return values
     }
-    return values.flatMap { expanded($0) }
+    var seen: Set<String> = []
+    return values.flatMap { expanded($0) }.reversed().filter { seen.insert($0.name).inserted }
+      .reversed()
   }
 
   private func expanded(_ value: JSONMember) -> [JSONMember] {

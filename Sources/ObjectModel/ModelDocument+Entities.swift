@@ -63,6 +63,7 @@ extension ModelDocument {
 
   private mutating func ownProperties(_ index: Int) -> OwnProperties {
     let (_, path, value) = raw[index]
+    let number = index + 1
     checkMembers(value, of: Self.entityMembers, at: path + ".")
     checkAnnotations(value, at: path)
     var names: Set<String> = []
@@ -84,7 +85,7 @@ extension ModelDocument {
       if flag(element, "transient", at: elementPath) {
         own.transients.append(attribute.name)
         if let function = optionalText(element, "computed", at: elementPath) {
-          own.computed.append(ComputedAttribute(attribute: attribute, function: function))
+          own.computed.append(ComputedAttribute(attribute: attribute, owner: number, function: function))
         }
         if attribute.sortsLocalized {
           problem(elementPath + ".sorted", "The store has no values of a transient attribute")

@@ -18,6 +18,9 @@ extension XcodeModelReader {
       return nil
     }
     noteUnknown(element, Self.attributeMembers.union([key]), path)
+    if key == "name", definition["name"]?.lowercased() != element["name"]?.lowercased() {
+      note("\(path) has the model's only composite, \(definition["name"] ?? "")")
+    }
     var attributes = definition.all("attribute").compactMap {
       attribute($0, of: path, depth: depth + 1)
     }

@@ -176,7 +176,11 @@ struct XcodeModelReader {
     let name = element["name"] ?? ""
     let path = "\(owner).\(name)"
     let kind = element["attributeType"] ?? ""
-    let isTransient = element["transient"] == "YES"
+    var isTransient = element["transient"] == "YES"
+    if isTransient, depth > 0 {
+      note("\(path) is stored: a member of a composite is not transient")
+      isTransient = false
+    }
     if kind == "Composite", !isTransient { return composite(element, path, depth: depth) }
     // A transient attribute may be of any type.
     guard let type = Self.types[kind] ?? (isTransient ? "binary" : nil) else {
@@ -186,7 +190,7 @@ struct XcodeModelReader {
     if kind == "Transformable" { note("\(path) is transformable: it becomes binary") }
     var derived: String?
     if let expression = element["derivationExpression"] {
-      derived = Self.derived(expression)
+      derived = depth > 0 ? nil : Self.derived(expression)
       if derived == nil {
         note(
           "Cordial does not support the derivation of \(path) (\(expression)): it becomes an "
@@ -225,12 +229,17 @@ struct XcodeModelReader {
     }
     // Xcode has two forms of a sum: tasks.@sum.priority and @sum:tasks.priority.
     let names = text.split(separator: ".").map(String.init)
-    if names.count == 2, let member = names.first, member.hasPrefix("@sum:") {
-      return "\(member.dropFirst(5)).@sum.\(names[1])"
+    let isMember = !names.dropFirst(2).contains { $0.hasPrefix("@") }
+    guard names.count >= 2, isMember else { return nil }
+    if names[0].hasPrefix("@sum:") {
+      return "\(names[0].dropFirst(5)).@sum.\(names[1...].joined(separator: "."))"
     }
-    let isAggregate = names.count == 3 && names[1] == "@sum"
-    let isPlain = names.count == 2 && (names[1] == "@count" || !names[1].hasPrefix("@"))
-    return isAggregate || isPlain ? text : nil
+    // A member of a composite has several names.
+    switch names[1] {
+    case "@count": return names.count == 2 ? text : nil
+    case "@sum": return names.count > 2 ? text : nil
+    default: return names[1].hasPrefix("@") ? nil : text
+    }
   }
 
   private mutating func defaultValue(

@@ -139,5 +139,9 @@ import Testing
     #expect(try expanded(#"{"a":{"p":null}}"#) == #"{"a.p.zip":null}"#)
     #expect(try expanded(#"{"a":{"p":7,"q":{"r":1}}}"#) == #"{"a.p":7,"a.q":{"r":1}}"#)
     #expect(try expanded(#"{"a":{},"b":1}"#) == #"{"b":1}"#)
+    #expect(try expanded(#"{"a":{"city":"x"},"a.city":"y"}"#) == #"{"a.city":"y"}"#)
+    #expect(
+      try expanded(#"{"a.city":"y","b":1,"a":null}"#) == #"{"b":1,"a.city":null,"a.p.zip":null}"#
+    )
   }
 }

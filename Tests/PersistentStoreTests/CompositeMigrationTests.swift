@@ -86,6 +86,15 @@ import Testing
   }
 
   // Evidence: P-110g
+  @Test func `the name of a composite that stays gives up none of its members`() async throws {
+    try await fill()
+    let next = Self.model(2, Self.address("address", Self.count), removed: #"["Task.address"]"#)
+    let error = try #require(throws: StoreError.self) { try values(next) }
+    let problems = error.data.first { $0.name == "problems" }?.value.array ?? []
+    #expect(problems.map { $0["path"] } == ["Task.address.street"])
+  }
+
+  // Evidence: P-110g
   @Test func `a map moves values into a composite and out of it`() async throws {
     try await fill()
     let inner = Self.address("inner", #"{"name":"number","type":"int32","optional":true}"#)

@@ -145,6 +145,35 @@ import XcodeModel
     )
   }
 
+  @Test func `members of composites are derived from, and are not transient`() throws {
+    let found = try read(
+      """
+      <entity name="A"><attribute name="home" attributeType="Composite" composite="Address"/>
+        <relationship name="b" optional="YES" maxCount="1" destinationEntity="B"/></entity>
+      <entity name="B">
+        <attribute name="town" optional="YES" attributeType="String" \
+      derivationExpression="a.home.city"/>
+        <attribute name="sum" attributeType="Integer 64" derivationExpression="@sum:many.home.size"/>
+        <attribute name="sum2" attributeType="Integer 64" \
+      derivationExpression="many.@sum.home.size"/>
+        <relationship name="a" optional="YES" maxCount="1" destinationEntity="A"/>
+        <relationship name="many" optional="YES" toMany="YES" destinationEntity="A"/></entity>
+      <composite name="Address"><attribute name="city" optional="YES" attributeType="String"/>
+        <attribute name="size" attributeType="Integer 16" transient="YES" defaultValueString="1"/>
+        <attribute name="now" attributeType="Date" derivationExpression="now()" optional="YES"/>
+      </composite>
+      """
+    )
+    #expect(found.notes.count == 2)
+    #expect(found.notes.allSatisfy { $0.hasPrefix("A.home.size ") || $0.contains("A.home.now ") })
+    let model = try ModelDocument.model(from: found.document)
+    #expect(
+      model.entity(named: "B")?.attributes.compactMap(\.derived) == [
+        .path("a", "home.city"), .sum("many", "home.size"), .sum("many", "home.size"),
+      ]
+    )
+  }
+
   @Test func `a composite that contains itself ends`() throws {
     let found = try read(
       """

@@ -69,7 +69,7 @@ enum ComputedAttributes {
   ///
   /// - Parameters:
   ///   - computed: The attribute.
-  ///   - entity: An entity that has it.
+  ///   - entity: The entity that declares it.
   ///   - column: Returns SQL for a column of the object.
   /// - Returns: The call; null where there is no object.
   static func call(

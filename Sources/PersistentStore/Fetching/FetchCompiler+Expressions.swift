@@ -121,7 +121,10 @@ extension FetchCompiler {
       return (SQLFragment(jsonValue(end, asText: readsJSONTexts)), .json)
     case .attribute(let attribute):
       return (
-        SQLFragment(column(end.alias, attribute.name) + Self.collation(attribute.type)),
+        SQLFragment(
+          column(end.alias, attribute.name) + Self.collation(attribute.type),
+          depth: depth(of: end)
+        ),
         .value(attribute.type, name: attribute.name)
       )
     case .relationship(let relationship):

@@ -28,6 +28,12 @@ extension FetchCompiler {
     return "coalesce(\(tables.map { "\($0).\(quote(name))" }.joined(separator: ", ")))"
   }
 
+  /// Returns the entries of a column, or of a computed attribute's call, on the stack of SQLite's
+  /// parser.
+  func depth(of end: Resolved) -> Int {
+    computedColumns["\(end.alias).\(end.property.name)"] == nil ? 10 : 40
+  }
+
   /// Returns the members of a to-many to a family, with the condition in each table of the family.
   func familyMembers(
     _ relationship: RelationshipDescription,

@@ -154,9 +154,11 @@ extension FetchCompiler {
   /// Returns the condition on the members of a composite that is compared with null; nil for any
   /// other comparison.
   private func nullMembers(_ comparison: PredicateComparison) -> Predicate? {
-    guard case .keyPath(let names, let variable) = comparison.left.form,
-      case .constant(.null) = comparison.right.form,
-      [.equal, .notEqual].contains(comparison.comparison),
+    let isSwapped = comparison.left.form == .constant(.null)
+    let (left, right) =
+      isSwapped ? (comparison.right, comparison.left) : (comparison.left, comparison.right)
+    guard case .keyPath(let names, let variable) = left.form, right.form == .constant(.null),
+      comparison.modifier == .direct, [.equal, .notEqual].contains(comparison.comparison),
       let (composite, owner) = composite(
         at: names,
         from: scope(at: scope(of: variable)).entity
@@ -166,10 +168,10 @@ extension FetchCompiler {
       let member = attribute.name.dropFirst(composite.name.count + 1)
       let path = PredicateExpression(
         form: .keyPath(names + member.split(separator: ".").map(String.init), variable: variable),
-        offset: comparison.left.offset
+        offset: left.offset
       )
       return Predicate.comparison(
-        comparison.rewritten(left: path, comparison.comparison, comparison.right)
+        comparison.rewritten(left: path, comparison.comparison, right)
       )
     }
     return comparison.comparison == .equal ? .and(terms) : .or(terms)

@@ -329,9 +329,10 @@ struct FetchCompiler {
         data: [JSONMember("entity", .string(entity.name)), JSONMember("property", .string(name))]
       )
     }
-    let call = ComputedAttributes.call(computed, of: entity) { column(alias, $0) }
+    let owner = model.entity(computed.owner)
+    let call = ComputedAttributes.call(computed, of: owner) { column(alias, $0) }
     computedColumns["\(alias).\(name)"] = "(\(call))"
-    return entity.attributes.map(\.name)
+    return owner.attributes.map(\.name)
   }
 
   // MARK: Relationships

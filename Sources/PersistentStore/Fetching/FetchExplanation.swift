@@ -30,9 +30,19 @@ extension StoreSnapshot {
     of model: Model
   ) throws(StoreError) {
     if isValues {
-      _ = try FetchCompiler.valuesPlan(request, model: model, mayDangle: false)
+      _ = try FetchCompiler.valuesPlan(
+        request,
+        model: model,
+        mayDangle: false,
+        functions: model.functions
+      )
     } else {
-      _ = try FetchCompiler.plan(request, model: model, mayDangle: false)
+      _ = try FetchCompiler.plan(
+        request,
+        model: model,
+        mayDangle: false,
+        functions: model.functions
+      )
     }
   }
 
@@ -55,7 +65,7 @@ extension StoreSnapshot {
     let sql: String
     let values: [AttributeValue]
     if isValues {
-      let plan = try FetchCompiler.valuesPlan(request, model: model, mayDangle: mayDangle)
+      let plan = try valuesPlan(request)
       (sql, values) = (plan.sql, plan.values)
     } else {
       let plan = try plan(request)

@@ -165,7 +165,7 @@ extension StoreSnapshot {
     return try row.step() ? row.integer(0) : 0
   }
 
-  private func valuesPlan(_ request: FetchRequest) throws(StoreError) -> ValuesPlan {
+  func valuesPlan(_ request: FetchRequest) throws(StoreError) -> ValuesPlan {
     try FetchCompiler.valuesPlan(
       request,
       model: model,

@@ -2,9 +2,10 @@ package import JSON
 
 /// The stored values of an object for which a program computes an attribute.
 package struct StoredObject: Sendable {
-  /// The name of the object's entity.
+  /// The name of the entity that declares the computed attribute; the object may be of a descendant.
   package let entity: String
-  /// The values of the stored attributes, in the form of the protocol: `{"first": "Ada", …}`.
+  /// The values of that entity's stored attributes, in the form of the protocol:
+  /// `{"first": "Ada", …}`.
   package let values: JSONValue
 }
 

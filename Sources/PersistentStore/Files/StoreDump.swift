@@ -1,13 +1,16 @@
 import CordialValues
 package import JSON
+import ObjectModel
+import PersistentHistory
 import SQLite
+import StoreLayout
 
 /// The whole content of a store as JSON values, as SQLite's shell prints it with `.dump`: every
 /// object under its number and version, and the log.
 ///
 /// The values are, in this order: `{"schema": "CREATE TABLE …"}` of each table; for each table with
 /// rows `{"table": …, "columns": […]}`, then a `{"row": […]}` for each row after the
-/// `{"binary": "base64", "column": 2}` of its binary values; the schemas of indexes and triggers.
+/// `{"binary": "base64", "column": 2}` of its binary values; the schemas of indexes, triggers and views.
 package enum StoreDump {
   /// Writes the content of a store that no process changes.
   ///
@@ -15,7 +18,7 @@ package enum StoreDump {
   ///   - source: The store, such as a backup.
   ///   - add: Called with each value.
   /// - Returns: The number of objects.
-  /// - Throws: `StoreError`; the errors of `add`.
+  /// - Throws: `StoreError`, as for a virtual table of another program; the errors of `add`.
   package static func write(
     _ source: StoreContainer,
     _ add: (JSONValue) throws -> Void
@@ -26,13 +29,23 @@ package enum StoreDump {
         "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL "
           + "AND substr(name, 1, 7) <> 'sqlite_' ORDER BY rowid"
       ) { (kind: $0.text(0), name: $0.text(1), sql: $0.text(2)) }
+      if let table = schema.first(where: { $0.sql.uppercased().hasPrefix("CREATE VIRTUAL") }) {
+        throw StoreError(
+          .invalidRequest,
+          "The virtual table \(table.name) of another program cannot be in an archive",
+          hint: "Drop it, or use store/backup"
+        )
+      }
+      let text = try StoreMetadata.model.value(db) ?? ""
+      let entities = Set(
+        try ModelDocument.parse(Array(text.utf8).span).concreteEntities.map(\.name)
+      )
       let tables = schema.filter { $0.kind == "table" }
       for table in tables { try add(["schema": .string(table.sql)]) }
       var objects: Int64 = 0
       for name in tables.map(\.name) + ["sqlite_sequence"] where try db.hasTable(name) {
         let rows = try writeRows(of: name, db, add)
-        // No entity's name has this prefix.
-        if !name.hasPrefix("cordial_"), name != "sqlite_sequence" { objects += rows }
+        if entities.contains(name) { objects += rows }
       }
       for other in schema where other.kind != "table" { try add(["schema": .string(other.sql)]) }
       return objects
@@ -186,7 +199,7 @@ private struct StoredContent {
 
   /// Runs one statement that creates a part of a store; no other statement is run.
   private func create(_ sql: String) throws {
-    let kinds = ["TABLE", "INDEX", "UNIQUE INDEX", "TRIGGER"]
+    let kinds = ["TABLE", "INDEX", "UNIQUE INDEX", "TRIGGER", "VIEW"]
     guard kinds.contains(where: { sql.hasPrefix("CREATE \($0) ") }) else { throw UnknownLine() }
     // SQLite prepares the first statement of a text, and ignores what follows.
     try PreparedStatement(db, sql).run()

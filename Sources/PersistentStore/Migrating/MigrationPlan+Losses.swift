@@ -60,12 +60,16 @@ extension MigrationPlan {
   }
 
   /// Returns whether the model gives up a property, by the name of its entity or of an ancestor; a
-  /// member of a composite also by the composite's.
+  /// member of a composite also by the composite's, if the model no longer has the composite.
   private func isGivenUp(_ property: String, of old: EntityDescription) -> Bool {
-    givesUpEverything
-      || old.familyPosition.ancestors.contains {
-        let path = "\(from.entity($0).name).\(property)"
-        return to.removed.contains { path == $0 || path.hasPrefix($0 + ".") && $0.contains(".") }
+    let names = property.split(separator: ".")
+    let composites = names.indices.dropLast().map { names[...$0].joined(separator: ".") }
+      .filter { name in !mapping.takers(of: old).contains { $0.composite(named: name) != nil } }
+    return givesUpEverything
+      || old.familyPosition.ancestors.contains { ancestor in
+        ([property] + composites).contains {
+          to.removed.contains("\(from.entity(ancestor).name).\($0)")
+        }
       }
   }
 

@@ -65,7 +65,7 @@ final class TranscriptPlayer {
 
   /// A computed attribute of the program: the first and the last name, and the city in parentheses.
   private static let fullName: ComputedValue = { object in
-    let names = ["first", "last"].compactMap { object.values[$0]?.string }
+    let names = ["title", "first", "last"].compactMap { object.values[$0]?.string }
     let city = object.values["home"]?["city"]?.string.map { "(\($0))" }
     let words = names + (city.map { [$0] } ?? [])
     return .string(words.isEmpty ? "nobody" : words.joined(separator: " "))
