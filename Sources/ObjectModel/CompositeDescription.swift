@@ -54,8 +54,9 @@ extension EntityDescription {
     guard !composites.isEmpty, values.contains(where: { composite(named: $0.name) != nil }) else {
       return values
     }
+    let last = JSONValue.object(values).deduplicated.members ?? []
     var seen: Set<String> = []
-    return values.flatMap { expanded($0) }.reversed().filter { seen.insert($0.name).inserted }
+    return last.flatMap { expanded($0) }.reversed().filter { seen.insert($0.name).inserted }
       .reversed()
   }
 

@@ -190,8 +190,8 @@ package final class EntityDescription: Sendable {
   package let identity: AttributeDescription?
   /// The stored attributes, inherited ones first.
   package let attributes: [AttributeDescription]
-  /// The names of transient attributes, which clients have, or functions compute, and the store does
-  /// not have.
+  /// The names of transient attributes: the store does not have them, but clients do, or functions
+  /// compute them.
   package let transients: [String]
   /// The transient attributes that a function of the program computes, by name.
   private let computed: [String: ComputedAttribute]

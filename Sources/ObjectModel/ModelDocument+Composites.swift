@@ -51,7 +51,9 @@ extension ModelDocument {
   ) -> ReadComposite? {
     for member in ["optional", "default", "transient", "derived"]
     where value[member].map({ !$0.isNull && $0 != false }) == true {
-      problem("\(path).\(member)", "A composite has no \(member): give it to each of its members")
+      let isOfMembers = ["optional", "default"].contains(member)
+      let advice = isOfMembers ? ": give it to each of its members" : ""
+      problem("\(path).\(member)", "A composite has no \(member)\(advice)")
     }
     checkMembers(
       value,

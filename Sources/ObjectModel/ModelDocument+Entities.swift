@@ -85,7 +85,9 @@ extension ModelDocument {
       if flag(element, "transient", at: elementPath) {
         own.transients.append(attribute.name)
         if let function = optionalText(element, "computed", at: elementPath) {
-          own.computed.append(ComputedAttribute(attribute: attribute, owner: number, function: function))
+          own.computed.append(
+            ComputedAttribute(attribute: attribute, owner: number, function: function)
+          )
         }
         if attribute.sortsLocalized {
           problem(elementPath + ".sorted", "The store has no values of a transient attribute")

@@ -17,14 +17,19 @@ enum CommaSeparated {
   // MARK: Writing
 
   /// Returns a record without the end of its line.
-  static func record(_ values: [JSONValue]) -> String {
-    values.map(field).joined(separator: ",")
+  ///
+  /// - Parameters:
+  ///   - values: The values of the fields.
+  ///   - json: The indices of values of json attributes, whose texts are written as JSON too.
+  /// - Returns: The record.
+  static func record(_ values: [JSONValue], json: Set<Int> = []) -> String {
+    values.enumerated().map { field($1, isJSON: json.contains($0)) }.joined(separator: ",")
   }
 
-  private static func field(_ value: JSONValue) -> String {
+  private static func field(_ value: JSONValue, isJSON: Bool) -> String {
     switch value {
     case .null: return ""
-    case .string(let text): return quoted(text)
+    case .string(let text) where !isJSON: return quoted(text)
     default: return quoted(value.text)
     }
   }
@@ -128,9 +133,18 @@ extension Exporter {
     }
     let names = columns(of: entity)
     write(CommaSeparated.record((["id"] + names).map { .string($0) }))
+    let json = Set(
+      names.indices.filter { index in
+        if case .attribute(let attribute)? = entity.property(named: names[index]) {
+          attribute.type == .json
+        } else {
+          false
+        }
+      }.map { $0 + 1 }
+    )
     try await export(entity, names, client) { object in
       let values = names.map { object["values"]?[$0] ?? .null }
-      write(CommaSeparated.record([object["id"] ?? .null] + values))
+      write(CommaSeparated.record([object["id"] ?? .null] + values, json: json))
     }
     return entity.relationships.filter(\.toMany).map(\.name)
   }

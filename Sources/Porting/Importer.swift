@@ -214,6 +214,9 @@ package struct Importer {
 
   private mutating func add(_ object: JSONValue, _ line: Int) throws {
     let id = object["id"]?.string
+    if let objection = objection(to: object) {
+      throw PortingError("Line \(line) \(objection); \(imported) objects are imported")
+    }
     guard let entity = Exporter.entity(object) else {
       throw PortingError(
         "Line \(line) has neither an id nor an entity; \(imported) objects are imported"
@@ -226,6 +229,24 @@ package struct Importer {
         known[target] != nil || pending[target] != nil || Self.isStored(target, only: only)
       }
     )
+  }
+
+  /// The members of a line; a fetch returns the version too, which an import ignores.
+  private static let members: Set<String> = ["id", "entity", "values", "version"]
+
+  /// Returns why a line is not an object to import, nil if it is one.
+  private func objection(to object: JSONValue) -> String? {
+    guard let members = object.members else { return "is not an object" }
+    if let unknown = members.first(where: { !Self.members.contains($0.name) }) {
+      return "has the unknown member \(unknown.name); known members are id, entity and values"
+    }
+    if let values = object["values"], !values.isNull, values.members == nil {
+      return "has values that are not an object"
+    }
+    if let id = object["id"]?.string, known[id] != nil || pending[id] != nil {
+      return "has the id \(id) of an earlier line"
+    }
+    return nil
   }
 
   /// Adds objects to the next save; they may reference one another.
@@ -269,6 +290,10 @@ package struct Importer {
     _ kind: Kind,
     _ object: String
   ) -> JSONValue? {
+    guard Self.isReference(member.value, kind) else {
+      // The save reports the value.
+      return member.value
+    }
     let targets =
       kind != .toOne
       ? member.value.array?.compactMap(\.string) ?? [] : [member.value.string].compactMap { $0 }
@@ -291,6 +316,13 @@ package struct Importer {
     if !missing.isEmpty { deferred.append((object, member.name, kind, missing)) }
     if kind != .toOne { return found.isEmpty ? nil : .array(found) }
     return found.first
+  }
+
+  /// Returns whether a value is an ID, a list of IDs, or null.
+  private static func isReference(_ value: JSONValue, _ kind: Kind) -> Bool {
+    guard !value.isNull else { return true }
+    guard kind != .toOne else { return value.string != nil }
+    return value.array.map { $0.allSatisfy { $0.string != nil } } ?? false
   }
 
   /// Records the stored IDs of the objects of a save.

@@ -4,6 +4,8 @@ import JSON
 extension XcodeModelReader {
   /// The maximum number of composites inside one another; a model file has no more.
   private static let depthMax = 8
+  /// The maximum number of members that all composites of a model become.
+  private static let membersMax = 20_000
 
   /// Converts an attribute whose type is a composite.
   ///
@@ -13,10 +15,25 @@ extension XcodeModelReader {
   ///   - depth: The number of composites around it.
   /// - Returns: The attribute with its members; nil, with a note, if it names no composite.
   mutating func composite(_ element: XMLElement, _ path: String, depth: Int) -> JSONValue? {
-    guard depth < Self.depthMax, let (definition, key) = definition(of: element) else {
+    guard let (definition, key) = definition(of: element) else {
       note("\(path) is left out: the model does not have its composite")
       return nil
     }
+    let name = definition["name"] ?? ""
+    guard depth < Self.depthMax, !openComposites.contains(name) else {
+      note("\(path) is left out: its composite contains itself, or is more than 8 levels deep")
+      return nil
+    }
+    memberCount += definition.children.count
+    guard memberCount <= Self.membersMax else {
+      note("\(path) is left out: composites have more than \(Self.membersMax) members in all")
+      return nil
+    }
+    if element["derivationExpression"] != nil {
+      note("The derivation of \(path) is left out: a composite is not derived")
+    }
+    openComposites.insert(name)
+    defer { openComposites.remove(name) }
     noteUnknown(element, Self.attributeMembers.union([key]), path)
     if key == "name", definition["name"]?.lowercased() != element["name"]?.lowercased() {
       note("\(path) has the model's only composite, \(definition["name"] ?? "")")

@@ -5,6 +5,10 @@ import JSON
 struct XcodeModelReader {
   let root: XMLElement
   private(set) var notes: [String] = []
+  /// The names of the composites whose members are being read.
+  var openComposites: Set<String> = []
+  /// The number of members of composites so far.
+  var memberCount = 0
 
   init(_ root: XMLElement) {
     self.root = root

@@ -103,7 +103,8 @@ import Testing
     let fixture = try Fixture()
     let model = try fixture.write(
       """
-      {"name":"M","entities":[{"name":"A","attributes":[{"name":"x","type":"int16"}]}],
+      {"name":"M","entities":[{"name":"A","attributes":[{"name":"x","type":"int16"},
+         {"name":"k","type":"int16","transient":true,"computed":"rank"}]}],
        "values":[{"name":"v","entity":"A","select":["nope","x"]}],
        "templates":[{"name":"a","entity":"A","predicate":"x IN $list AND x > $low"},
          {"name":"b","entity":"A","predicate":"x >"},
@@ -112,7 +113,8 @@ import Testing
           "select":["w"]},
          {"name":"f","entity":"A","result":"values","select":["x"],"groupBy":["x"],
           "sort":["x"]},
-         {"name":"g","entity":"A","result":"values","select":{"c":"@count","m":"@max.x"}}]}
+         {"name":"g","entity":"A","result":"values","select":{"c":"@count","m":"@max.x"}},
+         {"name":"h","entity":"A","predicate":"k > 1","sort":["k"],"select":["k"]}]}
       """,
       to: "m.json"
     )

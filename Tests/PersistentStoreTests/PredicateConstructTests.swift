@@ -295,6 +295,8 @@ import Testing
     try check("0.15 BETWEEN {0, price}", ["éclair"])
     try check("median:(group.tasks.price) > 0.1 AND rank == 3", ["Milk"])
     try check("mode:({price, 5}) == price AND price != nil", ["Milk", "éclair"])
+    try check("stddev:({price, price, price}) == 0 AND price != nil", ["Milk", "éclair"])
+    try check("stddev:({9007199254740993, 9007199254740995}) == 1 AND rank == 3", ["Milk"])
     try check("sqrt:(price) > 0.4", ["éclair"])
     try check("stddev:({price, 0.3}) < 0.06 AND price != nil", ["éclair"])
   }

@@ -111,7 +111,7 @@ import Testing
     ("[1,1,", #"["x",1,"#, "is wrong"), (#""table":"Person""#, #""table":"No""#, "is wrong"),
     (#""columns":["number","#, #""columns":["#, "is no part of one"),
     (#""schema""#, #""other""#, "line 2 is no part of one"),
-    (#""generation""#, #""g""#, "is not a Cordial store"),
+    (#""generation""#, #""g""#, "lacks the store's metadata"),
   ])
   func `a wrong line creates nothing`(old: String, new: String, message: String) async throws {
     _ = try await filled()

@@ -140,6 +140,13 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
   @Test(arguments: [
     (2, #"{"id":"#, "Line 3: Not JSON"), (2, #"{"values":{}}"#, "Line 3 has neither an id"),
     (1, #"{"id":"Task/c","values":{}}"#, "The save that ends at line 3 failed"),
+    (2, #"["Task/c"]"#, "Line 3 is not an object"),
+    (2, #"{"id":"Task/c","values":5}"#, "Line 3 has values that are not an object"),
+    (2, #"{"id":"Task/c","valuez":{}}"#, "Line 3 has the unknown member valuez"),
+    (2, #"{"id":"Task/a","values":{"title":"x"}}"#, "Line 3 has the id Task/a of an earlier line"),
+    (1, #"{"id":"Task/c","values":{"title":"c","group":5}}"#, "The save that ends at line 3"),
+    (1, #"{"id":"Task/c","values":{"title":"c","tags":"Tag/b"}}"#, "The save that ends at line 3"),
+    (1, #"{"id":"Task/c","values":{"title":"c","tags":[null]}}"#, "The save that ends at line 3"),
   ])
   func `an error names the line and what is imported`(
     batch: Int,
@@ -262,6 +269,8 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
     #"{"id":"Item/a","values":{"text":"one, \"two\"\nthree","count":9007199254740993,"next":"Item/b"}}"#,
     #"{"id":"Item/b","values":{"text":"","ratio":0.1,"price":"1.50","flag":true}}"#,
     #"{"id":"Item/c","values":{"when":"2026-01-02T03:04:05.678Z","data":"AAEC","facts":{"a":[1]}}}"#,
+    #"{"id":"Item/d","values":{"facts":"null"}}"#, #"{"id":"Item/e","values":{"facts":5}}"#,
+    #"{"id":"Item/f","values":{"facts":"5"}}"#, #"{"id":"Item/g","values":{"facts":""}}"#,
   ]
 
   @Test func `what is exported is imported as the same objects`() async throws {
@@ -272,7 +281,12 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
       #expect(left == ["groups"])
     }
     #expect(records.first == "id,text,count,ratio,price,flag,when,data,facts,next,main")
-    #expect(records.count == 4)
+    #expect(records.count == 8)
+    #expect(
+      records.suffix(4).map { $0.split(separator: ",")[1] } == [
+        #""""null""""#, "5", #""""5""""#, #""""""""#,
+      ]
+    )
     var again: [String] = []
     try await withClient(Self.model) { client in
       let lines = try await Importer.lines(
@@ -280,7 +294,7 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
         of: "Item",
         for: client
       )
-      #expect(try await Importer.run(lines, into: client, batch: 10).imported == 3)
+      #expect(try await Importer.run(lines, into: client, batch: 10).imported == 7)
       _ = try await Exporter.runCommaSeparated("Item", from: client) { again.append($0) }
       let empty = try await client.call(
         "fetch",

@@ -183,7 +183,7 @@ import XcodeModel
       """
     )
     #expect(found.notes.count == 1)
-    #expect(try ModelDocument.model(from: found.document).entities.first?.attributes.count == 8)
+    #expect(try ModelDocument.model(from: found.document).entities.first?.attributes.count == 1)
   }
 
   @Test func `parts without an equivalent are noted with their paths`() throws {

@@ -3,6 +3,7 @@ import Cordial
 import CordialProtocol
 import JSON
 import ObjectModel
+import PersistentStore
 import Porting
 
 /// `cordial import`: creates objects and their relationships from JSON lines.
@@ -55,7 +56,11 @@ struct Import: AsyncParsableCommand {
       input = contents.lines
       if contents.hasHistory { return try restore(contents) }
       if model == nil, !storeArgument.exists {
-        archived = try ModelDocument.model(from: contents.model)
+        do {
+          archived = try ModelDocument.model(from: contents.model)
+        } catch {
+          throw StoreError(error, in: "of the archive")
+        }
       }
     }
     let objects = input

@@ -104,6 +104,7 @@ extension StoreError {
     case let error as StoreError: self = error
     case let error as SQLiteError: self.init(error)
     case let error as PredicateError: self.init(error)
+    case let error as ModelError: self.init(.modelInvalid, "A model is invalid: \(error.message)")
     default: self.init(.internalError, "\(error)")
     }
   }

@@ -39,6 +39,8 @@ extension FetchCompiler {
       return made(sql, Self.totalType(type, isAverage: statistic == .average))
     case .median where type == .decimal, .mode where type == .decimal:
       return made("cordial_decimal_\(statistic.rawValue)(group_concat(v, ' '))", .decimal)
+    case .stddev where type == .decimal, .stddev where type.isInteger:
+      return made("cordial_decimal_stddev(group_concat(v, ' '))", .double)
     case .mode where type.isInteger:
       return made("CAST(cordial_decimal_mode(group_concat(v, ' ')) AS INTEGER)", .int64)
     case .median, .stddev, .mode:

@@ -2,7 +2,8 @@ package import JSON
 
 /// The stored values of an object for which a program computes an attribute.
 package struct StoredObject: Sendable {
-  /// The name of the entity that declares the computed attribute; the object may be of a descendant.
+  /// The name of the entity that declares the computed attribute, which may be an ancestor of the
+  /// object's.
   package let entity: String
   /// The values of that entity's stored attributes, in the form of the protocol:
   /// `{"first": "Ada", …}`.

@@ -109,6 +109,9 @@ enum NumberFunctions {
     try SQLFunction.add("cordial_decimal_median", argumentCount: 1, to: db) { call in
       call.answer(median(of: decimals(call.text(0)))?.text)
     }
+    try SQLFunction.add("cordial_decimal_stddev", argumentCount: 1, to: db) { call in
+      call.answer(deviation(of: decimals(call.text(0))))
+    }
     try SQLFunction.add("cordial_decimal_mode", argumentCount: 1, to: db) { call in
       call.answer(mode(of: decimals(call.text(0)))?.text)
     }
@@ -130,6 +133,14 @@ enum NumberFunctions {
   /// Returns the decimals in a list with spaces between them.
   private static func decimals(_ list: String?) -> [DecimalNumber] {
     (list ?? "").split(separator: " ").compactMap { DecimalNumber(String($0)) }
+  }
+
+  /// Returns the standard deviation of a whole population; only its root is rounded to a double.
+  private static func deviation(of numbers: [DecimalNumber]) -> Double? {
+    let count = DecimalNumber(Int64(numbers.count))
+    guard let mean = numbers.reduce(DecimalNumber(0), +).divided(by: count) else { return nil }
+    let squares = numbers.reduce(DecimalNumber(0)) { $0 + ($1 - mean) * ($1 - mean) }
+    return squares.divided(by: count).flatMap { Double($0.comparableText) }?.squareRoot()
   }
 
   private static func median(of numbers: [DecimalNumber]) -> DecimalNumber? {

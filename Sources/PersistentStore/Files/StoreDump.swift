@@ -10,7 +10,8 @@ import StoreLayout
 ///
 /// The values are, in this order: `{"schema": "CREATE TABLE …"}` of each table; for each table with
 /// rows `{"table": …, "columns": […]}`, then a `{"row": […]}` for each row after the
-/// `{"binary": "base64", "column": 2}` of its binary values; the schemas of indexes, triggers and views.
+/// `{"binary": "base64", "column": 2}` of its binary values; the schemas of indexes, triggers and
+/// views.
 package enum StoreDump {
   /// Writes the content of a store that no process changes.
   ///
@@ -33,7 +34,7 @@ package enum StoreDump {
         throw StoreError(
           .invalidRequest,
           "The virtual table \(table.name) of another program cannot be in an archive",
-          hint: "Drop it, or use store/backup"
+          hint: "Drop the table, or make a backup instead"
         )
       }
       let text = try StoreMetadata.model.value(db) ?? ""
@@ -123,6 +124,9 @@ package enum StoreDump {
       try writer.write { db in
         var content = StoredContent(db)
         try content.add(lines)
+        guard try StoreMetadata.generation.value(db) != nil else {
+          throw StoredContent.failure("it lacks the store's metadata")
+        }
       }
       try writer.use { db in
         if let damage = try db.text("PRAGMA quick_check(1)"), damage != "ok" {
@@ -171,6 +175,8 @@ private struct StoredContent {
         try add(try JSONParser.parse(lines.span.extracting(start..<end)))
       } catch is UnknownLine {
         throw Self.failure("line \(number) is no part of one")
+      } catch let error as JSONError {
+        throw Self.failure("line \(number) is not JSON (\(error.message))")
       } catch {
         throw Self.failure("line \(number) is wrong (\(StoreError(any: error).message))")
       }

@@ -120,7 +120,7 @@ struct ProgramImport {
       return note("the entity \(name) \(problem)", name, number)
     }
     let given = value["values"] ?? [:]
-    guard let values = given.members else {
+    guard let values = given.deduplicated.members else {
       return note("its values are not an object", name, number)
     }
     if let id {
