@@ -42,6 +42,9 @@ struct XcodeModelReader {
     return .object(members)
   }
 
+  /// The result type of a stored request for rows of values, `NSDictionaryResultType`.
+  private static let rowsOfValues = "2"
+
   private mutating func template(_ element: XMLElement) -> JSONValue {
     let name = element["name"] ?? ""
     var members = [
@@ -57,9 +60,11 @@ struct XcodeModelReader {
     if element["includesSubentities"] == "NO" {
       members.append(JSONMember("subentities", false))
     }
-    let known: Set<String> = [
+    var known: Set<String> = [
       "name", "entity", "predicateString", "fetchLimit", "includesSubentities",
     ]
+    // A fetch returns each object once; only rows of values may be equal.
+    if element["resultType"] != Self.rowsOfValues { known.insert("returnsDistinctResults") }
     let rest = element.attributeNames.filter { !known.contains($0) }
     if !rest.isEmpty {
       note("Of the fetch request \(name) these are left out: \(rest.joined(separator: ", "))")

@@ -303,7 +303,7 @@ import XcodeModel
           <userInfo><entry key="r" value="s"/></userInfo></relationship>
         <fetchIndex name="i"><fetchIndexElement property="n" type="Binary" order="descending"/>
         </fetchIndex></entity>
-      <fetchRequest name="f" entity="A" includesSubentities="NO"/>
+      <fetchRequest name="f" entity="A" includesSubentities="NO" returnsDistinctResults="YES"/>
       """
     )
     #expect(found.notes == [])

@@ -151,32 +151,6 @@ extension FetchCompiler {
     return try compileDirect(comparison)
   }
 
-  /// Returns the condition on the members of a composite that is compared with null; nil for any
-  /// other comparison.
-  private func nullMembers(_ comparison: PredicateComparison) -> Predicate? {
-    let isSwapped = comparison.left.form == .constant(.null)
-    let (left, right) =
-      isSwapped ? (comparison.right, comparison.left) : (comparison.left, comparison.right)
-    guard case .keyPath(let names, let variable) = left.form, right.form == .constant(.null),
-      comparison.modifier == .direct, [.equal, .notEqual].contains(comparison.comparison),
-      let (composite, owner) = composite(
-        at: names,
-        from: scope(at: scope(of: variable)).entity
-      )
-    else { return nil }
-    let terms = owner.attributes(of: composite).map { attribute in
-      let member = attribute.name.dropFirst(composite.name.count + 1)
-      let path = PredicateExpression(
-        form: .keyPath(names + member.split(separator: ".").map(String.init), variable: variable),
-        offset: left.offset
-      )
-      return Predicate.comparison(
-        comparison.rewritten(left: path, comparison.comparison, right)
-      )
-    }
-    return comparison.comparison == .equal ? .and(terms) : .or(terms)
-  }
-
   /// Returns whether an expression is one computed value, or a path to an attribute with texts.
   private func isText(_ expression: PredicateExpression) -> Bool {
     switch expression.form {

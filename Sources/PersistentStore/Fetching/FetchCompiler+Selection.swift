@@ -78,19 +78,6 @@ extension FetchCompiler {
     }
   }
 
-  /// Returns the composite at the end of a path over to-ones, with the entity that has it; nil for
-  /// any other path.
-  func composite(
-    at names: [String],
-    from start: EntityDescription
-  ) -> (CompositeDescription, EntityDescription)? {
-    let steps = model.steps(of: names, from: start)
-    guard let toOnes = steps.relationships, toOnes.allSatisfy({ !$0.toMany }) else { return nil }
-    let owner = toOnes.last.map { model.entity($0.destination) } ?? start
-    let rest = names[(steps.last?.end ?? 0)...].joined(separator: ".")
-    return owner.composite(named: rest).map { ($0, owner) }
-  }
-
   private mutating func expression(
     _ selection: FetchRequest.Selection,
     grouped: Bool
