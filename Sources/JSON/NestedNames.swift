@@ -23,7 +23,7 @@ package struct NestedNames {
     return text + JSONValue.string(path.last ?? "").text + ":"
   }
 
-  /// Returns the text before the next value, whose name is a path with points.
+  /// Returns the text before the next value, whose name is a path with dots.
   package mutating func next(_ path: String) -> String {
     next(path.split(separator: ".").map(String.init))
   }
@@ -33,7 +33,7 @@ package struct NestedNames {
 }
 
 extension [JSONMember] {
-  /// The members, where those whose names are paths with points are in objects of their own.
+  /// The members, where those whose names are paths with dots are in objects of their own.
   package var nested: [JSONMember] {
     var members: [JSONMember] = []
     for member in self {

@@ -5,7 +5,7 @@ import TestSeeds
 ///
 /// The composites of one entity are those that the names of its attributes have.
 extension WideAttribute {
-  /// The path of the composite with its last point; empty outside of composites.
+  /// The path of the composite with its last dot; empty outside of composites.
   var prefix: String { name.lastIndex(of: ".").map { String(name[...$0]) } ?? "" }
   var isMember: Bool { !prefix.isEmpty }
 }
