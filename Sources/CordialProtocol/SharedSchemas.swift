@@ -53,6 +53,7 @@ enum FetchFields {
     .optional("result", .choice(["objects", "ids", "count", "values"]), "the form of the result"),
     .optional("total", .boolean, "whether to return the number without limit and offset"),
     .optional("at", .token, "wait until at least this commit is visible"),
+    .optional("asOf", .token, "return the result of this past commit"),
   ]
 }
 

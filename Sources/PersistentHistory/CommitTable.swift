@@ -15,6 +15,8 @@ package final class CommitTable {
   private let generation: UInt32
   private let entryStatement: PreparedStatement
   private let oldestStatement: PreparedStatement
+  /// Nil in a store of an earlier version that was never opened for writing since.
+  private let migrationStatement: PreparedStatement?
 
   /// Creates the table of a connection.
   ///
@@ -32,7 +34,17 @@ package final class CommitTable {
     self.generation = generation
     entryStatement = try statement("WHERE number = ?")
     oldestStatement = try statement("ORDER BY number LIMIT 1")
+    migrationStatement = try UndoLog.exists(db) ? statement(Self.newestBarrier) : nil
   }
+
+  /// SQL for the newest migration.
+  ///
+  /// A client may give its own saves the same context, but they are no barriers for undo.
+  private static let newestBarrier = """
+    WHERE number = (SELECT max(u.number) FROM cordial_undo u
+      JOIN cordial_transaction t ON t.number = u.number
+      WHERE u.kind = \(UndoLog.barrier) AND t.context = '\(CommitStamp.migrationContext)')
+    """
 
   /// Returns a commit, or nil if the log does not have it.
   package func entry(_ number: Int64) throws -> Entry? {
@@ -55,6 +67,15 @@ package final class CommitTable {
       return StoreToken(generation: generation, number: 0, mark: 0)
     }
     return entry(oldestStatement).token
+  }
+
+  /// Returns the newest retained migration; nil without one.
+  ///
+  /// The rows of earlier commits may have other types and other columns.
+  package func newestMigration() throws -> StoreToken? {
+    guard let migrationStatement else { return nil }
+    defer { migrationStatement.reset() }
+    return try migrationStatement.step() ? entry(migrationStatement).token : nil
   }
 
   private func entry(_ row: PreparedStatement) -> Entry {

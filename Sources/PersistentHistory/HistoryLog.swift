@@ -53,6 +53,19 @@ package struct HistoryHead: Sendable, Equatable {
     )
   }
 
+  /// Returns an earlier commit as the newest one.
+  ///
+  /// Its references may dangle, whether or not those of the newest commit do.
+  package func at(_ entry: CommitTable.Entry) -> HistoryHead {
+    HistoryHead(
+      number: entry.token.number,
+      mark: entry.token.mark,
+      lastChange: entry.lastChange,
+      lastLogged: entry.lastChange,
+      mayDangle: mayDangle || entry.token.number < number
+    )
+  }
+
   /// The head's position in the log.
   package var position: LogPosition { LogPosition(commit: number, lastChange: lastChange) }
 }
@@ -70,6 +83,11 @@ package struct LogPosition: Sendable, Equatable {
 
 /// The metadata of a commit.
 package struct CommitStamp: Sendable {
+  /// The context of a migration's commit.
+  package static let migrationContext = "migration"
+  /// The context of a commit that rebuilds texts which another version of ICU folded.
+  package static let foldingContext = "unicode"
+
   /// Milliseconds since 1970.
   package var time: Int64
   package var mark: UInt32

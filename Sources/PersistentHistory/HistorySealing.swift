@@ -78,6 +78,14 @@ package final class HistoryWriter {
   ///   - stamp: The time and mark of the new commit.
   /// - Throws: `SQLiteError`.
   package func seal(_ head: HistoryHead, _ stamp: CommitStamp) throws {
+    // A row of an update that changed nothing has no former values, as one of an increment, which
+    // it must not be taken for.
+    try db.execute(
+      """
+      DELETE FROM cordial_change
+      WHERE number > \(head.lastChange) AND kind = 1 AND version IS NOT NULL AND before = ''
+      """
+    )
     var replaced: [ReplacedRows] = []
     for entity in model.concreteEntities {
       let table = SQLNames.quoted(entity.name)
@@ -106,9 +114,14 @@ package final class HistoryWriter {
         """
       )
       // An update gets the version that it creates, so that a client with an older one conflicts.
+      // The version of an object that is deleted afterwards was not incremented, so that the row
+      // gets the version after that of the deletion.
       try db.execute(
         """
         UPDATE cordial_change SET version = coalesce(
+          (SELECT 1 + d.version FROM cordial_change d
+            WHERE d.kind = 2 AND d.entity = \(entity.number) AND d.object = cordial_change.object
+              AND d.number > cordial_change.number ORDER BY d.number LIMIT 1),
           (SELECT "_version" FROM \(table) WHERE "_id" = cordial_change.object), version)
         WHERE \(range) AND kind = 1 AND version IS NOT NULL
         """

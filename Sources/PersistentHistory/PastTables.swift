@@ -11,8 +11,9 @@ import StoreLayout
 package final class PastTables {
   private let db: SQLiteConnection
   private let model: Model
-  /// The changes that the views hide: the last visible one, and the newest one of the log.
-  private var hidden: (after: Int64, through: Int64)?
+  /// The changes that the views hide: the last visible one, and the newest commit and change of the
+  /// log; nil while nothing is hidden.
+  private var hidden: (after: Int64, commit: Int64, through: Int64)?
   /// The statements that drop the views and temporary tables.
   private var names: [String] = []
 
@@ -33,13 +34,14 @@ package final class PastTables {
   ///
   /// - Parameters:
   ///   - change: The number of the last change that stays visible.
-  ///   - last: The number of the newest change of the log.
+  ///   - newest: The newest commit; changes after it are not sealed.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the hidden changes, for the first call with these numbers.
-  package func hide(after change: Int64, through last: Int64) throws {
-    if let hidden, hidden == (change, last) { return }
+  package func hide(after change: Int64, of newest: HistoryHead) throws {
+    let wanted = (change, newest.number, newest.lastLogged)
+    if let hidden, hidden == wanted { return }
     try showAll()
-    var former = FormerRows(model)
+    var former = FormerRows(model, sealedThrough: newest.lastChange)
     let rows = try PreparedStatement(
       db,
       "SELECT \(HistoryRow.columns) FROM main.cordial_change WHERE number > ? ORDER BY number DESC"
@@ -77,7 +79,7 @@ package final class PastTables {
       """
     )
     names.append("DROP VIEW temp.cordial_change")
-    hidden = (change, last)
+    hidden = wanted
   }
 
   /// Shows the current tables again.
@@ -176,6 +178,8 @@ private struct FormerRows {
   typealias Present = (RowName) throws -> [AttributeValue]?
 
   private let model: Model
+  /// The number of the last sealed change.
+  private let sealedThrough: Int64
   /// The insert that was rewound last: its number in the log, its entity and its row.
   private var inserted: (number: Int64, entity: Int, row: [AttributeValue])?
   /// The row before the changes, by the number of the entity and that of the object; nil if there
@@ -184,8 +188,9 @@ private struct FormerRows {
   /// The link rows, by the name of the link table.
   private(set) var links: [String: Links] = [:]
 
-  init(_ model: Model) {
+  init(_ model: Model, sealedThrough: Int64) {
     self.model = model
+    self.sealedThrough = sealedThrough
   }
 
   /// Returns the columns of an entity's table.
@@ -216,6 +221,11 @@ private struct FormerRows {
       for value in row.values {
         guard let index = entity.columns.firstIndex(of: value.property) else { continue }
         values[index + 2] = value.stored(in: entity)
+      }
+      // A commit increments the version by one with its first write, and logs the new version.
+      // Sealing increments the versions of an external client's changes.
+      if row.number <= sealedThrough, let version = row.version {
+        values[1] = .integer(version - 1)
       }
       set(row.key, to: values)
     case .link, .unlink: relink(row)

@@ -35,7 +35,7 @@ package final class UndoLog {
 
   /// The `kind` of a row for a commit up to which nothing can be undone; no `RevertDirection` has
   /// it.
-  private static let barrier: Int64 = 2
+  static let barrier: Int64 = 2
   /// The maximum number of commits in a group; older commits belong to the next group.
   fileprivate static let groupCommitsMax = 100_000
   /// The maximum number of a group's rows for which capacity is reserved.
@@ -339,6 +339,11 @@ package final class UndoLog {
       insertion.bind(group.context, at: 9)
       try insertion.run()
     }
+  }
+
+  /// Returns whether a store has the table of undos, which a store of an earlier version may lack.
+  static func exists(_ db: SQLiteConnection) throws -> Bool {
+    try db.hasTable("cordial_undo")
   }
 
   /// Records that nothing up to a commit can be undone.

@@ -29,6 +29,8 @@ package final class PersistentStore: Sendable {
   private let role: StoreConnection.Role
   private let writer: WriterQueue?
   private let readers: ReaderPool
+  /// The readers of past commits, whose views make SQLite compile their statements again.
+  private let pastReaders: ReaderPool
   /// The sorts without an index that requests needed.
   package let unindexedSorts = UnindexedSorts()
   /// The indexes that requests used.
@@ -96,13 +98,19 @@ package final class PersistentStore: Sendable {
       facts.computing = environment.computedValues
       self.facts = facts
       self.mismatch = mismatch
-      readers = ReaderPool(
-        path: container.storePath,
-        role: role,
-        facts: facts,
-        unindexed: unindexedSorts,
-        used: usedIndexes
-      )
+      let (sorts, indexes, role) = (unindexedSorts, usedIndexes, role)
+      let pool = { [facts] readersMax in
+        ReaderPool(
+          path: container.storePath,
+          role: role,
+          facts: facts,
+          unindexed: sorts,
+          used: indexes,
+          readersMax: readersMax
+        )
+      }
+      readers = pool(Self.readersMax)
+      pastReaders = pool(1)
       if isReadOnly {
         writer = nil
       } else {
@@ -205,6 +213,13 @@ package final class PersistentStore: Sendable {
   /// - Parameter body: Called with a read connection on one of the store's threads.
   package func read(_ body: @escaping @Sendable (Result<StoreReader, StoreError>) -> Void) {
     readers.read(body)
+  }
+
+  /// Reads past commits on a worker thread, which reads one after the other.
+  ///
+  /// - Parameter body: Called with a read connection on one of the store's threads.
+  package func readPast(_ body: @escaping @Sendable (Result<StoreReader, StoreError>) -> Void) {
+    pastReaders.read(body)
   }
 
   /// Performs a save; waiting saves are committed as a group.

@@ -16,14 +16,18 @@ final class ReaderPool: Sendable {
   private let facts: StoreFile.Facts
   private let unindexed: UnindexedSorts
   private let used: UsedIndexes
+  /// The maximum number of connections.
+  private let readersMax: Int
 
   init(
     path: String,
     role: StoreConnection.Role,
     facts: StoreFile.Facts,
     unindexed: UnindexedSorts,
-    used: UsedIndexes
+    used: UsedIndexes,
+    readersMax: Int
   ) {
+    self.readersMax = readersMax
     self.unindexed = unindexed
     self.used = used
     self.path = path
@@ -34,7 +38,7 @@ final class ReaderPool: Sendable {
   func read(_ body: @escaping @Sendable (Result<StoreReader, StoreError>) -> Void) {
     let starts = state.withLock { state in
       state.waiting.append(body)
-      return state.createdCount - state.idle.count < PersistentStore.readersMax
+      return state.createdCount - state.idle.count < readersMax
     }
     if starts { queue.async { self.work() } }
   }
@@ -49,7 +53,7 @@ final class ReaderPool: Sendable {
     let (idle, mayCreate) = state.withLock { state in
       guard !state.waiting.isEmpty else { return (nil as Confined<StoreReader>?, false) }
       if let reader = state.idle.popLast() { return (reader, false) }
-      guard state.createdCount < PersistentStore.readersMax else { return (nil, false) }
+      guard state.createdCount < readersMax else { return (nil, false) }
       state.createdCount += 1
       return (nil, true)
     }

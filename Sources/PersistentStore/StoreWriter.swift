@@ -111,15 +111,17 @@ final class StoreWriter {
   private func rebuildTexts() throws {
     let version = Folding.version
     try queue.use { db in
-      guard try StoreMetadata.unicode.value(db) != version else { return }
+      let former = try StoreMetadata.unicode.value(db)
+      guard former != version else { return }
       try db.transaction(.immediate) {
         let (head, _) = try sealedHead()
         try history.derived.refreshTexts()
-        if try log.head().lastLogged > head.lastChange {
+        // Subscriptions that sort or compare texts do not resume from a position before the commit.
+        if try former != nil || log.head().lastLogged > head.lastChange {
           let stamp = CommitStamp(
             time: environment.now(),
             mark: environment.random(),
-            context: "unicode"
+            context: CommitStamp.foldingContext
           )
           try history.writeEntry(head.number + 1, stamp)
           try UndoLog.recordBarrier(at: head.number + 1, db)

@@ -93,6 +93,12 @@ private let model = """
       let sealed = try store.lines(shownProperties)
       store.hidesUnsealed = true
       #expect(try store.lines(shownProperties) == sealed)
+      store.past = before.1
+      let past = try store.lines(shownProperties)
+      let differences = past.filter { !before.0.contains($0) }
+      let lost = before.0.filter { !past.contains($0) }
+      #expect(past == before.0, "\(Seeds.repeating(seed)): \(differences) not \(lost)")
+      store.past = nil
     }
   }
 

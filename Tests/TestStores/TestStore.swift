@@ -7,7 +7,7 @@
 // 2. `foreign` writes through a connection that has none of Cordial's functions.
 
 import CordialService
-import CordialValues
+package import CordialValues
 import GRDB
 package import JSON
 import ObjectModel
@@ -161,11 +161,15 @@ package final class TestStore {
   /// Whether reads show the newest sealed commit while changes are not sealed.
   package var hidesUnsealed = false
 
+  /// The commit whose state reads show; nil for the newest one.
+  package var past: StoreToken?
+
   /// Reads in one snapshot.
   @discardableResult
   package func snapshot<Answer>(_ body: (StoreSnapshot) throws -> Answer) throws -> Answer {
     let reader = try self.reader ?? store.makeReader()
     self.reader = reader
+    if let past { return try reader.snapshot(asOf: past, body) }
     return try reader.snapshot(hidingUnsealed: hidesUnsealed, body)
   }
 

@@ -34,6 +34,8 @@ package struct FetchCall: Call {
   package let result: Result
   package let total: Bool
   package let at: String?
+  /// The past commit whose state is read; nil for the newest one.
+  package let asOf: String?
 
   package static let method = Method.request(
     "fetch",
@@ -133,6 +135,10 @@ package struct FetchCall: Call {
     result = params.string("result").flatMap(Result.init(rawValue:)) ?? .objects
     total = params.bool("total")
     at = params.string("at")
+    asOf = params.string("asOf")
+    guard at == nil || asOf == nil else {
+      throw RPCError(.invalidParams, "fetch: name either at or asOf")
+    }
     guard (ids == nil) != entity.isEmpty else {
       throw RPCError(.invalidParams, "fetch: name either ids or an entity")
     }

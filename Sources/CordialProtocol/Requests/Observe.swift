@@ -60,8 +60,8 @@ package struct ObserveCall: Call {
         throw RPCError(.invalidParams, "observe: select goes with ids, or inside fetch")
       }
       let call = try FetchCall.read(fetch)
-      guard call.at == nil else {
-        throw RPCError(.invalidParams, "observe: an observed fetch has no at")
+      guard call.at == nil, call.asOf == nil else {
+        throw RPCError(.invalidParams, "observe: an observed fetch has no at and no asOf")
       }
       if let ids = call.ids {
         guard call.include.isEmpty else {

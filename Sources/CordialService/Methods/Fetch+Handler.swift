@@ -11,11 +11,12 @@ extension Service {
 
   func fetch(_ call: FetchCall, _ request: Request) throws {
     if let ids = call.ids, ids.count <= Self.loopObjectsMax, call.select == nil, call.at == nil,
-      call.include.isEmpty,
+      call.asOf == nil, call.include.isEmpty,
       let message = try fetchOnLoop(call, request)
     {
       return finish(request, .success(message))
     }
+    if let asOf = call.asOf { return try fetch(call, asOf: asOf, request) }
     let bytesMax = limits.answerBytesMax
     guard let at = call.at else {
       return read(request) { snapshot, writer in
@@ -27,6 +28,39 @@ extension Service {
         try FetchAnswer.write(call, snapshot, bytesMax: bytesMax, to: &writer)
       }
     }
+  }
+
+  /// Fetches the result of a past commit.
+  private func fetch(_ call: FetchCall, asOf text: String, _ request: Request) throws {
+    let token = try token(text, request)
+    let bytesMax = limits.answerBytesMax
+    store.readPast { reader in
+      let outcome = Result { () throws(RPCError) in
+        do {
+          return try reader.get().snapshot(asOf: token) { snapshot in
+            try call.checkDeterminism(in: snapshot, of: "fetch: asOf")
+            var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
+            MessageWriter.beginResult(request.id, &writer)
+            try FetchAnswer.write(call, snapshot, bytesMax: bytesMax, to: &writer)
+            writer.raw("}")
+            return MessageBytes(writer)
+          }
+        } catch {
+          throw RPCError(any: error)
+        }
+      }
+      self.onLoop { service in service.finish(request, outcome) }
+    }
+  }
+
+  /// Returns the position that a client sent.
+  ///
+  /// - Throws: `RPCError` with the code `invalidParams` for a text that is not a token.
+  private func token(_ text: String, _ request: Request) throws(RPCError) -> StoreToken {
+    guard let token = StoreToken(text) else {
+      throw RPCError(.invalidParams, "\(request.method.name): \"\(text)\" is not a token")
+    }
+    return token
   }
 
   /// Fetches objects by ID on the loop, without a change of threads.
@@ -62,9 +96,7 @@ extension Service {
     waited: Int = 0,
     _ next: @escaping @Sendable (isolated Service) -> Void
   ) throws {
-    guard let token = StoreToken(text) else {
-      throw RPCError(.invalidParams, "\(request.method.name): \"\(text)\" is not a token")
-    }
+    let token = try token(text, request)
     snapshot { snapshot in
       guard token.generation != snapshot.token.generation || token.number <= snapshot.head.number
       else { return false }

@@ -26,6 +26,26 @@ extension FetchCall {
     )
   }
 
+  /// Checks that commits alone determine the result.
+  ///
+  /// - Parameters:
+  ///   - snapshot: A snapshot of the store.
+  ///   - purpose: The method, and what needs such a result.
+  /// - Throws: `invalidRequest` for a request that reads the time or chance, and the errors of its
+  ///   compilation.
+  func checkDeterminism(in snapshot: StoreSnapshot, of purpose: String) throws {
+    guard ids == nil else { return }
+    let isVolatile =
+      try result == .values
+      ? snapshot.valuesPlan(storeRequest).isVolatile : snapshot.plan(storeRequest).isVolatile
+    guard isVolatile else { return }
+    throw StoreError(
+      .invalidRequest,
+      "\(purpose): the values of now() and random: are not part of a commit",
+      hint: "Send the time as an argument"
+    )
+  }
+
   var storeSelection: [FetchRequest.Selection]? {
     select?.map { .init(name: $0.name, path: $0.path, fallback: $0.fallback) }
   }

@@ -21,13 +21,7 @@ enum SubscriptionResult {
       target = .objects(objects, plans: try plans(ids, fetch, snapshot), call: fetch)
     case .fetch(let fetch):
       let plan = try snapshot.plan(fetch.storeRequest)
-      guard !plan.isVolatile else {
-        throw StoreError(
-          .invalidRequest,
-          "observe: the values of now() and random: are not part of a commit",
-          hint: "Send the time as an argument"
-        )
-      }
+      try fetch.checkDeterminism(in: snapshot, of: "observe")
       target = .fetch(plan, call: fetch)
     }
     return LiveSubscription(

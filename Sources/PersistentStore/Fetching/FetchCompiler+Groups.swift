@@ -20,6 +20,8 @@ package struct ValuesPlan: Sendable {
   let sections: (sql: String, form: ColumnForm)?
   /// The query for the number of rows without a window, with the same values.
   let countSQL: String
+  /// Whether the result depends on the time or on chance, which no commit determines.
+  package let isVolatile: Bool
 }
 
 /// Rows of values, and groups of them.
@@ -111,7 +113,8 @@ extension FetchCompiler {
       isOfObjects: isOfObjects,
       cursorKeys: groupKeys.count,
       sections: sections,
-      countSQL: "SELECT count(*) FROM (\(head) \(rows))"
+      countSQL: "SELECT count(*) FROM (\(head) \(rows))",
+      isVolatile: isVolatile
     )
   }
 

@@ -1,4 +1,4 @@
-import CordialValues
+package import CordialValues
 package import JSON
 package import ObjectModel
 import PersistentHistory
@@ -85,15 +85,10 @@ package final class StoreReader {
     hidingUnsealed hidesUnsealed: Bool = false,
     _ body: (StoreSnapshot) throws -> Result
   ) throws -> Result {
-    // GRDB only compiles the statements. The owner of this reader steps them without GRDB's queue,
-    // which would add a tenth to the time of a look-up by key.
-    try Self.reading { try begin.run() }
-    let result: Result
-    do {
-      let head = try Self.reading { try readHead() }
+    try transaction { head in
       guard head.isSealed || hidesUnsealed else { throw UnsealedChanges() }
       try Self.reading { try hideUnsealed(head) }
-      result = try body(
+      return try body(
         StoreSnapshot(
           reader: self,
           log: log,
@@ -101,6 +96,57 @@ package final class StoreReader {
           hidesUnsealedChanges: !head.isSealed
         )
       )
+    }
+  }
+
+  /// Reads the state of a past commit in one read transaction.
+  ///
+  /// - Parameters:
+  ///   - token: The commit.
+  ///   - body: Reads the snapshot.
+  /// - Returns: The result of the body.
+  /// - Throws: `historyExpired` when the log does not have the commit, or when the store was
+  ///   migrated after it; `SQLiteError`; the errors of the body.
+  /// - Complexity: Linear in the changes after the commit, unless the reader shows it already.
+  package func snapshot<Result>(
+    asOf token: StoreToken,
+    _ body: (StoreSnapshot) throws -> Result
+  ) throws -> Result {
+    try transaction { newest in
+      let oldest = try oldestPast()
+      guard let entry = try commits.entry(of: token), token.number >= oldest.number else {
+        throw StoreError.noCommit(token, oldest: oldest)
+      }
+      let head = newest.at(entry)
+      try Self.reading {
+        try queue.use { _ in
+          guard newest.lastLogged > head.lastChange else { return try past.showAll() }
+          try past.hide(after: head.lastChange, of: newest)
+        }
+      }
+      return try body(
+        StoreSnapshot(reader: self, log: log, head: head, hidesUnsealedChanges: !newest.isSealed)
+      )
+    }
+  }
+
+  /// Returns the oldest commit whose state can be read.
+  func oldestPast() throws -> StoreToken {
+    let oldest = try commits.oldest()
+    guard let migration = try commits.newestMigration(), migration.number > oldest.number else {
+      return oldest
+    }
+    return migration
+  }
+
+  /// Runs a body in a read transaction, with the newest commit.
+  private func transaction<Result>(_ body: (HistoryHead) throws -> Result) throws -> Result {
+    // GRDB only compiles the statements. The owner of this reader steps them without GRDB's queue,
+    // which would add a tenth to the time of a look-up by key.
+    try Self.reading { try begin.run() }
+    let result: Result
+    do {
+      result = try body(try Self.reading { try readHead() })
     } catch {
       try commit.run()
       throw error
@@ -123,7 +169,7 @@ package final class StoreReader {
           hint: "Try again after a process that may write has sealed them"
         )
       }
-      try queue.use { _ in try past.hide(after: head.lastChange, through: head.lastLogged) }
+      try queue.use { _ in try past.hide(after: head.lastChange, of: head) }
     } else if past.isHiding {
       try queue.use { _ in try past.showAll() }
     }

@@ -165,7 +165,12 @@ extension StoreSnapshot {
     return try row.step() ? row.integer(0) : 0
   }
 
-  func valuesPlan(_ request: FetchRequest) throws(StoreError) -> ValuesPlan {
+  /// Returns the plan of a request for rows of values.
+  ///
+  /// - Parameter request: The request.
+  /// - Returns: The plan.
+  /// - Throws: As `plan(_:)`.
+  package func valuesPlan(_ request: FetchRequest) throws(StoreError) -> ValuesPlan {
     try FetchCompiler.valuesPlan(
       request,
       model: model,

@@ -146,7 +146,7 @@ package struct StoreSnapshot {
     }
   }
 
-  /// Returns whether an object of an entity was ever given its number.
+  /// Returns whether an object of an entity was given its number before or at this position.
   ///
   /// - Parameter key: The object.
   /// - Returns: Whether the number was given.
@@ -155,8 +155,27 @@ package struct StoreSnapshot {
     let sequence = try statement("SELECT seq FROM sqlite_sequence WHERE name = ?")
     defer { sequence.reset() }
     sequence.bind(model.entity(key.entity).name, at: 1)
-    return try sequence.step() && key.object <= sequence.integer(0)
-      && model.entity(key.entity).numbers.contains(key.object)
+    guard try sequence.step(), key.object <= sequence.integer(0),
+      model.entity(key.entity).numbers.contains(key.object)
+    else { return false }
+    // The sequence is that of the newest commit.
+    return try log.tombstone(of: key) != nil || !isInsertedLater(key)
+  }
+
+  /// Returns whether the first change of an object after this position is an insert.
+  private func isInsertedLater(_ key: ObjectKey) throws -> Bool {
+    let change = try statement(
+      """
+      SELECT kind FROM main.cordial_change
+      WHERE number > ? AND entity = ? AND object = ? AND kind IN (0, 1, 2)
+      ORDER BY number LIMIT 1
+      """
+    )
+    defer { change.reset() }
+    change.bind(head.lastChange, at: 1)
+    change.bind(Int64(key.entity), at: 2)
+    change.bind(key.object, at: 3)
+    return try change.step() && change.integer(0) == ChangeKind.insert.rawValue
   }
 
   /// Returns whether an object exists.

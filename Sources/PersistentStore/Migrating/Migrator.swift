@@ -486,7 +486,7 @@ package struct Migrator {
       CommitStamp(
         time: environment.now(),
         mark: environment.random(),
-        context: "migration"
+        context: CommitStamp.migrationContext
       )
     )
     // Earlier commits may have other types and other rules.

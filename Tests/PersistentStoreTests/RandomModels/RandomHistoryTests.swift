@@ -53,6 +53,41 @@ import Testing
     }
   }
 
+  // Evidence: P-057c
+  @Test func `a snapshot of each commit shows what a read at that commit showed`() async throws {
+    try await WideSeeds.each(40) { seed in
+      let filled = try await WideFilledStore(seed)
+      let model = filled.model
+      let store = try #require(filled.store)
+      var states: [(token: StoreToken, state: WideState)] = []
+      var random = SplitMix64(seed: seed)
+      for step in 0..<14 {
+        let state = (try store.snapshot(\.token), try filled.snapshot)
+        if states.last?.token != state.0 { states.append(state) }
+        switch random.below(6) {
+        case 0 where step > 4: try await store.save(#"{"undo":1,"author":"ann"}"#)
+        case 1 where step > 4: try await store.save(#"{"redo":1,"author":"ann"}"#)
+        default: try await filled.change([JSONMember("author", "ann")])
+        }
+      }
+      for (token, state) in states.shuffled(using: &random) {
+        store.past = token
+        let found = try filled.snapshot
+        store.past = nil
+        guard found != state else { continue }
+        Issue.record(
+          """
+          \(token) shows
+          \(found.differences(from: state, model).joined(separator: "\n"))
+          \(model.text)
+          \(Seeds.repeating(seed, "a snapshot of each commit"))
+          """
+        )
+        return
+      }
+    }
+  }
+
   // Evidence: P-124b, P-127a, P-127b
   @Test func `an undo of everything, and a redo`() async throws {
     try await WideSeeds.each(40) { seed in
