@@ -21,8 +21,8 @@ package struct Limits: Sendable {
   package var subscriptionsMax = 16_384
   /// The maximum number of changes in one save.
   package var saveChangesMax = 200_000
-  /// The maximum number of changed objects in an update; beyond it, subscriptions start over.
-  package var changesMax = 20_000
+  /// The length of one part of a `changes`, which only a single object exceeds, in bytes.
+  package var partBytesMax = 1 << 20
   /// The maximum number of changes that `history` returns for one commit.
   package var historyChangesMax = 200_000
   /// The maximum time for which a request waits for a commit or for the index, in milliseconds.
@@ -47,6 +47,16 @@ package struct Limits: Sendable {
 
   package init() {}
 
+  /// The length of the updates in one part; the rest of the part is for its positions.
+  var fragmentBytesMax: Int { partBytesMax - min(partBytesMax / 2, 512) }
+
+  /// The same limits for updates that are in one response.
+  var unsplit: Limits {
+    var limits = self
+    limits.partBytesMax = .max
+    return limits
+  }
+
   /// The limits of a connection's messages.
   package var connection: Connection.Limits {
     Connection.Limits(messageBytesMax: messageBytesMax, depthMax: depthMax, batchMax: batchMax)
@@ -61,7 +71,7 @@ package struct Limits: Sendable {
       "inFlightMax": number(inFlightMax), "inFlightBytesMax": number(inFlightBytesMax),
       "connectionsMax": number(connectionsMax),
       "subscriptionsMax": number(subscriptionsMax), "saveChangesMax": number(saveChangesMax),
-      "changesMax": number(changesMax), "historyChangesMax": number(historyChangesMax),
+      "partBytesMax": number(partBytesMax), "historyChangesMax": number(historyChangesMax),
       "waitMax": number(waitMax),
       "queryBytesMax": number(queryBytesMax), "queryWordsMax": number(queryWordsMax),
       "followerDaysMax": number(followerDaysMax), "historyDaysMin": number(historyDaysMin),

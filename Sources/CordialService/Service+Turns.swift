@@ -46,12 +46,15 @@ extension Service {
   /// Continuing a session may change it again, or another one.
   func endTurn() {
     var next = 0
-    while next < turn.changedSessions.count {
-      let session = turn.changedSessions[next]
-      next += 1
-      session.isChanged = false
-      continueSession(session)
-    }
+    repeat {
+      while next < turn.changedSessions.count {
+        let session = turn.changedSessions[next]
+        next += 1
+        session.isChanged = false
+        continueSession(session)
+      }
+      advanceObservations()
+    } while next < turn.changedSessions.count
     let changedSessions = turn.changedSessions
     turn.changedSessions.removeAll(keepingCapacity: true)
     for session in changedSessions {
@@ -75,7 +78,7 @@ extension Service {
     guard session.phase.sends else { return }
     // Changes that had to wait for a response, as those of the connection's own save, precede the
     // responses to its next requests.
-    if session.observed.deferredSince != nil { pump(session) }
+    if session.observed.deferredSince != nil { advanceObservations() }
     startRequests(session)
     updateReading(session)
     pump(session)

@@ -45,6 +45,7 @@ package actor Service {
   /// The newest commit of this service whose save is answered.
   var answeredCommit: Int64 = 0
   var subscriptionCount = 0
+  var observing = ObservationEngine()
   /// The name of the lease by which other processes retain the history for the subscriptions.
   nonisolated let leaseName: String
   /// The number of services that this process has created.
@@ -225,8 +226,7 @@ package actor Service {
     perform { service in
       guard let session = service.sessions.removeValue(forKey: number) else { return }
       session.disconnect()
-      service.subscriptionCount -= session.observed.subscriptions.count
-      service.updateLease()
+      service.removeSubscriptions(of: session)
       service.finishStopping()
     }
   }
@@ -423,7 +423,9 @@ package actor Service {
 
   /// Closes a connection whose input has ended, after its last response and its last update.
   func closeIfDone(_ session: Session) {
-    guard session.queue.isEmpty, !session.observed.isUpdating else { return }
+    guard session.queue.isEmpty, !session.observed.isUpdating, session.observed.parts.isEmpty else {
+      return
+    }
     let isAbrupt = session.connection.framing == .header && !session.lifecycle.isShutDown
     session.phase.drained(exitCode: isAbrupt ? 1 : 0)
   }

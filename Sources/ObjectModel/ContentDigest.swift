@@ -33,9 +33,19 @@ extension ContentDigest {
     /// Adds the next bytes.
     package mutating func add(_ bytes: [UInt8]) { state.update(data: bytes) }
 
+    /// The first eight bytes of the digest of all bytes so far.
+    package var prefix: UInt64 { ContentDigest(state.finalize()).prefix }
+
     /// The digest of all bytes so far, as 64 hexadecimal digits in lower case.
     package var hexadecimal: String { ContentDigest(state.finalize()).hexadecimal }
   }
 
   private init(_ digest: SHA256Digest) { self.digest = digest }
+}
+
+extension ContentDigest {
+  /// The first eight bytes of the digest, for digests that many rows keep in memory.
+  package var prefix: UInt64 {
+    digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
 }

@@ -16,7 +16,7 @@ package final class CommitTable {
   private let entryStatement: PreparedStatement
   private let oldestStatement: PreparedStatement
   /// Nil in a store of an earlier version that was never opened for writing since.
-  private let migrationStatement: PreparedStatement?
+  private let barrierStatement: PreparedStatement?
 
   /// Creates the table of a connection.
   ///
@@ -34,16 +34,31 @@ package final class CommitTable {
     self.generation = generation
     entryStatement = try statement("WHERE number = ?")
     oldestStatement = try statement("ORDER BY number LIMIT 1")
-    migrationStatement = try UndoLog.exists(db) ? statement(Self.newestBarrier) : nil
+    barrierStatement = try UndoLog.exists(db) ? statement(Self.newestBarrier) : nil
   }
 
-  /// SQL for the newest migration.
+  /// A commit that nothing earlier can be undone across.
+  package enum Barrier {
+    /// The rows of earlier commits may have other types and other columns.
+    case migration
+    /// Earlier texts were folded and sorted by another version of ICU.
+    case folding
+
+    var context: String {
+      switch self {
+      case .migration: CommitStamp.migrationContext
+      case .folding: CommitStamp.foldingContext
+      }
+    }
+  }
+
+  /// SQL for the newest barrier with a context.
   ///
-  /// A client may give its own saves the same context, but they are no barriers for undo.
+  /// A client may give its own saves the same context, but they are no barriers.
   private static let newestBarrier = """
     WHERE number = (SELECT max(u.number) FROM cordial_undo u
       JOIN cordial_transaction t ON t.number = u.number
-      WHERE u.kind = \(UndoLog.barrier) AND t.context = '\(CommitStamp.migrationContext)')
+      WHERE u.kind = \(UndoLog.barrier) AND t.context = ?)
     """
 
   /// Returns a commit, or nil if the log does not have it.
@@ -69,13 +84,12 @@ package final class CommitTable {
     return entry(oldestStatement).token
   }
 
-  /// Returns the newest retained migration; nil without one.
-  ///
-  /// The rows of earlier commits may have other types and other columns.
-  package func newestMigration() throws -> StoreToken? {
-    guard let migrationStatement else { return nil }
-    defer { migrationStatement.reset() }
-    return try migrationStatement.step() ? entry(migrationStatement).token : nil
+  /// Returns the newest retained barrier of a kind; nil without one.
+  package func newestBarrier(_ barrier: Barrier) throws -> StoreToken? {
+    guard let barrierStatement else { return nil }
+    defer { barrierStatement.reset() }
+    barrierStatement.bind(barrier.context, at: 1)
+    return try barrierStatement.step() ? entry(barrierStatement).token : nil
   }
 
   private func entry(_ row: PreparedStatement) -> Entry {

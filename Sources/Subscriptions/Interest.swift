@@ -22,11 +22,14 @@ package enum Interest: Sendable {
   ///
   /// `membership` has the properties that decide which objects match, and in which order.
   case fetch(entities: [Int], membership: Set<String>, related: [Int: Set<String>] = [:])
+  /// Every commit.
+  case commits
 
   /// The properties that key paths read of objects outside the result, by entity number.
   package var related: [Int: Set<String>] {
     switch self {
     case .objects(_, let related, _), .fetch(_, _, let related): related
+    case .commits: [:]
     }
   }
 
@@ -35,6 +38,7 @@ package enum Interest: Sendable {
     switch self {
     case .objects(_, let related, let awaited): awaited.union(related.keys)
     case .fetch(let entities, _, let related): Set(related.keys).union(entities)
+    case .commits: []
     }
   }
 }
@@ -70,6 +74,7 @@ extension Interest {
         ? keys.filter { set.changes[$0] != nil } : keys.intersection(set.changes.keys)
       return touched.isEmpty ? .unaffected : .values(touched)
     case .fetch(let entities, let membership, _): return verdict(on: set, entities, membership)
+    case .commits: return set.through > set.from ? .undecided : .unaffected
     }
   }
 

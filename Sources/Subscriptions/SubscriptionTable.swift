@@ -1,16 +1,18 @@
 package import CordialValues
 
-/// The subscriptions of one connection, indexed by the objects and entities that concern them.
+/// The observed requests of all connections, indexed by the objects and entities that concern them.
 package struct SubscriptionTable: Sendable {
   private var interests: [Int: Interest] = [:]
   private var byObject: [ObjectKey: Set<Int>] = [:]
   private var byEntity: [Int: Set<Int>] = [:]
+  /// The requests that every commit concerns.
+  private var byCommit: Set<Int> = []
 
   package init() {}
 
   package var count: Int { interests.count }
 
-  /// Adds a subscription, or replaces its interest.
+  /// Adds a request, or replaces its interest.
   package mutating func set(_ interest: Interest, for number: Int) {
     remove(number)
     interests[number] = interest
@@ -18,11 +20,13 @@ package struct SubscriptionTable: Sendable {
       for key in keys { byObject[key, default: []].insert(number) }
     }
     for entity in interest.wholeEntities { byEntity[entity, default: []].insert(number) }
+    if case .commits = interest { byCommit.insert(number) }
   }
 
-  /// Removes a subscription.
+  /// Removes a request.
   package mutating func remove(_ number: Int) {
     guard let interest = interests.removeValue(forKey: number) else { return }
+    byCommit.remove(number)
     if case .objects(let keys, _, _) = interest {
       for key in keys {
         byObject[key]?.remove(number)
@@ -35,13 +39,13 @@ package struct SubscriptionTable: Sendable {
     }
   }
 
-  /// Returns the subscriptions whose results a change set may have altered, with their verdicts.
+  /// Returns the requests whose results a change set may have altered, with their verdicts.
   ///
   /// - Parameter set: The change set.
-  /// - Returns: The verdicts other than `unaffected`, in the order of the subscriptions' numbers.
-  /// - Complexity: Linear in the change set and in the subscriptions that it concerns.
+  /// - Returns: The verdicts other than `unaffected`, in the order of the requests' numbers.
+  /// - Complexity: Linear in the change set and in the requests that it concerns.
   package func verdicts(on set: ChangeSet) -> [(number: Int, verdict: Verdict)] {
-    var affected: Set<Int> = []
+    var affected = byCommit
     for key in set.changes.keys {
       if let numbers = byObject[key] { affected.formUnion(numbers) }
       if let numbers = byEntity[key.entity] { affected.formUnion(numbers) }

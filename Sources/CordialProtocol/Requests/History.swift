@@ -24,6 +24,25 @@ package struct HistoryCall: Call {
     }
   }
 
+  /// The params that select commits and changes.
+  package static let filters: [Field] = [
+    .optional(
+      "entities",
+      .array(.string),
+      "return only changes of these entities, which only the log may still have"
+    ),
+    .optional(
+      "authors",
+      .array(
+        .either([
+          .nullable(.string),
+          .object([.required("prefix", .string, "the beginning of the author's name")]),
+        ])
+      ),
+      "return only commits of these authors"
+    ),
+  ]
+
   package static let method = Method.request(
     "history",
     "Reads the log: commits after a position, oldest first, with their changes.",
@@ -35,22 +54,7 @@ package struct HistoryCall: Call {
         "a token, exclusive, or a date, at or after which commits are; absent means the oldest"
       ),
       .optional("limit", .integer(1...10_000), "the maximum number of commits; 100 when absent"),
-      .optional(
-        "entities",
-        .array(.string),
-        "return only changes of these entities, which only the log may still have"
-      ),
-      .optional(
-        "authors",
-        .array(
-          .either([
-            .nullable(.string),
-            .object([.required("prefix", .string, "the beginning of the author's name")]),
-          ])
-        ),
-        "return only commits of these authors"
-      ),
-    ],
+    ] + filters,
     result: .object([
       .required(
         "transactions",

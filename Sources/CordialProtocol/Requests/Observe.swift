@@ -3,10 +3,11 @@ package import JSONRPC
 
 /// `observe`: returns a result, then reports the changes of that result.
 package struct ObserveCall: Call {
-  /// The observed objects or the observed fetch.
+  /// The observed request.
   package enum Target: Sendable {
     case ids([String], FetchCall)
     case fetch(FetchCall)
+    case history(HistoryCall)
   }
 
   /// The content of a subscription's updates.
@@ -19,6 +20,12 @@ package struct ObserveCall: Call {
   package let since: String?
   /// The subscription's name within its connection; a second `observe` with it replaces the first.
   package let key: String?
+  /// Whether updates have the values before the change.
+  package let includesBefore: Bool
+  /// The number of objects that a first result of IDs has too.
+  package let first: Int?
+  /// The text of the params that determine results and updates; equal texts give equal results.
+  package let identity: String
 
   package static let method = Method.request(
     "observe",
@@ -27,15 +34,28 @@ package struct ObserveCall: Call {
     params: [
       .optional("ids", .array(.wrappedID), "the objects to observe"),
       .optional("select", .selection, "with ids: the values to return"),
+      .optional("include", .array(.string), "with ids: relationships whose objects are returned"),
       .optional("fetch", .object(FetchFields.all), "the fetch to observe"),
+      .optional("history", .object(HistoryCall.filters), "the commits to observe, by filters"),
       .optional("mode", .choice(["values", "ids", "signal"]), "the content of the updates"),
       .optional("since", .token, "the position to resume from"),
       .optional("key", .string, "a name; a second observe with it replaces the first"),
+      .optional("before", .boolean, "whether updates have the values before the change"),
+      .optional(
+        "first",
+        .integer(0...100_000),
+        "with a fetch in mode ids: the number of objects in the first result"
+      ),
     ],
     result: .object([
       .required("subscription", .string, "the name in changes and unobserve"),
       .required("token", .token, "the position of the result"),
       .required("fresh", .boolean, "whether the result is complete"),
+      .optional(
+        "why",
+        .choice(["log", "model", "collation", "ahead", "larger"]),
+        "why the service does not resume from since"
+      ),
       .optional("result", .any, "the result of the same fetch"),
       .optional("update", .any, "the changes since the sent token"),
     ]),
@@ -46,42 +66,95 @@ package struct ObserveCall: Call {
     ]
   )
 
+  /// The maximum length of a key, in bytes.
+  private static let keyBytesMax = 1024
+
   package init(_ params: Params) throws(RPCError) {
-    mode = params.string("mode").flatMap(Mode.init(rawValue:)) ?? .values
     since = params.string("since")
     key = params.string("key")
-    switch (params["ids"], params["fetch"]) {
-    case (.some(let ids), nil):
-      var members = [JSONMember("ids", ids)]
-      if let select = params["select"] { members.append(JSONMember("select", select)) }
-      target = .ids(params.strings("ids") ?? [], try FetchCall.read(.object(members)))
-    case (nil, .some(let fetch)):
-      if params["select"] != nil {
-        throw RPCError(.invalidParams, "observe: select goes with ids, or inside fetch")
+    includesBefore = params.bool("before")
+    first = params.int("first")
+    if let key, key.utf8.count > Self.keyBytesMax {
+      throw Self.refused("a key has at most \(Self.keyBytesMax) bytes")
+    }
+    target = try Self.target(params)
+    let mode = params.string("mode").flatMap(Mode.init(rawValue:)) ?? .values
+    self.mode = try Self.mode(mode, of: target)
+    let observesObjects: Bool
+    switch target {
+    case .ids: observesObjects = true
+    case .fetch(let fetch): observesObjects = fetch.result == .objects
+    case .history: observesObjects = false
+    }
+    guard !includesBefore || self.mode == .values && observesObjects else {
+      throw Self.refused("before goes with mode values and with objects")
+    }
+    if first != nil {
+      guard case .fetch = target, self.mode == .ids else {
+        throw Self.refused("first goes with a fetch in mode ids")
+      }
+    }
+    let names = ["ids", "select", "include", "fetch", "history", "before", "first"]
+    let members = names.compactMap { name in params[name].map { JSONMember(name, $0) } }
+    identity = self.mode.rawValue + JSONValue.object(members).text
+  }
+
+  private static func target(_ params: Params) throws(RPCError) -> Target {
+    switch (params["ids"], params["fetch"], params["history"]) {
+    case (.some, nil, nil):
+      let names = ["ids", "select", "include"]
+      let members = names.compactMap { name in params[name].map { JSONMember(name, $0) } }
+      return .ids(params.strings("ids") ?? [], try FetchCall.read(.object(members)))
+    case (nil, .some(let fetch), nil):
+      if let other = ["select", "include"].first(where: { params[$0] != nil }) {
+        throw refused("\(other) goes with ids, or inside fetch")
       }
       let call = try FetchCall.read(fetch)
       guard call.at == nil, call.asOf == nil else {
-        throw RPCError(.invalidParams, "observe: an observed fetch has no at and no asOf")
+        throw refused("an observed fetch has no at and no asOf")
       }
-      if let ids = call.ids {
-        guard call.include.isEmpty else {
-          throw RPCError(.invalidParams, "observe: this version does not observe include")
-        }
-        target = .ids(ids, call)
-      } else {
-        guard call.after == nil else {
-          throw RPCError(.invalidParams, "observe: an observed fetch has no after")
-        }
-        guard call.result == .objects, !call.total, call.sectionBy == nil, call.include.isEmpty
-        else {
-          throw RPCError(
-            .invalidParams,
-            "observe: this version observes result objects, without total, sectionBy and include"
-          )
-        }
-        target = .fetch(call)
+      if let ids = call.ids { return .ids(ids, call) }
+      guard call.after == nil else { throw refused("an observed fetch has no after") }
+      return .fetch(call)
+    case (nil, nil, .some(let history)):
+      if let other = ["select", "include"].first(where: { params[$0] != nil }) {
+        throw refused("\(other) goes with ids, or inside fetch")
       }
-    default: throw RPCError(.invalidParams, "observe: name either ids or a fetch")
+      return .history(try HistoryCall.read(history))
+    default: throw refused("name one of ids, fetch and history")
     }
+  }
+
+  /// Checks the mode, and turns `result: "ids"` into mode `ids`.
+  private static func mode(_ mode: Mode, of target: Target) throws(RPCError) -> Mode {
+    switch target {
+    case .ids(_, let call):
+      guard mode != .ids || call.include.isEmpty else {
+        throw refused("include does not go with mode ids")
+      }
+      return mode
+    case .history:
+      guard mode != .ids else { throw refused("history has the modes values and signal") }
+      return mode
+    case .fetch(let call):
+      switch call.result {
+      case .objects, .ids:
+        let mode = mode == .values && call.result == .ids ? .ids : mode
+        guard call.include.isEmpty || call.result == .objects && mode != .ids else {
+          throw refused("include does not go with IDs")
+        }
+        return mode
+      case .count, .values:
+        guard mode != .ids else {
+          throw refused("result \(call.result.rawValue) has the modes values and signal")
+        }
+        guard call.include.isEmpty else { throw refused("include goes with objects") }
+        return mode
+      }
+    }
+  }
+
+  private static func refused(_ reason: String) -> RPCError {
+    RPCError(.invalidParams, "observe: \(reason)")
   }
 }

@@ -139,11 +139,32 @@ extension Service {
 
   /// Reads on a thread of the store, after the changes of external SQLite clients are sealed.
   nonisolated func snapshot<Answer: Sendable>(
-    attempt: Int = 0,
     _ body: @escaping @Sendable (StoreSnapshot) throws -> Answer,
     completion: @escaping @Sendable (Result<Answer, RPCError>) -> Void
   ) {
-    store.read { reader in
+    snapshot(of: .present, attempt: 0, body, completion: completion)
+  }
+
+  /// Reads on the store's thread for past commits, as `snapshot`.
+  nonisolated func pastSnapshot<Answer: Sendable>(
+    _ body: @escaping @Sendable (StoreSnapshot) throws -> Answer,
+    completion: @escaping @Sendable (Result<Answer, RPCError>) -> Void
+  ) {
+    snapshot(of: .past, attempt: 0, body, completion: completion)
+  }
+
+  /// The readers of the store that a body may use.
+  private enum Readers {
+    case present, past
+  }
+
+  private nonisolated func snapshot<Answer: Sendable>(
+    of readers: Readers,
+    attempt: Int,
+    _ body: @escaping @Sendable (StoreSnapshot) throws -> Answer,
+    completion: @escaping @Sendable (Result<Answer, RPCError>) -> Void
+  ) {
+    let work = { @Sendable (reader: Result<StoreReader, StoreError>) in
       do {
         // An external client that writes without pause would make every attempt hit new changes.
         let hides = self.store.isReadOnly || attempt >= Self.sealingAttemptsMax
@@ -151,11 +172,15 @@ extension Service {
       } catch is UnsealedChanges {
         self.seal { succeeded in
           let next = succeeded ? attempt + 1 : Self.sealingAttemptsMax
-          self.snapshot(attempt: next, body, completion: completion)
+          self.snapshot(of: readers, attempt: next, body, completion: completion)
         }
       } catch {
         completion(.failure(RPCError(any: error)))
       }
+    }
+    switch readers {
+    case .present: store.read(work)
+    case .past: store.readPast(work)
     }
   }
 

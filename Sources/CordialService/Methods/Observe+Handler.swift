@@ -1,3 +1,4 @@
+import Algorithms
 import CordialProtocol
 import CordialValues
 import JSON
@@ -9,16 +10,20 @@ import Subscriptions
 
 extension Service {
   func observe(_ call: ObserveCall, _ session: Session, _ request: Request) throws {
-    let replaced = call.key.flatMap { key in
-      session.observed.subscriptions.first { $0.key == key }?.number
+    let since = try call.since.map { text throws(RPCError) in
+      guard let token = StoreToken(text) else {
+        throw RPCError(.invalidParams, "observe: \"\(text.prefix(100))\" is not a token")
+      }
+      return token
     }
+    let replaced = call.key.flatMap { session.observed.numbersByKey[$0] }
     guard replaced != nil || subscriptionCount < limits.subscriptionsMax else {
       throw tooManySubscriptions
     }
     let number = replaced ?? session.observed.nextNumber
     if replaced == nil { session.observed.nextNumber += 1 }
     afterUpdate(session) { service in
-      service.register(call, number: number, isReplacement: replaced != nil, request)
+      service.register(call, number: number, since: since, request)
     }
   }
 
@@ -30,99 +35,70 @@ extension Service {
     )
   }
 
-  /// The result of registering a subscription, from one snapshot.
-  private struct Registration: Sendable {
-    let older: UpdateBuilder.Outcome?
-    let subscription: LiveSubscription
-    let message: MessageBytes
-    let token: StoreToken
-    let position: LogPosition
-  }
-
   /// Registers a subscription at a snapshot.
   ///
   /// Snapshot and registration are one step: the connection gets no update in between.
   private func register(
     _ call: ObserveCall,
     number: Int,
-    isReplacement: Bool,
+    since: StoreToken?,
     _ request: Request
   ) {
     guard let session = sessions[request.session] else { return }
     session.observed.beginUpdate()
+    observing.registry.beginReading()
     let observed = session.observed
-    let limits = limits
-    snapshot { snapshot in
-      var older: UpdateBuilder.Outcome?
-      if observed.position != nil, !observed.subscriptions.isEmpty {
-        older = try UpdateBuilder(snapshot: snapshot, observed: observed, limits: limits).build()
-      }
-      var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
-      MessageWriter.beginResult(request.id, &writer)
-      let subscription = try Self.write(call, number, snapshot, limits, &writer)
-      writer.raw("}")
-      return Registration(
-        older: older,
-        subscription: subscription,
-        message: MessageBytes(writer),
-        token: snapshot.token,
-        position: snapshot.head.position
-      )
-    } completion: { outcome in
-      self.onLoop { service in service.registered(outcome, isReplacement, request) }
+    let registration = Registration(
+      call: call,
+      number: number,
+      since: since,
+      id: request.id,
+      older: (observed.lag ?? observing.position).flatMap { position in
+        observed.position.map { known in
+          Registration.Older(
+            session: session.number,
+            known: known.number,
+            position: position,
+            results: observed.pending.reduce(into: [:]) { results, number in
+              guard let index = observed.index(of: number) else { return }
+              results[number] = observed.subscriptions[index].behind
+            }
+          )
+        }
+      },
+      registry: observing.registry,
+      limits: limits
+    )
+    let completion = { @Sendable (outcome: Result<Registration.Outcome, RPCError>) in
+      self.onLoop { service in service.registered(outcome, call, number, request) }
     }
-  }
-
-  /// Writes the result of an `observe`.
-  private static func write(
-    _ call: ObserveCall,
-    _ number: Int,
-    _ snapshot: StoreSnapshot,
-    _ limits: Limits,
-    _ writer: inout JSONWriter
-  ) throws -> LiveSubscription {
-    var subscription = try SubscriptionResult.make(call, number: number, snapshot)
-    writer.raw("{\"subscription\":\"")
-    writer.raw(string: subscription.name)
-    writer.raw("\",\"token\":\"")
-    writer.raw(string: snapshot.token.description)
-    // The service cannot resume from a token yet, because it does not know the client's result.
-    writer.raw("\",\"fresh\":true")
-    if call.mode == .signal {
-      try SubscriptionResult.recordState(&subscription, snapshot, bytesMax: limits.answerBytesMax)
-    } else {
-      writer.raw(",\"result\":")
-      try SubscriptionResult.write(
-        &subscription,
-        snapshot,
-        bytesMax: limits.answerBytesMax,
-        to: &writer
-      )
+    guard since != nil else {
+      return snapshot({ try registration.perform($0) }, completion: completion)
     }
-    writer.raw("}")
-    return subscription
+    pastSnapshot({ try registration.perform($0) }, completion: completion)
   }
 
   private func registered(
-    _ outcome: Result<Registration, RPCError>,
-    _ isReplacement: Bool,
+    _ outcome: Result<Registration.Outcome, RPCError>,
+    _ call: ObserveCall,
+    _ number: Int,
     _ request: Request
   ) {
+    observing.registry.endReading()
     guard let session = sessions[request.session] else { return }
     switch outcome {
     case .success(let registration):
-      if let older = registration.older { apply(older, session) }
+      moveOlder(to: registration, session)
+      let isReplacement = session.observed.index(of: number) != nil
       // Another connection may have taken the last subscription meanwhile.
       guard isReplacement || subscriptionCount < limits.subscriptionsMax else {
         finish(request, .failure(tooManySubscriptions))
         break
       }
-      add(registration.subscription, isReplacement, session)
+      add(registration, call, number, session)
       session.observed.position = registration.token
-      session.observed.examined = registration.position
-      session.observed.unreportedAuthors = []
       updateLease()
-      session.observed.wanted = max(session.observed.wanted, newestCommit)
+      observing.wanted = max(observing.wanted, newestCommit)
       finish(request, .success(registration.message))
     case .failure(let error): finish(request, .failure(error))
     }
@@ -130,33 +106,73 @@ extension Service {
     markChanged(session)
   }
 
-  private func add(_ subscription: LiveSubscription, _ isReplacement: Bool, _ session: Session) {
-    if isReplacement,
-      let index = session.observed.subscriptions.firstIndex(where: {
-        $0.number == subscription.number
-      })
-    {
-      session.observed.subscriptions[index] = subscription
-    } else {
-      session.observed.subscriptions.append(subscription)
-      subscriptionCount += 1
+  /// Sends the updates of the older subscriptions, which are then at the position of the new one.
+  private func moveOlder(to registration: Registration.Outcome, _ session: Session) {
+    let updates = registration.older.compactMap { older -> (number: Int, body: UpdateBody)? in
+      guard session.observed.index(of: older.number) != nil else { return nil }
+      return older.body.map { (older.number, $0) }
     }
-    session.observed.table.set(subscription.interest, for: subscription.number)
+    let ended = session.observed.ended
+    session.observed.ended = []
+    for older in registration.older {
+      if older.isEnded { remove(older.number, session) }
+      guard let index = session.observed.index(of: older.number) else { continue }
+      session.observed.subscriptions[index].behind = older.result
+      session.observed.pending.insert(older.number)
+    }
+    let all = (updates + ended).sorted { $0.number < $1.number }
+    if !all.isEmpty, session.observed.position != nil {
+      send(all, by: registration.authors, through: registration.token, to: session)
+    }
+    guard session.observed.position != nil || !session.observed.subscriptions.isEmpty else {
+      return
+    }
+    if observing.position == registration.position {
+      session.observed.catchUp()
+    } else {
+      session.observed.lag = registration.position
+      observing.waiting.insert(session.number)
+    }
+  }
+
+  private func add(
+    _ registration: Registration.Outcome,
+    _ call: ObserveCall,
+    _ number: Int,
+    _ session: Session
+  ) {
+    if session.observed.index(of: number) != nil { remove(number, session) }
+    if observing.position == nil { observing.position = registration.position }
+    let position = observing.position ?? registration.position
+    let (observation, isNew) = observing.registry.add(
+      Subscriber(session: session.number, number: number),
+      to: registration.observation,
+      at: position
+    )
+    var subscription = LiveSubscription(number: number, key: call.key, observation: observation)
+    if registration.position != position {
+      if !isNew {
+        subscription.behind = registration.observation.result
+        session.observed.pending.insert(number)
+      }
+      session.observed.lag = session.observed.lag ?? registration.position
+      observing.waiting.insert(session.number)
+    }
+    let index = session.observed.subscriptions.partitioningIndex { $0.number >= number }
+    session.observed.subscriptions.insert(subscription, at: index)
+    if let key = call.key { session.observed.numbersByKey[key] = number }
+    subscriptionCount += 1
   }
 
   func unobserve(_ call: UnobserveCall, _ session: Session, _ request: Request) throws {
-    guard
-      let index = session.observed.subscriptions.firstIndex(where: {
-        $0.name == call.subscription
-      })
-    else {
+    let number = call.subscription.wholeMatch(of: /s([1-9][0-9]*)/).flatMap { Int($0.1) }
+    guard let number, session.observed.index(of: number) != nil else {
       throw RPCError(
         code: ErrorName.unknownSubscription.code,
         message: "This connection has no subscription \(call.subscription.prefix(100))",
         data: ["code": "unknownSubscription"]
       )
     }
-    let number = session.observed.subscriptions[index].number
     afterUpdate(session) { service in
       guard let session = service.sessions[request.session] else { return }
       service.remove(number, session)

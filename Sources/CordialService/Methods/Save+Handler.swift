@@ -189,17 +189,11 @@ extension Service {
     let answer = SaveAnswer(model: store.model)
     var fire: [JSONValue] = []
     var others = 0
-    let isLarge = dryRun.changes.changes.count > limits.changesMax
-    for (session, state) in sessions {
-      // More changes than an update reports one by one would take too long here.
-      let affected =
-        isLarge
-        ? state.observed.subscriptions.map(\.number)
-        : state.observed.table.verdicts(on: dryRun.changes).map(\.number)
-      if session == number {
-        fire = affected.map { .string("s\($0)") }
+    for subscriber in observing.registry.subscribers(affectedBy: dryRun.changes).sorted() {
+      if subscriber.session == number {
+        fire.append(.string(LiveSubscription.name(subscriber.number)))
       } else {
-        others += affected.count
+        others += 1
       }
     }
     var members: [JSONMember] = []

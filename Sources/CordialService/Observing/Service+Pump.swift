@@ -1,4 +1,6 @@
 import CordialValues
+import DequeModule
+import JSON
 import JSONRPC
 import Logging
 import PersistentHistory
@@ -29,94 +31,220 @@ extension Service {
     }
   }
 
-  /// Updates the subscriptions of every connection.
+  /// Has the end of the turn update the subscriptions of every connection.
   func moveSubscriptions(through commit: Int64) {
-    for session in sessions.values where !session.observed.subscriptions.isEmpty {
-      session.observed.wanted = commit
-      markChanged(session)
+    observing.wanted = max(observing.wanted, commit)
+  }
+
+  /// The least commit that a connection with subscriptions or an observation needs; nil without
+  /// subscriptions.
+  var leastExamined: Int64? {
+    guard let position = observing.position else { return nil }
+    let lagging = observing.waiting.compactMap { sessions[$0]?.observed.lag?.commit }
+    return ([position.commit, observing.registry.leastStraggler].compactMap(\.self) + lagging).min()
+  }
+
+  // MARK: Steps
+
+  /// Brings the observations to the newest commit, if a connection is ready for the updates.
+  ///
+  /// The end of a turn calls this method.
+  func advanceObservations() {
+    guard !observing.isStepping, let position = observing.position else { return }
+    let ready = observing.waiting.compactMap { sessions[$0] }
+      .filter { $0.observed.hasNews && isReady($0, through: observing.position?.commit ?? 0) }
+    let isBehind =
+      observing.wanted > position.commit
+      && sessions.values.contains { $0.observed.position != nil && isOpen($0) }
+    guard isBehind || !ready.isEmpty || observing.registry.hasStragglers else { return }
+    let step = SubscriptionStep(
+      from: position,
+      registry: observing.registry,
+      laggards: ready.compactMap(laggard),
+      limits: limits
+    )
+    if stepOnLoop(step) { return }
+    observing.isStepping = true
+    for laggard in step.laggards { sessions[laggard.session]?.observed.beginUpdate() }
+    snapshot { snapshot in
+      try step.run(snapshot, isSmall: false)
+    } completion: { outcome in
+      self.onLoop { service in service.stepped(outcome, step) }
     }
   }
 
-  /// The least commit up to which a connection with subscriptions has examined the log; nil without
-  /// subscriptions.
-  var leastExamined: Int64? {
-    sessions.values.filter { !$0.observed.subscriptions.isEmpty }
-      .map(\.observed.examined.commit).min()
+  /// Performs a step on the loop if a few look-ups by key are sufficient.
+  private func stepOnLoop(_ step: SubscriptionStep) -> Bool {
+    do {
+      return try loopReader.snapshot { snapshot in
+        guard let outcome = try step.run(snapshot, isSmall: true) else { return false }
+        apply(outcome, step)
+        return true
+      }
+    } catch {
+      // The worker hits the same error and handles it by sealing or restarting.
+      return false
+    }
   }
 
-  /// Brings the subscriptions of one connection to the newest commit.
-  func update(_ number: Int, _ completion: @escaping @Sendable ((any Error)?) -> Void) {
-    guard let session = sessions[number] else { return completion(nil) }
-    afterUpdate(session) { service in
-      guard let session = service.sessions[number] else { return completion(nil) }
-      let observed = session.observed
-      guard observed.position != nil else { return completion(nil) }
-      session.observed.beginUpdate()
-      let limits = service.limits
-      service.snapshot { snapshot in
-        try UpdateBuilder(snapshot: snapshot, observed: observed, limits: limits).build()
-      } completion: { outcome in
-        service.onLoop { service in service.flushed(outcome, number, completion) }
+  private func stepped(
+    _ outcome: Result<SubscriptionStep.Outcome?, RPCError>,
+    _ step: SubscriptionStep
+  ) {
+    observing.isStepping = false
+    switch outcome {
+    case .success(let outcome):
+      if let outcome { apply(outcome, step) }
+    case .failure(let error):
+      // Without the update the clients' results would stay wrong, so their connections are closed.
+      log.error("Closed connections: their update failed", metadata: ["error": "\(error.message)"])
+      observing.wanted = 0
+      for session in sessions.values where session.observed.position != nil {
+        session.phase.fail()
+        markChanged(session)
+      }
+    }
+    for laggard in step.laggards {
+      guard let session = sessions[laggard.session] else { continue }
+      endUpdate(session)
+      markChanged(session)
+    }
+    let waiting = observing.afterStep
+    observing.afterStep = []
+    for work in waiting { work(self) }
+  }
+
+  /// Returns a connection as one that has missed updates; nil if no result of it has changed.
+  private func laggard(_ session: Session) -> Laggard? {
+    let observed = session.observed
+    guard let position = observed.lag else { return nil }
+    return Laggard(
+      session: session.number,
+      position: position,
+      pending: observed.pending.sorted().compactMap { number in
+        guard let index = observed.index(of: number) else { return nil }
+        let subscription = observed.subscriptions[index]
+        return subscription.behind.map {
+          Laggard.Pending(
+            number: number,
+            observation: subscription.observation,
+            result: $0
+          )
+        }
+      },
+      isBlocked: observed.isBlocked
+    )
+  }
+
+  /// Records the new results and sends the updates.
+  private func apply(_ outcome: SubscriptionStep.Outcome, _ step: SubscriptionStep) {
+    let registry = observing.registry
+    observing.position = outcome.position
+    observing.add(outcome.authors, through: outcome.position.commit)
+    // A connection whose own save is not answered yet stays at its position.
+    let laggards = Set(
+      step.laggards.map(\.session).filter { number in
+        sessions[number].map { mayNotify($0, through: outcome.position.commit) } ?? false
+      }
+    )
+    var updates: [Int: [(number: Int, body: UpdateBody)]] = [:]
+    for change in outcome.changes {
+      for subscriber in registry.subscribers(of: change.number)
+      where !laggards.contains(subscriber.session) {
+        guard let session = sessions[subscriber.session] else { continue }
+        if change.isAligned, session.observed.lag == nil,
+          isReady(session, through: outcome.position.commit)
+        {
+          guard let body = change.body else { continue }
+          updates[session.number, default: []].append((subscriber.number, body))
+        } else {
+          session.observed.fallBehind(subscriber.number, with: change.former, at: step.from)
+          if !session.isWritable { session.observed.isBlocked = true }
+          observing.waiting.insert(session.number)
+        }
+      }
+      registry.update(change.observation, change.number, from: step.from, at: outcome.position)
+    }
+    registry.advance(to: outcome.position)
+    for laggard in outcome.laggards where laggards.contains(laggard.session) {
+      guard let session = sessions[laggard.session] else { continue }
+      session.observed.catchUp()
+      let known = laggard.updates.filter { session.observed.index(of: $0.number) != nil }
+      updates[session.number, default: []] += known
+    }
+    for (number, body) in outcome.ended { end(number, body, laggards, &updates, outcome) }
+    for (number, list) in updates {
+      guard let session = sessions[number] else { continue }
+      let ended = session.observed.ended
+      session.observed.ended = []
+      let all = (list + ended).sorted { $0.number < $1.number }
+      if !all.isEmpty { send(all, through: outcome.token, to: session) }
+    }
+    catchUpOthers()
+    reportAuthors(outcome)
+  }
+
+  /// Ends an observation with all its subscriptions.
+  private func end(
+    _ number: Int,
+    _ body: UpdateBody,
+    _ laggards: Set<Int>,
+    _ updates: inout [Int: [(number: Int, body: UpdateBody)]],
+    _ outcome: SubscriptionStep.Outcome
+  ) {
+    for subscriber in observing.registry.subscribers(of: number) {
+      guard let session = sessions[subscriber.session] else { continue }
+      remove(subscriber.number, session)
+      let isInStep =
+        laggards.contains(session.number)
+        || session.observed.lag == nil && isReady(session, through: outcome.position.commit)
+      if isInStep {
+        updates[session.number, default: []].append((subscriber.number, body))
+      } else {
+        session.observed.ended.append((subscriber.number, body))
+        if session.observed.lag == nil { session.observed.lag = observing.position }
+        observing.waiting.insert(session.number)
       }
     }
   }
 
-  private func flushed(
-    _ outcome: Result<UpdateBuilder.Outcome, RPCError>,
-    _ number: Int,
-    _ completion: @escaping @Sendable ((any Error)?) -> Void
-  ) {
-    guard let session = sessions[number] else { return completion(nil) }
-    switch outcome {
-    case .success(let update):
-      apply(update, session)
-      completion(nil)
-    case .failure(let error): completion(error)
-    }
-    endUpdate(session)
-    markChanged(session)
-  }
-
-  /// Updates the subscriptions of a connection if commits are pending and its peer accepts bytes.
-  ///
-  /// The end of a turn calls this method for each session that the turn has changed.
-  func pump(_ session: Session) {
-    let observed = session.observed
-    guard observed.position != nil, observed.wanted > observed.examined.commit else {
-      // The next change starts a period of its own.
-      if observed.coalescing == .over { session.observed.coalescing = .idle }
-      return
-    }
-    guard !observed.isUpdating, session.isWritable, session.phase.sends else { return }
-    switch observed.coalescing {
-    case .running: return
-    case .idle where session.coalesce > 0: return beginCoalescing(session)
-    case .idle, .over: break
-    }
-    switch updateOnLoop(session) {
-    // `coalescing` stays `over`, so that the update follows the response without another period.
-    case .deferred: return
-    case .applied: break
-    case .needsWorker: updateOnWorker(session)
-    }
-    session.observed.coalescing = .idle
-  }
-
-  /// Starts a period for coalescing changes, whose end updates the connection.
-  private func beginCoalescing(_ session: Session) {
-    session.observed.coalescing = .running
-    let number = session.number
-    onLoop(afterMilliseconds: session.coalesce) { service in
-      guard let session = service.sessions[number] else { return }
-      session.observed.coalescing = .over
-      service.markChanged(session)
+  /// Forgets the connections that wait for nothing any more.
+  private func catchUpOthers() {
+    observing.waiting = observing.waiting.filter { number in
+      sessions[number]?.observed.hasNews == true
     }
   }
 
-  /// Returns whether a connection may be notified of all commits up to a commit.
+  /// Notifies all connections without updates before too many authors are unreported.
+  private func reportAuthors(_ outcome: SubscriptionStep.Outcome) {
+    guard observing.hasManyAuthors else { return }
+    for session in sessions.values where session.observed.lag == nil {
+      guard let position = session.observed.position, position.number < outcome.position.commit,
+        isReady(session, through: outcome.position.commit)
+      else { continue }
+      send([], through: outcome.token, to: session)
+    }
+    let least = sessions.values.compactMap { $0.observed.position?.number }.min()
+    observing.forgetAuthors(through: least ?? outcome.position.commit)
+  }
+
+  // MARK: Connections
+
+  /// Whether a connection accepts an update now.
+  private func isOpen(_ session: Session) -> Bool {
+    session.phase.sends && session.isWritable && !session.observed.isUpdating
+      && session.observed.parts.isEmpty && session.observed.coalescing == .idle
+  }
+
+  /// Returns whether a connection may be notified of all commits up to a commit now.
   ///
   /// A connection's own saves are reported after their responses. Each response marks the session
   /// as changed, and the end of the turn pumps it again.
+  private func isReady(_ session: Session, through commit: Int64) -> Bool {
+    session.observed.position != nil && isOpen(session) && mayNotify(session, through: commit)
+  }
+
+  /// Returns whether the connection's own saves up to a commit are answered.
   private func mayNotify(_ session: Session, through commit: Int64) -> Bool {
     guard session.queue.isWriting, commit > answeredCommit else {
       session.observed.deferredSince = nil
@@ -135,61 +263,84 @@ extension Service {
     return session.queue.isWriting && facts.clock() - since > Self.deferredMicrosecondsMax
   }
 
-  /// The outcome of an update on the loop.
-  private enum LoopUpdate {
-    case applied
-    /// The update waits for the response to a save of the connection.
-    case deferred
-    /// The update needs more than a few look-ups by key.
-    case needsWorker
-  }
-
-  /// Updates a connection on the loop if look-ups by key are sufficient.
-  private func updateOnLoop(_ session: Session) -> LoopUpdate {
-    let observed = session.observed
-    let limits = limits
-    do {
-      return try loopReader.snapshot { snapshot in
-        guard mayNotify(session, through: snapshot.head.number) else { return .deferred }
-        let builder = try UpdateBuilder(smallOf: snapshot, observed: observed, limits: limits)
-        guard let outcome = try builder?.build() else { return .needsWorker }
-        apply(outcome, session)
-        return .applied
-      }
-    } catch {
-      // The worker hits the same error and handles it by sealing or restarting.
-      return .needsWorker
+  /// Sends the remaining parts of a message, and has pending changes reported.
+  ///
+  /// The end of a turn calls this method for each session that the turn has changed.
+  func pump(_ session: Session) {
+    while session.phase.sends, session.isWritable, let part = session.observed.parts.popFirst() {
+      send(part, to: session)
     }
   }
 
-  private func updateOnWorker(_ session: Session) {
-    session.observed.beginUpdate()
-    let observed = session.observed
-    let limits = limits
+  /// Sends updates in one message, or in parts, and moves the connection's position.
+  func send(
+    _ updates: [(number: Int, body: UpdateBody)],
+    by authors: [String?]? = nil,
+    through token: StoreToken,
+    to session: Session
+  ) {
+    let from = session.observed.position ?? token
+    let message = ChangesMessage(
+      from: from.description,
+      token: token.description,
+      authors: authors ?? observing.authors(after: from.number),
+      limits: limits
+    )
+    session.observed.position = session.observed.subscriptions.isEmpty ? nil : token
+    session.observed.parts += message.parts(updates)
+    beginCoalescing(session)
+    pump(session)
+  }
+
+  /// Starts the period in which changes are coalesced, if the connection has one.
+  private func beginCoalescing(_ session: Session) {
+    guard session.coalesce > 0 else { return }
+    session.observed.coalescing = .running
     let number = session.number
-    snapshot { snapshot in
-      try UpdateBuilder(snapshot: snapshot, observed: observed, limits: limits).build()
-    } completion: { outcome in
-      self.onLoop { service in service.updated(outcome, number) }
+    onLoop(afterMilliseconds: session.coalesce) { service in
+      guard let session = service.sessions[number] else { return }
+      session.observed.coalescing = .idle
+      service.markChanged(session)
     }
   }
 
-  private func updated(_ outcome: Result<UpdateBuilder.Outcome, RPCError>, _ number: Int) {
-    guard let session = sessions[number] else { return }
-    switch outcome {
-    case .success(let outcome):
-      // The response for which an update has to wait marks the session.
-      if mayNotify(session, through: outcome.examined.commit) {
-        apply(outcome, session)
-        markChanged(session)
-      }
-    case .failure(let error):
-      // Without the update the client's results would stay wrong, so the connection is closed.
-      log.error("Closed a connection: its update failed", metadata: ["error": "\(error.message)"])
-      session.phase.fail()
-      markChanged(session)
+  /// Brings the subscriptions of one connection to the newest commit.
+  func update(_ number: Int, _ completion: @escaping @Sendable ((any Error)?) -> Void) {
+    guard let session = sessions[number] else { return completion(nil) }
+    afterUpdate(session) { service in service.flush(number, completion) }
+  }
+
+  /// Reports the pending changes of a connection, whatever its period.
+  private func flush(_ number: Int, _ completion: @escaping @Sendable ((any Error)?) -> Void) {
+    guard let session = sessions[number], session.observed.position != nil,
+      let position = observing.position
+    else { return completion(nil) }
+    // A step of all connections is under way; the flush continues after it.
+    guard !observing.isStepping else {
+      return observing.afterStep.append { service in service.update(number, completion) }
     }
-    endUpdate(session)
+    session.observed.beginUpdate()
+    observing.isStepping = true
+    let step = SubscriptionStep(
+      from: position,
+      registry: observing.registry,
+      laggards: [
+        laggard(session)
+          ?? Laggard(session: number, position: position, pending: [], isBlocked: false)
+      ],
+      limits: limits
+    )
+    snapshot { snapshot in
+      try step.run(snapshot, isSmall: false)
+    } completion: { outcome in
+      self.onLoop { service in
+        service.stepped(outcome, step)
+        switch outcome {
+        case .success: completion(nil)
+        case .failure(let error): completion(error)
+        }
+      }
+    }
   }
 
   /// Records the end of an update, and runs the work that waited for it.
@@ -199,32 +350,42 @@ extension Service {
     for work in session.observed.endUpdate() { afterUpdate(session, work) }
   }
 
-  /// Sends an update and moves the connection's position.
-  func apply(_ outcome: UpdateBuilder.Outcome, _ session: Session) {
-    for subscription in outcome.subscriptions {
-      guard let index = session.observed.index(of: subscription.number) else { continue }
-      if session.observed.subscriptions[index].revision != subscription.revision {
-        session.observed.table.set(subscription.interest, for: subscription.number)
-      }
-      session.observed.subscriptions[index] = subscription
-    }
-    for number in outcome.ended { remove(number, session) }
-    session.observed.examined = outcome.examined
-    session.observed.unreportedAuthors = outcome.unreportedAuthors
-    // Without a message, the client's position stays. The next `changes` covers these commits.
-    guard let message = outcome.message else { return }
-    session.observed.position = session.observed.subscriptions.isEmpty ? nil : outcome.token
-    send(message, to: session)
+  /// Runs work as soon as no update of a connection is being built.
+  func afterUpdate(_ session: Session, _ work: @escaping @Sendable (isolated Service) -> Void) {
+    if !session.observed.wait(for: work) { work(self) }
   }
 
   /// Ends a subscription, if the connection still has it.
   func remove(_ number: Int, _ session: Session) {
     guard let index = session.observed.index(of: number) else { return }
-    session.observed.subscriptions.remove(at: index)
-    session.observed.table.remove(number)
+    let subscription = session.observed.subscriptions.remove(at: index)
+    if let key = subscription.key { session.observed.numbersByKey[key] = nil }
+    session.observed.pending.remove(number)
+    observing.registry.remove(
+      Subscriber(session: session.number, number: number),
+      from: subscription.observation
+    )
     subscriptionCount -= 1
+    if subscriptionCount == 0 { observing.position = nil }
     updateLease()
   }
+
+  /// Ends all subscriptions of a connection that has ended.
+  func removeSubscriptions(of session: Session) {
+    for subscription in session.observed.subscriptions {
+      observing.registry.remove(
+        Subscriber(session: session.number, number: subscription.number),
+        from: subscription.observation
+      )
+    }
+    subscriptionCount -= session.observed.subscriptions.count
+    session.observed.subscriptions = []
+    observing.waiting.remove(session.number)
+    if subscriptionCount == 0 { observing.position = nil }
+    updateLease()
+  }
+
+  // MARK: Leases
 
   /// The number of commits that the subscriptions may be ahead of their lease.
   ///
@@ -252,10 +413,5 @@ extension Service {
         service.log.warning("Other processes may remove history: \(error.message)")
       }
     }
-  }
-
-  /// Runs work as soon as no update of a connection is being built.
-  func afterUpdate(_ session: Session, _ work: @escaping @Sendable (isolated Service) -> Void) {
-    if !session.observed.wait(for: work) { work(self) }
   }
 }

@@ -7,370 +7,296 @@ import PersistentHistory
 import PersistentStore
 import Subscriptions
 
-/// A builder of the `changes` message that moves a connection from its position to a snapshot.
+/// The encoder of the update that turns one result of an observation into a later one.
 struct UpdateBuilder {
+  let observation: Observation
   let snapshot: StoreSnapshot
-  let observed: ObservedState
   let limits: Limits
+  /// The position of the earlier result.
+  let from: LogPosition
+  /// All changes from the earlier position to the snapshot.
   let changes: ChangeSet
-  /// The effect of the changes on each subscription, or nil if all subscriptions start over.
+
+  /// Returns the update from one result to another.
   ///
-  /// The subscriptions start over if there are too many changes, or if they have to be compiled
-  /// again.
-  private let verdicts: [(number: Int, verdict: Verdict)]?
-
-  /// The result of an update.
-  struct Outcome: Sendable {
-    /// The complete message, or nil if there is nothing to report.
-    let message: MessageBytes?
-    /// The subscriptions that the update may have changed, in their new state.
-    let subscriptions: [LiveSubscription]
-    let token: StoreToken
-    let examined: LogPosition
-    /// The authors of commits that the client was not notified of.
-    let unreportedAuthors: [String?]
-    /// The numbers of the subscriptions that end, as the message reports.
-    var ended: [Int] = []
+  /// - Parameters:
+  ///   - old: The earlier result.
+  ///   - new: The result of the snapshot.
+  ///   - isLimited: Whether the client starts over where the difference has more elements than the
+  ///     result.
+  /// - Returns: The update; nil when the results are equal for the client.
+  /// - Throws: `SQLiteError`.
+  func update(
+    from old: ObservedResult,
+    to new: ObservedResult,
+    isLimited: Bool = false
+  ) throws -> UpdateBody? {
+    if case .history(let call) = observation.plan { return try transactions(call) }
+    let old = try comparable(old, new)
+    let difference = ResultDifference(from: old, to: new, observation, changes)
+    guard !difference.isEmpty else { return nil }
+    guard observation.request.mode != .signal else { return .signal }
+    if isLimited, difference.elementCount > new.elementCount { return try fresh(.larger) }
+    var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
+    switch observation.plan {
+    case .objects(let ids, let plans): try write(difference, ids, plans, &out)
+    case .rows(let plan): try write(difference, plan, new, &out)
+    case .count: if difference.countDiffers { try writeCount(new, &out) }
+    case .values:
+      // All rows are one element.
+      _ = try ResultReader(snapshot: snapshot).read(observation.request, observation.plan, to: &out)
+    case .history: break
+    }
+    try writeExtras(difference, new, &out)
+    return UpdateBody(fragments: out.fragments)
   }
 
-  /// Reads all changes since a connection was last examined.
-  init(snapshot: StoreSnapshot, observed: ObservedState, limits: Limits) throws {
-    self.snapshot = snapshot
-    self.observed = observed
-    self.limits = limits
-    let known =
-      Self.isCompiled(observed, for: snapshot)
-      ? try snapshot.log.changeSet(
-        from: observed.examined,
-        to: snapshot.head,
-        changesMax: limits.changesMax
-      ) : nil
-    changes =
-      try known
-      ?? snapshot.log.authors(from: observed.examined.commit, through: snapshot.head.number)
-    verdicts = known.map { observed.table.verdicts(on: $0) }
-  }
-
-  /// Reads the changes, or returns nil if the update needs more than a few look-ups by key.
-  init?(smallOf snapshot: StoreSnapshot, observed: ObservedState, limits: Limits) throws {
-    self.snapshot = snapshot
-    self.observed = observed
-    self.limits = limits
-    guard Self.isCompiled(observed, for: snapshot),
-      let changes = try snapshot.log.changeSet(
-        from: observed.examined,
-        to: snapshot.head,
-        changesMax: Self.lookUpsMax
+  /// Returns an earlier result that can be compared with a later one.
+  ///
+  /// A plan that was compiled before the store could have dangling references may read no other
+  /// objects, so that its result has no digests.
+  private func comparable(_ old: ObservedResult, _ new: ObservedResult) throws -> ObservedResult {
+    let isComparable =
+      new.digests.isEmpty || old.digests.count == old.named.count + old.objects.count
+    guard !isComparable else { return old }
+    return try snapshot.earlier(from) { earlier in
+      var out = UpdateWriter.discarding
+      return try ResultReader(snapshot: earlier).read(
+        observation.request,
+        observation.plan,
+        to: &out
       )
-    else { return nil }
-    let verdicts = observed.table.verdicts(on: changes)
-    let isSmall = verdicts.allSatisfy { number, verdict in
-      verdict != .undecided
-        && observed.index(of: number).map { !observed.subscriptions[$0].readsRelated } ?? true
-    }
-    guard verdicts.count <= Self.lookUpsMax, isSmall else { return nil }
-    self.changes = changes
-    self.verdicts = verdicts
-  }
-
-  /// Returns whether a connection's subscriptions are compiled for the references in a snapshot.
-  ///
-  /// All subscriptions of a connection are compiled again together.
-  private static func isCompiled(_ observed: ObservedState, for snapshot: StoreSnapshot) -> Bool {
-    observed.subscriptions.first.map { $0.mayDangle == snapshot.mayDangle } ?? true
-  }
-
-  private static let lookUpsMax = 64
-  /// The number of unreported authors at which a message without updates is sent.
-  private static let unreportedAuthorsMax = 1000
-  /// The maximum length of updates that are copied into one piece with the rest of the message.
-  private static let shortMax = 4096
-
-  /// Builds the update.
-  func build() throws -> Outcome {
-    var reported = Reported()
-    let authors = authors
-    let isSilent = verdicts?.isEmpty == true && authors.count < Self.unreportedAuthorsMax
-    let message = isSilent ? nil : try message(&reported, authors)
-    return Outcome(
-      message: message,
-      subscriptions: reported.subscriptions,
-      token: snapshot.token,
-      examined: snapshot.head.position,
-      unreportedAuthors: message == nil ? authors : [],
-      ended: reported.ended
-    )
-  }
-
-  /// The subscriptions that a message updates, and those that end.
-  private struct Reported {
-    var subscriptions: [LiveSubscription] = []
-    var ended: [Int] = []
-  }
-
-  /// Returns the whole message, or nil when no subscription has an update.
-  private func message(_ reported: inout Reported, _ authors: [String?]) throws -> MessageBytes? {
-    var updates = JSONWriter(reserving: 1024, pieceBytes: Service.pieceBytes)
-    guard try writeUpdates(&reported, &updates) || authors.count >= Self.unreportedAuthorsMax else {
-      return nil
-    }
-    var writer = JSONWriter(reserving: 256)
-    writer.raw("{\"jsonrpc\":\"2.0\",\"method\":\"changes\",\"params\":{\"from\":\"")
-    writer.raw(string: (observed.position ?? snapshot.token).description)
-    writer.raw("\",\"token\":\"")
-    writer.raw(string: snapshot.token.description)
-    writer.raw("\",\"authors\":")
-    writer.value(.array(authors.map { $0.map { .string($0) } ?? nil }))
-    writer.raw(",\"updates\":[")
-    guard updates.count > Self.shortMax else {
-      for piece in updates.pieces { writer.raw(piece) }
-      writer.raw("]}}")
-      return MessageBytes(writer)
-    }
-    var message = MessageBytes(writer)
-    message.append(MessageBytes(updates))
-    message.append(Array("]}}".utf8))
-    return message
-  }
-
-  /// Writes the updates of all subscriptions; returns whether there are any.
-  private func writeUpdates(_ reported: inout Reported, _ writer: inout JSONWriter) throws -> Bool {
-    let start = writer.count
-    guard let verdicts else {
-      for var subscription in observed.subscriptions {
-        let piece = try piece(of: subscription.number, &reported) { writer in
-          try writeFresh(&subscription, &writer)
-          return true
-        }
-        reported.subscriptions.append(subscription)
-        Self.append(piece, since: start, to: &writer)
-      }
-      return writer.count > start
-    }
-    for (number, verdict) in verdicts {
-      guard let index = observed.index(of: number) else { continue }
-      var subscription = observed.subscriptions[index]
-      let piece = try piece(of: number, &reported) { writer in
-        try write(&subscription, verdict, &writer)
-      }
-      reported.subscriptions.append(subscription)
-      Self.append(piece, since: start, to: &writer)
-    }
-    return writer.count > start
-  }
-
-  private static func append(
-    _ piece: JSONWriter?,
-    since start: Int,
-    to writer: inout JSONWriter
-  ) {
-    guard let piece else { return }
-    if writer.count > start { writer.raw(",") }
-    writer.raw(piece.bytes)
-  }
-
-  /// Writes the update of one subscription, or returns nil if there is none.
-  ///
-  /// A subscription whose fetch fails ends with the error. The connection and its other
-  /// subscriptions continue.
-  private func piece(
-    of number: Int,
-    _ reported: inout Reported,
-    _ write: (inout JSONWriter) throws -> Bool
-  ) throws -> JSONWriter? {
-    var piece = JSONWriter()
-    do {
-      return try write(&piece) ? piece : nil
-    } catch {
-      let failure = StoreError(any: error)
-      if error is UnsealedChanges { throw error }
-      guard failure.code == .limitExceeded || failure.code == .internalError else { throw error }
-      reported.ended.append(number)
-      var end = JSONWriter()
-      end.raw("{\"subscription\":\"s")
-      end.integer(Int64(number))
-      end.raw("\",\"error\":")
-      end.value(RPCError(failure).json)
-      end.raw("}")
-      return end
     }
   }
 
-  /// The authors of all commits after the position that the client knows, each once, in the order
-  /// of their first commits.
-  private var authors: [String?] {
-    observed.unreportedAuthors
-      + changes.authors.filter { !observed.unreportedAuthors.contains($0) }
+  /// Returns the update with which a client starts over.
+  func fresh(_ why: FreshReason) throws -> UpdateBody {
+    guard observation.request.mode != .signal else { return .signal }
+    var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
+    try out.member("fresh") { $0.bool(true) }
+    try out.member("why") { $0.string(why.rawValue) }
+    try out.object("result") { out in
+      _ = try ResultReader(snapshot: snapshot).read(observation.request, observation.plan, to: &out)
+    }
+    return UpdateBody(fragments: out.fragments)
   }
 
-  private func writeFresh(
-    _ subscription: inout LiveSubscription,
-    _ writer: inout JSONWriter
+  private func writeCount(_ new: ObservedResult, _ out: inout UpdateWriter) throws {
+    try out.member("count") { $0.integer(new.count) }
+  }
+
+  private func writeExtras(
+    _ difference: ResultDifference,
+    _ new: ObservedResult,
+    _ out: inout UpdateWriter
   ) throws {
-    try SubscriptionResult.recompile(&subscription, snapshot)
-    writer.raw("{\"subscription\":\"")
-    writer.raw(string: subscription.name)
-    guard subscription.mode != .signal else {
-      try SubscriptionResult.recordState(&subscription, snapshot, bytesMax: limits.answerBytesMax)
-      return writer.raw("\",\"signal\":true}")
+    if difference.totalDiffers, let total = new.total {
+      try out.member("total") { $0.integer(total) }
     }
-    writer.raw("\",\"fresh\":true,\"result\":")
-    try SubscriptionResult.write(
-      &subscription,
-      snapshot,
-      bytesMax: limits.answerBytesMax,
-      to: &writer
-    )
-    writer.raw("}")
+    if difference.sectionsDiffer, let plan = observation.fetchPlan {
+      let sections = try ResultReader(snapshot: snapshot).sections(plan)
+      try out.member("sections") { $0.raw(sections) }
+    }
+    if !difference.included.isEmpty {
+      out.beginList("included", isObject: true)
+      try ResultReader(snapshot: snapshot).eachIncluded(observation.request, new) { key, bytes in
+        guard difference.included.contains(key) else { return }
+        try out.element { $0.raw(Array(bytes)) }
+      }
+      out.endList()
+    }
+    guard !difference.excluded.isEmpty else { return }
+    out.beginList("excluded")
+    for key in difference.excluded {
+      try out.element { $0.string(try snapshot.wrappedID(key).description) }
+    }
+    out.endList()
   }
 
-  /// Writes one subscription's update; returns false if there is none.
-  private func write(
-    _ subscription: inout LiveSubscription,
-    _ verdict: Verdict,
-    _ writer: inout JSONWriter
-  ) throws -> Bool {
-    var body = JSONWriter()
-    let hasUpdate: Bool
-    switch subscription.target {
-    case .objects(let objects, let plans, _):
-      hasUpdate = try writeObjects(&subscription, objects, plans, verdict, &body)
-    case .fetch(let plan, _):
-      hasUpdate = try writeSequence(&subscription, plan, verdict, &body)
+  // MARK: History
+
+  /// Returns the commits after the earlier position that pass the filters; nil for none.
+  private func transactions(_ call: HistoryCall) throws -> UpdateBody? {
+    var encoder = try HistoryEncoder(call, snapshot, through: snapshot.head.number, limits)
+    let isSignal = observation.request.mode == .signal
+    var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
+    var count = 0
+    out.beginList("transactions")
+    try snapshot.log.eachCommit(
+      after: from.commit,
+      through: snapshot.head.number,
+      limit: .max,
+      changesMax: limits.historyChangesMax
+    ) { transaction in
+      guard let json = try encoder.json(transaction) else { return true }
+      count += 1
+      if isSignal { return false }
+      try out.element { $0.value(json) }
+      return true
     }
-    guard hasUpdate else { return false }
-    writer.raw("{\"subscription\":\"")
-    writer.raw(string: subscription.name)
-    writer.raw("\",")
-    if subscription.mode == .signal {
-      writer.raw("\"signal\":true")
-    } else {
-      writer.raw(body.bytes)
-    }
-    writer.raw("}")
-    return true
+    out.endList()
+    guard count > 0 else { return nil }
+    return isSignal ? .signal : UpdateBody(fragments: out.fragments)
   }
 
   // MARK: By IDs
 
-  private func writeObjects(
-    _ subscription: inout LiveSubscription,
-    _ objects: [(id: String, key: ObjectKey?)],
+  private func write(
+    _ difference: ResultDifference,
+    _ ids: [String],
     _ plans: [Int: FetchPlan],
-    _ verdict: Verdict,
-    _ writer: inout JSONWriter
-  ) throws -> Bool {
-    let now = try resolved(&subscription, objects)
-    let touched = try touchedObjects(&subscription, now.map(\.key), plans, verdict)
-    let deleted = objects.compactMap(\.key).filter { changes.changes[$0]?.kind == .delete }
-    let last = try tombstones(Set(deleted))
-    writer.raw("\"objects\":[")
-    let start = writer.count
-    for (index, (id, old)) in objects.enumerated() {
-      let new = now[index].key
-      guard let key = new ?? old, new != old || touched.contains(key),
-        let plan = plans[key.entity]
-      else { continue }
-      let kind = kind(from: old, to: new)
-      if subscription.mode == .ids, kind == .update { continue }
-      if writer.count > start { writer.raw(",") }
-      writer.raw("{\"id\":")
-      writer.string(id)
-      writer.raw(",\"change\":\"")
-      writer.raw(string: kind.rawValue)
-      writer.raw("\"")
-      if subscription.mode != .ids {
-        try writeDetails(key, kind, plan, last[key], &writer)
-      }
-      writer.raw("}")
-    }
-    writer.raw("]")
-    return writer.count > start + 1
-  }
-
-  /// Returns the kind of change of the object that an ID names.
-  ///
-  /// An identity value may have moved to another object.
-  private func kind(from old: ObjectKey?, to new: ObjectKey?) -> ObjectChange.Kind {
-    guard old == new, let key = new else {
-      return old == nil ? .insert : new == nil ? .delete : .update
-    }
-    return changes.changes[key]?.kind ?? .update
-  }
-
-  /// Returns the objects that observed IDs name now.
-  ///
-  /// After a delete, an identity value may name no object or another one.
-  private func resolved(
-    _ subscription: inout LiveSubscription,
-    _ objects: [(id: String, key: ObjectKey?)]
-  ) throws -> [(id: String, key: ObjectKey?)] {
-    var now = objects
-    var awaited: Set<Int> = []
-    var differs = false
-    for (index, (id, old)) in objects.enumerated() {
-      let isDeleted = old.map { changes.changes[$0]?.kind == .delete } ?? true
-      guard isDeleted, try snapshot.entity(of: id).identity != nil else { continue }
-      // An ID of the form `p` never names another object.
-      let new = try snapshot.resolve(id)
-      guard new != old || old == nil else { continue }
-      now[index].key = new
-      differs = differs || new != old
-      if new == nil {
-        awaited.formUnion(try snapshot.entity(of: id).familyPosition.concreteEntities)
+    _ out: inout UpdateWriter
+  ) throws {
+    guard !difference.named.isEmpty else { return }
+    let isDetailed = observation.request.mode != .ids
+    let deleted = difference.named.filter { $0.kind == .delete }.map(\.key)
+    let last = try isDetailed ? tombstones(Set(deleted)) : [:]
+    let before = try formerValues(
+      difference.named.filter { $0.kind == .update }.map(\.key),
+      plans: plans
+    )
+    out.beginList("objects")
+    for change in difference.named {
+      guard let plan = plans[change.key.entity] else { continue }
+      try out.element { writer in
+        writer.raw("{\"id\":")
+        writer.string(ids[change.index])
+        writer.raw(",\"change\":\"")
+        writer.raw(string: change.kind.rawValue)
+        writer.raw("\"")
+        if isDetailed {
+          try writeDetails(change, plan, last[change.key], before[change.key], &writer)
+        }
+        writer.raw("}")
       }
     }
-    guard differs, case .objects(_, let plans, let call) = subscription.target else { return now }
-    subscription.awaited = awaited
-    subscription.revision += 1
-    subscription.target = .objects(now, plans: plans, call: call)
-    return now
+    out.endList()
   }
 
   private func writeDetails(
-    _ key: ObjectKey,
-    _ kind: ObjectChange.Kind,
+    _ change: ResultDifference.NamedChange,
     _ plan: FetchPlan,
     _ last: JSONValue?,
+    _ before: JSONValue?,
     _ writer: inout JSONWriter
   ) throws {
-    if kind == .update {
-      writer.raw(",\"properties\":")
-      writer.value(names(key, plan))
+    if change.kind == .update {
+      writeProperties(names(change.key, plan), before, &writer)
     }
-    if kind == .delete {
+    if change.kind == .delete {
       writer.raw(",\"last\":")
       writer.value(last ?? [:])
     } else {
       writer.raw(",\"object\":")
-      try writeObject(key.object, plan, &writer)
+      try writeObject(change.key.object, plan, &writer)
     }
   }
 
-  /// Returns the observed objects that changed, and updates their digests.
-  private func touchedObjects(
-    _ subscription: inout LiveSubscription,
-    _ objects: [ObjectKey?],
-    _ plans: [Int: FetchPlan],
-    _ verdict: Verdict
-  ) throws -> Set<ObjectKey> {
-    var touched: Set<ObjectKey> = []
-    if case .values(let keys) = verdict {
-      touched = keys
-    } else if case .objects(let keys, _, _) = subscription.interest {
-      let own = Interest.objects(keys)
-      if case .values(let keys) = own.verdict(on: changes) { touched = keys }
-    }
-    guard subscription.readsRelated else { return touched }
-    let keys = objects.compactMap(\.self)
-    let now = try SubscriptionResult.digests(keys, plans, snapshot)
-    for key in keys where now[key] != subscription.digests[key] { touched.insert(key) }
-    subscription.digests = now
-    return touched
+  /// Writes the names of the values that may differ, and their earlier values where the client
+  /// wants them.
+  private func writeProperties(
+    _ names: [String],
+    _ before: JSONValue?,
+    _ writer: inout JSONWriter
+  ) {
+    writer.raw(",\"properties\":")
+    writer.value(.array(names.map { .string($0) }))
+    guard observation.request.includesBefore else { return }
+    writer.raw(",\"before\":")
+    writer.value(
+      .object(
+        names.compactMap { name in Self.value(name, of: before).map { JSONMember(name, $0) } }
+      )
+    )
   }
 
-  func tombstones(_ keys: Set<ObjectKey>) throws -> [ObjectKey: JSONValue] {
-    try snapshot.log.tombstones(of: keys, from: observed.examined, to: snapshot.head)
+  /// Returns the value of a name of the result, which may be the path of a composite's member.
+  private static func value(_ name: String, of values: JSONValue?) -> JSONValue? {
+    if let value = values?[name] { return value }
+    return name.split(separator: ".").reduce(values) { $0?[String($1)] }
+  }
+
+  // MARK: By fetch
+
+  private func write(
+    _ difference: ResultDifference,
+    _ plan: FetchPlan,
+    _ new: ObservedResult,
+    _ out: inout UpdateWriter
+  ) throws {
+    let sequence = difference.sequence
+    try writeRemovals(sequence, plan, &out)
+    out.beginList("insert")
+    for insertion in sequence.insertions {
+      try out.element { writer in
+        try beginRow(insertion.offset, plan.key(insertion.element), &writer)
+        if let offset = insertion.movedFrom {
+          writer.raw(",\"movedFrom\":")
+          writer.integer(Int64(offset))
+        }
+        if observation.request.mode != .ids {
+          writer.raw(",\"object\":")
+          try writeObject(insertion.element, plan, &writer)
+        }
+        writer.raw("}")
+      }
+    }
+    out.endList()
+    if observation.request.mode != .ids {
+      let before = try formerValues(difference.updates.map(\.key)) { _ in plan }
+      out.beginList("update")
+      for update in difference.updates {
+        try out.element { writer in
+          try beginRow(update.offset, update.key, &writer)
+          writeProperties(names(update.key, plan), before[update.key], &writer)
+          writer.raw(",\"object\":")
+          try writeObject(update.key.object, plan, &writer)
+          writer.raw("}")
+        }
+      }
+      out.endList()
+    }
+    try out.member("count") { $0.integer(Int64(new.objects.count)) }
+  }
+
+  private func writeRemovals(
+    _ sequence: SequenceDifference,
+    _ plan: FetchPlan,
+    _ out: inout UpdateWriter
+  ) throws {
+    let deleted = sequence.removals.filter { $0.movedTo == nil }
+      .map { plan.key($0.element) }
+      .filter { changes.changes[$0]?.kind == .delete }
+    let last = try tombstones(Set(deleted))
+    out.beginList("remove")
+    for removal in sequence.removals {
+      let key = plan.key(removal.element)
+      try out.element { writer in
+        try beginRow(removal.offset, key, &writer)
+        if let offset = removal.movedTo {
+          writer.raw(",\"movedTo\":")
+          writer.integer(Int64(offset))
+        } else if changes.changes[key]?.kind == .delete {
+          writer.raw(",\"deleted\":true,\"last\":")
+          writer.value(last[key] ?? [:])
+        }
+        writer.raw("}")
+      }
+    }
+    out.endList()
+  }
+
+  private func beginRow(_ offset: Int, _ key: ObjectKey, _ writer: inout JSONWriter) throws {
+    writer.raw("{\"offset\":")
+    writer.integer(Int64(offset))
+    writer.raw(",\"id\":")
+    writer.string(try snapshot.wrappedID(key).description)
+  }
+
+  // MARK: Objects
+
+  private func tombstones(_ keys: Set<ObjectKey>) throws -> [ObjectKey: JSONValue] {
+    try snapshot.log.tombstones(of: keys, from: from, to: snapshot.head)
       .reduce(into: [:]) { result, entry in
         let entity = snapshot.model.entity(entry.key.entity)
         result[entry.key] = .object(
@@ -379,9 +305,7 @@ struct UpdateBuilder {
       }
   }
 
-  // MARK: Objects
-
-  func writeObject(
+  private func writeObject(
     _ object: Int64,
     _ plan: FetchPlan,
     _ writer: inout JSONWriter
@@ -389,21 +313,42 @@ struct UpdateBuilder {
     if try !snapshot.write(object, as: plan, to: &writer) { writer.null() }
   }
 
-  /// Returns the names of the returned values that may differ.
-  func names(_ key: ObjectKey, _ plan: FetchPlan) -> JSONValue {
-    let change = changes.changes[key]
-    guard let change, change.kind != .delete else {
-      return .array(plan.relatedNames.sorted().map { .string($0) })
+  private func formerValues(
+    _ keys: [ObjectKey],
+    plans: [Int: FetchPlan]
+  ) throws -> [ObjectKey: JSONValue] {
+    try formerValues(keys) { plans[$0.entity] }
+  }
+
+  /// Returns the values that objects had at the earlier position, where the client wants them.
+  private func formerValues(
+    _ keys: [ObjectKey],
+    _ plan: (ObjectKey) -> FetchPlan?
+  ) throws -> [ObjectKey: JSONValue] {
+    guard observation.request.includesBefore, !keys.isEmpty else { return [:] }
+    return try snapshot.earlier(from) { earlier in
+      var values: [ObjectKey: JSONValue] = [:]
+      for key in keys {
+        guard let plan = plan(key) else { continue }
+        var row = JSONWriter()
+        guard try earlier.write(key.object, as: plan, to: &row) else { continue }
+        values[key] = try JSONParser.parse(row.bytes.span)["values"]
+      }
+      return values
     }
+  }
+
+  /// Returns the names of the returned values that may differ, ascending.
+  private func names(_ key: ObjectKey, _ plan: FetchPlan) -> [String] {
+    let change = changes.changes[key]
+    guard let change, change.kind != .delete else { return plan.relatedNames.sorted() }
     if change.kind == .insert || change.properties.contains(ChangeSet.everyProperty) {
-      let all = plan.valueNames.values.reduce(into: Set<String>()) { $0.formUnion($1) }
-      return .array(all.sorted().map { .string($0) })
+      return plan.valueNames.values.reduce(into: Set<String>()) { $0.formUnion($1) }.sorted()
     }
     let own = change.properties.reduce(into: Set<String>()) { names, property in
       names.formUnion(plan.valueNames[property] ?? [])
     }
-    let names = own.isEmpty || reachesRelated(plan) ? own.union(plan.relatedNames) : own
-    return .array(names.sorted().map { .string($0) })
+    return (own.isEmpty || reachesRelated(plan) ? own.union(plan.relatedNames) : own).sorted()
   }
 
   /// Returns whether the changes affect properties that a plan reads of related objects.
@@ -414,5 +359,46 @@ struct UpdateBuilder {
       return change.kind != .update || read.contains(ChangeSet.everyProperty)
         || !read.isDisjoint(with: change.properties)
     }
+  }
+}
+
+extension Observation {
+  /// The plan of a fetch of objects or of their number.
+  var fetchPlan: FetchPlan? {
+    switch plan {
+    case .rows(let plan), .count(let plan): plan
+    case .objects, .values, .history: nil
+    }
+  }
+}
+
+/// Why a client starts over.
+enum FreshReason: String, Sendable {
+  /// The log does not have the client's position.
+  case log
+  /// The model has changed since.
+  case model
+  /// Another version of ICU sorted or folded the client's result.
+  case collation
+  /// The client's position is ahead of the store.
+  case ahead
+  /// The difference has more elements than the result.
+  case larger
+}
+
+/// The members of one update after the name of its subscription, in fragments for messages of
+/// their own.
+struct UpdateBody: Sendable {
+  let fragments: [MessageBytes]
+
+  /// The update of a subscription that only learns that its result differs.
+  static let signal = UpdateBody(fragments: [MessageBytes(Array("\"signal\":true".utf8))])
+
+  /// The update that ends a subscription.
+  static func end(_ error: RPCError) -> UpdateBody {
+    var writer = JSONWriter()
+    writer.raw("\"error\":")
+    writer.value(error.json)
+    return UpdateBody(fragments: [MessageBytes(writer)])
   }
 }

@@ -149,6 +149,19 @@ extension StoreError {
     )
   }
 
+  /// Returns the error of a path to include that names no relationship of an entity.
+  package static func noRelationship(
+    _ name: String,
+    of entity: EntityDescription,
+    in path: String
+  ) -> StoreError {
+    StoreError(
+      .unknownProperty,
+      "\(entity.name) has no relationship \(short(name)) to include",
+      data: [JSONMember("property", .string(short(path)))]
+    )
+  }
+
   /// Returns the error of a name that no entity of a model has.
   package static func unknownEntity(_ sent: String, in model: Model) -> StoreError {
     let name = short(sent)

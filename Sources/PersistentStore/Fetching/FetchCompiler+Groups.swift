@@ -22,6 +22,14 @@ package struct ValuesPlan: Sendable {
   let countSQL: String
   /// Whether the result depends on the time or on chance, which no commit determines.
   package let isVolatile: Bool
+  /// The numbers of the entities whose objects have rows or are in groups.
+  package let resultEntities: [Int]
+  /// The entity's own properties that the rows depend on.
+  package let ownRead: Set<String>
+  /// The properties of other objects that the rows depend on, by entity number.
+  package let related: [Int: Set<String>]
+  /// Whether the result depends on ICU's folding or collation.
+  package var usesCollation: Bool { FetchPlan.usesCollation(sql) }
 }
 
 /// Rows of values, and groups of them.
@@ -114,7 +122,11 @@ extension FetchCompiler {
       cursorKeys: groupKeys.count,
       sections: sections,
       countSQL: "SELECT count(*) FROM (\(head) \(rows))",
-      isVolatile: isVolatile
+      isVolatile: isVolatile,
+      resultEntities: request.subentities
+        ? entity.familyPosition.concreteEntities : [entity.number],
+      ownRead: ownRead,
+      related: relatedKinds
     )
   }
 

@@ -189,6 +189,9 @@ struct FetchCompiler {
     }
   }
 
+  /// The entity's own properties on which the result depends, in any way.
+  var ownRead: Set<String> { membership.union(valueNames.keys) }
+
   /// Records that the result depends on a property of other objects.
   mutating func note(related entity: EntityDescription, _ property: String) {
     related[entity.number, default: []].insert(property)

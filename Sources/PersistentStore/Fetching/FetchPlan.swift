@@ -1,5 +1,7 @@
 package import CordialValues
 package import ObjectModel
+import SQLite
+import StoreLayout
 
 /// A compiled fetch: its SQL, and the changes that can alter its result.
 ///
@@ -47,6 +49,19 @@ package final class FetchPlan: Sendable {
   package var resultEntities: [Int] {
     request.subentities ? entity.familyPosition.concreteEntities : [entity.number]
   }
+
+  /// Whether the result depends on ICU's folding or collation.
+  package var usesCollation: Bool { Self.usesCollation(rowsSQL) }
+
+  /// Returns whether SQL calls ICU, or reads sort keys that ICU made.
+  static func usesCollation(_ sql: String) -> Bool {
+    collationNames.contains { sql.contains($0) }
+  }
+
+  /// The functions, the collation and the beginning of the columns that need ICU.
+  private static let collationNames =
+    ["fold", "lower", "upper", "sort_key", "like", "begins", "ends", "matches", "localized"]
+    .map { "cordial_\($0)" } + [SQLNames.sortKeyColumn("")]
 
   /// Returns the key of an object of the fetch, by its number.
   package func key(_ object: Int64) -> ObjectKey { model.key(entity.number, object) }

@@ -130,10 +130,37 @@ package final class StoreReader {
     }
   }
 
+  /// Reads the state of an earlier commit in the read transaction of a snapshot.
+  func earlier<Result>(
+    _ position: LogPosition,
+    than snapshot: StoreSnapshot,
+    _ body: (StoreSnapshot) throws -> Result
+  ) throws -> Result {
+    let newest = snapshot.head
+    try Self.reading {
+      try queue.use { _ in try past.hide(after: position.lastChange, of: newest) }
+    }
+    let head = HistoryHead(
+      number: position.commit,
+      mark: 0,
+      lastChange: position.lastChange,
+      lastLogged: position.lastChange,
+      mayDangle: true
+    )
+    let result = Swift.Result {
+      try body(
+        StoreSnapshot(reader: self, log: log, head: head, hidesUnsealedChanges: false)
+      )
+    }
+    try Self.reading { try queue.use { _ in try past.showAll() } }
+    return try result.get()
+  }
+
   /// Returns the oldest commit whose state can be read.
   func oldestPast() throws -> StoreToken {
     let oldest = try commits.oldest()
-    guard let migration = try commits.newestMigration(), migration.number > oldest.number else {
+    guard let migration = try commits.newestBarrier(.migration), migration.number > oldest.number
+    else {
       return oldest
     }
     return migration

@@ -1,4 +1,4 @@
-import CordialValues
+package import CordialValues
 package import JSON
 package import ObjectModel
 import PersistentHistory
@@ -88,8 +88,7 @@ extension StoreSnapshot {
     defer { rows.reset() }
     // Groups and distinct rows are sorted even where an index has the order of their objects.
     let timer = plan.isOfObjects ? reader.timer(of: request, plan.sql, rows) : nil
-    var names = NestedNames()
-    let heads = plan.columns.map { names.next($0.path) }
+    let form = RowForm(plan)
     var count = 0
     var last: [AttributeValue] = []
     writer.raw("[")
@@ -99,23 +98,60 @@ extension StoreSnapshot {
         writer.raw("]")
         return try cursor(of: request, plan, after: last)
       }
-      writer.raw(count == 0 ? "{" : ",{")
+      if count > 0 { writer.raw(",") }
       count += 1
       if count == plan.limit {
         let places = plan.isOfObjects ? 1 : plan.cursorKeys
         last = (0..<places).map { rows.value(Int32(plan.columns.count + $0)) }
       }
       writer.splitIfLong()
-      for (index, column) in plan.columns.enumerated() {
-        writer.raw(string: heads[index])
-        column.form.write(rows, Int32(index), in: model, to: &writer)
-      }
-      writer.raw(string: names.end)
-      writer.raw("}")
+      form.write(rows, in: model, to: &writer)
       try Self.check(writer, bytesMax)
     }
     writer.raw("]")
     return nil
+  }
+
+  /// Calls a body with the rows of values of a request, in its order and window.
+  ///
+  /// - Parameters:
+  ///   - plan: The plan of the request.
+  ///   - body: Called with a function that writes the row.
+  /// - Throws: `SQLiteError`; the errors of the body.
+  package func eachRow(
+    of plan: ValuesPlan,
+    _ body: ((inout JSONWriter) -> Void) throws -> Void
+  ) throws {
+    let rows = try bound(plan.sql, plan.values, limit: plan.limit, offset: plan.offset)
+    defer { rows.reset() }
+    let form = RowForm(plan)
+    while try rows.step() {
+      try body { form.write(rows, in: model, to: &$0) }
+    }
+  }
+
+  /// The names of a row's values.
+  private struct RowForm {
+    let plan: ValuesPlan
+    let heads: [String]
+    let end: String
+
+    init(_ plan: ValuesPlan) {
+      var names = NestedNames()
+      self.plan = plan
+      heads = plan.columns.map { names.next($0.path) }
+      end = names.end
+    }
+
+    func write(_ rows: PreparedStatement, in model: Model, to writer: inout JSONWriter) {
+      writer.raw("{")
+      for (index, column) in plan.columns.enumerated() {
+        writer.raw(string: heads[index])
+        column.form.write(rows, Int32(index), in: model, to: &writer)
+      }
+      writer.raw(string: end)
+      writer.raw("}")
+    }
   }
 
   /// Returns the cursor after a row of values; nil where a page cannot begin.
@@ -189,6 +225,8 @@ extension StoreSnapshot {
   ///   - objects: The objects at the start of the paths.
   ///   - bytesMax: The maximum length of the writer's bytes.
   ///   - writer: The writer of the response.
+  ///   - each: Called with the key of each object, the range of its name and its value in the
+  ///     writer's bytes, and the bytes.
   /// - Returns: The number of statements: one for each step of the paths.
   /// - Throws: `unknownProperty`, `limitExceeded`; `SQLiteError`.
   @discardableResult
@@ -197,7 +235,8 @@ extension StoreSnapshot {
     of entity: EntityDescription,
     _ objects: [Int64],
     bytesMax: Int,
-    to writer: inout JSONWriter
+    to writer: inout JSONWriter,
+    each: ((ObjectKey, Range<Int>, [UInt8]) -> Void)? = nil
   ) throws -> Int {
     var written: Set<ObjectKey> = []
     /// The entity and the objects at the end of each path.
@@ -213,17 +252,13 @@ extension StoreSnapshot {
         prefix.append(name)
         guard reached[prefix] == nil else { continue }
         guard case .relationship(let relationship)? = from.entity.property(named: name) else {
-          throw StoreError(
-            .unknownProperty,
-            "\(from.entity.name) has no relationship \(StoreError.short(name)) to include",
-            data: [JSONMember("property", .string(StoreError.short(path)))]
-          )
+          throw StoreError.noRelationship(name, of: from.entity, in: path)
         }
         let destination = model.entity(relationship.destination)
         statements += 1
         reached[prefix] = (
           destination,
-          try writeMembers(relationship, of: from, &written, bytesMax, &writer)
+          try writeMembers(relationship, of: from, &written, bytesMax, &writer, each)
         )
       }
     }
@@ -239,7 +274,8 @@ extension StoreSnapshot {
     of from: (entity: EntityDescription, objects: [Int64]),
     _ written: inout Set<ObjectKey>,
     _ bytesMax: Int,
-    _ writer: inout JSONWriter
+    _ writer: inout JSONWriter,
+    _ each: ((ObjectKey, Range<Int>, [UInt8]) -> Void)?
   ) throws -> [Int64] {
     let destination = model.entity(relationship.destination)
     let plan =
@@ -257,9 +293,11 @@ extension StoreSnapshot {
       guard written.insert(plan.key(object)).inserted else { continue }
       if written.count > 1 { writer.raw(",") }
       writer.splitIfLong()
+      let start = writer.bytes.count
       plan.encoder.writeID(rows, to: &writer)
       writer.raw(":")
       plan.encoder.write(rows, to: &writer)
+      each?(plan.key(object), start..<writer.bytes.count, writer.bytes)
       try Self.check(writer, bytesMax)
     }
     return objects

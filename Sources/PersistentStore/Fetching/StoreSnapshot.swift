@@ -73,6 +73,44 @@ package struct StoreSnapshot {
     try reader.commits.oldest()
   }
 
+  /// Reads the state of an earlier commit in the read transaction of this snapshot.
+  ///
+  /// It makes SQLite compile the statements of the connection again, so that only a reader of past
+  /// commits should be used for it often.
+  ///
+  /// - Parameters:
+  ///   - position: The position of the commit, which the log reaches.
+  ///   - body: Reads the earlier state.
+  /// - Returns: The result of the body.
+  /// - Throws: `SQLiteError`; the errors of the body.
+  package func earlier<Result>(
+    _ position: LogPosition,
+    _ body: (StoreSnapshot) throws -> Result
+  ) throws -> Result {
+    guard position.lastChange < head.lastChange else { return try body(self) }
+    return try reader.earlier(position, than: self, body)
+  }
+
+  /// Returns the position of a commit whose state can be read.
+  ///
+  /// - Parameter token: A position that a client sent.
+  /// - Returns: The position; nil when the log does not have the commit.
+  /// - Throws: `SQLiteError`.
+  package func logPosition(of token: StoreToken) throws -> LogPosition? {
+    try reader.commits.entry(of: token)
+      .map { LogPosition(commit: $0.token.number, lastChange: $0.lastChange) }
+  }
+
+  /// The newest migration, whose earlier commits cannot be read; nil when there is none.
+  package func newestMigration() throws -> Int64? {
+    try reader.commits.newestBarrier(.migration)?.number
+  }
+
+  /// The newest commit of another version of ICU's folding and collation; nil when there is none.
+  package func newestFolding() throws -> Int64? {
+    try reader.commits.newestBarrier(.folding)?.number
+  }
+
   // MARK: Identities
 
   /// Returns the object that a wrapped ID names, whether or not it exists.
@@ -279,6 +317,23 @@ package struct StoreSnapshot {
     }
     writer.raw("]")
     return (count, hasMore)
+  }
+
+  /// Calls a body with the objects of a fetch, in its order and window.
+  ///
+  /// - Parameters:
+  ///   - plan: The fetch.
+  ///   - body: Called with the number of each object, and a function that writes the object.
+  /// - Returns: Whether more objects follow the window.
+  /// - Throws: `SQLiteError`; the errors of the body.
+  @discardableResult
+  package func eachObject(
+    _ plan: FetchPlan,
+    _ body: (Int64, (inout JSONWriter) -> Void) throws -> Void
+  ) throws -> Bool {
+    try eachRow(of: plan, plan.rowsSQL, plan.missing?.rowsSQL) { rows in
+      try body(rows.integer(0)) { plan.encoder.write(rows, to: &$0) }
+    }
   }
 
   /// Throws an error for a response that is too long.

@@ -122,7 +122,7 @@ struct Transcript: Sendable {
     "depthMax": \.depthMax, "batchMax": \.batchMax, "inFlightMax": \.inFlightMax,
     "inFlightBytesMax": \.inFlightBytesMax, "connectionsMax": \.connectionsMax,
     "subscriptionsMax": \.subscriptionsMax, "saveChangesMax": \.saveChangesMax,
-    "changesMax": \.changesMax, "historyChangesMax": \.historyChangesMax, "waitMax": \.waitMax,
+    "partBytesMax": \.partBytesMax, "historyChangesMax": \.historyChangesMax, "waitMax": \.waitMax,
     "queryBytesMax": \.queryBytesMax, "queryWordsMax": \.queryWordsMax,
     "historyDaysMin": \.historyDaysMin, "stopSecondsMax": \.stopSecondsMax,
   ]

@@ -1,0 +1,121 @@
+import CordialProtocol
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+import PersistentStore
+
+/// The encoder of commits that pass the filters of a request.
+struct HistoryEncoder {
+  private let call: HistoryCall
+  private let snapshot: StoreSnapshot
+  private let limits: Limits
+  private let entities: Set<Int>?
+  private var orders: FormerOrders
+
+  /// Creates the encoder of a request.
+  ///
+  /// - Parameters:
+  ///   - call: The request, whose filters select commits and changes.
+  ///   - snapshot: A snapshot of the store.
+  ///   - commit: The last commit that it may encode.
+  ///   - limits: The limits of the service.
+  /// - Throws: `unknownEntity` for a filter that neither the model nor the log has.
+  init(
+    _ call: HistoryCall,
+    _ snapshot: StoreSnapshot,
+    through commit: Int64,
+    _ limits: Limits
+  ) throws {
+    self.call = call
+    self.snapshot = snapshot
+    self.limits = limits
+    entities = try call.entities.map { try EntityNames.loggedNumbers($0, in: snapshot.model) }
+    orders = FormerOrders(snapshot, through: commit)
+  }
+
+  /// Returns a commit in its wire form, or nil if the filters exclude it.
+  mutating func json(
+    _ transaction: HistoryTransaction,
+    omitsChanges: Bool = false
+  ) throws -> JSONValue? {
+    if let authors = call.authors, !authors.contains(where: { $0.includes(transaction.author) }) {
+      return nil
+    }
+    let omitsChanges = omitsChanges || transaction.changeCount > limits.historyChangesMax
+    let changes = transaction.changes.filter { entities?.contains($0.key.entity) ?? true }
+    // The entities of left-out changes are unknown, so that the filter cannot exclude the commit.
+    if entities != nil, changes.isEmpty, !omitsChanges { return nil }
+    let token = StoreToken(
+      generation: snapshot.token.generation,
+      number: transaction.number,
+      mark: transaction.mark
+    )
+    func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
+    let shown = omitsChanges ? [] : try changes.map { try json($0, of: transaction) }
+    var members = [
+      JSONMember("token", .string(token.description)),
+      JSONMember("time", .string(DateText.text(transaction.time) ?? "")),
+      JSONMember("author", text(transaction.author)),
+      JSONMember("context", text(transaction.context)),
+      JSONMember("process", text(transaction.process)),
+      JSONMember("changes", .array(shown)),
+    ]
+    if omitsChanges {
+      members.append(JSONMember("leftOut", .integer(Int64(transaction.changeCount))))
+    }
+    return .object(members)
+  }
+
+  private mutating func json(
+    _ change: HistoryChange,
+    of transaction: HistoryTransaction
+  ) throws -> JSONValue {
+    let entity = snapshot.model.entity(change.key.entity)
+    let linked = Set(change.linked.keys).union(change.unlinked.keys)
+    var before: [JSONMember] = []
+    // A tombstone has the preserved attributes only, if the entity has any.
+    let preserved = Set(entity.attributes.filter(\.isPreserved).map(\.name))
+    let hidesOthers = change.kind == .delete && !preserved.isEmpty
+    // A list with changed links and a changed order is listed once, with its links.
+    for value in change.before
+    where !linked.contains(value.property) && (!hidesOthers || preserved.contains(value.property)) {
+      // The type of a property that the model no longer has is not known, and null would be wrong.
+      guard entity.property(named: value.property) != nil else { continue }
+      guard case .relationship(let list)? = entity.property(named: value.property), list.toMany
+      else {
+        before.append(JSONMember(value.property, try snapshot.json(value, of: entity)))
+        continue
+      }
+      // A delete logs attributes and to-ones only.
+      guard change.kind == .update,
+        let order = try orders.order(of: list.name, change.key, before: transaction)
+      else { continue }
+      before.append(JSONMember(list.name, try ids(order)))
+    }
+    for property in linked.sorted() {
+      // The value that would revert the change: it adds removed links and removes added links.
+      before.append(
+        JSONMember(
+          property,
+          [
+            "@add": try ids((change.unlinked[property] ?? []).sorted()),
+            "@remove": try ids((change.linked[property] ?? []).sorted()),
+          ]
+        )
+      )
+    }
+    return [
+      "id": .string(try snapshot.wrappedID(change.key).description),
+      "change": .string(change.kind.rawValue),
+      "properties": .array(
+        change.kind == .update ? change.properties.sorted().map { .string($0) } : []
+      ),
+      "before": .object(change.kind == .insert ? [] : before),
+    ]
+  }
+
+  private func ids(_ keys: [ObjectKey]) throws -> JSONValue {
+    .array(try keys.map { .string(try snapshot.wrappedID($0).description) })
+  }
+}

@@ -1,0 +1,129 @@
+import CordialProtocol
+import CordialValues
+import ObjectModel
+import PersistentHistory
+import PersistentStore
+import Subscriptions
+
+/// An observed request, and the form of its updates.
+struct ObservedRequest: Sendable {
+  let target: ObserveCall.Target
+  let mode: ObserveCall.Mode
+  let includesBefore: Bool
+  let first: Int
+  /// Requests with equal texts have equal results and updates.
+  let identity: String
+
+  init(_ call: ObserveCall) {
+    target = call.target
+    mode = call.mode
+    includesBefore = call.includesBefore
+    first = call.first ?? 0
+    identity = call.identity
+  }
+
+  /// The fetch of the request; nil for history.
+  var fetch: FetchCall? {
+    switch target {
+    case .ids(_, let fetch), .fetch(let fetch): fetch
+    case .history: nil
+    }
+  }
+
+  /// The paths of included relationships.
+  var include: [String] { fetch?.include ?? [] }
+}
+
+/// The compiled target of an observed request.
+enum ObservedPlan: Sendable {
+  /// Objects by their IDs, with one plan for each entity.
+  case objects([String], plans: [Int: FetchPlan])
+  case rows(FetchPlan)
+  case count(FetchPlan)
+  case values(FetchRequest, ValuesPlan)
+  case history(HistoryCall)
+
+  /// Whether the result depends on ICU's folding or collation.
+  var usesCollation: Bool {
+    switch self {
+    case .objects(_, let plans): plans.values.contains(where: \.usesCollation)
+    case .rows(let plan), .count(let plan): plan.usesCollation
+    case .values(_, let plan): plan.usesCollation
+    case .history: false
+    }
+  }
+
+  /// Whether rows have values of other objects.
+  var readsRelated: Bool {
+    switch self {
+    case .objects(_, let plans): plans.values.contains { !$0.related.isEmpty }
+    case .rows(let plan): !plan.relatedNames.isEmpty
+    case .count, .values, .history: false
+    }
+  }
+}
+
+/// A subscription to an observation.
+struct Subscriber: Sendable, Hashable, Comparable {
+  let session: Int
+  /// The number of the subscription within its session.
+  let number: Int
+
+  static func < (first: Subscriber, second: Subscriber) -> Bool {
+    (first.session, first.number) < (second.session, second.number)
+  }
+}
+
+/// One observed request with its current result, which all its subscriptions share.
+struct Observation: Sendable {
+  let request: ObservedRequest
+  var plan: ObservedPlan
+  /// Whether the plan was compiled for a store that may have dangling references.
+  var mayDangle: Bool
+  /// The properties that decide which objects are included: of the objects of the result, and of
+  /// other objects by entity number.
+  var inclusion: Inclusion
+  var result: ObservedResult
+  /// The position of the result.
+  var position: LogPosition
+
+  /// The data on which `included` depends.
+  struct Inclusion: Sendable {
+    /// The relationships of the result's objects.
+    var relationships: Set<String> = []
+    /// The entities of the included objects.
+    var entities: Set<Int> = []
+  }
+
+  /// The data on which the result depends.
+  var interest: Interest {
+    switch plan {
+    case .objects(let ids, let plans):
+      var related = including([:])
+      for plan in plans.values { related.merge(plan.related) { $0.union($1) } }
+      return .objects(
+        Set(result.named.compactMap(\.key)),
+        related: related,
+        awaited: result.named.count == ids.count && result.named.contains { $0.key == nil }
+          ? Set(plans.keys) : []
+      )
+    case .rows(let plan), .count(let plan):
+      return .fetch(
+        entities: plan.resultEntities,
+        membership: plan.membership.union(inclusion.relationships),
+        related: including(plan.related)
+      )
+    case .values(_, let plan):
+      return .fetch(
+        entities: plan.resultEntities,
+        membership: plan.ownRead,
+        related: plan.related
+      )
+    case .history: return .commits
+    }
+  }
+
+  private func including(_ related: [Int: Set<String>]) -> [Int: Set<String>] {
+    inclusion.entities.reduce(into: related) { $0[$1] = [ChangeSet.everyProperty] }
+  }
+}

@@ -1,0 +1,254 @@
+import CordialProtocol
+import CordialValues
+import JSON
+import JSONRPC
+import PersistentHistory
+import PersistentStore
+import Subscriptions
+
+/// The registration of a subscription at one snapshot, and the updates of the connection's older
+/// subscriptions to that snapshot.
+struct Registration: Sendable {
+  /// The older subscriptions of the connection.
+  struct Older: Sendable {
+    let session: Int
+    /// The commit of the position that the client knows.
+    let known: Int64
+    /// The position of the client's results.
+    let position: LogPosition
+    /// The results that differ from those of the registry, by the subscription's number.
+    let results: [Int: ObservedResult]
+  }
+
+  /// An older subscription whose result may differ.
+  struct OlderUpdate: Sendable {
+    let number: Int
+    let result: ObservedResult
+    let body: UpdateBody?
+    var isEnded = false
+  }
+
+  struct Outcome: Sendable {
+    let token: StoreToken
+    let position: LogPosition
+    let observation: Observation
+    let message: MessageBytes
+    let older: [OlderUpdate]
+    /// The authors of the commits after the position that the client knows.
+    let authors: [String?]
+  }
+
+  let call: ObserveCall
+  let number: Int
+  let since: StoreToken?
+  let id: RequestID
+  let older: Older?
+  let registry: SubscriptionRegistry
+  let limits: Limits
+
+  /// Reads the result, or the difference from the client's result.
+  ///
+  /// - Parameter snapshot: A snapshot; of a reader of past commits where the client resumes.
+  /// - Returns: The registration with the complete response.
+  /// - Throws: The errors of the request; `SQLiteError`.
+  func perform(_ snapshot: StoreSnapshot) throws -> Outcome {
+    let updates = try olderUpdates(snapshot)
+    let request = ObservedRequest(call)
+    let reader = ResultReader(snapshot: snapshot)
+    let plan = try reader.compile(request)
+    var observation = Observation(
+      request: request,
+      plan: plan,
+      mayDangle: snapshot.mayDangle,
+      inclusion: try reader.inclusion(request, plan),
+      result: ObservedResult(),
+      position: snapshot.head.position
+    )
+    var head = JSONWriter(reserving: 256)
+    MessageWriter.beginResult(id, &head)
+    head.raw("{\"subscription\":\"")
+    head.raw(string: LiveSubscription.name(number))
+    head.raw("\",\"token\":\"")
+    head.raw(string: snapshot.token.description)
+    head.raw("\",")
+    var message = MessageBytes(head)
+    message.append(try answer(&observation, snapshot))
+    message.append(Array("}}".utf8))
+    return Outcome(
+      token: snapshot.token,
+      position: snapshot.head.position,
+      observation: observation,
+      message: message,
+      older: updates,
+      authors: try authors(updates, snapshot)
+    )
+  }
+
+  /// Returns the rest of the result of `observe`: a whole result or an update.
+  private func answer(
+    _ observation: inout Observation,
+    _ snapshot: StoreSnapshot
+  ) throws -> MessageBytes {
+    guard let since else { return try whole(&observation, nil, snapshot) }
+    let resumption = try Resumption(since, observation, snapshot)
+    switch resumption {
+    case .startsOver(let why): return try whole(&observation, why, snapshot)
+    case .resumes(let position, let changes):
+      let old = try snapshot.earlier(position) { earlier in
+        let reader = ResultReader(snapshot: earlier)
+        var out = UpdateWriter.discarding
+        return try reader.read(
+          observation.request,
+          try reader.compile(observation.request),
+          to: &out
+        )
+      }
+      var out = UpdateWriter.discarding
+      observation.result = try ResultReader(snapshot: snapshot).read(
+        observation.request,
+        observation.plan,
+        to: &out
+      )
+      let builder = UpdateBuilder(
+        observation: observation,
+        snapshot: snapshot,
+        limits: limits.unsplit,
+        from: position,
+        changes: changes
+      )
+      let difference = ResultDifference(from: old, to: observation.result, observation, changes)
+      if difference.elementCount > observation.result.elementCount {
+        return try whole(&observation, .larger, snapshot)
+      }
+      let body = try builder.update(from: old, to: observation.result)
+      var message = MessageBytes(Array("\"fresh\":false,\"update\":{".utf8))
+      if let fragment = body?.fragments.first { message.append(fragment) }
+      message.append(Array("}".utf8))
+      return message
+    }
+  }
+
+  private func whole(
+    _ observation: inout Observation,
+    _ why: FreshReason?,
+    _ snapshot: StoreSnapshot
+  ) throws -> MessageBytes {
+    let isSignal = observation.request.mode == .signal
+    var out = UpdateWriter(bytesMax: limits.answerBytesMax)
+    try out.member("fresh") { $0.bool(true) }
+    if let why { try out.member("why") { $0.string(why.rawValue) } }
+    let reader = ResultReader(snapshot: snapshot)
+    if isSignal {
+      var unused = UpdateWriter.discarding
+      observation.result = try reader.read(observation.request, observation.plan, to: &unused)
+    } else {
+      try out.object("result") { out in
+        observation.result = try reader.read(observation.request, observation.plan, to: &out)
+      }
+    }
+    return out.fragments.first ?? MessageBytes([])
+  }
+
+  // MARK: Older subscriptions
+
+  private func olderUpdates(_ snapshot: StoreSnapshot) throws -> [OlderUpdate] {
+    guard let older, older.position.commit < snapshot.head.number || !older.results.isEmpty else {
+      return []
+    }
+    let known = try snapshot.log.changeSet(
+      from: older.position,
+      to: snapshot.head,
+      changesMax: .max
+    )
+    let changes =
+      known ?? ChangeSet(from: older.position.commit, through: snapshot.head.number)
+    return try registry.affected(of: older.session, by: changes).flatMap { candidate in
+      try candidate.subscribers.sorted().map { subscriber in
+        try update(candidate, subscriber.number, changes, isComplete: known != nil, snapshot)
+      }
+    }
+  }
+
+  private func update(
+    _ candidate: SubscriptionRegistry.Affected,
+    _ number: Int,
+    _ changes: ChangeSet,
+    isComplete: Bool,
+    _ snapshot: StoreSnapshot
+  ) throws -> OlderUpdate {
+    var observation = candidate.observation
+    if let own = older?.results[number] { observation.result = own }
+    let former = observation.result
+    do {
+      let reader = ResultReader(snapshot: snapshot)
+      if snapshot.mayDangle, !observation.mayDangle {
+        observation.plan = try reader.compile(observation.request)
+        observation.mayDangle = true
+      }
+      let verdict = isComplete ? candidate.verdict : .undecided
+      observation.result = try reader.refresh(observation, verdict, changes)
+      let builder = UpdateBuilder(
+        observation: observation,
+        snapshot: snapshot,
+        limits: limits,
+        from: older?.position ?? snapshot.head.position,
+        changes: changes
+      )
+      let body =
+        try isComplete
+        ? builder.update(from: former, to: observation.result) : builder.fresh(.log)
+      return OlderUpdate(number: number, result: observation.result, body: body)
+    } catch {
+      if error is UnsealedChanges { throw error }
+      let failure = StoreError(any: error)
+      guard failure.code == .limitExceeded || failure.code == .internalError else { throw error }
+      return OlderUpdate(
+        number: number,
+        result: former,
+        body: .end(RPCError(failure)),
+        isEnded: true
+      )
+    }
+  }
+
+  private func authors(
+    _ updates: [OlderUpdate],
+    _ snapshot: StoreSnapshot
+  ) throws -> [String?] {
+    guard let older, updates.contains(where: { $0.body != nil }) else { return [] }
+    return try snapshot.log.authors(from: older.known, through: snapshot.head.number).authors
+  }
+}
+
+/// Whether a client resumes from a position.
+private enum Resumption {
+  /// The client has the result of a position, which these changes follow.
+  case resumes(LogPosition, ChangeSet)
+  case startsOver(FreshReason)
+
+  init(_ since: StoreToken, _ observation: Observation, _ snapshot: StoreSnapshot) throws {
+    let head = snapshot.token
+    if since.generation == head.generation, since.number > head.number {
+      self = .startsOver(.ahead)
+    } else if let migration = try snapshot.newestMigration(), since.number < migration,
+      since.generation == head.generation
+    {
+      self = .startsOver(.model)
+    } else if let position = try snapshot.logPosition(of: since) {
+      if observation.plan.usesCollation, let folding = try snapshot.newestFolding(),
+        since.number < folding
+      {
+        self = .startsOver(.collation)
+        return
+      }
+      let changes = try snapshot.log.changeSet(
+        from: position,
+        to: snapshot.head,
+        changesMax: .max
+      )
+      self = changes.map { .resumes(position, $0) } ?? .startsOver(.log)
+    } else {
+      self = .startsOver(.log)
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import CordialProtocol
+import CordialValues
+import ObjectModel
+import PersistentStore
+import Subscriptions
+
+/// The difference between two results of an observed request.
+struct ResultDifference {
+  /// A change of the object that an observed ID names.
+  struct NamedChange {
+    let index: Int
+    let kind: ObjectChange.Kind
+    let key: ObjectKey
+  }
+
+  /// By IDs: the changes, in the order of the IDs.
+  private(set) var named: [NamedChange] = []
+  /// By fetch: the removed and inserted objects.
+  private(set) var sequence = SequenceDifference(from: [], to: [])
+  /// By fetch: the objects at both positions that differ, by ascending new offset.
+  private(set) var updates: [(offset: Int, key: ObjectKey)] = []
+  /// The included objects that are new or differ.
+  private(set) var included: Set<ObjectKey> = []
+  /// The objects that are no longer included, ascending.
+  private(set) var excluded: [ObjectKey] = []
+  private(set) var countDiffers = false
+  private(set) var totalDiffers = false
+  private(set) var sectionsDiffer = false
+  private(set) var rowsDiffer = false
+
+  /// Whether the results are equal for the client.
+  var isEmpty: Bool {
+    named.isEmpty && sequence.isEmpty && updates.isEmpty && included.isEmpty && excluded.isEmpty
+      && !countDiffers && !totalDiffers && !sectionsDiffer && !rowsDiffer
+  }
+
+  /// The number of removed, inserted and updated elements.
+  var elementCount: Int {
+    named.count + sequence.removals.count + sequence.insertions.count + updates.count
+      + included.count + excluded.count
+  }
+
+  /// Compares two results.
+  ///
+  /// - Parameters:
+  ///   - old: The earlier result.
+  ///   - new: The later result.
+  ///   - observation: The observation with the plan of the later result.
+  ///   - changes: All changes from the earlier position to the later one.
+  /// - Complexity: Linear in the changes and in the results where they differ; a result that is the
+  ///   same sequence is searched only for changed objects.
+  init(
+    from old: ObservedResult,
+    to new: ObservedResult,
+    _ observation: Observation,
+    _ changes: ChangeSet
+  ) {
+    switch observation.plan {
+    case .objects:
+      compareNamed(old, new, changes)
+      if observation.request.mode == .ids { named.removeAll { $0.kind == .update } }
+    case .rows(let plan):
+      compareRows(old, new, plan, changes, mode: observation.request.mode)
+    case .count: countDiffers = old.count != new.count
+    case .values: rowsDiffer = old.rows != new.rows
+    case .history: break
+    }
+    totalDiffers = old.total != new.total
+    sectionsDiffer = old.sections != new.sections
+    guard !observation.request.include.isEmpty else { return }
+    included = Set(new.included.filter { old.included[$0.key] != $0.value }.keys)
+    excluded = old.included.keys.filter { new.included[$0] == nil }.sorted()
+  }
+
+  private mutating func compareNamed(
+    _ old: ObservedResult,
+    _ new: ObservedResult,
+    _ changes: ChangeSet
+  ) {
+    for (index, (before, after)) in zip(old.named, new.named).enumerated() {
+      guard let key = after.key ?? before.key else { continue }
+      let kind: ObjectChange.Kind
+      switch (before.exists, after.exists) {
+      case (false, false): continue
+      case (false, true): kind = .insert
+      case (true, false): kind = .delete
+      case (true, true):
+        let differs =
+          before.key != after.key || changes.changes[key] != nil
+          || !new.digests.isEmpty && old.digests[index] != new.digests[index]
+        guard differs else { continue }
+        kind = .update
+      }
+      // The tombstone of a deleted object is under the key that it had.
+      let changed = kind == .delete ? before.key ?? key : key
+      named.append(NamedChange(index: index, kind: kind, key: changed))
+    }
+  }
+
+  private mutating func compareRows(
+    _ old: ObservedResult,
+    _ new: ObservedResult,
+    _ plan: FetchPlan,
+    _ changes: ChangeSet,
+    mode: ObserveCall.Mode
+  ) {
+    if old.revision != new.revision {
+      sequence = SequenceDifference(from: old.objects, to: new.objects)
+    }
+    guard mode != .ids else { return }
+    let entities = Set(plan.resultEntities)
+    var touched: Set<Int64> = []
+    for change in changes.changes.values
+    where change.kind == .update && entities.contains(change.key.entity) {
+      touched.insert(change.key.object)
+    }
+    addDifferingRows(old, new, to: &touched)
+    touched.subtract(sequence.insertions.map(\.element))
+    guard !touched.isEmpty else { return }
+    for offset in new.objects.indices where touched.contains(new.objects[offset]) {
+      updates.append((offset, plan.key(new.objects[offset])))
+    }
+  }
+
+  /// Adds the objects whose rows differ.
+  private func addDifferingRows(
+    _ old: ObservedResult,
+    _ new: ObservedResult,
+    to touched: inout Set<Int64>
+  ) {
+    guard !new.digests.isEmpty else { return }
+    if old.revision == new.revision {
+      guard old.digests != new.digests else { return }
+      for offset in new.digests.indices where old.digests[offset] != new.digests[offset] {
+        touched.insert(new.objects[offset])
+      }
+      return
+    }
+    let known = Dictionary(
+      zip(old.objects, old.digests),
+      uniquingKeysWith: { first, _ in first }
+    )
+    for (object, digest) in zip(new.objects, new.digests) {
+      if let before = known[object], before != digest { touched.insert(object) }
+    }
+  }
+}

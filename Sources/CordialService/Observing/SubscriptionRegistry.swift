@@ -1,0 +1,245 @@
+import CordialValues
+import JSONRPC
+import PersistentHistory
+import Subscriptions
+import Synchronization
+
+/// The observed requests of all connections, with their current results and their subscriptions.
+///
+/// The loop changes it; a worker that updates results reads it too. Equal requests share one
+/// observation.
+final class SubscriptionRegistry: Sendable {
+  /// An observation that changes may have altered.
+  struct Affected: Sendable {
+    let number: Int
+    let observation: Observation
+    let verdict: Verdict
+    let subscribers: Set<Subscriber>
+  }
+
+  private struct Entry {
+    var observation: Observation
+    var subscribers: Set<Subscriber> = []
+    /// Earlier results while registrations are under way, each with the last commit of which it is
+    /// known to be the result, ascending.
+    var former: [(through: Int64, result: ObservedResult)] = []
+  }
+
+  private struct State {
+    var entries: [Int: Entry] = [:]
+    /// The numbers of the observations by the identities of their requests.
+    var numbers: [String: Int] = [:]
+    var table = SubscriptionTable()
+    var nextNumber = 1
+    /// The observations whose results are of another position than the others'.
+    var stragglers: Set<Int> = []
+    /// The observations that are not compiled for dangling references.
+    var undangling: Set<Int> = []
+    /// The number of registrations that are under way.
+    var readers = 0
+    /// The observations with earlier results.
+    var withFormer: Set<Int> = []
+
+    func undecided(_ number: Int) -> Affected? {
+      guard let entry = entries[number] else { return nil }
+      return Affected(
+        number: number,
+        observation: entry.observation,
+        verdict: .undecided,
+        subscribers: entry.subscribers
+      )
+    }
+  }
+
+  private let state = Mutex(State())
+
+  /// The number of observations.
+  var count: Int { state.withLock { $0.entries.count } }
+
+  /// Returns the observation of a request, or nil if nobody observes it.
+  func observation(of request: ObservedRequest) -> (number: Int, observation: Observation)? {
+    state.withLock { state in
+      guard let number = state.numbers[request.identity], let entry = state.entries[number] else {
+        return nil
+      }
+      return (number, entry.observation)
+    }
+  }
+
+  func observation(_ number: Int) -> Observation? {
+    state.withLock { $0.entries[number]?.observation }
+  }
+
+  func subscribers(of number: Int) -> Set<Subscriber> {
+    state.withLock { $0.entries[number]?.subscribers ?? [] }
+  }
+
+  /// Adds a subscription to the observation of a request, which is added where it is new.
+  ///
+  /// - Parameters:
+  ///   - subscriber: The subscription.
+  ///   - observation: The observation, for a request that is new.
+  ///   - position: The position of the other observations' results.
+  /// - Returns: The number of the observation, and whether it is new.
+  func add(
+    _ subscriber: Subscriber,
+    to observation: Observation,
+    at position: LogPosition
+  ) -> (number: Int, isNew: Bool) {
+    state.withLock { state in
+      let identity = observation.request.identity
+      if let number = state.numbers[identity] {
+        state.entries[number]?.subscribers.insert(subscriber)
+        return (number, false)
+      }
+      let number = state.nextNumber
+      state.nextNumber += 1
+      state.entries[number] = Entry(observation: observation, subscribers: [subscriber])
+      state.numbers[identity] = number
+      state.table.set(observation.interest, for: number)
+      if observation.position != position { state.stragglers.insert(number) }
+      if !observation.mayDangle { state.undangling.insert(number) }
+      return (number, true)
+    }
+  }
+
+  /// Removes a subscription, and its observation after the last one.
+  func remove(_ subscriber: Subscriber, from number: Int) {
+    state.withLock { state in
+      state.entries[number]?.subscribers.remove(subscriber)
+      guard let entry = state.entries[number], entry.subscribers.isEmpty else { return }
+      state.entries[number] = nil
+      state.numbers[entry.observation.request.identity] = nil
+      state.table.remove(number)
+      state.stragglers.remove(number)
+      state.undangling.remove(number)
+    }
+  }
+
+  /// Records the result of an observation at a later position.
+  ///
+  /// - Parameters:
+  ///   - observation: The observation with its new result.
+  ///   - number: Its number; an observation that was removed meanwhile stays removed.
+  ///   - former: The position of the former result.
+  ///   - position: The position of the other observations' results.
+  func update(
+    _ observation: Observation,
+    _ number: Int,
+    from former: LogPosition,
+    at position: LogPosition
+  ) {
+    state.withLock { state in
+      guard let old = state.entries[number]?.observation else { return }
+      if state.readers > 0 {
+        state.entries[number]?.former.append((former.commit, old.result))
+        state.withFormer.insert(number)
+      }
+      state.entries[number]?.observation = observation
+      if old.result.named != observation.result.named || old.mayDangle != observation.mayDangle {
+        state.table.set(observation.interest, for: number)
+      }
+      if observation.mayDangle { state.undangling.remove(number) }
+      if observation.position == position {
+        state.stragglers.remove(number)
+      } else {
+        state.stragglers.insert(number)
+      }
+    }
+  }
+
+  /// Records that the results of all other observations are valid at a later position too.
+  func advance(to position: LogPosition) {
+    state.withLock { state in
+      for number in state.stragglers where state.entries[number]?.observation.position == position {
+        state.stragglers.remove(number)
+      }
+    }
+  }
+
+  /// Returns the observations that changes may have altered, ordered by number.
+  ///
+  /// - Parameter changes: The changes after the position of the observations, stragglers excepted.
+  func affected(by changes: ChangeSet) -> [Affected] {
+    state.withLock { state in
+      state.table.verdicts(on: changes).compactMap { number, verdict in
+        guard !state.stragglers.contains(number), let entry = state.entries[number] else {
+          return nil
+        }
+        return Affected(
+          number: number,
+          observation: entry.observation,
+          verdict: verdict,
+          subscribers: entry.subscribers
+        )
+      }
+    }
+  }
+
+  /// Returns the observations whose results are of another position, ordered by number.
+  func stragglers() -> [Affected] {
+    state.withLock { state in state.stragglers.sorted().compactMap { state.undecided($0) } }
+  }
+
+  /// Returns the observations that are not compiled for dangling references, ordered by number.
+  func compiledWithoutDangling() -> [Affected] {
+    state.withLock { state in state.undangling.sorted().compactMap { state.undecided($0) } }
+  }
+
+  /// Begins to keep earlier results, for a registration that brings a connection from its position
+  /// to another one than the observations'.
+  func beginReading() {
+    state.withLock { $0.readers += 1 }
+  }
+
+  /// Ends what `beginReading` began.
+  func endReading() {
+    state.withLock { state in
+      state.readers -= 1
+      guard state.readers == 0 else { return }
+      for number in state.withFormer { state.entries[number]?.former = [] }
+      state.withFormer = []
+    }
+  }
+
+  /// Returns the observations of a connection that changes may have altered, each with the result
+  /// that it had at the beginning of the changes.
+  ///
+  /// - Parameters:
+  ///   - session: The number of the connection.
+  ///   - changes: The changes since a position that observations had after `beginReading`.
+  func affected(of session: Int, by changes: ChangeSet) -> [Affected] {
+    state.withLock { state in
+      state.table.verdicts(on: changes).compactMap { number, verdict in
+        guard let entry = state.entries[number],
+          case let own = entry.subscribers.filter({ $0.session == session }), !own.isEmpty
+        else { return nil }
+        var observation = entry.observation
+        if let former = entry.former.first(where: { $0.through >= changes.from }) {
+          observation.result = former.result
+        }
+        return Affected(
+          number: number,
+          observation: observation,
+          verdict: verdict,
+          subscribers: own
+        )
+      }
+    }
+  }
+
+  /// Returns the subscriptions whose results changes may alter.
+  func subscribers(affectedBy changes: ChangeSet) -> [Subscriber] {
+    affected(by: changes).flatMap(\.subscribers)
+  }
+
+  /// Whether the result of an observation is of another position than the others'.
+  var hasStragglers: Bool { state.withLock { !$0.stragglers.isEmpty } }
+
+  /// The least commit of all results of stragglers; nil without any.
+  var leastStraggler: Int64? {
+    state.withLock { state in
+      state.stragglers.compactMap { state.entries[$0]?.observation.position.commit }.min()
+    }
+  }
+}

@@ -1,0 +1,252 @@
+import CordialProtocol
+import CordialValues
+import JSONRPC
+import PersistentHistory
+import PersistentStore
+import Subscriptions
+
+/// A connection that has missed updates, with the results that its client has.
+struct Laggard: Sendable {
+  /// A subscription whose client has another result than the current one.
+  struct Pending: Sendable {
+    let number: Int
+    let observation: Int
+    let result: ObservedResult
+  }
+
+  let session: Int
+  /// The position of the client's results.
+  let position: LogPosition
+  /// The subscriptions whose results have changed since, ordered by number.
+  let pending: [Pending]
+  /// Whether the client did not read, so that it starts over where that is shorter.
+  let isBlocked: Bool
+}
+
+/// One step of all observations from a position to a snapshot: one read of the log, and one update
+/// for each observation that the commits alter.
+struct SubscriptionStep: Sendable {
+  let from: LogPosition
+  let registry: SubscriptionRegistry
+  let laggards: [Laggard]
+  let limits: Limits
+
+  /// An observation with a new result.
+  struct Change: Sendable {
+    let number: Int
+    /// The result before.
+    let former: ObservedResult
+    let observation: Observation
+    /// The update from the former result at the step's beginning; nil when there is none.
+    let body: UpdateBody?
+    /// Whether `body` is for a client at the step's beginning.
+    let isAligned: Bool
+  }
+
+  struct Outcome: Sendable {
+    let token: StoreToken
+    let position: LogPosition
+    /// The authors of the commits, in the order of their first commits.
+    let authors: [String?]
+    var changes: [Change] = []
+    /// The observations that ended, with the reasons.
+    var ended: [(number: Int, body: UpdateBody)] = []
+    /// The updates of the connections that had missed some, ordered by subscription.
+    var laggards: [(session: Int, updates: [(number: Int, body: UpdateBody)])] = []
+  }
+
+  /// The maximum number of logged changes, and of concerned observations, of a step on the loop.
+  private static let lookUpsMax = 64
+
+  /// Performs the step.
+  ///
+  /// - Parameters:
+  ///   - snapshot: A snapshot at or after the position.
+  ///   - isSmall: Whether to give up a step that needs more than a few look-ups by key.
+  /// - Returns: The outcome; nil for a step that was given up.
+  /// - Throws: `SQLiteError`.
+  func run(_ snapshot: StoreSnapshot, isSmall: Bool) throws -> Outcome? {
+    let head = snapshot.head
+    let known = try snapshot.log.changeSet(
+      from: from,
+      to: head,
+      changesMax: isSmall ? Self.lookUpsMax : .max
+    )
+    if known == nil, isSmall { return nil }
+    let changes = try known ?? snapshot.log.authors(from: from.commit, through: head.number)
+    var affected = registry.affected(by: changes)
+    let stragglers = registry.stragglers()
+    let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
+    if isSmall {
+      guard stragglers.isEmpty, recompiled.isEmpty, affected.count <= Self.lookUpsMax,
+        affected.allSatisfy(\.isSmall), laggards.allSatisfy({ isShort($0, head) })
+      else { return nil }
+    }
+    if !recompiled.isEmpty {
+      let numbers = Set(recompiled.map(\.number))
+      affected = affected.filter { !numbers.contains($0.number) }
+      let others = Set(stragglers.map(\.number))
+      affected += recompiled.filter { !others.contains($0.number) }
+    }
+    var outcome = Outcome(
+      token: snapshot.token,
+      position: head.position,
+      authors: changes.authors
+    )
+    var update = ObservationUpdate(snapshot: snapshot, limits: limits)
+    for candidate in affected {
+      try update.run(candidate, from: from, changes, isComplete: known != nil, &outcome)
+    }
+    for candidate in stragglers {
+      let position = candidate.observation.position
+      let own = try snapshot.log.changeSet(from: position, to: head, changesMax: .max)
+      let set = try own ?? snapshot.log.authors(from: position.commit, through: head.number)
+      try update.run(candidate, from: nil, set, isComplete: own != nil, &outcome)
+    }
+    try catchUp(affected + stragglers, changes, snapshot, &outcome)
+    return outcome
+  }
+
+  /// Returns whether the updates of a connection need only a few look-ups by key.
+  private func isShort(_ laggard: Laggard, _ head: HistoryHead) -> Bool {
+    head.lastChange - laggard.position.lastChange <= Int64(Self.lookUpsMax)
+      && laggard.pending.allSatisfy { pending in
+        guard let observation = registry.observation(pending.observation) else { return true }
+        return !observation.plan.readsRelated && !observation.request.includesBefore
+          && observation.request.include.isEmpty
+      }
+  }
+
+  // MARK: Connections that have missed updates
+
+  private func catchUp(
+    _ affected: [SubscriptionRegistry.Affected],
+    _ changes: ChangeSet,
+    _ snapshot: StoreSnapshot,
+    _ outcome: inout Outcome
+  ) throws {
+    guard !laggards.isEmpty else { return }
+    let changed = Dictionary(
+      outcome.changes.map { ($0.number, $0.observation) },
+      uniquingKeysWith: { first, _ in first }
+    )
+    let ended = Set(outcome.ended.map(\.number))
+    for laggard in laggards {
+      var pending = laggard.pending
+      let numbers = Set(pending.map(\.number))
+      for candidate in affected {
+        for subscriber in candidate.subscribers
+        where subscriber.session == laggard.session && !numbers.contains(subscriber.number) {
+          pending.append(
+            Laggard.Pending(
+              number: subscriber.number,
+              observation: candidate.number,
+              result: candidate.observation.result
+            )
+          )
+        }
+      }
+      let set =
+        try laggard.position == from
+        ? changes
+        : snapshot.log.changeSet(from: laggard.position, to: snapshot.head, changesMax: .max)
+      var updates: [(number: Int, body: UpdateBody)] = []
+      for one in pending.sorted(by: { $0.number < $1.number })
+      where !ended.contains(one.observation) {
+        guard
+          let observation = changed[one.observation] ?? registry.observation(one.observation)
+        else { continue }
+        let builder = UpdateBuilder(
+          observation: observation,
+          snapshot: snapshot,
+          limits: limits,
+          from: laggard.position,
+          changes: set ?? ChangeSet(from: laggard.position.commit, through: snapshot.head.number)
+        )
+        let body =
+          try set == nil
+          ? builder.fresh(.log)
+          : builder.update(
+            from: one.result,
+            to: observation.result,
+            isLimited: laggard.isBlocked
+          )
+        if let body { updates.append((one.number, body)) }
+      }
+      outcome.laggards.append((laggard.session, updates))
+    }
+  }
+}
+
+extension SubscriptionRegistry.Affected {
+  /// Whether the update needs only a few look-ups by key.
+  fileprivate var isSmall: Bool {
+    verdict != .undecided && !observation.plan.readsRelated && !observation.request.includesBefore
+  }
+}
+
+/// The update of one observation after another.
+private struct ObservationUpdate {
+  let snapshot: StoreSnapshot
+  let limits: Limits
+
+  /// Updates an observation and adds the change to the outcome.
+  ///
+  /// An observation whose fetch fails ends with the error. The others continue.
+  ///
+  /// - Parameters:
+  ///   - candidate: The observation.
+  ///   - from: The position of the clients; nil for an observation at a position of its own.
+  ///   - changes: The changes since the position of its result.
+  ///   - isComplete: Whether the log still has all changes since then.
+  ///   - outcome: The outcome of the step.
+  mutating func run(
+    _ candidate: SubscriptionRegistry.Affected,
+    from: LogPosition?,
+    _ changes: ChangeSet,
+    isComplete: Bool,
+    _ outcome: inout SubscriptionStep.Outcome
+  ) throws {
+    var observation = candidate.observation
+    let former = observation.result
+    do {
+      var verdict = from == nil ? observation.interest.verdict(on: changes) : candidate.verdict
+      let reader = ResultReader(snapshot: snapshot)
+      if snapshot.mayDangle, !observation.mayDangle {
+        observation.plan = try reader.compile(observation.request)
+        observation.mayDangle = true
+        verdict = .undecided
+      }
+      if !isComplete { verdict = .undecided }
+      observation.result = try reader.refresh(observation, verdict, changes)
+      observation.position = snapshot.head.position
+      var body: UpdateBody?
+      if let from {
+        let builder = UpdateBuilder(
+          observation: observation,
+          snapshot: snapshot,
+          limits: limits,
+          from: from,
+          changes: changes
+        )
+        body =
+          try isComplete
+          ? builder.update(from: former, to: observation.result) : builder.fresh(.log)
+      }
+      outcome.changes.append(
+        SubscriptionStep.Change(
+          number: candidate.number,
+          former: former,
+          observation: observation,
+          body: body,
+          isAligned: from != nil
+        )
+      )
+    } catch {
+      if error is UnsealedChanges { throw error }
+      let failure = StoreError(any: error)
+      guard failure.code == .limitExceeded || failure.code == .internalError else { throw error }
+      outcome.ended.append((candidate.number, .end(RPCError(failure))))
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import JSON
+import JSONRPC
+import PersistentStore
+
+/// A writer of the members of an update or a result, in fragments of limited length.
+///
+/// Each fragment is a list of whole members. A list that is too long for one fragment continues in
+/// the next one under the same name, so that each fragment can be sent in a message of its own.
+struct UpdateWriter {
+  private var finished: [JSONWriter] = []
+  private var writer: JSONWriter
+  private let fragmentBytesMax: Int
+  /// The maximum length of all fragments together; nil without a limit.
+  private let bytesMax: Int?
+  private var finishedBytes = 0
+  /// Whether the current fragment has no member yet.
+  private var isEmptyFragment = true
+  /// The list that is being written.
+  private var list: (name: StaticString, isObject: Bool, isEmpty: Bool)?
+  /// The name of the object around the members; nil without one.
+  private var outer: StaticString?
+  /// Whether everything is dropped once it is written.
+  let isDiscarding: Bool
+
+  /// Creates a writer.
+  ///
+  /// - Parameters:
+  ///   - fragmentBytesMax: The length that a fragment exceeds only for a single element.
+  ///   - bytesMax: The maximum length of everything, beyond which writing fails; nil without a
+  ///     limit.
+  ///   - isDiscarding: Whether only the caller's bodies need what is written.
+  init(fragmentBytesMax: Int = .max, bytesMax: Int? = nil, isDiscarding: Bool = false) {
+    self.fragmentBytesMax = fragmentBytesMax
+    self.bytesMax = bytesMax
+    self.isDiscarding = isDiscarding
+    writer = JSONWriter(reserving: 256, pieceBytes: Service.pieceBytes)
+  }
+
+  /// A writer whose fragments nobody reads.
+  static var discarding: UpdateWriter { UpdateWriter(isDiscarding: true) }
+
+  /// The fragments: lists of members, without braces around them.
+  var fragments: [MessageBytes] {
+    isEmptyFragment
+      ? finished.map { MessageBytes($0) } : (finished + [writer]).map(MessageBytes.init)
+  }
+
+  /// Writes one member.
+  mutating func member(
+    _ name: StaticString,
+    _ body: (inout JSONWriter) throws -> Void
+  ) throws {
+    try write { isFirst, writer in
+      if !isFirst { writer.raw(",") }
+      writer.raw("\"")
+      writer.raw(name)
+      writer.raw("\":")
+      try body(&writer)
+    }
+  }
+
+  /// Writes members inside an object.
+  mutating func object(_ name: StaticString, _ body: (inout UpdateWriter) throws -> Void) throws {
+    outer = name
+    beginOuter()
+    try body(&self)
+    if !isDiscarding { writer.raw("}") }
+    outer = nil
+    isEmptyFragment = false
+  }
+
+  /// Begins a list, whose elements follow.
+  mutating func beginList(_ name: StaticString, isObject: Bool = false) {
+    list = (name, isObject, true)
+    openList()
+  }
+
+  /// Writes one element of the list.
+  mutating func element(_ body: (inout JSONWriter) throws -> Void) throws {
+    try write { isFirst, writer in
+      if !isFirst { writer.raw(",") }
+      try body(&writer)
+    }
+  }
+
+  mutating func endList() {
+    closeList()
+    list = nil
+  }
+
+  /// Writes an element or a member, and moves it to the next fragment if it is too long for this
+  /// one.
+  private mutating func write(_ body: (_ isFirst: Bool, inout JSONWriter) throws -> Void) throws {
+    guard !isDiscarding else {
+      writer.bytes.removeAll(keepingCapacity: true)
+      return try body(true, &writer)
+    }
+    writer.splitIfLong()
+    let isFirst = list?.isEmpty ?? isEmptyFragment
+    let start = writer.bytes.count
+    try body(isFirst, &writer)
+    if let bytesMax, finishedBytes + writer.count > bytesMax {
+      try StoreSnapshot.check(writer, bytesMax - finishedBytes)
+    }
+    if writer.count > fragmentBytesMax, !isFirst || list != nil && !isEmptyFragment {
+      let skipped = start + (isFirst ? 0 : 1)
+      let moved = Array(writer.bytes[skipped...])
+      writer.bytes.removeSubrange(start...)
+      nextFragment()
+      writer.raw(moved)
+    }
+    if list == nil { isEmptyFragment = false }
+    list?.isEmpty = false
+  }
+
+  private mutating func nextFragment() {
+    if list != nil { closeList() }
+    if outer != nil { writer.raw("}") }
+    finishedBytes += writer.count
+    finished.append(writer)
+    writer = JSONWriter(reserving: 256, pieceBytes: Service.pieceBytes)
+    isEmptyFragment = true
+    if outer != nil { beginOuter() }
+    if list != nil {
+      list?.isEmpty = true
+      openList()
+    }
+  }
+
+  private mutating func beginOuter() {
+    guard !isDiscarding, let outer else { return }
+    if !isEmptyFragment { writer.raw(",") }
+    writer.raw("\"")
+    writer.raw(outer)
+    writer.raw("\":{")
+    isEmptyFragment = true
+  }
+
+  private mutating func openList() {
+    guard !isDiscarding, let list else { return }
+    if !isEmptyFragment { writer.raw(",") }
+    writer.raw("\"")
+    writer.raw(list.name)
+    writer.raw(list.isObject ? "\":{" : "\":[")
+  }
+
+  private mutating func closeList() {
+    guard !isDiscarding, let list else { return }
+    writer.raw(list.isObject ? "}" : "]")
+    isEmptyFragment = false
+  }
+}
