@@ -86,7 +86,7 @@ let package = Package(
       "Spotlight",
       uses: ["ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "SQLite"]
     ),
-    .module("Subscriptions", uses: ["CordialValues"]),
+    .module("Subscriptions", uses: ["CordialValues", "ObjectModel"]),
 
     // MARK: The wire.
 
@@ -156,7 +156,10 @@ let package = Package(
       "XcodeModelTests",
       uses: ["XcodeModel", "ObjectModel", "CordialValues", "JSON", "TestStores"]
     ),
-    .tests("SubscriptionsTests", uses: ["Subscriptions", "CordialValues", "TestSeeds"]),
+    .tests(
+      "SubscriptionsTests",
+      uses: ["Subscriptions", "CordialValues", "ObjectModel", "TestSeeds"]
+    ),
     .tests("JSONRPCTests", uses: ["JSONRPC", "JSON", "TestSeeds"]),
     .target(
       name: "TestStores",

@@ -454,6 +454,37 @@ package final class HistoryLog {
     }
   }
 
+  /// Returns the values that changed objects had at the beginning of a range of commits.
+  ///
+  /// - Parameters:
+  ///   - from: The commit after which the range begins.
+  ///   - head: The newest commit, with which the range ends.
+  ///   - entities: The entities of the objects.
+  /// - Returns: The values that changes replaced, in the form of the log; nil for an object that did
+  ///   not exist.
+  /// - Throws: `SQLiteError`.
+  /// - Complexity: Linear in the changes.
+  package func formerValues(
+    from: LogPosition,
+    to head: HistoryHead,
+    of entities: Set<Int>
+  ) throws -> [ObjectKey: [LoggedValue]?] {
+    var former: [ObjectKey: [LoggedValue]?] = [:]
+    try eachRow(after: from.lastChange, through: head.lastChange) { row in
+      guard [.insert, .update, .delete].contains(row.kind), model.hasEntity(row.entity),
+        case let key = model.key(row.entity, row.object), entities.contains(key.entity)
+      else { return }
+      switch former[key] {
+      case nil: former[key] = row.kind == .insert ? .some(nil) : row.values
+      case .some(nil): return
+      case .some(let known?):
+        let names = Set(known.map(\.property))
+        former[key] = known + row.values.filter { !names.contains($0.property) }
+      }
+    }
+    return former
+  }
+
   /// Returns the last values of a deleted object.
   ///
   /// - Parameter key: The object.

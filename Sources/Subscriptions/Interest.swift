@@ -1,5 +1,5 @@
-// Subscriptions: the effect of changes on subscriptions. Pure functions from (subscriptions, change
-// set) to verdicts and differences.
+// Subscriptions: the effect of changes on observed requests. Pure functions from (requests, change
+// set, rows) to verdicts and differences.
 //
 // Must not know: SQL, JSON, sockets, tasks, the time.
 //
@@ -10,20 +10,39 @@
 // 3. Same input, same output.
 
 package import CordialValues
+package import ObjectModel
 
-/// The data on which the result of a subscription depends.
+/// The data on which the result of an observed request depends.
 package enum Interest: Sendable {
   /// The objects of a list, and the properties that key paths read.
   ///
-  /// `awaited` has the entities of objects that the subscription names by an identity and that do
-  /// not exist.
+  /// `awaited` has the entities of objects that the request names by an identity and that do not
+  /// exist.
   case objects(Set<ObjectKey>, related: [Int: Set<String>] = [:], awaited: Set<Int> = [])
   /// The matching objects of entities, and the properties that key paths read.
-  ///
-  /// `membership` has the properties that decide which objects match, and in which order.
-  case fetch(entities: [Int], membership: Set<String>, related: [Int: Set<String>] = [:])
+  case fetch(entities: [Int], Membership, related: [Int: Set<String>] = [:])
   /// Every commit.
   case commits
+
+  /// What decides which objects of a fetch match, and in which order.
+  package struct Membership: Sendable {
+    /// The objects' own properties that the condition, the order or the form of the result reads.
+    package var properties: Set<String>
+    /// The objects' own properties that the order reads.
+    package var order: Set<String>
+    /// The condition, as far as an object's row decides it.
+    package var condition: RowCondition
+
+    package init(
+      _ properties: Set<String>,
+      order: Set<String>? = nil,
+      condition: RowCondition = .unknown
+    ) {
+      self.properties = properties
+      self.order = order ?? properties
+      self.condition = condition
+    }
+  }
 
   /// The properties that key paths read of objects outside the result, by entity number.
   package var related: [Int: Set<String>] {
@@ -32,35 +51,58 @@ package enum Interest: Sendable {
     case .commits: [:]
     }
   }
-
-  /// The entities of which a change to any object concerns the subscription.
-  var wholeEntities: Set<Int> {
-    switch self {
-    case .objects(_, let related, let awaited): awaited.union(related.keys)
-    case .fetch(let entities, _, let related): Set(related.keys).union(entities)
-    case .commits: []
-    }
-  }
 }
 
-/// The effect of a change set on a subscription.
+/// The effect of a change set on an observed request.
 package enum Verdict: Sendable, Equatable {
+  /// Whether an object matches the fetch before and after the changes; nil where its row does not
+  /// decide it.
+  package struct Match: Sendable, Equatable {
+    package let before: Bool?
+    package let after: Bool?
+
+    package init(before: Bool?, after: Bool?) {
+      self.before = before
+      self.after = after
+    }
+  }
+
   /// The result is unchanged.
   case unaffected
   /// The sequence is unchanged, but these of its objects have at least another version.
   case values(Set<ObjectKey>)
+  /// At most these objects enter, leave or move, and those have at least another version.
+  case members([ObjectKey: Match], values: Set<ObjectKey>)
   /// The effect is unknown until the result is read again.
   case undecided
 }
 
+/// The rows of a changed object before and after the changes; nil where it did not exist.
+package struct ChangedRow {
+  package let before: RowValues?
+  package let after: RowValues?
+
+  package init(before: RowValues?, after: RowValues?) {
+    self.before = before
+    self.after = after
+  }
+}
+
 extension Interest {
-  /// Returns the effect of a change set on the subscription.
+  /// Returns the effect of a change set on the request.
   ///
-  /// - Parameter set: The change set.
+  /// - Parameters:
+  ///   - set: The change set.
+  ///   - rows: The rows of changed objects, as far as they were read.
+  ///   - candidates: The objects of a fetch that the changes concern; nil for all.
   /// - Returns: The verdict.
   /// - Complexity: Linear in the change set, and in the observed objects where they are fewer.
-  package func verdict(on set: ChangeSet) -> Verdict {
-    if set.changes.values.contains(where: reachesRelated) { return .undecided }
+  package func verdict(
+    on set: ChangeSet,
+    _ rows: [ObjectKey: ChangedRow] = [:],
+    candidates: Set<ObjectKey>? = nil
+  ) -> Verdict {
+    if !related.isEmpty, set.changes.values.contains(where: reachesRelated) { return .undecided }
     switch self {
     case .objects(let keys, _, let awaited):
       let mayBeInserted =
@@ -73,26 +115,24 @@ extension Interest {
         keys.count < set.changes.count
         ? keys.filter { set.changes[$0] != nil } : keys.intersection(set.changes.keys)
       return touched.isEmpty ? .unaffected : .values(touched)
-    case .fetch(let entities, let membership, _): return verdict(on: set, entities, membership)
+    case .fetch(let entities, let membership, _):
+      var effect = FetchEffect(membership)
+      if let candidates {
+        for key in candidates {
+          if let change = set.changes[key] { effect.add(change, rows[key]) }
+        }
+      } else {
+        for change in set.changes.values where entities.contains(change.key.entity) {
+          effect.add(change, rows[change.key])
+        }
+      }
+      return effect.verdict
     case .commits: return set.through > set.from ? .undecided : .unaffected
     }
   }
 
-  private func verdict(
-    on set: ChangeSet,
-    _ entities: [Int],
-    _ membership: Set<String>
-  ) -> Verdict {
-    var touched: Set<ObjectKey> = []
-    for change in set.changes.values where entities.contains(change.key.entity) {
-      guard !Self.concerns(change, membership) else { return .undecided }
-      touched.insert(change.key)
-    }
-    return touched.isEmpty ? .unaffected : .values(touched)
-  }
-
   /// Returns whether a change inserts or deletes an object, or writes one of the given properties.
-  private static func concerns(_ change: ObjectChange, _ properties: Set<String>) -> Bool {
+  fileprivate static func concerns(_ change: ObjectChange, _ properties: Set<String>) -> Bool {
     change.kind != .update
       || change.properties.contains(ChangeSet.everyProperty)
       || properties.contains(ChangeSet.everyProperty)
@@ -102,5 +142,42 @@ extension Interest {
   private func reachesRelated(_ change: ObjectChange) -> Bool {
     guard let read = related[change.key.entity] else { return false }
     return Self.concerns(change, read)
+  }
+}
+
+/// The effect of changes of a fetch's own objects.
+private struct FetchEffect {
+  private let membership: Interest.Membership
+  private var members: [ObjectKey: Verdict.Match] = [:]
+  private var values: Set<ObjectKey> = []
+
+  init(_ membership: Interest.Membership) {
+    self.membership = membership
+  }
+
+  var verdict: Verdict {
+    guard members.isEmpty else { return .members(members, values: values) }
+    return values.isEmpty ? .unaffected : .values(values)
+  }
+
+  mutating func add(_ change: ObjectChange, _ row: ChangedRow?) {
+    var match = Verdict.Match(
+      before: change.kind == .insert ? false : nil,
+      after: change.kind == .delete ? false : nil
+    )
+    if let row {
+      match = Verdict.Match(
+        before: row.before.map { membership.condition.evaluate($0) } ?? false,
+        after: row.after.map { membership.condition.evaluate($0) } ?? false
+      )
+    }
+    if match == Verdict.Match(before: false, after: false) { return }
+    let mayMove = Interest.concerns(change, membership.order)
+    let isMember = match == Verdict.Match(before: true, after: true)
+    guard Interest.concerns(change, membership.properties), mayMove || !isMember else {
+      values.insert(change.key)
+      return
+    }
+    members[change.key] = match
   }
 }

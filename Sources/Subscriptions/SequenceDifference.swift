@@ -27,6 +27,11 @@ package struct SequenceDifference: Sendable, Equatable {
 
   package var isEmpty: Bool { removals.isEmpty && insertions.isEmpty }
 
+  init(removals: [Removal], insertions: [Insertion]) {
+    self.removals = removals
+    self.insertions = insertions
+  }
+
   /// Compares two sequences of distinct elements.
   ///
   /// The difference moves as few elements as possible: those outside a longest ascending run of old

@@ -1,4 +1,5 @@
 import CordialValues
+import ObjectModel
 import Subscriptions
 import TestSeeds
 import Testing
@@ -96,7 +97,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     check(objects, changes(update(task, 1, "parent")), .values([key(task, 1)]))
     let fetch = Interest.fetch(
       entities: [task],
-      membership: [],
+      Interest.Membership([]),
       related: [task: ["title"]]
     )
     check(fetch, changes(update(task, 9, "title")), .undecided)
@@ -106,7 +107,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   @Test func `an interest may cover every property`() {
     let fetch = Interest.fetch(
       entities: [task],
-      membership: [],
+      Interest.Membership([]),
       related: [group: [ChangeSet.everyProperty]]
     )
     check(fetch, changes(update(task, 1, "whatever")), .values([key(task, 1)]))
@@ -116,17 +117,60 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
 
   private let fetch = Interest.fetch(
     entities: [task],
-    membership: ["priority", "group"],
+    Interest.Membership(["priority", "group"]),
     related: [group: ["rank", "name"]]
   )
 
-  @Test func `a fetch is read again when its sequence may differ`() {
-    check(fetch, changes(insert(task, 1)), .undecided)
-    check(fetch, changes(delete(task, 1)), .undecided)
-    check(fetch, changes(update(task, 1, "priority")), .undecided)
-    check(fetch, changes(update(task, 1, "title", "priority")), .undecided)
-    check(fetch, changes(update(task, 1, ChangeSet.everyProperty)), .undecided)
-    check(fetch, changes(update(task, 1, "title"), update(task, 2, "group")), .undecided)
+  @Test func `a fetch names the objects that may enter, leave or move`() {
+    func members(_ match: Verdict.Match, values: Set<ObjectKey> = []) -> Verdict {
+      .members([key(task, 1): match], values: values)
+    }
+    check(fetch, changes(insert(task, 1)), members(.init(before: false, after: nil)))
+    check(fetch, changes(delete(task, 1)), members(.init(before: nil, after: false)))
+    let unknown = Verdict.Match(before: nil, after: nil)
+    check(fetch, changes(update(task, 1, "priority")), members(unknown))
+    check(fetch, changes(update(task, 1, "title", "priority")), members(unknown))
+    check(fetch, changes(update(task, 1, ChangeSet.everyProperty)), members(unknown))
+    check(
+      fetch,
+      changes(update(task, 2, "title"), update(task, 1, "group")),
+      members(unknown, values: [key(task, 2)])
+    )
+  }
+
+  @Test func `the rows of an object decide whether it matches`() {
+    let condition = RowCondition.comparison(column: "priority", .less, .integer(3))
+    let fetch = Interest.fetch(
+      entities: [task],
+      Interest.Membership(["priority", "due"], order: ["due"], condition: condition)
+    )
+    func check(
+      _ before: Int64?,
+      _ after: Int64?,
+      _ change: ObjectChange,
+      _ expected: Verdict,
+      sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+      func row(_ priority: Int64?) -> RowValues? {
+        priority.map { RowValues(["priority": .integer($0)]) }
+      }
+      let rows = [key(task, 1): ChangedRow(before: row(before), after: row(after))]
+      #expect(fetch.verdict(on: changes(change), rows) == expected, sourceLocation: sourceLocation)
+    }
+    func members(_ before: Bool, _ after: Bool) -> Verdict {
+      .members([key(task, 1): .init(before: before, after: after)], values: [])
+    }
+    check(5, 6, update(task, 1, "priority"), .unaffected)
+    check(5, 5, update(task, 1, "title"), .unaffected)
+    check(nil, 5, insert(task, 1), .unaffected)
+    check(5, nil, delete(task, 1), .unaffected)
+    check(5, 1, update(task, 1, "priority"), members(false, true))
+    check(1, 5, update(task, 1, "priority"), members(true, false))
+    check(nil, 1, insert(task, 1), members(false, true))
+    check(1, nil, delete(task, 1), members(true, false))
+    check(1, 2, update(task, 1, "priority"), .values([key(task, 1)]))
+    check(1, 1, update(task, 1, "title"), .values([key(task, 1)]))
+    check(1, 1, update(task, 1, "due"), members(true, true))
   }
 
   @Test func `a fetch with an unchanged sequence is notified of changed values`() {
@@ -149,7 +193,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     check(fetch, changes(delete(group, 7)), .undecided)
     let ordered = Interest.fetch(
       entities: [task],
-      membership: [],
+      Interest.Membership([]),
       related: [group: ["rank"]]
     )
     check(ordered, changes(update(group, 7, "rank")), .undecided)
@@ -223,7 +267,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
 
   private let fetch = Interest.fetch(
     entities: [task],
-    membership: ["priority", "group"],
+    Interest.Membership(["priority", "group"]),
     related: [group: ["rank", "name"]]
   )
   private let objects = Interest.objects(
@@ -246,6 +290,14 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
       case .unaffected:
         try #require(old.map(\.key) == new.map(\.key), "\(set); \(Seeds.repeating(seed))")
         try #require(old.map(\.value) == new.map(\.value), "\(set); \(Seeds.repeating(seed))")
+      case .members(let members, let values):
+        let untouched = old.map(\.key).filter { members[$0] == nil }
+        let comment: Comment = "\(set); \(Seeds.repeating(seed))"
+        try #require(untouched == new.map(\.key).filter { members[$0] == nil }, comment)
+        let known = Dictionary(uniqueKeysWithValues: old.map { ($0.key, $0.value) })
+        for row in new where members[row.key] == nil && known[row.key] != row.value {
+          try #require(values.contains(row.key), comment)
+        }
       case .values(let keys):
         try #require(old.map(\.key) == new.map(\.key), "\(set); \(Seeds.repeating(seed))")
         for (first, second) in zip(old, new) where first.value != second.value {
@@ -255,7 +307,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
 
       let altered = Set((0..<3).filter { before.lookedUp[$0] != state.lookedUp[$0] })
       switch objects.verdict(on: set) {
-      case .undecided: break
+      case .undecided, .members: break
       case .unaffected: try #require(altered.isEmpty, "\(set); \(Seeds.repeating(seed))")
       case .values(let keys):
         let told = Set(keys.map { Int($0.object) - 1 })
@@ -269,12 +321,17 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   @Test func `verdicts cover affected subscriptions in the order of their numbers`() {
     var table = SubscriptionTable()
     table.set(.objects([key(task, 1)]), for: 1)
-    table.set(.fetch(entities: [task], membership: ["state"]), for: 2)
+    table.set(.fetch(entities: [task], Interest.Membership(["state"])), for: 2)
     table.set(.objects([key(task, 2)]), for: 3)
     table.set(.objects([key(group, 1)], awaited: [task]), for: 4)
     let verdicts = table.verdicts(on: changes(update(task, 1, "state")))
     #expect(verdicts.map(\.number) == [1, 2])
-    #expect(verdicts.map(\.verdict) == [.values([key(task, 1)]), .undecided])
+    let unknown = Verdict.Match(before: nil, after: nil)
+    #expect(
+      verdicts.map(\.verdict) == [
+        .values([key(task, 1)]), .members([key(task, 1): unknown], values: []),
+      ]
+    )
     #expect(table.verdicts(on: changes(insert(task, 9))).map(\.number) == [2, 4])
     #expect(table.verdicts(on: changes(update(person, 1, "state"))).isEmpty)
     #expect(table.verdicts(on: changes()).isEmpty)
@@ -284,7 +341,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
   @Test func `a replaced or removed interest no longer has an effect`() {
     var table = SubscriptionTable()
     table.set(.objects([key(task, 1)], related: [group: ["name"]]), for: 1)
-    table.set(.fetch(entities: [group], membership: []), for: 2)
+    table.set(.fetch(entities: [group], Interest.Membership([])), for: 2)
     table.set(.objects([key(task, 2)]), for: 1)
     #expect(table.count == 2)
     #expect(table.verdicts(on: changes(update(task, 1, "title"))).isEmpty)
@@ -325,10 +382,20 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
           )
         )
       }
+      var rows: [ObjectKey: ChangedRow] = [:]
+      for change in set.changes.values where random.oneIn(2) {
+        func row() -> RowValues {
+          RowValues(["a": random.pick(Self.values), "b": random.pick(Self.values)])
+        }
+        rows[change.key] = ChangedRow(
+          before: change.kind == .insert ? nil : row(),
+          after: change.kind == .delete ? nil : row()
+        )
+      }
       let expected = interests.sorted { $0.key < $1.key }
-        .map { (number: $0.key, verdict: $0.value.verdict(on: set)) }
+        .map { (number: $0.key, verdict: $0.value.verdict(on: set, rows)) }
         .filter { $0.verdict != .unaffected }
-      let verdicts = table.verdicts(on: set)
+      let verdicts = table.verdicts(on: set, rows)
       #expect(verdicts.map(\.number) == expected.map(\.number), "\(Seeds.repeating(seed))")
       #expect(verdicts.map(\.verdict) == expected.map(\.verdict), "\(Seeds.repeating(seed))")
       #expect(table.count == interests.count, "\(Seeds.repeating(seed))")
@@ -351,10 +418,34 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
       let awaited = Set((0..<random.below(2)).map { _ in 1 + random.below(3) })
       return .objects(Set(keys), related: properties(), awaited: awaited)
     }
+    let condition = condition(&random, 2)
     return .fetch(
       entities: [1 + random.below(3)],
-      membership: names(),
+      Interest.Membership(
+        names().union(condition.columns),
+        order: names(),
+        condition: condition
+      ),
       related: properties()
     )
+  }
+
+  private static let values: [AttributeValue] = [
+    .null, .integer(1), .integer(2), .double(2), .string("x"), .string("X y"),
+  ]
+
+  private func condition(_ random: inout SplitMix64, _ depth: Int) -> RowCondition {
+    let column = random.pick(["a", "b"])
+    func value() -> AttributeValue { random.pick(Self.values) }
+    switch random.below(depth > 0 ? 9 : 6) {
+    case 0, 1: return .comparison(column: column, .equal, value())
+    case 2: return .oneOf(column: column, [StorageKey(value()), StorageKey(value())])
+    case 3: return .comparison(column: column, random.pick([.less, .notEqual]), value())
+    case 4: return .text(column: column, .contains, folded: "x", flags: 1)
+    case 5: return .unknown
+    case 6: return .not(condition(&random, depth - 1))
+    case 7: return .all((0..<2).map { _ in condition(&random, depth - 1) })
+    default: return .any((0..<2).map { _ in condition(&random, depth - 1) })
+    }
   }
 }

@@ -26,7 +26,7 @@ enum Walls {
       "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "SQLite",
       "FoundationEssentials", "Synchronization", "Dispatch",
     ],
-    "Subscriptions": ["CordialValues"],
+    "Subscriptions": ["CordialValues", "ObjectModel"],
     "JSONRPC": ["JSON"],
     "CordialProtocol": ["CordialValues", "JSONRPC", "JSON"],
     "XcodeModel": ["JSON", "Foundation", "FoundationXML"],

@@ -14,6 +14,7 @@ struct ChangesMessage {
   /// Returns the messages; only the last one has the new position.
   ///
   /// - Parameter updates: The updates, ordered by subscription.
+  /// - Returns: At least one message.
   func parts(_ updates: [(number: Int, body: UpdateBody)]) -> [MessageBytes] {
     var parts: [MessageBytes] = []
     var current: [MessageBytes] = []

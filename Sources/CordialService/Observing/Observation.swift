@@ -110,13 +110,17 @@ struct Observation: Sendable {
     case .rows(let plan), .count(let plan):
       return .fetch(
         entities: plan.resultEntities,
-        membership: plan.membership.union(inclusion.relationships),
+        Interest.Membership(
+          plan.membership.union(inclusion.relationships),
+          order: plan.orderReads,
+          condition: plan.condition
+        ),
         related: including(plan.related)
       )
     case .values(_, let plan):
       return .fetch(
         entities: plan.resultEntities,
-        membership: plan.ownRead,
+        Interest.Membership(plan.ownRead, condition: plan.condition),
         related: plan.related
       )
     case .history: return .commits

@@ -186,7 +186,7 @@ struct Registration: Sendable {
         observation.mayDangle = true
       }
       let verdict = isComplete ? candidate.verdict : .undecided
-      observation.result = try reader.refresh(observation, verdict, changes)
+      observation.result = try reader.refresh(observation, verdict, changes).result
       let builder = UpdateBuilder(
         observation: observation,
         snapshot: snapshot,

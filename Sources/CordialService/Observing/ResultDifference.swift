@@ -47,20 +47,27 @@ struct ResultDifference {
   ///   - new: The later result.
   ///   - observation: The observation with the plan of the later result.
   ///   - changes: All changes from the earlier position to the later one.
+  ///   - sequence: The difference of the sequences, where it is known.
   /// - Complexity: Linear in the changes and in the results where they differ; a result that is the
   ///   same sequence is searched only for changed objects.
   init(
     from old: ObservedResult,
     to new: ObservedResult,
     _ observation: Observation,
-    _ changes: ChangeSet
+    _ changes: ChangeSet,
+    sequence: SequenceDifference? = nil
   ) {
     switch observation.plan {
     case .objects:
       compareNamed(old, new, changes)
       if observation.request.mode == .ids { named.removeAll { $0.kind == .update } }
     case .rows(let plan):
-      compareRows(old, new, plan, changes, mode: observation.request.mode)
+      if let sequence {
+        self.sequence = sequence
+      } else if old.revision != new.revision {
+        self.sequence = SequenceDifference(from: old.objects, to: new.objects)
+      }
+      if observation.request.mode != .ids { compareRows(old, new, plan, changes) }
     case .count: countDiffers = old.count != new.count
     case .values: rowsDiffer = old.rows != new.rows
     case .history: break
@@ -101,13 +108,8 @@ struct ResultDifference {
     _ old: ObservedResult,
     _ new: ObservedResult,
     _ plan: FetchPlan,
-    _ changes: ChangeSet,
-    mode: ObserveCall.Mode
+    _ changes: ChangeSet
   ) {
-    if old.revision != new.revision {
-      sequence = SequenceDifference(from: old.objects, to: new.objects)
-    }
-    guard mode != .ids else { return }
     let entities = Set(plan.resultEntities)
     var touched: Set<Int64> = []
     for change in changes.changes.values

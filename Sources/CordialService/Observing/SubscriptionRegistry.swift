@@ -1,6 +1,8 @@
 import CordialValues
 import JSONRPC
+import ObjectModel
 import PersistentHistory
+import PersistentStore
 import Subscriptions
 import Synchronization
 
@@ -159,10 +161,16 @@ final class SubscriptionRegistry: Sendable {
 
   /// Returns the observations that changes may have altered, ordered by number.
   ///
-  /// - Parameter changes: The changes after the position of the observations, stragglers excepted.
-  func affected(by changes: ChangeSet) -> [Affected] {
+  /// - Parameters:
+  ///   - changes: The changes after the position of the observations, stragglers excepted.
+  ///   - rows: The rows of the changed objects, as far as they were read.
+  /// - Returns: The observations.
+  func affected(
+    by changes: ChangeSet,
+    _ rows: [ObjectKey: ChangedRow] = [:]
+  ) -> [Affected] {
     state.withLock { state in
-      state.table.verdicts(on: changes).compactMap { number, verdict in
+      state.table.verdicts(on: changes, rows).compactMap { number, verdict in
         guard !state.stragglers.contains(number), let entry = state.entries[number] else {
           return nil
         }
@@ -174,6 +182,53 @@ final class SubscriptionRegistry: Sendable {
         )
       }
     }
+  }
+
+  /// Reads the columns that conditions read of changed objects, before and after the changes.
+  ///
+  /// - Parameters:
+  ///   - changes: The changes.
+  ///   - from: The position at the beginning of the changes.
+  ///   - snapshot: The snapshot at their end.
+  /// - Returns: The rows of the objects whose entities have conditions.
+  /// - Throws: `SQLiteError`.
+  func rows(
+    of changes: ChangeSet,
+    from: LogPosition,
+    in snapshot: StoreSnapshot
+  ) throws -> [ObjectKey: ChangedRow] {
+    let entities = Set(changes.changes.keys.map(\.entity))
+    let columns = state.withLock { state in
+      entities.reduce(into: [Int: [String]]()) { columns, entity in
+        let read = state.table.conditionColumns(of: entity)
+        if !read.isEmpty { columns[entity] = read }
+      }
+    }
+    guard !columns.isEmpty else { return [:] }
+    let former = try snapshot.log.formerValues(
+      from: from,
+      to: snapshot.head,
+      of: Set(columns.keys)
+    )
+    var rows: [ObjectKey: ChangedRow] = [:]
+    for key in changes.changes.keys {
+      guard let read = columns[key.entity] else { continue }
+      let after = try snapshot.columns(read, of: key)
+      var before = after
+      switch former[key] {
+      case nil: break
+      case .some(nil): before = nil
+      case .some(let logged?):
+        let entity = snapshot.model.entity(key.entity)
+        var values = after ?? [:]
+        for value in logged where read.contains(value.property) {
+          values[value.property] = value.stored(in: entity)
+        }
+        before = values
+      }
+      rows[key] = ChangedRow(before: before.map(RowValues.init), after: after.map(RowValues.init))
+    }
+    return rows
   }
 
   /// Returns the observations whose results are of another position, ordered by number.
@@ -208,6 +263,7 @@ final class SubscriptionRegistry: Sendable {
   /// - Parameters:
   ///   - session: The number of the connection.
   ///   - changes: The changes since a position that observations had after `beginReading`.
+  /// - Returns: The observations, with the subscriptions of the connection only.
   func affected(of session: Int, by changes: ChangeSet) -> [Affected] {
     state.withLock { state in
       state.table.verdicts(on: changes).compactMap { number, verdict in

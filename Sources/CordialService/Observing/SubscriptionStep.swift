@@ -74,7 +74,8 @@ struct SubscriptionStep: Sendable {
     )
     if known == nil, isSmall { return nil }
     let changes = try known ?? snapshot.log.authors(from: from.commit, through: head.number)
-    var affected = registry.affected(by: changes)
+    let rows = try registry.rows(of: changes, from: from, in: snapshot)
+    var affected = registry.affected(by: changes, rows)
     let stragglers = registry.stragglers()
     let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
     if isSmall {
@@ -181,7 +182,20 @@ struct SubscriptionStep: Sendable {
 extension SubscriptionRegistry.Affected {
   /// Whether the update needs only a few look-ups by key.
   fileprivate var isSmall: Bool {
-    verdict != .undecided && !observation.plan.readsRelated && !observation.request.includesBefore
+    guard !observation.plan.readsRelated, !observation.request.includesBefore,
+      observation.request.include.isEmpty
+    else { return false }
+    switch (verdict, observation.plan) {
+    case (.undecided, _), (.members, .values), (.unaffected, _): return false
+    case (.values, _): return true
+    case (.members(let members, _), .count):
+      return members.values.allSatisfy { $0.before != nil && $0.after != nil }
+    case (.members(let members, _), .rows(let plan)):
+      // SQL may take long, as with a regular expression.
+      return plan.request.limit == nil && plan.request.offset == 0
+        && observation.result.sections == nil && members.values.allSatisfy { $0.after != nil }
+    case (.members, .objects), (.members, .history): return false
+    }
   }
 }
 
@@ -200,6 +214,7 @@ private struct ObservationUpdate {
   ///   - changes: The changes since the position of its result.
   ///   - isComplete: Whether the log still has all changes since then.
   ///   - outcome: The outcome of the step.
+  /// - Throws: `UnsealedChanges`; the errors that concern the store, not the request.
   mutating func run(
     _ candidate: SubscriptionRegistry.Affected,
     from: LogPosition?,
@@ -218,7 +233,8 @@ private struct ObservationUpdate {
         verdict = .undecided
       }
       if !isComplete { verdict = .undecided }
-      observation.result = try reader.refresh(observation, verdict, changes)
+      let refreshed = try reader.refresh(observation, verdict, changes)
+      observation.result = refreshed.result
       observation.position = snapshot.head.position
       var body: UpdateBody?
       if let from {
@@ -231,7 +247,11 @@ private struct ObservationUpdate {
         )
         body =
           try isComplete
-          ? builder.update(from: former, to: observation.result) : builder.fresh(.log)
+          ? builder.update(
+            from: former,
+            to: observation.result,
+            sequence: refreshed.sequence
+          ) : builder.fresh(.log)
       }
       outcome.changes.append(
         SubscriptionStep.Change(

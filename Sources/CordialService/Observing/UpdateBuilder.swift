@@ -22,6 +22,7 @@ struct UpdateBuilder {
   /// - Parameters:
   ///   - old: The earlier result.
   ///   - new: The result of the snapshot.
+  ///   - sequence: The difference of the sequences, where it is known.
   ///   - isLimited: Whether the client starts over where the difference has more elements than the
   ///     result.
   /// - Returns: The update; nil when the results are equal for the client.
@@ -29,11 +30,18 @@ struct UpdateBuilder {
   func update(
     from old: ObservedResult,
     to new: ObservedResult,
+    sequence: SequenceDifference? = nil,
     isLimited: Bool = false
   ) throws -> UpdateBody? {
     if case .history(let call) = observation.plan { return try transactions(call) }
     let old = try comparable(old, new)
-    let difference = ResultDifference(from: old, to: new, observation, changes)
+    let difference = ResultDifference(
+      from: old,
+      to: new,
+      observation,
+      changes,
+      sequence: sequence
+    )
     guard !difference.isEmpty else { return nil }
     guard observation.request.mode != .signal else { return .signal }
     if isLimited, difference.elementCount > new.elementCount { return try fresh(.larger) }

@@ -1,6 +1,6 @@
 import CordialValues
 import JSON
-import ObjectModel
+package import ObjectModel
 import PersistentHistory
 import StoreLayout
 
@@ -24,6 +24,8 @@ package struct ValuesPlan: Sendable {
   package let isVolatile: Bool
   /// The numbers of the entities whose objects have rows or are in groups.
   package let resultEntities: [Int]
+  /// The predicate as a condition on the columns of one object.
+  package let condition: RowCondition
   /// The entity's own properties that the rows depend on.
   package let ownRead: Set<String>
   /// The properties of other objects that the rows depend on, by entity number.
@@ -125,6 +127,7 @@ extension FetchCompiler {
       isVolatile: isVolatile,
       resultEntities: request.subentities
         ? entity.familyPosition.concreteEntities : [entity.number],
+      condition: condition.condition,
       ownRead: ownRead,
       related: relatedKinds
     )

@@ -25,15 +25,20 @@ extension FetchCompiler {
     level: Int
   ) throws(StoreError) -> SQLFragment {
     switch predicate {
-    case .constant(let flag): return SQLFragment(flag ? "1" : "0")
+    case .constant(let flag):
+      var fragment = SQLFragment(flag ? "1" : "0")
+      fragment.condition = .constant(flag)
+      return fragment
     case .comparison(let comparison): return try compile(comparison)
     case .not(.comparison(let comparison)):
       let fragment = try compile(comparison)
-      return SQLFragment(
+      var negated = SQLFragment(
         "NOT ((\(fragment.sql)) IS TRUE)",
         fragment.values,
         depth: fragment.depth + 3
       )
+      if !fragment.condition.isUnknown { negated.condition = .not(fragment.condition) }
+      return negated
     case .not(let inner): return try compile(inner.normalized(negated: true), level: level)
     case .and(let terms): return try combine(terms, " AND ", level + 1)
     case .or(let terms): return try combine(terms, " OR ", level + 1)
@@ -53,7 +58,9 @@ extension FetchCompiler {
     }
     // The parser needs fewer stack entries for the first term.
     let sorted = fragments.sorted { $0.depth > $1.depth }
-    let joined = Self.chained(Self.chunked(sorted, separator), separator)
+    var joined = Self.chained(Self.chunked(sorted, separator), separator)
+    let conditions = fragments.map(\.condition)
+    joined.condition = separator == " AND " ? .all(conditions) : .any(conditions)
     guard joined.depth <= Self.stackMax else {
       throw Self.tooMany("predicateDepth", Self.stackMax, "entries on the stack of SQLite's parser")
     }
@@ -320,15 +327,18 @@ extension FetchCompiler {
     try check(right.side, against: left.side, comparison.right.offset)
     if var text = try textComparison(comparison, left, right) {
       text.depth = max(text.depth, left.fragment.depth + 6, right.fragment.depth + 6)
+      text.condition = rowCondition(comparison, left, right)
       return text
     }
     let first = plain(exact(left, beside: right.side), left.side, beside: right.side)
     let second = plain(exact(right, beside: left.side), right.side, beside: left.side)
-    return SQLFragment(
+    var fragment = SQLFragment(
       "\(first.sql) \(Self.sign(comparison.comparison)) \(second.sql)",
       first.values + second.values,
       depth: max(first.depth, second.depth + 2)
     )
+    fragment.condition = rowCondition(comparison, left, right)
+    return fragment
   }
 
   /// Returns a number without its column's affinity if the other side is a value in JSON, so that a
@@ -419,14 +429,18 @@ extension FetchCompiler {
     let own = try folded(exactSubject, left.side, comparison, comparison.left.offset)
     let depth = (operands.map(\.depth) + [own.depth]).max().map { $0 + 6 } ?? own.depth
     if comparison.comparison == .between {
-      return SQLFragment(
+      var range = SQLFragment(
         "\(own.sql) BETWEEN \(operands[0].sql) AND \(operands[1].sql)",
         own.values + operands.flatMap(\.values),
         depth: depth
       )
+      range.condition = rowCondition(comparison, left, compiled.map(\.value))
+      return range
     }
     let list = SQLFragment.joined(operands, separator: ", ")
-    return SQLFragment("\(own.sql) IN (\(list.sql))", own.values + list.values, depth: depth)
+    var one = SQLFragment("\(own.sql) IN (\(list.sql))", own.values + list.values, depth: depth)
+    one.condition = rowCondition(comparison, left, compiled.map(\.value))
+    return one
   }
 }
 

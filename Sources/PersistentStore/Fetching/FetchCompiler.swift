@@ -94,7 +94,11 @@ struct FetchCompiler {
     in store: String
   ) throws(StoreError) -> FetchPlan {
     let condition = try condition(request)
+    let (conditionReads, conditionRelated) = (membership, relatedKinds)
+    membership = []
     let keys = try sortKeys(request)
+    let orderReads = membership
+    membership.formUnion(conditionReads)
     let pageStart = try request.after.map { text throws(StoreError) in
       try position(FetchCursor(text, of: request, in: store), keys)
     }
@@ -126,6 +130,12 @@ struct FetchCompiler {
       rowSQL: "SELECT \(columns) \(rowsFrom) WHERE t.\"_id\" = ?",
       countSQL: "SELECT count(*) \(from) WHERE \(condition.sql)",
       keysSQL: "SELECT \(keyColumns) \(from) WHERE t.\"_id\" = ?",
+      matchSQL: "SELECT t.\"_id\" \(from) WHERE t.\"_id\" IN (SELECT value FROM json_each(?1)) "
+        + "AND (\(condition.sql))",
+      order: FetchOrder(keys: keys, from: from),
+      condition: condition.condition,
+      orderReads: orderReads,
+      readsRelatedForOrder: relatedKinds != conditionRelated,
       sections: request.sectionBy.flatMap { _ in keys.first }.map { key in
         (
           "SELECT \(key.sql), count(*) \(from) WHERE \(condition.sql) "
@@ -149,7 +159,11 @@ struct FetchCompiler {
 
   /// Returns the condition of a request; without a predicate, every object fulfils it.
   mutating func condition(_ request: FetchRequest) throws(StoreError) -> SQLFragment {
-    guard let text = request.predicate else { return SQLFragment("1") }
+    guard let text = request.predicate else {
+      var every = SQLFragment("1")
+      every.condition = .constant(true)
+      return every
+    }
     let predicate: Predicate
     do {
       predicate = try PredicateParser.parse(text, arguments: request.arguments)

@@ -22,6 +22,15 @@ package final class FetchPlan: Sendable {
   let countSQL: String
   /// The query for the sort key values of one object: one column if there are no keys.
   let keysSQL: String
+  /// The query for those of some objects that match: a JSON list of numbers is its first value.
+  let matchSQL: String
+  let order: FetchOrder
+  /// The predicate as a condition on the columns of one object.
+  package let condition: RowCondition
+  /// The entity's own properties that determine the order.
+  package let orderReads: Set<String>
+  /// Whether the order depends on properties of other objects.
+  package let readsRelatedForOrder: Bool
   /// The query for the key's value and the number of objects of each section; nil without sections.
   let sections: (sql: String, form: ColumnForm)?
   /// The queries that continue a page with the objects that lack the first key; nil for other
@@ -76,6 +85,11 @@ package final class FetchPlan: Sendable {
     rowSQL: String,
     countSQL: String,
     keysSQL: String,
+    matchSQL: String,
+    order: FetchOrder,
+    condition: RowCondition,
+    orderReads: Set<String>,
+    readsRelatedForOrder: Bool,
     sections: (sql: String, form: ColumnForm)?,
     missing: (idsSQL: String, rowsSQL: String)?,
     values: [AttributeValue],
@@ -96,6 +110,11 @@ package final class FetchPlan: Sendable {
     self.rowSQL = rowSQL
     self.countSQL = countSQL
     self.keysSQL = keysSQL
+    self.matchSQL = matchSQL
+    self.order = order
+    self.condition = condition
+    self.orderReads = orderReads
+    self.readsRelatedForOrder = readsRelatedForOrder
     self.sections = sections
     self.missing = missing
     self.values = values

@@ -8,6 +8,8 @@ struct SQLFragment {
   var values: [AttributeValue]
   /// The maximum number of entries that it needs on the stack of SQLite's parser.
   var depth: Int
+  /// The same condition on the columns of one row.
+  var condition = RowCondition.unknown
 
   /// Creates a piece of SQL; the default depth is that of a comparison of two columns.
   init(_ sql: String, _ values: [AttributeValue] = [], depth: Int = 10) {

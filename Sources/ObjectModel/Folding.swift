@@ -1,0 +1,95 @@
+import CUnicode
+
+/// The Swift interface of CUnicode.
+package enum Folding {
+  /// The versions of ICU, of Unicode and of the collation.
+  package static var version: String { unsafe String(cString: unicode_version()) }
+
+  /// Returns a folded text.
+  ///
+  /// - Parameters:
+  ///   - text: The text.
+  ///   - flags: `UNICODE_FOLD_CASE`, `UNICODE_FOLD_DIACRITICS`, or both.
+  /// - Returns: The folded text.
+  package static func fold(_ text: String, flags: Int32) -> String {
+    var text = text
+    return text.withUTF8 { bytes in
+      var capacity = bytes.count * 2 + 16
+      while true {
+        var needed = 0
+        let folded = unsafe String(unsafeUninitializedCapacity: capacity) { out in
+          unsafe out.withMemoryRebound(to: CChar.self) { characters in
+            needed = unsafe bytes.withMemoryRebound(to: CChar.self) { input in
+              unsafe Int(
+                unicode_fold(
+                  input.baseAddress,
+                  Int32(input.count),
+                  flags,
+                  characters.baseAddress,
+                  Int32(characters.count)
+                )
+              )
+            }
+          }
+          return max(0, min(needed, capacity))
+        }
+        if needed <= capacity { return folded }
+        capacity = needed
+      }
+    }
+  }
+
+  /// Computes the sort key of a text, whose bytes have the order of `collate`.
+  ///
+  /// - Parameters:
+  ///   - text: The text, in UTF-8.
+  ///   - key: A buffer for the key, which grows.
+  /// - Returns: The length of the key in bytes; nil if memory is short.
+  package static func sortKey(_ text: Span<UInt8>, into key: inout [UInt8]) -> Int? {
+    while true {
+      let needed = unsafe text.withUnsafeBufferPointer { bytes in
+        unsafe bytes.withMemoryRebound(to: CChar.self) { input in
+          unsafe key.withUnsafeMutableBufferPointer { out in
+            unsafe Int(
+              unicode_sort_key(
+                input.baseAddress,
+                Int32(input.count),
+                out.baseAddress,
+                Int32(out.count)
+              )
+            )
+          }
+        }
+      }
+      guard needed > 0 else { return nil }
+      // The last byte is a terminator, which the length of a blob replaces.
+      if needed <= key.count { return needed - 1 }
+      key = [UInt8](repeating: 0, count: needed)
+    }
+  }
+
+  /// Compares two texts in the order that people expect.
+  ///
+  /// - Parameters:
+  ///   - first: A text.
+  ///   - second: Another text.
+  /// - Returns: A negative number, zero or a positive number.
+  package static func collate(_ first: String, _ second: String) -> Int32 {
+    var first = first
+    var second = second
+    return first.withUTF8 { a in
+      second.withUTF8 { b in
+        unsafe a.withMemoryRebound(to: CChar.self) { left in
+          unsafe b.withMemoryRebound(to: CChar.self) { right in
+            unsafe unicode_collate(
+              left.baseAddress,
+              Int32(left.count),
+              right.baseAddress,
+              Int32(right.count)
+            )
+          }
+        }
+      }
+    }
+  }
+}

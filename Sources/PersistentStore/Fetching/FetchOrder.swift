@@ -1,0 +1,153 @@
+package import CordialValues
+import ObjectModel
+import SQLite
+import StoreLayout
+
+/// The order of a fetch, for comparing two of its objects in memory.
+struct FetchOrder: Sendable {
+  /// The form in which the values of a key compare.
+  private enum Form: Sendable {
+    case stored
+    case decimal
+  }
+
+  /// The query for the comparable keys of one object.
+  let sql: String
+  private let keys: [(form: Form, descends: Bool)]
+
+  init(keys: [SortKey], from: String) {
+    self.keys = keys.map { key in
+      (key.sql.hasSuffix("COLLATE cordial_decimal") ? .decimal : .stored, key.descends)
+    }
+    let columns = keys.map(Self.comparable)
+    sql =
+      "SELECT \(columns.isEmpty ? "1" : columns.joined(separator: ", ")) \(from) "
+      + "WHERE t.\"_id\" = ?"
+  }
+
+  /// Returns SQL for a value that has the order of a key without a collation, decimals excepted.
+  private static func comparable(_ key: SortKey) -> String {
+    let localized = " COLLATE cordial_localized"
+    guard key.sql.hasSuffix(localized) else { return key.sql }
+    return SQLNames.sortKey(of: String(key.sql.dropLast(localized.count)))
+  }
+
+  /// The number of keys.
+  var count: Int { keys.count }
+
+  /// Compares two objects; returns a negative number, zero or a positive number.
+  ///
+  /// Objects with equal keys are in the order of their numbers.
+  func compare(_ first: OrderedObject, _ second: OrderedObject) -> Int {
+    for (index, key) in keys.enumerated() {
+      let (a, b) = (first.keys[index], second.keys[index])
+      let order =
+        switch (key.form, a, b) {
+        case (.decimal, .string(let a), .string(let b)): Int(DecimalText.compare(a, b))
+        default: StorageOrder.compare(a, b)
+        }
+      if order != 0 { return key.descends ? -order : order }
+    }
+    return first.object < second.object ? -1 : first.object > second.object ? 1 : 0
+  }
+}
+
+/// An object with the values of its sort keys.
+struct OrderedObject {
+  let object: Int64
+  let keys: [AttributeValue]
+}
+
+extension StoreSnapshot {
+  /// Returns which of some objects match a fetch, without its window.
+  ///
+  /// - Parameters:
+  ///   - objects: The numbers of objects.
+  ///   - plan: The fetch.
+  /// - Returns: The numbers of those that match.
+  /// - Throws: `SQLiteError`.
+  /// - Complexity: One look-up for each object.
+  package func matching(_ objects: [Int64], _ plan: FetchPlan) throws -> Set<Int64> {
+    let rows = try statement(plan.matchSQL)
+    defer { rows.reset() }
+    rows.bind("[" + objects.map(String.init).joined(separator: ",") + "]", at: 1)
+    for (index, value) in plan.wholeValues.enumerated() { rows.bind(value, at: Int32(index + 2)) }
+    var matching: Set<Int64> = []
+    while try rows.step() { matching.insert(rows.integer(0)) }
+    return matching
+  }
+
+  /// Returns some columns of an object.
+  ///
+  /// - Parameters:
+  ///   - key: The object.
+  ///   - columns: The names of columns of its table.
+  /// - Returns: The values as stored; nil when the object does not exist.
+  /// - Throws: `SQLiteError`.
+  package func columns(
+    _ columns: [String],
+    of key: ObjectKey
+  ) throws -> [String: AttributeValue]? {
+    let list = (["\"_id\""] + columns.map(SQLNames.quoted)).joined(separator: ", ")
+    let table = SQLNames.quoted(model.entity(key.entity).name)
+    let row = try statement("SELECT \(list) FROM \(table) WHERE \"_id\" = ?")
+    defer { row.reset() }
+    row.bind(key.object, at: 1)
+    guard try row.step() else { return nil }
+    var values: [String: AttributeValue] = [:]
+    for (index, column) in columns.enumerated() { values[column] = row.value(Int32(index + 1)) }
+    return values
+  }
+
+  /// Inserts objects into the order of a fetch.
+  ///
+  /// - Parameters:
+  ///   - objects: The numbers of objects that match, none of which is in `sequence`.
+  ///   - sequence: The numbers of other objects of the fetch, in its order.
+  ///   - plan: The fetch.
+  /// - Returns: The objects in order, each with the number of elements of `sequence` before it.
+  /// - Throws: `SQLiteError`.
+  /// - Complexity: The logarithm of the sequence's length in look-ups for each object.
+  package func offsets(
+    of objects: [Int64],
+    in sequence: [Int64],
+    _ plan: FetchPlan
+  ) throws -> [(object: Int64, offset: Int)] {
+    let wanted = try objects.map { try ordered($0, plan) }
+      .sorted { plan.order.compare($0, $1) < 0 }
+    var from = 0
+    return try wanted.map { object in
+      var (low, high) = (from, sequence.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if plan.order.compare(try ordered(sequence[middle], plan), object) < 0 {
+          low = middle + 1
+        } else {
+          high = middle
+        }
+      }
+      from = low
+      return (object.object, low)
+    }
+  }
+
+  /// Reads the sort keys of an object.
+  private func ordered(_ object: Int64, _ plan: FetchPlan) throws -> OrderedObject {
+    guard plan.order.count > 0 else { return OrderedObject(object: object, keys: []) }
+    let row = try statement(plan.order.sql)
+    defer { row.reset() }
+    row.bind(object, at: 1)
+    guard try row.step() else {
+      return OrderedObject(object: object, keys: plan.order.missing)
+    }
+    return OrderedObject(
+      object: object,
+      keys: (0..<plan.order.count).map { row.value(Int32($0)) }
+    )
+  }
+}
+
+extension FetchOrder {
+  /// The keys of an object that does not exist.
+  fileprivate var missing: [AttributeValue] { Array(repeating: .null, count: count) }
+}
