@@ -46,6 +46,8 @@ package final class SocketLink: ClientLink, ByteChannelOwner {
 
   package func becameWritable(_ channel: ByteChannel) {}
 
+  package func gaveUp(on channel: ByteChannel, unacceptedBytes: Int) {}
+
   package func closed(_ channel: ByteChannel) {
     client.ended()
   }

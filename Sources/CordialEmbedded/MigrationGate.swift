@@ -134,6 +134,10 @@ package final class MigrationGate: ByteChannelOwner {
     servingOwner?.becameWritable(channel)
   }
 
+  package func gaveUp(on channel: ByteChannel, unacceptedBytes: Int) {
+    servingOwner?.gaveUp(on: channel, unacceptedBytes: unacceptedBytes)
+  }
+
   package func closed(_ channel: ByteChannel) {
     if let owner = servingOwner { return owner.closed(channel) }
     state.withLock { $0.connections[channel.number] = nil }

@@ -64,6 +64,11 @@ package final class ServingOwner: ByteChannelOwner {
     service.assumeIsolated { $0.becameWritable(session: number) }
   }
 
+  package func gaveUp(on channel: ByteChannel, unacceptedBytes: Int) {
+    guard let number = session(of: channel) else { return }
+    service.assumeIsolated { $0.gaveUp(session: number, unacceptedBytes: unacceptedBytes) }
+  }
+
   package func closed(_ channel: ByteChannel) {
     if let number = sessions.withLock({ $0.removeValue(forKey: channel.number) }) {
       service.assumeIsolated { $0.disconnected(session: number) }

@@ -46,6 +46,7 @@ package actor Service {
   var answeredCommit: Int64 = 0
   var subscriptionCount = 0
   var observing = ObservationEngine()
+  var disconnections = Disconnections()
   /// The name of the lease by which other processes retain the history for the subscriptions.
   nonisolated let leaseName: String
   /// The number of services that this process has created.

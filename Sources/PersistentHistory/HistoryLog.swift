@@ -14,110 +14,6 @@ package import ObjectModel
 package import SQLite
 import StoreLayout
 
-/// The newest commit of a store, and whether unsealed changes follow it.
-package struct HistoryHead: Sendable, Equatable {
-  package let number: Int64
-  package let mark: UInt32
-  /// The number of its last change.
-  package let lastChange: Int64
-  /// The number of the last change in the log; greater than `lastChange` when an external client
-  /// made changes that are not sealed yet.
-  package let lastLogged: Int64
-  /// Whether a to-one may reference an object that does not exist.
-  package let mayDangle: Bool
-
-  package init(
-    number: Int64,
-    mark: UInt32,
-    lastChange: Int64,
-    lastLogged: Int64,
-    mayDangle: Bool
-  ) {
-    self.mayDangle = mayDangle
-    self.number = number
-    self.mark = mark
-    self.lastChange = lastChange
-    self.lastLogged = lastLogged
-  }
-
-  package var isSealed: Bool { lastLogged <= lastChange }
-
-  /// The same commit without the unsealed changes after it.
-  package var sealed: HistoryHead {
-    HistoryHead(
-      number: number,
-      mark: mark,
-      lastChange: lastChange,
-      lastLogged: min(lastLogged, lastChange),
-      mayDangle: mayDangle
-    )
-  }
-
-  /// Returns an earlier commit as the newest one.
-  ///
-  /// Its references may dangle, whether or not those of the newest commit do.
-  package func at(_ entry: CommitTable.Entry) -> HistoryHead {
-    HistoryHead(
-      number: entry.token.number,
-      mark: entry.token.mark,
-      lastChange: entry.lastChange,
-      lastLogged: entry.lastChange,
-      mayDangle: mayDangle || entry.token.number < number
-    )
-  }
-
-  /// The head's position in the log.
-  package var position: LogPosition { LogPosition(commit: number, lastChange: lastChange) }
-}
-
-/// A position in the log: after a commit, and therefore after the commit's last change.
-package struct LogPosition: Sendable, Equatable {
-  package let commit: Int64
-  package let lastChange: Int64
-
-  package init(commit: Int64, lastChange: Int64) {
-    self.commit = commit
-    self.lastChange = lastChange
-  }
-}
-
-/// The metadata of a commit.
-package struct CommitStamp: Sendable {
-  /// The context of a migration's commit.
-  package static let migrationContext = "migration"
-  /// The context of a commit that rebuilds texts which another version of ICU folded.
-  package static let foldingContext = "unicode"
-
-  /// Milliseconds since 1970.
-  package var time: Int64
-  package var mark: UInt32
-  package var author: String?
-  package var context: String?
-  package var process: String?
-  /// The client's UUID of the transaction, nil if the client sent none.
-  package var client: String?
-  /// The response to the client, which a repeat of the same transaction receives too.
-  package var answer: String?
-
-  package init(
-    time: Int64,
-    mark: UInt32,
-    author: String? = nil,
-    context: String? = nil,
-    process: String? = nil,
-    client: String? = nil,
-    answer: String? = nil
-  ) {
-    self.answer = answer
-    self.time = time
-    self.mark = mark
-    self.author = author
-    self.context = context
-    self.process = process
-    self.client = client
-  }
-}
-
 /// A reader of the log over one connection, on that connection's thread.
 package final class HistoryLog {
   let model: Model
@@ -460,8 +356,8 @@ package final class HistoryLog {
   ///   - from: The commit after which the range begins.
   ///   - head: The newest commit, with which the range ends.
   ///   - entities: The entities of the objects.
-  /// - Returns: The values that changes replaced, in the form of the log; nil for an object that did
-  ///   not exist.
+  /// - Returns: The values that changes replaced, in the form of the log; nil for an object that
+  ///   did not exist.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes.
   package func formerValues(

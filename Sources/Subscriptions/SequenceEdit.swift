@@ -4,7 +4,7 @@ import CordialValues
 package struct SequenceEdit: Sendable {
   /// The sequence after the change.
   package let sequence: [Int64]
-  /// The difference, in which an element that may have moved is reported only if it did.
+  /// The difference, which names only elements that have left, entered or moved.
   package let difference: SequenceDifference
 
   /// Replaces elements of a sequence.
@@ -12,8 +12,8 @@ package struct SequenceEdit: Sendable {
   /// - Parameters:
   ///   - old: The sequence of distinct elements before.
   ///   - candidates: The elements that may leave, enter or move.
-  ///   - offsets: Returns, for the sequence without the candidates, the candidates that belong to it
-  ///     in order, each with the number of elements before it.
+  ///   - offsets: Returns the candidates that belong to the sequence, in order. It gets the
+  ///     sequence without the candidates, and returns each with the number of elements before it.
   /// - Throws: The errors of `offsets`.
   /// - Complexity: Linear in the sequence, with a copy of it.
   package init(

@@ -1,8 +1,8 @@
 package import CordialValues
 import ObjectModel
 
-/// The observed requests of all connections, indexed by the objects, entities and values that concern
-/// them.
+/// The observed requests of all connections, indexed by the objects, entities and values that
+/// concern them.
 ///
 /// A fetch whose condition requires a value of a property is indexed by that value. A change of an
 /// object then concerns only the fetches of the values that the object has before and after it.
@@ -99,13 +99,14 @@ package struct SubscriptionTable: Sendable {
     (columns[entity] ?? [:]).keys.sorted()
   }
 
-  /// Returns the requests whose results a change set may have altered, with their verdicts.
+  /// Returns the requests that a change set may concern, with their verdicts.
   ///
   /// - Parameters:
   ///   - set: The change set.
   ///   - rows: The rows of changed objects, as far as they were read, with all columns that
   ///     conditions read.
-  /// - Returns: The verdicts other than `unaffected`, in the order of the requests' numbers.
+  /// - Returns: The verdicts on the requests that the indexes name, in the order of the requests'
+  ///   numbers; `unaffected` for all others.
   /// - Complexity: Linear in the change set and in the requests that it concerns.
   package func verdicts(
     on set: ChangeSet,
@@ -137,9 +138,7 @@ package struct SubscriptionTable: Sendable {
       // A fetch that is indexed by values may also be affected by related objects, with no change
       // of its own objects.
       let own = interest.isIndexedByValue ? candidates[number] ?? [] : nil
-      let verdict = interest.verdict(on: set, rows, candidates: own)
-      guard verdict != .unaffected else { return nil }
-      return (number, verdict)
+      return (number, interest.verdict(on: set, rows, candidates: own))
     }
   }
 }

@@ -12,6 +12,12 @@ package protocol ByteChannelOwner: AnyObject, Sendable {
   func inputEnded(on channel: ByteChannel)
   /// Handles a peer that accepts bytes again.
   func becameWritable(_ channel: ByteChannel)
+  /// Handles a peer that accepted no bytes for too long and is about to be disconnected.
+  ///
+  /// - Parameters:
+  ///   - channel: The channel.
+  ///   - unacceptedBytes: The number of bytes that the peer has not accepted.
+  func gaveUp(on channel: ByteChannel, unacceptedBytes: Int)
   /// Handles the end of a channel.
   func closed(_ channel: ByteChannel)
 }
@@ -217,12 +223,13 @@ final class OwnerHandler: ChannelInboundHandler {
 
   /// Disconnects a peer that accepts no bytes for too long; NIO gets no bytes in the meantime.
   private func watchProgress(_ loop: any EventLoop, from unaccepted: Int) {
-    let channel = channel
+    let (owner, channel) = (owner, channel)
     let handler = NIOLoopBound(self, eventLoop: loop)
     watch = loop.scheduleTask(in: .seconds(Int64(stuckSecondsMax))) {
       guard channel.unacceptedBytes == unaccepted else {
         return handler.value.watchProgress(loop, from: channel.unacceptedBytes)
       }
+      owner.gaveUp(on: channel, unacceptedBytes: unaccepted)
       channel.abort()
     }
   }

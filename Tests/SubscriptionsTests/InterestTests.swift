@@ -318,13 +318,22 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
 }
 
 @Suite struct `The table of subscriptions` {
+  /// The verdicts other than `unaffected`.
+  private func affected(
+    _ table: SubscriptionTable,
+    _ set: ChangeSet,
+    _ rows: [ObjectKey: ChangedRow] = [:]
+  ) -> [(number: Int, verdict: Verdict)] {
+    table.verdicts(on: set, rows).filter { $0.verdict != .unaffected }
+  }
+
   @Test func `verdicts cover affected subscriptions in the order of their numbers`() {
     var table = SubscriptionTable()
     table.set(.objects([key(task, 1)]), for: 1)
     table.set(.fetch(entities: [task], Interest.Membership(["state"])), for: 2)
     table.set(.objects([key(task, 2)]), for: 3)
     table.set(.objects([key(group, 1)], awaited: [task]), for: 4)
-    let verdicts = table.verdicts(on: changes(update(task, 1, "state")))
+    let verdicts = affected(table, changes(update(task, 1, "state")))
     #expect(verdicts.map(\.number) == [1, 2])
     let unknown = Verdict.Match(before: nil, after: nil)
     #expect(
@@ -332,9 +341,9 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
         .values([key(task, 1)]), .members([key(task, 1): unknown], values: []),
       ]
     )
-    #expect(table.verdicts(on: changes(insert(task, 9))).map(\.number) == [2, 4])
-    #expect(table.verdicts(on: changes(update(person, 1, "state"))).isEmpty)
-    #expect(table.verdicts(on: changes()).isEmpty)
+    #expect(affected(table, changes(insert(task, 9))).map(\.number) == [2, 4])
+    #expect(affected(table, changes(update(person, 1, "state"))).isEmpty)
+    #expect(affected(table, changes()).isEmpty)
     #expect(table.count == 4)
   }
 
@@ -344,16 +353,16 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     table.set(.fetch(entities: [group], Interest.Membership([])), for: 2)
     table.set(.objects([key(task, 2)]), for: 1)
     #expect(table.count == 2)
-    #expect(table.verdicts(on: changes(update(task, 1, "title"))).isEmpty)
-    #expect(table.verdicts(on: changes(insert(group, 1))).map(\.number) == [2])
-    #expect(table.verdicts(on: changes(update(task, 2, "title"))).map(\.number) == [1])
+    #expect(affected(table, changes(update(task, 1, "title"))).isEmpty)
+    #expect(affected(table, changes(insert(group, 1))).map(\.number) == [2])
+    #expect(affected(table, changes(update(task, 2, "title"))).map(\.number) == [1])
     table.remove(1)
     table.remove(1)
     #expect(table.count == 1)
-    #expect(table.verdicts(on: changes(update(task, 2, "title"))).isEmpty)
+    #expect(affected(table, changes(update(task, 2, "title"))).isEmpty)
     table.remove(2)
     #expect(table.count == 0)
-    #expect(table.verdicts(on: changes(insert(group, 1))).isEmpty)
+    #expect(affected(table, changes(insert(group, 1))).isEmpty)
   }
 
   /// The indexes only save work.
@@ -395,7 +404,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
       let expected = interests.sorted { $0.key < $1.key }
         .map { (number: $0.key, verdict: $0.value.verdict(on: set, rows)) }
         .filter { $0.verdict != .unaffected }
-      let verdicts = table.verdicts(on: set, rows)
+      let verdicts = affected(table, set, rows)
       #expect(verdicts.map(\.number) == expected.map(\.number), "\(Seeds.repeating(seed))")
       #expect(verdicts.map(\.verdict) == expected.map(\.verdict), "\(Seeds.repeating(seed))")
       #expect(table.count == interests.count, "\(Seeds.repeating(seed))")

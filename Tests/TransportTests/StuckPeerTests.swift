@@ -25,8 +25,16 @@ private final class FloodingOwner: ByteChannelOwner {
     received.withLock { $0 += bytes.count }
   }
 
+  /// The number of bytes that a peer had not accepted when it was given up; nil before that.
+  var unaccepted: Int? { unacceptedBytes.withLock { $0 } }
+  private let unacceptedBytes = Mutex<Int?>(nil)
+
   func inputEnded(on channel: ByteChannel) {}
   func becameWritable(_ channel: ByteChannel) {}
+
+  func gaveUp(on channel: ByteChannel, unacceptedBytes bytes: Int) {
+    unacceptedBytes.withLock { $0 = bytes }
+  }
 
   func closed(_ channel: ByteChannel) {
     continuation.yield()
@@ -60,6 +68,7 @@ private final class ReadingOwner: ByteChannelOwner {
 
   func inputEnded(on channel: ByteChannel) {}
   func becameWritable(_ channel: ByteChannel) {}
+  func gaveUp(on channel: ByteChannel, unacceptedBytes: Int) {}
   func closed(_ channel: ByteChannel) { continuation.finish() }
 }
 
@@ -86,7 +95,7 @@ private final class ReadingOwner: ByteChannelOwner {
     try await loop.shutdown()
   }
 
-  // Evidence: P-085b
+  // Evidence: P-085b, P-085f
   @Test
   func `is disconnected when it reads nothing for stuckSecondsMax`() async throws {
     try await withListener(stuckSecondsMax: 1) { path, _, owner in
@@ -95,6 +104,8 @@ private final class ReadingOwner: ByteChannelOwner {
       var ends = owner.closed.makeAsyncIterator()
       await ends.next()
       #expect(owner.receivedCount == 0)
+      let unaccepted = try #require(owner.unaccepted)
+      #expect(unaccepted > 0 && unaccepted < 16 << 20)
       peer.close()
     }
   }

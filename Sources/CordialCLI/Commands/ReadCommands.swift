@@ -45,6 +45,9 @@ struct Fetch: AsyncParsableCommand {
   @Option(help: "Group by these paths, separated by commas; select then accepts @count, @sum.size.")
   var groupBy: String?
 
+  @Option(help: "Show the result as it was at the commit with this token.")
+  var asOf: String?
+
   @Flag(help: "Print only the number of objects.")
   var count = false
 
@@ -105,6 +108,7 @@ struct Fetch: AsyncParsableCommand {
         JSONMember("result", "values"),
       ]
     }
+    if let asOf { params.append(JSONMember("asOf", .string(asOf))) }
     if count { params.append(JSONMember("result", "count")) }
     return params
   }
@@ -182,49 +186,6 @@ struct Search: AsyncParsableCommand {
       Terminal.line("\(hit["id"]?.string ?? "")  \(hit["title"]?.string ?? "")")
     }
     Terminal.note("\(answer["total"]?.integer ?? 0) found\n")
-  }
-}
-
-/// `cordial watch`: prints a result, then its changes.
-struct Watch: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "Print the objects that match, then every change, as JSON lines, until interrupted."
-  )
-
-  @OptionGroup var storeArgument: StoreArgument
-
-  @Argument(help: "The entity's name.")
-  var entity: String
-
-  @Option(name: [.customLong("where"), .customLong("predicate")], help: "A predicate.")
-  var predicate: String?
-
-  @Option(parsing: .unconditionalSingleValue, help: "A sort key; may be repeated.")
-  var sort: [String] = []
-
-  @Option(help: "The maximum number of objects.")
-  var limit: Int?
-
-  @Flag(help: "Print the messages that are sent and received.")
-  var wire = false
-
-  func run() async throws {
-    var fetch: [JSONMember] = [JSONMember("entity", .string(entity))]
-    if let predicate { fetch.append(JSONMember("predicate", .string(predicate))) }
-    if !sort.isEmpty { fetch.append(JSONMember("sort", .array(sort.map { .string($0) }))) }
-    if let limit { fetch.append(JSONMember("limit", .integer(Int64(limit)))) }
-    let (changes, source) = AsyncStream.makeStream(of: JSONValue.self)
-    let wire = wire
-    try await storeArgument.with(
-      traced: wire ? Wire.show : nil,
-      notified: { _, params in source.yield(params) },
-      whenEnded: { source.finish() }
-    ) { client in
-      let answer = try await client.call("observe", ["fetch": .object(fetch)])
-      if !wire { Terminal.line(answer.text) }
-      for await change in changes where !wire { Terminal.line(change.text) }
-      throw InputError(message: "The service ended the connection")
-    }
   }
 }
 

@@ -37,6 +37,30 @@ package struct StatusCall: Call {
       .required("store", .map(.any), "the store's folder, identifier and size"),
       .required("connections", .count, "the number of connections"),
       .required("subscriptions", .count, "the number of subscriptions of all connections"),
+      .optional(
+        "observing",
+        .object([
+          .required("bytes", .count, "the approximate memory of all observed requests"),
+          .required("commits", .count, "the updates whose changes were compared with requests"),
+          .required("wakes", .count, "the updates that may have altered a result"),
+          .required("statements", .count, "the SQL statements that were run"),
+          .required("reruns", .count, "the times that a whole request was read again"),
+          .required("microseconds", .count, "the time of all updates"),
+        ]),
+        "the sums of observe/list; absent during a migration"
+      ),
+      .optional(
+        "disconnected",
+        .array(
+          .object([
+            .required("connection", .count, "the number of the connection"),
+            .required("reason", .choice(["stuck"]), "stuck: the peer accepted no bytes"),
+            .required("since", .string, "since when it accepted none, RFC 3339"),
+            .required("bytes", .count, "the number of bytes that it had not read"),
+          ])
+        ),
+        "the last 100 connections that the service ended; absent during a migration"
+      ),
       .required(
         "followers",
         .array(

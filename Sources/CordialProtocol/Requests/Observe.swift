@@ -1,4 +1,4 @@
-import JSON
+package import JSON
 package import JSONRPC
 
 /// `observe`: returns a result, then reports the changes of that result.
@@ -24,6 +24,8 @@ package struct ObserveCall: Call {
   package let includesBefore: Bool
   /// The number of objects that a first result of IDs has too.
   package let first: Int?
+  /// The params that name the observed request.
+  package let request: JSONValue
   /// The text of the params that determine results and updates; equal texts give equal results.
   package let identity: String
 
@@ -96,7 +98,8 @@ package struct ObserveCall: Call {
     }
     let names = ["ids", "select", "include", "fetch", "history", "before", "first"]
     let members = names.compactMap { name in params[name].map { JSONMember(name, $0) } }
-    identity = self.mode.rawValue + JSONValue.object(members).text
+    request = .object(members)
+    identity = self.mode.rawValue + request.text
   }
 
   private static func target(_ params: Params) throws(RPCError) -> Target {

@@ -40,6 +40,10 @@ extension Service {
     ObjectIdentifier(UnobserveCall.method): {
       try $0.unobserve(try UnobserveCall.read($2.params), $1, $2)
     },
+    ObjectIdentifier(ListSubscriptionsCall.method): {
+      _ = try ListSubscriptionsCall.read($2.params)
+      $0.listSubscriptions($2)
+    },
     ObjectIdentifier(FlushCall.method): {
       _ = try FlushCall.read($2.params)
       $0.flush($1, $2)

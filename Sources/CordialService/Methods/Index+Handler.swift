@@ -70,6 +70,8 @@ extension Service {
     let mismatch = store.mismatch
     let now = store.now()
     let silence = silenceMax
+    let observing = observingJSON
+    let disconnected = disconnections.entries.map(\.json)
     let sorts = self.store.unindexedSorts.slowest.map { sort, requests -> JSONValue in
       [
         "entity": .string(sort.entity), "sort": .array(sort.keys.map { .string($0) }),
@@ -99,6 +101,7 @@ extension Service {
       let rest: JSONValue = [
         "store": .object(store),
         "connections": .integer(connections), "subscriptions": .integer(subscriptions),
+        "observing": observing, "disconnected": .array(disconnected),
         "followers": .array(
           followers + (try Self.followers(snapshot, now, silence))
         ),

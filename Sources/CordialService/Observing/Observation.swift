@@ -1,5 +1,6 @@
 import CordialProtocol
 import CordialValues
+import JSON
 import ObjectModel
 import PersistentHistory
 import PersistentStore
@@ -11,6 +12,8 @@ struct ObservedRequest: Sendable {
   let mode: ObserveCall.Mode
   let includesBefore: Bool
   let first: Int
+  /// The params that name the request.
+  let json: JSONValue
   /// Requests with equal texts have equal results and updates.
   let identity: String
 
@@ -19,6 +22,7 @@ struct ObservedRequest: Sendable {
     mode = call.mode
     includesBefore = call.includesBefore
     first = call.first ?? 0
+    json = call.request
     identity = call.identity
   }
 

@@ -117,7 +117,8 @@ struct Registration: Sendable {
         changes: changes
       )
       let difference = ResultDifference(from: old, to: observation.result, observation, changes)
-      if difference.elementCount > observation.result.elementCount {
+      let isLarger = difference.elementCount > observation.result.elementCount
+      if isLarger, observation.request.mode != .signal {
         return try whole(&observation, .larger, snapshot)
       }
       let body = try builder.update(from: old, to: observation.result)

@@ -164,6 +164,7 @@ extension Service {
         }
       }
       registry.update(change.observation, change.number, from: step.from, at: outcome.position)
+      registry.add(change.costs, to: change.number)
     }
     registry.advance(to: outcome.position)
     for laggard in outcome.laggards where laggards.contains(laggard.session) {

@@ -25,6 +25,7 @@ final class SubscriptionRegistry: Sendable {
     /// Earlier results while registrations are under way, each with the last commit of which it is
     /// known to be the result, ascending.
     var former: [(through: Int64, result: ObservedResult)] = []
+    var costs = ObservationCosts()
   }
 
   private struct State {
@@ -159,13 +160,13 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Returns the observations that changes may have altered, ordered by number.
+  /// Returns the observations that changes may concern, ordered by number.
   ///
   /// - Parameters:
   ///   - changes: The changes after the position of the observations, stragglers excepted.
   ///   - rows: The rows of the changed objects, as far as they were read.
-  /// - Returns: The observations.
-  func affected(
+  /// - Returns: The observations, including some that the changes do not alter.
+  func concerned(
     by changes: ChangeSet,
     _ rows: [ObjectKey: ChangedRow] = [:]
   ) -> [Affected] {
@@ -267,7 +268,7 @@ final class SubscriptionRegistry: Sendable {
   func affected(of session: Int, by changes: ChangeSet) -> [Affected] {
     state.withLock { state in
       state.table.verdicts(on: changes).compactMap { number, verdict in
-        guard let entry = state.entries[number],
+        guard verdict != .unaffected, let entry = state.entries[number],
           case let own = entry.subscribers.filter({ $0.session == session }), !own.isEmpty
         else { return nil }
         var observation = entry.observation
@@ -286,7 +287,27 @@ final class SubscriptionRegistry: Sendable {
 
   /// Returns the subscriptions whose results changes may alter.
   func subscribers(affectedBy changes: ChangeSet) -> [Subscriber] {
-    affected(by: changes).flatMap(\.subscribers)
+    concerned(by: changes).filter { $0.verdict != .unaffected }.flatMap(\.subscribers)
+  }
+
+  /// Counts a step whose changes were compared with observations.
+  func countComparison(with numbers: [Int]) {
+    state.withLock { state in
+      for number in numbers { state.entries[number]?.costs.commits += 1 }
+    }
+  }
+
+  /// Adds the costs of a step to an observation.
+  func add(_ costs: ObservationCosts, to number: Int) {
+    state.withLock { state in
+      guard let known = state.entries[number]?.costs else { return }
+      state.entries[number]?.costs = known + costs
+    }
+  }
+
+  /// Returns all observations with their costs, by number.
+  func all() -> [Int: (observation: Observation, costs: ObservationCosts)] {
+    state.withLock { state in state.entries.mapValues { ($0.observation, $0.costs) } }
   }
 
   /// Whether the result of an observation is of another position than the others'.

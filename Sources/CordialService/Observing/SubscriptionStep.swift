@@ -41,6 +41,7 @@ struct SubscriptionStep: Sendable {
     let body: UpdateBody?
     /// Whether `body` is for a client at the step's beginning.
     let isAligned: Bool
+    let costs: ObservationCosts
   }
 
   struct Outcome: Sendable {
@@ -75,7 +76,8 @@ struct SubscriptionStep: Sendable {
     if known == nil, isSmall { return nil }
     let changes = try known ?? snapshot.log.authors(from: from.commit, through: head.number)
     let rows = try registry.rows(of: changes, from: from, in: snapshot)
-    var affected = registry.affected(by: changes, rows)
+    let concerned = registry.concerned(by: changes, rows)
+    var affected = concerned.filter { $0.verdict != .unaffected }
     let stragglers = registry.stragglers()
     let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
     if isSmall {
@@ -83,6 +85,7 @@ struct SubscriptionStep: Sendable {
         affected.allSatisfy(\.isSmall), laggards.allSatisfy({ isShort($0, head) })
       else { return nil }
     }
+    registry.countComparison(with: concerned.map(\.number))
     if !recompiled.isEmpty {
       let numbers = Set(recompiled.map(\.number))
       affected = affected.filter { !numbers.contains($0.number) }
@@ -224,6 +227,8 @@ private struct ObservationUpdate {
   ) throws {
     var observation = candidate.observation
     let former = observation.result
+    let start = ContinuousClock.now
+    let statements = snapshot.statementCount
     do {
       var verdict = from == nil ? observation.interest.verdict(on: changes) : candidate.verdict
       let reader = ResultReader(snapshot: snapshot)
@@ -259,7 +264,14 @@ private struct ObservationUpdate {
           former: former,
           observation: observation,
           body: body,
-          isAligned: from != nil
+          isAligned: from != nil,
+          costs: ObservationCosts(
+            wakes: 1,
+            statements: snapshot.statementCount - statements,
+            reruns: refreshed.isReread ? 1 : 0,
+            microseconds: start.duration(to: .now).wholeMicroseconds,
+            last: snapshot.token
+          )
         )
       )
     } catch {
@@ -268,5 +280,11 @@ private struct ObservationUpdate {
       guard failure.code == .limitExceeded || failure.code == .internalError else { throw error }
       outcome.ended.append((candidate.number, .end(RPCError(failure))))
     }
+  }
+}
+
+extension Duration {
+  fileprivate var wholeMicroseconds: Int {
+    Int(components.seconds) * 1_000_000 + Int(components.attoseconds / 1_000_000_000_000)
   }
 }

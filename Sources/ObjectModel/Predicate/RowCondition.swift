@@ -2,8 +2,8 @@ package import CordialValues
 
 /// A condition on the columns of one row, evaluated in memory exactly as SQLite evaluates it.
 ///
-/// It has two truth values, as predicates do: a comparison with a missing value is false, except for
-/// `IS` and `IS NOT`.
+/// It has two truth values, as predicates do: a comparison with a missing value is false, except
+/// for `IS` and `IS NOT`.
 package indirect enum RowCondition: Sendable {
   /// A comparison without a collation.
   package enum Operator: Sendable {
@@ -37,6 +37,25 @@ package indirect enum RowCondition: Sendable {
     case .not(let inner): inner.columns
     case .all(let terms), .any(let terms):
       terms.reduce(into: []) { $0.formUnion($1.columns) }
+    }
+  }
+
+  /// Whether a row always decides the condition.
+  package var isDecidable: Bool {
+    switch self {
+    case .unknown: false
+    case .not(let inner): inner.isDecidable
+    case .all(let terms), .any(let terms): terms.allSatisfy(\.isDecidable)
+    default: true
+    }
+  }
+
+  /// Whether the condition is a comparison of one column with bounds.
+  package var isRange: Bool {
+    switch self {
+    case .between: true
+    case .comparison(_, let sign, _): sign != .equal && sign != .notEqual
+    default: false
     }
   }
 

@@ -53,7 +53,7 @@ extension FetchCompiler {
     let name: String
     switch value.side {
     case .value(let type, let attribute?)
-    where Self.plainTypes.contains(type) && entity.computed(named: attribute) == nil:
+    where Self.isPlain(type) && entity.computed(named: attribute) == nil:
       name = attribute
     case .object: name = ""
     default: return nil
@@ -63,10 +63,14 @@ extension FetchCompiler {
     return candidates.first { value.fragment.sql == column(scopes[0].alias, $0) }
   }
 
-  /// The types whose columns SQLite compares as they are.
-  private static let plainTypes: Set<AttributeType> = [
-    .string, .int16, .int32, .int64, .double, .float, .boolean, .date,
-  ]
+  /// Returns whether SQLite compares the columns of a type without a collation or a function.
+  private static func isPlain(_ type: AttributeType) -> Bool {
+    switch type.codec.wireForm {
+    case .integer, .double, .boolean, .date: true
+    case .string: type.codec.isText
+    case .binary, .json: false
+    }
+  }
 
   private static func boundValue(_ value: Value) -> AttributeValue? {
     let isConstant =

@@ -80,8 +80,8 @@ extension StoreSnapshot {
   /// Returns some columns of an object.
   ///
   /// - Parameters:
-  ///   - key: The object.
   ///   - columns: The names of columns of its table.
+  ///   - key: The object.
   /// - Returns: The values as stored; nil when the object does not exist.
   /// - Throws: `SQLiteError`.
   package func columns(

@@ -34,6 +34,8 @@ package final class StoreReader {
   private let unindexed: UnindexedSorts
   private let used: UsedIndexes
   private static let statementsMax = 256
+  /// The number of statements that snapshots have run on this connection.
+  package private(set) var statementCount = 0
 
   private struct LookUp {
     let plan: FetchPlan
@@ -271,6 +273,7 @@ package final class StoreReader {
 
   /// Returns the statement of an SQL text, which is compiled at its first use.
   func statement(_ sql: String) throws -> PreparedStatement {
+    statementCount += 1
     if let known = statements[sql] { return known }
     if statements.count >= Self.statementsMax { statements.removeAll() }
     let prepared = try queue.use { db in try PreparedStatement(db, sql) }

@@ -18,6 +18,9 @@ package struct StoreSnapshot {
   /// The position that this snapshot shows.
   package var token: StoreToken { reader.token(head) }
 
+  /// The number of statements that the snapshot's connection has run, for differences.
+  package var statementCount: Int { reader.statementCount }
+
   func statement(_ sql: String) throws -> PreparedStatement {
     try reader.statement(sql)
   }

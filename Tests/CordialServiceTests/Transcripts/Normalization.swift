@@ -15,7 +15,9 @@ enum Normalization {
   static func normalized(_ text: String, folder: String) throws -> String {
     var text = text.replacing(folder, with: "$FOLDER")
     // File sizes depend on the version of SQLite.
-    text.replace(/"(bytes|before|after|microsecondsMax)":\d+/) { "\"\($0.1)\":\"SIZE\"" }
+    text.replace(/"(bytes|before|after|microseconds|microsecondsMax)":\d+/) {
+      "\"\($0.1)\":\"SIZE\""
+    }
     // Attributes derived by `now()` have the time of SQLite, which cannot be injected.
     text.replace(/"touched":"[^"]*"/, with: #""touched":"NOW""#)
     return try withoutDocument(text)

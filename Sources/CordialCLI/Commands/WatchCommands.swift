@@ -1,0 +1,101 @@
+import ArgumentParser
+import Cordial
+import CordialEmbedded
+import JSON
+
+/// `cordial watch`: prints a result, then its changes.
+struct Watch: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Print the objects that match, then every change, as JSON lines, until interrupted.",
+    discussion: """
+      The first line has a token, and so has each change. --since TOKEN continues from there: it \
+      prints what changed since then instead of the objects.
+      """
+  )
+
+  @OptionGroup var storeArgument: StoreArgument
+
+  @Argument(help: "The entity's name.")
+  var entity: String
+
+  @Option(name: [.customLong("where"), .customLong("predicate")], help: "A predicate.")
+  var predicate: String?
+
+  @Option(parsing: .unconditionalSingleValue, help: "A sort key; may be repeated.")
+  var sort: [String] = []
+
+  @Option(help: "The maximum number of objects.")
+  var limit: Int?
+
+  @Option(help: "The selected values, separated by commas.")
+  var select: String?
+
+  @Option(help: "A key whose values divide the result into sections.")
+  var sectionBy: String?
+
+  @Option(help: "Print the changes since this token.")
+  var since: String?
+
+  @Flag(help: "Print IDs only.")
+  var ids = false
+
+  @Flag(help: "Print the number of objects only.")
+  var count = false
+
+  @Flag(help: "Print the messages that are sent and received.")
+  var wire = false
+
+  func validate() throws {
+    guard ids, count else { return }
+    throw ValidationError("Name either --ids or --count")
+  }
+
+  func run() async throws {
+    let (changes, source) = AsyncStream.makeStream(of: JSONValue.self)
+    let wire = wire
+    let params = params
+    try await storeArgument.with(
+      traced: wire ? Wire.show : nil,
+      notified: { _, params in source.yield(params) },
+      whenEnded: { source.finish() }
+    ) { client in
+      let answer = try await client.call("observe", .object(params))
+      if !wire { Terminal.line(answer.text) }
+      for await change in changes where !wire { Terminal.line(change.text) }
+      throw InputError(message: "The service ended the connection")
+    }
+  }
+
+  /// The params of `observe`.
+  private var params: [JSONMember] {
+    var fetch: [JSONMember] = [JSONMember("entity", .string(entity))]
+    if let predicate { fetch.append(JSONMember("predicate", .string(predicate))) }
+    if !sort.isEmpty { fetch.append(JSONMember("sort", .array(sort.map { .string($0) }))) }
+    if let limit { fetch.append(JSONMember("limit", .integer(Int64(limit)))) }
+    if let select {
+      fetch.append(
+        JSONMember("select", .array(select.split(separator: ",").map { .string(String($0)) }))
+      )
+    }
+    if let sectionBy { fetch.append(JSONMember("sectionBy", .string(sectionBy))) }
+    if count { fetch.append(JSONMember("result", "count")) }
+    var params = [JSONMember("fetch", .object(fetch))]
+    if ids { params.append(JSONMember("mode", "ids")) }
+    if let since { params.append(JSONMember("since", .string(since))) }
+    return params
+  }
+}
+
+/// `cordial subscriptions`: prints the subscriptions of all connections.
+struct Subscriptions: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Print the subscriptions of a running service and what they cost, as JSON lines."
+  )
+
+  @OptionGroup var storeArgument: StoreArgument
+
+  func run() async throws {
+    let answer = try await storeArgument.with { try await $0.call("observe/list", [:]) }
+    for subscription in answer["subscriptions"]?.array ?? [] { Terminal.line(subscription.text) }
+  }
+}

@@ -1,0 +1,59 @@
+import CordialValues
+import DequeModule
+import JSON
+import Logging
+import PersistentStore
+
+/// The connections that the service has ended before their peers did.
+struct Disconnections {
+  /// One connection that the service has ended.
+  struct Entry: Sendable {
+    let connection: Int
+    let reason: String
+    /// The time since which the peer accepted no bytes, in milliseconds since 1970.
+    let since: Int64
+    /// The number of bytes that the peer had not read.
+    let bytes: Int
+
+    var json: JSONValue {
+      [
+        "connection": .integer(Int64(connection)), "reason": .string(reason),
+        "since": .string(DateText.text(since) ?? ""), "bytes": .integer(Int64(bytes)),
+      ]
+    }
+  }
+
+  /// The latest ones, oldest first.
+  private(set) var entries: Deque<Entry> = []
+
+  private static let entriesMax = 100
+
+  mutating func add(_ entry: Entry) {
+    if entries.count == Self.entriesMax { entries.removeFirst() }
+    entries.append(entry)
+  }
+}
+
+extension Service {
+  /// Records a peer that accepted no bytes for too long, before its connection is closed.
+  ///
+  /// - Parameters:
+  ///   - number: The number of the session.
+  ///   - bytes: The number of bytes that the peer has not accepted.
+  package func gaveUp(session number: Int, unacceptedBytes bytes: Int) {
+    let entry = Disconnections.Entry(
+      connection: number,
+      reason: "stuck",
+      since: store.now() - Int64(limits.stuckSecondsMax) * 1000,
+      bytes: bytes
+    )
+    disconnections.add(entry)
+    log.warning(
+      "Disconnected a peer that does not read",
+      metadata: [
+        "connection": "\(number)", "since": "\(DateText.text(entry.since) ?? "")",
+        "bytes": "\(bytes)",
+      ]
+    )
+  }
+}

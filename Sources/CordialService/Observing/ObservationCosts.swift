@@ -1,0 +1,81 @@
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+import PersistentStore
+import Subscriptions
+
+/// The costs of an observation since it began.
+struct ObservationCosts: Sendable {
+  /// The number of steps whose changes were compared with the request.
+  var commits = 0
+  /// The number of steps that may have altered the result.
+  var wakes = 0
+  var statements = 0
+  /// The number of times that the whole request was read again.
+  var reruns = 0
+  var microseconds = 0
+  /// The position after the last step that may have altered the result.
+  var last: StoreToken?
+
+  static func + (first: ObservationCosts, second: ObservationCosts) -> ObservationCosts {
+    ObservationCosts(
+      commits: first.commits + second.commits,
+      wakes: first.wakes + second.wakes,
+      statements: first.statements + second.statements,
+      reruns: first.reruns + second.reruns,
+      microseconds: first.microseconds + second.microseconds,
+      last: second.last ?? first.last
+    )
+  }
+
+  /// The sums in the form of `status` and `observe/list`.
+  var members: [JSONMember] {
+    [
+      JSONMember("commits", .integer(Int64(commits))),
+      JSONMember("wakes", .integer(Int64(wakes))),
+      JSONMember("statements", .integer(Int64(statements))),
+      JSONMember("reruns", .integer(Int64(reruns))),
+      JSONMember("microseconds", .integer(Int64(microseconds))),
+    ]
+  }
+}
+
+/// How changes are matched with an observed request.
+enum Matching: String {
+  /// By the numbers of objects.
+  case id
+  /// By a value that the condition requires.
+  case equality
+  /// By bounds.
+  case range
+  /// By the condition, in memory.
+  case predicate
+  /// By SQL, for at least some changes.
+  case sql
+}
+
+extension Observation {
+  var matching: Matching {
+    switch plan {
+    case .objects: return .id
+    case .history: return .predicate
+    case .rows(let plan), .count(let plan): return Self.matching(plan.condition)
+    case .values: return .sql
+    }
+  }
+
+  private static func matching(_ condition: RowCondition) -> Matching {
+    if condition.selectors != nil { return .equality }
+    if condition.isRange { return .range }
+    return condition.isDecidable ? .predicate : .sql
+  }
+
+  /// The approximate memory of the observation and its result, in bytes.
+  var bytes: Int {
+    let rows =
+      result.objects.count + result.digests.count + 2 * result.named.count
+      + 3 * result.included.count
+    return 1024 + request.identity.utf8.count + 8 * rows
+  }
+}
