@@ -196,7 +196,7 @@ let package = Package(
       "CordialServiceTests",
       uses: [
         "CordialService", "CordialProtocol", "PersistentStore", "PersistentHistory", "Spotlight",
-        "ObjectModel", "JSONRPC", "JSON", "TestStores",
+        "ObjectModel", "JSONRPC", "JSON", "TestSeeds", "TestStores",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Logging", package: "swift-log"),
       ]

@@ -11,11 +11,19 @@ package struct ObjectChange: Sendable, Equatable {
   package var kind: Kind
   /// The names of the written properties; empty for an insert or delete.
   package var properties: Set<String>
+  /// Whether the change increments the object's version; derived values and sort positions do not.
+  package var countsVersion: Bool
 
-  package init(key: ObjectKey, kind: Kind, properties: Set<String> = []) {
+  package init(
+    key: ObjectKey,
+    kind: Kind,
+    properties: Set<String> = [],
+    countsVersion: Bool = true
+  ) {
     self.key = key
     self.kind = kind
     self.properties = properties
+    self.countsVersion = countsVersion
   }
 }
 
@@ -48,6 +56,7 @@ package struct ChangeSet: Sendable, Equatable {
       changes[change.key] = change
       return
     }
+    known.countsVersion = known.countsVersion || change.countsVersion
     switch (known.kind, change.kind) {
     case (.insert, .delete):
       changes[change.key] = nil

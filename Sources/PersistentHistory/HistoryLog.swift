@@ -187,6 +187,24 @@ package final class HistoryLog {
     return set
   }
 
+  /// Calls a body with the entries of commits, without their changes, oldest first.
+  ///
+  /// - Parameters:
+  ///   - after: The commit after which the range begins.
+  ///   - through: The last commit of the range.
+  ///   - body: Called with each commit.
+  /// - Throws: `SQLiteError`.
+  package func eachEntry(
+    after: Int64,
+    through: Int64,
+    _ body: (HistoryTransaction) -> Void
+  ) throws {
+    try eachTransaction(after: after, through: through, limit: Int64.max) { transaction in
+      body(transaction)
+      return true
+    }
+  }
+
   /// Returns the end of a range of commits with a limited number of changes.
   ///
   /// The range has at least one commit, if a commit follows `from`.

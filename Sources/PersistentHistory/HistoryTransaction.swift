@@ -117,10 +117,18 @@ package struct HistoryRow: Sendable {
       if isMemberRemoval { return [] }
       // A move is logged under the entity that declares the to-many, maybe an ancestor.
       let key = model.key(entity, object)
-      return [ObjectChange(key: key, kind: .update, properties: Set(values.map(\.property)))]
+      return [
+        ObjectChange(
+          key: key,
+          kind: .update,
+          properties: Set(values.map(\.property)),
+          countsVersion: version != nil
+        )
+      ]
     case .link, .unlink:
       return sides(in: model).map { key, property in
-        ObjectChange(key: key, kind: .update, properties: [property])
+        // The log has a row of its own for each version.
+        ObjectChange(key: key, kind: .update, properties: [property], countsVersion: false)
       }
     }
   }

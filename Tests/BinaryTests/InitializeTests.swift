@@ -49,11 +49,8 @@ import Testing
   // Evidence: P-021c
   @Test(arguments: [
     ("initialize", #"{"cordial":{"integers":"string"}}"#, -32602),
-    ("observe", #"{"search":{"query":"a"}}"#, -32602), ("observe", #"{"history":{}}"#, -32602),
-    ("observe", #"{"fetch":{"entity":"Task","result":"count"}}"#, -32602),
-    ("observe", #"{"fetch":{"entity":"Task","total":true}}"#, -32602),
-    ("observe", #"{"fetch":{"entity":"Task","sectionBy":"title"}}"#, -32602),
-    ("observe", #"{"fetch":{"entity":"Task","include":["group"]}}"#, -32602),
+    ("observe", #"{"search":{"query":"a"}}"#, -32602),
+    ("observe", #"{"fetch":{"entity":"Task"},"explain":true}"#, -32602),
     ("search", #"{"query":"a","predicate":"title == 'a'"}"#, -32602),
     ("search", #"{"query":"a","fuzzy":true}"#, -32602),
     ("search", #"{"query":"a","snippet":true}"#, -32602),

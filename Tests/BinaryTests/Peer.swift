@@ -85,8 +85,37 @@ final class Peer {
     try answer(try request(method, params))["error"]?["code"]?.integer
   }
 
-  /// The params of the next `changes`.
+  /// The params of the next `changes`, with its parts joined.
   func changes() throws -> JSON {
+    var changes = try nextPart()
+    var updates = changes["updates"]?.array ?? []
+    while changes["more"] == true {
+      changes = try nextPart()
+      for update in changes["updates"]?.array ?? [] {
+        guard let last = updates.last, last["subscription"] == update["subscription"] else {
+          updates.append(update)
+          continue
+        }
+        updates[updates.count - 1] = Self.joined(last, update)
+      }
+    }
+    guard var members = changes.object else { return changes }
+    members["updates"] = .array(updates)
+    return .object(members)
+  }
+
+  /// Joins two parts of one update: lists are appended, and other members occur once.
+  private static func joined(_ first: JSON, _ second: JSON) -> JSON {
+    guard let first = first.object, let second = second.object else { return second }
+    return .object(
+      first.merging(second) { a, b in
+        if let a = a.array, let b = b.array { return .array(a + b) }
+        return a.object != nil ? joined(a, b) : b
+      }
+    )
+  }
+
+  private func nextPart() throws -> JSON {
     if !notifications.isEmpty { return notifications.removeFirst()["params"] ?? .null }
     guard let message = try message(), message["method"] == "changes" else {
       throw Failure("no changes came")

@@ -216,7 +216,8 @@ enum FetchAnswer {
     to writer: inout JSONWriter
   ) throws {
     guard !call.include.isEmpty else { return }
-    let keys = try ids.compactMap { try snapshot.resolve($0) }
+    // An object that does not exist has no members, whatever references dangle.
+    let keys = try ids.compactMap { try snapshot.resolve($0) }.filter { try snapshot.exists($0) }
     guard Set(keys.map(\.entity)).count <= 1 else {
       throw RPCError(.invalidParams, "fetch: include requires ids of one entity")
     }

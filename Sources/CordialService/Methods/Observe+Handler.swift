@@ -99,6 +99,7 @@ extension Service {
       session.observed.position = registration.token
       updateLease()
       observing.wanted = max(observing.wanted, newestCommit)
+      sendParts(to: session)
       finish(request, .success(registration.message))
     case .failure(let error): finish(request, .failure(error))
     }
@@ -127,7 +128,7 @@ extension Service {
     guard session.observed.position != nil || !session.observed.subscriptions.isEmpty else {
       return
     }
-    if observing.position == registration.position {
+    if observing.isAt(registration.position) {
       session.observed.catchUp()
     } else {
       session.observed.lag = registration.position
@@ -143,14 +144,14 @@ extension Service {
   ) {
     if session.observed.index(of: number) != nil { remove(number, session) }
     if observing.position == nil { observing.position = registration.position }
-    let position = observing.position ?? registration.position
+    let isAligned = observing.isAt(registration.position)
     let (observation, isNew) = observing.registry.add(
       Subscriber(session: session.number, number: number),
       to: registration.observation,
-      at: position
+      isAligned: isAligned
     )
     var subscription = LiveSubscription(number: number, key: call.key, observation: observation)
-    if registration.position != position {
+    if !isAligned {
       if !isNew {
         subscription.behind = registration.observation.result
         session.observed.pending.insert(number)
@@ -175,6 +176,7 @@ extension Service {
     }
     afterUpdate(session) { service in
       guard let session = service.sessions[request.session] else { return }
+      service.sendParts(to: session)
       service.remove(number, session)
       if session.observed.subscriptions.isEmpty { session.observed.position = nil }
       service.finish(request, result: [:])
@@ -203,6 +205,7 @@ extension Service {
     _ request: Request
   ) {
     guard let follower = followers.first else {
+      if let session = sessions[request.session] { sendParts(to: session) }
       return finish(request, result: ["token": .string(token.description)])
     }
     let cancelWait = follower.reach(token, for: request.session) { error in

@@ -102,14 +102,19 @@ struct Observation: Sendable {
   /// The data on which the result depends.
   var interest: Interest {
     switch plan {
-    case .objects(let ids, let plans):
+    case .objects(_, let plans):
       var related = including([:])
       for plan in plans.values { related.merge(plan.related) { $0.union($1) } }
+      let isAwaiting = result.named.contains { $0.key == nil }
+      // An object gets an awaited identity by its insertion, or from an external client.
+      for plan in plans.values where isAwaiting {
+        guard let identity = plan.entity.identity else { continue }
+        related[plan.entity.number, default: []].insert(identity.name)
+      }
       return .objects(
         Set(result.named.compactMap(\.key)),
         related: related,
-        awaited: result.named.count == ids.count && result.named.contains { $0.key == nil }
-          ? Set(plans.keys) : []
+        awaited: isAwaiting ? Set(plans.keys) : []
       )
     case .rows(let plan), .count(let plan):
       return .fetch(

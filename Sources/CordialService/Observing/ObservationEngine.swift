@@ -13,34 +13,37 @@ struct ObservationEngine {
   var isStepping = false
   /// The connections that have missed updates, or have parts or ends to send.
   var waiting: Set<Int> = []
-  /// The last commit of each author, with the number of its mention in the order of all.
-  private var lastCommits: [String?: (commit: Int64, mention: Int)] = [:]
-  private var mentions = 0
+  /// The last commit of each author.
+  private var lastCommits: [String?: Int64] = [:]
   /// The work that waits for the end of the step that a worker performs.
   var afterStep: [@Sendable (isolated Service) -> Void] = []
 
   /// The number of authors at which clients are notified without updates.
   static let authorsMax = 1000
 
+  /// Returns whether the observations have the results of a position, and keep them until the next
+  /// step.
+  ///
+  /// A step that a worker performs may have chosen its observations already.
+  func isAt(_ position: LogPosition) -> Bool {
+    self.position == position && !isStepping
+  }
+
   /// Whether so many authors are known that clients are notified of them without updates.
   var hasManyAuthors: Bool { lastCommits.count >= Self.authorsMax }
 
   /// Records the authors of the commits of a step.
-  mutating func add(_ authors: [String?], through commit: Int64) {
-    for author in authors {
-      mentions += 1
-      lastCommits[author] = (commit, mentions)
-    }
+  mutating func add(_ authors: [(author: String?, commit: Int64)]) {
+    for (author, commit) in authors { lastCommits[author] = commit }
   }
 
   /// Returns the authors of the commits after a commit, in the order of their last commits.
   func authors(after commit: Int64) -> [String?] {
-    lastCommits.filter { $0.value.commit > commit }
-      .sorted { $0.value.mention < $1.value.mention }.map(\.key)
+    lastCommits.filter { $0.value > commit }.sorted { $0.value < $1.value }.map(\.key)
   }
 
   /// Forgets the authors of the commits up to a commit.
   mutating func forgetAuthors(through commit: Int64) {
-    lastCommits = lastCommits.filter { $0.value.commit > commit }
+    lastCommits = lastCommits.filter { $0.value > commit }
   }
 }

@@ -37,10 +37,8 @@ struct ObservedResult: Sendable {
   /// The digests of the included objects.
   var included: [ObjectKey: UInt64] = [:]
 
-  /// The number of elements that the whole result has.
-  var elementCount: Int {
-    named.count + objects.count + rowCount + included.count
-  }
+  /// The number of rows of the whole result.
+  var elementCount: Int { named.count + objects.count + rowCount }
 }
 
 extension UInt64 {

@@ -156,14 +156,11 @@ struct Registration: Sendable {
     guard let older, older.position.commit < snapshot.head.number || !older.results.isEmpty else {
       return []
     }
-    let known = try snapshot.log.changeSet(
-      from: older.position,
-      to: snapshot.head,
-      changesMax: .max
-    )
+    let known = try snapshot.changes(since: older.position)
     let changes =
       known ?? ChangeSet(from: older.position.commit, through: snapshot.head.number)
-    return try registry.affected(of: older.session, by: changes).flatMap { candidate in
+    let rows = try registry.rows(of: changes, from: older.position, in: snapshot)
+    return try registry.affected(of: older.session, by: changes, rows).flatMap { candidate in
       try candidate.subscribers.sorted().map { subscriber in
         try update(candidate, subscriber.number, changes, isComplete: known != nil, snapshot)
       }
@@ -182,12 +179,10 @@ struct Registration: Sendable {
     let former = observation.result
     do {
       let reader = ResultReader(snapshot: snapshot)
-      if snapshot.mayDangle, !observation.mayDangle {
-        observation.plan = try reader.compile(observation.request)
-        observation.mayDangle = true
-      }
       let verdict = isComplete ? candidate.verdict : .undecided
-      observation.result = try reader.refresh(observation, verdict, changes).result
+      let refreshed =
+        try reader.recompiled(&observation) ?? reader.refresh(observation, verdict, changes)
+      observation.result = refreshed.result
       let builder = UpdateBuilder(
         observation: observation,
         snapshot: snapshot,
@@ -217,7 +212,7 @@ struct Registration: Sendable {
     _ snapshot: StoreSnapshot
   ) throws -> [String?] {
     guard let older, updates.contains(where: { $0.body != nil }) else { return [] }
-    return try snapshot.log.authors(from: older.known, through: snapshot.head.number).authors
+    return try snapshot.lastCommits(after: older.known).map(\.author)
   }
 }
 
@@ -242,12 +237,7 @@ private enum Resumption {
         self = .startsOver(.collation)
         return
       }
-      let changes = try snapshot.log.changeSet(
-        from: position,
-        to: snapshot.head,
-        changesMax: .max
-      )
-      self = changes.map { .resumes(position, $0) } ?? .startsOver(.log)
+      self = try snapshot.changes(since: position).map { .resumes(position, $0) } ?? .startsOver(.log)
     } else {
       self = .startsOver(.log)
     }

@@ -37,7 +37,6 @@ struct ResultDifference {
   /// The number of removed, inserted and updated elements.
   var elementCount: Int {
     named.count + sequence.removals.count + sequence.insertions.count + updates.count
-      + included.count + excluded.count
   }
 
   /// Compares two results.
@@ -58,8 +57,8 @@ struct ResultDifference {
     sequence: SequenceDifference? = nil
   ) {
     switch observation.plan {
-    case .objects:
-      compareNamed(old, new, changes)
+    case .objects(_, let plans):
+      compareNamed(old, new, plans, changes)
       if observation.request.mode == .ids { named.removeAll { $0.kind == .update } }
     case .rows(let plan):
       if let sequence {
@@ -82,6 +81,7 @@ struct ResultDifference {
   private mutating func compareNamed(
     _ old: ObservedResult,
     _ new: ObservedResult,
+    _ plans: [Int: FetchPlan],
     _ changes: ChangeSet
   ) {
     for (index, (before, after)) in zip(old.named, new.named).enumerated() {
@@ -93,7 +93,8 @@ struct ResultDifference {
       case (true, false): kind = .delete
       case (true, true):
         let differs =
-          before.key != after.key || changes.changes[key] != nil
+          before.key != after.key
+          || Self.reaches(changes.changes[key], plans[key.entity])
           || !new.digests.isEmpty && old.digests[index] != new.digests[index]
         guard differs else { continue }
         kind = .update
@@ -113,7 +114,9 @@ struct ResultDifference {
     let entities = Set(plan.resultEntities)
     var touched: Set<Int64> = []
     for change in changes.changes.values
-    where change.kind == .update && entities.contains(change.key.entity) {
+    where change.kind == .update && entities.contains(change.key.entity)
+      && Self.reaches(change, plan)
+    {
       touched.insert(change.key.object)
     }
     addDifferingRows(old, new, to: &touched)
@@ -122,6 +125,14 @@ struct ResultDifference {
     for offset in new.objects.indices where touched.contains(new.objects[offset]) {
       updates.append((offset, plan.key(new.objects[offset])))
     }
+  }
+
+  /// Returns whether a change alters the row that a plan returns of its object.
+  ///
+  /// Every row has the version, which derived values and sort positions do not increment.
+  private static func reaches(_ change: ObjectChange?, _ plan: FetchPlan?) -> Bool {
+    guard let change, let plan else { return false }
+    return change.countsVersion || change.properties.contains { plan.valueNames[$0] != nil }
   }
 
   /// Adds the objects whose rows differ.

@@ -16,6 +16,22 @@ struct RefreshedResult {
 
 /// The result after changes, from the result before them.
 extension ResultReader {
+  /// Compiles an observation again where references may dangle since it was compiled, and reads its
+  /// whole result.
+  ///
+  /// - Parameter observation: The observation, which gets the new plan.
+  /// - Returns: The result; nil where the plan is still valid.
+  /// - Throws: The errors of compiling and reading.
+  func recompiled(_ observation: inout Observation) throws -> RefreshedResult? {
+    guard snapshot.mayDangle, !observation.mayDangle else { return nil }
+    observation.plan = try compile(observation.request)
+    observation.inclusion = try inclusion(observation.request, observation.plan)
+    observation.mayDangle = true
+    var out = UpdateWriter.discarding
+    let result = try read(observation.request, observation.plan, to: &out)
+    return RefreshedResult(result: result, isReread: true)
+  }
+
   /// Returns the result of an observation at this snapshot.
   ///
   /// - Parameters:
@@ -108,7 +124,9 @@ extension ResultReader {
       }
       try refreshSections(observation, plan, verdict, &refreshed.result)
     }
-    try refreshDigests(old, plan, Set(values.map(\.object)), &refreshed)
+    // An object that matches as before and has not moved may have other values.
+    let touched = Set(values.map(\.object)).union(members.keys.map(\.object))
+    try refreshDigests(old, plan, touched, &refreshed)
     try refreshIncluded(observation, &refreshed.result)
     return refreshed
   }
@@ -202,13 +220,14 @@ extension ResultReader {
       let kind = old.key.flatMap { changes.changes[$0]?.kind }
       var new = old
       switch kind {
-      case .insert, .update: new.exists = true
+      case .insert: new.exists = true
       case .delete: new.exists = false
-      case nil: break
+      // A link row may change without the object that it names.
+      case .update, nil: break
       }
       // An identity value may name no object now, or another one. An ID of the form `p` never names
-      // another object.
-      if !new.exists, try snapshot.entity(of: ids[index]).identity != nil {
+      // another object. An external client may change identities.
+      if !new.exists || kind != nil, try snapshot.entity(of: ids[index]).identity != nil {
         new.key = try snapshot.resolve(ids[index])
         new.exists = try new.key.map { try snapshot.exists($0) } ?? false
       }

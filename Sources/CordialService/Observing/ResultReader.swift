@@ -78,6 +78,14 @@ struct ResultReader {
         inclusion.entities.formUnion(entity.familyPosition.concreteEntities)
       }
     }
+    guard snapshot.mayDangle else { return inclusion }
+    // A to-one of an included object reads null where its target was deleted.
+    for number in inclusion.entities {
+      for toOne in snapshot.model.entity(number).relationships where !toOne.toMany {
+        let target = snapshot.model.entity(toOne.destination)
+        inclusion.entities.formUnion(target.familyPosition.concreteEntities)
+      }
+    }
     return inclusion
   }
 

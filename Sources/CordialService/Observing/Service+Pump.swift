@@ -140,7 +140,7 @@ extension Service {
   private func apply(_ outcome: SubscriptionStep.Outcome, _ step: SubscriptionStep) {
     let registry = observing.registry
     observing.position = outcome.position
-    observing.add(outcome.authors, through: outcome.position.commit)
+    observing.add(outcome.authors)
     // A connection whose own save is not answered yet stays at its position.
     let laggards = Set(
       step.laggards.map(\.session).filter { number in
@@ -196,8 +196,9 @@ extension Service {
     for subscriber in observing.registry.subscribers(of: number) {
       guard let session = sessions[subscriber.session] else { continue }
       remove(subscriber.number, session)
+      // Without other subscriptions, no later step reports the end.
       let isInStep =
-        laggards.contains(session.number)
+        laggards.contains(session.number) || session.observed.subscriptions.isEmpty
         || session.observed.lag == nil && isReady(session, through: outcome.position.commit)
       if isInStep {
         updates[session.number, default: []].append((subscriber.number, body))
@@ -271,6 +272,11 @@ extension Service {
     while session.phase.sends, session.isWritable, let part = session.observed.parts.popFirst() {
       send(part, to: session)
     }
+  }
+
+  /// Sends the remaining parts of a message before a response that must follow them.
+  func sendParts(to session: Session) {
+    while let part = session.observed.parts.popFirst() { send(part, to: session) }
   }
 
   /// Sends updates in one message, or in parts, and moves the connection's position.
@@ -362,6 +368,7 @@ extension Service {
     let subscription = session.observed.subscriptions.remove(at: index)
     if let key = subscription.key { session.observed.numbersByKey[key] = nil }
     session.observed.pending.remove(number)
+    if session.observed.subscriptions.isEmpty { session.observed.catchUp() }
     observing.registry.remove(
       Subscriber(session: session.number, number: number),
       from: subscription.observation

@@ -82,12 +82,12 @@ final class SubscriptionRegistry: Sendable {
   /// - Parameters:
   ///   - subscriber: The subscription.
   ///   - observation: The observation, for a request that is new.
-  ///   - position: The position of the other observations' results.
+  ///   - isAligned: Whether the next step begins at the position of the observation's result.
   /// - Returns: The number of the observation, and whether it is new.
   func add(
     _ subscriber: Subscriber,
     to observation: Observation,
-    at position: LogPosition
+    isAligned: Bool
   ) -> (number: Int, isNew: Bool) {
     state.withLock { state in
       let identity = observation.request.identity
@@ -100,7 +100,7 @@ final class SubscriptionRegistry: Sendable {
       state.entries[number] = Entry(observation: observation, subscribers: [subscriber])
       state.numbers[identity] = number
       state.table.set(observation.interest, for: number)
-      if observation.position != position { state.stragglers.insert(number) }
+      if !isAligned { state.stragglers.insert(number) }
       if !observation.mayDangle { state.undangling.insert(number) }
       return (number, true)
     }
@@ -264,10 +264,15 @@ final class SubscriptionRegistry: Sendable {
   /// - Parameters:
   ///   - session: The number of the connection.
   ///   - changes: The changes since a position that observations had after `beginReading`.
+  ///   - rows: The rows of the changed objects, as far as they were read.
   /// - Returns: The observations, with the subscriptions of the connection only.
-  func affected(of session: Int, by changes: ChangeSet) -> [Affected] {
+  func affected(
+    of session: Int,
+    by changes: ChangeSet,
+    _ rows: [ObjectKey: ChangedRow]
+  ) -> [Affected] {
     state.withLock { state in
-      state.table.verdicts(on: changes).compactMap { number, verdict in
+      state.table.verdicts(on: changes, rows).compactMap { number, verdict in
         guard verdict != .unaffected, let entry = state.entries[number],
           case let own = entry.subscribers.filter({ $0.session == session }), !own.isEmpty
         else { return nil }

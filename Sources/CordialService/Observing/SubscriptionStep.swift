@@ -47,8 +47,8 @@ struct SubscriptionStep: Sendable {
   struct Outcome: Sendable {
     let token: StoreToken
     let position: LogPosition
-    /// The authors of the commits, in the order of their first commits.
-    let authors: [String?]
+    /// The authors of the commits, each with its last one, in the order of these.
+    let authors: [(author: String?, commit: Int64)]
     var changes: [Change] = []
     /// The observations that ended, with the reasons.
     var ended: [(number: Int, body: UpdateBody)] = []
@@ -68,9 +68,8 @@ struct SubscriptionStep: Sendable {
   /// - Throws: `SQLiteError`.
   func run(_ snapshot: StoreSnapshot, isSmall: Bool) throws -> Outcome? {
     let head = snapshot.head
-    let known = try snapshot.log.changeSet(
-      from: from,
-      to: head,
+    let known = try snapshot.changes(
+      since: from,
       changesMax: isSmall ? Self.lookUpsMax : .max
     )
     if known == nil, isSmall { return nil }
@@ -95,7 +94,7 @@ struct SubscriptionStep: Sendable {
     var outcome = Outcome(
       token: snapshot.token,
       position: head.position,
-      authors: changes.authors
+      authors: try snapshot.lastCommits(after: from.commit)
     )
     var update = ObservationUpdate(snapshot: snapshot, limits: limits)
     for candidate in affected {
@@ -103,7 +102,7 @@ struct SubscriptionStep: Sendable {
     }
     for candidate in stragglers {
       let position = candidate.observation.position
-      let own = try snapshot.log.changeSet(from: position, to: head, changesMax: .max)
+      let own = try snapshot.changes(since: position)
       let set = try own ?? snapshot.log.authors(from: position.commit, through: head.number)
       try update.run(candidate, from: nil, set, isComplete: own != nil, &outcome)
     }
@@ -153,7 +152,7 @@ struct SubscriptionStep: Sendable {
       let set =
         try laggard.position == from
         ? changes
-        : snapshot.log.changeSet(from: laggard.position, to: snapshot.head, changesMax: .max)
+        : snapshot.changes(since: laggard.position)
       var updates: [(number: Int, body: UpdateBody)] = []
       for one in pending.sorted(by: { $0.number < $1.number })
       where !ended.contains(one.observation) {
@@ -232,13 +231,9 @@ private struct ObservationUpdate {
     do {
       var verdict = from == nil ? observation.interest.verdict(on: changes) : candidate.verdict
       let reader = ResultReader(snapshot: snapshot)
-      if snapshot.mayDangle, !observation.mayDangle {
-        observation.plan = try reader.compile(observation.request)
-        observation.mayDangle = true
-        verdict = .undecided
-      }
       if !isComplete { verdict = .undecided }
-      let refreshed = try reader.refresh(observation, verdict, changes)
+      let refreshed =
+        try reader.recompiled(&observation) ?? reader.refresh(observation, verdict, changes)
       observation.result = refreshed.result
       observation.position = snapshot.head.position
       var body: UpdateBody?

@@ -351,7 +351,11 @@ struct UpdateBuilder {
     let change = changes.changes[key]
     guard let change, change.kind != .delete else { return plan.relatedNames.sorted() }
     if change.kind == .insert || change.properties.contains(ChangeSet.everyProperty) {
-      return plan.valueNames.values.reduce(into: Set<String>()) { $0.formUnion($1) }.sorted()
+      let entity = snapshot.model.entity(key.entity)
+      return plan.valueNames.reduce(into: Set<String>()) { names, value in
+        // The plan of a family has values of descendants too.
+        if entity.property(named: value.key) != nil { names.formUnion(value.value) }
+      }.union(plan.relatedNames).sorted()
     }
     let own = change.properties.reduce(into: Set<String>()) { names, property in
       names.formUnion(plan.valueNames[property] ?? [])

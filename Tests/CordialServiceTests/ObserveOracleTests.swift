@@ -1,0 +1,62 @@
+import TestSeeds
+import Testing
+
+/// The model and the length of the random scripts.
+enum ObserveOracle {
+  static let steps = 60
+
+  static let model = """
+    {"name": "Observed", "version": "1", "entities": [
+      {"name": "Group",
+       "attributes": [{"name": "title", "type": "string", "optional": true},
+                      {"name": "rank", "type": "int64", "optional": true},
+                      {"name": "count", "type": "int64", "derived": "tasks.@count"}],
+       "relationships": [
+         {"name": "tasks", "destination": "Task", "toMany": true, "inverse": "group",
+          "deleteRule": "cascade"}]},
+      {"name": "Task",
+       "attributes": [
+         {"name": "title", "type": "string", "optional": true, "sorted": "localized"},
+         {"name": "priority", "type": "int16", "default": 0},
+         {"name": "done", "type": "boolean", "default": false},
+         {"name": "size", "type": "double", "optional": true},
+         {"name": "due", "type": "date", "optional": true}],
+       "relationships": [
+         {"name": "group", "destination": "Group", "inverse": "tasks", "optional": true},
+         {"name": "tags", "destination": "Tag", "toMany": true, "inverse": "tasks"},
+         {"name": "memo", "destination": "Memo", "inverse": "task", "optional": true,
+          "deleteRule": "cascade"}]},
+      {"name": "Special", "parent": "Task",
+       "attributes": [{"name": "extra", "type": "string", "optional": true}]},
+      {"name": "Tag", "identity": "name",
+       "attributes": [{"name": "name", "type": "string"}],
+       "relationships": [
+         {"name": "tasks", "destination": "Task", "toMany": true, "inverse": "tags"}]},
+      {"name": "Memo",
+       "attributes": [{"name": "content", "type": "string", "optional": true}],
+       "relationships": [
+         {"name": "task", "destination": "Task", "inverse": "memo", "optional": true}]}]}
+    """
+}
+
+@Suite struct `The state of a client that applies every update` {
+  // Evidence: P-080a, P-080b, P-080d, P-081a, P-081b, P-082a, P-082b, P-082c, P-084a, P-084b
+  // Evidence: P-081c, P-082d, P-083, P-085a, P-085c, P-086a
+  @Test(arguments: Seeds.first(30))
+  func `equals a fetch of the same request after every commit`(seed: UInt64) async throws {
+    let failure: String? = try await onOwnThread {
+      do {
+        let run = try ObserveRun(seed: seed)
+        try run.run(steps: ObserveOracle.steps)
+        // A script whose writes are refused would test nothing.
+        guard run.accepted > run.refused else {
+          return "\(run.refused) of \(run.accepted + run.refused) writes were refused"
+        }
+        return nil
+      } catch {
+        return "\(error)"
+      }
+    }
+    if let failure { Issue.record("\(failure)\n\(Seeds.repeating(seed))") }
+  }
+}
