@@ -237,7 +237,8 @@ private enum Resumption {
         self = .startsOver(.collation)
         return
       }
-      self = try snapshot.changes(since: position).map { .resumes(position, $0) } ?? .startsOver(.log)
+      let changes = try snapshot.changes(since: position)
+      self = changes.map { .resumes(position, $0) } ?? .startsOver(.log)
     } else {
       self = .startsOver(.log)
     }

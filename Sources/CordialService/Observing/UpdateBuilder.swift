@@ -113,11 +113,15 @@ struct UpdateBuilder {
       }
       out.endList()
     }
-    guard !difference.excluded.isEmpty else { return }
+    let excluded = try difference.excluded.map { try snapshot.wrappedID($0).description }
+      .filter { id in
+        // Another object may have the identity of a deleted one.
+        guard try snapshot.entity(of: id).identity != nil else { return true }
+        return try snapshot.resolve(id).map { new.included[$0] == nil } ?? true
+      }
+    guard !excluded.isEmpty else { return }
     out.beginList("excluded")
-    for key in difference.excluded {
-      try out.element { $0.string(try snapshot.wrappedID(key).description) }
-    }
+    for id in excluded { try out.element { $0.string(id) } }
     out.endList()
   }
 

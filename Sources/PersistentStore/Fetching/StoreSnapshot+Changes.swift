@@ -10,8 +10,8 @@ extension StoreSnapshot {
   /// - Parameters:
   ///   - position: The position after which the changes begin.
   ///   - changesMax: The maximum number of logged changes.
-  /// - Returns: The change set; nil when there are more changes, or when the log does not reach back
-  ///   to the position.
+  /// - Returns: The change set; nil when there are more changes, or when the log does not reach
+  ///   back to the position.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes logged since the position.
   package func changes(since position: LogPosition, changesMax: Int = .max) throws -> ChangeSet? {
