@@ -223,6 +223,7 @@ final class ServiceHost {
     repeat {
       before = jobCount
       let head = try passReaders()
+      try passPastReader()
       try passWriter()
       if let head { try passIndex(head) }
       while loop.runNext(before: .now()) { jobCount += 1 }
@@ -273,6 +274,12 @@ final class ServiceHost {
     defer { for _ in 0..<PersistentStore.readersMax { leave.signal() } }
     for _ in 0..<PersistentStore.readersMax { try wait(for: entered, "the readers are idle") }
     return head.value
+  }
+
+  private func passPastReader() throws {
+    let passed = DispatchSemaphore(value: 0)
+    store.readPast { _ in passed.signal() }
+    try wait(for: passed, "the reader of earlier states is idle")
   }
 
   private func passWriter() throws {
