@@ -59,7 +59,7 @@ final class SubscriptionRegistry: Sendable {
   /// The number of observations.
   var count: Int { state.withLock { $0.entries.count } }
 
-  /// Returns the observation of a request, or nil if nobody observes it.
+  /// Returns the observation of a request, or nil if it has no subscription.
   func observation(of request: ObservedRequest) -> (number: Int, observation: Observation)? {
     state.withLock { state in
       guard let number = state.numbers[request.identity], let entry = state.entries[number] else {

@@ -36,7 +36,7 @@ struct UpdateWriter {
     writer = JSONWriter(reserving: 256, pieceBytes: Service.pieceBytes)
   }
 
-  /// A writer whose fragments nobody reads.
+  /// A writer for an update that has no receiver.
   static var discarding: UpdateWriter { UpdateWriter(isDiscarding: true) }
 
   /// The fragments: lists of members, without braces around them.
