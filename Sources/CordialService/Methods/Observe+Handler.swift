@@ -145,13 +145,13 @@ extension Service {
     if session.observed.index(of: number) != nil { remove(number, session) }
     if observing.position == nil { observing.position = registration.position }
     let isAligned = observing.isAt(registration.position)
-    let (observation, isNew) = observing.registry.add(
+    let (observation, isNew, isStraggler) = observing.registry.add(
       Subscriber(session: session.number, number: number),
       to: registration.observation,
       isAligned: isAligned
     )
     var subscription = LiveSubscription(number: number, key: call.key, observation: observation)
-    if !isAligned {
+    if !isAligned || isStraggler {
       if !isNew {
         subscription.behind = registration.observation.result
         session.observed.pending.insert(number)

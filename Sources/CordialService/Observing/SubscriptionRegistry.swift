@@ -83,17 +83,18 @@ final class SubscriptionRegistry: Sendable {
   ///   - subscriber: The subscription.
   ///   - observation: The observation, for a request that is new.
   ///   - isAligned: Whether the next step begins at the position of the observation's result.
-  /// - Returns: The number of the observation, and whether it is new.
+  /// - Returns: The number of the observation, whether it is new, and whether its result is of
+  ///   another position than the others'.
   func add(
     _ subscriber: Subscriber,
     to observation: Observation,
     isAligned: Bool
-  ) -> (number: Int, isNew: Bool) {
+  ) -> (number: Int, isNew: Bool, isStraggler: Bool) {
     state.withLock { state in
       let identity = observation.request.identity
       if let number = state.numbers[identity] {
         state.entries[number]?.subscribers.insert(subscriber)
-        return (number, false)
+        return (number, false, state.stragglers.contains(number))
       }
       let number = state.nextNumber
       state.nextNumber += 1
@@ -102,7 +103,7 @@ final class SubscriptionRegistry: Sendable {
       state.table.set(observation.interest, for: number)
       if !isAligned { state.stragglers.insert(number) }
       if !observation.mayDangle { state.undangling.insert(number) }
-      return (number, true)
+      return (number, true, !isAligned)
     }
   }
 
