@@ -86,7 +86,12 @@ let package = Package(
       "Spotlight",
       uses: ["ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "SQLite"]
     ),
-    .module("Subscriptions", uses: ["CordialValues", "ObjectModel"]),
+    .module(
+      "Subscriptions",
+      uses: [
+        "CordialValues", "ObjectModel", .product(name: "Algorithms", package: "swift-algorithms"),
+      ]
+    ),
 
     // MARK: The wire.
 

@@ -32,16 +32,23 @@ package enum Interest: Sendable {
     package var order: Set<String>
     /// The condition, as far as an object's row decides it.
     package var condition: RowCondition
+    /// The columns with which sections and the rows before a window are counted.
+    package var counted: Set<String>
 
     package init(
       _ properties: Set<String>,
       order: Set<String>? = nil,
-      condition: RowCondition = .unknown
+      condition: RowCondition = .unknown,
+      counted: Set<String> = []
     ) {
       self.properties = properties
       self.order = order ?? properties
       self.condition = condition
+      self.counted = counted
     }
+
+    /// The columns that have to be read of changed objects.
+    var columns: Set<String> { condition.columns.union(counted) }
   }
 
   /// The properties that key paths read of objects outside the result, by entity number.
@@ -161,14 +168,15 @@ private struct FetchEffect {
   }
 
   mutating func add(_ change: ObjectChange, _ row: ChangedRow?) {
+    let condition = membership.condition
     var match = Verdict.Match(
-      before: change.kind == .insert ? false : nil,
-      after: change.kind == .delete ? false : nil
+      before: change.kind == .insert ? false : condition.constant,
+      after: change.kind == .delete ? false : condition.constant
     )
     if let row {
       match = Verdict.Match(
-        before: row.before.map { membership.condition.evaluate($0) } ?? false,
-        after: row.after.map { membership.condition.evaluate($0) } ?? false
+        before: row.before.map { condition.evaluate($0) } ?? false,
+        after: row.after.map { condition.evaluate($0) } ?? false
       )
     }
     if match == Verdict.Match(before: false, after: false) { return }

@@ -41,7 +41,8 @@ package struct SequenceDifference: Sendable, Equatable {
   ///   - old: The sequence before.
   ///   - new: The sequence after.
   /// - Complexity: O(n log n) in the part between the common beginning and end.
-  package init(from old: [Int64], to new: [Int64]) {
+  package init(from old: some Sequence<Int64>, to new: some Sequence<Int64>) {
+    let (old, new) = (Array(old), Array(new))
     var start = 0
     while start < old.count, start < new.count, old[start] == new[start] { start += 1 }
     var tail = 0

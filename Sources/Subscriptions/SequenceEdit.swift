@@ -3,7 +3,7 @@ import CordialValues
 /// The change of a sequence in which few elements leave, enter or move.
 package struct SequenceEdit: Sendable {
   /// The sequence after the change.
-  package let sequence: [Int64]
+  package let sequence: ObjectSequence
   /// The difference, which names only elements that have left, entered or moved.
   package let difference: SequenceDifference
 
@@ -15,15 +15,15 @@ package struct SequenceEdit: Sendable {
   ///   - offsets: Returns the candidates that belong to the sequence, in order. It gets the
   ///     sequence without the candidates, and returns each with the number of elements before it.
   /// - Throws: The errors of `offsets`.
-  /// - Complexity: Linear in the sequence, with a copy of it.
+  /// - Complexity: Linear in the sequence; few candidates are searched for, and nothing is copied
+  ///   but the chunks that they leave or enter.
   package init(
-    of old: [Int64],
+    of old: ObjectSequence,
     candidates: Set<Int64>,
-    offsets: ([Int64]) throws -> [(element: Int64, offset: Int)]
+    offsets: (ObjectSequence) throws -> [(element: Int64, offset: Int)]
   ) rethrows {
     let leaving = Self.positions(of: candidates, in: old)
-    var kept = old
-    for offset in leaving.reversed() { kept.remove(at: offset) }
+    let kept = Self.removing(leaving, from: old)
     let entering = try offsets(kept)
     // A candidate that stays between the same kept elements, in the same order with others there,
     // has not moved.
@@ -64,32 +64,51 @@ package struct SequenceEdit: Sendable {
     sequence = Self.merged(kept, entering)
   }
 
+  /// The number of elements from which a new sequence is made instead of editing a copy.
+  private static let editsMax = 64
+
   /// Returns the offsets of elements, ascending.
-  private static func positions(of elements: Set<Int64>, in sequence: [Int64]) -> [Int] {
+  private static func positions(of elements: Set<Int64>, in sequence: ObjectSequence) -> [Int] {
     guard elements.count > 1 else {
       return elements.first.flatMap { sequence.firstIndex(of: $0) }.map { [$0] } ?? []
     }
-    return sequence.indices.filter { elements.contains(sequence[$0]) }
+    return sequence.enumerated().filter { elements.contains($0.element) }.map(\.offset)
+  }
+
+  /// Returns a sequence without the elements at offsets, which ascend.
+  private static func removing(_ offsets: [Int], from sequence: ObjectSequence) -> ObjectSequence {
+    guard offsets.count > editsMax else {
+      var kept = sequence
+      for offset in offsets.reversed() { kept.remove(at: offset) }
+      return kept
+    }
+    let removed = Set(offsets)
+    return ObjectSequence(
+      sequence.enumerated().lazy.filter { !removed.contains($0.offset) }.map(\.element)
+    )
   }
 
   private static func merged(
-    _ kept: [Int64],
+    _ kept: ObjectSequence,
     _ entering: [(element: Int64, offset: Int)]
-  ) -> [Int64] {
-    guard let only = entering.first, entering.count == 1 else {
-      var merged: [Int64] = []
-      merged.reserveCapacity(kept.count + entering.count)
-      var next = 0
-      for (element, offset) in entering {
-        merged += kept[next..<offset]
-        merged.append(element)
-        next = offset
+  ) -> ObjectSequence {
+    guard entering.count > editsMax else {
+      var merged = kept
+      for (rank, entry) in entering.enumerated() {
+        merged.insert(entry.element, at: entry.offset + rank)
       }
-      merged += kept[next...]
       return merged
     }
-    var merged = kept
-    merged.insert(only.element, at: only.offset)
+    var merged = ObjectSequence()
+    var rest = entering[...]
+    for (offset, element) in kept.enumerated() {
+      while let next = rest.first, next.offset <= offset {
+        merged.append(next.element)
+        rest.removeFirst()
+      }
+      merged.append(element)
+    }
+    for entry in rest { merged.append(entry.element) }
     return merged
   }
 }

@@ -14,7 +14,7 @@ package struct SubscriptionTable: Sendable {
   private var byValue: [Int: ValueIndex] = [:]
   /// The requests that every commit concerns.
   private var byCommit: Set<Int> = []
-  /// The number of requests whose conditions read each column, by entity.
+  /// The number of requests that read each column, by entity.
   private var columns: [Int: [String: Int]] = [:]
 
   /// The fetches of one entity by the values that their conditions require.
@@ -37,7 +37,7 @@ package struct SubscriptionTable: Sendable {
       for entity in awaited.union(related.keys) { byEntity[entity, default: []].insert(number) }
     case .fetch(let entities, let membership, let related):
       for entity in related.keys { byEntity[entity, default: []].insert(number) }
-      let read = membership.condition.columns
+      let read = membership.columns
       for entity in entities {
         for column in read { columns[entity, default: [:]][column, default: 0] += 1 }
         guard let selectors = membership.condition.selectors else {
@@ -66,7 +66,7 @@ package struct SubscriptionTable: Sendable {
       for entity in Set(related.keys).union(entities) {
         Self.remove(number, at: entity, from: &byEntity)
       }
-      let read = membership.condition.columns
+      let read = membership.columns
       for entity in entities {
         for column in read { columns[entity]?[column]? -= 1 }
         columns[entity] = columns[entity]?.filter { $0.value > 0 }
@@ -94,8 +94,8 @@ package struct SubscriptionTable: Sendable {
     if index[key]?.isEmpty == true { index[key] = nil }
   }
 
-  /// Returns the columns that conditions read of the objects of an entity, ascending.
-  package func conditionColumns(of entity: Int) -> [String] {
+  /// Returns the columns that requests read of changed objects of an entity, ascending.
+  package func columns(of entity: Int) -> [String] {
     (columns[entity] ?? [:]).keys.sorted()
   }
 
@@ -104,7 +104,7 @@ package struct SubscriptionTable: Sendable {
   /// - Parameters:
   ///   - set: The change set.
   ///   - rows: The rows of changed objects, as far as they were read, with all columns that
-  ///     conditions read.
+  ///     requests read.
   /// - Returns: The verdicts on the requests that the indexes name, in the order of the requests'
   ///   numbers; `unaffected` for all others.
   /// - Complexity: Linear in the change set and in the requests that it concerns.

@@ -122,7 +122,8 @@ struct Observation: Sendable {
         Interest.Membership(
           plan.membership.union(inclusion.relationships),
           order: plan.orderReads,
-          condition: plan.condition
+          condition: plan.condition,
+          counted: Self.counted(plan)
         ),
         related: including(plan.related)
       )
@@ -134,6 +135,15 @@ struct Observation: Sendable {
       )
     case .history: return .commits
     }
+  }
+
+  /// Returns the columns with which the sections of a fetch and the rows before its window are
+  /// counted.
+  private static func counted(_ plan: FetchPlan) -> Set<String> {
+    var columns: Set<String> = []
+    if let section = plan.sectionColumn { columns.insert(section) }
+    if plan.request.offset > 0, let order = plan.orderColumns { columns.formUnion(order) }
+    return columns
   }
 
   private func including(_ related: [Int: Set<String>]) -> [Int: Set<String>] {

@@ -74,8 +74,9 @@ extension Observation {
   /// The approximate memory of the observation and its result, in bytes.
   var bytes: Int {
     let rows =
-      result.objects.count + result.digests.count + 2 * result.named.count
+      (result.window?.rows.count ?? 0) + result.objects.count + result.digests.count + 2 * result.named.count
       + 3 * result.included.count
+      + 8 * (result.sections?.count ?? 0)
     return 1024 + request.identity.utf8.count + 8 * rows
   }
 }

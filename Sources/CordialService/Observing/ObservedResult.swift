@@ -1,6 +1,8 @@
 import CordialValues
 import JSON
 import ObjectModel
+import PersistentStore
+import Subscriptions
 
 /// The result of an observed request at one position, as far as updates need it.
 ///
@@ -18,7 +20,9 @@ struct ObservedResult: Sendable {
   /// By IDs: the objects, in the order of the IDs.
   var named: [NamedObject] = []
   /// By fetch: the numbers of the objects, in order.
-  var objects: [Int64] = []
+  var objects: ObjectSequence = []
+  /// The rows around the window; nil for a fetch without a window.
+  var window: WindowRows?
   /// The commit at which `objects` was read; equal commits mean equal objects.
   var revision: Int64 = -1
   /// The digests of the rows of `named` or `objects`; empty unless rows have values of other
@@ -28,8 +32,8 @@ struct ObservedResult: Sendable {
   var count: Int64 = 0
   /// The number of objects without the window.
   var total: Int64?
-  /// The digest of the sections.
-  var sections: UInt64?
+  /// The sections of the whole result; nil for a fetch without sections.
+  var sections: [FetchSection]?
   /// The digest of the rows of values.
   var rows: UInt64?
   /// The number of the rows of values.

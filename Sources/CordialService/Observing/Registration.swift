@@ -162,7 +162,7 @@ struct Registration: Sendable {
     let rows = try registry.rows(of: changes, from: older.position, in: snapshot)
     return try registry.affected(of: older.session, by: changes, rows).flatMap { candidate in
       try candidate.subscribers.sorted().map { subscriber in
-        try update(candidate, subscriber.number, changes, isComplete: known != nil, snapshot)
+        try update(candidate, subscriber.number, changes, rows, isComplete: known != nil, snapshot)
       }
     }
   }
@@ -171,6 +171,7 @@ struct Registration: Sendable {
     _ candidate: SubscriptionRegistry.Affected,
     _ number: Int,
     _ changes: ChangeSet,
+    _ rows: [ObjectKey: ChangedRow],
     isComplete: Bool,
     _ snapshot: StoreSnapshot
   ) throws -> OlderUpdate {
@@ -181,7 +182,7 @@ struct Registration: Sendable {
       let reader = ResultReader(snapshot: snapshot)
       let verdict = isComplete ? candidate.verdict : .undecided
       let refreshed =
-        try reader.recompiled(&observation) ?? reader.refresh(observation, verdict, changes)
+        try reader.recompiled(&observation) ?? reader.refresh(observation, verdict, changes, rows)
       observation.result = refreshed.result
       let builder = UpdateBuilder(
         observation: observation,

@@ -122,8 +122,8 @@ struct ResultDifference {
     addDifferingRows(old, new, to: &touched)
     touched.subtract(sequence.insertions.map(\.element))
     guard !touched.isEmpty else { return }
-    for offset in new.objects.indices where touched.contains(new.objects[offset]) {
-      updates.append((offset, plan.key(new.objects[offset])))
+    for (offset, object) in new.objects.enumerated() where touched.contains(object) {
+      updates.append((offset, plan.key(object)))
     }
   }
 

@@ -38,12 +38,14 @@ extension ResultReader {
   ///   - observation: The observation, with its earlier result.
   ///   - verdict: The effect of the changes on it.
   ///   - changes: The changes from the position of the earlier result to this snapshot.
+  ///   - rows: The rows of the changed objects, as far as they were read.
   /// - Returns: The result.
   /// - Throws: `limitExceeded` for a regular expression that takes too long; `SQLiteError`.
   func refresh(
     _ observation: Observation,
     _ verdict: Verdict,
-    _ changes: ChangeSet
+    _ changes: ChangeSet,
+    _ rows: [ObjectKey: ChangedRow]
   ) throws -> RefreshedResult {
     let old = observation.result
     guard verdict != .unaffected else { return RefreshedResult(result: old) }
@@ -53,15 +55,9 @@ extension ResultReader {
         result: try refreshObjects(observation, ids, plans, verdict, changes)
       )
     case .rows(let plan):
-      if let refreshed = try refreshRows(observation, plan, verdict) { return refreshed }
+      if let refreshed = try refreshRows(observation, plan, verdict, rows) { return refreshed }
     case .count(let plan):
-      if let count = Self.countDifference(verdict), old.sections == nil {
-        var result = old
-        result.count += count
-        result.total? += count
-        return RefreshedResult(result: result)
-      }
-      _ = plan
+      if let refreshed = try refreshCount(old, plan, verdict, rows) { return refreshed }
     case .values:
       // Only properties that the result does not read have changed.
       if case .values = verdict { return RefreshedResult(result: old) }
@@ -76,19 +72,44 @@ extension ResultReader {
     return RefreshedResult(result: result, isReread: true)
   }
 
-  /// Returns the change of the number of matching objects; nil where rows do not decide it.
-  private static func countDifference(_ verdict: Verdict) -> Int64? {
+  /// Refreshes a number of objects by those that enter or leave; nil where rows do not decide it.
+  private func refreshCount(
+    _ old: ObservedResult,
+    _ plan: FetchPlan,
+    _ verdict: Verdict,
+    _ rows: [ObjectKey: ChangedRow]
+  ) throws -> RefreshedResult? {
+    var refreshed = RefreshedResult(result: old)
     switch verdict {
-    case .unaffected, .values: return 0
+    case .unaffected, .values: return refreshed
     case .undecided: return nil
     case .members(let members, _):
-      var difference: Int64 = 0
-      for match in members.values {
-        guard let before = match.before, let after = match.after else { return nil }
-        difference += (after ? 1 : 0) - (before ? 1 : 0)
-      }
-      return difference
+      guard members.values.allSatisfy({ $0.after != nil }),
+        let difference = Self.countDifference(members, matching: [])
+      else { return nil }
+      refreshed.result.count += difference
+      refreshed.result.total? += difference
+      try refreshSections(plan, members, matching: [], rows, &refreshed)
+      return refreshed
     }
+  }
+
+  /// Returns the change of the number of matching objects.
+  ///
+  /// - Parameters:
+  ///   - members: The objects that may enter or leave.
+  ///   - matching: Those of them that match now and of which rows do not decide it.
+  /// - Returns: The change; nil where rows do not decide which of them matched before.
+  private static func countDifference(
+    _ members: [ObjectKey: Verdict.Match],
+    matching: Set<Int64>
+  ) -> Int64? {
+    var difference: Int64 = 0
+    for (key, match) in members {
+      guard let before = match.before else { return nil }
+      difference += (match.after ?? matching.contains(key.object) ? 1 : 0) - (before ? 1 : 0)
+    }
+    return difference
   }
 
   /// The number of objects of a result for each object that may move, below which the result is
@@ -102,7 +123,8 @@ extension ResultReader {
   private func refreshRows(
     _ observation: Observation,
     _ plan: FetchPlan,
-    _ verdict: Verdict
+    _ verdict: Verdict,
+    _ rows: [ObjectKey: ChangedRow]
   ) throws -> RefreshedResult? {
     let old = observation.result
     let (members, values): ([ObjectKey: Verdict.Match], Set<ObjectKey>)
@@ -113,16 +135,31 @@ extension ResultReader {
     }
     var refreshed = RefreshedResult(result: old, sequence: SequenceDifference(from: [], to: []))
     if !members.isEmpty {
-      let isWindow = plan.request.limit != nil || plan.request.offset > 0
-      let movesMax = max(Self.movesMin, old.objects.count / Self.rereadRatio)
-      guard !isWindow, members.count <= movesMax else { return nil }
-      let edit = try self.edit(old.objects, members, plan)
-      refreshed.sequence = edit.difference
-      if !edit.difference.isEmpty {
+      let length = old.window?.rows.count ?? old.objects.count
+      guard members.count <= max(Self.movesMin, length / Self.rereadRatio) else { return nil }
+      let matching = try self.matching(members, plan)
+      if let window = old.window {
+        let refresh = WindowRefresh(snapshot: snapshot, plan: plan, rows: rows)
+        guard let new = try refresh.run(window, members, matching, &refreshed) else { return nil }
+        refreshed.result.window = new
+        refreshed.result.objects = ObjectSequence(new.rows[new.range])
+        refreshed.sequence = SequenceDifference(from: old.objects, to: refreshed.result.objects)
+      } else {
+        let edit = try SequenceEdit(
+          of: old.objects,
+          candidates: Set(members.keys.map(\.object))
+        ) { kept in
+          try snapshot.offsets(of: Array(matching), in: kept, plan)
+            .map { ($0.object, $0.offset) }
+        }
+        refreshed.sequence = edit.difference
         refreshed.result.objects = edit.sequence
+      }
+      if refreshed.sequence?.isEmpty == false {
         refreshed.result.revision = snapshot.head.number
       }
-      try refreshSections(observation, plan, verdict, &refreshed.result)
+      try refreshTotal(plan, members, matching, &refreshed)
+      try refreshSections(plan, members, matching: matching, rows, &refreshed)
     }
     // An object that matches as before and has not moved may have other values.
     let touched = Set(values.map(\.object)).union(members.keys.map(\.object))
@@ -131,11 +168,11 @@ extension ResultReader {
     return refreshed
   }
 
-  private func edit(
-    _ old: [Int64],
+  /// Returns which objects match a fetch now.
+  private func matching(
     _ members: [ObjectKey: Verdict.Match],
     _ plan: FetchPlan
-  ) throws -> SequenceEdit {
+  ) throws -> Set<Int64> {
     var matching: Set<Int64> = []
     var undecided: [Int64] = []
     for (key, match) in members {
@@ -145,23 +182,75 @@ extension ResultReader {
       case false?: break
       }
     }
-    if !undecided.isEmpty {
-      matching.formUnion(try snapshot.matching(undecided.sorted(), plan))
-    }
-    return try SequenceEdit(of: old, candidates: Set(members.keys.map(\.object))) { kept in
-      try snapshot.offsets(of: Array(matching), in: kept, plan).map { ($0.object, $0.offset) }
+    guard !undecided.isEmpty else { return matching }
+    return matching.union(try snapshot.matching(undecided.sorted(), plan))
+  }
+
+  private func refreshTotal(
+    _ plan: FetchPlan,
+    _ members: [ObjectKey: Verdict.Match],
+    _ matching: Set<Int64>,
+    _ refreshed: inout RefreshedResult
+  ) throws {
+    guard let total = refreshed.result.total else { return }
+    if !plan.isWindow {
+      refreshed.result.total = Int64(refreshed.result.objects.count)
+    } else if let difference = Self.countDifference(members, matching: matching) {
+      refreshed.result.total = total + difference
+    } else {
+      refreshed.result.total = try snapshot.count(plan)
+      refreshed.isReread = true
     }
   }
 
+  /// Counts the objects that enter, leave or change sections, and reads all sections again where
+  /// the rows do not tell them, or one is new.
   private func refreshSections(
-    _ observation: Observation,
     _ plan: FetchPlan,
-    _ verdict: Verdict,
-    _ result: inout ObservedResult
+    _ members: [ObjectKey: Verdict.Match],
+    matching: Set<Int64>,
+    _ rows: [ObjectKey: ChangedRow],
+    _ refreshed: inout RefreshedResult
   ) throws {
-    if result.total != nil { result.total = Int64(result.objects.count) }
-    guard result.sections != nil else { return }
-    result.sections = UInt64(digestOf: try sections(plan))
+    guard let old = refreshed.result.sections else { return }
+    let changes = plan.sectionColumn.flatMap { column in
+      Self.sectionChanges(column, members, matching: matching, rows)
+    }
+    if let changes {
+      var known = old
+      var rest = changes.filter { $0.value != 0 }
+      for index in known.indices {
+        if let change = rest.removeValue(forKey: known[index].key) { known[index].count += change }
+      }
+      if rest.isEmpty {
+        refreshed.result.sections = known.filter { $0.count > 0 }
+        return
+      }
+    }
+    refreshed.result.sections = try snapshot.sections(plan)
+    refreshed.isReread = true
+  }
+
+  /// Returns the changes of the sections' numbers of objects; nil where rows do not decide them.
+  private static func sectionChanges(
+    _ column: String,
+    _ members: [ObjectKey: Verdict.Match],
+    matching: Set<Int64>,
+    _ rows: [ObjectKey: ChangedRow]
+  ) -> [StorageKey: Int64]? {
+    var changes: [StorageKey: Int64] = [:]
+    for (key, match) in members {
+      guard let before = match.before, let row = rows[key] else { return nil }
+      if before {
+        guard let values = row.before else { return nil }
+        changes[StorageKey(values[column]), default: 0] -= 1
+      }
+      if match.after ?? matching.contains(key.object) {
+        guard let values = row.after else { return nil }
+        changes[StorageKey(values[column]), default: 0] += 1
+      }
+    }
+    return changes
   }
 
   /// Updates the digests of entering and touched rows, and removes those of leaving ones.

@@ -176,30 +176,41 @@ struct ResultReader {
     _ result: inout ObservedResult,
     _ out: inout UpdateWriter
   ) throws {
+    var window = WindowRows(offset: plan.request.offset, limit: plan.request.limit)
+    let spare = plan.isWindow ? window.spare : 0
+    let first = plan.request.offset - window.start
+    let last = plan.request.limit.map { first + $0 } ?? .max
+    /// Adds an object, and returns whether the window has it.
+    func add(_ object: Int64) -> Bool {
+      let isInside = !plan.isWindow || (first..<last).contains(window.rows.count)
+      if plan.isWindow { window.rows.append(object) }
+      if isInside { result.objects.append(object) }
+      return isInside
+    }
     let wantsDigests = request.mode != .ids && !plan.relatedNames.isEmpty
-    if request.mode == .ids {
-      result.objects = try snapshot.objects(plan)
+    let isDiscarding = out.isDiscarding
+    let hasMore: Bool
+    if request.mode == .ids || isDiscarding && !wantsDigests {
       out.beginList("ids")
-      if !out.isDiscarding {
-        for object in result.objects {
-          try out.element { $0.string(try snapshot.wrappedID(plan.key(object)).description) }
-        }
+      hasMore = try snapshot.eachNumber(plan, spare: spare) { object in
+        guard add(object), !isDiscarding else { return }
+        try out.element { $0.string(try snapshot.wrappedID(plan.key(object)).description) }
       }
       out.endList()
-    } else if out.isDiscarding, !wantsDigests {
-      result.objects = try snapshot.objects(plan)
     } else {
       out.beginList("objects")
-      try snapshot.eachObject(plan) { object, write in
+      hasMore = try snapshot.eachObject(plan, spare: spare) { object, write in
+        guard add(object) else { return }
         try out.element { writer in
           let start = writer.bytes.count
           write(&writer)
           if wantsDigests { result.digests.append(UInt64(digestOf: writer.bytes[start...])) }
         }
-        result.objects.append(object)
       }
       out.endList()
     }
+    window.isComplete = !hasMore
+    if plan.isWindow { result.window = window }
     try out.member("count") { $0.integer(Int64(result.objects.count)) }
     guard request.mode == .ids, request.first > 0, !out.isDiscarding else { return }
     out.beginList("objects")
@@ -219,9 +230,9 @@ struct ResultReader {
     _ out: inout UpdateWriter
   ) throws {
     if request.fetch?.sectionBy != nil {
-      let sections = try sections(plan)
-      result.sections = UInt64(digestOf: sections)
-      try out.member("sections") { $0.raw(sections) }
+      let sections = try snapshot.sections(plan)
+      result.sections = sections
+      try out.member("sections") { FetchSection.write(sections, to: &$0) }
     }
     if request.fetch?.total == true {
       let total = try snapshot.count(plan)
@@ -229,13 +240,6 @@ struct ResultReader {
       try out.member("total") { $0.integer(total) }
     }
     try readIncluded(request, &result, &out)
-  }
-
-  /// Returns the sections of a fetch as JSON.
-  func sections(_ plan: FetchPlan) throws -> [UInt8] {
-    var writer = JSONWriter()
-    try snapshot.writeSections(plan, bytesMax: .max, to: &writer)
-    return writer.bytes
   }
 
   private func readValues(
@@ -295,7 +299,7 @@ struct ResultReader {
     _ body: (ObjectKey, ArraySlice<UInt8>) throws -> Void
   ) throws {
     var entity: EntityDescription?
-    var objects = result.objects
+    var objects = Array(result.objects)
     switch request.target {
     case .ids:
       let keys = result.named.compactMap { $0.exists ? $0.key : nil }

@@ -186,13 +186,13 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Reads the columns that conditions read of changed objects, before and after the changes.
+  /// Reads the columns that requests read of changed objects, before and after the changes.
   ///
   /// - Parameters:
   ///   - changes: The changes.
   ///   - from: The position at the beginning of the changes.
   ///   - snapshot: The snapshot at their end.
-  /// - Returns: The rows of the objects whose entities have conditions.
+  /// - Returns: The rows of the objects whose entities have such requests.
   /// - Throws: `SQLiteError`.
   func rows(
     of changes: ChangeSet,
@@ -202,7 +202,7 @@ final class SubscriptionRegistry: Sendable {
     let entities = Set(changes.changes.keys.map(\.entity))
     let columns = state.withLock { state in
       entities.reduce(into: [Int: [String]]()) { columns, entity in
-        let read = state.table.conditionColumns(of: entity)
+        let read = state.table.columns(of: entity)
         if !read.isEmpty { columns[entity] = read }
       }
     }

@@ -97,9 +97,11 @@ struct SubscriptionStep: Sendable {
       authors: try snapshot.lastCommits(after: from.commit)
     )
     var update = ObservationUpdate(snapshot: snapshot, limits: limits)
+    update.rows = rows
     for candidate in affected {
       try update.run(candidate, from: from, changes, isComplete: known != nil, &outcome)
     }
+    update.rows = [:]
     for candidate in stragglers {
       let position = candidate.observation.position
       let own = try snapshot.changes(since: position)
@@ -187,15 +189,19 @@ extension SubscriptionRegistry.Affected {
     guard !observation.plan.readsRelated, !observation.request.includesBefore,
       observation.request.include.isEmpty
     else { return false }
+    let result = observation.result
     switch (verdict, observation.plan) {
     case (.undecided, _), (.members, .values), (.unaffected, _): return false
     case (.values, _): return true
     case (.members(let members, _), .count):
-      return members.values.allSatisfy { $0.before != nil && $0.after != nil }
-    case (.members(let members, _), .rows(let plan)):
-      // SQL may take long, as with a regular expression.
-      return plan.request.limit == nil && plan.request.offset == 0
-        && observation.result.sections == nil && members.values.allSatisfy { $0.after != nil }
+      return result.sections == nil
+        && members.values.allSatisfy { $0.before != nil && $0.after != nil }
+    case (.members(let members, _), .rows):
+      // SQL may take long, as with a regular expression or a sort.
+      return result.sections == nil && result.window?.hasSpare(for: members.count) != false
+        && members.values.allSatisfy { $0.after != nil }
+        && (result.window == nil || result.total == nil
+          || members.values.allSatisfy { $0.before != nil })
     case (.members, .objects), (.members, .history): return false
     }
   }
@@ -205,6 +211,8 @@ extension SubscriptionRegistry.Affected {
 private struct ObservationUpdate {
   let snapshot: StoreSnapshot
   let limits: Limits
+  /// The rows of the changed objects, as far as they were read.
+  var rows: [ObjectKey: ChangedRow] = [:]
 
   /// Updates an observation and adds the change to the outcome.
   ///
@@ -233,7 +241,7 @@ private struct ObservationUpdate {
       let reader = ResultReader(snapshot: snapshot)
       if !isComplete { verdict = .undecided }
       let refreshed =
-        try reader.recompiled(&observation) ?? reader.refresh(observation, verdict, changes)
+        try reader.recompiled(&observation) ?? reader.refresh(observation, verdict, changes, rows)
       observation.result = refreshed.result
       observation.position = snapshot.head.position
       var body: UpdateBody?

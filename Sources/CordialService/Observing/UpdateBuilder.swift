@@ -101,9 +101,8 @@ struct UpdateBuilder {
     if difference.totalDiffers, let total = new.total {
       try out.member("total") { $0.integer(total) }
     }
-    if difference.sectionsDiffer, let plan = observation.fetchPlan {
-      let sections = try ResultReader(snapshot: snapshot).sections(plan)
-      try out.member("sections") { $0.raw(sections) }
+    if difference.sectionsDiffer, let sections = new.sections {
+      try out.member("sections") { FetchSection.write(sections, to: &$0) }
     }
     if !difference.included.isEmpty {
       out.beginList("included", isObject: true)
@@ -374,16 +373,6 @@ struct UpdateBuilder {
       guard let read = plan.related[change.key.entity] else { return false }
       return change.kind != .update || read.contains(ChangeSet.everyProperty)
         || !read.isDisjoint(with: change.properties)
-    }
-  }
-}
-
-extension Observation {
-  /// The plan of a fetch of objects or of their number.
-  var fetchPlan: FetchPlan? {
-    switch plan {
-    case .rows(let plan), .count(let plan): plan
-    case .objects, .values, .history: nil
     }
   }
 }

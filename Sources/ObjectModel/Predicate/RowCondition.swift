@@ -50,6 +50,11 @@ package indirect enum RowCondition: Sendable {
     }
   }
 
+  /// The value of a condition that is the same for every row; nil for every other condition.
+  package var constant: Bool? {
+    if case .constant(let flag) = self { flag } else { nil }
+  }
+
   /// Whether the condition is a comparison of one column with bounds.
   package var isRange: Bool {
     switch self {

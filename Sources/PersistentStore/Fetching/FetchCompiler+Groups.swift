@@ -138,7 +138,7 @@ extension FetchCompiler {
     _ cursor: FetchCursor,
     _ keys: [SortKey]
   ) throws(StoreError) -> SQLFragment {
-    let (range, missing) = try position(cursor, keys)
+    let (range, missing) = try Self.position(cursor, keys)
     guard let missing else { return range }
     return SQLFragment("(\(range.sql)) OR (\(missing.sql))", range.values + missing.values)
   }

@@ -6,17 +6,27 @@ import SQLite
 import StoreLayout
 
 /// One sort key of a fetch.
-struct SortKey {
+struct SortKey: Sendable {
   /// The expression, with the collation that compares it.
   let sql: String
   /// The expression of the value that a cursor keeps.
   let kept: String
   /// The expression that a kept value, bound as `?`, becomes for a comparison with `sql`.
   let bound: String
-  let descends: Bool
+  private(set) var descends: Bool
   let type: AttributeType
   /// Whether a value may be missing; missing values are first ascending, and last descending.
   let mayBeMissing: Bool
+  /// The column of the fetched object that is the key, and has its order without a collation; nil
+  /// for every other key.
+  var column: String?
+
+  /// The same key in the opposite order.
+  var reversed: SortKey {
+    var key = self
+    key.descends.toggle()
+    return key
+  }
 
   /// Whether the expression is a stored sort key.
   var isStored: Bool { bound != "?" }
@@ -112,12 +122,15 @@ extension FetchCompiler {
     } else if attribute.type == .decimal {
       term += " COLLATE cordial_decimal"
     }
-    return SortKey(
+    var compiled = SortKey(
       term,
       type: attribute.type,
       descends: descends,
       mayBeMissing: mayBeMissing
     )
+    let isOwn = names.count == 1 && owner.computed(named: attribute.name) == nil
+    if isOwn, term == column(scopes[0].alias, attribute.name) { compiled.column = attribute.name }
+    return compiled
   }
 
   /// Compiles a sort key that is an aggregate over a to-many, as `tasks.@count`.
@@ -151,17 +164,32 @@ extension FetchCompiler {
   /// `range` limits the first key, so that an index over that key starts where the page begins.
   /// Where the first key descends, the objects without a value come last. One range cannot have
   /// both, so `missing` is the condition for these objects.
-  func position(
+  static func position(
     _ cursor: FetchCursor,
     _ keys: [SortKey]
   ) throws(StoreError) -> (range: SQLFragment, missing: SQLFragment?) {
     guard cursor.keys.count == keys.count else { throw FetchCursor.foreign }
+    return position(cursor, keys, isReversed: false)
+  }
+
+  /// Returns the conditions for the objects after a cursor in the order of the keys, of which there
+  /// are as many as the cursor has.
+  ///
+  /// Objects with equal keys are in the descending order of their numbers if `isReversed`.
+  static func position(
+    _ cursor: FetchCursor,
+    _ keys: [SortKey],
+    isReversed: Bool
+  ) -> (range: SQLFragment, missing: SQLFragment?) {
     let hasMissing =
       keys.first.map { $0.descends && $0.mayBeMissing } == true
       && cursor.keys.first != .null
-    var after = SQLFragment("t.\"_id\" > ?", [.integer(cursor.object)])
+    var after = SQLFragment(
+      "t.\"_id\" \(isReversed ? "<" : ">") ?",
+      [.integer(cursor.object)]
+    )
     for (index, (key, value)) in zip(keys, cursor.keys).enumerated().reversed() {
-      let later = Self.later(key, value, orMissing: index > 0)
+      let later = later(key, value, orMissing: index > 0)
       let same = SQLFragment(
         "\(key.sql) IS \(key.bound) AND (\(after.sql))",
         [value] + after.values

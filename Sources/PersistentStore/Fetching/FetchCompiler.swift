@@ -100,7 +100,7 @@ struct FetchCompiler {
     let orderReads = membership
     membership.formUnion(conditionReads)
     let pageStart = try request.after.map { text throws(StoreError) in
-      try position(FetchCursor(text, of: request, in: store), keys)
+      try Self.position(FetchCursor(text, of: request, in: store), keys)
     }
     let membershipJoins = scopes[0].joins.sql
     let selected = try selection(request)
@@ -133,6 +133,7 @@ struct FetchCompiler {
       matchSQL: "SELECT t.\"_id\" \(from) WHERE t.\"_id\" IN (SELECT value FROM json_each(?1)) "
         + "AND (\(condition.sql))",
       order: FetchOrder(keys: keys, from: from),
+      neighbors: FetchNeighbors(keys: keys, numbers: numbers, from: from, condition: condition),
       condition: condition.condition,
       orderReads: orderReads,
       readsRelatedForOrder: relatedKinds != conditionRelated,

@@ -108,11 +108,11 @@ extension StoreSnapshot {
   /// - Returns: The objects in order, each with the number of elements of `sequence` before it.
   /// - Throws: `SQLiteError`.
   /// - Complexity: The logarithm of the sequence's length in look-ups for each object.
-  package func offsets(
+  package func offsets<Objects: RandomAccessCollection<Int64>>(
     of objects: [Int64],
-    in sequence: [Int64],
+    in sequence: Objects,
     _ plan: FetchPlan
-  ) throws -> [(object: Int64, offset: Int)] {
+  ) throws -> [(object: Int64, offset: Int)] where Objects.Index == Int {
     let wanted = try objects.map { try ordered($0, plan) }
       .sorted { plan.order.compare($0, $1) < 0 }
     var from = 0
@@ -129,6 +129,65 @@ extension StoreSnapshot {
       from = low
       return (object.object, low)
     }
+  }
+
+  /// Returns which of some former rows come before an object in the order of a fetch.
+  ///
+  /// - Parameters:
+  ///   - rows: The numbers of objects, each with the values of `orderColumns` that it had.
+  ///   - object: An object of the fetch.
+  ///   - plan: The fetch, whose order is that of columns.
+  /// - Returns: The number of rows before the object.
+  /// - Throws: `SQLiteError`.
+  package func count(
+    of rows: [(object: Int64, keys: [AttributeValue])],
+    before object: Int64,
+    _ plan: FetchPlan
+  ) throws -> Int {
+    guard !rows.isEmpty else { return 0 }
+    let bound = try ordered(object, plan)
+    return rows.count { row in
+      plan.order.compare(OrderedObject(object: row.object, keys: row.keys), bound) < 0
+    }
+  }
+
+  /// Returns the objects beside an object in the order of a fetch, without its window.
+  ///
+  /// - Parameters:
+  ///   - object: An object of the fetch.
+  ///   - plan: The fetch.
+  ///   - isBefore: Whether the objects before it are wanted, instead of those after it.
+  ///   - max: The maximum number of objects.
+  /// - Returns: The numbers of the nearest objects, in the order of the fetch, and whether SQLite
+  ///   sorted rows to find them.
+  /// - Throws: `SQLiteError`.
+  /// - Complexity: Linear in `max` where an index has the order, else in all matching objects.
+  package func neighbors(
+    of object: Int64,
+    _ plan: FetchPlan,
+    isBefore: Bool,
+    max: Int
+  ) throws -> (objects: [Int64], isSorted: Bool) {
+    let row = try statement(plan.keysSQL)
+    row.bind(object, at: 1)
+    guard try row.step() else {
+      row.reset()
+      return ([], false)
+    }
+    let keys = plan.neighbors.keys.indices.map { row.value(Int32($0)) }
+    row.reset()
+    var found: [Int64] = []
+    var isSorted = false
+    let cursor = FetchCursor(keys: keys, object: object)
+    for query in plan.neighbors.queries(from: cursor, isBefore: isBefore) where found.count < max {
+      let rows = try statement(query.sql)
+      defer { rows.reset() }
+      for (index, value) in query.values.enumerated() { rows.bind(value, at: Int32(index + 1)) }
+      rows.bind(Int64(max - found.count), at: Int32(query.values.count + 1))
+      while try rows.step() { found.append(rows.integer(0)) }
+      if rows.takeSortCount() > 0 { isSorted = true }
+    }
+    return (isBefore ? found.reversed() : found, isSorted)
   }
 
   /// Reads the sort keys of an object.

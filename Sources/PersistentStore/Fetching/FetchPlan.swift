@@ -25,6 +25,7 @@ package final class FetchPlan: Sendable {
   /// The query for those of some objects that match: a JSON list of numbers is its first value.
   let matchSQL: String
   let order: FetchOrder
+  let neighbors: FetchNeighbors
   /// The predicate as a condition on the columns of one object.
   package let condition: RowCondition
   /// The entity's own properties that determine the order.
@@ -59,6 +60,16 @@ package final class FetchPlan: Sendable {
     request.subentities ? entity.familyPosition.concreteEntities : [entity.number]
   }
 
+  /// Whether the result is a part of the matching objects.
+  package var isWindow: Bool { request.limit != nil || request.offset > 0 }
+
+  /// The columns of the object that are the sort keys, in order, the key of its sections first; nil
+  /// where a column does not have the order of its key.
+  package var orderColumns: [String]? { neighbors.columns }
+
+  /// The column of the object whose values name the sections; nil for every other fetch.
+  package var sectionColumn: String? { sections == nil ? nil : neighbors.firstColumn }
+
   /// Whether the result depends on ICU's folding or collation.
   package var usesCollation: Bool { Self.usesCollation(rowsSQL) }
 
@@ -87,6 +98,7 @@ package final class FetchPlan: Sendable {
     keysSQL: String,
     matchSQL: String,
     order: FetchOrder,
+    neighbors: FetchNeighbors,
     condition: RowCondition,
     orderReads: Set<String>,
     readsRelatedForOrder: Bool,
@@ -112,6 +124,7 @@ package final class FetchPlan: Sendable {
     self.keysSQL = keysSQL
     self.matchSQL = matchSQL
     self.order = order
+    self.neighbors = neighbors
     self.condition = condition
     self.orderReads = orderReads
     self.readsRelatedForOrder = readsRelatedForOrder

@@ -3,7 +3,7 @@ import ObjectModel
 import PersistentHistory
 
 /// A piece of SQL with the values to bind in it, in order.
-struct SQLFragment {
+struct SQLFragment: Sendable {
   var sql: String
   var values: [AttributeValue]
   /// The maximum number of entries that it needs on the stack of SQLite's parser.

@@ -5,6 +5,37 @@ import PersistentHistory
 import SQLite
 import StoreLayout
 
+/// A section of a fetch: the objects with one value of the first sort key.
+package struct FetchSection: Sendable, Equatable {
+  /// The value as stored.
+  package let key: StorageKey
+  /// The value as JSON.
+  package let name: [UInt8]
+  /// The number of objects.
+  package var count: Int64
+
+  /// Writes sections as `[{"name":…,"offset":…,"count":…}]`.
+  package static func write(_ sections: [FetchSection], to writer: inout JSONWriter) {
+    var offset: Int64 = 0
+    writer.raw("[")
+    for section in sections { section.write(at: &offset, to: &writer) }
+    writer.raw("]")
+  }
+
+  /// Writes the section, and moves the offset to the next one.
+  fileprivate func write(at offset: inout Int64, to writer: inout JSONWriter) {
+    if offset > 0 { writer.raw(",") }
+    writer.raw("{\"name\":")
+    writer.raw(name)
+    writer.raw(",\"offset\":")
+    writer.integer(offset)
+    writer.raw(",\"count\":")
+    writer.integer(count)
+    writer.raw("}")
+    offset += count
+  }
+}
+
 /// Pages, sections, rows of values, and included objects.
 extension StoreSnapshot {
   /// Returns the cursor after an object of a fetch.
@@ -23,6 +54,19 @@ extension StoreSnapshot {
     let keys = (0..<keyCount).map { row.value(Int32($0)) }
     return FetchCursor(keys: keys, object: object)
       .text(of: plan.request, in: reader.facts.identifier)
+  }
+
+  /// Returns the sections of the whole result of a fetch, in its order.
+  ///
+  /// - Parameter plan: A fetch with sections.
+  /// - Returns: The sections.
+  /// - Throws: `SQLiteError`.
+  package func sections(_ plan: FetchPlan) throws -> [FetchSection] {
+    var found: [FetchSection] = []
+    if let sections = plan.sections {
+      try eachSection(sections, plan.wholeValues) { found.append($0) }
+    }
+    return found
   }
 
   /// Writes the sections of the whole result of a fetch as `[{"name":…,"offset":…,"count":…}]`.
@@ -47,24 +91,30 @@ extension StoreSnapshot {
     bytesMax: Int,
     to writer: inout JSONWriter
   ) throws {
-    let rows = try statement(sections.sql)
-    defer { rows.reset() }
-    for (index, value) in values.enumerated() { rows.bind(value, at: Int32(index + 1)) }
     var offset: Int64 = 0
     writer.raw("[")
-    while try rows.step() {
-      if offset > 0 { writer.raw(",") }
-      writer.raw("{\"name\":")
-      sections.form.write(rows, 0, in: model, to: &writer)
-      writer.raw(",\"offset\":")
-      writer.integer(offset)
-      writer.raw(",\"count\":")
-      writer.integer(rows.integer(1))
-      writer.raw("}")
-      offset += rows.integer(1)
+    try eachSection(sections, values) { section in
+      section.write(at: &offset, to: &writer)
       try Self.check(writer, bytesMax)
     }
     writer.raw("]")
+  }
+
+  private func eachSection(
+    _ sections: (sql: String, form: ColumnForm),
+    _ values: [AttributeValue],
+    _ body: (FetchSection) throws -> Void
+  ) throws {
+    let rows = try statement(sections.sql)
+    defer { rows.reset() }
+    for (index, value) in values.enumerated() { rows.bind(value, at: Int32(index + 1)) }
+    while try rows.step() {
+      var name = JSONWriter()
+      sections.form.write(rows, 0, in: model, to: &name)
+      try body(
+        FetchSection(key: StorageKey(rows.value(0)), name: name.bytes, count: rows.integer(1))
+      )
+    }
   }
 
   /// Writes rows of values as `[{"name":value}]`.

@@ -326,15 +326,18 @@ package struct StoreSnapshot {
   ///
   /// - Parameters:
   ///   - plan: The fetch.
+  ///   - spare: The maximum number of objects before the window, and after it, for which the body
+  ///     is called too.
   ///   - body: Called with the number of each object, and a function that writes the object.
-  /// - Returns: Whether more objects follow the window.
+  /// - Returns: Whether more objects follow.
   /// - Throws: `SQLiteError`; the errors of the body.
   @discardableResult
   package func eachObject(
     _ plan: FetchPlan,
+    spare: Int = 0,
     _ body: (Int64, (inout JSONWriter) -> Void) throws -> Void
   ) throws -> Bool {
-    try eachRow(of: plan, plan.rowsSQL, plan.missing?.rowsSQL) { rows in
+    try eachRow(of: plan, plan.rowsSQL, plan.missing?.rowsSQL, spare: spare) { rows in
       try body(rows.integer(0)) { plan.encoder.write(rows, to: &$0) }
     }
   }
@@ -364,6 +367,20 @@ package struct StoreSnapshot {
     try page(plan).objects
   }
 
+  /// Calls a body with the numbers of the objects of a fetch, in its order and window.
+  ///
+  /// The parameters and the result are those of `eachObject`.
+  @discardableResult
+  package func eachNumber(
+    _ plan: FetchPlan,
+    spare: Int = 0,
+    _ body: (Int64) throws -> Void
+  ) throws -> Bool {
+    try eachRow(of: plan, plan.idsSQL, plan.missing?.idsSQL, spare: spare) { rows in
+      try body(rows.integer(0))
+    }
+  }
+
   /// Returns the numbers of the objects of a fetch, and whether more objects follow its window.
   ///
   /// - Parameter plan: The fetch.
@@ -371,9 +388,7 @@ package struct StoreSnapshot {
   /// - Throws: `SQLiteError`.
   package func page(_ plan: FetchPlan) throws -> (objects: [Int64], hasMore: Bool) {
     var objects: [Int64] = []
-    let hasMore = try eachRow(of: plan, plan.idsSQL, plan.missing?.idsSQL) { rows in
-      objects.append(rows.integer(0))
-    }
+    let hasMore = try eachNumber(plan) { objects.append($0) }
     return (objects, hasMore)
   }
 
@@ -385,9 +400,11 @@ package struct StoreSnapshot {
     of plan: FetchPlan,
     _ sql: String,
     _ missingSQL: String?,
+    spare: Int = 0,
     _ body: (PreparedStatement) throws -> Void
   ) throws -> Bool {
-    let limit = plan.request.limit
+    let offset = max(0, plan.request.offset - spare)
+    let limit = plan.request.limit.map { $0 + plan.request.offset - offset + spare }
     var count = 0
     func readRows(_ sql: String, _ values: [AttributeValue], offset: Int) throws -> Bool {
       let rest = limit.map { $0 - count + 1 }
@@ -402,7 +419,7 @@ package struct StoreSnapshot {
       }
       return false
     }
-    if try readRows(sql, plan.values, offset: plan.request.offset) { return true }
+    if try readRows(sql, plan.values, offset: offset) { return true }
     guard let missingSQL else { return false }
     return try readRows(missingSQL, plan.wholeValues, offset: 0)
   }

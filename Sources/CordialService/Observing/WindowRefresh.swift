@@ -1,0 +1,112 @@
+import CordialValues
+import ObjectModel
+import PersistentStore
+import Subscriptions
+
+/// The change of a window by the objects that may enter, leave or move.
+///
+/// Rows that have not changed are still in the same order. The first of them tells how many objects
+/// are before the window: objects that were before it and are not any more, and the reverse.
+struct WindowRefresh {
+  let snapshot: StoreSnapshot
+  let plan: FetchPlan
+  /// The rows of the changed objects, as far as they were read.
+  let rows: [ObjectKey: ChangedRow]
+
+  /// Returns the window after a change.
+  ///
+  /// - Parameters:
+  ///   - old: The window before.
+  ///   - members: The objects that may enter, leave or move.
+  ///   - matching: Those of them that match now.
+  ///   - refreshed: Gets the information whether SQLite sorted the whole result.
+  /// - Returns: The window; nil where it has to be read again.
+  /// - Throws: `SQLiteError`.
+  func run(
+    _ old: WindowRows,
+    _ members: [ObjectKey: Verdict.Match],
+    _ matching: Set<Int64>,
+    _ refreshed: inout RefreshedResult
+  ) throws -> WindowRows? {
+    let candidates = Set(members.keys.map(\.object))
+    guard let unchanged = try unchangedBefore(old, members, candidates) else { return nil }
+    var new = old
+    var entering = 0
+    new.rows = try SequenceEdit(of: old.rows, candidates: candidates) { kept in
+      try snapshot.offsets(of: Array(matching), in: kept, plan).compactMap { object, offset in
+        if offset == 0, unchanged > 0 {
+          // Unchanged objects may be between this one and the rows.
+          entering += 1
+          return nil
+        }
+        // Unchanged objects may be between the rows and this one.
+        return offset == kept.count && !old.isComplete ? nil : (object, offset)
+      }
+    }.sequence
+    new.start = unchanged + entering
+    guard try refillBefore(&new, &refreshed), try refillAfter(&new, &refreshed) else { return nil }
+    new.trim()
+    return new
+  }
+
+  /// Returns the number of unchanged objects before the first unchanged row; nil where that is
+  /// unknown.
+  private func unchangedBefore(
+    _ old: WindowRows,
+    _ members: [ObjectKey: Verdict.Match],
+    _ candidates: Set<Int64>
+  ) throws -> Int? {
+    guard old.start > 0 else { return 0 }
+    guard let pivot = old.rows.firstIndex(where: { !candidates.contains($0) }) else { return nil }
+    let known = Set(old.rows).intersection(candidates)
+    var former: [(object: Int64, keys: [AttributeValue])] = []
+    for (key, match) in members where !known.contains(key.object) {
+      guard let wasMember = match.before else { return nil }
+      guard wasMember else { continue }
+      guard let row = rows[key]?.before, let columns = plan.orderColumns else { return nil }
+      former.append((key.object, columns.map { row[$0] }))
+    }
+    // All rows before the pivot are candidates.
+    return old.start - (try snapshot.count(of: former, before: old.rows[pivot], plan))
+  }
+
+  /// Reads rows before the window where some are missing; returns false where they are unknown.
+  private func refillBefore(
+    _ window: inout WindowRows,
+    _ refreshed: inout RefreshedResult
+  ) throws -> Bool {
+    guard window.spareBefore < 0 else { return true }
+    guard let first = window.rows.first else { return false }
+    let wanted = min(window.start, window.spare - window.spareBefore)
+    let (objects, isSorted) = try snapshot.neighbors(
+      of: first,
+      plan,
+      isBefore: true,
+      max: wanted
+    )
+    guard objects.count == wanted else { return false }
+    window.prepend(objects)
+    if isSorted { refreshed.isReread = true }
+    return true
+  }
+
+  /// Reads rows after the window where some are missing; returns false where they are unknown.
+  private func refillAfter(
+    _ window: inout WindowRows,
+    _ refreshed: inout RefreshedResult
+  ) throws -> Bool {
+    guard let spare = window.spareAfter, spare < 0 else { return true }
+    guard let last = window.rows.last else { return false }
+    let wanted = window.spare - spare
+    let (objects, isSorted) = try snapshot.neighbors(
+      of: last,
+      plan,
+      isBefore: false,
+      max: wanted
+    )
+    for object in objects { window.rows.append(object) }
+    window.isComplete = objects.count < wanted
+    if isSorted { refreshed.isReread = true }
+    return true
+  }
+}

@@ -1,0 +1,72 @@
+import Subscriptions
+
+/// The rows of a window with spare rows on both sides, which replace rows that leave the window.
+struct WindowRows: Sendable {
+  /// The numbers of the objects, in the order of the fetch.
+  var rows: ObjectSequence = []
+  /// The number of objects of the fetch before `rows`.
+  var start: Int
+  /// Whether no object of the fetch follows `rows`; false where that is unknown.
+  var isComplete = false
+  private let offset: Int
+  private let limit: Int?
+
+  /// The number of rows that are kept on each side of a window.
+  private static let spareMin = 32
+  private static let spareMax = 1000
+
+  /// Creates the rows of a window without any.
+  ///
+  /// - Parameters:
+  ///   - offset: The number of objects of the fetch before the window.
+  ///   - limit: The maximum length of the window; nil without a limit.
+  init(offset: Int, limit: Int?) {
+    self.offset = offset
+    self.limit = limit
+    start = 0
+    start = max(0, offset - spare)
+  }
+
+  /// The number of rows that a new result has on each side of the window.
+  var spare: Int { min(max(limit ?? 0, Self.spareMin), Self.spareMax) }
+
+  /// The offsets in `rows` of the window.
+  var range: Range<Int> {
+    let first = min(max(0, offset - start), rows.count)
+    return first..<min(limit.map { first + $0 } ?? rows.count, rows.count)
+  }
+
+  /// The number of rows between the beginning of `rows` and that of the window; negative where rows
+  /// are missing.
+  var spareBefore: Int { offset - start }
+
+  /// The number of rows after the window, negative where rows are missing; nil where no row follows.
+  var spareAfter: Int? {
+    guard let limit, !isComplete else { return nil }
+    return start + rows.count - offset - limit
+  }
+
+  /// Whether the window has all its rows as long as at most so many objects enter or leave.
+  func hasSpare(for changes: Int) -> Bool {
+    (start == 0 || spareBefore >= changes) && spareAfter.map { $0 >= changes } ?? true
+  }
+
+  /// Adds the rows that come before `rows`.
+  mutating func prepend(_ objects: [Int64]) {
+    rows = ObjectSequence(objects + rows)
+    start -= objects.count
+  }
+
+  /// Removes spare rows of which there are more than twice as many as in a new result.
+  mutating func trim() {
+    if spareBefore > 2 * spare {
+      let surplus = spareBefore - spare
+      rows = ObjectSequence(rows.dropFirst(surplus))
+      start += surplus
+    }
+    if let limit, start + rows.count - offset - limit > 2 * spare {
+      rows = ObjectSequence(rows.prefix(offset - start + limit + spare))
+      isComplete = false
+    }
+  }
+}
