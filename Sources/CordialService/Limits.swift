@@ -23,6 +23,8 @@ package struct Limits: Sendable {
   package var saveChangesMax = 200_000
   /// The length of one part of a `changes`, which only a single object exceeds, in bytes.
   package var partBytesMax = 1 << 20
+  /// The maximum number of rows that an observed window keeps on each side.
+  package var windowSpareMax = 1000
   /// The maximum number of changes that `history` returns for one commit.
   package var historyChangesMax = 200_000
   /// The maximum time for which a request waits for a commit or for the index, in milliseconds.

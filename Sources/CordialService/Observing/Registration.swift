@@ -54,7 +54,7 @@ struct Registration: Sendable {
   func perform(_ snapshot: StoreSnapshot) throws -> Outcome {
     let updates = try olderUpdates(snapshot)
     let request = ObservedRequest(call)
-    let reader = ResultReader(snapshot: snapshot)
+    let reader = ResultReader(snapshot: snapshot, limits: limits)
     let plan = try reader.compile(request)
     var observation = Observation(
       request: request,
@@ -95,7 +95,7 @@ struct Registration: Sendable {
     case .startsOver(let why): return try whole(&observation, why, snapshot)
     case .resumes(let position, let changes):
       let old = try snapshot.earlier(position) { earlier in
-        let reader = ResultReader(snapshot: earlier)
+        let reader = ResultReader(snapshot: earlier, limits: limits)
         var out = UpdateWriter.discarding
         return try reader.read(
           observation.request,
@@ -104,7 +104,7 @@ struct Registration: Sendable {
         )
       }
       var out = UpdateWriter.discarding
-      observation.result = try ResultReader(snapshot: snapshot).read(
+      observation.result = try ResultReader(snapshot: snapshot, limits: limits).read(
         observation.request,
         observation.plan,
         to: &out
@@ -138,7 +138,7 @@ struct Registration: Sendable {
     var out = UpdateWriter(bytesMax: limits.answerBytesMax)
     try out.member("fresh") { $0.bool(true) }
     if let why { try out.member("why") { $0.string(why.rawValue) } }
-    let reader = ResultReader(snapshot: snapshot)
+    let reader = ResultReader(snapshot: snapshot, limits: limits)
     if isSignal {
       var unused = UpdateWriter.discarding
       observation.result = try reader.read(observation.request, observation.plan, to: &unused)
@@ -179,7 +179,7 @@ struct Registration: Sendable {
     if let own = older?.results[number] { observation.result = own }
     let former = observation.result
     do {
-      let reader = ResultReader(snapshot: snapshot)
+      let reader = ResultReader(snapshot: snapshot, limits: limits)
       let verdict = isComplete ? candidate.verdict : .undecided
       let refreshed =
         try reader.recompiled(&observation) ?? reader.refresh(observation, verdict, changes, rows)

@@ -9,6 +9,7 @@ import Subscriptions
 /// A reader of the results of observed requests at one snapshot.
 struct ResultReader {
   let snapshot: StoreSnapshot
+  let limits: Limits
 
   // MARK: Compiling
 
@@ -176,7 +177,7 @@ struct ResultReader {
     _ result: inout ObservedResult,
     _ out: inout UpdateWriter
   ) throws {
-    var window = WindowRows(offset: plan.request.offset, limit: plan.request.limit)
+    var window = WindowRows(of: plan.request, spareMax: limits.windowSpareMax)
     let spare = plan.isWindow ? window.spare : 0
     let first = plan.request.offset - window.start
     let last = plan.request.limit.map { first + $0 } ?? .max

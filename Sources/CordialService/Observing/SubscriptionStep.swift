@@ -238,7 +238,7 @@ private struct ObservationUpdate {
     let statements = snapshot.statementCount
     do {
       var verdict = from == nil ? observation.interest.verdict(on: changes) : candidate.verdict
-      let reader = ResultReader(snapshot: snapshot)
+      let reader = ResultReader(snapshot: snapshot, limits: limits)
       if !isComplete { verdict = .undecided }
       let refreshed =
         try reader.recompiled(&observation) ?? reader.refresh(observation, verdict, changes, rows)

@@ -52,7 +52,7 @@ struct UpdateBuilder {
     case .count: if difference.countDiffers { try writeCount(new, &out) }
     case .values:
       // All rows are one element.
-      _ = try ResultReader(snapshot: snapshot).read(observation.request, observation.plan, to: &out)
+      _ = try ResultReader(snapshot: snapshot, limits: limits).read(observation.request, observation.plan, to: &out)
     case .history: break
     }
     try writeExtras(difference, new, &out)
@@ -69,7 +69,7 @@ struct UpdateBuilder {
     guard !isComparable else { return old }
     return try snapshot.earlier(from) { earlier in
       var out = UpdateWriter.discarding
-      return try ResultReader(snapshot: earlier).read(
+      return try ResultReader(snapshot: earlier, limits: limits).read(
         observation.request,
         observation.plan,
         to: &out
@@ -84,7 +84,7 @@ struct UpdateBuilder {
     try out.member("fresh") { $0.bool(true) }
     try out.member("why") { $0.string(why.rawValue) }
     try out.object("result") { out in
-      _ = try ResultReader(snapshot: snapshot).read(observation.request, observation.plan, to: &out)
+      _ = try ResultReader(snapshot: snapshot, limits: limits).read(observation.request, observation.plan, to: &out)
     }
     return UpdateBody(fragments: out.fragments)
   }
@@ -106,7 +106,7 @@ struct UpdateBuilder {
     }
     if !difference.included.isEmpty {
       out.beginList("included", isObject: true)
-      try ResultReader(snapshot: snapshot).eachIncluded(observation.request, new) { key, bytes in
+      try ResultReader(snapshot: snapshot, limits: limits).eachIncluded(observation.request, new) { key, bytes in
         guard difference.included.contains(key) else { return }
         try out.element { $0.raw(Array(bytes)) }
       }

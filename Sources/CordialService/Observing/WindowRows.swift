@@ -1,3 +1,4 @@
+import PersistentStore
 import Subscriptions
 
 /// The rows of a window with spare rows on both sides, which replace rows that leave the window.
@@ -10,25 +11,23 @@ struct WindowRows: Sendable {
   var isComplete = false
   private let offset: Int
   private let limit: Int?
+  /// The number of rows that a new result has on each side of the window.
+  let spare: Int
 
-  /// The number of rows that are kept on each side of a window.
+  /// The number of rows that even a small window has on each side.
   private static let spareMin = 32
-  private static let spareMax = 1000
 
   /// Creates the rows of a window without any.
   ///
   /// - Parameters:
-  ///   - offset: The number of objects of the fetch before the window.
-  ///   - limit: The maximum length of the window; nil without a limit.
-  init(offset: Int, limit: Int?) {
-    self.offset = offset
-    self.limit = limit
-    start = 0
+  ///   - request: The fetch.
+  ///   - spareMax: The maximum number of rows on each side of the window.
+  init(of request: FetchRequest, spareMax: Int) {
+    offset = request.offset
+    limit = request.limit
+    spare = min(max(request.limit ?? 0, Self.spareMin), spareMax)
     start = max(0, offset - spare)
   }
-
-  /// The number of rows that a new result has on each side of the window.
-  var spare: Int { min(max(limit ?? 0, Self.spareMin), Self.spareMax) }
 
   /// The offsets in `rows` of the window.
   var range: Range<Int> {

@@ -35,6 +35,8 @@ final class ObserveRun {
     options.limits.historyDaysMin = 0
     // Half of the runs receive long changes in parts.
     if random.oneIn(2) { options.limits.partBytesMax = 1500 }
+    // Few spare rows are used up by few changes.
+    options.limits.windowSpareMax = random.pick([1, 2, 1000])
     let periods = (0..<Self.clientsMax).map { $0 == 0 ? 0 : 50 * random.below(2) }
     let host = try ServiceHost(model: ObserveOracle.model, options)
     self.options = options

@@ -104,7 +104,7 @@ extension ObservedRequest {
     if random.oneIn(3) {
       members.append(JSONMember("limit", .integer(Int64(1 + random.below(8)))))
       if random.oneIn(2) {
-        members.append(JSONMember("offset", .integer(Int64(random.below(4)))))
+        members.append(JSONMember("offset", .integer(Int64(random.below(7)))))
       }
     }
     if random.oneIn(4) { members.append(JSONMember("total", true)) }

@@ -1,0 +1,112 @@
+import CordialService
+import JSON
+import PersistentStore
+import TestSeeds
+import TestStores
+import Testing
+
+/// Windows in long results, whose spare rows are used up, against `fetch`.
+@Suite struct `Observed windows` {
+  private static let model = """
+    {"name":"M","version":"1","entities":[{"name":"Item","attributes":[
+      {"name":"n","type":"int64","optional":true},{"name":"s","type":"string","optional":true},
+      {"name":"d","type":"decimal","optional":true},{"name":"on","type":"boolean"}],
+      "indexes":[["n"],["s"]]}]}
+    """
+  private static let sorts = [
+    [], ["n"], ["-n"], ["s"], ["-s", "n"], ["on", "-n"], ["s:localized", "-n"], ["d"], ["-d", "s"],
+  ]
+  private static let predicates = [nil, "on == YES", "n >= 20", "s CONTAINS[c] 'A'", "s LIKE '*a*'"]
+
+  // Evidence: P-082f, P-082c
+  @Test(arguments: Seeds.first(40))
+  func `have the rows of a fetch after every commit`(seed: UInt64) async throws {
+    try await onOwnThread {
+      var options = ServiceHost.Options()
+      var random = SplitMix64(seed: seed)
+      options.limits.windowSpareMax = random.pick([0, 1, 3, 8])
+      let host = try ServiceHost(model: Self.model, options)
+      let writer = HostPeer(host)
+      let reader = HostPeer(host)
+      let client = ObservingClient(host)
+      var items = try (0..<120).map { _ in try Self.insert(writer, &random) }
+      for _ in 0..<14 { try client.observe(Self.window(&random), key: nil, since: nil) }
+      for _ in 0..<60 {
+        for _ in 0..<1 + random.below(2) { try Self.change(&items, writer, &random) }
+        try host.settle()
+        client.update()
+        #expect(client.problem == nil, "\(client.problem ?? ""); \(Seeds.repeating(seed))")
+        for subscription in client.live where subscription.mode != "signal" {
+          let fetch = subscription.request["fetch"]?.text ?? ""
+          let expected = ObservedState.normalized(
+            try reader.call("fetch", fetch),
+            mode: subscription.mode
+          )
+          guard subscription.state != expected else { continue }
+          Issue.record(
+            "\(fetch)\n\(subscription.state.text)\n\(expected.text)\n\(Seeds.repeating(seed))"
+          )
+          return
+        }
+      }
+      try host.close()
+    }
+  }
+
+  private static func window(_ random: inout SplitMix64) -> JSONValue {
+    var fetch: [JSONMember] = [
+      JSONMember("entity", "Item"),
+      JSONMember("sort", .array(random.pick(sorts).map { .string($0) })),
+      JSONMember("offset", .integer(Int64(random.pick([0, 0, 1, 5, 30, 60, 100, 118])))),
+    ]
+    if !random.oneIn(6) { fetch.append(JSONMember("limit", .integer(Int64(random.below(12))))) }
+    if let predicate = random.pick(predicates) {
+      fetch.append(JSONMember("predicate", .string(predicate)))
+    }
+    if random.oneIn(3) { fetch.append(JSONMember("sectionBy", random.oneIn(2) ? "on" : "s")) }
+    if random.oneIn(3) { fetch.append(JSONMember("total", true)) }
+    let mode: JSONValue = random.oneIn(3) ? "ids" : "values"
+    if mode == "ids" { fetch.append(JSONMember("result", "ids")) }
+    return ["fetch": .object(fetch), "mode": mode]
+  }
+
+  private static func values(_ random: inout SplitMix64) -> JSONValue {
+    let number = Int64(random.below(40))
+    let texts: [JSONValue] = ["a", "A", "ä", "ba", "b", nil, "c\u{0301}", "Z"]
+    return [
+      "n": random.oneIn(8) ? nil : .integer(number), "s": random.pick(texts),
+      "d": random.oneIn(8) ? nil : .string("\(Int(number) - 20).\(random.below(3))"),
+      "on": .bool(random.oneIn(2)),
+    ]
+  }
+
+  private static func insert(_ writer: HostPeer, _ random: inout SplitMix64) throws -> String {
+    let object: JSONValue = ["entity": "Item", "values": values(&random)]
+    let result = try writer.call("save", JSONValue.object([JSONMember("insert", [object])]).text)
+    return try #require(result["objects"]?.array?.first?["id"]?.string, "\(result.text)")
+  }
+
+  private static func change(
+    _ items: inout [String],
+    _ writer: HostPeer,
+    _ random: inout SplitMix64
+  ) throws {
+    switch random.below(10) {
+    case 0, 1, 2: items.append(try insert(writer, &random))
+    case 3, 4:
+      guard items.count > 1 else { return }
+      let item = items.remove(at: random.below(items.count))
+      _ = try writer.call("save", #"{"delete":["\#(item)"]}"#)
+    case 5:
+      let number = random.below(40)
+      let set = #"{"entity":"Item","predicate":"n == \#(number)","set":{"n":\#(40 - number)}}"#
+      _ = try writer.call("update", set)
+    default:
+      let changed = (0..<1 + random.below(3)).map { _ -> JSONValue in
+        ["id": .string(random.pick(items)), "values": values(&random)]
+      }
+      let save = JSONValue.object([JSONMember("update", .array(changed))]).text
+      _ = try writer.call("save", save)
+    }
+  }
+}
