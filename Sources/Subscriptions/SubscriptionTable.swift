@@ -4,23 +4,69 @@ import ObjectModel
 /// The observed requests of all connections, indexed by the objects, entities and values that
 /// concern them.
 ///
-/// A fetch whose condition requires a value of a property is indexed by that value. A change of an
-/// object then concerns only the fetches of the values that the object has before and after it.
+/// A fetch whose condition requires a value of a property, or bounds for it, is indexed by that value
+/// or range. A change of an object then concerns only the fetches of the values that the object has
+/// before and after it.
 package struct SubscriptionTable: Sendable {
   private var interests: [Int: Interest] = [:]
   private var byObject: [ObjectKey: Set<Int>] = [:]
   private var byEntity: [Int: Set<Int>] = [:]
-  /// The fetches of each entity that are indexed by values.
+  /// The fetches of each entity that are indexed by values or ranges.
   private var byValue: [Int: ValueIndex] = [:]
   /// The requests that every commit concerns.
   private var byCommit: Set<Int> = []
   /// The number of requests that read each column, by entity.
   private var columns: [Int: [String: Int]] = [:]
 
-  /// The fetches of one entity by the values that their conditions require.
+  /// The fetches of one entity by the values or ranges that their conditions require.
   private struct ValueIndex: Sendable {
-    var columns: [String: [StorageKey: Set<Int>]] = [:]
-    var all: Set<Int> = []
+    private(set) var all: Set<Int> = []
+    private var values: [String: [StorageKey: Set<Int>]] = [:]
+    private var ranges: [String: RangeIndex] = [:]
+
+    mutating func insert(_ number: Int, _ selection: RowCondition.Selection) {
+      all.insert(number)
+      switch selection {
+      case .values(let columns):
+        for (column, keys) in columns {
+          for key in keys { values[column, default: [:]][key, default: []].insert(number) }
+        }
+      case .ranges(let list):
+        for range in list { ranges[range.column, default: RangeIndex()].insert(range, for: number) }
+      }
+    }
+
+    mutating func remove(_ number: Int, _ selection: RowCondition.Selection) {
+      all.remove(number)
+      switch selection {
+      case .values(let columns):
+        for (column, keys) in columns {
+          for key in keys {
+            values[column]?[key]?.remove(number)
+            if values[column]?[key]?.isEmpty == true { values[column]?[key] = nil }
+          }
+        }
+      case .ranges(let list):
+        for (column, own) in Dictionary(grouping: list, by: \.column) {
+          ranges[column]?.remove(number, count: own.count)
+          if ranges[column]?.isEmpty == true { ranges[column] = nil }
+        }
+      }
+    }
+
+    /// Calls a body with each fetch whose condition may hold for a row before or after a change.
+    mutating func each(_ row: ChangedRow, _ body: (Int) -> Void) {
+      for (column, numbers) in values {
+        let before = row.before.map { StorageKey($0[column]) }
+        let after = row.after.map { StorageKey($0[column]) }
+        if let before { numbers[before]?.forEach(body) }
+        if let after, after != before { numbers[after]?.forEach(body) }
+      }
+      for column in ranges.keys {
+        if let value = row.before?[column] { ranges[column]?.each(with: value, body) }
+        if let value = row.after?[column] { ranges[column]?.each(with: value, body) }
+      }
+    }
   }
 
   package init() {}
@@ -38,17 +84,13 @@ package struct SubscriptionTable: Sendable {
     case .fetch(let entities, let membership, let related):
       for entity in related.keys { byEntity[entity, default: []].insert(number) }
       let read = membership.columns
+      let selection = membership.condition.selection
       for entity in entities {
         for column in read { columns[entity, default: [:]][column, default: 0] += 1 }
-        guard let selectors = membership.condition.selectors else {
+        if let selection {
+          byValue[entity, default: ValueIndex()].insert(number, selection)
+        } else {
           byEntity[entity, default: []].insert(number)
-          continue
-        }
-        byValue[entity, default: ValueIndex()].all.insert(number)
-        for (column, keys) in selectors {
-          for key in keys {
-            byValue[entity]?.columns[column, default: [:]][key, default: []].insert(number)
-          }
         }
       }
     case .commits: byCommit.insert(number)
@@ -67,18 +109,14 @@ package struct SubscriptionTable: Sendable {
         Self.remove(number, at: entity, from: &byEntity)
       }
       let read = membership.columns
+      let selection = membership.condition.selection
       for entity in entities {
-        for column in read { columns[entity]?[column]? -= 1 }
-        columns[entity] = columns[entity]?.filter { $0.value > 0 }
-        for (column, keys) in membership.condition.selectors ?? [:] {
-          for key in keys {
-            byValue[entity]?.columns[column]?[key]?.remove(number)
-            if byValue[entity]?.columns[column]?[key]?.isEmpty == true {
-              byValue[entity]?.columns[column]?[key] = nil
-            }
-          }
+        for column in read {
+          columns[entity]?[column]? -= 1
+          if columns[entity]?[column] == 0 { columns[entity]?[column] = nil }
         }
-        byValue[entity]?.all.remove(number)
+        guard let selection else { continue }
+        byValue[entity]?.remove(number, selection)
         if byValue[entity]?.all.isEmpty == true { byValue[entity] = nil }
       }
     case .commits: byCommit.remove(number)
@@ -108,7 +146,7 @@ package struct SubscriptionTable: Sendable {
   /// - Returns: The verdicts on the requests that the indexes name, in the order of the requests'
   ///   numbers; `unaffected` for all others.
   /// - Complexity: Linear in the change set and in the requests that it concerns.
-  package func verdicts(
+  package mutating func verdicts(
     on set: ChangeSet,
     _ rows: [ObjectKey: ChangedRow] = [:]
   ) -> [(number: Int, verdict: Verdict)] {
@@ -117,25 +155,17 @@ package struct SubscriptionTable: Sendable {
     for key in set.changes.keys {
       if let numbers = byObject[key] { affected.formUnion(numbers) }
       if let numbers = byEntity[key.entity] { affected.formUnion(numbers) }
-      guard let index = byValue[key.entity] else { continue }
-      guard let row = rows[key] else {
-        for number in index.all { candidates[number, default: []].insert(key) }
-        continue
-      }
-      for (column, numbers) in index.columns {
-        let before = row.before.map { StorageKey($0[column]) }
-        let after = row.after.map { StorageKey($0[column]) }
-        if let before {
-          for number in numbers[before] ?? [] { candidates[number, default: []].insert(key) }
-        }
-        if let after, after != before {
-          for number in numbers[after] ?? [] { candidates[number, default: []].insert(key) }
+      if let row = rows[key] {
+        byValue[key.entity]?.each(row) { candidates[$0, default: []].insert(key) }
+      } else {
+        for number in byValue[key.entity]?.all ?? [] {
+          candidates[number, default: []].insert(key)
         }
       }
     }
     return affected.union(candidates.keys).sorted().compactMap { number in
       guard let interest = interests[number] else { return nil }
-      // A fetch that is indexed by values may also be affected by related objects, with no change
+      // A fetch that is indexed by values or ranges may also be affected by related objects, with no change
       // of its own objects.
       let own = interest.isIndexedByValue ? candidates[number] ?? [] : nil
       return (number, interest.verdict(on: set, rows, candidates: own))
@@ -146,6 +176,6 @@ package struct SubscriptionTable: Sendable {
 extension Interest {
   fileprivate var isIndexedByValue: Bool {
     guard case .fetch(_, let membership, _) = self else { return false }
-    return membership.condition.selectors != nil
+    return membership.condition.selection != nil
   }
 }

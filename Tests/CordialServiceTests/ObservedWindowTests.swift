@@ -14,9 +14,12 @@ import Testing
       "indexes":[["n"],["s"]]}]}
     """
   private static let sorts = [
-    [], ["n"], ["-n"], ["s"], ["-s", "n"], ["on", "-n"], ["s:localized", "-n"], ["d"], ["-d", "s"],
+    [], ["n"], ["-n"], ["s"], ["-s", "n"], ["on", "-n"], ["s:localized", "-n"], ["d"],
+    ["-d", "s"],
   ]
-  private static let predicates = [nil, "on == YES", "n >= 20", "s CONTAINS[c] 'A'", "s LIKE '*a*'"]
+  private static let predicates = [
+    nil, "on == YES", "n >= 20", "s CONTAINS[c] 'A'", "s LIKE '*a*'",
+  ]
 
   // Evidence: P-082f, P-082c
   @Test(arguments: Seeds.first(40))

@@ -324,7 +324,8 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
     _ set: ChangeSet,
     _ rows: [ObjectKey: ChangedRow] = [:]
   ) -> [(number: Int, verdict: Verdict)] {
-    table.verdicts(on: set, rows).filter { $0.verdict != .unaffected }
+    var table = table
+    return table.verdicts(on: set, rows).filter { $0.verdict != .unaffected }
   }
 
   @Test func `verdicts cover affected subscriptions in the order of their numbers`() {

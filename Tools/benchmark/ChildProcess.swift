@@ -61,11 +61,7 @@ import Glibc
 
   /// The memory that it has resident, in megabytes of a million bytes.
   func residentMegabytes() throws -> Double {
-    let line = try Files.lines(of: "/proc/\(identifier)/status").first { $0.hasPrefix("VmRSS:") }
-    guard let kibibytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first,
-      let number = Double(kibibytes)
-    else { throw BenchmarkError("The program has no resident memory to read") }
-    return number * 1024 / 1e6
+    try ServerProcess(identifier: Int(identifier)).residentMegabytes()
   }
 
   /// What a program needs to find its libraries and files; `environ` itself is not safe to read.

@@ -6,11 +6,16 @@ final class Connection {
   static let answerSecondsMax = 60
 
   private let descriptor: CInt
-  private var buffer = [UInt8](repeating: 0, count: 262_144)
+  private var buffer: [UInt8]
   private var filled = 0
 
   /// Connects, trying again until the server accepts or the patience is over.
-  init(to path: String, patience: Duration = .seconds(10)) throws {
+  init(
+    to path: String,
+    patience: Duration = .seconds(10),
+    bufferBytes: Int = 262_144
+  ) throws {
+    buffer = [UInt8](repeating: 0, count: bufferBytes)
     let deadline = ContinuousClock.now + patience
     while true {
       if let descriptor = try Self.connected(to: path) {

@@ -116,6 +116,44 @@ enum CordialBench {
       usage: "--file F [--rounds N]",
       run: Queries.sqliteInclude
     ),
+    Subcommand(name: "observe-model", usage: "--file F", run: Observing.model),
+    Subcommand(name: "observe-fill", usage: "--file F [--count N]", run: Observing.fill),
+    Subcommand(
+      name: "observe-match",
+      usage: "--socket S --kind K [--subscriptions N --rounds N --process PID]",
+      run: Observing.match
+    ),
+    Subcommand(
+      name: "observe-register",
+      usage: "--socket S --method observe|fetch [--count N]",
+      run: Observing.register
+    ),
+    Subcommand(
+      name: "observe-large",
+      usage: "--socket S --kind objects|values|ids [--rounds N --process PID]",
+      run: Observing.large
+    ),
+    Subcommand(
+      name: "observe-window",
+      usage: "--socket S --place top|middle|unindexed|after|ids [--count N --rounds N]",
+      run: Observing.window
+    ),
+    Subcommand(
+      name: "observe-connections",
+      usage: "--socket S [--connections N --rounds N --process PID]",
+      run: Observing.connections
+    ),
+    Subcommand(
+      name: "observe-fan",
+      usage: "--socket S [--connections N --rounds N]",
+      run: Observing.fan
+    ),
+    Subcommand(
+      name: "redis-fan",
+      usage: "--socket S [--connections N --rounds N]",
+      run: Observing.redisFan
+    ),
+    Subcommand(name: "observe-since", usage: "--socket S [--rounds N]", run: Observing.since),
     Subcommand(name: "json", usage: "[--passes N]", run: JSONThroughput.run),
     Subcommand(name: "foundation-json", usage: "[--passes N]", run: FoundationThroughput.run),
     Subcommand(

@@ -67,16 +67,15 @@ extension Observation {
 
   private static func matching(_ condition: RowCondition) -> Matching {
     if condition.selectors != nil { return .equality }
-    if condition.isRange { return .range }
+    if condition.ranges != nil { return .range }
     return condition.isDecidable ? .predicate : .sql
   }
 
   /// The approximate memory of the observation and its result, in bytes.
   var bytes: Int {
     let rows =
-      (result.window?.rows.count ?? 0) + result.objects.count + result.digests.count + 2 * result.named.count
-      + 3 * result.included.count
-      + 8 * (result.sections?.count ?? 0)
+      (result.window?.rows.count ?? 0) + result.objects.count + result.digests.count
+      + 2 * result.named.count + 3 * result.included.count + 8 * (result.sections?.count ?? 0)
     return 1024 + request.identity.utf8.count + 8 * rows
   }
 }

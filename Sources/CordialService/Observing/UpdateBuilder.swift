@@ -17,6 +17,8 @@ struct UpdateBuilder {
   /// All changes from the earlier position to the snapshot.
   let changes: ChangeSet
 
+  private var reader: ResultReader { ResultReader(snapshot: snapshot, limits: limits) }
+
   /// Returns the update from one result to another.
   ///
   /// - Parameters:
@@ -52,7 +54,7 @@ struct UpdateBuilder {
     case .count: if difference.countDiffers { try writeCount(new, &out) }
     case .values:
       // All rows are one element.
-      _ = try ResultReader(snapshot: snapshot, limits: limits).read(observation.request, observation.plan, to: &out)
+      _ = try reader.read(observation.request, observation.plan, to: &out)
     case .history: break
     }
     try writeExtras(difference, new, &out)
@@ -84,7 +86,7 @@ struct UpdateBuilder {
     try out.member("fresh") { $0.bool(true) }
     try out.member("why") { $0.string(why.rawValue) }
     try out.object("result") { out in
-      _ = try ResultReader(snapshot: snapshot, limits: limits).read(observation.request, observation.plan, to: &out)
+      _ = try reader.read(observation.request, observation.plan, to: &out)
     }
     return UpdateBody(fragments: out.fragments)
   }
@@ -106,7 +108,7 @@ struct UpdateBuilder {
     }
     if !difference.included.isEmpty {
       out.beginList("included", isObject: true)
-      try ResultReader(snapshot: snapshot, limits: limits).eachIncluded(observation.request, new) { key, bytes in
+      try reader.eachIncluded(observation.request, new) { key, bytes in
         guard difference.included.contains(key) else { return }
         try out.element { $0.raw(Array(bytes)) }
       }

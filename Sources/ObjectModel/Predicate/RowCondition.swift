@@ -55,18 +55,22 @@ package indirect enum RowCondition: Sendable {
     if case .constant(let flag) = self { flag } else { nil }
   }
 
-  /// Whether the condition is a comparison of one column with bounds.
-  package var isRange: Bool {
-    switch self {
-    case .between: true
-    case .comparison(_, let sign, _): sign != .equal && sign != .notEqual
-    default: false
-    }
-  }
-
   /// Whether no row can decide the condition.
   package var isUnknown: Bool {
     if case .unknown = self { true } else { false }
+  }
+
+  /// What a matching row has, for finding the conditions that a row may fulfil.
+  package enum Selection: Sendable {
+    /// One of the given values in at least one of the columns.
+    case values([String: Set<StorageKey>])
+    /// A value in at least one of the ranges.
+    case ranges([ColumnRange])
+  }
+
+  /// What follows from the condition for a matching row; nil for nothing.
+  package var selection: Selection? {
+    selectors.map { .values($0) } ?? ranges.map { .ranges($0) }
   }
 
   /// The columns of which a matching row has one of the given values in at least one; nil where no
@@ -88,6 +92,55 @@ package indirect enum RowCondition: Sendable {
       return all.isEmpty ? nil : all
     default: return nil
     }
+  }
+
+  /// The maximum number of ranges of a condition.
+  private static let rangesMax = 64
+
+  /// The ranges of columns, of which a matching row has a value in at least one; nil where no such
+  /// ranges follow from the condition.
+  package var ranges: [ColumnRange]? {
+    switch self {
+    case .comparison(let column, let sign, let operand):
+      switch sign {
+      case .notEqual: return nil
+      // Only a missing value equals null, and no range has it.
+      case .equal:
+        return operand == .null ? nil : [ColumnRange(column: column, low: operand, high: operand)]
+      case .less, .lessOrEqual: return [ColumnRange(column: column, high: operand)]
+      case .greater, .greaterOrEqual: return [ColumnRange(column: column, low: operand)]
+      }
+    case .between(let column, let low, let high):
+      return [ColumnRange(column: column, low: low, high: high)]
+    case .all(let terms): return Self.intersection(terms.compactMap(\.ranges))
+    case .any(let terms):
+      var all: [ColumnRange] = []
+      for term in terms {
+        guard let ranges = term.ranges, all.count + ranges.count <= Self.rangesMax else {
+          return nil
+        }
+        all += ranges
+      }
+      return all.isEmpty ? nil : all
+    default: return nil
+    }
+  }
+
+  /// Returns the ranges of one of several terms that all hold, the narrowest where that is known.
+  ///
+  /// Bounds of one column in different terms become one range.
+  private static func intersection(_ terms: [[ColumnRange]]) -> [ColumnRange]? {
+    var single: [ColumnRange] = []
+    for case let ranges in terms where ranges.count == 1 {
+      if let index = single.firstIndex(where: { $0.column == ranges[0].column }) {
+        single[index].intersect(ranges[0])
+      } else {
+        single.append(ranges[0])
+      }
+    }
+    let isNarrow = { (range: ColumnRange) in range.low != nil && range.high != nil }
+    if let narrow = single.first(where: isNarrow) { return [narrow] }
+    return terms.first { $0.allSatisfy(isNarrow) } ?? single.first.map { [$0] } ?? terms.first
   }
 
   /// Evaluates the condition.
@@ -158,6 +211,31 @@ package indirect enum RowCondition: Sendable {
     case .ends: text.utf8.reversed().starts(with: operand.utf8.reversed())
     case .equal: text.utf8.elementsEqual(operand.utf8)
     case .notEqual: !text.utf8.elementsEqual(operand.utf8)
+    }
+  }
+}
+
+/// A range of a column's values, in SQLite's order; it includes its bounds.
+package struct ColumnRange: Sendable, Equatable {
+  package let column: String
+  /// The least value; nil without a bound.
+  package private(set) var low: AttributeValue?
+  /// The greatest value; nil without a bound.
+  package private(set) var high: AttributeValue?
+
+  package init(column: String, low: AttributeValue? = nil, high: AttributeValue? = nil) {
+    self.column = column
+    self.low = low
+    self.high = high
+  }
+
+  /// Limits the range to another range of the same column.
+  fileprivate mutating func intersect(_ other: ColumnRange) {
+    if let bound = other.low, low.map({ StorageOrder.compare($0, bound) < 0 }) ?? true {
+      low = bound
+    }
+    if let bound = other.high, high.map({ StorageOrder.compare($0, bound) > 0 }) ?? true {
+      high = bound
     }
   }
 }

@@ -1,0 +1,101 @@
+import CordialValues
+import ObjectModel
+
+/// The ranges of one column that requests select, for finding those that have a value.
+struct RangeIndex: Sendable {
+  private struct Entry: Sendable {
+    let low: AttributeValue?
+    let high: AttributeValue?
+    let number: Int
+  }
+
+  /// The ranges by ascending low bound, as a balanced tree: the middle of each part is its root.
+  private var entries: [Entry] = []
+  /// For each root, whether a range of its part has no high bound, or the greatest one.
+  private var highest: [AttributeValue?] = []
+  /// The ranges that are not in the tree yet.
+  private var fresh: [Entry] = []
+  /// The numbers of requests whose ranges are still in the tree.
+  private var removed: Set<Int> = []
+
+  /// The number of ranges that are searched one by one, for trees of any size.
+  private static let freshMin = 64
+  /// The part of the ranges that is searched one by one.
+  private static let freshRatio = 16
+
+  /// The number of ranges.
+  private var count = 0
+
+  var isEmpty: Bool { count == 0 }
+
+  /// Adds a range of a request.
+  mutating func insert(_ range: ColumnRange, for number: Int) {
+    // The ranges that the request had before are in the tree under the same number.
+    if removed.contains(number) { rebuild() }
+    fresh.append(Entry(low: range.low, high: range.high, number: number))
+    count += 1
+  }
+
+  /// Removes all ranges of a request, of which there are `count`.
+  mutating func remove(_ number: Int, count: Int) {
+    self.count -= count
+    let searched = fresh.count
+    fresh.removeAll { $0.number == number }
+    if fresh.count == searched { removed.insert(number) }
+  }
+
+  /// Calls a body with the number of each request that has a range with a value.
+  ///
+  /// - Complexity: The logarithm of the number of ranges, and linear in the found ones.
+  mutating func each(with value: AttributeValue, _ body: (Int) -> Void) {
+    // Every comparison with a missing value is false.
+    guard value != .null else { return }
+    let limit = max(Self.freshMin, entries.count / Self.freshRatio)
+    if fresh.count > limit || removed.count > limit { rebuild() }
+    for entry in fresh where Self.contains(entry, value) { body(entry.number) }
+    search(0..<entries.count, value) { number in
+      if !removed.contains(number) { body(number) }
+    }
+  }
+
+  private func search(_ part: Range<Int>, _ value: AttributeValue, _ body: (Int) -> Void) {
+    guard !part.isEmpty else { return }
+    let root = (part.lowerBound + part.upperBound) / 2
+    if let highest = highest[root], StorageOrder.compare(highest, value) < 0 { return }
+    search(part.lowerBound..<root, value, body)
+    guard entries[root].low.map({ StorageOrder.compare($0, value) <= 0 }) ?? true else { return }
+    if Self.contains(entries[root], value) { body(entries[root].number) }
+    search(root + 1..<part.upperBound, value, body)
+  }
+
+  private static func contains(_ entry: Entry, _ value: AttributeValue) -> Bool {
+    (entry.low.map { StorageOrder.compare($0, value) <= 0 } ?? true)
+      && (entry.high.map { StorageOrder.compare($0, value) >= 0 } ?? true)
+  }
+
+  private mutating func rebuild() {
+    entries = (entries.filter { !removed.contains($0.number) } + fresh).sorted { first, second in
+      guard let low = second.low else { return false }
+      return first.low.map { StorageOrder.compare($0, low) < 0 } ?? true
+    }
+    fresh = []
+    removed = []
+    highest = entries.map(\.high)
+    _ = raise(0..<entries.count)
+  }
+
+  /// Sets the greatest high bound of each root of a part.
+  private mutating func raise(_ part: Range<Int>) -> AttributeValue? {
+    let root = (part.lowerBound + part.upperBound) / 2
+    for half in [part.lowerBound..<root, root + 1..<part.upperBound] where !half.isEmpty {
+      let bound = raise(half)
+      guard let known = highest[root] else { continue }
+      guard let bound else {
+        highest[root] = nil
+        continue
+      }
+      if StorageOrder.compare(known, bound) < 0 { highest[root] = bound }
+    }
+    return part.isEmpty ? nil : highest[root]
+  }
+}

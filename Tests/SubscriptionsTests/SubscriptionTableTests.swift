@@ -1,0 +1,121 @@
+import CordialValues
+import ObjectModel
+import Subscriptions
+import TestSeeds
+import Testing
+
+/// Random conditions in the table's indexes, against each of them on its own.
+@Suite struct `The indexes of the table of subscriptions` {
+  // Evidence: P-080b
+  @Test(arguments: Seeds.first(100))
+  func `find every request that a change concerns`(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    var table = SubscriptionTable()
+    var interests: [Int: Interest] = [:]
+    for step in 0..<400 {
+      switch random.below(6) {
+      case 0...2:
+        let number = random.oneIn(8) ? random.below(step + 1) : step
+        let condition = Self.condition(&random, depth: 2)
+        let interest = Interest.fetch(
+          entities: [1],
+          Interest.Membership(condition.columns, order: [], condition: condition)
+        )
+        interests[number] = interest
+        table.set(interest, for: number)
+      case 3:
+        guard let number = interests.keys.sorted().randomElement(using: &random) else { continue }
+        interests[number] = nil
+        table.remove(number)
+      default:
+        let (set, rows) = Self.change(&random)
+        let found = Dictionary(
+          table.verdicts(on: set, rows).map { ($0.number, $0.verdict) },
+          uniquingKeysWith: { first, _ in first }
+        )
+        for (number, interest) in interests {
+          let verdict = interest.verdict(on: set, rows)
+          try #require(
+            (found[number] ?? .unaffected) == verdict,
+            "\(interest) \(Seeds.repeating(seed))"
+          )
+        }
+        #expect(found.keys.allSatisfy { interests[$0] != nil })
+      }
+    }
+  }
+
+  // Evidence: P-080b
+  @Test func `name few requests of many`() throws {
+    var table = SubscriptionTable()
+    for number in 0..<1000 {
+      let low = Int64(number * 10)
+      let condition = RowCondition.all([
+        .comparison(column: "n", .greaterOrEqual, .integer(low)),
+        .comparison(column: "n", .less, .integer(low + 10)),
+      ])
+      let membership = Interest.Membership(["n"], order: [], condition: condition)
+      table.set(.fetch(entities: [1], membership), for: number)
+    }
+    let key = ObjectKey(entity: 1, object: 1)
+    var set = ChangeSet(from: 0, through: 1)
+    set.add(ObjectChange(key: key, kind: .update, properties: ["n"]))
+    let row = ChangedRow(
+      before: RowValues(["n": .integer(55)]),
+      after: RowValues(["n": .integer(7777)])
+    )
+    #expect(table.verdicts(on: set, [key: row]).map(\.number) == [5, 777])
+  }
+
+  private static func value(_ random: inout SplitMix64) -> AttributeValue {
+    switch random.below(8) {
+    case 0: .null
+    case 1: .double(Double(random.below(20)) + 0.5)
+    case 2: .string(random.pick(["a", "b", "c"]))
+    default: .integer(Int64(random.below(20)))
+    }
+  }
+
+  private static func condition(_ random: inout SplitMix64, depth: Int) -> RowCondition {
+    let column = random.pick(["a", "b", "c"])
+    switch random.below(depth > 0 ? 9 : 5) {
+    case 0: return .comparison(column: column, .equal, value(&random))
+    case 1, 2:
+      let sign = random.pick([
+        RowCondition.Operator.less, .lessOrEqual, .greater, .greaterOrEqual, .notEqual,
+      ])
+      return .comparison(column: column, sign, value(&random))
+    case 3: return .between(column: column, value(&random), value(&random))
+    case 4:
+      let keys = (0..<1 + random.below(3)).map { _ in StorageKey(.integer(Int64(random.below(20))))
+      }
+      return .oneOf(column: column, Set(keys))
+    case 5: return .not(condition(&random, depth: depth - 1))
+    case 6, 7:
+      return .all((0..<1 + random.below(3)).map { _ in condition(&random, depth: depth - 1) })
+    default:
+      return .any((0..<1 + random.below(3)).map { _ in condition(&random, depth: depth - 1) })
+    }
+  }
+
+  private static func change(
+    _ random: inout SplitMix64
+  ) -> (ChangeSet, [ObjectKey: ChangedRow]) {
+    var set = ChangeSet(from: 0, through: 1)
+    var rows: [ObjectKey: ChangedRow] = [:]
+    for object in 0..<1 + random.below(3) {
+      let key = ObjectKey(entity: 1, object: Int64(object))
+      let columns = ["a", "b", "c"]
+      func row() -> RowValues {
+        RowValues(Dictionary(uniqueKeysWithValues: columns.map { ($0, value(&random)) }))
+      }
+      let kind = random.pick([ObjectChange.Kind.insert, .update, .delete])
+      set.add(ObjectChange(key: key, kind: kind, properties: Set(columns)))
+      rows[key] = ChangedRow(
+        before: kind == .insert ? nil : row(),
+        after: kind == .delete ? nil : row()
+      )
+    }
+    return (set, rows)
+  }
+}
