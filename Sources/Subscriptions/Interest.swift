@@ -82,6 +82,16 @@ package enum Verdict: Sendable, Equatable {
   case members([ObjectKey: Match], values: Set<ObjectKey>)
   /// The effect is unknown until the result is read again.
   case undecided
+
+  /// The changed objects that the effect names; nil where it names none.
+  package var objects: Set<ObjectKey>? {
+    switch self {
+    case .unaffected: []
+    case .values(let keys): keys
+    case .members(let matches, let values): values.union(matches.keys)
+    case .undecided: nil
+    }
+  }
 }
 
 /// The rows of a changed object before and after the changes; nil where it did not exist.
@@ -107,7 +117,7 @@ extension Interest {
   package func verdict(
     on set: ChangeSet,
     _ rows: [ObjectKey: ChangedRow] = [:],
-    candidates: Set<ObjectKey>? = nil
+    candidates: [ObjectKey]? = nil
   ) -> Verdict {
     if !related.isEmpty, set.changes.values.contains(where: reachesRelated) { return .undecided }
     switch self {
@@ -173,16 +183,18 @@ private struct FetchEffect {
       before: change.kind == .insert ? false : condition.constant,
       after: change.kind == .delete ? false : condition.constant
     )
+    let isConcerned = Interest.concerns(change, membership.properties)
     if let row {
+      let after = row.after.map { condition.evaluate($0) } ?? false
+      // The condition reads nothing that has changed, so that it has the value that it had.
       match = Verdict.Match(
-        before: row.before.map { condition.evaluate($0) } ?? false,
-        after: row.after.map { condition.evaluate($0) } ?? false
+        before: isConcerned ? row.before.map { condition.evaluate($0) } ?? false : after,
+        after: after
       )
     }
     if match == Verdict.Match(before: false, after: false) { return }
-    let mayMove = Interest.concerns(change, membership.order)
     let isMember = match == Verdict.Match(before: true, after: true)
-    guard Interest.concerns(change, membership.properties), mayMove || !isMember else {
+    guard isConcerned, !isMember || Interest.concerns(change, membership.order) else {
       values.insert(change.key)
       return
     }

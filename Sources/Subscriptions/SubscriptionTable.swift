@@ -57,14 +57,14 @@ package struct SubscriptionTable: Sendable {
     /// Calls a body with each fetch whose condition may hold for a row before or after a change.
     mutating func each(_ row: ChangedRow, _ body: (Int) -> Void) {
       for (column, numbers) in values {
-        let before = row.before.map { StorageKey($0[column]) }
-        let after = row.after.map { StorageKey($0[column]) }
+        let (before, after) = (row.before.map { $0.key(column) }, row.after.map { $0.key(column) })
         if let before { numbers[before]?.forEach(body) }
         if let after, after != before { numbers[after]?.forEach(body) }
       }
       for column in ranges.keys {
-        if let value = row.before?[column] { ranges[column]?.each(with: value, body) }
-        if let value = row.after?[column] { ranges[column]?.each(with: value, body) }
+        let (before, after) = (row.before?[column], row.after?[column])
+        if let before { ranges[column]?.each(with: before, body) }
+        if let after, after != before { ranges[column]?.each(with: after, body) }
       }
     }
   }
@@ -151,15 +151,18 @@ package struct SubscriptionTable: Sendable {
     _ rows: [ObjectKey: ChangedRow] = [:]
   ) -> [(number: Int, verdict: Verdict)] {
     var affected = byCommit
-    var candidates: [Int: Set<ObjectKey>] = [:]
+    // The changed objects that concern a request, each once: the last one is known.
+    var candidates: [Int: [ObjectKey]] = [:]
     for key in set.changes.keys {
       if let numbers = byObject[key] { affected.formUnion(numbers) }
       if let numbers = byEntity[key.entity] { affected.formUnion(numbers) }
       if let row = rows[key] {
-        byValue[key.entity]?.each(row) { candidates[$0, default: []].insert(key) }
+        byValue[key.entity]?.each(row) { number in
+          candidates[number, default: []].appendUnlessLast(key)
+        }
       } else {
         for number in byValue[key.entity]?.all ?? [] {
-          candidates[number, default: []].insert(key)
+          candidates[number, default: []].append(key)
         }
       }
     }
@@ -177,5 +180,12 @@ extension Interest {
   fileprivate var isIndexedByValue: Bool {
     guard case .fetch(_, let membership, _) = self else { return false }
     return membership.condition.selection != nil
+  }
+}
+
+extension [ObjectKey] {
+  /// Adds a key unless it is the last one.
+  fileprivate mutating func appendUnlessLast(_ key: ObjectKey) {
+    if last != key { append(key) }
   }
 }

@@ -46,6 +46,7 @@ struct ResultDifference {
   ///   - new: The later result.
   ///   - observation: The observation with the plan of the later result.
   ///   - changes: All changes from the earlier position to the later one.
+  ///   - candidates: The changed objects that may concern the observation; nil where all may.
   ///   - sequence: The difference of the sequences, where it is known.
   /// - Complexity: Linear in the changes and in the results where they differ; a result that is the
   ///   same sequence is searched only for changed objects.
@@ -54,6 +55,7 @@ struct ResultDifference {
     to new: ObservedResult,
     _ observation: Observation,
     _ changes: ChangeSet,
+    candidates: Set<ObjectKey>? = nil,
     sequence: SequenceDifference? = nil
   ) {
     switch observation.plan {
@@ -66,7 +68,7 @@ struct ResultDifference {
       } else if old.revision != new.revision {
         self.sequence = SequenceDifference(from: old.objects, to: new.objects)
       }
-      if observation.request.mode != .ids { compareRows(old, new, plan, changes) }
+      if observation.request.mode != .ids { compareRows(old, new, plan, changes, candidates) }
     case .count: countDiffers = old.count != new.count
     case .values: rowsDiffer = old.rows != new.rows
     case .history: break
@@ -109,15 +111,21 @@ struct ResultDifference {
     _ old: ObservedResult,
     _ new: ObservedResult,
     _ plan: FetchPlan,
-    _ changes: ChangeSet
+    _ changes: ChangeSet,
+    _ candidates: Set<ObjectKey>?
   ) {
-    let entities = Set(plan.resultEntities)
     var touched: Set<Int64> = []
-    for change in changes.changes.values
-    where change.kind == .update && entities.contains(change.key.entity)
-      && Self.reaches(change, plan)
-    {
+    func add(_ change: ObjectChange) {
+      guard change.kind == .update, Self.reaches(change, plan) else { return }
       touched.insert(change.key.object)
+    }
+    if let candidates {
+      for key in candidates { if let change = changes.changes[key] { add(change) } }
+    } else {
+      let entities = Set(plan.resultEntities)
+      for change in changes.changes.values where entities.contains(change.key.entity) {
+        add(change)
+      }
     }
     addDifferingRows(old, new, to: &touched)
     touched.subtract(sequence.insertions.map(\.element))

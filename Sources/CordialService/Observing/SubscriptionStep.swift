@@ -98,10 +98,12 @@ struct SubscriptionStep: Sendable {
     )
     var update = ObservationUpdate(snapshot: snapshot, limits: limits)
     update.rows = rows
+    if affected.count > 1 { update.shared = EncodedRows() }
     for candidate in affected {
       try update.run(candidate, from: from, changes, isComplete: known != nil, &outcome)
     }
     update.rows = [:]
+    update.shared = nil
     for candidate in stragglers {
       let position = candidate.observation.position
       let own = try snapshot.changes(since: position)
@@ -213,6 +215,7 @@ private struct ObservationUpdate {
   let limits: Limits
   /// The rows of the changed objects, as far as they were read.
   var rows: [ObjectKey: ChangedRow] = [:]
+  var shared: EncodedRows?
 
   /// Updates an observation and adds the change to the outcome.
   ///
@@ -251,7 +254,9 @@ private struct ObservationUpdate {
           snapshot: snapshot,
           limits: limits,
           from: from,
-          changes: changes
+          changes: changes,
+          shared: shared,
+          candidates: verdict.objects
         )
         body =
           try isComplete

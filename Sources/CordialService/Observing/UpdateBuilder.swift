@@ -16,6 +16,10 @@ struct UpdateBuilder {
   let from: LogPosition
   /// All changes from the earlier position to the snapshot.
   let changes: ChangeSet
+  /// The rows that the updates of a step from one position share; nil for a single update.
+  var shared: EncodedRows?
+  /// The changed objects that may concern the observation; nil where all changes may.
+  var candidates: Set<ObjectKey>?
 
   private var reader: ResultReader { ResultReader(snapshot: snapshot, limits: limits) }
 
@@ -42,6 +46,7 @@ struct UpdateBuilder {
       to: new,
       observation,
       changes,
+      candidates: candidates,
       sequence: sequence
     )
     guard !difference.isEmpty else { return nil }
@@ -257,19 +262,37 @@ struct UpdateBuilder {
     out.endList()
     if observation.request.mode != .ids {
       let before = try formerValues(difference.updates.map(\.key)) { _ in plan }
+      let form = observation.request.includesBefore ? nil : shared?.form(of: plan)
       out.beginList("update")
       for update in difference.updates {
         try out.element { writer in
-          try beginRow(update.offset, update.key, &writer)
-          writeProperties(names(update.key, plan), before[update.key], &writer)
-          writer.raw(",\"object\":")
-          try writeObject(update.key.object, plan, &writer)
-          writer.raw("}")
+          writer.raw("{\"offset\":")
+          writer.integer(Int64(update.offset))
+          guard let shared, let form else {
+            return try writeUpdated(update.key, plan, before[update.key], &writer)
+          }
+          try shared.write(update.key.object, of: form, to: &writer) { writer in
+            try writeUpdated(update.key, plan, nil, &writer)
+          }
         }
       }
       out.endList()
     }
     try out.member("count") { $0.integer(Int64(new.objects.count)) }
+  }
+
+  /// Writes the end of an updated row, after its offset.
+  private func writeUpdated(
+    _ key: ObjectKey,
+    _ plan: FetchPlan,
+    _ before: JSONValue?,
+    _ writer: inout JSONWriter
+  ) throws {
+    try writeID(key, &writer)
+    writeProperties(names(key, plan), before, &writer)
+    writer.raw(",\"object\":")
+    try writeObject(key.object, plan, &writer)
+    writer.raw("}")
   }
 
   private func writeRemovals(
@@ -302,6 +325,10 @@ struct UpdateBuilder {
   private func beginRow(_ offset: Int, _ key: ObjectKey, _ writer: inout JSONWriter) throws {
     writer.raw("{\"offset\":")
     writer.integer(Int64(offset))
+    try writeID(key, &writer)
+  }
+
+  private func writeID(_ key: ObjectKey, _ writer: inout JSONWriter) throws {
     writer.raw(",\"id\":")
     writer.string(try snapshot.wrappedID(key).description)
   }

@@ -257,6 +257,9 @@ package final class RowValues {
 
   package subscript(column: String) -> AttributeValue { values[column] ?? .null }
 
+  /// Returns a column's value as a key.
+  package func key(_ column: String) -> StorageKey { StorageKey(self[column]) }
+
   /// Returns a column's text after folding; nil for a value that is not a text.
   func folded(_ column: String, _ flags: Int32) -> String? {
     let text: String
