@@ -66,6 +66,11 @@ extension Service {
           )
         }
       },
+      known: since == nil
+        ? observing.registry.known(
+          call.identity,
+          at: observing.isStepping ? nil : observing.position
+        ) : nil,
       registry: observing.registry,
       limits: limits
     )

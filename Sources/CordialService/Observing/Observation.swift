@@ -82,6 +82,8 @@ struct Subscriber: Sendable, Hashable, Comparable {
 struct Observation: Sendable {
   let request: ObservedRequest
   var plan: ObservedPlan
+  /// The hash of the model of the plan.
+  let modelHash: String
   /// Whether the plan was compiled for a store that may have dangling references.
   var mayDangle: Bool
   /// The properties that decide which objects are included: of the objects of the result, and of

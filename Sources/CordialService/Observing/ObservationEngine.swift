@@ -11,6 +11,8 @@ struct ObservationEngine {
   var wanted: Int64 = 0
   /// Whether a worker performs a step.
   var isStepping = false
+  /// Whether a timer will forget the results of observations that have ended.
+  var forgetsRecent = false
   /// The connections that have missed updates, or have parts or ends to send.
   var waiting: Set<Int> = []
   /// The last commit of each author.

@@ -2,6 +2,7 @@ import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
+import ObjectModel
 import PersistentHistory
 import PersistentStore
 import Subscriptions
@@ -43,6 +44,8 @@ struct Registration: Sendable {
   let since: StoreToken?
   let id: RequestID
   let older: Older?
+  /// An observation of the same request with an earlier result; nil where none is known.
+  let known: Observation?
   let registry: SubscriptionRegistry
   let limits: Limits
 
@@ -54,16 +57,7 @@ struct Registration: Sendable {
   func perform(_ snapshot: StoreSnapshot) throws -> Outcome {
     let updates = try olderUpdates(snapshot)
     let request = ObservedRequest(call)
-    let reader = ResultReader(snapshot: snapshot, limits: limits)
-    let plan = try reader.compile(request)
-    var observation = Observation(
-      request: request,
-      plan: plan,
-      mayDangle: snapshot.mayDangle,
-      inclusion: try reader.inclusion(request, plan),
-      result: ObservedResult(),
-      position: snapshot.head.position
-    )
+    var observation = try refreshed(snapshot) ?? compiled(request, snapshot)
     var head = JSONWriter(reserving: 256)
     MessageWriter.beginResult(id, &head)
     head.raw("{\"subscription\":\"")
@@ -82,6 +76,47 @@ struct Registration: Sendable {
       older: updates,
       authors: try authors(updates, snapshot)
     )
+  }
+
+  private func compiled(
+    _ request: ObservedRequest,
+    _ snapshot: StoreSnapshot
+  ) throws -> Observation {
+    let reader = ResultReader(snapshot: snapshot, limits: limits)
+    let plan = try reader.compile(request)
+    return Observation(
+      request: request,
+      plan: plan,
+      modelHash: snapshot.model.hash,
+      mayDangle: snapshot.mayDangle,
+      inclusion: try reader.inclusion(request, plan),
+      result: ObservedResult(),
+      position: snapshot.head.position
+    )
+  }
+
+  /// The maximum number of changes through which a known result is brought to the snapshot.
+  private static let knownChangesMax = 10_000
+
+  /// Returns the known observation with its result at the snapshot; nil where the request has to be
+  /// read again.
+  private func refreshed(_ snapshot: StoreSnapshot) throws -> Observation? {
+    guard var observation = known, since == nil, case .rows = observation.plan,
+      observation.modelHash == snapshot.model.hash, observation.mayDangle == snapshot.mayDangle,
+      observation.position.commit <= snapshot.head.number,
+      let changes = try snapshot.changes(
+        since: observation.position,
+        changesMax: Self.knownChangesMax
+      )
+    else { return nil }
+    let verdict = observation.interest.verdict(on: changes)
+    let reader = ResultReader(snapshot: snapshot, limits: limits)
+    guard verdict != .undecided else { return nil }
+    let refreshed = try reader.refresh(observation, verdict, changes, [:])
+    guard !refreshed.isReread else { return nil }
+    observation.result = refreshed.result
+    observation.position = snapshot.head.position
+    return observation
   }
 
   /// Returns the rest of the result of `observe`: a whole result or an update.
@@ -139,12 +174,19 @@ struct Registration: Sendable {
     try out.member("fresh") { $0.bool(true) }
     if let why { try out.member("why") { $0.string(why.rawValue) } }
     let reader = ResultReader(snapshot: snapshot, limits: limits)
+    // Only a known observation has a result already.
+    let isKnown = observation.result.revision >= 0
     if isSignal {
+      guard !isKnown else { return out.fragments.first ?? MessageBytes([]) }
       var unused = UpdateWriter.discarding
       observation.result = try reader.read(observation.request, observation.plan, to: &unused)
     } else {
       try out.object("result") { out in
-        observation.result = try reader.read(observation.request, observation.plan, to: &out)
+        if isKnown, case .rows(let plan) = observation.plan {
+          try reader.write(observation.result, observation.request, plan, to: &out)
+        } else {
+          observation.result = try reader.read(observation.request, observation.plan, to: &out)
+        }
       }
     }
     return out.fragments.first ?? MessageBytes([])

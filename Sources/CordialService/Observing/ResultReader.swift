@@ -212,6 +212,16 @@ struct ResultReader {
     }
     window.isComplete = !hasMore
     if plan.isWindow { result.window = window }
+    try finishRows(plan, request, result, &out)
+  }
+
+  /// Writes the members after the rows: their number, and the first objects of a list of IDs.
+  private func finishRows(
+    _ plan: FetchPlan,
+    _ request: ObservedRequest,
+    _ result: ObservedResult,
+    _ out: inout UpdateWriter
+  ) throws {
     try out.member("count") { $0.integer(Int64(result.objects.count)) }
     guard request.mode == .ids, request.first > 0, !out.isDiscarding else { return }
     out.beginList("objects")
@@ -220,6 +230,44 @@ struct ResultReader {
         if try !snapshot.write(object, as: plan, to: &writer) { writer.null() }
       }
     }
+    out.endList()
+  }
+
+  /// Writes the members of a known result of a fetch, without searching or sorting.
+  ///
+  /// - Parameters:
+  ///   - result: The result at this snapshot.
+  ///   - request: The request.
+  ///   - plan: Its plan.
+  ///   - out: The writer of the members.
+  /// - Throws: `limitExceeded` when the writer's limit is exceeded; `SQLiteError`.
+  /// - Complexity: One look-up for each row.
+  func write(
+    _ result: ObservedResult,
+    _ request: ObservedRequest,
+    _ plan: FetchPlan,
+    to out: inout UpdateWriter
+  ) throws {
+    let isIDs = request.mode == .ids
+    out.beginList(isIDs ? "ids" : "objects")
+    for object in result.objects {
+      try out.element { writer in
+        if isIDs {
+          writer.string(try snapshot.wrappedID(plan.key(object)).description)
+        } else if try !snapshot.write(object, as: plan, to: &writer) {
+          writer.null()
+        }
+      }
+    }
+    out.endList()
+    try finishRows(plan, request, result, &out)
+    if let sections = result.sections {
+      try out.member("sections") { FetchSection.write(sections, to: &$0) }
+    }
+    if let total = result.total { try out.member("total") { $0.integer(total) } }
+    guard !request.include.isEmpty else { return }
+    out.beginList("included", isObject: true)
+    try eachIncluded(request, result) { _, bytes in try out.element { $0.raw(Array(bytes)) } }
     out.endList()
   }
 

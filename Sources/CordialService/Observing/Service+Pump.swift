@@ -369,22 +369,36 @@ extension Service {
     if let key = subscription.key { session.observed.numbersByKey[key] = nil }
     session.observed.pending.remove(number)
     if session.observed.subscriptions.isEmpty { session.observed.catchUp() }
-    observing.registry.remove(
-      Subscriber(session: session.number, number: number),
-      from: subscription.observation
-    )
+    end(subscription, session)
     subscriptionCount -= 1
     if subscriptionCount == 0 { observing.position = nil }
     updateLease()
   }
 
+  /// Removes a subscription from the registry, which keeps the result of the last one for a while.
+  private func end(_ subscription: LiveSubscription, _ session: Session) {
+    observing.registry.remove(
+      Subscriber(session: session.number, number: subscription.number),
+      from: subscription.observation,
+      at: observing.isStepping ? nil : observing.position
+    )
+    forgetRecentLater()
+  }
+
+  /// Has the results of ended observations forgotten after their time.
+  private func forgetRecentLater() {
+    guard !observing.forgetsRecent else { return }
+    observing.forgetsRecent = true
+    onLoop(afterMilliseconds: RecentObservations.milliseconds) { service in
+      service.observing.forgetsRecent = false
+      if service.observing.registry.forgetRecent() { service.forgetRecentLater() }
+    }
+  }
+
   /// Ends all subscriptions of a connection that has ended.
   func removeSubscriptions(of session: Session) {
     for subscription in session.observed.subscriptions {
-      observing.registry.remove(
-        Subscriber(session: session.number, number: subscription.number),
-        from: subscription.observation
-      )
+      end(subscription, session)
     }
     subscriptionCount -= session.observed.subscriptions.count
     session.observed.subscriptions = []

@@ -42,6 +42,15 @@ final class SubscriptionRegistry: Sendable {
     var readers = 0
     /// The observations with earlier results.
     var withFormer: Set<Int> = []
+    /// The observations whose last subscription has ended.
+    var recent = RecentObservations()
+
+    /// Returns an observation; at the position of the others, if its result is of that position.
+    func current(_ number: Int, at position: LogPosition?) -> Observation? {
+      guard var observation = entries[number]?.observation else { return nil }
+      if let position, !stragglers.contains(number) { observation.position = position }
+      return observation
+    }
 
     func undecided(_ number: Int) -> Affected? {
       guard let entry = entries[number] else { return nil }
@@ -59,13 +68,25 @@ final class SubscriptionRegistry: Sendable {
   /// The number of observations.
   var count: Int { state.withLock { $0.entries.count } }
 
-  /// Returns the observation of a request, or nil if it has no subscription.
-  func observation(of request: ObservedRequest) -> (number: Int, observation: Observation)? {
+  /// Returns an observation of a request that has subscriptions, or had some a short time ago.
+  ///
+  /// - Parameters:
+  ///   - identity: The identity of the request.
+  ///   - position: The position of the observations' results, where it is known.
+  /// - Returns: The observation with its result; nil where none is known.
+  func known(_ identity: String, at position: LogPosition?) -> Observation? {
     state.withLock { state in
-      guard let number = state.numbers[request.identity], let entry = state.entries[number] else {
-        return nil
-      }
-      return (number, entry.observation)
+      guard let number = state.numbers[identity] else { return state.recent.take(identity) }
+      return state.current(number, at: position)
+    }
+  }
+
+  /// Forgets the results of observations that had ended when it was called last; returns whether
+  /// others are kept.
+  func forgetRecent() -> Bool {
+    state.withLock { state in
+      state.recent.expire()
+      return !state.recent.isEmpty
     }
   }
 
@@ -108,10 +129,16 @@ final class SubscriptionRegistry: Sendable {
   }
 
   /// Removes a subscription, and its observation after the last one.
-  func remove(_ subscriber: Subscriber, from number: Int) {
+  ///
+  /// - Parameters:
+  ///   - subscriber: The subscription.
+  ///   - number: The number of its observation.
+  ///   - position: The position of the other observations' results, where it is known.
+  func remove(_ subscriber: Subscriber, from number: Int, at position: LogPosition?) {
     state.withLock { state in
       state.entries[number]?.subscribers.remove(subscriber)
       guard let entry = state.entries[number], entry.subscribers.isEmpty else { return }
+      state.recent.add(state.current(number, at: position) ?? entry.observation)
       state.entries[number] = nil
       state.numbers[entry.observation.request.identity] = nil
       state.table.remove(number)

@@ -20,6 +20,8 @@ final class ObserveRun {
   private(set) var clients: [ObservedClient] = []
   private var writers: [HostPeer] = []
   private var pairs = 0
+  /// The requests that were observed.
+  private var requests: [ObservedRequest] = []
   /// The number of writes that the service accepted, and of those that it refused.
   private(set) var accepted = 0
   private(set) var refused = 0
@@ -120,7 +122,13 @@ final class ObserveRun {
     try client.consume()
     let live = client.live
     if live.count >= Self.subscriptionsMax { end(live, of: client) }
-    var request = ObservedRequest.random(ids, &random)
+    // Equal requests share results, also with those that have ended.
+    var request =
+      random.oneIn(3)
+      ? random.any(requests) ?? .random(ids, &random)
+      : .random(ids, &random)
+    request.key = nil
+    requests.append(request)
     if random.oneIn(3) { try write(1) }
     if random.oneIn(3), !(request.form == .objects && request.returnsIDs), request.mode == .values {
       pairs += 1

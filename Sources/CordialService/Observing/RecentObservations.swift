@@ -1,0 +1,70 @@
+import DequeModule
+
+/// The observations whose last subscription ended a short time ago, for clients that observe the
+/// same request again.
+///
+/// Their results stay at the position at which they ended, and cost nothing until then.
+struct RecentObservations: Sendable {
+  /// The time for which a result is kept at least, in milliseconds; it is kept for twice as long at
+  /// most.
+  static let milliseconds = 30_000
+  /// The maximum number of observations.
+  private static let countMax = 1000
+  /// The maximum number of rows of all of them.
+  private static let rowsMax = 1_000_000
+
+  private struct Entry {
+    let observation: Observation
+    /// The number of observations that ended before.
+    let age: Int
+  }
+
+  private var entries: [String: Entry] = [:]
+  /// The identities of the requests in the order in which they ended; some may have been taken.
+  private var order: Deque<(identity: String, age: Int)> = []
+  private var rows = 0
+  private var nextAge = 0
+  /// The age from which observations have ended since `expire` was called last.
+  private var firstOfPeriod = 0
+
+  var isEmpty: Bool { entries.isEmpty }
+
+  /// Adds an observation that has ended; only fetches of objects are kept.
+  mutating func add(_ observation: Observation) {
+    guard case .rows = observation.plan, observation.rows <= Self.rowsMax else { return }
+    let identity = observation.request.identity
+    remove(identity)
+    entries[identity] = Entry(observation: observation, age: nextAge)
+    order.append((identity, nextAge))
+    nextAge += 1
+    rows += observation.rows
+    while entries.count > Self.countMax || rows > Self.rowsMax { removeFirst() }
+  }
+
+  /// Removes and returns the observation of a request; nil where none is kept.
+  mutating func take(_ identity: String) -> Observation? {
+    defer { remove(identity) }
+    return entries[identity]?.observation
+  }
+
+  /// Removes the observations that were added before the previous call.
+  mutating func expire() {
+    while let first = order.first, first.age < firstOfPeriod { removeFirst() }
+    firstOfPeriod = nextAge
+  }
+
+  private mutating func removeFirst() {
+    guard let first = order.popFirst() else { return }
+    if entries[first.identity]?.age == first.age { remove(first.identity) }
+  }
+
+  private mutating func remove(_ identity: String) {
+    guard let entry = entries.removeValue(forKey: identity) else { return }
+    rows -= entry.observation.rows
+  }
+}
+
+extension Observation {
+  /// The number of objects whose numbers the result has.
+  fileprivate var rows: Int { result.objects.count + (result.window?.rows.count ?? 0) }
+}
