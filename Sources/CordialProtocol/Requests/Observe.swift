@@ -22,6 +22,8 @@ package struct ObserveCall: Call {
   package let key: String?
   /// Whether updates have the values before the change.
   package let includesBefore: Bool
+  /// Whether updates say why they are sent.
+  package let explains: Bool
   /// The number of objects that a first result of IDs has too.
   package let first: Int?
   /// The params that name the observed request.
@@ -43,6 +45,7 @@ package struct ObserveCall: Call {
       .optional("since", .token, "the position to resume from"),
       .optional("key", .string, "a name; a second observe with it replaces the first"),
       .optional("before", .boolean, "whether updates have the values before the change"),
+      .optional("explain", .boolean, "whether updates say why they are sent"),
       .optional(
         "first",
         .integer(0...100_000),
@@ -75,6 +78,7 @@ package struct ObserveCall: Call {
     since = params.string("since")
     key = params.string("key")
     includesBefore = params.bool("before")
+    explains = params.bool("explain")
     first = params.int("first")
     if let key, key.utf8.count > Self.keyBytesMax {
       throw Self.refused("a key has at most \(Self.keyBytesMax) bytes")
@@ -91,12 +95,15 @@ package struct ObserveCall: Call {
     guard !includesBefore || self.mode == .values && observesObjects else {
       throw Self.refused("before goes with mode values and with objects")
     }
+    if explains, case .history = target {
+      throw Self.refused("explain goes with ids or with a fetch")
+    }
     if first != nil {
       guard case .fetch = target, self.mode == .ids else {
         throw Self.refused("first goes with a fetch in mode ids")
       }
     }
-    let names = ["ids", "select", "include", "fetch", "history", "before", "first"]
+    let names = ["ids", "select", "include", "fetch", "history", "before", "explain", "first"]
     let members = names.compactMap { name in params[name].map { JSONMember(name, $0) } }
     request = .object(members)
     identity = self.mode.rawValue + request.text

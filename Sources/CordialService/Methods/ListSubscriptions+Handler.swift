@@ -2,6 +2,7 @@ import CordialProtocol
 import CordialValues
 import JSON
 import JSONRPC
+import PersistentStore
 
 extension Service {
   /// Answers `observe/list`.
@@ -37,7 +38,7 @@ extension Service {
     ]
     members += costs.members
     if let last = costs.last {
-      members.append(JSONMember("last", ["token": .string(last.description)]))
+      members.append(JSONMember("last", last.json(in: store.model)))
     }
     return .object(members)
   }

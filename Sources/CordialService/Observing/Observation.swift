@@ -11,6 +11,8 @@ struct ObservedRequest: Sendable {
   let target: ObserveCall.Target
   let mode: ObserveCall.Mode
   let includesBefore: Bool
+  /// Whether updates say why they are sent.
+  let explains: Bool
   let first: Int
   /// The params that name the request.
   let json: JSONValue
@@ -21,6 +23,7 @@ struct ObservedRequest: Sendable {
     target = call.target
     mode = call.mode
     includesBefore = call.includesBefore
+    explains = call.explains
     first = call.first ?? 0
     json = call.request
     identity = call.identity

@@ -15,8 +15,34 @@ struct ObservationCosts: Sendable {
   /// The number of times that the whole request was read again.
   var reruns = 0
   var microseconds = 0
-  /// The position after the last step that may have altered the result.
-  var last: StoreToken?
+  /// The last step that may have altered the result.
+  var last: Wake?
+
+  /// A step that may have altered the result.
+  struct Wake: Sendable {
+    /// The position after the step.
+    let token: StoreToken
+    /// One of the changes; nil where they are of other objects than those of the result.
+    let change: ObjectChange?
+    /// The explanation of the update; nil where the client did not ask for it, or nothing differed.
+    let explanation: JSONValue?
+
+    /// The step in the form of `observe/list`.
+    func json(in model: Model) -> JSONValue {
+      var members = [JSONMember("token", .string(token.description))]
+      if let explanation {
+        members.append(JSONMember("explanation", explanation))
+      } else if let change {
+        let entity = model.entity(change.key.entity).name
+        let id = WrappedID(entity: entity, key: .object(change.key.object)).description
+        let path = change.kind == .update ? change.properties.min() : nil
+        members.append(
+          JSONMember("explanation", [["id": .string(id), "path": .string(path ?? "SELF")]])
+        )
+      }
+      return .object(members)
+    }
+  }
 
   static func + (first: ObservationCosts, second: ObservationCosts) -> ObservationCosts {
     ObservationCosts(

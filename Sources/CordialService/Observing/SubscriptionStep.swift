@@ -120,7 +120,7 @@ struct SubscriptionStep: Sendable {
       && laggard.pending.allSatisfy { pending in
         guard let observation = registry.observation(pending.observation) else { return true }
         return !observation.plan.readsRelated && !observation.request.includesBefore
-          && observation.request.include.isEmpty
+          && !observation.request.explains && observation.request.include.isEmpty
       }
   }
 
@@ -189,7 +189,7 @@ extension SubscriptionRegistry.Affected {
   /// Whether the update needs only a few look-ups by key.
   fileprivate var isSmall: Bool {
     guard !observation.plan.readsRelated, !observation.request.includesBefore,
-      observation.request.include.isEmpty
+      !observation.request.explains, observation.request.include.isEmpty
     else { return false }
     let result = observation.result
     switch (verdict, observation.plan) {
@@ -256,6 +256,7 @@ private struct ObservationUpdate {
           from: from,
           changes: changes,
           shared: shared,
+          rows: rows,
           candidates: verdict.objects
         )
         body =
@@ -278,7 +279,11 @@ private struct ObservationUpdate {
             statements: snapshot.statementCount - statements,
             reruns: refreshed.isReread ? 1 : 0,
             microseconds: start.duration(to: .now).wholeMicroseconds,
-            last: snapshot.token
+            last: ObservationCosts.Wake(
+              token: snapshot.token,
+              change: verdict.objects?.min().flatMap { changes.changes[$0] },
+              explanation: body?.explanation
+            )
           )
         )
       )

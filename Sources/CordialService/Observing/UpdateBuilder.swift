@@ -18,6 +18,8 @@ struct UpdateBuilder {
   let changes: ChangeSet
   /// The rows that the updates of a step from one position share; nil for a single update.
   var shared: EncodedRows?
+  /// The rows of the changed objects, as far as they were read.
+  var rows: [ObjectKey: ChangedRow] = [:]
   /// The changed objects that may concern the observation; nil where all changes may.
   var candidates: Set<ObjectKey>?
 
@@ -50,7 +52,8 @@ struct UpdateBuilder {
       sequence: sequence
     )
     guard !difference.isEmpty else { return nil }
-    guard observation.request.mode != .signal else { return .signal }
+    let explanation = try explanation(difference)
+    guard observation.request.mode != .signal else { return .signal(explanation) }
     if isLimited, difference.elementCount > new.elementCount { return try fresh(.larger) }
     var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
     switch observation.plan {
@@ -63,7 +66,19 @@ struct UpdateBuilder {
     case .history: break
     }
     try writeExtras(difference, new, &out)
-    return UpdateBody(fragments: out.fragments)
+    if let explanation { try out.member("explanation") { $0.value(explanation) } }
+    return UpdateBody(fragments: out.fragments, explanation: explanation)
+  }
+
+  private func explanation(_ difference: ResultDifference) throws -> JSONValue? {
+    guard observation.request.explains else { return nil }
+    return try UpdateExplanation(
+      observation: observation,
+      snapshot: snapshot,
+      from: from,
+      changes: changes,
+      rows: rows
+    ).json(difference)
   }
 
   /// Returns an earlier result that can be compared with a later one.
@@ -424,9 +439,20 @@ enum FreshReason: String, Sendable {
 /// their own.
 struct UpdateBody: Sendable {
   let fragments: [MessageBytes]
+  /// Why the update is sent, as `fragments` have it too; nil where the client did not ask for it.
+  var explanation: JSONValue?
 
   /// The update of a subscription that only learns that its result differs.
   static let signal = UpdateBody(fragments: [MessageBytes(Array("\"signal\":true".utf8))])
+
+  /// The same update with an explanation.
+  static func signal(_ explanation: JSONValue?) -> UpdateBody {
+    guard let explanation else { return .signal }
+    var writer = JSONWriter()
+    writer.raw("\"signal\":true,\"explanation\":")
+    writer.value(explanation)
+    return UpdateBody(fragments: [MessageBytes(writer)], explanation: explanation)
+  }
 
   /// The update that ends a subscription.
   static func end(_ error: RPCError) -> UpdateBody {

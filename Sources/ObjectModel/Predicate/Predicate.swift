@@ -7,6 +7,16 @@ package indirect enum Predicate: Sendable, Equatable {
   case and([Predicate])
   case or([Predicate])
   case comparison(PredicateComparison)
+
+  /// The comparisons, in the order of the text, without those of subqueries.
+  package var comparisons: [PredicateComparison] {
+    switch self {
+    case .constant: []
+    case .not(let inner): inner.comparisons
+    case .and(let terms), .or(let terms): terms.flatMap(\.comparisons)
+    case .comparison(let comparison): [comparison]
+    }
+  }
 }
 
 /// Two expressions and how they are compared.
@@ -35,6 +45,9 @@ package struct PredicateComparison: Sendable, Equatable {
   package let options: PredicateOptions
   /// The offset of the operator in the text, in UTF-16 code units.
   package let offset: Int
+  /// The offsets of the comparison in the text, in UTF-8 code units; empty for a part of a longer
+  /// one.
+  package let source: Range<Int>
 
   package init(
     left: PredicateExpression,
@@ -42,7 +55,8 @@ package struct PredicateComparison: Sendable, Equatable {
     right: PredicateExpression,
     modifier: Modifier = .direct,
     options: PredicateOptions = [],
-    offset: Int
+    offset: Int,
+    source: Range<Int> = 0..<0
   ) {
     self.left = left
     self.comparison = comparison
@@ -50,6 +64,7 @@ package struct PredicateComparison: Sendable, Equatable {
     self.modifier = modifier
     self.options = options
     self.offset = offset
+    self.source = source
   }
 }
 

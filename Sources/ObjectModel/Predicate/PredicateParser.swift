@@ -197,6 +197,7 @@ package struct PredicateParser {
   }
 
   private mutating func comparison() throws(PredicateError) -> Node {
+    let start = token.offset
     let modifier = try modifier()
     let first = try sum()
     let offset = lexer.utf16Offset(token.offset)
@@ -220,7 +221,8 @@ package struct PredicateParser {
             comparison: .contains,
             right: left,
             options: options,
-            offset: offset
+            offset: offset,
+            source: start..<token.offset
           )
         )
       )
@@ -233,7 +235,8 @@ package struct PredicateParser {
           right: right,
           modifier: modifier,
           options: options,
-          offset: offset
+          offset: offset,
+          source: start..<token.offset
         )
       )
     )

@@ -18,7 +18,7 @@ struct FetchCompiler {
   private var scopeCount = 0
   /// The paths that a condition on groups may read; nil for a condition on objects.
   var groupedPaths: Set<String>?
-  private var membership: Set<String> = []
+  private(set) var membership: Set<String> = []
   private var valueNames: [String: Set<String>] = [:]
   var related: [Int: Set<String>] = [:]
   private var relatedNames: Set<String> = []

@@ -68,10 +68,18 @@ extension StoreSnapshot {
   /// - Throws: `SQLiteError`.
   /// - Complexity: One look-up for each object.
   package func matching(_ objects: [Int64], _ plan: FetchPlan) throws -> Set<Int64> {
-    let rows = try statement(plan.matchSQL)
+    try matching(objects, plan.matchSQL, plan.wholeValues)
+  }
+
+  func matching(
+    _ objects: [Int64],
+    _ sql: String,
+    _ values: [AttributeValue]
+  ) throws -> Set<Int64> {
+    let rows = try statement(sql)
     defer { rows.reset() }
     rows.bind("[" + objects.map(String.init).joined(separator: ",") + "]", at: 1)
-    for (index, value) in plan.wholeValues.enumerated() { rows.bind(value, at: Int32(index + 2)) }
+    for (index, value) in values.enumerated() { rows.bind(value, at: Int32(index + 2)) }
     var matching: Set<Int64> = []
     while try rows.step() { matching.insert(rows.integer(0)) }
     return matching

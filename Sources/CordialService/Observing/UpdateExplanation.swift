@@ -1,0 +1,207 @@
+import CordialProtocol
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+import PersistentStore
+import Subscriptions
+
+/// Why an update is sent: the changes behind it, and the terms of the predicate that they altered.
+struct UpdateExplanation {
+  let observation: Observation
+  let snapshot: StoreSnapshot
+  /// The position of the earlier result.
+  let from: LogPosition
+  let changes: ChangeSet
+  /// The rows of the changed objects, as far as they were read.
+  let rows: [ObjectKey: ChangedRow]
+
+  private static let elementsMax = 100
+
+  /// Returns the explanation of an update as a JSON array.
+  ///
+  /// - Parameter difference: The difference of the results.
+  /// - Returns: The elements, ordered by object.
+  /// - Throws: `SQLiteError`.
+  func json(_ difference: ResultDifference) throws -> JSONValue {
+    var elements: [JSONValue] = []
+    let terms = try store.map { try snapshot.terms(of: $0) } ?? []
+    let interest = observation.interest
+    for change in changes.changes.values.sorted(by: { $0.key < $1.key })
+    where elements.count < Self.elementsMax {
+      if isOwn(change, difference) {
+        elements += try own(change, terms)
+      } else if let read = interest.related[change.key.entity] {
+        elements += try related(change, read, terms, difference)
+      }
+    }
+    return .array(Array(elements.prefix(Self.elementsMax)))
+  }
+
+  private var store: FetchRequest? {
+    switch observation.plan {
+    case .rows(let plan), .count(let plan): plan.request
+    case .values(let request, _): request
+    case .objects, .history: nil
+    }
+  }
+
+  /// Returns whether an object's change is one of the result's own objects.
+  private func isOwn(_ change: ObjectChange, _ difference: ResultDifference) -> Bool {
+    switch observation.plan {
+    case .objects: difference.named.contains { $0.key == change.key }
+    case .rows(let plan):
+      plan.resultEntities.contains(change.key.entity)
+        && difference.objects.contains(change.key.object)
+    case .count(let plan): plan.resultEntities.contains(change.key.entity)
+    case .values(_, let plan): plan.resultEntities.contains(change.key.entity)
+    case .history: false
+    }
+  }
+
+  // MARK: The result's own objects
+
+  private func own(_ change: ObjectChange, _ terms: [FetchTerm]) throws -> [JSONValue] {
+    guard change.kind == .update else {
+      var members: [JSONMember] = [JSONMember("path", "SELF")]
+      if let store {
+        members.append(JSONMember("term", .string(store.predicate ?? "TRUEPREDICATE")))
+      }
+      members += [
+        JSONMember("was", .bool(change.kind == .delete)),
+        JSONMember("is", .bool(change.kind == .insert)), JSONMember("decidedBy", "memory"),
+      ]
+      return [try element(change.key, members)]
+    }
+    var elements: [JSONValue] = []
+    for term in terms {
+      let read = term.properties.intersection(change.properties)
+      guard let property = read.min(), let value = try value(of: term, change.key),
+        value.was != value.is
+      else { continue }
+      elements.append(try element(change.key, Self.members(property, term, value)))
+    }
+    guard elements.isEmpty else { return elements }
+    let named = change.properties.subtracting([ChangeSet.everyProperty]).sorted()
+    let parts = named.compactMap { property in part(property).map { (property, $0) } }
+    return try parts.prefix(1).map { property, part in
+      try element(
+        change.key,
+        [JSONMember("path", .string(property)), JSONMember("reads", .string(part))]
+      )
+    }
+  }
+
+  /// The value of a term before and after the changes.
+  private struct TermValue {
+    let was: Bool
+    let `is`: Bool
+    let isDecidedByRow: Bool
+  }
+
+  private func value(of term: FetchTerm, _ key: ObjectKey) throws -> TermValue? {
+    if let row = rows[key], let before = row.before, let after = row.after,
+      let was = term.condition.evaluate(before), let present = term.condition.evaluate(after)
+    {
+      return TermValue(was: was, is: present, isDecidedByRow: true)
+    }
+    let present = try snapshot.fulfils(key.object, term)
+    let was = try snapshot.earlier(from) { try $0.fulfils(key.object, term) }
+    return TermValue(was: was, is: present, isDecidedByRow: false)
+  }
+
+  private static func members(
+    _ path: String,
+    _ term: FetchTerm,
+    _ value: TermValue
+  ) -> [JSONMember] {
+    [
+      JSONMember("path", .string(path)), JSONMember("term", .string(term.text)),
+      JSONMember("was", .bool(value.was)), JSONMember("is", .bool(value.is)),
+      JSONMember("decidedBy", value.isDecidedByRow ? "memory" : "sql"),
+    ]
+  }
+
+  /// Returns the part of the fetch that reads a property of the result's own objects.
+  private func part(_ property: String) -> String? {
+    switch observation.plan {
+    case .objects: return "select"
+    case .rows(let plan), .count(let plan):
+      if plan.sectionColumn == property { return "section" }
+      if plan.orderReads.contains(property) { return "sort" }
+      if plan.valueNames[property] != nil { return "select" }
+      if observation.inclusion.relationships.contains(property) { return "include" }
+      return plan.membership.contains(property) ? "predicate" : nil
+    case .values(_, let plan): return plan.ownRead.contains(property) ? "select" : nil
+    case .history: return nil
+    }
+  }
+
+  // MARK: Other objects
+
+  private func related(
+    _ change: ObjectChange,
+    _ read: Set<String>,
+    _ terms: [FetchTerm],
+    _ difference: ResultDifference
+  ) throws -> [JSONValue] {
+    let isWhole = change.kind != .update || read.contains(ChangeSet.everyProperty)
+    let property = read.intersection(change.properties).min()
+    guard isWhole || property != nil else { return [] }
+    let path = property.map(self.path) ?? "SELF"
+    let deciding = terms.first { term in
+      term.related[change.key.entity].map { isWhole || property.map($0.contains) == true } == true
+    }
+    // Only an object that enters or leaves shows that the term has another value.
+    let enters = difference.sequence.insertions.contains { $0.movedFrom == nil }
+    let leaves = difference.sequence.removals.contains { $0.movedTo == nil }
+    if let deciding, enters != leaves {
+      let value = TermValue(was: leaves, is: enters, isDecidedByRow: false)
+      return [try element(change.key, Self.members(path, deciding, value))]
+    }
+    return [
+      try element(
+        change.key,
+        [
+          JSONMember("path", .string(path)),
+          JSONMember("reads", .string(part(of: change, deciding))),
+        ]
+      )
+    ]
+  }
+
+  /// Returns the key path of the request that ends with a property, or the property.
+  private func path(_ property: String) -> String {
+    var texts = store.map { [$0.predicate ?? ""] + $0.sort } ?? []
+    if let section = store?.sectionBy { texts.append(section) }
+    texts += store?.select?.map(\.path) ?? []
+    texts += store?.groupBy ?? []
+    for text in texts {
+      for match in text.matches(of: /[\p{L}_][\p{L}\p{N}_]*(\.@?[\p{L}_][\p{L}\p{N}_]*)+/) {
+        if match.output.0.split(separator: ".").last.map(String.init) == property {
+          return String(match.output.0)
+        }
+      }
+    }
+    return property
+  }
+
+  private func part(of change: ObjectChange, _ deciding: FetchTerm?) -> String {
+    if observation.inclusion.entities.contains(change.key.entity) { return "include" }
+    if deciding != nil { return "predicate" }
+    if case .rows(let plan) = observation.plan, plan.readsRelatedForOrder { return "sort" }
+    return "select"
+  }
+
+  private func element(_ key: ObjectKey, _ members: [JSONMember]) throws -> JSONValue {
+    .object([JSONMember("id", .string(try snapshot.wrappedID(key).description))] + members)
+  }
+}
+
+extension ResultDifference {
+  /// By fetch: the numbers of the objects that enter, leave, move or differ.
+  fileprivate var objects: Set<Int64> {
+    Set(sequence.removals.map(\.element)).union(sequence.insertions.map(\.element))
+      .union(updates.map(\.key.object))
+  }
+}

@@ -1,0 +1,95 @@
+import CordialValues
+package import ObjectModel
+import StoreLayout
+
+/// One comparison of the predicate of a fetch, for explanations of its result.
+package struct FetchTerm: Sendable {
+  /// The comparison as the client wrote it.
+  package let text: String
+  /// The properties of the object itself that the comparison reads.
+  package let properties: Set<String>
+  /// The properties of other objects that it reads, by entity number.
+  package let related: [Int: Set<String>]
+  /// The comparison as a condition on the columns of one object.
+  package let condition: RowCondition
+  /// The query for those of some objects that fulfil it: a JSON list of numbers is its first value.
+  let matchSQL: String
+  let values: [AttributeValue]
+}
+
+extension FetchCompiler {
+  /// Compiles each comparison of the predicate of a request on its own.
+  ///
+  /// - Parameters:
+  ///   - request: A request that was compiled before.
+  ///   - make: Creates a compiler of the request.
+  /// - Returns: The comparisons, in the order of the text.
+  /// - Throws: The errors of compiling.
+  static func terms(
+    of request: FetchRequest,
+    _ make: () throws(StoreError) -> FetchCompiler
+  ) throws(StoreError) -> [FetchTerm] {
+    guard let text = request.predicate else { return [] }
+    let predicate: Predicate
+    do {
+      predicate = try PredicateParser.parse(text, arguments: request.arguments)
+    } catch {
+      throw StoreError(error)
+    }
+    let bytes = Array(text.utf8)
+    return try predicate.comparisons.map { comparison throws(StoreError) in
+      var compiler = try make()
+      let term = try compiler.compile(.comparison(comparison))
+      let table = compiler.model.source(
+        compiler.entity,
+        subentities: request.subentities,
+        wide: compiler.isWide(request)
+      )
+      let source = bytes[comparison.source.clamped(to: 0..<bytes.count)]
+      return FetchTerm(
+        text: String(decoding: source, as: UTF8.self).trimmed,
+        properties: compiler.membership,
+        related: compiler.relatedKinds,
+        condition: term.condition,
+        matchSQL: "SELECT t.\"_id\" FROM \(table) t\(compiler.scopes[0].joins.sql) "
+          + "WHERE t.\"_id\" IN (SELECT value FROM json_each(?1)) AND (\(term.sql))",
+        values: term.values
+      )
+    }
+  }
+}
+
+extension String {
+  /// The text without the white space at its end.
+  fileprivate var trimmed: String {
+    var text = self[...]
+    while text.last?.isWhitespace == true { text.removeLast() }
+    return String(text)
+  }
+}
+
+extension StoreSnapshot {
+  /// Returns the comparisons of the predicate of a request.
+  ///
+  /// - Parameter request: The request.
+  /// - Returns: The comparisons, in the order of the text.
+  /// - Throws: As `plan(_:)`.
+  package func terms(of request: FetchRequest) throws(StoreError) -> [FetchTerm] {
+    try FetchCompiler.terms(of: request) { () throws(StoreError) in
+      try FetchCompiler(
+        request,
+        model: model,
+        mayDangle: mayDangle,
+        hasSortKeys: reader.facts.hasSortKeys,
+        functions: reader.facts.functions
+      )
+    }
+  }
+
+  /// Returns whether an object fulfils a comparison; false for an object that does not exist.
+  ///
+  /// - Throws: `SQLiteError`.
+  package func fulfils(_ object: Int64, _ term: FetchTerm) throws -> Bool {
+    try !matching([object], term.matchSQL, term.values).isEmpty
+  }
+}
