@@ -108,6 +108,7 @@ let package = Package(
     ),
 
     .module("XcodeModel", uses: ["JSON"]),
+    .module("LiveTable", uses: ["JSON"]),
 
     // MARK: Where they join.
 
@@ -135,7 +136,7 @@ let package = Package(
       name: "CordialCLI",
       dependencies: [
         "Cordial", "CordialEmbedded", "CordialService", "CordialProtocol", "JSON", "JSONRPC",
-        "ObjectModel", "PersistentStore", "Porting", "Transport", "XcodeModel",
+        "LiveTable", "ObjectModel", "PersistentStore", "Porting", "Transport", "XcodeModel",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -165,6 +166,7 @@ let package = Package(
       "SubscriptionsTests",
       uses: ["Subscriptions", "CordialValues", "ObjectModel", "TestSeeds"]
     ),
+    .tests("LiveTableTests", uses: ["LiveTable", "JSON"]),
     .tests("JSONRPCTests", uses: ["JSONRPC", "JSON", "TestSeeds"]),
     .target(
       name: "TestStores",

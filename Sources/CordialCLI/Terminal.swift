@@ -25,6 +25,20 @@ enum Terminal {
     if let hint { note("  \(hint)\n") }
   }
 
+  /// Writes text to standard output, unchanged.
+  static func raw(_ text: String) {
+    write(text, to: 1)
+  }
+
+  /// The number of lines and columns of the terminal; 24 and 80 where it does not tell them.
+  static var size: (lines: Int, columns: Int) {
+    var size = winsize()
+    guard unsafe ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0, size.ws_col > 0 else {
+      return (24, 80)
+    }
+    return (Int(size.ws_row), Int(size.ws_col))
+  }
+
   private static func write(_ text: String, to descriptor: CInt) {
     var text = text
     text.withUTF8 { bytes in

@@ -42,6 +42,7 @@ struct ObserveGenerator {
     }
     if random.oneIn(3) {
       members.append(JSONMember("before", true))
+      if random.oneIn(2) { members.append(JSONMember("explain", true)) }
     } else if random.oneIn(3) {
       members.append(JSONMember("mode", "ids"))
     }
@@ -105,6 +106,7 @@ struct ObserveGenerator {
           fetch.append(JSONMember("include", .array(paths.map { .string($0) })))
         }
         if random.oneIn(4) { members.append(JSONMember("before", true)) }
+        if random.oneIn(4) { members.append(JSONMember("explain", true)) }
       }
     }
     return .object([JSONMember("fetch", .object(fetch))] + members)

@@ -150,7 +150,7 @@ private struct ObserveScript {
   private func expectation(_ subscription: ObservedState, at token: String) throws -> JSONValue? {
     guard subscription.mode != "signal", subscription.request["history"] == nil else { return nil }
     var fetch = subscription.request["fetch"]?.members ?? subscription.request.members ?? []
-    fetch.removeAll { ["before", "mode", "first"].contains($0.name) }
+    fetch.removeAll { ["before", "mode", "first", "explain"].contains($0.name) }
     if subscription.mode == "ids", subscription.request["fetch"] != nil {
       fetch.removeAll { $0.name == "result" }
       fetch.append(JSONMember("result", "ids"))

@@ -91,6 +91,8 @@ final class ObservedState {
       check(update["why"]?.string != nil, "no reason in \(update.text)")
       return start(update["result"] ?? .null)
     }
+    let explains = request["explain"] == true
+    check((update["explanation"]?.array?.isEmpty == false) == explains, "explanation")
     guard update["signal"] == nil, update["transactions"] == nil else { return }
     if let objects = update["objects"]?.array { for object in objects { apply(object: object) } }
     for removal in update["remove"]?.array ?? [] { remove(removal) }

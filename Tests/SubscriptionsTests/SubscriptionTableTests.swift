@@ -6,7 +6,7 @@ import Testing
 
 /// Random conditions in the table's indexes, against each of them on its own.
 @Suite struct `The indexes of the table of subscriptions` {
-  // Evidence: P-080b
+  // Evidence: P-086d
   @Test(arguments: Seeds.first(100))
   func `find every request that a change concerns`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  // Evidence: P-080b
+  // Evidence: P-086d
   @Test func `name few requests of many`() throws {
     var table = SubscriptionTable()
     for number in 0..<1000 {

@@ -18,7 +18,7 @@ struct Clauses {
     "P-017c": "Only a migration counts its steps.",
     "P-020b": "Every int64 value is written as a number.",
     "P-021b": "There is no transport for MCP.",
-    "P-080b": "No subscription follows the index, and verdicts keep no reasons.",
+    "P-080b": "No subscription follows the index.",
     "P-090b": "The index has no spelling data, and a search takes no condition.",
     "P-095b": "The index is rebuilt automatically, when it is damaged or removed.",
     "P-111b": "The index has no columns for them.",

@@ -6,10 +6,13 @@ import JSON
 /// `cordial watch`: prints a result, then its changes.
 struct Watch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print the objects that match, then every change, as JSON lines, until interrupted.",
+    abstract: "Show the objects that match as a live table, or print every change as JSON lines.",
     discussion: """
-      The first line has a token, and so has each change. --since TOKEN continues from there: it \
-      prints what changed since then instead of the objects.
+      On a terminal, + marks an inserted row, ~ a changed one and - a removed one, and the table \
+      continues when a service that ended comes back.
+
+      Elsewhere, and with --lines, the first line has a token, and so has each change. --since \
+      TOKEN continues from there: it prints what changed since then instead of the objects.
       """
   )
 
@@ -42,6 +45,9 @@ struct Watch: AsyncParsableCommand {
   @Flag(help: "Print the number of objects only.")
   var count = false
 
+  @Flag(help: "Print JSON lines on a terminal too.")
+  var lines = false
+
   @Flag(help: "Print the messages that are sent and received.")
   var wire = false
 
@@ -51,6 +57,9 @@ struct Watch: AsyncParsableCommand {
   }
 
   func run() async throws {
+    if Terminal.isOutput, !lines, !wire, since == nil {
+      return try await LiveWatch(store: storeArgument, params: params, title: title).run()
+    }
     let (changes, source) = AsyncStream.makeStream(of: JSONValue.self)
     let wire = wire
     let params = params
@@ -64,6 +73,13 @@ struct Watch: AsyncParsableCommand {
       for await change in changes where !wire { Terminal.line(change.text) }
       throw InputError(message: "The service ended the connection")
     }
+  }
+
+  /// The words of the request.
+  private var title: String {
+    let order = sort.isEmpty ? nil : "by \(sort.joined(separator: ", "))"
+    return ([entity] + [predicate.map { "where \($0)" }, order].compactMap(\.self))
+      .joined(separator: " ")
   }
 
   /// The params of `observe`.

@@ -1,0 +1,68 @@
+package import JSON
+
+/// The text of a table's cell, measured in columns of a terminal.
+package enum CellText {
+  /// Returns a value as one line without control characters.
+  package static func text(_ value: JSONValue) -> String {
+    switch value {
+    case .null: ""
+    case .string(let text): printable(text)
+    default: printable(value.text)
+    }
+  }
+
+  /// Replaces what a terminal would not show as a character: no text of a store may control it.
+  private static func printable(_ text: String) -> String {
+    var scalars = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      switch scalar.properties.generalCategory {
+      case .control, .lineSeparator, .paragraphSeparator: scalars.append(" ")
+      case .format where scalar.value != 0x200D: continue
+      default: scalars.append(scalar)
+      }
+    }
+    return String(scalars)
+  }
+
+  /// Returns the number of columns that a text takes.
+  package static func width(_ text: String) -> Int {
+    text.reduce(0) { $0 + width($1) }
+  }
+
+  /// Returns a text of exactly so many columns; a longer one ends with `…`.
+  package static func fitted(_ text: String, to columns: Int) -> String {
+    let length = width(text)
+    guard length > columns else { return text + String(repeating: " ", count: columns - length) }
+    guard columns > 0 else { return "" }
+    var fitted = ""
+    var used = 0
+    for character in text {
+      let next = width(character)
+      guard used + next <= columns - 1 else { break }
+      fitted.append(character)
+      used += next
+    }
+    return fitted + "…" + String(repeating: " ", count: columns - 1 - used)
+  }
+
+  /// Returns the number of columns of a character: two for East Asian wide ones and for emoji.
+  private static func width(_ character: Character) -> Int {
+    guard let first = character.unicodeScalars.first else { return 0 }
+    switch first.properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format: return 0
+    default: break
+    }
+    let isEmoji =
+      first.properties.isEmojiPresentation
+      || character.unicodeScalars.contains { $0.value == 0xFE0F }
+    return isEmoji || wide.contains { $0.contains(first.value) } ? 2 : 1
+  }
+
+  /// The blocks whose characters are wide or full-width (Unicode Standard Annex #11).
+  private static let wide: [ClosedRange<UInt32>] = [
+    0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF,
+    0xA000...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+    0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x17000...0x18CFF, 0x1B000...0x1B2FF, 0x1F300...0x1F64F,
+    0x1F900...0x1F9FF, 0x20000...0x3FFFD,
+  ]
+}

@@ -1,0 +1,158 @@
+// LiveTable: an observed result as a table on a terminal. The rows with the marks of the last
+// update, and the lines that fit a size.
+//
+// Must not know: connections, files, terminals, the time.
+//
+// What always holds:
+// 1. After a whole update, the rows are those of the service's result.
+// 2. No line is wider than the terminal.
+
+package import JSON
+
+/// An observed result, with what its last update has changed.
+package struct LiveResult: Sendable {
+  /// What the last update did to a row.
+  package enum Mark: Sendable, Equatable {
+    case inserted, changed, removed
+  }
+
+  /// A row of the table.
+  package struct Row: Sendable, Equatable {
+    package let id: String
+    /// The values by their names, in the order of the result.
+    package let values: [JSONMember]
+    package var mark: Mark?
+  }
+
+  /// A section of the result.
+  package struct Section: Sendable, Equatable {
+    package let name: String
+    package let offset: Int
+    package let count: Int
+  }
+
+  /// The rows, in the order of the result.
+  package private(set) var rows: [Row] = []
+  /// The rows that the last update removed, each with the number of rows before it.
+  package private(set) var removed: [(offset: Int, row: Row)] = []
+  package private(set) var sections: [Section] = []
+  /// The number of objects of a result that is only counted; nil for rows.
+  package private(set) var count: Int64?
+  /// The position of the result; nil before the first one.
+  package private(set) var token: String?
+  /// The updates of the parts that have arrived.
+  private var parts: [JSONMember] = []
+
+  package init() {}
+
+  /// Applies the response to `observe`.
+  package mutating func begin(_ answer: JSONValue) {
+    parts = []
+    token = answer["token"]?.string
+    if let result = answer["result"] {
+      replace(result)
+    } else if let update = answer["update"] {
+      apply(update.members ?? [])
+    }
+  }
+
+  /// Applies a `changes`, or keeps a part of one until the last part has arrived.
+  ///
+  /// - Parameter changes: The params of the notification, of one subscription.
+  /// - Returns: The error with which the subscription has ended; nil while it continues.
+  package mutating func change(_ changes: JSONValue) -> JSONValue? {
+    for update in changes["updates"]?.array ?? [] { join(update.members ?? []) }
+    guard changes["more"] == nil else { return nil }
+    token = changes["token"]?.string ?? token
+    let update = parts
+    parts = []
+    let members = JSONValue.object(update)
+    if let error = members["error"] { return error }
+    if members["fresh"] == true, let result = members["result"] {
+      replace(result)
+    } else {
+      apply(update)
+    }
+    return nil
+  }
+
+  /// Adds a part of an update: arrays are appended, and other members occur once.
+  private mutating func join(_ members: [JSONMember]) {
+    for member in members {
+      guard let index = parts.firstIndex(where: { $0.name == member.name }) else {
+        parts.append(member)
+        continue
+      }
+      switch (parts[index].value, member.value) {
+      case (.array(let first), .array(let second)): parts[index].value = .array(first + second)
+      case (.object(let first), .object(let second)):
+        var whole = LiveResult()
+        whole.parts = first
+        whole.join(second)
+        parts[index].value = .object(whole.parts)
+      default: parts[index].value = member.value
+      }
+    }
+  }
+
+  private mutating func replace(_ result: JSONValue) {
+    rows = (result["objects"] ?? result["ids"] ?? result["rows"])?.array?.map { Self.row($0) } ?? []
+    removed = []
+    let isCounted = result["objects"] == nil && result["ids"] == nil && result["rows"] == nil
+    count = isCounted ? result["count"]?.integer : nil
+    setSections(result)
+  }
+
+  private mutating func apply(_ members: [JSONMember]) {
+    let update = JSONValue.object(members)
+    removed = []
+    for index in rows.indices { rows[index].mark = nil }
+    if count != nil { count = update["count"]?.integer ?? count }
+    for removal in update["remove"]?.array ?? [] { remove(removal) }
+    for insertion in update["insert"]?.array ?? [] {
+      let offset = Int(insertion["offset"]?.integer ?? 0)
+      var row = Self.row(insertion["object"] ?? insertion["id"] ?? .null)
+      row.mark = insertion["movedFrom"] == nil ? .inserted : .changed
+      rows.insert(row, at: min(max(offset, 0), rows.count))
+    }
+    for change in update["update"]?.array ?? [] {
+      guard let offset = change["offset"]?.integer, rows.indices.contains(Int(offset)) else {
+        continue
+      }
+      var row = Self.row(change["object"] ?? .null)
+      row.mark = .changed
+      rows[Int(offset)] = row
+    }
+    setSections(update)
+  }
+
+  private mutating func remove(_ removal: JSONValue) {
+    guard let offset = removal["offset"]?.integer, rows.indices.contains(Int(offset)) else {
+      return
+    }
+    var row = rows.remove(at: Int(offset))
+    // The removals come by descending offset, so that earlier ones are shown before later ones.
+    for index in removed.indices { removed[index].offset -= 1 }
+    guard removal["movedTo"] == nil else { return }
+    row.mark = .removed
+    removed.insert((Int(offset), row), at: 0)
+  }
+
+  private mutating func setSections(_ result: JSONValue) {
+    guard let list = result["sections"]?.array else { return }
+    sections = list.map { section in
+      Section(
+        name: CellText.text(section["name"] ?? .null),
+        offset: Int(section["offset"]?.integer ?? 0),
+        count: Int(section["count"]?.integer ?? 0)
+      )
+    }
+  }
+
+  private static func row(_ object: JSONValue) -> Row {
+    guard let id = object["id"]?.string, let values = object["values"]?.members else {
+      return Row(id: object.string ?? "", values: object.members ?? [])
+    }
+    return Row(id: id, values: values)
+  }
+}
