@@ -2,61 +2,59 @@ import JSON
 import JSONRPC
 
 /// The encoder of one `changes`, in one message or in several parts.
-struct ChangesMessage {
+struct ChangesMessage: Sendable {
   let from: String
   let token: String
   let authors: [String?]
   let limits: Limits
 
+  /// A message with the fragments of its updates, which become bytes when the peer reads them.
+  struct Part: Sendable {
+    fileprivate let message: ChangesMessage
+    fileprivate let updates: [(number: Int, fragment: UpdateFragment)]
+    fileprivate let isLast: Bool
+
+    var bytes: MessageBytes { message.bytes(of: self) }
+  }
+
   /// The maximum length of a fragment that is copied into one piece with the rest of the message.
   private static let copiedMax = 4096
+  /// The maximum length of what stands around a fragment.
+  private static let frameBytes = 48
 
   /// Returns the messages; only the last one has the new position.
   ///
   /// - Parameter updates: The updates, ordered by subscription.
   /// - Returns: At least one message.
-  func parts(_ updates: [(number: Int, body: UpdateBody)]) -> [MessageBytes] {
-    var parts: [MessageBytes] = []
-    var current: [MessageBytes] = []
+  func parts(_ updates: [(number: Int, body: UpdateBody)]) -> [Part] {
+    var parts: [Part] = []
+    var current: [(number: Int, fragment: UpdateFragment)] = []
     var bytes = 0
+    func end(isLast: Bool) {
+      parts.append(Part(message: self, updates: current, isLast: isLast))
+      current = []
+      bytes = 0
+    }
     for (number, body) in updates {
       for fragment in body.fragments {
-        let update = self.update(number, fragment)
-        if bytes + update.count > limits.fragmentBytesMax, !current.isEmpty {
-          parts.append(message(current, isLast: false))
-          current = []
-          bytes = 0
-        }
-        current.append(update)
-        bytes += update.count + 1
+        let length = fragment.bytesMax + Self.frameBytes
+        if bytes + length > limits.fragmentBytesMax, !current.isEmpty { end(isLast: false) }
+        current.append((number, fragment))
+        bytes += length
       }
     }
     let authorBytes = authors.reduce(0) { $0 + ($1?.utf8.count ?? 0) + 8 }
-    if bytes + authorBytes > limits.partBytesMax, !current.isEmpty {
-      parts.append(message(current, isLast: false))
-      current = []
-    }
-    parts.append(message(current, isLast: true))
+    if bytes + authorBytes > limits.partBytesMax, !current.isEmpty { end(isLast: false) }
+    end(isLast: true)
     return parts
   }
 
-  private func update(_ number: Int, _ fragment: MessageBytes) -> MessageBytes {
-    var writer = JSONWriter(reserving: 64)
-    writer.raw("{\"subscription\":\"s")
-    writer.integer(Int64(number))
-    writer.raw("\",")
-    var update = MessageBytes(writer)
-    update.append(fragment)
-    update.append(Array("}".utf8))
-    return update
-  }
-
-  private func message(_ updates: [MessageBytes], isLast: Bool) -> MessageBytes {
+  private func bytes(of part: Part) -> MessageBytes {
     var writer = JSONWriter(reserving: 256)
     writer.raw("{\"jsonrpc\":\"2.0\",\"method\":\"changes\",\"params\":{\"from\":\"")
     writer.raw(string: from)
     writer.raw("\"")
-    if isLast {
+    if part.isLast {
       writer.raw(",\"token\":\"")
       writer.raw(string: token)
       writer.raw("\",\"authors\":")
@@ -66,15 +64,19 @@ struct ChangesMessage {
     }
     writer.raw(",\"updates\":[")
     var message = MessageBytes([])
-    for (index, update) in updates.enumerated() {
-      if index > 0 { writer.raw(",") }
-      guard update.count > Self.copiedMax else {
-        for piece in update.pieces { writer.raw(piece) }
-        continue
+    for (index, (number, fragment)) in part.updates.enumerated() {
+      writer.raw(index > 0 ? ",{\"subscription\":\"s" : "{\"subscription\":\"s")
+      writer.integer(Int64(number))
+      writer.raw("\",")
+      let bytes = fragment.bytes
+      if bytes.count > Self.copiedMax {
+        message.append(MessageBytes(writer))
+        message.append(bytes)
+        writer = JSONWriter(reserving: 256)
+      } else {
+        for piece in bytes.pieces { writer.raw(piece) }
       }
-      message.append(MessageBytes(writer))
-      message.append(update)
-      writer = JSONWriter(reserving: 256)
+      writer.raw("}")
     }
     writer.raw("]}}")
     message.append(MessageBytes(writer))

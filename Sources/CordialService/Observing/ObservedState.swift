@@ -38,7 +38,7 @@ struct ObservedState {
   /// Whether the peer did not accept bytes when a result changed.
   var isBlocked = false
   /// The parts of a message that the peer has not accepted yet.
-  var parts: Deque<MessageBytes> = []
+  var parts: Deque<ChangesMessage.Part> = []
   /// The work that waits for the end of the update that is being built, or nil if none is.
   private(set) var afterUpdate: [@Sendable (isolated Service) -> Void]?
   var nextNumber = 1

@@ -158,7 +158,7 @@ struct Registration: Sendable {
       }
       let body = try builder.update(from: old, to: observation.result)
       var message = MessageBytes(Array("\"fresh\":false,\"update\":{".utf8))
-      if let fragment = body?.fragments.first { message.append(fragment) }
+      if let fragment = body?.fragments.first { message.append(fragment.bytes) }
       message.append(Array("}".utf8))
       return message
     }
@@ -177,7 +177,7 @@ struct Registration: Sendable {
     // Only a known observation has a result already.
     let isKnown = observation.result.revision >= 0
     if isSignal {
-      guard !isKnown else { return out.fragments.first ?? MessageBytes([]) }
+      guard !isKnown else { return out.fragments.first?.bytes ?? MessageBytes([]) }
       var unused = UpdateWriter.discarding
       observation.result = try reader.read(observation.request, observation.plan, to: &unused)
     } else {
@@ -189,7 +189,7 @@ struct Registration: Sendable {
         }
       }
     }
-    return out.fragments.first ?? MessageBytes([])
+    return out.fragments.first?.bytes ?? MessageBytes([])
   }
 
   // MARK: Older subscriptions

@@ -270,13 +270,13 @@ extension Service {
   /// The end of a turn calls this method for each session that the turn has changed.
   func pump(_ session: Session) {
     while session.phase.sends, session.isWritable, let part = session.observed.parts.popFirst() {
-      send(part, to: session)
+      send(part.bytes, to: session)
     }
   }
 
   /// Sends the remaining parts of a message before a response that must follow them.
   func sendParts(to session: Session) {
-    while let part = session.observed.parts.popFirst() { send(part, to: session) }
+    while let part = session.observed.parts.popFirst() { send(part.bytes, to: session) }
   }
 
   /// Sends updates in one message, or in parts, and moves the connection's position.

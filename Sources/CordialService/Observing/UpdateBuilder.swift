@@ -277,21 +277,28 @@ struct UpdateBuilder {
     out.endList()
     if observation.request.mode != .ids {
       let before = try formerValues(difference.updates.map(\.key)) { _ in plan }
-      let form = observation.request.includesBefore ? nil : shared?.form(of: plan)
-      out.beginList("update")
-      for update in difference.updates {
-        try out.element { writer in
-          writer.raw("{\"offset\":")
-          writer.integer(Int64(update.offset))
-          guard let shared, let form else {
-            return try writeUpdated(update.key, plan, before[update.key], &writer)
-          }
-          try shared.write(update.key.object, of: form, to: &writer) { writer in
-            try writeUpdated(update.key, plan, nil, &writer)
+      if let shared, !observation.request.includesBefore {
+        let form = shared.form(of: plan)
+        let rows = try difference.updates.map { update in
+          UpdateFragment.Row(
+            offset: Int32(clamping: update.offset),
+            rest: try form.row(update.key.object) { writer in
+              try writeUpdated(update.key, plan, nil, &writer)
+            }
+          )
+        }
+        out.sharedList("update", rows)
+      } else {
+        out.beginList("update")
+        for update in difference.updates {
+          try out.element { writer in
+            writer.raw("{\"offset\":")
+            writer.integer(Int64(update.offset))
+            try writeUpdated(update.key, plan, before[update.key], &writer)
           }
         }
+        out.endList()
       }
-      out.endList()
     }
     try out.member("count") { $0.integer(Int64(new.objects.count)) }
   }
@@ -438,12 +445,14 @@ enum FreshReason: String, Sendable {
 /// The members of one update after the name of its subscription, in fragments for messages of
 /// their own.
 struct UpdateBody: Sendable {
-  let fragments: [MessageBytes]
+  let fragments: [UpdateFragment]
   /// Why the update is sent, as `fragments` have it too; nil where the client did not ask for it.
   var explanation: JSONValue?
 
   /// The update of a subscription that only learns that its result differs.
-  static let signal = UpdateBody(fragments: [MessageBytes(Array("\"signal\":true".utf8))])
+  static let signal = UpdateBody(fragments: [
+    UpdateFragment(MessageBytes(Array("\"signal\":true".utf8)))
+  ])
 
   /// The same update with an explanation.
   static func signal(_ explanation: JSONValue?) -> UpdateBody {
@@ -451,7 +460,7 @@ struct UpdateBody: Sendable {
     var writer = JSONWriter()
     writer.raw("\"signal\":true,\"explanation\":")
     writer.value(explanation)
-    return UpdateBody(fragments: [MessageBytes(writer)], explanation: explanation)
+    return UpdateBody(fragments: [UpdateFragment(MessageBytes(writer))], explanation: explanation)
   }
 
   /// The update that ends a subscription.
@@ -459,6 +468,6 @@ struct UpdateBody: Sendable {
     var writer = JSONWriter()
     writer.raw("\"error\":")
     writer.value(error.json)
-    return UpdateBody(fragments: [MessageBytes(writer)])
+    return UpdateBody(fragments: [UpdateFragment(MessageBytes(writer))])
   }
 }

@@ -83,13 +83,15 @@ struct UpdateExplanation {
     }
     guard elements.isEmpty else { return elements }
     let named = change.properties.subtracting([ChangeSet.everyProperty]).sorted()
-    let parts = named.compactMap { property in part(property).map { (property, $0) } }
-    return try parts.prefix(1).map { property, part in
+    let read = named.first { part($0) != nil } ?? named.first
+    // Every object has its version, which each change of the object increments.
+    let reads = read.flatMap(part) ?? "select"
+    return [
       try element(
         change.key,
-        [JSONMember("path", .string(property)), JSONMember("reads", .string(part))]
+        [JSONMember("path", .string(read ?? "SELF")), JSONMember("reads", .string(reads))]
       )
-    }
+    ]
   }
 
   /// The value of a term before and after the changes.

@@ -7,7 +7,9 @@ import PersistentStore
 /// Each fragment is a list of whole members. A list that is too long for one fragment continues in
 /// the next one under the same name, so that each fragment can be sent in a message of its own.
 struct UpdateWriter {
-  private var finished: [JSONWriter] = []
+  private var finished: [UpdateFragment] = []
+  /// The beginning of the current fragment, before `writer`.
+  private var begun = UpdateFragment()
   private var writer: JSONWriter
   private let fragmentBytesMax: Int
   /// The maximum length of all fragments together; nil without a limit.
@@ -40,10 +42,15 @@ struct UpdateWriter {
   static var discarding: UpdateWriter { UpdateWriter(isDiscarding: true) }
 
   /// The fragments: lists of members, without braces around them.
-  var fragments: [MessageBytes] {
-    isEmptyFragment
-      ? finished.map { MessageBytes($0) } : (finished + [writer]).map(MessageBytes.init)
+  var fragments: [UpdateFragment] {
+    guard !isEmptyFragment else { return finished }
+    var last = begun
+    last.append(MessageBytes(writer))
+    return finished + [last]
   }
+
+  /// The length of the current fragment.
+  private var fragmentBytes: Int { begun.bytesMax + writer.count }
 
   /// Writes one member.
   mutating func member(
@@ -88,6 +95,34 @@ struct UpdateWriter {
     list = nil
   }
 
+  /// Writes a list of rows that other updates share.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the list.
+  ///   - rows: The rows.
+  mutating func sharedList(_ name: StaticString, _ rows: [UpdateFragment.Row]) {
+    beginList(name)
+    var own: [UpdateFragment.Row] = []
+    var bytes = 0
+    for row in rows {
+      if fragmentBytes + bytes + row.bytesMax > fragmentBytesMax, !own.isEmpty || !isEmptyFragment {
+        append(own)
+        nextFragment()
+        (own, bytes) = ([], 0)
+      }
+      own.append(row)
+      bytes += row.bytesMax
+    }
+    append(own)
+    endList()
+  }
+
+  private mutating func append(_ rows: [UpdateFragment.Row]) {
+    begun.append(MessageBytes(writer))
+    writer = JSONWriter(reserving: 256, pieceBytes: Service.pieceBytes)
+    begun.append(rows)
+  }
+
   /// Writes an element or a member, and moves it to the next fragment if it is too long for this
   /// one.
   private mutating func write(_ body: (_ isFirst: Bool, inout JSONWriter) throws -> Void) throws {
@@ -99,10 +134,10 @@ struct UpdateWriter {
     let isFirst = list?.isEmpty ?? isEmptyFragment
     let start = writer.bytes.count
     try body(isFirst, &writer)
-    if let bytesMax, finishedBytes + writer.count > bytesMax {
-      try StoreSnapshot.check(writer, bytesMax - finishedBytes)
+    if let bytesMax, finishedBytes + fragmentBytes > bytesMax {
+      try StoreSnapshot.check(writer, bytesMax - finishedBytes - begun.bytesMax)
     }
-    if writer.count > fragmentBytesMax, !isFirst || list != nil && !isEmptyFragment {
+    if fragmentBytes > fragmentBytesMax, !isFirst || list != nil && !isEmptyFragment {
       let skipped = start + (isFirst ? 0 : 1)
       let moved = Array(writer.bytes[skipped...])
       writer.bytes.removeSubrange(start...)
@@ -116,8 +151,10 @@ struct UpdateWriter {
   private mutating func nextFragment() {
     if list != nil { closeList() }
     if outer != nil { writer.raw("}") }
-    finishedBytes += writer.count
-    finished.append(writer)
+    finishedBytes += fragmentBytes
+    begun.append(MessageBytes(writer))
+    finished.append(begun)
+    begun = UpdateFragment()
     writer = JSONWriter(reserving: 256, pieceBytes: Service.pieceBytes)
     isEmptyFragment = true
     if outer != nil { beginOuter() }

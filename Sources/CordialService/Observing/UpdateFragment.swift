@@ -1,0 +1,67 @@
+import JSON
+import JSONRPC
+
+/// Whole members of one update, short enough for one message unless they are one element.
+///
+/// Rows that several updates share are kept once; the fragment has their offsets, and becomes bytes
+/// when it is sent.
+struct UpdateFragment: Sendable {
+  /// A row of an update: its offset, and the rest of it, which other updates share.
+  struct Row: Sendable {
+    let offset: Int32
+    let rest: [UInt8]
+
+    /// The length of the row with a separator; at most so many bytes are written.
+    var bytesMax: Int { rest.count + 24 }
+  }
+
+  private enum Segment {
+    case bytes(MessageBytes)
+    case rows([Row])
+  }
+
+  private var segments: [Segment] = []
+  /// The greatest number of bytes that the fragment becomes.
+  private(set) var bytesMax = 0
+
+  init() {}
+
+  init(_ bytes: MessageBytes) {
+    append(bytes)
+  }
+
+  mutating func append(_ bytes: MessageBytes) {
+    segments.append(.bytes(bytes))
+    bytesMax += bytes.count
+  }
+
+  /// Adds rows, with commas between them.
+  mutating func append(_ rows: [Row]) {
+    segments.append(.rows(rows))
+    bytesMax += rows.reduce(0) { $0 + $1.bytesMax }
+  }
+
+  /// The fragment as bytes.
+  var bytes: MessageBytes {
+    var message = MessageBytes([])
+    for segment in segments {
+      switch segment {
+      case .bytes(let bytes): message.append(bytes)
+      case .rows(let rows): message.append(Self.encoded(rows))
+      }
+    }
+    return message
+  }
+
+  private static func encoded(_ rows: [Row]) -> MessageBytes {
+    let length = rows.reduce(0) { $0 + $1.bytesMax }
+    var writer = JSONWriter(reserving: length)
+    for (index, row) in rows.enumerated() {
+      if index > 0 { writer.raw(",") }
+      writer.raw("{\"offset\":")
+      writer.integer(Int64(row.offset))
+      writer.raw(row.rest)
+    }
+    return MessageBytes(writer)
+  }
+}
