@@ -34,17 +34,21 @@ package enum Interest: Sendable {
     package var condition: RowCondition
     /// The columns with which sections and the rows before a window are counted.
     package var counted: Set<String>
+    /// Whether a change of an object that neither enters, leaves nor moves has no effect.
+    package var ignoresValues: Bool
 
     package init(
       _ properties: Set<String>,
       order: Set<String>? = nil,
       condition: RowCondition = .unknown,
-      counted: Set<String> = []
+      counted: Set<String> = [],
+      ignoresValues: Bool = false
     ) {
       self.properties = properties
       self.order = order ?? properties
       self.condition = condition
       self.counted = counted
+      self.ignoresValues = ignoresValues
     }
 
     /// The columns that have to be read of changed objects.
@@ -111,13 +115,27 @@ extension Interest {
   /// - Parameters:
   ///   - set: The change set.
   ///   - rows: The rows of changed objects, as far as they were read.
-  ///   - candidates: The objects of a fetch that the changes concern; nil for all.
   /// - Returns: The verdict.
   /// - Complexity: Linear in the change set, and in the observed objects where they are fewer.
   package func verdict(
     on set: ChangeSet,
-    _ rows: [ObjectKey: ChangedRow] = [:],
-    candidates: [ObjectKey]? = nil
+    _ rows: [ObjectKey: ChangedRow] = [:]
+  ) -> Verdict {
+    let entries = ChangeEntries(set, rows)
+    return verdict(on: set, entries, entries.indices)
+  }
+
+  /// Returns the effect of a change set on the request.
+  ///
+  /// - Parameters:
+  ///   - set: The change set.
+  ///   - entries: Its changes with their rows.
+  ///   - candidates: The indices of the entries that may concern a fetch.
+  /// - Returns: The verdict.
+  func verdict(
+    on set: ChangeSet,
+    _ entries: ChangeEntries,
+    _ candidates: some Sequence<Int>
   ) -> Verdict {
     if !related.isEmpty, set.changes.values.contains(where: reachesRelated) { return .undecided }
     switch self {
@@ -133,15 +151,9 @@ extension Interest {
         ? keys.filter { set.changes[$0] != nil } : keys.intersection(set.changes.keys)
       return touched.isEmpty ? .unaffected : .values(touched)
     case .fetch(let entities, let membership, _):
-      var effect = FetchEffect(membership)
-      if let candidates {
-        for key in candidates {
-          if let change = set.changes[key] { effect.add(change, rows[key]) }
-        }
-      } else {
-        for change in set.changes.values where entities.contains(change.key.entity) {
-          effect.add(change, rows[change.key])
-        }
+      var effect = FetchEffect(membership, entries)
+      for index in candidates where entities.contains(entries.changes[index].key.entity) {
+        effect.add(index)
       }
       return effect.verdict
     case .commits: return set.through > set.from ? .undecided : .unaffected
@@ -164,12 +176,23 @@ extension Interest {
 
 /// The effect of changes of a fetch's own objects.
 private struct FetchEffect {
+  /// How a change of some properties concerns the fetch.
+  private struct Concern {
+    let membership: Bool
+    let order: Bool
+  }
+
   private let membership: Interest.Membership
+  private let entries: ChangeEntries
+  /// How the changes of each shape concern the fetch; nil for shapes that have not occurred.
+  private var concerns: [Concern?]
   private var members: [ObjectKey: Verdict.Match] = [:]
   private var values: Set<ObjectKey> = []
 
-  init(_ membership: Interest.Membership) {
+  init(_ membership: Interest.Membership, _ entries: ChangeEntries) {
     self.membership = membership
+    self.entries = entries
+    concerns = Array(repeating: nil, count: entries.shapeCount)
   }
 
   var verdict: Verdict {
@@ -177,25 +200,39 @@ private struct FetchEffect {
     return values.isEmpty ? .unaffected : .values(values)
   }
 
-  mutating func add(_ change: ObjectChange, _ row: ChangedRow?) {
+  private mutating func concern(_ index: Int) -> Concern {
+    let shape = entries.shapes[index]
+    if let known = concerns[shape] { return known }
+    let change = entries.changes[index]
+    let concern = Concern(
+      membership: Interest.concerns(change, membership.properties),
+      order: Interest.concerns(change, membership.order)
+    )
+    concerns[shape] = concern
+    return concern
+  }
+
+  mutating func add(_ index: Int) {
+    let concern = concern(index)
+    guard concern.membership || !membership.ignoresValues else { return }
+    let change = entries.changes[index]
     let condition = membership.condition
     var match = Verdict.Match(
       before: change.kind == .insert ? false : condition.constant,
       after: change.kind == .delete ? false : condition.constant
     )
-    let isConcerned = Interest.concerns(change, membership.properties)
-    if let row {
+    if let row = entries.rows[index] {
       let after = row.after.map { condition.evaluate($0) } ?? false
       // The condition reads nothing that has changed, so that it has the value that it had.
       match = Verdict.Match(
-        before: isConcerned ? row.before.map { condition.evaluate($0) } ?? false : after,
+        before: concern.membership ? row.before.map { condition.evaluate($0) } ?? false : after,
         after: after
       )
     }
     if match == Verdict.Match(before: false, after: false) { return }
     let isMember = match == Verdict.Match(before: true, after: true)
-    guard isConcerned, !isMember || Interest.concerns(change, membership.order) else {
-      values.insert(change.key)
+    guard concern.membership, !isMember || concern.order else {
+      if !membership.ignoresValues { values.insert(change.key) }
       return
     }
     members[change.key] = match

@@ -151,27 +151,32 @@ package struct SubscriptionTable: Sendable {
     _ rows: [ObjectKey: ChangedRow] = [:]
   ) -> [(number: Int, verdict: Verdict)] {
     var affected = byCommit
-    // The changed objects that concern a request, each once: the last one is known.
-    var candidates: [Int: [ObjectKey]] = [:]
-    for key in set.changes.keys {
+    let entries = ChangeEntries(set, rows)
+    // The entries that concern a request, each once: an entry that was added is the last one.
+    var candidates: [Int: [Int]] = [:]
+    for (index, change) in entries.changes.enumerated() {
+      let key = change.key
       if let numbers = byObject[key] { affected.formUnion(numbers) }
       if let numbers = byEntity[key.entity] { affected.formUnion(numbers) }
-      if let row = rows[key] {
+      if let row = entries.rows[index] {
         byValue[key.entity]?.each(row) { number in
-          candidates[number, default: []].appendUnlessLast(key)
+          candidates[number, default: []].appendUnlessLast(index)
         }
       } else {
         for number in byValue[key.entity]?.all ?? [] {
-          candidates[number, default: []].append(key)
+          candidates[number, default: []].append(index)
         }
       }
     }
     return affected.union(candidates.keys).sorted().compactMap { number in
       guard let interest = interests[number] else { return nil }
-      // A fetch that is indexed by values or ranges may also be affected by related objects, with no change
-      // of its own objects.
-      let own = interest.isIndexedByValue ? candidates[number] ?? [] : nil
-      return (number, interest.verdict(on: set, rows, candidates: own))
+      // A fetch that is indexed by values or ranges may also be affected by related objects, with
+      // no change of its own objects.
+      let verdict =
+        interest.isIndexedByValue
+        ? interest.verdict(on: set, entries, candidates[number] ?? [])
+        : interest.verdict(on: set, entries, entries.indices)
+      return (number, verdict)
     }
   }
 }
@@ -183,9 +188,9 @@ extension Interest {
   }
 }
 
-extension [ObjectKey] {
-  /// Adds a key unless it is the last one.
-  fileprivate mutating func appendUnlessLast(_ key: ObjectKey) {
-    if last != key { append(key) }
+extension [Int] {
+  /// Adds a number unless it is the last one.
+  fileprivate mutating func appendUnlessLast(_ number: Int) {
+    if last != number { append(number) }
   }
 }

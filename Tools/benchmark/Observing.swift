@@ -110,6 +110,7 @@ enum Observing {
     let rounds = try options.number("rounds", default: 200)
     let socket = try options.text("socket")
     let observer = try Connection(to: socket)
+    let resident = try options.process()?.residentMegabytes() ?? 0
     let began = ContinuousClock.now
     try send("observe", try (0..<count).map { try request(kind, $0) }, on: observer)
     let registered = ContinuousClock.now - began
@@ -117,6 +118,7 @@ enum Observing {
     var saves = Latencies(reserving: rounds)
     var last = Latencies(reserving: rounds)
     let process = try options.process()
+    let added = (try process?.residentMegabytes() ?? 0) - resident
     var processor = 0.0
     for round in 0..<(rounds + rounds / 10) {
       if round == rounds / 10 { processor = try process?.processorSeconds() ?? 0 }
@@ -138,6 +140,7 @@ enum Observing {
     if let process {
       let used = try process.processorSeconds() - processor
       report.add("processorMicroseconds", used / Double(rounds) * 1e6)
+      report.add("residentBytes", added * 1e6 / Double(count))
     }
     return report
   }
@@ -185,10 +188,11 @@ enum Observing {
       default: throw BenchmarkError("No kind of subscription is called \(kind)")
       }
     }
+    let process = try options.process()
+    let alone = try process.map { try updateSeconds(rounds, on: socket, $0) } ?? 0
     let observer = try Connection(to: socket)
     try send("observe", requests, on: observer)
     let writer = try Connection(to: socket)
-    let process = try options.process()
     let before = try process?.residentMegabytes() ?? 0
     var resident = before
     var latencies = Latencies(reserving: rounds)
@@ -196,10 +200,7 @@ enum Observing {
     var bytes = 0
     for round in 0...rounds {
       if round == 1 { processor = try process?.processorSeconds() ?? 0 }
-      let set = #"{"entity":"Item","predicate":"rank < 100000","set":{"count":\#(round + 1)},"#
-      let request = Cordial.request("update", set + #""durability":"normal"}"#)
-      let answer = try writer.exchange(request, LineFormat())
-      _ = answer
+      _ = try writer.exchange(updateAll(round), LineFormat())
       let start = ContinuousClock.now
       if kind == "ids" {
         _ = try writer.exchange(Cordial.request("observe/flush", "{}"), LineFormat())
@@ -219,9 +220,32 @@ enum Observing {
     if let process {
       let used = try process.processorSeconds() - processor
       report.add("processorMilliseconds", used / Double(rounds) * 1e3)
+      report.add("updateProcessorMilliseconds", alone / Double(rounds) * 1e3)
       report.add("residentMegabytes", resident - before)
     }
     return report
+  }
+
+  private static func updateAll(_ round: Int) -> [UInt8] {
+    Cordial.request(
+      "update",
+      #"{"entity":"Item","predicate":"rank < 100000","set":{"count":\#(round + 1)},"#
+        + #""durability":"normal"}"#
+    )
+  }
+
+  /// The processor time of the same updates without a subscription.
+  private static func updateSeconds(
+    _ rounds: Int,
+    on socket: String,
+    _ process: ServerProcess
+  ) throws -> Double {
+    let writer = try Connection(to: socket)
+    let before = try process.processorSeconds()
+    for round in 0..<rounds {
+      _ = try writer.exchange(updateAll(-round - 2), LineFormat())
+    }
+    return try process.processorSeconds() - before
   }
 
   // MARK: Windows
@@ -269,12 +293,11 @@ enum Observing {
         #"{"insert":[{"entity":"Item","values":\#(values(round))}],"#
           + #""update":[{"id":"Item/p1","values":{"count":\#(round + 1)}}],"durability":"normal"}"#
       )
-      try writer.send(request)
-      let answer = try writer.receive(LineFormat())
       let start = ContinuousClock.now
+      try writer.send(request)
       try changes(observer)
       let elapsed = ContinuousClock.now - start
-      try LineFormat().refuseError(answer)
+      try LineFormat().refuseError(writer.receive(LineFormat()))
       if round >= rounds / 10 { latencies.add(elapsed) }
     }
     return Report(latencies)

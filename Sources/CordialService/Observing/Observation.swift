@@ -128,7 +128,8 @@ struct Observation: Sendable {
           plan.membership.union(inclusion.relationships),
           order: plan.orderReads,
           condition: plan.condition,
-          counted: Self.counted(plan)
+          counted: Self.counted(plan),
+          ignoresValues: ignoresValues
         ),
         related: including(plan.related)
       )
@@ -149,6 +150,15 @@ struct Observation: Sendable {
     if let section = plan.sectionColumn { columns.insert(section) }
     if plan.request.offset > 0, let order = plan.orderColumns { columns.formUnion(order) }
     return columns
+  }
+
+  /// Whether nothing depends on the values of the objects of a fetch, only on their sequence.
+  private var ignoresValues: Bool {
+    switch plan {
+    case .count: request.include.isEmpty
+    case .rows: request.mode == .ids && request.include.isEmpty
+    case .objects, .values, .history: false
+    }
   }
 
   private func including(_ related: [Int: Set<String>]) -> [Int: Set<String>] {
