@@ -369,16 +369,16 @@ extension Service {
     if let key = subscription.key { session.observed.numbersByKey[key] = nil }
     session.observed.pending.remove(number)
     if session.observed.subscriptions.isEmpty { session.observed.catchUp() }
-    end(subscription, session)
+    end(subscription, of: session.number)
     subscriptionCount -= 1
     if subscriptionCount == 0 { observing.position = nil }
     updateLease()
   }
 
   /// Removes a subscription from the registry, which keeps the result of the last one for a while.
-  private func end(_ subscription: LiveSubscription, _ session: Session) {
+  private func end(_ subscription: LiveSubscription, of session: Int) {
     observing.registry.remove(
-      Subscriber(session: session.number, number: subscription.number),
+      Subscriber(session: session, number: subscription.number),
       from: subscription.observation,
       at: observing.isStepping ? nil : observing.position
     )
@@ -395,14 +395,25 @@ extension Service {
     }
   }
 
-  /// Ends all subscriptions of a connection that has ended.
+  /// The number of subscriptions that one turn of the loop ends.
+  private static let endsMax = 256
+
+  /// Ends all subscriptions of a connection that has ended, over several turns of the loop: other
+  /// connections do not wait for the end of thousands.
   func removeSubscriptions(of session: Session) {
-    for subscription in session.observed.subscriptions {
-      end(subscription, session)
-    }
-    subscriptionCount -= session.observed.subscriptions.count
+    let subscriptions = session.observed.subscriptions
     session.observed.subscriptions = []
     observing.waiting.remove(session.number)
+    end(subscriptions[...], of: session.number)
+  }
+
+  private func end(_ subscriptions: ArraySlice<LiveSubscription>, of session: Int) {
+    for subscription in subscriptions.prefix(Self.endsMax) { end(subscription, of: session) }
+    subscriptionCount -= min(Self.endsMax, subscriptions.count)
+    let rest = subscriptions.dropFirst(Self.endsMax)
+    guard rest.isEmpty else {
+      return onLoop { service in service.end(rest, of: session) }
+    }
     if subscriptionCount == 0 { observing.position = nil }
     updateLease()
   }
