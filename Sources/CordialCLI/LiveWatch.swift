@@ -2,6 +2,7 @@ import Cordial
 import Glibc
 import JSON
 import LiveTable
+import Synchronization
 import Transport
 import UnixSignals
 
@@ -16,17 +17,19 @@ struct LiveWatch {
   /// The words of the request, for the first line.
   let title: String
 
-  /// What the table waits for.
-  private enum Event: Sendable {
-    case changes(JSONValue, connection: Int)
-    case ended(connection: Int)
-    /// The terminal has another size.
-    case resized
+  private let clock = ContinuousClock()
+
+  init(store: StoreArgument, params: [JSONMember], title: String) {
+    self.store = store
+    self.params = params
+    self.title = title
   }
 
   /// The first and the longest pause between two attempts to connect, in milliseconds.
   private static let pauseMin = 100
   private static let pauseMax = 5000
+  /// The shortest time between two drawings.
+  private static let frame = Duration.milliseconds(40)
 
   /// Shows the table until a signal ends the program, or the subscription ends.
   ///
@@ -43,28 +46,35 @@ struct LiveWatch {
       .sigquit,
       .sigwinch
     )
-    let (events, source) = AsyncStream.makeStream(of: Event.self)
-    let trap = Task {
-      for await signal in signals {
-        if signal != .sigwinch { screen.end(signal) }
-        source.yield(.resized)
+    let events = EventQueue()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        for await signal in signals {
+          if signal != .sigwinch { screen.end(signal) }
+          events.add(.redraw)
+        }
       }
+      defer { group.cancelAll() }
+      try await show(on: screen, events, isSocket: isSocket)
     }
-    defer { trap.cancel() }
+  }
+
+  /// Shows one connection after another.
+  private func show(on screen: LiveScreen, _ events: EventQueue, isSocket: Bool) async throws {
     var result = LiveResult()
     var pause = Self.pauseMin
     var connection = 0
     while true {
       connection += 1
       do {
-        try await follow(&result, connection, screen, events, source)
+        try await follow(&result, connection, screen, events)
         pause = Self.pauseMin
       } catch let error where isSocket && result.token != nil && Self.isLost(error) {
         // The next attempt follows.
       }
       guard isSocket else { throw InputError(message: "The service ended the connection") }
       screen.show(result, "\(title)  (not connected, trying again)")
-      try await Task.sleep(for: .milliseconds(pause))
+      try await clock.sleep(for: .milliseconds(pause))
       pause = min(2 * pause, Self.pauseMax)
     }
   }
@@ -80,31 +90,35 @@ struct LiveWatch {
     _ result: inout LiveResult,
     _ connection: Int,
     _ screen: LiveScreen,
-    _ events: AsyncStream<Event>,
-    _ source: AsyncStream<Event>.Continuation
+    _ events: EventQueue
   ) async throws {
     var known = result
     defer { result = known }
-    // A socket's file that is gone would be opened as a store's folder.
+    // A deleted socket file would be opened as a store's folder.
     guard known.token == nil || store.isSocket else { throw ClientError(code: 0, message: "") }
     try await store.with(
-      notified: { _, params in source.yield(.changes(params, connection: connection)) },
-      whenEnded: { source.yield(.ended(connection: connection)) }
+      notified: { _, params in events.add(.changes(params, connection: connection)) },
+      whenEnded: { events.add(.ended(connection: connection)) }
     ) { client in
       var params = params
       if let token = known.token { params.append(JSONMember("since", .string(token))) }
       known.begin(try await client.call("observe", .object(params)))
       screen.show(known, title)
-      for await event in events {
+      var shown = clock.now
+      for await event in events.stream {
+        let isLast = events.take()
         switch event {
         case .changes(let changes, connection):
           if let error = known.change(changes) { throw Self.ended(error) }
         case .ended(connection): return
-        // An earlier connection says nothing any more.
+        // Events of earlier connections are ignored.
         case .changes, .ended: continue
-        case .resized: break
+        case .redraw: break
         }
+        // Changes that come fast are shown together.
+        guard isLast || clock.now - shown >= Self.frame else { continue }
         screen.show(known, title)
+        shown = clock.now
       }
     }
   }
@@ -119,11 +133,45 @@ struct LiveWatch {
   }
 }
 
-/// The second screen of a terminal, which leaves the first one as it was.
+/// What the table waits for.
+private enum Event: Sendable {
+  case changes(JSONValue, connection: Int)
+  case ended(connection: Int)
+  /// The table has to be shown again.
+  case redraw
+}
+
+/// The events of all connections, with the number of those that wait.
+private final class EventQueue: Sendable {
+  let stream: AsyncStream<Event>
+  private let source: AsyncStream<Event>.Continuation
+  private let waiting = Mutex(0)
+
+  init() {
+    (stream, source) = AsyncStream.makeStream(of: Event.self)
+  }
+
+  func add(_ event: Event) {
+    waiting.withLock { $0 += 1 }
+    source.yield(event)
+  }
+
+  /// Counts an event that was taken; returns whether no other one waits.
+  func take() -> Bool {
+    waiting.withLock { count in
+      count -= 1
+      return count == 0
+    }
+  }
+}
+
+/// The second screen of a terminal; the first one stays unchanged.
 final class LiveScreen: Sendable {
   private let hasColors = unsafe getenv("NO_COLOR") == nil
 
   init() {
+    // A suspended program would leave the second screen to the shell.
+    Glibc.signal(SIGTSTP, SIG_IGN)
     // The second screen, without a cursor and without line wrap.
     Terminal.raw("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l")
   }
@@ -143,7 +191,7 @@ final class LiveScreen: Sendable {
   /// Shows a result.
   func show(_ result: LiveResult, _ title: String) {
     let size = Terminal.size
-    let lines = TableLines(result, width: size.columns).lines(title: title, height: size.lines)
+    let lines = TableLines(result, width: size.columns, height: size.lines).lines(title: title)
     var text = "\u{1B}[H"
     for (index, line) in lines.enumerated() {
       if index > 0 { text += "\r\n" }

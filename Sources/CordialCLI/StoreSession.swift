@@ -39,10 +39,17 @@ struct StoreArgument: ParsableArguments {
     let client = Client(traced: traced, notified: notified, whenEnded: whenEnded)
     if isSocket {
       let loop = TransportLoop()
-      try await SocketLink.connect(client, path: store, loop: loop)
-      let result = try await body(client)
-      client.close()
-      return result
+      do {
+        try await SocketLink.connect(client, path: store, loop: loop)
+        let result = try await body(client)
+        client.close()
+        try await loop.shutdown()
+        return result
+      } catch {
+        client.close()
+        try await loop.shutdown()
+        throw error
+      }
     }
     let engine = try Engine(
       container: StoreContainer(path: Paths.absolute(store)),

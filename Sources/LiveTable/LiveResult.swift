@@ -47,10 +47,12 @@ package struct LiveResult: Sendable {
 
   /// Applies the response to `observe`.
   package mutating func begin(_ answer: JSONValue) {
+    let isFirst = token == nil
     parts = []
     token = answer["token"]?.string
     if let result = answer["result"] {
       replace(result)
+      if isFirst { for index in rows.indices { rows[index].mark = nil } }
     } else if let update = answer["update"] {
       apply(update.members ?? [])
     }
@@ -95,9 +97,25 @@ package struct LiveResult: Sendable {
     }
   }
 
+  /// Replaces the whole result, and marks its differences from the former one.
   private mutating func replace(_ result: JSONValue) {
-    rows = (result["objects"] ?? result["ids"] ?? result["rows"])?.array?.map { Self.row($0) } ?? []
-    removed = []
+    let former = Dictionary(
+      rows.map { ($0.id, $0.values) },
+      uniquingKeysWith: { first, _ in first }
+    )
+    let list = (result["objects"] ?? result["ids"] ?? result["rows"])?.array ?? []
+    let old = rows
+    rows = list.map { object in
+      var row = Self.row(object)
+      row.mark = former[row.id].map { $0 == row.values ? nil : .changed } ?? .inserted
+      return row
+    }
+    let ids = Set(rows.map(\.id))
+    removed = old.enumerated().filter { !ids.contains($0.element.id) }.map { offset, row in
+      var row = row
+      row.mark = .removed
+      return (offset, row)
+    }
     let isCounted = result["objects"] == nil && result["ids"] == nil && result["rows"] == nil
     count = isCounted ? result["count"]?.integer : nil
     setSections(result)

@@ -9,7 +9,10 @@ package struct TableLines {
   }
 
   private let result: LiveResult
+  /// The rows that the terminal may show.
+  private let visible: [LiveResult.Row]
   private let width: Int
+  private let height: Int
 
   /// The columns between two cells, and those of the mark at the beginning of a row.
   private static let gap = 2
@@ -21,33 +24,39 @@ package struct TableLines {
   /// - Parameters:
   ///   - result: The result.
   ///   - width: The number of columns of the terminal.
-  package init(_ result: LiveResult, width: Int) {
+  ///   - height: The number of lines of the terminal.
+  package init(_ result: LiveResult, width: Int, height: Int) {
     self.result = result
     self.width = max(width, 1)
+    self.height = max(height, 1)
+    visible =
+      Array(result.rows.prefix(self.height)) + result.removed.prefix(self.height).map(\.row)
   }
 
   /// Returns the lines of the table.
   ///
-  /// - Parameters:
-  ///   - title: The first line.
-  ///   - height: The number of lines of the terminal.
-  /// - Returns: At most `height` lines. Rows that do not fit are counted in the last one.
-  package func lines(title: String, height: Int) -> [Line] {
-    var all = [Line(text: fitted(title), mark: nil)]
+  /// - Parameter title: The first line.
+  /// - Returns: At most as many lines as the terminal has. Rows that do not fit are counted in the
+  ///   last one.
+  /// - Complexity: Linear in the lines.
+  package func lines(title: String) -> [Line] {
+    var all = [Line(text: fitted(CellText.text(.string(title))), mark: nil)]
     if let count = result.count {
       all.append(Line(text: fitted("\(count)"), mark: nil))
-      return Array(all.prefix(max(height, 1)))
+      return Array(all.prefix(height))
     }
     let names = columnNames
     let widths = columnWidths(names)
-    all.append(Line(text: text("  ", names, widths), mark: nil))
+    let titles = names.map { CellText.text(.string($0)) }
+    all.append(Line(text: text("  ", titles, widths), mark: nil))
     let body = bodyLines(names, widths)
+    let total = result.rows.count + result.removed.count + sections.count
     let room = max(height - all.count, 0)
-    guard body.count > room else { return all + body }
+    guard total > room else { return all + body }
     let shown = max(room - 1, 0)
     all += body.prefix(shown)
-    if room > 0 { all.append(Line(text: fitted("  … \(body.count - shown) more"), mark: nil)) }
-    return Array(all.prefix(max(height, 1)))
+    if room > 0 { all.append(Line(text: fitted("  … \(total - shown) more"), mark: nil)) }
+    return Array(all.prefix(height))
   }
 
   private func fitted(_ text: String) -> String {
@@ -58,9 +67,8 @@ package struct TableLines {
 
   private var columnNames: [String] {
     var names: [String] = []
-    let rows = result.rows + result.removed.map(\.row)
-    if rows.contains(where: { !$0.id.isEmpty }) { names.append("id") }
-    for row in rows {
+    if visible.contains(where: { !$0.id.isEmpty }) { names.append("id") }
+    for row in visible {
       for member in row.values where !names.contains(member.name) { names.append(member.name) }
     }
     return names
@@ -76,8 +84,8 @@ package struct TableLines {
 
   /// Returns the widths of the columns, the widest shortened until all of them fit.
   private func columnWidths(_ names: [String]) -> [Int] {
-    var widths = names.map { CellText.width($0) }
-    for row in result.rows + result.removed.map(\.row) {
+    var widths = names.map { CellText.width(CellText.text(.string($0))) }
+    for row in visible {
       for (index, cell) in cells(row, names).enumerated() {
         widths[index] = max(widths[index], CellText.width(cell))
       }
@@ -96,17 +104,23 @@ package struct TableLines {
 
   // MARK: Rows
 
+  /// The sections that have a row of the result.
+  private var sections: [LiveResult.Section] {
+    result.sections.filter { $0.offset < result.rows.count }
+  }
+
+  /// Returns the lines of the rows and sections, more than the terminal has at most.
   private func bodyLines(_ names: [String], _ widths: [Int]) -> [Line] {
     var lines: [Line] = []
     var removed = result.removed[...]
-    var sections = result.sections[...]
+    var sections = sections[...]
     func addRemoved(before offset: Int) {
       while let next = removed.first, next.offset <= offset {
         lines.append(line(next.row, names, widths))
         removed.removeFirst()
       }
     }
-    for (offset, row) in result.rows.enumerated() {
+    for (offset, row) in result.rows.prefix(height).enumerated() {
       while let section = sections.first, section.offset <= offset {
         lines.append(Line(text: fitted("── \(section.name) (\(section.count))"), mark: nil))
         sections.removeFirst()
@@ -114,7 +128,7 @@ package struct TableLines {
       addRemoved(before: offset)
       lines.append(line(row, names, widths))
     }
-    addRemoved(before: .max)
+    if result.rows.count <= height { addRemoved(before: .max) }
     return lines
   }
 

@@ -55,6 +55,15 @@ package enum Interest: Sendable {
     var columns: Set<String> { condition.columns.union(counted) }
   }
 
+  /// The columns that have to be read of changed objects, by entity number.
+  package var columns: [Int: [String]] {
+    guard case .fetch(let entities, let membership, _) = self, !membership.columns.isEmpty else {
+      return [:]
+    }
+    let columns = membership.columns.sorted()
+    return Dictionary(uniqueKeysWithValues: Set(entities).map { ($0, columns) })
+  }
+
   /// The properties that key paths read of objects outside the result, by entity number.
   package var related: [Int: Set<String>] {
     switch self {

@@ -7,6 +7,8 @@ struct RangeIndex: Sendable {
     let low: AttributeValue?
     let high: AttributeValue?
     let number: Int
+    /// The number of ranges that were inserted before.
+    let serial: Int
   }
 
   /// The ranges by ascending low bound, as a balanced tree: the middle of each part is its root.
@@ -15,47 +17,46 @@ struct RangeIndex: Sendable {
   private var highest: [AttributeValue?] = []
   /// The ranges that are not in the tree yet.
   private var fresh: [Entry] = []
-  /// The numbers of requests whose ranges are still in the tree.
+  /// The serials of the ranges that are still in the tree, but not of any request.
   private var removed: Set<Int> = []
+  /// The serials of the ranges of each request.
+  private var serials: [Int: [Int]] = [:]
+  private var nextSerial = 0
 
   /// The number of ranges that are searched one by one, for trees of any size.
   private static let freshMin = 64
   /// The part of the ranges that is searched one by one.
   private static let freshRatio = 16
 
-  /// The number of ranges.
-  private var count = 0
-
-  var isEmpty: Bool { count == 0 }
+  var isEmpty: Bool { serials.isEmpty }
 
   /// Adds a range of a request.
   mutating func insert(_ range: ColumnRange, for number: Int) {
-    // The ranges that the request had before are in the tree under the same number.
-    if removed.contains(number) { rebuild() }
-    fresh.append(Entry(low: range.low, high: range.high, number: number))
-    count += 1
+    fresh.append(
+      Entry(low: range.low, high: range.high, number: number, serial: nextSerial)
+    )
+    serials[number, default: []].append(nextSerial)
+    nextSerial += 1
   }
 
-  /// Removes all ranges of a request, of which there are `count`.
-  mutating func remove(_ number: Int, count: Int) {
-    self.count -= count
-    let searched = fresh.count
-    fresh.removeAll { $0.number == number }
-    if fresh.count == searched { removed.insert(number) }
+  /// Removes all ranges of a request.
+  mutating func remove(_ number: Int) {
+    removed.formUnion(serials.removeValue(forKey: number) ?? [])
   }
 
   /// Calls a body with the number of each request that has a range with a value.
   ///
-  /// - Complexity: The logarithm of the number of ranges, and linear in the found ones.
+  /// - Complexity: The logarithm of the number of ranges, linear in the found ones and in those
+  ///   that were inserted last.
   mutating func each(with value: AttributeValue, _ body: (Int) -> Void) {
     // Every comparison with a missing value is false.
     guard value != .null else { return }
     let limit = max(Self.freshMin, entries.count / Self.freshRatio)
     if fresh.count > limit || removed.count > limit { rebuild() }
-    for entry in fresh where Self.contains(entry, value) { body(entry.number) }
-    search(0..<entries.count, value) { number in
-      if !removed.contains(number) { body(number) }
+    for entry in fresh where Self.contains(entry, value) && !removed.contains(entry.serial) {
+      body(entry.number)
     }
+    search(0..<entries.count, value, body)
   }
 
   private func search(_ part: Range<Int>, _ value: AttributeValue, _ body: (Int) -> Void) {
@@ -64,7 +65,9 @@ struct RangeIndex: Sendable {
     if let highest = highest[root], StorageOrder.compare(highest, value) < 0 { return }
     search(part.lowerBound..<root, value, body)
     guard entries[root].low.map({ StorageOrder.compare($0, value) <= 0 }) ?? true else { return }
-    if Self.contains(entries[root], value) { body(entries[root].number) }
+    if Self.contains(entries[root], value), !removed.contains(entries[root].serial) {
+      body(entries[root].number)
+    }
     search(root + 1..<part.upperBound, value, body)
   }
 
@@ -74,17 +77,18 @@ struct RangeIndex: Sendable {
   }
 
   private mutating func rebuild() {
-    entries = (entries.filter { !removed.contains($0.number) } + fresh).sorted { first, second in
+    let live = (entries + fresh).filter { !removed.contains($0.serial) }
+    entries = live.sorted { first, second in
       guard let low = second.low else { return false }
       return first.low.map { StorageOrder.compare($0, low) < 0 } ?? true
     }
     fresh = []
     removed = []
     highest = entries.map(\.high)
-    _ = raise(0..<entries.count)
+    if !entries.isEmpty { _ = raise(0..<entries.count) }
   }
 
-  /// Sets the greatest high bound of each root of a part.
+  /// Sets the greatest high bound of each root of a part that is not empty.
   private mutating func raise(_ part: Range<Int>) -> AttributeValue? {
     let root = (part.lowerBound + part.upperBound) / 2
     for half in [part.lowerBound..<root, root + 1..<part.upperBound] where !half.isEmpty {
@@ -96,6 +100,6 @@ struct RangeIndex: Sendable {
       }
       if StorageOrder.compare(known, bound) < 0 { highest[root] = bound }
     }
-    return part.isEmpty ? nil : highest[root]
+    return highest[root]
   }
 }

@@ -4,9 +4,9 @@ import ObjectModel
 /// The observed requests of all connections, indexed by the objects, entities and values that
 /// concern them.
 ///
-/// A fetch whose condition requires a value of a property, or bounds for it, is indexed by that value
-/// or range. A change of an object then concerns only the fetches of the values that the object has
-/// before and after it.
+/// A fetch whose condition requires a value of a property, or bounds for it, is indexed by that
+/// value or range. A change of an object then concerns only the fetches of the values that the
+/// object has before and after it.
 package struct SubscriptionTable: Sendable {
   private var interests: [Int: Interest] = [:]
   private var byObject: [ObjectKey: Set<Int>] = [:]
@@ -47,8 +47,8 @@ package struct SubscriptionTable: Sendable {
           }
         }
       case .ranges(let list):
-        for (column, own) in Dictionary(grouping: list, by: \.column) {
-          ranges[column]?.remove(number, count: own.count)
+        for column in Set(list.map(\.column)) {
+          ranges[column]?.remove(number)
           if ranges[column]?.isEmpty == true { ranges[column] = nil }
         }
       }

@@ -50,7 +50,7 @@ import Testing
   @Test(arguments: [
     ("initialize", #"{"cordial":{"integers":"string"}}"#, -32602),
     ("observe", #"{"search":{"query":"a"}}"#, -32602),
-    ("observe", #"{"fetch":{"entity":"Task"},"explain":true}"#, -32602),
+    ("observe", #"{"history":{},"explain":true}"#, -32602),
     ("search", #"{"query":"a","predicate":"title == 'a'"}"#, -32602),
     ("search", #"{"query":"a","fuzzy":true}"#, -32602),
     ("search", #"{"query":"a","snippet":true}"#, -32602),

@@ -33,7 +33,7 @@ import Testing
     """
 
   // Evidence: P-080a, P-080d, P-080e, P-080f, P-081a, P-081b, P-082a, P-082b, P-082c, P-082f
-  // Evidence: P-082g, P-083, P-084a, P-084b
+  // Evidence: P-082g, P-082i, P-083, P-084a, P-084b
   @Test(arguments: Seeds.first(40))
   func `equal a fetch at the token of each update`(seed: UInt64) async throws {
     try await onOwnThread {

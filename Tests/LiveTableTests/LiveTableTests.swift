@@ -28,7 +28,7 @@ private func changes(_ update: JSONValue, more: Bool = false) -> JSONValue {
   }
 
   private func lines(_ result: LiveResult, width: Int = 40, height: Int = 20) -> [String] {
-    TableLines(result, width: width).lines(title: "T", height: height).map(\.text)
+    TableLines(result, width: width, height: height).lines(title: "T").map(\.text)
   }
 
   @Test func `shows rows in their sections`() {
@@ -75,10 +75,12 @@ private func changes(_ update: JSONValue, more: Bool = false) -> JSONValue {
     var result = result()
     let fresh: JSONValue = [
       "subscription": "s1", "fresh": true, "why": "larger",
-      "result": ["objects": [row("T/p9", "nine")], "count": 1],
+      "result": ["objects": [row("T/p2", "zwei"), row("T/p9", "nine")], "count": 2],
     ]
     #expect(result.change(changes(fresh)) == nil)
-    #expect(result.rows.map(\.id) == ["T/p9"] && result.rows[0].mark == nil)
+    #expect(result.rows.map(\.id) == ["T/p2", "T/p9"])
+    #expect(result.rows.map(\.mark) == [.changed, .inserted])
+    #expect(result.removed.map(\.row.id) == ["T/p1", "T/p3"])
   }
 
   @Test func `has the difference after it resumes`() {
@@ -121,14 +123,14 @@ private func changes(_ update: JSONValue, more: Bool = false) -> JSONValue {
     }
     result.begin(["token": "a", "result": ["objects": .array(rows), "count": 5]])
     for height in 1...8 {
-      let lines = TableLines(result, width: width).lines(title: "日本 where x", height: height)
+      let lines = TableLines(result, width: width, height: height).lines(title: "日本\nwhere x")
       #expect(lines.count <= height)
       for line in lines {
         #expect(CellText.width(line.text) <= width)
         #expect(!line.text.unicodeScalars.contains { $0.properties.generalCategory == .control })
       }
     }
-    let short = TableLines(result, width: 60).lines(title: "T", height: 5).map(\.text)
+    let short = TableLines(result, width: 60, height: 5).lines(title: "T").map(\.text)
     #expect(short.last == "  … 3 more")
   }
 

@@ -9,7 +9,7 @@ struct Watch: AsyncParsableCommand {
     abstract: "Show the objects that match as a live table, or print every change as JSON lines.",
     discussion: """
       On a terminal, + marks an inserted row, ~ a changed one and - a removed one, and the table \
-      continues when a service that ended comes back.
+      continues after the service restarts.
 
       Elsewhere, and with --lines, the first line has a token, and so has each change. --since \
       TOKEN continues from there: it prints what changed since then instead of the objects.

@@ -19,7 +19,7 @@ struct ChangesMessage: Sendable {
 
   /// The maximum length of a fragment that is copied into one piece with the rest of the message.
   private static let copiedMax = 4096
-  /// The maximum length of what stands around a fragment.
+  /// The maximum number of bytes around a fragment.
   private static let frameBytes = 48
 
   /// Returns the messages; only the last one has the new position.

@@ -12,7 +12,7 @@ struct ObservationCosts: Sendable {
   /// The number of steps that may have altered the result.
   var wakes = 0
   var statements = 0
-  /// The number of times that the whole request was read again.
+  /// The number of times that the whole request, its total or its sections were read again.
   var reruns = 0
   var microseconds = 0
   /// The last step that may have altered the result.

@@ -10,8 +10,8 @@ struct RecentObservations: Sendable {
   static let milliseconds = 30_000
   /// The maximum number of observations.
   private static let countMax = 1000
-  /// The maximum number of rows of all of them.
-  private static let rowsMax = 1_000_000
+  /// The maximum memory of all of them, in bytes.
+  private static let bytesMax = 16 << 20
 
   private struct Entry {
     let observation: Observation
@@ -22,7 +22,7 @@ struct RecentObservations: Sendable {
   private var entries: [String: Entry] = [:]
   /// The identities of the requests in the order in which they ended; some may have been taken.
   private var order: Deque<(identity: String, age: Int)> = []
-  private var rows = 0
+  private var bytes = 0
   private var nextAge = 0
   /// The age from which observations have ended since `expire` was called last.
   private var firstOfPeriod = 0
@@ -31,21 +31,18 @@ struct RecentObservations: Sendable {
 
   /// Adds an observation that has ended; only fetches of objects are kept.
   mutating func add(_ observation: Observation) {
-    guard case .rows = observation.plan, observation.rows <= Self.rowsMax else { return }
+    guard case .rows = observation.plan, observation.bytes <= Self.bytesMax else { return }
     let identity = observation.request.identity
     remove(identity)
     entries[identity] = Entry(observation: observation, age: nextAge)
     order.append((identity, nextAge))
     nextAge += 1
-    rows += observation.rows
-    while entries.count > Self.countMax || rows > Self.rowsMax { removeFirst() }
+    bytes += observation.bytes
+    while entries.count > Self.countMax || bytes > Self.bytesMax { removeFirst() }
   }
 
-  /// Removes and returns the observation of a request; nil where none is kept.
-  mutating func take(_ identity: String) -> Observation? {
-    defer { remove(identity) }
-    return entries[identity]?.observation
-  }
+  /// The observation of a request; nil where none is kept.
+  subscript(identity: String) -> Observation? { entries[identity]?.observation }
 
   /// Removes the observations that were added before the previous call.
   mutating func expire() {
@@ -58,13 +55,9 @@ struct RecentObservations: Sendable {
     if entries[first.identity]?.age == first.age { remove(first.identity) }
   }
 
-  private mutating func remove(_ identity: String) {
+  /// Removes the observation of a request.
+  mutating func remove(_ identity: String) {
     guard let entry = entries.removeValue(forKey: identity) else { return }
-    rows -= entry.observation.rows
+    bytes -= entry.observation.bytes
   }
-}
-
-extension Observation {
-  /// The number of objects whose numbers the result has.
-  fileprivate var rows: Int { result.objects.count + (result.window?.rows.count ?? 0) }
 }

@@ -109,10 +109,12 @@ struct Registration: Sendable {
         changesMax: Self.knownChangesMax
       )
     else { return nil }
-    let verdict = observation.interest.verdict(on: changes)
+    let interest = observation.interest
+    let rows = try snapshot.rows(of: changes, from: observation.position, interest.columns)
+    let verdict = interest.verdict(on: changes, rows)
     let reader = ResultReader(snapshot: snapshot, limits: limits)
     guard verdict != .undecided else { return nil }
-    let refreshed = try reader.refresh(observation, verdict, changes, [:])
+    let refreshed = try reader.refresh(observation, verdict, changes, rows)
     guard !refreshed.isReread else { return nil }
     observation.result = refreshed.result
     observation.position = snapshot.head.position
@@ -174,7 +176,7 @@ struct Registration: Sendable {
     try out.member("fresh") { $0.bool(true) }
     if let why { try out.member("why") { $0.string(why.rawValue) } }
     let reader = ResultReader(snapshot: snapshot, limits: limits)
-    // Only a known observation has a result already.
+    // A known result is written as it is.
     let isKnown = observation.result.revision >= 0
     if isSignal {
       guard !isKnown else { return out.fragments.first?.bytes ?? MessageBytes([]) }

@@ -10,7 +10,7 @@ import Subscriptions
 struct RefreshedResult {
   var result: ObservedResult
   var sequence: SequenceDifference?
-  /// Whether the whole request was read again.
+  /// Whether the whole request, its total or its sections were read again.
   var isReread = false
 }
 
@@ -118,6 +118,13 @@ extension ResultReader {
   /// The number of objects that may move in a result of any size.
   private static let movesMin = 16
 
+  /// Returns whether a result is edited when so many objects may enter, leave or move; otherwise
+  /// the whole fetch is read again.
+  static func mayEdit(_ result: ObservedResult, _ count: Int) -> Bool {
+    let length = result.window?.rows.count ?? result.objects.count
+    return count <= max(movesMin, length / rereadRatio)
+  }
+
   /// Refreshes rows by the objects that may enter, leave or move; returns nil where the whole fetch
   /// must be read again.
   private func refreshRows(
@@ -135,8 +142,7 @@ extension ResultReader {
     }
     var refreshed = RefreshedResult(result: old, sequence: SequenceDifference(from: [], to: []))
     if !members.isEmpty {
-      let length = old.window?.rows.count ?? old.objects.count
-      guard members.count <= max(Self.movesMin, length / Self.rereadRatio) else { return nil }
+      guard Self.mayEdit(old, members.count) else { return nil }
       let matching = try self.matching(members, plan)
       if let window = old.window {
         let refresh = WindowRefresh(snapshot: snapshot, plan: plan, rows: rows)

@@ -76,7 +76,7 @@ final class SubscriptionRegistry: Sendable {
   /// - Returns: The observation with its result; nil where none is known.
   func known(_ identity: String, at position: LogPosition?) -> Observation? {
     state.withLock { state in
-      guard let number = state.numbers[identity] else { return state.recent.take(identity) }
+      guard let number = state.numbers[identity] else { return state.recent[identity] }
       return state.current(number, at: position)
     }
   }
@@ -121,6 +121,7 @@ final class SubscriptionRegistry: Sendable {
       state.nextNumber += 1
       state.entries[number] = Entry(observation: observation, subscribers: [subscriber])
       state.numbers[identity] = number
+      state.recent.remove(identity)
       state.table.set(observation.interest, for: number)
       if !isAligned { state.stragglers.insert(number) }
       if !observation.mayDangle { state.undangling.insert(number) }
@@ -233,31 +234,7 @@ final class SubscriptionRegistry: Sendable {
         if !read.isEmpty { columns[entity] = read }
       }
     }
-    guard !columns.isEmpty else { return [:] }
-    let former = try snapshot.log.formerValues(
-      from: from,
-      to: snapshot.head,
-      of: Set(columns.keys)
-    )
-    var rows: [ObjectKey: ChangedRow] = [:]
-    for key in changes.changes.keys {
-      guard let read = columns[key.entity] else { continue }
-      let after = try snapshot.columns(read, of: key)
-      var before = after
-      switch former[key] {
-      case nil: break
-      case .some(nil): before = nil
-      case .some(let logged?):
-        let entity = snapshot.model.entity(key.entity)
-        var values = after ?? [:]
-        for value in logged where read.contains(value.property) {
-          values[value.property] = value.stored(in: entity)
-        }
-        before = values
-      }
-      rows[key] = ChangedRow(before: before.map(RowValues.init), after: after.map(RowValues.init))
-    }
-    return rows
+    return try snapshot.rows(of: changes, from: from, columns)
   }
 
   /// Returns the observations whose results are of another position, ordered by number.
@@ -351,5 +328,43 @@ final class SubscriptionRegistry: Sendable {
     state.withLock { state in
       state.stragglers.compactMap { state.entries[$0]?.observation.position.commit }.min()
     }
+  }
+}
+
+extension StoreSnapshot {
+  /// Reads columns of changed objects, before and after the changes.
+  ///
+  /// - Parameters:
+  ///   - changes: The changes, which this snapshot ends.
+  ///   - from: The position at their beginning.
+  ///   - columns: The columns by entity number.
+  /// - Returns: The rows of the objects of these entities.
+  /// - Throws: `SQLiteError`.
+  func rows(
+    of changes: ChangeSet,
+    from: LogPosition,
+    _ columns: [Int: [String]]
+  ) throws -> [ObjectKey: ChangedRow] {
+    guard !columns.isEmpty else { return [:] }
+    let former = try log.formerValues(from: from, to: head, of: Set(columns.keys))
+    var rows: [ObjectKey: ChangedRow] = [:]
+    for key in changes.changes.keys {
+      guard let read = columns[key.entity] else { continue }
+      let after = try self.columns(read, of: key)
+      var before = after
+      switch former[key] {
+      case nil: break
+      case .some(nil): before = nil
+      case .some(let logged?):
+        let entity = model.entity(key.entity)
+        var values = after ?? [:]
+        for value in logged where read.contains(value.property) {
+          values[value.property] = value.stored(in: entity)
+        }
+        before = values
+      }
+      rows[key] = ChangedRow(before: before.map(RowValues.init), after: after.map(RowValues.init))
+    }
+    return rows
   }
 }

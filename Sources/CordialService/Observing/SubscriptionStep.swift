@@ -198,12 +198,16 @@ extension SubscriptionRegistry.Affected {
     case (.members(let members, _), .count):
       return result.sections == nil
         && members.values.allSatisfy { $0.before != nil && $0.after != nil }
-    case (.members(let members, _), .rows):
+    case (.members(let members, _), .rows(let plan)):
       // SQL may take long, as with a regular expression or a sort.
-      return result.sections == nil && result.window?.hasSpare(for: members.count) != false
-        && members.values.allSatisfy { $0.after != nil }
-        && (result.window == nil || result.total == nil
-          || members.values.allSatisfy { $0.before != nil })
+      guard result.sections == nil, members.values.allSatisfy({ $0.after != nil }),
+        ResultReader.mayEdit(result, members.count)
+      else { return false }
+      guard let window = result.window else { return true }
+      let isCounted = members.values.allSatisfy { $0.before != nil }
+      return window.hasSpare(for: members.count) && window.rows.count > members.count
+        && (window.start == 0 || plan.orderColumns != nil && isCounted)
+        && (result.total == nil || isCounted)
     case (.members, .objects), (.members, .history): return false
     }
   }

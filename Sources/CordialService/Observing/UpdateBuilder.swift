@@ -77,7 +77,8 @@ struct UpdateBuilder {
       snapshot: snapshot,
       from: from,
       changes: changes,
-      rows: rows
+      rows: rows,
+      candidates: candidates
     ).json(difference)
   }
 

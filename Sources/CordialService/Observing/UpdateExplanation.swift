@@ -15,6 +15,8 @@ struct UpdateExplanation {
   let changes: ChangeSet
   /// The rows of the changed objects, as far as they were read.
   let rows: [ObjectKey: ChangedRow]
+  /// The changed objects that may concern the observation; nil where all may.
+  let candidates: Set<ObjectKey>?
 
   private static let elementsMax = 100
 
@@ -24,15 +26,17 @@ struct UpdateExplanation {
   /// - Returns: The elements, ordered by object.
   /// - Throws: `SQLiteError`.
   func json(_ difference: ResultDifference) throws -> JSONValue {
-    var elements: [JSONValue] = []
     let terms = try store.map { try snapshot.terms(of: $0) } ?? []
-    let interest = observation.interest
-    for change in changes.changes.values.sorted(by: { $0.key < $1.key })
-    where elements.count < Self.elementsMax {
+    let related = observation.interest.related
+    let sorted = changes.changes.values.sorted { $0.key < $1.key }
+    let own = sorted.lazy.filter { isOwn($0, difference) }.prefix(Self.elementsMax)
+    let values = try values(of: terms, Array(own))
+    var elements: [JSONValue] = []
+    for change in sorted where elements.count < Self.elementsMax {
       if isOwn(change, difference) {
-        elements += try own(change, terms)
-      } else if let read = interest.related[change.key.entity] {
-        elements += try related(change, read, terms, difference)
+        elements += try self.own(change, terms, values[change.key] ?? [:])
+      } else if let read = related[change.key.entity] {
+        elements += try self.related(change, read, terms, difference)
       }
     }
     return .array(Array(elements.prefix(Self.elementsMax)))
@@ -53,33 +57,48 @@ struct UpdateExplanation {
     case .rows(let plan):
       plan.resultEntities.contains(change.key.entity)
         && difference.objects.contains(change.key.object)
-    case .count(let plan): plan.resultEntities.contains(change.key.entity)
-    case .values(_, let plan): plan.resultEntities.contains(change.key.entity)
+    case .count(let plan): isCandidate(change, plan.resultEntities)
+    case .values(_, let plan): isCandidate(change, plan.resultEntities)
     case .history: false
     }
   }
 
+  private func isCandidate(_ change: ObjectChange, _ entities: [Int]) -> Bool {
+    entities.contains(change.key.entity) && candidates?.contains(change.key) != false
+  }
+
   // MARK: The result's own objects
 
-  private func own(_ change: ObjectChange, _ terms: [FetchTerm]) throws -> [JSONValue] {
+  /// The value of a term before and after the changes.
+  private struct TermValue {
+    let was: Bool
+    let `is`: Bool
+    let isDecidedByRow: Bool
+  }
+
+  private func own(
+    _ change: ObjectChange,
+    _ terms: [FetchTerm],
+    _ values: [Int: TermValue]
+  ) throws -> [JSONValue] {
     guard change.kind == .update else {
+      guard let isDecidedByRow = try isMember(change) else { return [] }
       var members: [JSONMember] = [JSONMember("path", "SELF")]
       if let store {
         members.append(JSONMember("term", .string(store.predicate ?? "TRUEPREDICATE")))
       }
       members += [
         JSONMember("was", .bool(change.kind == .delete)),
-        JSONMember("is", .bool(change.kind == .insert)), JSONMember("decidedBy", "memory"),
+        JSONMember("is", .bool(change.kind == .insert)),
+        JSONMember("decidedBy", isDecidedByRow ? "memory" : "sql"),
       ]
       return [try element(change.key, members)]
     }
-    var elements: [JSONValue] = []
-    for term in terms {
-      let read = term.properties.intersection(change.properties)
-      guard let property = read.min(), let value = try value(of: term, change.key),
-        value.was != value.is
-      else { continue }
-      elements.append(try element(change.key, Self.members(property, term, value)))
+    let elements = try terms.enumerated().compactMap { index, term -> JSONValue? in
+      guard let value = values[index], value.was != value.is,
+        let property = term.properties.intersection(change.properties).min()
+      else { return nil }
+      return try element(change.key, Self.members(property, term, value))
     }
     guard elements.isEmpty else { return elements }
     let named = change.properties.subtracting([ChangeSet.everyProperty]).sorted()
@@ -94,22 +113,72 @@ struct UpdateExplanation {
     ]
   }
 
-  /// The value of a term before and after the changes.
-  private struct TermValue {
-    let was: Bool
-    let `is`: Bool
-    let isDecidedByRow: Bool
+  /// Returns whether a row decides that an inserted object matches, or that a deleted one matched;
+  /// nil for an object that does not, or did not.
+  private func isMember(_ change: ObjectChange) throws -> Bool? {
+    let condition: RowCondition
+    switch observation.plan {
+    // The difference names members only.
+    case .objects, .rows, .history: return true
+    case .count(let plan): condition = plan.condition
+    case .values(_, let plan): condition = plan.condition
+    }
+    let row = rows[change.key].flatMap { change.kind == .insert ? $0.after : $0.before }
+    if let decided = condition.constant ?? row.flatMap(condition.evaluate) {
+      return decided ? true : nil
+    }
+    guard let store else { return nil }
+    let objects = [change.key.object]
+    let matching =
+      change.kind == .insert
+      ? try snapshot.matching(objects, snapshot.plan(store))
+      : try snapshot.earlier(from) { try $0.matching(objects, $0.plan(store)) }
+    return matching.isEmpty ? nil : false
   }
 
-  private func value(of term: FetchTerm, _ key: ObjectKey) throws -> TermValue? {
-    if let row = rows[key], let before = row.before, let after = row.after,
-      let was = term.condition.evaluate(before), let present = term.condition.evaluate(after)
-    {
-      return TermValue(was: was, is: present, isDecidedByRow: true)
+  /// Returns the values of the terms that read what has changed, by the terms' indices.
+  private func values(
+    of terms: [FetchTerm],
+    _ changes: [ObjectChange]
+  ) throws -> [ObjectKey: [Int: TermValue]] {
+    var values: [ObjectKey: [Int: TermValue]] = [:]
+    var undecided: [Int: [ObjectKey]] = [:]
+    for change in changes where change.kind == .update {
+      for (index, term) in terms.enumerated()
+      where !term.properties.isDisjoint(with: change.properties) {
+        if let row = rows[change.key], let before = row.before, let after = row.after,
+          let was = term.condition.evaluate(before), let present = term.condition.evaluate(after)
+        {
+          values[change.key, default: [:]][index] = TermValue(
+            was: was,
+            is: present,
+            isDecidedByRow: true
+          )
+        } else {
+          undecided[index, default: []].append(change.key)
+        }
+      }
     }
-    let present = try snapshot.fulfils(key.object, term)
-    let was = try snapshot.earlier(from) { try $0.fulfils(key.object, term) }
-    return TermValue(was: was, is: present, isDecidedByRow: false)
+    guard !undecided.isEmpty else { return values }
+    func fulfilling(_ snapshot: StoreSnapshot) throws -> [Int: Set<Int64>] {
+      try Dictionary(
+        uniqueKeysWithValues: undecided.map { index, keys in
+          (index, try snapshot.fulfilling(keys.map(\.object), terms[index]))
+        }
+      )
+    }
+    let present = try fulfilling(snapshot)
+    let past = try snapshot.earlier(from, fulfilling)
+    for (index, keys) in undecided {
+      for key in keys {
+        values[key, default: [:]][index] = TermValue(
+          was: past[index]?.contains(key.object) == true,
+          is: present[index]?.contains(key.object) == true,
+          isDecidedByRow: false
+        )
+      }
+    }
+    return values
   }
 
   private static func members(

@@ -5,8 +5,8 @@ import Subscriptions
 
 /// The change of a window by the objects that may enter, leave or move.
 ///
-/// Rows that have not changed are still in the same order. The first of them tells how many objects
-/// are before the window: objects that were before it and are not any more, and the reverse.
+/// Rows that have not changed are still in the same order. The number of objects before the rows
+/// changes by the objects that moved across the first row that has not changed.
 struct WindowRefresh {
   let snapshot: StoreSnapshot
   let plan: FetchPlan

@@ -35,11 +35,11 @@ struct WindowRows: Sendable {
     return first..<min(limit.map { first + $0 } ?? rows.count, rows.count)
   }
 
-  /// The number of rows between the beginning of `rows` and that of the window; negative where rows
+  /// The number of rows between the beginning of `rows` and that of the window, negative where rows
   /// are missing.
   var spareBefore: Int { offset - start }
 
-  /// The number of rows after the window, negative where rows are missing; nil where no row follows.
+  /// The number of rows after the window, negative where rows are missing; nil where none follow.
   var spareAfter: Int? {
     guard let limit, !isComplete else { return nil }
     return start + rows.count - offset - limit
@@ -59,7 +59,8 @@ struct WindowRows: Sendable {
   /// Removes spare rows of which there are more than twice as many as in a new result.
   mutating func trim() {
     if spareBefore > 2 * spare {
-      let surplus = spareBefore - spare
+      // One row stays, from which others can be read.
+      let surplus = min(spareBefore - spare, max(rows.count - 1, 0))
       rows = ObjectSequence(rows.dropFirst(surplus))
       start += surplus
     }

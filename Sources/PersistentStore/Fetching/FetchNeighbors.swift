@@ -19,7 +19,7 @@ struct FetchNeighbors: Sendable {
   /// Returns the queries for the objects beside a cursor, the nearest first.
   ///
   /// - Parameters:
-  ///   - cursor: The place of an object in the order.
+  ///   - cursor: The sort position of an object.
   ///   - isBefore: Whether the objects before it are wanted, instead of those after it.
   /// - Returns: Queries for one column, whose last value to bind is the maximum number of rows. The
   ///   rows of the second query come after those of the first.

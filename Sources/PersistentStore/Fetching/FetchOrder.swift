@@ -139,7 +139,7 @@ extension StoreSnapshot {
     }
   }
 
-  /// Returns which of some former rows come before an object in the order of a fetch.
+  /// Returns how many of some former rows come before an object in the order of a fetch.
   ///
   /// - Parameters:
   ///   - rows: The numbers of objects, each with the values of `orderColumns` that it had.
@@ -176,17 +176,9 @@ extension StoreSnapshot {
     isBefore: Bool,
     max: Int
   ) throws -> (objects: [Int64], isSorted: Bool) {
-    let row = try statement(plan.keysSQL)
-    row.bind(object, at: 1)
-    guard try row.step() else {
-      row.reset()
-      return ([], false)
-    }
-    let keys = plan.neighbors.keys.indices.map { row.value(Int32($0)) }
-    row.reset()
+    guard let cursor = try position(of: object, plan) else { return ([], false) }
     var found: [Int64] = []
     var isSorted = false
-    let cursor = FetchCursor(keys: keys, object: object)
     for query in plan.neighbors.queries(from: cursor, isBefore: isBefore) where found.count < max {
       let rows = try statement(query.sql)
       defer { rows.reset() }

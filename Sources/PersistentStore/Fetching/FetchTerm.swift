@@ -86,10 +86,10 @@ extension StoreSnapshot {
     }
   }
 
-  /// Returns whether an object fulfils a comparison; false for an object that does not exist.
+  /// Returns which of some objects fulfil a comparison.
   ///
   /// - Throws: `SQLiteError`.
-  package func fulfils(_ object: Int64, _ term: FetchTerm) throws -> Bool {
-    try !matching([object], term.matchSQL, term.values).isEmpty
+  package func fulfilling(_ objects: [Int64], _ term: FetchTerm) throws -> Set<Int64> {
+    try matching(objects, term.matchSQL, term.values)
   }
 }

@@ -46,14 +46,17 @@ extension StoreSnapshot {
   /// - Returns: The value of `after` for the next page; nil when there is no such object.
   /// - Throws: `SQLiteError`.
   package func cursor(_ plan: FetchPlan, after object: Int64) throws -> String? {
+    try position(of: object, plan)?.text(of: plan.request, in: reader.facts.identifier)
+  }
+
+  /// Returns the sort position of an object of a fetch; nil when there is no such object.
+  func position(of object: Int64, _ plan: FetchPlan) throws -> FetchCursor? {
     let row = try statement(plan.keysSQL)
     defer { row.reset() }
     row.bind(object, at: 1)
     guard try row.step() else { return nil }
-    let keyCount = plan.request.sort.count + (plan.request.sectionBy == nil ? 0 : 1)
-    let keys = (0..<keyCount).map { row.value(Int32($0)) }
+    let keys = plan.neighbors.keys.indices.map { row.value(Int32($0)) }
     return FetchCursor(keys: keys, object: object)
-      .text(of: plan.request, in: reader.facts.identifier)
   }
 
   /// Returns the sections of the whole result of a fetch, in its order.

@@ -1,0 +1,45 @@
+import Testing
+
+/// `cordial watch` on a terminal, which `script` of Debian's package bsdutils provides.
+@Suite struct `The live table of watch` {
+  private func watch(_ socket: String) throws -> Child {
+    try Child(
+      ["-qec", "\(Child.binary) watch \(socket) Task --sort title --select title", "/dev/null"],
+      program: "/usr/bin/script",
+      environment: ["NO_COLOR": "1", "TERM": "xterm"]
+    )
+  }
+
+  /// Reads lines until one has a text.
+  private func wait(for text: String, on watch: Child) throws {
+    while let line = try watch.stream.line() {
+      if line.contains(text) { return }
+    }
+    throw Failure("the table ended without \(text)")
+  }
+
+  @Test func `marks changes, resumes from another service, and restores the terminal`() throws {
+    let fixture = try Fixture()
+    let store = try fixture.store()
+    var daemon = try fixture.daemon(store)
+    let watch = try watch(daemon.socket)
+    try wait(for: "\u{1B}[?1049h", on: watch)
+    try daemon.connect().call("save", ["insert": [task("milk"), task("zinc"), task("zulu")]])
+    try wait(for: "+ Task/p1  milk", on: watch)
+    daemon.child.signal(9)
+    _ = try daemon.child.exitCode()
+    try wait(for: "(not connected, trying again)", on: watch)
+    daemon = try fixture.daemon(store)
+    try daemon.connect().call(
+      "save",
+      ["update": [["id": "Task/p1", "values": ["title": "oats"]]], "delete": ["Task/p2"]]
+    )
+    try wait(for: "~ Task/p1  oats", on: watch)
+    // The last line of the screen has no end, so that another row follows.
+    try wait(for: "- Task/p2  zinc", on: watch)
+    // The terminal turns this character into a signal.
+    try watch.stream.send("\u{3}")
+    #expect(try watch.stream.rest().hasSuffix("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"))
+    daemon.child.end()
+  }
+}
