@@ -189,21 +189,22 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Returns the observations that changes may concern, ordered by number.
+  /// Returns the observations that changes may alter, ordered by number, and the numbers of all
+  /// that were compared with the changes.
   ///
   /// - Parameters:
   ///   - changes: The changes after the position of the observations, stragglers excepted.
   ///   - rows: The rows of the changed objects, as far as they were read.
-  /// - Returns: The observations, including some that the changes do not alter.
-  func concerned(
+  /// - Returns: The observations with their verdicts, and the numbers.
+  func affected(
     by changes: ChangeSet,
     _ rows: [ObjectKey: ChangedRow] = [:]
-  ) -> [Affected] {
+  ) -> (affected: [Affected], compared: [Int]) {
     state.withLock { state in
-      state.table.verdicts(on: changes, rows).compactMap { number, verdict in
-        guard !state.stragglers.contains(number), let entry = state.entries[number] else {
-          return nil
-        }
+      let verdicts = state.table.verdicts(on: changes, rows)
+        .filter { !state.stragglers.contains($0.number) }
+      let affected = verdicts.compactMap { number, verdict -> Affected? in
+        guard verdict != .unaffected, let entry = state.entries[number] else { return nil }
         return Affected(
           number: number,
           observation: entry.observation,
@@ -211,6 +212,7 @@ final class SubscriptionRegistry: Sendable {
           subscribers: entry.subscribers
         )
       }
+      return (affected, verdicts.map(\.number))
     }
   }
 
@@ -297,7 +299,7 @@ final class SubscriptionRegistry: Sendable {
 
   /// Returns the subscriptions whose results changes may alter.
   func subscribers(affectedBy changes: ChangeSet) -> [Subscriber] {
-    concerned(by: changes).filter { $0.verdict != .unaffected }.flatMap(\.subscribers)
+    affected(by: changes).affected.flatMap(\.subscribers)
   }
 
   /// Counts a step whose changes were compared with observations.

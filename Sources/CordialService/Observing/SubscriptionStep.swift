@@ -75,8 +75,7 @@ struct SubscriptionStep: Sendable {
     if known == nil, isSmall { return nil }
     let changes = try known ?? snapshot.log.authors(from: from.commit, through: head.number)
     let rows = try registry.rows(of: changes, from: from, in: snapshot)
-    let concerned = registry.concerned(by: changes, rows)
-    var affected = concerned.filter { $0.verdict != .unaffected }
+    var (affected, compared) = registry.affected(by: changes, rows)
     let stragglers = registry.stragglers()
     let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
     if isSmall {
@@ -84,7 +83,7 @@ struct SubscriptionStep: Sendable {
         affected.allSatisfy(\.isSmall), laggards.allSatisfy({ isShort($0, head) })
       else { return nil }
     }
-    registry.countComparison(with: concerned.map(\.number))
+    registry.countComparison(with: compared)
     if !recompiled.isEmpty {
       let numbers = Set(recompiled.map(\.number))
       affected = affected.filter { !numbers.contains($0.number) }
