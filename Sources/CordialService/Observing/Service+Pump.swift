@@ -412,7 +412,8 @@ extension Service {
     subscriptionCount -= min(Self.endsMax, subscriptions.count)
     let rest = subscriptions.dropFirst(Self.endsMax)
     guard rest.isEmpty else {
-      return onLoop { service in service.end(rest, of: session) }
+      // After a pause, in which the loop reads what other peers have sent.
+      return onLoop(afterMilliseconds: 1) { service in service.end(rest, of: session) }
     }
     if subscriptionCount == 0 { observing.position = nil }
     updateLease()
