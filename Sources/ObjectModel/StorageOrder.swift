@@ -10,7 +10,9 @@ package enum StorageOrder {
   ///   - second: Another value.
   /// - Returns: A negative number, zero or a positive number.
   package static func compare(_ first: AttributeValue, _ second: AttributeValue) -> Int {
-    switch (StorageKey(first), StorageKey(second)) {
+    // Most values are numbers, and keys of texts are made anew.
+    if case (.integer(let a), .integer(let b)) = (first, second) { return compare(a, b) }
+    return switch (StorageKey(first), StorageKey(second)) {
     case (.null, .null): 0
     case (.integer(let a), .integer(let b)): compare(a, b)
     case (.double(let a), .double(let b)): compare(a, b)

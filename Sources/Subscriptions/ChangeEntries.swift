@@ -2,13 +2,15 @@ import CordialValues
 
 /// The changes of a change set with their rows, numbered, for many requests.
 struct ChangeEntries {
-  /// The changes, in the order of a dictionary.
+  /// The changes, ordered by entity.
   private(set) var changes: [ObjectChange] = []
   /// The row of each change, as far as it was read.
   private(set) var rows: [ChangedRow?] = []
   /// The shape of each change: changes of one shape are of the same kind and the same properties.
   private(set) var shapes: [Int] = []
   private(set) var shapeCount = 0
+  /// The numbers of the changes of each entity.
+  private(set) var ranges: [Int: Range<Int>] = [:]
 
   private struct Shape: Hashable {
     let kind: ObjectChange.Kind
@@ -17,18 +19,26 @@ struct ChangeEntries {
 
   init(_ set: ChangeSet, _ rows: [ObjectKey: ChangedRow]) {
     var known: [Shape: Int] = [:]
-    changes.reserveCapacity(set.changes.count)
-    for change in set.changes.values {
-      if let last = changes.last, last.kind == change.kind, last.properties == change.properties {
-        shapes.append(shapes[shapes.count - 1])
+    changes = Array(set.changes.values)
+    if Set(changes.lazy.map(\.key.entity)).count > 1 {
+      changes.sort { $0.key.entity < $1.key.entity }
+    }
+    shapes.reserveCapacity(changes.count)
+    self.rows.reserveCapacity(changes.count)
+    for (index, change) in changes.enumerated() {
+      if index > 0, case let last = changes[index - 1], last.kind == change.kind,
+        last.properties == change.properties
+      {
+        shapes.append(shapes[index - 1])
       } else {
         let shape = Shape(kind: change.kind, properties: change.properties)
         let number = known[shape] ?? known.count
         known[shape] = number
         shapes.append(number)
       }
-      changes.append(change)
       self.rows.append(rows[change.key])
+      let first = ranges[change.key.entity]?.lowerBound ?? index
+      ranges[change.key.entity] = first..<index + 1
     }
     shapeCount = known.count
   }

@@ -36,19 +36,23 @@ package enum Interest: Sendable {
     package var counted: Set<String>
     /// Whether a change of an object that neither enters, leaves nor moves has no effect.
     package var ignoresValues: Bool
+    /// Whether the result is the number of objects, and nothing else of them matters.
+    package var isCount: Bool
 
     package init(
       _ properties: Set<String>,
       order: Set<String>? = nil,
       condition: RowCondition = .unknown,
       counted: Set<String> = [],
-      ignoresValues: Bool = false
+      ignoresValues: Bool = false,
+      isCount: Bool = false
     ) {
       self.properties = properties
       self.order = order ?? properties
       self.condition = condition
       self.counted = counted
       self.ignoresValues = ignoresValues
+      self.isCount = isCount
     }
 
     /// The columns that have to be read of changed objects.
@@ -93,17 +97,37 @@ package enum Verdict: Sendable, Equatable {
   case values(Set<ObjectKey>)
   /// At most these objects enter, leave or move, and those have at least another version.
   case members([ObjectKey: Match], values: Set<ObjectKey>)
+  /// The number of objects differs; one of the objects that enter or leave.
+  case count(difference: Int64, of: ObjectKey)
   /// The effect is unknown until the result is read again.
   case undecided
 
-  /// The changed objects that the effect names; nil where it names none.
+  /// The first of the objects that the effect names; nil where it names none.
+  package var first: ObjectKey? {
+    if case .count(_, let key) = self { key } else { objects?.min() }
+  }
+
+  /// The changed objects that decide the effect; nil where all may.
   package var objects: Set<ObjectKey>? {
     switch self {
     case .unaffected: []
     case .values(let keys): keys
     case .members(let matches, let values): values.union(matches.keys)
-    case .undecided: nil
+    case .count, .undecided: nil
     }
+  }
+}
+
+/// How many objects a verdict may name; an effect on more objects is undecided.
+package struct VerdictLimits: Sendable {
+  /// The maximum number of objects that may enter, leave or move.
+  package var membersMax: Int
+  /// The maximum number of other objects.
+  package var valuesMax: Int
+
+  package init(membersMax: Int = .max, valuesMax: Int = .max) {
+    self.membersMax = membersMax
+    self.valuesMax = valuesMax
   }
 }
 
@@ -115,6 +139,12 @@ package struct ChangedRow {
   package init(before: RowValues?, after: RowValues?) {
     self.before = before
     self.after = after
+  }
+
+  /// Whether both are the same row.
+  var isSame: Bool {
+    guard let before, let after else { return false }
+    return before.isSame(as: after)
   }
 }
 
@@ -130,8 +160,7 @@ extension Interest {
     on set: ChangeSet,
     _ rows: [ObjectKey: ChangedRow] = [:]
   ) -> Verdict {
-    let entries = ChangeEntries(set, rows)
-    return verdict(on: set, entries, entries.indices)
+    verdict(on: set, ChangeEntries(set, rows))
   }
 
   /// Returns the effect of a change set on the request.
@@ -139,12 +168,17 @@ extension Interest {
   /// - Parameters:
   ///   - set: The change set.
   ///   - entries: Its changes with their rows.
-  ///   - candidates: The indices of the entries that may concern a fetch.
+  ///   - candidates: The numbers of the entries that may concern a fetch; nil for all of its
+  ///     entities.
+  ///   - conditions: The fetch's condition, bound to the rows of each of its entities.
+  ///   - limits: How many objects the verdict may name.
   /// - Returns: The verdict.
   func verdict(
     on set: ChangeSet,
     _ entries: ChangeEntries,
-    _ candidates: some Sequence<Int>
+    _ candidates: [Int32]? = nil,
+    _ conditions: [Int: BoundCondition] = [:],
+    _ limits: VerdictLimits = VerdictLimits()
   ) -> Verdict {
     if !related.isEmpty, set.changes.values.contains(where: reachesRelated) { return .undecided }
     switch self {
@@ -160,9 +194,15 @@ extension Interest {
         ? keys.filter { set.changes[$0] != nil } : keys.intersection(set.changes.keys)
       return touched.isEmpty ? .unaffected : .values(touched)
     case .fetch(let entities, let membership, _):
-      var effect = FetchEffect(membership, entries)
-      for index in candidates where entities.contains(entries.changes[index].key.entity) {
-        effect.add(index)
+      var effect = FetchEffect(membership, entries, limits)
+      for entity in entities {
+        guard let range = entries.ranges[entity] else { continue }
+        effect.begin(conditions[entity])
+        if let candidates {
+          for index in candidates where range.contains(Int(index)) { effect.add(Int(index)) }
+        } else {
+          for index in range where !effect.isUndecided { effect.add(index) }
+        }
       }
       return effect.verdict
     case .commits: return set.through > set.from ? .undecided : .unaffected
@@ -193,20 +233,43 @@ private struct FetchEffect {
 
   private let membership: Interest.Membership
   private let entries: ChangeEntries
+  private let limits: VerdictLimits
   /// How the changes of each shape concern the fetch; nil for shapes that have not occurred.
   private var concerns: [Concern?]
   private var members: [ObjectKey: Verdict.Match] = [:]
   private var values: Set<ObjectKey> = []
+  /// The change of the number of objects, and one that enters or leaves.
+  private var difference: (count: Int64, of: ObjectKey?) = (0, nil)
+  /// Whether the effect is unknown, whatever the other changes are.
+  private(set) var isUndecided = false
+  /// The condition for the entity of the next changes, and the table that it is known to fit.
+  private var condition: BoundCondition?
+  private var table: RowTable?
 
-  init(_ membership: Interest.Membership, _ entries: ChangeEntries) {
+  init(
+    _ membership: Interest.Membership,
+    _ entries: ChangeEntries,
+    _ limits: VerdictLimits
+  ) {
     self.membership = membership
     self.entries = entries
+    self.limits = limits
     concerns = Array(repeating: nil, count: entries.shapeCount)
   }
 
   var verdict: Verdict {
+    if isUndecided { return .undecided }
+    if let key = difference.of, difference.count != 0 {
+      return .count(difference: difference.count, of: key)
+    }
     guard members.isEmpty else { return .members(members, values: values) }
     return values.isEmpty ? .unaffected : .values(values)
+  }
+
+  /// Begins with the changes of one entity.
+  mutating func begin(_ condition: BoundCondition?) {
+    self.condition = condition
+    table = nil
   }
 
   private mutating func concern(_ index: Int) -> Concern {
@@ -221,29 +284,48 @@ private struct FetchEffect {
     return concern
   }
 
+  /// Returns whether a row matches; nil where the row does not decide it.
+  private mutating func evaluate(_ row: RowValues?) -> Bool? {
+    guard let row else { return false }
+    if table !== row.table {
+      table = row.table
+      if condition?.fits(row.table) != true {
+        condition = BoundCondition(membership.condition, to: row.table.columns)
+      }
+    }
+    return condition?.evaluate(row) ?? nil
+  }
+
   mutating func add(_ index: Int) {
     let concern = concern(index)
     guard concern.membership || !membership.ignoresValues else { return }
     let change = entries.changes[index]
-    let condition = membership.condition
-    var match = Verdict.Match(
-      before: change.kind == .insert ? false : condition.constant,
-      after: change.kind == .delete ? false : condition.constant
+    let constant = membership.condition.constant
+    var (before, after) = (
+      change.kind == .insert ? false : constant, change.kind == .delete ? false : constant
     )
     if let row = entries.rows[index] {
-      let after = row.after.map { condition.evaluate($0) } ?? false
-      // The condition reads nothing that has changed, so that it has the value that it had.
-      match = Verdict.Match(
-        before: concern.membership ? row.before.map { condition.evaluate($0) } ?? false : after,
-        after: after
-      )
+      after = evaluate(row.after)
+      // Where nothing that the condition reads has changed, it has the value that it had.
+      before = concern.membership && !row.isSame ? evaluate(row.before) : after
     }
-    if match == Verdict.Match(before: false, after: false) { return }
-    let isMember = match == Verdict.Match(before: true, after: true)
-    guard concern.membership, !isMember || concern.order else {
+    if before == false, after == false { return }
+    guard concern.membership, before != true || after != true || concern.order else {
       if !membership.ignoresValues { values.insert(change.key) }
+      if values.count > limits.valuesMax { isUndecided = true }
       return
     }
-    members[change.key] = match
+    if membership.isCount {
+      guard let before, let after else {
+        isUndecided = true
+        return
+      }
+      guard before != after else { return }
+      difference.count += after ? 1 : -1
+      difference.of = min(change.key, difference.of ?? change.key)
+      return
+    }
+    members[change.key] = Verdict.Match(before: before, after: after)
+    if members.count > limits.membersMax { isUndecided = true }
   }
 }

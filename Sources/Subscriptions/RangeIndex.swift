@@ -48,15 +48,19 @@ struct RangeIndex: Sendable {
   ///
   /// - Complexity: The logarithm of the number of ranges, linear in the found ones and in those
   ///   that were inserted last.
-  mutating func each(with value: AttributeValue, _ body: (Int) -> Void) {
+  func each(with value: AttributeValue, _ body: (Int) -> Void) {
     // Every comparison with a missing value is false.
     guard value != .null else { return }
-    let limit = max(Self.freshMin, entries.count / Self.freshRatio)
-    if fresh.count > limit || removed.count > limit { rebuild() }
     for entry in fresh where Self.contains(entry, value) && !removed.contains(entry.serial) {
       body(entry.number)
     }
     search(0..<entries.count, value, body)
+  }
+
+  /// Takes up what was inserted and removed, if it is much.
+  mutating func prepare() {
+    let limit = max(Self.freshMin, entries.count / Self.freshRatio)
+    if fresh.count > limit || removed.count > limit { rebuild() }
   }
 
   private func search(_ part: Range<Int>, _ value: AttributeValue, _ body: (Int) -> Void) {

@@ -8,15 +8,53 @@ import ObjectModel
 /// value or range. A change of an object then concerns only the fetches of the values that the
 /// object has before and after it.
 package struct SubscriptionTable: Sendable {
-  private var interests: [Int: Interest] = [:]
+  private var entries: [Int: Entry] = [:]
   private var byObject: [ObjectKey: Set<Int>] = [:]
   private var byEntity: [Int: Set<Int>] = [:]
   /// The fetches of each entity that are indexed by values or ranges.
   private var byValue: [Int: ValueIndex] = [:]
   /// The requests that every commit concerns.
   private var byCommit: Set<Int> = []
-  /// The number of requests that read each column, by entity.
-  private var columns: [Int: [String: Int]] = [:]
+  /// The columns that requests read of changed objects, by entity.
+  private var columns: [Int: ReadColumns] = [:]
+
+  /// A request with its condition for each entity.
+  private final class Entry: Sendable {
+    let interest: Interest
+    let conditions: [Int: BoundCondition]
+    /// Whether a fetch is indexed by values or ranges.
+    let isIndexedByValue: Bool
+
+    init(_ interest: Interest, _ conditions: [Int: BoundCondition], isIndexedByValue: Bool) {
+      self.interest = interest
+      self.conditions = conditions
+      self.isIndexedByValue = isIndexedByValue
+    }
+  }
+
+  /// The columns that requests read of one entity, each at its place for as long as any is read:
+  /// the conditions name their columns by these places.
+  private struct ReadColumns: Sendable {
+    private(set) var names: [String] = []
+    /// The number of requests that read each column.
+    private var counts: [String: Int] = [:]
+
+    var isEmpty: Bool { counts.isEmpty }
+
+    mutating func insert(_ columns: [String]) {
+      for column in columns {
+        counts[column, default: 0] += 1
+        if !names.contains(column) { names.append(column) }
+      }
+    }
+
+    mutating func remove(_ columns: Set<String>) {
+      for column in columns {
+        guard let count = counts[column] else { continue }
+        counts[column] = count == 1 ? nil : count - 1
+      }
+    }
+  }
 
   /// The fetches of one entity by the values or ranges that their conditions require.
   private struct ValueIndex: Sendable {
@@ -55,38 +93,48 @@ package struct SubscriptionTable: Sendable {
     }
 
     /// Calls a body with each fetch whose condition may hold for a row before or after a change.
-    mutating func each(_ row: ChangedRow, _ body: (Int) -> Void) {
+    func each(_ row: ChangedRow, _ body: (Int) -> Void) {
       for (column, numbers) in values {
-        let (before, after) = (row.before.map { $0.key(column) }, row.after.map { $0.key(column) })
-        if let before { numbers[before]?.forEach(body) }
-        if let after, after != before { numbers[after]?.forEach(body) }
-      }
-      for column in ranges.keys {
         let (before, after) = (row.before?[column], row.after?[column])
-        if let before { ranges[column]?.each(with: before, body) }
-        if let after, after != before { ranges[column]?.each(with: after, body) }
+        if let before { numbers[StorageKey(before)]?.forEach(body) }
+        if let after, after != before { numbers[StorageKey(after)]?.forEach(body) }
       }
+      for (column, index) in ranges {
+        let (before, after) = (row.before?[column], row.after?[column])
+        if let before { index.each(with: before, body) }
+        if let after, after != before { index.each(with: after, body) }
+      }
+    }
+
+    mutating func prepare() {
+      for column in ranges.keys { ranges[column]?.prepare() }
     }
   }
 
   package init() {}
 
-  package var count: Int { interests.count }
+  package var count: Int { entries.count }
 
   /// Adds a request, or replaces its interest.
   package mutating func set(_ interest: Interest, for number: Int) {
     remove(number)
-    interests[number] = interest
+    var conditions: [Int: BoundCondition] = [:]
+    var isIndexedByValue = false
     switch interest {
     case .objects(let keys, let related, let awaited):
       for key in keys { byObject[key, default: []].insert(number) }
       for entity in awaited.union(related.keys) { byEntity[entity, default: []].insert(number) }
     case .fetch(let entities, let membership, let related):
       for entity in related.keys { byEntity[entity, default: []].insert(number) }
-      let read = membership.columns
+      let read = membership.columns.sorted()
       let selection = membership.condition.selection
+      isIndexedByValue = selection != nil
       for entity in entities {
-        for column in read { columns[entity, default: [:]][column, default: 0] += 1 }
+        if !read.isEmpty { columns[entity, default: ReadColumns()].insert(read) }
+        conditions[entity] = BoundCondition(
+          membership.condition,
+          to: columns[entity]?.names ?? []
+        )
         if let selection {
           byValue[entity, default: ValueIndex()].insert(number, selection)
         } else {
@@ -95,12 +143,13 @@ package struct SubscriptionTable: Sendable {
       }
     case .commits: byCommit.insert(number)
     }
+    entries[number] = Entry(interest, conditions, isIndexedByValue: isIndexedByValue)
   }
 
   /// Removes a request.
   package mutating func remove(_ number: Int) {
-    guard let interest = interests.removeValue(forKey: number) else { return }
-    switch interest {
+    guard let entry = entries.removeValue(forKey: number) else { return }
+    switch entry.interest {
     case .objects(let keys, let related, let awaited):
       for key in keys { Self.remove(number, at: key, from: &byObject) }
       for entity in awaited.union(related.keys) { Self.remove(number, at: entity, from: &byEntity) }
@@ -111,10 +160,8 @@ package struct SubscriptionTable: Sendable {
       let read = membership.columns
       let selection = membership.condition.selection
       for entity in entities {
-        for column in read {
-          columns[entity]?[column]? -= 1
-          if columns[entity]?[column] == 0 { columns[entity]?[column] = nil }
-        }
+        columns[entity]?.remove(read)
+        if columns[entity]?.isEmpty == true { columns[entity] = nil }
         guard let selection else { continue }
         byValue[entity]?.remove(number, selection)
         if byValue[entity]?.all.isEmpty == true { byValue[entity] = nil }
@@ -132,9 +179,13 @@ package struct SubscriptionTable: Sendable {
     if index[key]?.isEmpty == true { index[key] = nil }
   }
 
-  /// Returns the columns that requests read of changed objects of an entity, ascending.
-  package func columns(of entity: Int) -> [String] {
-    (columns[entity] ?? [:]).keys.sorted()
+  /// Returns the columns that requests read of changed objects of an entity, and some that no
+  /// request reads any more.
+  package func columns(of entity: Int) -> [String] { columns[entity]?.names ?? [] }
+
+  /// Brings the indexes into the form in which they are searched.
+  package mutating func prepare() {
+    for entity in byValue.keys { byValue[entity]?.prepare() }
   }
 
   /// Returns the requests that a change set may concern, with their verdicts.
@@ -146,51 +197,148 @@ package struct SubscriptionTable: Sendable {
   /// - Returns: The verdicts on the requests that the indexes name, in the order of the requests'
   ///   numbers; `unaffected` for all others.
   /// - Complexity: Linear in the change set and in the requests that it concerns.
-  package mutating func verdicts(
+  package func verdicts(
     on set: ChangeSet,
     _ rows: [ObjectKey: ChangedRow] = [:]
   ) -> [(number: Int, verdict: Verdict)] {
+    let comparison = ChangeComparison(set, rows, with: self)
+    return comparison.concerned.map { ($0.number, comparison.verdict(on: $0)) }
+  }
+
+  /// Returns the requests that changes may concern, with the numbers of these changes, in the order
+  /// of the requests' numbers.
+  func concerned(by changes: ChangeEntries) -> [ChangeComparison.Concern] {
     var affected = byCommit
-    let entries = ChangeEntries(set, rows)
-    // The entries that concern a request, each once: an entry that was added is the last one.
-    var candidates: [Int: [Int]] = [:]
-    for (index, change) in entries.changes.enumerated() {
-      let key = change.key
-      if let numbers = byObject[key] { affected.formUnion(numbers) }
-      if let numbers = byEntity[key.entity] { affected.formUnion(numbers) }
-      if let row = entries.rows[index] {
-        byValue[key.entity]?.each(row) { number in
-          candidates[number, default: []].appendUnlessLast(index)
-        }
-      } else {
-        for number in byValue[key.entity]?.all ?? [] {
-          candidates[number, default: []].append(index)
-        }
+    for (entity, range) in changes.ranges {
+      affected.formUnion(byEntity[entity] ?? [])
+      guard !byObject.isEmpty else { continue }
+      for index in range { affected.formUnion(byObject[changes.changes[index].key] ?? []) }
+    }
+    var candidates = CandidateLists()
+    for (entity, range) in changes.ranges {
+      guard let index = byValue[entity] else { continue }
+      if range.contains(where: { changes.rows[$0] == nil }) {
+        candidates.addAll(index.all)
+        continue
+      }
+      for place in range {
+        guard let row = changes.rows[place] else { continue }
+        index.each(row) { candidates.add(Int32(place), to: $0, of: range.count) }
       }
     }
-    return affected.union(candidates.keys).sorted().compactMap { number in
-      guard let interest = interests[number] else { return nil }
+    return affected.union(candidates.numbers).sorted().map { number in
       // A fetch that is indexed by values or ranges may also be affected by related objects, with
       // no change of its own objects.
-      let verdict =
-        interest.isIndexedByValue
-        ? interest.verdict(on: set, entries, candidates[number] ?? [])
-        : interest.verdict(on: set, entries, entries.indices)
-      return (number, verdict)
+      let isIndexed = entries[number]?.isIndexedByValue == true
+      return ChangeComparison.Concern(
+        number: number,
+        candidates: isIndexed ? candidates[number] : nil
+      )
     }
   }
-}
 
-extension Interest {
-  fileprivate var isIndexedByValue: Bool {
-    guard case .fetch(_, let membership, _) = self else { return false }
-    return membership.condition.selection != nil
+  /// Returns the effect of changes on a request.
+  func verdict(
+    on concern: ChangeComparison.Concern,
+    of set: ChangeSet,
+    _ changes: ChangeEntries,
+    _ limits: VerdictLimits
+  ) -> Verdict {
+    guard let entry = entries[concern.number] else { return .unaffected }
+    return entry.interest.verdict(on: set, changes, concern.candidates, entry.conditions, limits)
   }
 }
 
-extension [Int] {
-  /// Adds a number unless it is the last one.
-  fileprivate mutating func appendUnlessLast(_ number: Int) {
-    if last != number { append(number) }
+/// The numbers of the changes that may concern each request.
+private struct CandidateLists {
+  /// The changes, ascending; nil for all of the request's entities.
+  private var lists: [Int: [Int32]?] = [:]
+  private var count = 0
+
+  /// The number of changes that are listed for all requests together: 32 MiB.
+  private static let countMax = 8 << 20
+  /// The number of changes that are listed for each request, for change sets of any size.
+  private static let listMin = 64
+
+  var numbers: Dictionary<Int, [Int32]?>.Keys { lists.keys }
+
+  subscript(number: Int) -> [Int32]? {
+    if let list = lists[number] { list } else { [] }
+  }
+
+  mutating func addAll(_ numbers: Set<Int>) {
+    for number in numbers { lists[number] = .some(nil) }
+  }
+
+  /// Adds a change unless it is the last one of the request. All changes stand for lists of most
+  /// of them.
+  mutating func add(_ change: Int32, to number: Int, of changes: Int) {
+    let isLong = { (length: Int) in length >= max(Self.listMin, changes / 4) }
+    func insert(_ list: inout [Int32]?) {
+      guard var known = list, known.last != change else { return }
+      list = nil
+      if isLong(known.count) || count >= Self.countMax {
+        count -= known.count
+      } else {
+        known.append(change)
+        count += 1
+        list = known
+      }
+    }
+    insert(&lists[number, default: .some([])])
+  }
+}
+
+/// A change set beside the requests that it may concern.
+package struct ChangeComparison {
+  /// A request that the changes may concern.
+  package struct Concern: Sendable {
+    package let number: Int
+    /// The numbers of the changes; nil for all of the request's entities.
+    let candidates: [Int32]?
+  }
+
+  package let set: ChangeSet
+  /// The requests, in the order of their numbers.
+  package let concerned: [Concern]
+  private let table: SubscriptionTable
+  private let entries: ChangeEntries
+
+  /// Compares a change set with the requests of a table.
+  ///
+  /// - Parameters:
+  ///   - set: The change set.
+  ///   - rows: The rows of changed objects, as far as they were read, with all columns that
+  ///     requests read.
+  ///   - table: The requests.
+  /// - Complexity: Linear in the change set and in the requests that it concerns.
+  package init(
+    _ set: ChangeSet,
+    _ rows: [ObjectKey: ChangedRow],
+    with table: SubscriptionTable
+  ) {
+    self.set = set
+    self.table = table
+    entries = ChangeEntries(set, rows)
+    concerned = table.concerned(by: entries)
+  }
+
+  /// The number of pairs of a request and a change that are compared at most.
+  package var pairCount: Int {
+    concerned.reduce(0) { $0 + ($1.candidates?.count ?? entries.changes.count) }
+  }
+
+  /// Returns the effect of the changes on a request.
+  ///
+  /// - Parameters:
+  ///   - concern: The request.
+  ///   - limits: How many objects the verdict may name.
+  /// - Returns: The verdict.
+  /// - Complexity: Linear in the changes that may concern the request.
+  package func verdict(
+    on concern: Concern,
+    _ limits: VerdictLimits = VerdictLimits()
+  ) -> Verdict {
+    table.verdict(on: concern, of: set, entries, limits)
   }
 }

@@ -45,6 +45,40 @@ import Testing
     }
   }
 
+  /// Lists of most changes are replaced by all changes.
+  // Evidence: P-086d
+  @Test(arguments: Seeds.first(10))
+  func `find every request that a large change set concerns`(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    var table = SubscriptionTable()
+    var interests: [Int: Interest] = [:]
+    for number in 0..<60 {
+      let condition = Self.condition(&random, depth: 2)
+      let isCount = random.oneIn(3)
+      let interest = Interest.fetch(
+        entities: [1],
+        Interest.Membership(
+          condition.columns,
+          order: [],
+          condition: condition,
+          ignoresValues: isCount,
+          isCount: isCount
+        )
+      )
+      interests[number] = interest
+      table.set(interest, for: number)
+    }
+    table.prepare()
+    let (set, rows) = Self.change(&random, objects: 1000)
+    let found = Dictionary(uniqueKeysWithValues: table.verdicts(on: set, rows).map { ($0, $1) })
+    for (number, interest) in interests {
+      try #require(
+        (found[number] ?? .unaffected) == interest.verdict(on: set, rows),
+        "\(interest) \(Seeds.repeating(seed))"
+      )
+    }
+  }
+
   // Evidence: P-086d
   @Test func `name few requests of many`() throws {
     var table = SubscriptionTable()
@@ -99,11 +133,12 @@ import Testing
   }
 
   private static func change(
-    _ random: inout SplitMix64
+    _ random: inout SplitMix64,
+    objects: Int? = nil
   ) -> (ChangeSet, [ObjectKey: ChangedRow]) {
     var set = ChangeSet(from: 0, through: 1)
     var rows: [ObjectKey: ChangedRow] = [:]
-    for object in 0..<1 + random.below(3) {
+    for object in 0..<(objects ?? 1 + random.below(3)) {
       let key = ObjectKey(entity: 1, object: Int64(object))
       let columns = ["a", "b", "c"]
       func row() -> RowValues {

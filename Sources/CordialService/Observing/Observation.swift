@@ -129,7 +129,8 @@ struct Observation: Sendable {
           order: plan.orderReads,
           condition: plan.condition,
           counted: Self.counted(plan),
-          ignoresValues: ignoresValues
+          ignoresValues: ignoresValues,
+          isCount: isCount
         ),
         related: including(plan.related)
       )
@@ -160,6 +161,32 @@ struct Observation: Sendable {
     case .objects, .values, .history: false
     }
   }
+
+  /// Whether the result is a number, and no update says which objects altered it.
+  private var isCount: Bool {
+    guard case .count(let plan) = plan else { return false }
+    return plan.sectionColumn == nil && request.fetch?.sectionBy == nil && !request.explains
+      && request.include.isEmpty
+  }
+
+  /// How many objects a verdict names, before the whole request is read again.
+  var verdictLimits: VerdictLimits {
+    switch plan {
+    case .rows:
+      VerdictLimits(
+        membersMax: ResultReader.editsMax(result),
+        // The objects with other values are in the result, except around a window.
+        valuesMax: result.window.map { max(Self.valuesMin, $0.rows.count) } ?? .max
+      )
+    // All rows are read again.
+    case .values: VerdictLimits(membersMax: request.explains ? Self.valuesMin : 0)
+    case .count: VerdictLimits(membersMax: Self.valuesMin)
+    case .objects, .history: VerdictLimits()
+    }
+  }
+
+  /// The number of objects that a verdict may name for a result of any size.
+  private static let valuesMin = 4096
 
   private func including(_ related: [Int: Set<String>]) -> [Int: Set<String>] {
     inclusion.entities.reduce(into: related) { $0[$1] = [ChangeSet.everyProperty] }

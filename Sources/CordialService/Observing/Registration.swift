@@ -203,20 +203,44 @@ struct Registration: Sendable {
     let known = try snapshot.changes(since: older.position)
     let changes =
       known ?? ChangeSet(from: older.position.commit, through: snapshot.head.number)
-    let rows = try registry.rows(of: changes, from: older.position, in: snapshot)
-    return try registry.affected(of: older.session, by: changes, rows).flatMap { candidate in
-      try candidate.subscribers.sorted().map { subscriber in
-        try update(candidate, subscriber.number, changes, rows, isComplete: known != nil, snapshot)
+    let table = registry.table()
+    let rows = try snapshot.rows(of: changes, from: older.position, for: table)
+    let comparison = ChangeComparison(changes, rows, with: table)
+    var updates: [OlderUpdate] = []
+    for concern in comparison.concerned {
+      guard
+        let candidate = registry.former(
+          concern.number,
+          of: older.session,
+          at: older.position.commit
+        ),
+        case let verdict = comparison.verdict(on: concern, candidate.observation.verdictLimits),
+        verdict != .unaffected
+      else { continue }
+      for subscriber in candidate.subscribers.sorted() {
+        updates.append(
+          try update(
+            candidate,
+            subscriber.number,
+            known == nil ? nil : verdict,
+            changes,
+            rows,
+            snapshot
+          )
+        )
       }
     }
+    return updates
   }
+
+  /// Returns the update of an older subscription; without a verdict, the client starts over.
 
   private func update(
     _ candidate: SubscriptionRegistry.Affected,
     _ number: Int,
+    _ verdict: Verdict?,
     _ changes: ChangeSet,
     _ rows: [ObjectKey: ChangedRow],
-    isComplete: Bool,
     _ snapshot: StoreSnapshot
   ) throws -> OlderUpdate {
     var observation = candidate.observation
@@ -224,9 +248,9 @@ struct Registration: Sendable {
     let former = observation.result
     do {
       let reader = ResultReader(snapshot: snapshot, limits: limits)
-      let verdict = isComplete ? candidate.verdict : .undecided
       let refreshed =
-        try reader.recompiled(&observation) ?? reader.refresh(observation, verdict, changes, rows)
+        try reader.recompiled(&observation)
+        ?? reader.refresh(observation, verdict ?? .undecided, changes, rows)
       observation.result = refreshed.result
       let builder = UpdateBuilder(
         observation: observation,
@@ -236,8 +260,8 @@ struct Registration: Sendable {
         changes: changes
       )
       let body =
-        try isComplete
-        ? builder.update(from: former, to: observation.result) : builder.fresh(.log)
+        try verdict == nil
+        ? builder.fresh(.log) : builder.update(from: former, to: observation.result)
       return OlderUpdate(number: number, result: observation.result, body: body)
     } catch {
       if error is UnsealedChanges { throw error }

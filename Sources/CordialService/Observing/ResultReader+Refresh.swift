@@ -83,6 +83,10 @@ extension ResultReader {
     switch verdict {
     case .unaffected, .values: return refreshed
     case .undecided: return nil
+    case .count(let difference, _):
+      refreshed.result.count += difference
+      refreshed.result.total? += difference
+      return refreshed
     case .members(let members, _):
       guard members.values.allSatisfy({ $0.after != nil }),
         let difference = Self.countDifference(members, matching: [])
@@ -118,11 +122,11 @@ extension ResultReader {
   /// The number of objects that may move in a result of any size.
   private static let movesMin = 16
 
-  /// Returns whether a result is edited when so many objects may enter, leave or move; otherwise
-  /// the whole fetch is read again.
-  static func mayEdit(_ result: ObservedResult, _ count: Int) -> Bool {
+  /// Returns the number of objects that may enter, leave or move in a result, up to which it is
+  /// edited; with more, the whole fetch is read again.
+  static func editsMax(_ result: ObservedResult) -> Int {
     let length = result.window?.rows.count ?? result.objects.count
-    return count <= max(movesMin, length / rereadRatio)
+    return max(movesMin, length / rereadRatio)
   }
 
   /// Refreshes rows by the objects that may enter, leave or move; returns nil where the whole fetch
@@ -138,11 +142,11 @@ extension ResultReader {
     switch verdict {
     case .values(let touched): (members, values) = ([:], touched)
     case .members(let found, let touched): (members, values) = (found, touched)
-    case .unaffected, .undecided: return nil
+    case .unaffected, .undecided, .count: return nil
     }
     var refreshed = RefreshedResult(result: old, sequence: SequenceDifference(from: [], to: []))
     if !members.isEmpty {
-      guard Self.mayEdit(old, members.count) else { return nil }
+      guard members.count <= Self.editsMax(old) else { return nil }
       let matching = try self.matching(members, plan)
       if let window = old.window {
         let refresh = WindowRefresh(snapshot: snapshot, plan: plan, rows: rows)

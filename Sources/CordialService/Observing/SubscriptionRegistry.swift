@@ -15,7 +15,6 @@ final class SubscriptionRegistry: Sendable {
   struct Affected: Sendable {
     let number: Int
     let observation: Observation
-    let verdict: Verdict
     let subscribers: Set<Subscriber>
   }
 
@@ -52,12 +51,11 @@ final class SubscriptionRegistry: Sendable {
       return observation
     }
 
-    func undecided(_ number: Int) -> Affected? {
+    func affected(_ number: Int) -> Affected? {
       guard let entry = entries[number] else { return nil }
       return Affected(
         number: number,
         observation: entry.observation,
-        verdict: .undecided,
         subscribers: entry.subscribers
       )
     }
@@ -189,64 +187,27 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Returns the observations that changes may alter, ordered by number, and the numbers of all
-  /// that were compared with the changes.
-  ///
-  /// - Parameters:
-  ///   - changes: The changes after the position of the observations, stragglers excepted.
-  ///   - rows: The rows of the changed objects, as far as they were read.
-  /// - Returns: The observations with their verdicts, and the numbers.
-  func affected(
-    by changes: ChangeSet,
-    _ rows: [ObjectKey: ChangedRow] = [:]
-  ) -> (affected: [Affected], compared: [Int]) {
+  /// The requests as they are now, for comparing changes with them while others are registered.
+  func table() -> SubscriptionTable {
     state.withLock { state in
-      let verdicts = state.table.verdicts(on: changes, rows)
-        .filter { !state.stragglers.contains($0.number) }
-      let affected = verdicts.compactMap { number, verdict -> Affected? in
-        guard verdict != .unaffected, let entry = state.entries[number] else { return nil }
-        return Affected(
-          number: number,
-          observation: entry.observation,
-          verdict: verdict,
-          subscribers: entry.subscribers
-        )
-      }
-      return (affected, verdicts.map(\.number))
+      state.table.prepare()
+      return state.table
     }
   }
 
-  /// Reads the columns that requests read of changed objects, before and after the changes.
-  ///
-  /// - Parameters:
-  ///   - changes: The changes.
-  ///   - from: The position at the beginning of the changes.
-  ///   - snapshot: The snapshot at their end.
-  /// - Returns: The rows of the objects whose entities have such requests.
-  /// - Throws: `SQLiteError`.
-  func rows(
-    of changes: ChangeSet,
-    from: LogPosition,
-    in snapshot: StoreSnapshot
-  ) throws -> [ObjectKey: ChangedRow] {
-    let entities = Set(changes.changes.keys.map(\.entity))
-    let columns = state.withLock { state in
-      entities.reduce(into: [Int: [String]]()) { columns, entity in
-        let read = state.table.columns(of: entity)
-        if !read.isEmpty { columns[entity] = read }
-      }
-    }
-    return try snapshot.rows(of: changes, from: from, columns)
+  /// Returns an observation with its subscriptions; nil where it was removed meanwhile.
+  func affected(_ number: Int) -> Affected? {
+    state.withLock { $0.affected(number) }
   }
 
   /// Returns the observations whose results are of another position, ordered by number.
   func stragglers() -> [Affected] {
-    state.withLock { state in state.stragglers.sorted().compactMap { state.undecided($0) } }
+    state.withLock { state in state.stragglers.sorted().compactMap { state.affected($0) } }
   }
 
   /// Returns the observations that are not compiled for dangling references, ordered by number.
   func compiledWithoutDangling() -> [Affected] {
-    state.withLock { state in state.undangling.sorted().compactMap { state.undecided($0) } }
+    state.withLock { state in state.undangling.sorted().compactMap { state.affected($0) } }
   }
 
   /// Begins to keep earlier results, for a registration that brings a connection from its position
@@ -265,41 +226,33 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Returns the observations of a connection that changes may have altered, each with the result
-  /// that it had at the beginning of the changes.
+  /// Returns an observation of a connection with the result that it had at a commit.
   ///
   /// - Parameters:
+  ///   - number: The number of the observation.
   ///   - session: The number of the connection.
-  ///   - changes: The changes since a position that observations had after `beginReading`.
-  ///   - rows: The rows of the changed objects, as far as they were read.
-  /// - Returns: The observations, with the subscriptions of the connection only.
-  func affected(
-    of session: Int,
-    by changes: ChangeSet,
-    _ rows: [ObjectKey: ChangedRow]
-  ) -> [Affected] {
+  ///   - commit: The commit of a position that observations had after `beginReading`.
+  /// - Returns: The observation, with the subscriptions of the connection only; nil where it has
+  ///   none.
+  func former(_ number: Int, of session: Int, at commit: Int64) -> Affected? {
     state.withLock { state in
-      state.table.verdicts(on: changes, rows).compactMap { number, verdict in
-        guard verdict != .unaffected, let entry = state.entries[number],
-          case let own = entry.subscribers.filter({ $0.session == session }), !own.isEmpty
-        else { return nil }
-        var observation = entry.observation
-        if let former = entry.former.first(where: { $0.through >= changes.from }) {
-          observation.result = former.result
-        }
-        return Affected(
-          number: number,
-          observation: observation,
-          verdict: verdict,
-          subscribers: own
-        )
+      guard let entry = state.entries[number],
+        case let own = entry.subscribers.filter({ $0.session == session }), !own.isEmpty
+      else { return nil }
+      var observation = entry.observation
+      if let former = entry.former.first(where: { $0.through >= commit }) {
+        observation.result = former.result
       }
+      return Affected(number: number, observation: observation, subscribers: own)
     }
   }
 
   /// Returns the subscriptions whose results changes may alter.
   func subscribers(affectedBy changes: ChangeSet) -> [Subscriber] {
-    affected(by: changes).affected.flatMap(\.subscribers)
+    let comparison = ChangeComparison(changes, [:], with: table())
+    return comparison.concerned.flatMap { concern -> [Subscriber] in
+      comparison.verdict(on: concern) == .unaffected ? [] : Array(subscribers(of: concern.number))
+    }
   }
 
   /// Counts a step whose changes were compared with observations.
@@ -334,6 +287,27 @@ final class SubscriptionRegistry: Sendable {
 }
 
 extension StoreSnapshot {
+  /// Reads the columns that requests read of changed objects, before and after the changes.
+  ///
+  /// - Parameters:
+  ///   - changes: The changes, which this snapshot ends.
+  ///   - from: The position at their beginning.
+  ///   - table: The requests.
+  /// - Returns: The rows of the objects whose entities have such requests.
+  /// - Throws: `SQLiteError`.
+  func rows(
+    of changes: ChangeSet,
+    from: LogPosition,
+    for table: SubscriptionTable
+  ) throws -> [ObjectKey: ChangedRow] {
+    var columns: [Int: [String]] = [:]
+    for entity in Set(changes.changes.keys.map(\.entity)) {
+      let read = table.columns(of: entity)
+      if !read.isEmpty { columns[entity] = read }
+    }
+    return try rows(of: changes, from: from, columns)
+  }
+
   /// Reads columns of changed objects, before and after the changes.
   ///
   /// - Parameters:
@@ -349,23 +323,26 @@ extension StoreSnapshot {
   ) throws -> [ObjectKey: ChangedRow] {
     guard !columns.isEmpty else { return [:] }
     let former = try log.formerValues(from: from, to: head, of: Set(columns.keys))
+    let tables = columns.mapValues(RowTable.init(columns:))
     var rows: [ObjectKey: ChangedRow] = [:]
     for key in changes.changes.keys {
-      guard let read = columns[key.entity] else { continue }
-      let after = try self.columns(read, of: key)
+      guard let table = tables[key.entity] else { continue }
+      let present = try values(of: table.columns, of: key)
+      let after = present.map(table.append)
       var before = after
       switch former[key] {
       case nil: break
       case .some(nil): before = nil
       case .some(let logged?):
         let entity = model.entity(key.entity)
-        var values = after ?? [:]
-        for value in logged where read.contains(value.property) {
-          values[value.property] = value.stored(in: entity)
+        var values = present ?? Array(repeating: .null, count: table.columns.count)
+        for value in logged {
+          guard let place = table.columns.firstIndex(of: value.property) else { continue }
+          values[place] = value.stored(in: entity)
         }
-        before = values
+        if values != present { before = table.append(values) }
       }
-      rows[key] = ChangedRow(before: before.map(RowValues.init), after: after.map(RowValues.init))
+      rows[key] = ChangedRow(before: before, after: after)
     }
     return rows
   }

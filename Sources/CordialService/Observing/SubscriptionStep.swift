@@ -58,6 +58,8 @@ struct SubscriptionStep: Sendable {
 
   /// The maximum number of logged changes, and of concerned observations, of a step on the loop.
   private static let lookUpsMax = 64
+  /// The maximum number of comparisons of a change with a request of a step on the loop.
+  private static let pairsMax = 4096
 
   /// Performs the step.
   ///
@@ -74,22 +76,28 @@ struct SubscriptionStep: Sendable {
     )
     if known == nil, isSmall { return nil }
     let changes = try known ?? snapshot.log.authors(from: from.commit, through: head.number)
-    let rows = try registry.rows(of: changes, from: from, in: snapshot)
-    var (affected, compared) = registry.affected(by: changes, rows)
+    let table = registry.table()
+    let rows = try snapshot.rows(of: changes, from: from, for: table)
+    let comparison = ChangeComparison(changes, rows, with: table)
     let stragglers = registry.stragglers()
     let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
+    // These are read again, whatever has changed.
+    let others = Set((stragglers + recompiled).map(\.number))
+    let concerned = comparison.concerned.filter { !others.contains($0.number) }
+    var verdicts: [(SubscriptionRegistry.Affected, Verdict)]?
     if isSmall {
-      guard stragglers.isEmpty, recompiled.isEmpty, affected.count <= Self.lookUpsMax,
-        affected.allSatisfy(\.isSmall), laggards.allSatisfy({ isShort($0, head) })
+      guard stragglers.isEmpty, recompiled.isEmpty, comparison.pairCount <= Self.pairsMax,
+        laggards.allSatisfy({ isShort($0, head) })
       else { return nil }
+      var small: [(SubscriptionRegistry.Affected, Verdict)] = []
+      for concern in concerned {
+        guard let (candidate, verdict) = self.verdict(on: concern, comparison) else { continue }
+        guard small.count < Self.lookUpsMax, candidate.isSmall(verdict) else { return nil }
+        small.append((candidate, verdict))
+      }
+      verdicts = small
     }
-    registry.countComparison(with: compared)
-    if !recompiled.isEmpty {
-      let numbers = Set(recompiled.map(\.number))
-      affected = affected.filter { !numbers.contains($0.number) }
-      let others = Set(stragglers.map(\.number))
-      affected += recompiled.filter { !others.contains($0.number) }
-    }
+    registry.countComparison(with: concerned.map(\.number))
     var outcome = Outcome(
       token: snapshot.token,
       position: head.position,
@@ -97,9 +105,25 @@ struct SubscriptionStep: Sendable {
     )
     var update = ObservationUpdate(snapshot: snapshot, limits: limits)
     update.rows = rows
-    if affected.count > 1 { update.shared = EncodedRows() }
-    for candidate in affected {
-      try update.run(candidate, from: from, changes, isComplete: known != nil, &outcome)
+    if verdicts.map({ $0.count > 1 }) ?? (concerned.count > 1) { update.shared = EncodedRows() }
+    var affected: [SubscriptionRegistry.Affected] = []
+    func run(_ candidate: SubscriptionRegistry.Affected, _ verdict: Verdict) throws {
+      affected.append(candidate)
+      let verdict = known == nil ? .undecided : verdict
+      try update.run(candidate, verdict, from: from, changes, isComplete: known != nil, &outcome)
+    }
+    if let verdicts {
+      for (candidate, verdict) in verdicts { try run(candidate, verdict) }
+    } else {
+      // One verdict at a time: those of a large commit are large.
+      for concern in concerned {
+        guard let (candidate, verdict) = self.verdict(on: concern, comparison) else { continue }
+        try run(candidate, verdict)
+      }
+      let late = Set(stragglers.map(\.number))
+      for candidate in recompiled where !late.contains(candidate.number) {
+        try run(candidate, .undecided)
+      }
     }
     update.rows = [:]
     update.shared = nil
@@ -107,10 +131,21 @@ struct SubscriptionStep: Sendable {
       let position = candidate.observation.position
       let own = try snapshot.changes(since: position)
       let set = try own ?? snapshot.log.authors(from: position.commit, through: head.number)
-      try update.run(candidate, from: nil, set, isComplete: own != nil, &outcome)
+      let verdict = own.map { candidate.observation.interest.verdict(on: $0) } ?? .undecided
+      try update.run(candidate, verdict, from: nil, set, isComplete: own != nil, &outcome)
     }
     try catchUp(affected + stragglers, changes, snapshot, &outcome)
     return outcome
+  }
+
+  /// Returns the effect of the step's changes on an observation; nil where they have none.
+  private func verdict(
+    on concern: ChangeComparison.Concern,
+    _ comparison: ChangeComparison
+  ) -> (SubscriptionRegistry.Affected, Verdict)? {
+    guard let candidate = registry.affected(concern.number) else { return nil }
+    let verdict = comparison.verdict(on: concern, candidate.observation.verdictLimits)
+    return verdict == .unaffected ? nil : (candidate, verdict)
   }
 
   /// Returns whether the updates of a connection need only a few look-ups by key.
@@ -185,22 +220,22 @@ struct SubscriptionStep: Sendable {
 }
 
 extension SubscriptionRegistry.Affected {
-  /// Whether the update needs only a few look-ups by key.
-  fileprivate var isSmall: Bool {
+  /// Returns whether the update needs only a few look-ups by key.
+  fileprivate func isSmall(_ verdict: Verdict) -> Bool {
     guard !observation.plan.readsRelated, !observation.request.includesBefore,
       !observation.request.explains, observation.request.include.isEmpty
     else { return false }
     let result = observation.result
     switch (verdict, observation.plan) {
     case (.undecided, _), (.members, .values), (.unaffected, _): return false
-    case (.values, _): return true
+    case (.values, _), (.count, _): return true
     case (.members(let members, _), .count):
       return result.sections == nil
         && members.values.allSatisfy { $0.before != nil && $0.after != nil }
     case (.members(let members, _), .rows(let plan)):
       // SQL may take long, as with a regular expression or a sort.
       guard result.sections == nil, members.values.allSatisfy({ $0.after != nil }),
-        ResultReader.mayEdit(result, members.count)
+        members.count <= ResultReader.editsMax(result)
       else { return false }
       guard let window = result.window else { return true }
       let isCounted = members.values.allSatisfy { $0.before != nil }
@@ -226,6 +261,7 @@ private struct ObservationUpdate {
   ///
   /// - Parameters:
   ///   - candidate: The observation.
+  ///   - verdict: The effect of the changes on it.
   ///   - from: The position of the clients; nil for an observation at a position of its own.
   ///   - changes: The changes since the position of its result.
   ///   - isComplete: Whether the log still has all changes since then.
@@ -233,6 +269,7 @@ private struct ObservationUpdate {
   /// - Throws: `UnsealedChanges`; the errors that concern the store, not the request.
   mutating func run(
     _ candidate: SubscriptionRegistry.Affected,
+    _ verdict: Verdict,
     from: LogPosition?,
     _ changes: ChangeSet,
     isComplete: Bool,
@@ -243,9 +280,7 @@ private struct ObservationUpdate {
     let start = ContinuousClock.now
     let statements = snapshot.statementCount
     do {
-      var verdict = from == nil ? observation.interest.verdict(on: changes) : candidate.verdict
       let reader = ResultReader(snapshot: snapshot, limits: limits)
-      if !isComplete { verdict = .undecided }
       let refreshed =
         try reader.recompiled(&observation) ?? reader.refresh(observation, verdict, changes, rows)
       observation.result = refreshed.result
@@ -284,7 +319,7 @@ private struct ObservationUpdate {
             microseconds: start.duration(to: .now).wholeMicroseconds,
             last: ObservationCosts.Wake(
               token: snapshot.token,
-              change: verdict.objects?.min().flatMap { changes.changes[$0] },
+              change: verdict.first.flatMap { changes.changes[$0] },
               explanation: body?.explanation
             )
           )

@@ -148,70 +148,7 @@ package indirect enum RowCondition: Sendable {
   /// - Parameter row: The row.
   /// - Returns: Whether the row fulfils the condition; nil where the row does not decide it.
   package func evaluate(_ row: RowValues) -> Bool? {
-    switch self {
-    case .constant(let flag): flag
-    case .comparison(let column, let sign, let operand):
-      Self.compare(row[column], sign, operand)
-    case .oneOf(let column, let keys):
-      row[column] != .null && keys.contains(StorageKey(row[column]))
-    case .between(let column, let low, let high):
-      Self.compare(row[column], .greaterOrEqual, low)
-        && Self.compare(row[column], .lessOrEqual, high)
-    case .text(let column, let sign, let operand, let flags):
-      Self.search(row.folded(column, flags), sign, operand)
-    case .not(let inner): inner.evaluate(row).map { !$0 }
-    case .all(let terms): Self.decide(terms, row, while: true)
-    case .any(let terms): Self.decide(terms, row, while: false)
-    case .unknown: nil
-    }
-  }
-
-  /// Evaluates terms until one of them decides: a false one of AND, a true one of OR.
-  private static func decide(
-    _ terms: [RowCondition],
-    _ row: RowValues,
-    while wanted: Bool
-  ) -> Bool? {
-    var isKnown = true
-    for term in terms {
-      switch term.evaluate(row) {
-      case nil: isKnown = false
-      case wanted?: continue
-      default: return !wanted
-      }
-    }
-    return isKnown ? wanted : nil
-  }
-
-  private static func compare(
-    _ value: AttributeValue,
-    _ sign: Operator,
-    _ operand: AttributeValue
-  ) -> Bool {
-    switch sign {
-    case .equal: return StorageKey(value) == StorageKey(operand)
-    case .notEqual: return StorageKey(value) != StorageKey(operand)
-    default: break
-    }
-    guard value != .null, operand != .null else { return false }
-    let order = StorageOrder.compare(value, operand)
-    return switch sign {
-    case .less: order < 0
-    case .lessOrEqual: order <= 0
-    case .greater: order > 0
-    default: order >= 0
-    }
-  }
-
-  private static func search(_ text: String?, _ sign: TextOperator, _ operand: String) -> Bool {
-    guard let text else { return sign == .notEqual }
-    return switch sign {
-    case .contains: text.utf8.containsRun(operand.utf8)
-    case .begins: text.utf8.starts(with: operand.utf8)
-    case .ends: text.utf8.reversed().starts(with: operand.utf8.reversed())
-    case .equal: text.utf8.elementsEqual(operand.utf8)
-    case .notEqual: !text.utf8.elementsEqual(operand.utf8)
-    }
+    BoundCondition(self, to: row.table.columns).evaluate(row)
   }
 }
 
@@ -237,57 +174,5 @@ package struct ColumnRange: Sendable, Equatable {
     if let bound = other.high, high.map({ StorageOrder.compare($0, bound) > 0 }) ?? true {
       high = bound
     }
-  }
-}
-
-/// The values of one row for conditions, with the folded texts that several conditions read.
-package final class RowValues {
-  private let values: [String: AttributeValue]
-  private var folded: [FoldedText: String] = [:]
-
-  private struct FoldedText: Hashable {
-    let column: String
-    let flags: Int32
-  }
-
-  /// Creates the values of a row, as its columns store them.
-  package init(_ values: [String: AttributeValue]) {
-    self.values = values
-  }
-
-  package subscript(column: String) -> AttributeValue { values[column] ?? .null }
-
-  /// Returns a column's value as a key.
-  package func key(_ column: String) -> StorageKey { StorageKey(self[column]) }
-
-  /// Returns a column's text after folding; nil for a value that is not a text.
-  func folded(_ column: String, _ flags: Int32) -> String? {
-    let text: String
-    switch self[column] {
-    case .string(let value), .uri(let value): text = value
-    default: return nil
-    }
-    guard flags != 0 else { return text }
-    let key = FoldedText(column: column, flags: flags)
-    if let known = folded[key] { return known }
-    let made = Folding.fold(text, flags: flags)
-    folded[key] = made
-    return made
-  }
-}
-
-extension String.UTF8View {
-  /// Returns whether a run of bytes occurs.
-  fileprivate func containsRun(_ other: String.UTF8View) -> Bool {
-    let (text, run) = (span, other.span)
-    guard run.count > 0 else { return true }
-    guard run.count <= text.count else { return false }
-    let first = run[0]
-    for start in 0...(text.count - run.count) where text[start] == first {
-      var index = 1
-      while index < run.count, text[start + index] == run[index] { index += 1 }
-      if index == run.count { return true }
-    }
-    return false
   }
 }

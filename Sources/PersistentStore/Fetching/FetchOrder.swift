@@ -96,15 +96,30 @@ extension StoreSnapshot {
     _ columns: [String],
     of key: ObjectKey
   ) throws -> [String: AttributeValue]? {
+    try values(of: columns, of: key).map { values in
+      Dictionary(zip(columns, values), uniquingKeysWith: { first, _ in first })
+    }
+  }
+
+  /// Returns the values of columns of an object.
+  ///
+  /// - Parameters:
+  ///   - columns: The names of columns of its table.
+  ///   - key: The object.
+  /// - Returns: The values as stored, in the order of the columns; nil when the object does not
+  ///   exist.
+  /// - Throws: `SQLiteError`.
+  package func values(
+    of columns: [String],
+    of key: ObjectKey
+  ) throws -> [AttributeValue]? {
     let list = (["\"_id\""] + columns.map(SQLNames.quoted)).joined(separator: ", ")
     let table = SQLNames.quoted(model.entity(key.entity).name)
     let row = try statement("SELECT \(list) FROM \(table) WHERE \"_id\" = ?")
     defer { row.reset() }
     row.bind(key.object, at: 1)
     guard try row.step() else { return nil }
-    var values: [String: AttributeValue] = [:]
-    for (index, column) in columns.enumerated() { values[column] = row.value(Int32(index + 1)) }
-    return values
+    return columns.indices.map { row.value(Int32($0 + 1)) }
   }
 
   /// Inserts objects into the order of a fetch.

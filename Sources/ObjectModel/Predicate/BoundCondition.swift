@@ -1,0 +1,141 @@
+import CordialValues
+
+/// A condition on the rows of tables with known columns, which are named by their places.
+package struct BoundCondition: Sendable {
+  /// The columns that the tables begin with.
+  private let columns: [String]
+  private let term: Term
+
+  /// A part of a condition; a column that the tables do not have is at -1.
+  private indirect enum Term: Sendable {
+    case constant(Bool)
+    case equal(Int, StorageKey, Bool)
+    case order(Int, RowCondition.Operator, AttributeValue)
+    case oneOf(Int, Set<StorageKey>)
+    case between(Int, AttributeValue, AttributeValue)
+    case text(Int, RowCondition.TextOperator, folded: String, flags: Int32)
+    case not(Term)
+    case all([Term])
+    case any([Term])
+    case unknown
+  }
+
+  /// Binds a condition to tables.
+  ///
+  /// - Parameters:
+  ///   - condition: The condition.
+  ///   - columns: The first columns of the tables, with all columns that the condition reads and
+  ///     that the tables have.
+  package init(_ condition: RowCondition, to columns: [String]) {
+    self.columns = columns
+    term = Self.term(condition, columns)
+  }
+
+  private static func term(_ condition: RowCondition, _ columns: [String]) -> Term {
+    func place(_ column: String) -> Int { columns.firstIndex(of: column) ?? -1 }
+    return switch condition {
+    case .constant(let flag): .constant(flag)
+    case .comparison(let column, .equal, let operand):
+      .equal(place(column), StorageKey(operand), true)
+    case .comparison(let column, .notEqual, let operand):
+      .equal(place(column), StorageKey(operand), false)
+    case .comparison(let column, let sign, let operand): .order(place(column), sign, operand)
+    case .oneOf(let column, let keys): .oneOf(place(column), keys)
+    case .between(let column, let low, let high): .between(place(column), low, high)
+    case .text(let column, let sign, let operand, let flags):
+      .text(place(column), sign, folded: operand, flags: flags)
+    case .not(let inner): .not(term(inner, columns))
+    case .all(let terms): .all(terms.map { term($0, columns) })
+    case .any(let terms): .any(terms.map { term($0, columns) })
+    case .unknown: .unknown
+    }
+  }
+
+  /// Returns whether the rows of a table have the condition's columns at their places.
+  package func fits(_ table: RowTable) -> Bool { table.columns.starts(with: columns) }
+
+  /// Evaluates the condition.
+  ///
+  /// - Parameter row: A row of a table that the condition fits.
+  /// - Returns: Whether the row fulfils the condition; nil where the row does not decide it.
+  package func evaluate(_ row: RowValues) -> Bool? { Self.evaluate(term, row) }
+
+  private static func evaluate(_ term: Term, _ row: RowValues) -> Bool? {
+    switch term {
+    case .constant(let flag): flag
+    case .equal(let column, let key, let isEqual): (StorageKey(row[column]) == key) == isEqual
+    case .order(let column, let sign, let operand): compare(row[column], sign, operand)
+    case .oneOf(let column, let keys):
+      row[column] != .null && keys.contains(StorageKey(row[column]))
+    case .between(let column, let low, let high):
+      compare(row[column], .greaterOrEqual, low) && compare(row[column], .lessOrEqual, high)
+    case .text(let column, let sign, let operand, let flags):
+      search(column < 0 ? nil : row.table.folded(row.index, column, flags), sign, operand)
+    case .not(let inner): evaluate(inner, row).map { !$0 }
+    case .all(let terms): decide(terms, row, while: true)
+    case .any(let terms): decide(terms, row, while: false)
+    case .unknown: nil
+    }
+  }
+
+  /// Evaluates terms until one of them decides: a false one of AND, a true one of OR.
+  private static func decide(_ terms: [Term], _ row: RowValues, while wanted: Bool) -> Bool? {
+    var isKnown = true
+    for term in terms {
+      switch evaluate(term, row) {
+      case nil: isKnown = false
+      case wanted?: continue
+      default: return !wanted
+      }
+    }
+    return isKnown ? wanted : nil
+  }
+
+  private static func compare(
+    _ value: AttributeValue,
+    _ sign: RowCondition.Operator,
+    _ operand: AttributeValue
+  ) -> Bool {
+    guard value != .null, operand != .null else { return false }
+    let order = StorageOrder.compare(value, operand)
+    return switch sign {
+    case .less: order < 0
+    case .lessOrEqual: order <= 0
+    case .greater: order > 0
+    case .greaterOrEqual: order >= 0
+    case .equal: order == 0
+    case .notEqual: order != 0
+    }
+  }
+
+  private static func search(
+    _ text: String?,
+    _ sign: RowCondition.TextOperator,
+    _ operand: String
+  ) -> Bool {
+    guard let text else { return sign == .notEqual }
+    return switch sign {
+    case .contains: text.utf8.containsRun(operand.utf8)
+    case .begins: text.utf8.starts(with: operand.utf8)
+    case .ends: text.utf8.reversed().starts(with: operand.utf8.reversed())
+    case .equal: text.utf8.elementsEqual(operand.utf8)
+    case .notEqual: !text.utf8.elementsEqual(operand.utf8)
+    }
+  }
+}
+
+extension String.UTF8View {
+  /// Returns whether a run of bytes occurs.
+  fileprivate func containsRun(_ other: String.UTF8View) -> Bool {
+    let (text, run) = (span, other.span)
+    guard run.count > 0 else { return true }
+    guard run.count <= text.count else { return false }
+    let first = run[0]
+    for start in 0...(text.count - run.count) where text[start] == first {
+      var index = 1
+      while index < run.count, text[start + index] == run[index] { index += 1 }
+      if index == run.count { return true }
+    }
+    return false
+  }
+}

@@ -1,0 +1,100 @@
+package import CordialValues
+
+/// Rows of one entity with the columns that conditions read.
+///
+/// Many conditions are evaluated on each row, so that a text is folded once for all of them.
+package final class RowTable {
+  /// The names of the columns, in the order of the values of a row.
+  package let columns: [String]
+  private var values: [AttributeValue] = []
+  private var count = 0
+  private var folded: [FoldedColumn] = []
+
+  /// The texts of one column after one folding, as far as conditions have read them.
+  private struct FoldedColumn {
+    let column: Int
+    let flags: Int32
+    var texts: [String?] = []
+    var isFolded: [Bool] = []
+  }
+
+  package init(columns: [String]) {
+    self.columns = columns
+  }
+
+  /// Adds a row.
+  ///
+  /// - Parameter row: The values in the order of the columns, as the columns store them.
+  /// - Returns: The row.
+  package func append(_ row: some Collection<AttributeValue>) -> RowValues {
+    precondition(row.count == columns.count)
+    values.append(contentsOf: row)
+    count += 1
+    return RowValues(table: self, index: count - 1)
+  }
+
+  func value(_ row: Int, _ column: Int) -> AttributeValue { values[row * columns.count + column] }
+
+  /// Returns a text after folding; nil for a value that is not a text.
+  func folded(_ row: Int, _ column: Int, _ flags: Int32) -> String? {
+    guard flags != 0 else { return text(row, column) }
+    let index: Int
+    if let known = folded.firstIndex(where: { $0.column == column && $0.flags == flags }) {
+      index = known
+    } else {
+      index = folded.count
+      folded.append(FoldedColumn(column: column, flags: flags))
+    }
+    let missing = count - folded[index].texts.count
+    if missing > 0 {
+      folded[index].texts += repeatElement(nil, count: missing)
+      folded[index].isFolded += repeatElement(false, count: missing)
+    }
+    if !folded[index].isFolded[row] {
+      folded[index].texts[row] = text(row, column).map { Folding.fold($0, flags: flags) }
+      folded[index].isFolded[row] = true
+    }
+    return folded[index].texts[row]
+  }
+
+  private func text(_ row: Int, _ column: Int) -> String? {
+    switch value(row, column) {
+    case .string(let text), .uri(let text): text
+    default: nil
+    }
+  }
+}
+
+/// One row of a table.
+package struct RowValues {
+  package let table: RowTable
+  let index: Int
+
+  init(table: RowTable, index: Int) {
+    self.table = table
+    self.index = index
+  }
+
+  /// Creates a row with a table of its own.
+  ///
+  /// - Parameter values: The values by column, as the columns store them.
+  package init(_ values: [String: AttributeValue]) {
+    let sorted = values.sorted { $0.key < $1.key }
+    self = RowTable(columns: sorted.map(\.key)).append(sorted.map(\.value))
+  }
+
+  /// The value of a column; null where the table does not have the column.
+  package subscript(column: String) -> AttributeValue {
+    table.columns.firstIndex(of: column).map { self[$0] } ?? .null
+  }
+
+  /// The value of a column by its place in the table; null for a negative place.
+  package subscript(column: Int) -> AttributeValue {
+    column < 0 ? .null : table.value(index, column)
+  }
+
+  /// Whether another value is the same row of the same table.
+  package func isSame(as other: RowValues) -> Bool {
+    table === other.table && index == other.index
+  }
+}
