@@ -180,8 +180,8 @@ let package = Package(
     .tests(
       "PersistentHistoryTests",
       uses: [
-        "PersistentHistory", "PersistentStore", "ObjectModel", "CordialValues", "JSON", "TestSeeds",
-        "TestStores",
+        "PersistentHistory", "PersistentStore", "StoreLayout", "ObjectModel", "CordialValues",
+        "JSON", "TestSeeds", "TestStores",
       ] + .sqlite
     ),
     .tests(

@@ -122,8 +122,9 @@ package final class HistoryLog {
       return nil
     }
     var set = try authors(from: from.commit, through: head.number)
+    var names = LoggedNames()
     try eachRow(after: from.lastChange, through: head.lastChange) { row in
-      for change in row.changes(in: self.model) { set.add(change) }
+      for change in row.changes(in: self.model, &names) { set.add(change) }
     }
     return set
   }
@@ -139,8 +140,9 @@ package final class HistoryLog {
   package func changeSet(from: Int64, through: Int64) throws -> ChangeSet? {
     guard let range = try changeRange(from: from, through: through) else { return nil }
     var set = try authors(from: from, through: through)
+    var names = LoggedNames()
     try eachRow(after: range.after, through: range.through) { row in
-      for change in row.changes(in: self.model) { set.add(change) }
+      for change in row.changes(in: self.model, &names) { set.add(change) }
     }
     return set
   }
@@ -153,8 +155,9 @@ package final class HistoryLog {
   /// - Complexity: Linear in the changes.
   package func changes(after head: HistoryHead) throws -> ChangeSet {
     var set = ChangeSet(from: head.number, through: head.number)
+    var names = LoggedNames()
     try eachRow(after: head.lastChange, through: Int64.max) { row in
-      for change in row.changes(in: self.model) { set.add(change) }
+      for change in row.changes(in: self.model, &names) { set.add(change) }
     }
     return set
   }
@@ -374,20 +377,28 @@ package final class HistoryLog {
   ///   - from: The commit after which the range begins.
   ///   - head: The newest commit, with which the range ends.
   ///   - entities: The entities of the objects.
-  /// - Returns: The values that changes replaced, in the form of the log; nil for an object that
-  ///   did not exist.
+  ///   - columns: The columns that are wanted, by entity; nil for all.
+  /// - Returns: The values that changes replaced, maybe with others, in the form of the log; nil for
+  ///   an object that did not exist.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes.
   package func formerValues(
     from: LogPosition,
     to head: HistoryHead,
-    of entities: Set<Int>
+    of entities: Set<Int>,
+    columns: [Int: Set<String>]? = nil
   ) throws -> [ObjectKey: [LoggedValue]?] {
+    var names = LoggedNames()
     var former: [ObjectKey: [LoggedValue]?] = [:]
     try eachRow(after: from.lastChange, through: head.lastChange) { row in
       guard [.insert, .update, .delete].contains(row.kind), model.hasEntity(row.entity),
         case let key = model.key(row.entity, row.object), entities.contains(key.entity)
       else { return }
+      if row.kind == .update, let wanted = columns?[key.entity],
+        names.read(row).isDisjoint(with: wanted)
+      {
+        return
+      }
       switch former[key] {
       case nil: former[key] = row.kind == .insert ? .some(nil) : row.values
       case .some(nil): return

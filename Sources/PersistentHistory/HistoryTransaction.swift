@@ -107,8 +107,13 @@ package struct HistoryRow: Sendable {
   /// Whether the row only logs the sort position of a member that left; other rows log the leaving.
   var isMemberRemoval: Bool { formerPosition?.event == .left }
 
-  /// Returns the changes of objects that the row logs; a link row changes both its ends.
-  func changes(in model: Model) -> [ObjectChange] {
+  /// Returns the changes of objects that the row logs.
+  ///
+  /// - Parameters:
+  ///   - model: The model of the log.
+  ///   - names: Reads the names of the written properties.
+  /// - Returns: The changes; a link row changes both its ends.
+  func changes(in model: Model, _ names: inout LoggedNames) -> [ObjectChange] {
     guard model.hasEntity(entity) else { return [] }
     switch kind {
     case .insert: return [ObjectChange(key: key, kind: .insert)]
@@ -121,7 +126,7 @@ package struct HistoryRow: Sendable {
         ObjectChange(
           key: key,
           kind: .update,
-          properties: Set(values.map(\.property)),
+          properties: names.read(self),
           countsVersion: version != nil
         )
       ]

@@ -299,19 +299,23 @@ private struct FetchEffect {
   mutating func add(_ index: Int) {
     let concern = concern(index)
     guard concern.membership || !membership.ignoresValues else { return }
-    let change = entries.changes[index]
-    let constant = membership.condition.constant
-    var (before, after) = (
-      change.kind == .insert ? false : constant, change.kind == .delete ? false : constant
-    )
-    if let row = entries.rows[index] {
-      after = evaluate(row.after)
+    // Only these members are read, because copying a whole change costs more than comparing it.
+    let key = entries.changes[index].key
+    let kind = entries.changes[index].kind
+    var before: Bool?
+    var after: Bool?
+    if entries.rows[index] != nil {
+      after = evaluate(entries.rows[index]?.after)
       // Where nothing that the condition reads has changed, it has the value that it had.
-      before = concern.membership && !row.isSame ? evaluate(row.before) : after
+      let isSame = !concern.membership || entries.rows[index]?.isSame == true
+      before = isSame ? after : evaluate(entries.rows[index]?.before)
+    } else {
+      before = kind == .insert ? false : membership.condition.constant
+      after = kind == .delete ? false : membership.condition.constant
     }
     if before == false, after == false { return }
     guard concern.membership, before != true || after != true || concern.order else {
-      if !membership.ignoresValues { values.insert(change.key) }
+      if !membership.ignoresValues { values.insert(key) }
       if values.count > limits.valuesMax { isUndecided = true }
       return
     }
@@ -322,10 +326,10 @@ private struct FetchEffect {
       }
       guard before != after else { return }
       difference.count += after ? 1 : -1
-      difference.of = min(change.key, difference.of ?? change.key)
+      difference.of = min(key, difference.of ?? key)
       return
     }
-    members[change.key] = Verdict.Match(before: before, after: after)
+    members[key] = Verdict.Match(before: before, after: after)
     if members.count > limits.membersMax { isUndecided = true }
   }
 }

@@ -270,8 +270,9 @@ private struct CandidateLists {
     for number in numbers { lists[number] = .some(nil) }
   }
 
-  /// Adds a change unless it is the last one of the request. All changes stand for lists of most
-  /// of them.
+  /// Adds a change unless it is the last one of the request.
+  ///
+  /// A list of most changes is replaced by all changes.
   mutating func add(_ change: Int32, to number: Int, of changes: Int) {
     let isLong = { (length: Int) in length >= max(Self.listMin, changes / 4) }
     func insert(_ list: inout [Int32]?) {

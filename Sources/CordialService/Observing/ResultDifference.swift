@@ -115,20 +115,30 @@ struct ResultDifference {
     _ candidates: Set<ObjectKey>?
   ) {
     var touched: Set<Int64> = []
-    func add(_ change: ObjectChange) {
-      guard change.kind == .update, Self.reaches(change, plan) else { return }
-      touched.insert(change.key.object)
+    addDifferingRows(old, new, to: &touched)
+    let inserted = Set(sequence.insertions.map(\.element))
+    func isTouched(_ change: ObjectChange?) -> Bool {
+      change?.kind == .update && Self.reaches(change, plan)
+    }
+    if new.objects.count <= candidates?.count ?? changes.changes.count {
+      for (offset, object) in new.objects.enumerated() where !inserted.contains(object) {
+        let key = plan.key(object)
+        if touched.contains(object) || isTouched(changes.changes[key]) {
+          updates.append((offset, key))
+        }
+      }
+      return
     }
     if let candidates {
-      for key in candidates { if let change = changes.changes[key] { add(change) } }
+      for key in candidates where isTouched(changes.changes[key]) { touched.insert(key.object) }
     } else {
       let entities = Set(plan.resultEntities)
-      for change in changes.changes.values where entities.contains(change.key.entity) {
-        add(change)
+      for (key, change) in changes.changes
+      where entities.contains(key.entity) && isTouched(change) {
+        touched.insert(key.object)
       }
     }
-    addDifferingRows(old, new, to: &touched)
-    touched.subtract(sequence.insertions.map(\.element))
+    touched.subtract(inserted)
     guard !touched.isEmpty else { return }
     for (offset, object) in new.objects.enumerated() where touched.contains(object) {
       updates.append((offset, plan.key(object)))

@@ -322,7 +322,12 @@ extension StoreSnapshot {
     _ columns: [Int: [String]]
   ) throws -> [ObjectKey: ChangedRow] {
     guard !columns.isEmpty else { return [:] }
-    let former = try log.formerValues(from: from, to: head, of: Set(columns.keys))
+    let former = try log.formerValues(
+      from: from,
+      to: head,
+      of: Set(columns.keys),
+      columns: columns.mapValues(Set.init)
+    )
     let tables = columns.mapValues(RowTable.init(columns:))
     var rows: [ObjectKey: ChangedRow] = [:]
     for key in changes.changes.keys {
