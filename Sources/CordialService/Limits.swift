@@ -25,6 +25,9 @@ package struct Limits: Sendable {
   package var partBytesMax = 1 << 20
   /// The maximum number of rows that an observed window keeps on each side.
   package var windowSpareMax = 1000
+  /// Whether the rows of changed objects decide in memory which of them match observed requests, as
+  /// far as they can; otherwise SQL decides it.
+  package var matchesInMemory = true
   /// The maximum number of changes that `history` returns for one commit.
   package var historyChangesMax = 200_000
   /// The maximum time for which a request waits for a commit or for the index, in milliseconds.

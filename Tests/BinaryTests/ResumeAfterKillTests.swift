@@ -11,7 +11,11 @@ import Testing
     let store = try fixture.store()
     var daemon = try fixture.daemon(store)
     var number = 0
-    var observer = ResumingClient()
+    var observer = ResumingClient([
+      ["entity": "Task", "sort": ["title"]],
+      ["entity": "Task", "predicate": "priority >= 2", "sort": ["-priority", "title"]],
+      ["entity": "Task", "sort": ["-title"], "limit": 5, "offset": 3],
+    ])
     for round in 0..<40 {
       let comment: Comment = "round \(round); \(Seeds.repeating(seed))"
       let peer = try daemon.connect()
@@ -59,94 +63,6 @@ import Testing
     return random.oneIn(4)
       ? ["delete": [id], "durability": "normal"]
       : ["update": [["id": id, "values": values]], "durability": "normal"]
-  }
-}
-
-/// A client that keeps the results of some fetches over its connections.
-private struct ResumingClient {
-  private static let requests: [JSON] = [
-    ["entity": "Task", "sort": ["title"]],
-    ["entity": "Task", "predicate": "priority >= 2", "sort": ["-priority", "title"]],
-    ["entity": "Task", "sort": ["-title"], "limit": 5, "offset": 3],
-  ]
-
-  private var rows: [[JSON]] = Array(repeating: [], count: requests.count)
-  private var names: [String] = []
-  private(set) var position: JSON = .null
-  private(set) var problems: [String] = []
-
-  var states: [(request: JSON, rows: [JSON])] {
-    zip(Self.requests, rows).map { ($0, $1) }
-  }
-
-  mutating func resume(on peer: Peer) throws {
-    let since = position
-    names = []
-    for (index, request) in Self.requests.enumerated() {
-      var params: JSON = ["fetch": request]
-      if since != .null { params = params.adding("since", since) }
-      let answer = try peer.call("observe", params)
-      // The changes of the older subscriptions come before the response.
-      for message in peer.takeNotifications() { try apply(message["params"] ?? .null) }
-      names.append(answer["subscription"]?.string ?? "")
-      position = answer["token"] ?? .null
-      if answer["fresh"] == true {
-        let isFirst = since == .null && answer["why"] == nil
-        if !isFirst, answer["why"] != "larger" { problems.append("why: \(answer.text)") }
-        rows[index] = answer["result"]?["objects"]?.array ?? []
-      } else {
-        apply(answer["update"] ?? .null, to: index)
-      }
-    }
-  }
-
-  mutating func apply(_ changes: JSON) throws {
-    if changes["from"] != position { problems.append("from: \(changes.text)") }
-    for update in changes["updates"]?.array ?? [] {
-      guard let index = names.firstIndex(of: update["subscription"]?.string ?? "") else {
-        problems.append("unknown: \(update.text)")
-        continue
-      }
-      if update["fresh"] == true {
-        rows[index] = update["result"]?["objects"]?.array ?? []
-      } else {
-        apply(update, to: index)
-      }
-    }
-    position = changes["token"] ?? .null
-  }
-
-  private mutating func apply(_ update: JSON, to index: Int) {
-    for removal in update["remove"]?.array ?? [] {
-      guard let offset = removal["offset"]?.integer, rows[index].indices.contains(offset),
-        rows[index][offset]["id"] == removal["id"]
-      else {
-        problems.append("remove: \(removal.text)")
-        continue
-      }
-      rows[index].remove(at: offset)
-    }
-    for insertion in update["insert"]?.array ?? [] {
-      guard let offset = insertion["offset"]?.integer, offset <= rows[index].count else {
-        problems.append("insert: \(insertion.text)")
-        continue
-      }
-      rows[index].insert(insertion["object"] ?? .null, at: offset)
-    }
-    for change in update["update"]?.array ?? [] {
-      guard let offset = change["offset"]?.integer, rows[index].indices.contains(offset) else {
-        problems.append("update: \(change.text)")
-        continue
-      }
-      rows[index][offset] = change["object"] ?? .null
-    }
-  }
-}
-
-extension JSON {
-  /// The object with another member.
-  fileprivate func adding(_ name: String, _ value: JSON) -> JSON {
-    .object((object ?? [:]).merging([name: value]) { $1 })
   }
 }
 

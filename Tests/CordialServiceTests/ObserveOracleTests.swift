@@ -60,3 +60,25 @@ enum ObserveOracle {
     if let failure { Issue.record("\(failure)\n\(Seeds.repeating(seed))") }
   }
 }
+
+@Suite struct `What a client receives` {
+  // Evidence: P-082i, P-086d
+  @Test(arguments: Seeds.first(10))
+  func `is the same whether memory or SQL matches the changes`(seed: UInt64) async throws {
+    func received(_ matchesInMemory: Bool) async throws -> [String] {
+      try await onOwnThread {
+        let run = try ObserveRun(seed: seed, isSettled: true, matchesInMemory: matchesInMemory)
+        try run.run(steps: ObserveOracle.steps)
+        return run.received
+      }
+    }
+    let (memory, sql) = (try await received(true), try await received(false))
+    try #require(memory.count == sql.count, "\(Seeds.repeating(seed))")
+    for (first, second) in zip(memory, sql) where first != second {
+      let lines = zip(first.split(separator: "\n"), second.split(separator: "\n"))
+      let different = lines.first { $0 != $1 }
+      Issue.record("\(different.map { "\($0)\n\($1)" } ?? "lengths")\n\(Seeds.repeating(seed))")
+      return
+    }
+  }
+}

@@ -110,7 +110,9 @@ struct Registration: Sendable {
       )
     else { return nil }
     let interest = observation.interest
-    let rows = try snapshot.rows(of: changes, from: observation.position, interest.columns)
+    let rows =
+      try limits.matchesInMemory
+      ? snapshot.rows(of: changes, from: observation.position, interest.columns) : [:]
     let verdict = interest.verdict(on: changes, rows)
     let reader = ResultReader(snapshot: snapshot, limits: limits)
     guard verdict != .undecided else { return nil }
@@ -204,7 +206,9 @@ struct Registration: Sendable {
     let changes =
       known ?? ChangeSet(from: older.position.commit, through: snapshot.head.number)
     let table = registry.table()
-    let rows = try snapshot.rows(of: changes, from: older.position, for: table)
+    let rows =
+      try limits.matchesInMemory
+      ? snapshot.rows(of: changes, from: older.position, for: table) : [:]
     let comparison = ChangeComparison(changes, rows, with: table)
     var updates: [OlderUpdate] = []
     for concern in comparison.concerned {

@@ -77,7 +77,8 @@ struct SubscriptionStep: Sendable {
     if known == nil, isSmall { return nil }
     let changes = try known ?? snapshot.log.authors(from: from.commit, through: head.number)
     let table = registry.table()
-    let rows = try snapshot.rows(of: changes, from: from, for: table)
+    let rows =
+      try limits.matchesInMemory ? snapshot.rows(of: changes, from: from, for: table) : [:]
     let comparison = ChangeComparison(changes, rows, with: table)
     let stragglers = registry.stragglers()
     let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling() : []

@@ -22,15 +22,23 @@ final class ObserveRun {
   private var pairs = 0
   /// The requests that were observed.
   private var requests: [ObservedRequest] = []
+  /// Whether each request is answered before the next one is sent, so that two runs of one seed
+  /// send the same.
+  private let isSettled: Bool
+  /// The connections that observed, in the order of their creation.
+  private var observers: [HostPeer] = []
   /// The number of writes that the service accepted, and of those that it refused.
   private(set) var accepted = 0
   private(set) var refused = 0
 
   /// Creates a store with a few objects, and connections to it.
   ///
-  /// - Parameter seed: The seed of the script.
+  /// - Parameters:
+  ///   - seed: The seed of the script.
+  ///   - isSettled: Whether each request is answered before the next one is sent.
+  ///   - matchesInMemory: Whether the service matches changes with requests in memory.
   /// - Throws: `StoreError`, `WaitTimeout`, or `ObservationMismatch`.
-  init(seed: UInt64) throws {
+  init(seed: UInt64, isSettled: Bool = false, matchesInMemory: Bool = true) throws {
     var random = SplitMix64(seed: seed)
     var options = ServiceHost.Options()
     options.folder = try TestFolder()
@@ -39,9 +47,11 @@ final class ObserveRun {
     if random.oneIn(2) { options.limits.partBytesMax = 1500 }
     // Few spare rows are used up by few changes.
     options.limits.windowSpareMax = random.pick([1, 2, 1000])
+    options.limits.matchesInMemory = matchesInMemory
     let periods = (0..<Self.clientsMax).map { $0 == 0 ? 0 : 50 * random.below(2) }
     let host = try ServiceHost(model: ObserveOracle.model, options)
     self.options = options
+    self.isSettled = isSettled
     self.random = random
     self.host = host
     let token = try HostPeer(host).call("history")["token"]?.string
@@ -55,6 +65,7 @@ final class ObserveRun {
 
   private func connect(coalesce: [Int]) throws {
     clients = try coalesce.map { try ObservedClient(host, coalesce: $0) }
+    observers += clients.map(\.peer)
     writers = [HostPeer(host), HostPeer(host)]
   }
 
@@ -94,7 +105,8 @@ final class ObserveRun {
   /// Sends writes, with and without waiting for the answers.
   private func write(_ count: Int) throws {
     for _ in 0..<count {
-      if random.oneIn(6) {
+      // When the service takes up an external commit is not determined.
+      if !isSettled, random.oneIn(6) {
         try host.settle()
         try ForeignWriter.write(host.store.container.storePath, RandomSQL.random(ids, &random))
         if !random.oneIn(3) { host.service.lookForCommits() }
@@ -105,7 +117,16 @@ final class ObserveRun {
         if random.oneIn(6), let client = clients.first(where: \.isReading) { peer = client.peer }
         peer.send(write.method, write.params.text)
       }
-      if random.oneIn(2) { try host.settle() }
+      if random.oneIn(2) || isSettled { try host.settle() }
+    }
+  }
+
+  /// Everything that the observing connections received, one text for each, without explanations
+  /// and with the commits' numbers for tokens.
+  var received: [String] {
+    observers.map { peer in
+      peer.messages.map { $0.without("explanation").text }.joined(separator: "\n")
+        .replacing(/[0-9a-f]+-(\d+)-[0-9a-f]+/) { "commit \($0.output.1)" }
     }
   }
 
@@ -133,11 +154,14 @@ final class ObserveRun {
     if random.oneIn(3), !(request.form == .objects && request.returnsIDs), request.mode == .values {
       pairs += 1
       client.observe(request, pair: pairs)
+      if isSettled { try host.settle() }
       if random.oneIn(3) { try write(1) }
       client.observe(request.signal, pair: pairs)
+      if isSettled { try host.settle() }
     } else {
       if random.oneIn(4) { request.key = "k\(random.below(2))" }
       client.observe(request)
+      if isSettled { try host.settle() }
     }
     if random.oneIn(3) { try write(1) }
     try host.settle()
@@ -175,6 +199,7 @@ final class ObserveRun {
     try old.consume()
     old.peer.disconnect()
     clients[index] = try ObservedClient(host, coalesce: old.coalesce)
+    observers.append(clients[index].peer)
     if random.oneIn(2) { try write(1 + random.below(3)) }
     if random.oneIn(3) { try purge() }
     try resume(old, as: clients[index])
@@ -280,5 +305,19 @@ final class ObserveRun {
     guard random.oneIn(2) else { return try host.advance(milliseconds: 100) }
     for client in clients where client.isReading { client.peer.send("observe/flush") }
     try host.settle()
+  }
+}
+
+extension JSONValue {
+  /// The value without the members of a name.
+  fileprivate func without(_ name: String) -> JSONValue {
+    switch self {
+    case .object(let members):
+      .object(
+        members.filter { $0.name != name }.map { JSONMember($0.name, $0.value.without(name)) }
+      )
+    case .array(let elements): .array(elements.map { $0.without(name) })
+    default: self
+    }
   }
 }
