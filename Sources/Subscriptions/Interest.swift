@@ -217,6 +217,26 @@ extension Interest {
       || !change.properties.isDisjoint(with: properties)
   }
 
+  /// Returns those objects of a fetch that may have moved in its order.
+  ///
+  /// - Parameters:
+  ///   - keys: The objects.
+  ///   - set: The change set.
+  /// - Returns: The objects; nil where any object may have moved, and for other requests.
+  package func moving(
+    of keys: some Sequence<ObjectKey>,
+    in set: ChangeSet
+  ) -> Set<ObjectKey>? {
+    guard case .fetch(_, let membership, _) = self,
+      related.isEmpty || !set.changes.values.contains(where: reachesRelated)
+    else { return nil }
+    return Set(
+      keys.filter { key in
+        set.changes[key].map { Self.concerns($0, membership.order) } ?? false
+      }
+    )
+  }
+
   private func reachesRelated(_ change: ObjectChange) -> Bool {
     guard let read = related[change.key.entity] else { return false }
     return Self.concerns(change, read)

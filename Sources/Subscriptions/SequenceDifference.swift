@@ -32,6 +32,32 @@ package struct SequenceDifference: Sendable, Equatable {
     self.insertions = insertions
   }
 
+  /// Compares two sequences of distinct elements of which only some may have moved.
+  ///
+  /// The difference is that of a `SequenceEdit`. There is none where other elements have moved too.
+  ///
+  /// - Parameters:
+  ///   - old: The sequence before.
+  ///   - new: The sequence after.
+  ///   - moving: The elements that may have moved.
+  /// - Complexity: Linear in the sequences, and O(n log n) in the moving elements.
+  package init?(
+    from old: some Sequence<Int64>,
+    to new: some Sequence<Int64>,
+    moving: Set<Int64>
+  ) {
+    let (old, new) = (ObjectSequence(old), ObjectSequence(new))
+    let (before, after) = (Set(old), Set(new))
+    let candidates = moving.union(before.symmetricDifference(after))
+    guard old.filter({ !candidates.contains($0) }) == new.filter({ !candidates.contains($0) })
+    else { return nil }
+    self =
+      SequenceEdit(of: old, candidates: candidates) { _ in
+        new.enumerated().filter { candidates.contains($0.element) }.enumerated()
+          .map { (element: $1.element, offset: $1.offset - $0) }
+      }.difference
+  }
+
   /// Compares two sequences of distinct elements.
   ///
   /// The difference moves as few elements as possible: those outside a longest ascending run of old

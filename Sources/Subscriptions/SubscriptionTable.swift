@@ -24,11 +24,27 @@ package struct SubscriptionTable: Sendable {
     let conditions: [Int: BoundCondition]
     /// Whether a fetch is indexed by values or ranges.
     let isIndexedByValue: Bool
+    private let readsOthers: Bool
 
     init(_ interest: Interest, _ conditions: [Int: BoundCondition], isIndexedByValue: Bool) {
       self.interest = interest
       self.conditions = conditions
       self.isIndexedByValue = isIndexedByValue
+      readsOthers = !interest.related.isEmpty
+    }
+
+    /// Returns whether the rows of a few changes show that the fetch has none of their objects
+    /// before or after them, as for most requests that no index names.
+    func isOutside(_ changes: ChangeEntries) -> Bool {
+      guard !readsOthers, !conditions.isEmpty else { return false }
+      return changes.indices.allSatisfy { index in
+        guard let condition = conditions[changes.changes[index].key.entity] else { return true }
+        guard let row = changes.rows[index] else { return false }
+        func isOutside(_ row: RowValues?) -> Bool {
+          row.map { condition.fits($0.table) && condition.evaluate($0) == false } ?? true
+        }
+        return isOutside(row.before) && (row.isSame || isOutside(row.after))
+      }
     }
   }
 
@@ -107,7 +123,7 @@ package struct SubscriptionTable: Sendable {
     }
 
     mutating func prepare() {
-      for column in ranges.keys { ranges[column]?.prepare() }
+      for index in ranges.values.indices { ranges.values[index].prepare() }
     }
   }
 
@@ -185,7 +201,7 @@ package struct SubscriptionTable: Sendable {
 
   /// Brings the indexes into the form in which they are searched.
   package mutating func prepare() {
-    for entity in byValue.keys { byValue[entity]?.prepare() }
+    for index in byValue.values.indices { byValue.values[index].prepare() }
   }
 
   /// Returns the requests that a change set may concern, with their verdicts.
@@ -205,12 +221,32 @@ package struct SubscriptionTable: Sendable {
     return comparison.concerned.map { ($0.number, comparison.verdict(on: $0)) }
   }
 
-  /// Returns the requests that changes may concern, with the numbers of these changes, in the order
-  /// of the requests' numbers.
-  func concerned(by changes: ChangeEntries) -> [ChangeComparison.Concern] {
+  /// The number of pairs of a request and a change that are compared before requests are listed.
+  private static let earlyMax = 1 << 15
+
+  /// Returns the requests that changes may concern.
+  ///
+  /// - Parameter changes: The changes.
+  /// - Returns: The requests with the numbers of these changes, in the order of the requests'
+  ///   numbers, and the numbers of requests that were compared and are unaffected.
+  func concerned(
+    by changes: ChangeEntries
+  ) -> (concerned: [ChangeComparison.Concern], unaffected: [Int]) {
     var affected = byCommit
+    var unaffected: [Int] = []
     for (entity, range) in changes.ranges {
-      affected.formUnion(byEntity[entity] ?? [])
+      let numbers = byEntity[entity] ?? []
+      if changes.ranges.count == 1, numbers.count * changes.changes.count <= Self.earlyMax {
+        for number in numbers {
+          if entries[number]?.isOutside(changes) == true {
+            unaffected.append(number)
+          } else {
+            affected.insert(number)
+          }
+        }
+      } else {
+        affected.formUnion(numbers)
+      }
       guard !byObject.isEmpty else { continue }
       for index in range { affected.formUnion(byObject[changes.changes[index].key] ?? []) }
     }
@@ -226,7 +262,7 @@ package struct SubscriptionTable: Sendable {
         index.each(row) { candidates.add(Int32(place), to: $0, of: range.count) }
       }
     }
-    return affected.union(candidates.numbers).sorted().map { number in
+    let concerned = affected.union(candidates.numbers).sorted().map { number in
       // A fetch that is indexed by values or ranges may also be affected by related objects, with
       // no change of its own objects.
       let isIndexed = entries[number]?.isIndexedByValue == true
@@ -235,6 +271,7 @@ package struct SubscriptionTable: Sendable {
         candidates: isIndexed ? candidates[number] : nil
       )
     }
+    return (concerned, unaffected)
   }
 
   /// Returns the effect of changes on a request.
@@ -302,6 +339,8 @@ package struct ChangeComparison {
   package let set: ChangeSet
   /// The requests, in the order of their numbers.
   package let concerned: [Concern]
+  /// The numbers of other requests that were compared, which the changes do not affect.
+  package let unaffected: [Int]
   private let table: SubscriptionTable
   private let entries: ChangeEntries
 
@@ -321,7 +360,7 @@ package struct ChangeComparison {
     self.set = set
     self.table = table
     entries = ChangeEntries(set, rows)
-    concerned = table.concerned(by: entries)
+    (concerned, unaffected) = table.concerned(by: entries)
   }
 
   /// The number of pairs of a request and a change that are compared at most.

@@ -81,7 +81,8 @@ import Testing
     var observer = ResumingClient([["entity": "Task"]])
     try observer.resume(on: peer)
     let updates = (0..<4000).map { number -> JSON in
-      ["id": .string("Task/p\(number + 1)"), "values": ["title": .string("\(number)" + long + "z")]]
+      let values: JSON = ["title": .string("\(number)" + long + "z")]
+      return ["id": .string("Task/p\(number + 1)"), "values": values]
     }
     try writer.call("save", ["update": .array(updates)])
     #expect(try commit(daemon) < Self.growthMax)

@@ -32,6 +32,8 @@ import Testing
       }
       let comment: Comment = "\(old) \(candidates); \(Seeds.repeating(seed))"
       #expect(applied(edit.difference, to: old) == Array(edit.sequence), comment)
+      let compared = SequenceDifference(from: old, to: edit.sequence, moving: candidates)
+      #expect(compared == edit.difference, comment)
       // No element is named that stays where it is, and equal sequences have no difference.
       let named = Set(edit.difference.removals.map(\.element))
         .union(edit.difference.insertions.map(\.element))

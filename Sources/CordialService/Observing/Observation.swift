@@ -179,7 +179,7 @@ struct Observation: Sendable {
         valuesMax: result.window.map { max(Self.valuesMin, $0.rows.count) } ?? .max
       )
     // All rows are read again.
-    case .values: VerdictLimits(membersMax: request.explains ? Self.valuesMin : 0)
+    case .values: VerdictLimits(membersMax: request.explains ? Self.valuesMin : 1)
     case .count: VerdictLimits(membersMax: Self.valuesMin)
     case .objects, .history: VerdictLimits()
     }

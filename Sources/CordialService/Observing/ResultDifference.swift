@@ -66,7 +66,7 @@ struct ResultDifference {
       if let sequence {
         self.sequence = sequence
       } else if old.revision != new.revision {
-        self.sequence = SequenceDifference(from: old.objects, to: new.objects)
+        self.sequence = Self.sequence(old, new, observation, plan, changes)
       }
       if observation.request.mode != .ids { compareRows(old, new, plan, changes, candidates) }
     case .count: countDiffers = old.count != new.count
@@ -78,6 +78,27 @@ struct ResultDifference {
     guard !observation.request.include.isEmpty else { return }
     included = Set(new.included.filter { old.included[$0.key] != $0.value }.keys)
     excluded = old.included.keys.filter { new.included[$0] == nil }.sorted()
+  }
+
+  /// Returns the difference of two sequences, the same as that of an edit of the earlier one.
+  private static func sequence(
+    _ old: ObservedResult,
+    _ new: ObservedResult,
+    _ observation: Observation,
+    _ plan: FetchPlan,
+    _ changes: ChangeSet
+  ) -> SequenceDifference {
+    if !plan.isWindow,
+      let moving = observation.interest.moving(of: old.objects.lazy.map(plan.key), in: changes),
+      let difference = SequenceDifference(
+        from: old.objects,
+        to: new.objects,
+        moving: Set(moving.map(\.object))
+      )
+    {
+      return difference
+    }
+    return SequenceDifference(from: old.objects, to: new.objects)
   }
 
   private mutating func compareNamed(

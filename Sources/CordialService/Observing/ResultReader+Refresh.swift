@@ -55,7 +55,9 @@ extension ResultReader {
         result: try refreshObjects(observation, ids, plans, verdict, changes)
       )
     case .rows(let plan):
-      if let refreshed = try refreshRows(observation, plan, verdict, rows) { return refreshed }
+      if let refreshed = try refreshRows(observation, plan, verdict, changes, rows) {
+        return refreshed
+      }
     case .count(let plan):
       if let refreshed = try refreshCount(old, plan, verdict, rows) { return refreshed }
     case .values:
@@ -135,6 +137,7 @@ extension ResultReader {
     _ observation: Observation,
     _ plan: FetchPlan,
     _ verdict: Verdict,
+    _ changes: ChangeSet,
     _ rows: [ObjectKey: ChangedRow]
   ) throws -> RefreshedResult? {
     let old = observation.result
@@ -155,11 +158,12 @@ extension ResultReader {
         refreshed.result.objects = ObjectSequence(new.rows[new.range])
         refreshed.sequence = SequenceDifference(from: old.objects, to: refreshed.result.objects)
       } else {
+        let staying = staying(observation, members, matching, changes)
         let edit = try SequenceEdit(
           of: old.objects,
-          candidates: Set(members.keys.map(\.object))
+          candidates: Set(members.keys.map(\.object)).subtracting(staying)
         ) { kept in
-          try snapshot.offsets(of: Array(matching), in: kept, plan)
+          try snapshot.offsets(of: Array(matching.subtracting(staying)), in: kept, plan)
             .map { ($0.object, $0.offset) }
         }
         refreshed.sequence = edit.difference
@@ -176,6 +180,23 @@ extension ResultReader {
     try refreshDigests(old, plan, touched, &refreshed)
     try refreshIncluded(observation, &refreshed.result)
     return refreshed
+  }
+
+  /// Returns the objects that match before and after the changes and cannot have moved.
+  ///
+  /// A verdict names such objects only where rows do not decide whether they matched before.
+  private func staying(
+    _ observation: Observation,
+    _ members: [ObjectKey: Verdict.Match],
+    _ matching: Set<Int64>,
+    _ changes: ChangeSet
+  ) -> Set<Int64> {
+    let undecided = members.filter { $1.before == nil && matching.contains($0.object) }.keys
+    guard !undecided.isEmpty,
+      let moving = observation.interest.moving(of: undecided, in: changes)
+    else { return [] }
+    let still = Set(undecided.filter { !moving.contains($0) }.map(\.object))
+    return still.intersection(observation.result.objects)
   }
 
   /// Returns which objects match a fetch now.

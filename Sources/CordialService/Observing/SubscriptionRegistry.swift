@@ -18,13 +18,19 @@ final class SubscriptionRegistry: Sendable {
     let subscribers: Set<Subscriber>
   }
 
-  private struct Entry {
+  /// A class, because each commit looks up many entries, and an observation has many parts to copy.
+  private final class Entry {
     var observation: Observation
-    var subscribers: Set<Subscriber> = []
+    var subscribers: Set<Subscriber>
     /// Earlier results while registrations are under way, each with the last commit of which it is
     /// known to be the result, ascending.
     var former: [(through: Int64, result: ObservedResult)] = []
     var costs = ObservationCosts()
+
+    init(_ observation: Observation, _ subscriber: Subscriber) {
+      self.observation = observation
+      subscribers = [subscriber]
+    }
   }
 
   private struct State {
@@ -117,7 +123,7 @@ final class SubscriptionRegistry: Sendable {
       }
       let number = state.nextNumber
       state.nextNumber += 1
-      state.entries[number] = Entry(observation: observation, subscribers: [subscriber])
+      state.entries[number] = Entry(observation, subscriber)
       state.numbers[identity] = number
       state.recent.remove(identity)
       state.table.set(observation.interest, for: number)
@@ -195,6 +201,11 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
+  /// Returns how many objects a verdict on an observation names; nil where it was removed.
+  func verdictLimits(of number: Int) -> VerdictLimits? {
+    state.withLock { $0.entries[number]?.observation.verdictLimits }
+  }
+
   /// Returns an observation with its subscriptions; nil where it was removed meanwhile.
   func affected(_ number: Int) -> Affected? {
     state.withLock { $0.affected(number) }
@@ -256,7 +267,7 @@ final class SubscriptionRegistry: Sendable {
   }
 
   /// Counts a step whose changes were compared with observations.
-  func countComparison(with numbers: [Int]) {
+  func countComparison(with numbers: some Sequence<Int>) {
     state.withLock { state in
       for number in numbers { state.entries[number]?.costs.commits += 1 }
     }

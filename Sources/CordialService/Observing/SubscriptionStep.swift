@@ -98,7 +98,8 @@ struct SubscriptionStep: Sendable {
       }
       verdicts = small
     }
-    registry.countComparison(with: concerned.map(\.number))
+    registry.countComparison(with: concerned.lazy.map(\.number))
+    registry.countComparison(with: comparison.unaffected)
     var outcome = Outcome(
       token: snapshot.token,
       position: head.position,
@@ -144,9 +145,10 @@ struct SubscriptionStep: Sendable {
     on concern: ChangeComparison.Concern,
     _ comparison: ChangeComparison
   ) -> (SubscriptionRegistry.Affected, Verdict)? {
-    guard let candidate = registry.affected(concern.number) else { return nil }
-    let verdict = comparison.verdict(on: concern, candidate.observation.verdictLimits)
-    return verdict == .unaffected ? nil : (candidate, verdict)
+    guard let limits = registry.verdictLimits(of: concern.number),
+      case let verdict = comparison.verdict(on: concern, limits), verdict != .unaffected
+    else { return nil }
+    return registry.affected(concern.number).map { ($0, verdict) }
   }
 
   /// Returns whether the updates of a connection need only a few look-ups by key.

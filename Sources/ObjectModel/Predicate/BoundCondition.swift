@@ -52,7 +52,11 @@ package struct BoundCondition: Sendable {
   }
 
   /// Returns whether the rows of a table have the condition's columns at their places.
-  package func fits(_ table: RowTable) -> Bool { table.columns.starts(with: columns) }
+  package func fits(_ table: RowTable) -> Bool {
+    // Arrays that share their elements are compared at once.
+    table.columns.count == columns.count
+      ? table.columns == columns : table.columns.starts(with: columns)
+  }
 
   /// Evaluates the condition.
   ///
