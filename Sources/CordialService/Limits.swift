@@ -25,6 +25,15 @@ package struct Limits: Sendable {
   package var partBytesMax = 1 << 20
   /// The maximum number of rows that an observed window keeps on each side.
   package var windowSpareMax = 1000
+  /// The time for which the result of a fetch is kept at least after its last subscription, in
+  /// milliseconds; it is kept for twice as long at most.
+  package var recentMilliseconds = 30_000
+  /// The maximum number of results that are kept after their last subscriptions.
+  package var recentMax = 1000
+  /// The maximum memory of these results, in bytes.
+  package var recentBytesMax = 16 << 20
+  /// The maximum number of changes after which such a result is used.
+  package var recentChangesMax = 10_000
   /// Whether the rows of changed objects decide in memory which of them match observed requests, as
   /// far as they can; otherwise SQL decides it.
   package var matchesInMemory = true

@@ -45,7 +45,7 @@ package actor Service {
   /// The newest commit of this service whose save is answered.
   var answeredCommit: Int64 = 0
   var subscriptionCount = 0
-  var observing = ObservationEngine()
+  var observing: ObservationEngine
   var disconnections = Disconnections()
   /// The name of the lease by which other processes retain the history for the subscriptions.
   nonisolated let leaseName: String
@@ -121,6 +121,7 @@ package actor Service {
     otherFollowers = followers
     self.loop = loop
     self.limits = limits
+    observing = ObservationEngine(limits)
     self.facts = facts
     self.log = log
     let service = Self.serviceCount.add(1, ordering: .relaxed).newValue

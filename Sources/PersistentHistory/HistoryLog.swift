@@ -378,8 +378,8 @@ package final class HistoryLog {
   ///   - head: The newest commit, with which the range ends.
   ///   - entities: The entities of the objects.
   ///   - columns: The columns that are wanted, by entity; nil for all.
-  /// - Returns: The values that changes replaced, maybe with others, in the form of the log; nil for
-  ///   an object that did not exist.
+  /// - Returns: The values that changes replaced, in the form of the log, maybe with those of other
+  ///   columns; nil for an object that did not exist.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes.
   package func formerValues(

@@ -14,8 +14,10 @@ private struct ReturningFetch {
   let host: ServiceHost
   let writer: HostPeer
 
-  init() throws {
-    host = try ServiceHost(model: Self.model)
+  init(_ limits: Limits = Limits()) throws {
+    var options = ServiceHost.Options()
+    options.limits = limits
+    host = try ServiceHost(model: Self.model, options)
     writer = HostPeer(host)
     let items = (0..<50).map { #"{"entity":"Item","values":{"n":\#($0),"s":"\#($0 % 7)"}}"# }
     _ = try writer.call("save", #"{"insert":[\#(items.joined(separator: ","))]}"#)
@@ -64,6 +66,27 @@ private struct ReturningFetch {
       let fetched = try test.writer.call("fetch", ReturningFetch.fetch)
       #expect(again["result"]?["objects"] == fetched["objects"])
       #expect(again["token"] == fetched["token"])
+      try test.host.close()
+    }
+  }
+
+  // Evidence: P-080i
+  @Test(arguments: ["number", "memory", "changes"])
+  func `is sorted again beyond a limit`(limit: String) async throws {
+    try await onOwnThread {
+      var limits = Limits()
+      if limit == "number" { limits.recentMax = 0 }
+      if limit == "memory" { limits.recentBytesMax = 1000 }
+      if limit == "changes" { limits.recentChangesMax = 3 }
+      let test = try ReturningFetch(limits)
+      let first = HostPeer(test.host)
+      _ = try test.observe(first)
+      first.disconnect()
+      try test.host.settle()
+      try test.change()
+      let before = try test.sorts()
+      _ = try test.observe(HostPeer(test.host))
+      #expect(try test.sorts() > before)
       try test.host.close()
     }
   }

@@ -4,7 +4,7 @@ import PersistentHistory
 /// The state of the observations of all connections, which move from one position to the next
 /// together.
 struct ObservationEngine {
-  let registry = SubscriptionRegistry()
+  let registry: SubscriptionRegistry
   /// The position of the observations' results; nil without observations.
   var position: LogPosition?
   /// The newest commit that has to be examined.
@@ -19,6 +19,10 @@ struct ObservationEngine {
   private var lastCommits: [String?: Int64] = [:]
   /// The work that waits for the end of the step that a worker performs.
   var afterStep: [@Sendable (isolated Service) -> Void] = []
+
+  init(_ limits: Limits) {
+    registry = SubscriptionRegistry(limits)
+  }
 
   /// The number of authors at which clients are notified without updates.
   static let authorsMax = 1000

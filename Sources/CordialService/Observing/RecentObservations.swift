@@ -5,13 +5,13 @@ import DequeModule
 ///
 /// Their results stay at the position at which they ended, and cost nothing until then.
 struct RecentObservations: Sendable {
-  /// The time for which a result is kept at least, in milliseconds; it is kept for twice as long at
-  /// most.
-  static let milliseconds = 30_000
-  /// The maximum number of observations.
-  private static let countMax = 1000
-  /// The maximum memory of all of them, in bytes.
-  private static let bytesMax = 16 << 20
+  private let countMax: Int
+  private let bytesMax: Int
+
+  init(_ limits: Limits) {
+    countMax = limits.recentMax
+    bytesMax = limits.recentBytesMax
+  }
 
   private struct Entry {
     let observation: Observation
@@ -31,14 +31,14 @@ struct RecentObservations: Sendable {
 
   /// Adds an observation that has ended; only fetches of objects are kept.
   mutating func add(_ observation: Observation) {
-    guard case .rows = observation.plan, observation.bytes <= Self.bytesMax else { return }
+    guard case .rows = observation.plan, observation.bytes <= bytesMax else { return }
     let identity = observation.request.identity
     remove(identity)
     entries[identity] = Entry(observation: observation, age: nextAge)
     order.append((identity, nextAge))
     nextAge += 1
     bytes += observation.bytes
-    while entries.count > Self.countMax || bytes > Self.bytesMax { removeFirst() }
+    while entries.count > countMax || bytes > bytesMax { removeFirst() }
   }
 
   /// The observation of a request; nil where none is kept.

@@ -95,9 +95,6 @@ struct Registration: Sendable {
     )
   }
 
-  /// The maximum number of changes through which a known result is brought to the snapshot.
-  private static let knownChangesMax = 10_000
-
   /// Returns the known observation with its result at the snapshot; nil where the request has to be
   /// read again.
   private func refreshed(_ snapshot: StoreSnapshot) throws -> Observation? {
@@ -106,7 +103,7 @@ struct Registration: Sendable {
       observation.position.commit <= snapshot.head.number,
       let changes = try snapshot.changes(
         since: observation.position,
-        changesMax: Self.knownChangesMax
+        changesMax: limits.recentChangesMax
       )
     else { return nil }
     let interest = observation.interest

@@ -389,7 +389,7 @@ extension Service {
   private func forgetRecentLater() {
     guard !observing.forgetsRecent else { return }
     observing.forgetsRecent = true
-    onLoop(afterMilliseconds: RecentObservations.milliseconds) { service in
+    onLoop(afterMilliseconds: limits.recentMilliseconds) { service in
       service.observing.forgetsRecent = false
       if service.observing.registry.forgetRecent() { service.forgetRecentLater() }
     }

@@ -48,7 +48,7 @@ final class SubscriptionRegistry: Sendable {
     /// The observations with earlier results.
     var withFormer: Set<Int> = []
     /// The observations whose last subscription has ended.
-    var recent = RecentObservations()
+    var recent: RecentObservations
 
     /// Returns an observation; at the position of the others, if its result is of that position.
     func current(_ number: Int, at position: LogPosition?) -> Observation? {
@@ -67,7 +67,11 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
+
+  init(_ limits: Limits) {
+    state = Mutex(State(recent: RecentObservations(limits)))
+  }
 
   /// The number of observations.
   var count: Int { state.withLock { $0.entries.count } }
