@@ -178,8 +178,8 @@ struct Observation: Sendable {
         // The objects with other values are in the result, except around a window.
         valuesMax: result.window.map { max(Self.valuesMin, $0.rows.count) } ?? .max
       )
-    // All rows are read again.
-    case .values: VerdictLimits(membersMax: request.explains ? Self.valuesMin : 1)
+    // All rows are read again; the objects only explain it.
+    case .values: VerdictLimits(membersMax: request.explains ? Self.valuesMin : Self.namedMax)
     case .count: VerdictLimits(membersMax: Self.valuesMin)
     case .objects, .history: VerdictLimits()
     }
@@ -187,6 +187,8 @@ struct Observation: Sendable {
 
   /// The number of objects that a verdict may name for a result of any size.
   private static let valuesMin = 4096
+  /// The number of objects up to which one of them is named in `observe/list`.
+  private static let namedMax = 64
 
   private func including(_ related: [Int: Set<String>]) -> [Int: Set<String>] {
     inclusion.entities.reduce(into: related) { $0[$1] = [ChangeSet.everyProperty] }
