@@ -194,7 +194,7 @@ package struct StoreVerification {
       mayDangle: true
     )
     let members = compiler.members(relationship, of: "t", as: "d")
-    compiler.noteMembers(relationship)
+    compiler.noteMembers(relationship, at: nil)
     let count = "(SELECT count(*) FROM \(members.from) WHERE \(members.condition))"
     var wrong = "\(count) < \(relationship.minimumCount)"
     if let maximum = relationship.maximumCount { wrong += " OR \(count) > \(maximum)" }

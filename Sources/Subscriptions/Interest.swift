@@ -38,6 +38,9 @@ package enum Interest: Sendable {
     package var ignoresValues: Bool
     /// Whether the result is the number of objects, and nothing else of them matters.
     package var isCount: Bool
+    /// How the fetch reaches the objects whose properties key paths read; nil where a change of
+    /// these is always undecided.
+    package var reads: RelatedReads?
 
     package init(
       _ properties: Set<String>,
@@ -45,7 +48,8 @@ package enum Interest: Sendable {
       condition: RowCondition = .unknown,
       counted: Set<String> = [],
       ignoresValues: Bool = false,
-      isCount: Bool = false
+      isCount: Bool = false,
+      reads: RelatedReads? = nil
     ) {
       self.properties = properties
       self.order = order ?? properties
@@ -53,6 +57,7 @@ package enum Interest: Sendable {
       self.counted = counted
       self.ignoresValues = ignoresValues
       self.isCount = isCount
+      self.reads = reads
     }
 
     /// The columns that have to be read of changed objects.
@@ -99,12 +104,19 @@ package enum Verdict: Sendable, Equatable {
   case members([ObjectKey: Match], values: Set<ObjectKey>)
   /// The number of objects differs; one of the objects that enter or leave.
   case count(difference: Int64, of: ObjectKey)
+  /// Beside the effect of the result's own objects, the fetch reads these changed objects at the
+  /// ends of paths, and maybe others that it includes.
+  indirect case reaching([RelatedReads.Path: Set<ObjectKey>], own: Verdict)
   /// The effect is unknown until the result is read again.
   case undecided
 
   /// The first of the objects that the effect names; nil where it names none.
   package var first: ObjectKey? {
-    if case .count(_, let key) = self { key } else { objects?.min() }
+    switch self {
+    case .count(_, let key): key
+    case .reaching(let reached, let own): own.first ?? reached.values.lazy.joined().min()
+    default: objects?.min()
+    }
   }
 
   /// The changed objects that decide the effect; nil where all may.
@@ -113,7 +125,7 @@ package enum Verdict: Sendable, Equatable {
     case .unaffected: []
     case .values(let keys): keys
     case .members(let matches, let values): values.union(matches.keys)
-    case .count, .undecided: nil
+    case .count, .reaching, .undecided: nil
     }
   }
 }
@@ -180,7 +192,20 @@ extension Interest {
     _ conditions: [Int: BoundCondition] = [:],
     _ limits: VerdictLimits = VerdictLimits()
   ) -> Verdict {
-    if !related.isEmpty, set.changes.values.contains(where: reachesRelated) { return .undecided }
+    guard let reached = reached(by: set, limits) else { return .undecided }
+    let own = ownVerdict(on: set, entries, candidates, conditions, limits)
+    let isOwn = reached.paths.isEmpty && !reached.includes
+    return isOwn || own == .undecided ? own : .reaching(reached.paths, own: own)
+  }
+
+  /// Returns the effect of changes of the result's own objects.
+  private func ownVerdict(
+    on set: ChangeSet,
+    _ entries: ChangeEntries,
+    _ candidates: [Int32]?,
+    _ conditions: [Int: BoundCondition],
+    _ limits: VerdictLimits
+  ) -> Verdict {
     switch self {
     case .objects(let keys, _, let awaited):
       let mayBeInserted =
@@ -228,7 +253,7 @@ extension Interest {
     in set: ChangeSet
   ) -> Set<ObjectKey>? {
     guard case .fetch(_, let membership, _) = self,
-      related.isEmpty || !set.changes.values.contains(where: reachesRelated)
+      related.isEmpty || !set.changes.values.contains(where: reachesOrder)
     else { return nil }
     return Set(
       keys.filter { key in
@@ -237,9 +262,51 @@ extension Interest {
     )
   }
 
+  /// Returns whether a change concerns other objects that the request reads.
   private func reachesRelated(_ change: ObjectChange) -> Bool {
     guard let read = related[change.key.entity] else { return false }
     return Self.concerns(change, read)
+  }
+
+  /// Returns whether a change concerns other objects that the order of a fetch may read.
+  private func reachesOrder(_ change: ObjectChange) -> Bool {
+    guard reachesRelated(change) else { return false }
+    guard case .fetch(_, let membership, _) = self, let reads = membership.reads else {
+      return true
+    }
+    func concerns(_ entities: [Int: Set<String>]) -> Bool {
+      entities[change.key.entity].map { Self.concerns(change, $0) } ?? false
+    }
+    return concerns(reads.elsewhere)
+      || reads.paths.contains { path, entities in path.role == .order && concerns(entities) }
+  }
+
+  /// Returns the changed objects that a fetch reads at the ends of paths, and whether it includes
+  /// any.
+  ///
+  /// - Returns: The objects; nil where a change concerns the request in another way, or where they
+  ///   are more than an effect may name.
+  private func reached(
+    by set: ChangeSet,
+    _ limits: VerdictLimits
+  ) -> (paths: [RelatedReads.Path: Set<ObjectKey>], includes: Bool)? {
+    var reached: [RelatedReads.Path: Set<ObjectKey>] = [:]
+    var includes = false
+    guard !related.isEmpty else { return (reached, includes) }
+    for change in set.changes.values where reachesRelated(change) {
+      guard case .fetch(_, let membership, _) = self, let reads = membership.reads else {
+        return nil
+      }
+      let entity = change.key.entity
+      if let properties = reads.elsewhere[entity], Self.concerns(change, properties) { return nil }
+      for (path, entities) in reads.paths {
+        guard let properties = entities[entity], Self.concerns(change, properties) else { continue }
+        reached[path, default: []].insert(change.key)
+        if reached[path]?.count ?? 0 > limits.membersMax { return nil }
+      }
+      if reads.included.contains(entity) { includes = true }
+    }
+    return (reached, includes)
   }
 }
 

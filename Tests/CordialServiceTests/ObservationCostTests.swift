@@ -89,4 +89,79 @@ import Testing
       try host.close()
     }
   }
+
+  private static let relatedModel = """
+    {"name":"R","version":"1","entities":[
+      {"name":"Group","attributes":[{"name":"title","type":"string","optional":true},
+        {"name":"rank","type":"int64","default":0}],"relationships":[
+        {"name":"tasks","destination":"Task","toMany":true,"inverse":"group"},
+        {"name":"owner","destination":"Owner","inverse":"groups","optional":true}]},
+      {"name":"Owner","attributes":[{"name":"name","type":"string","optional":true}],
+       "relationships":[{"name":"groups","destination":"Group","toMany":true,"inverse":"owner"}]},
+      {"name":"Task","attributes":[{"name":"title","type":"string"},
+        {"name":"done","type":"boolean","default":false}],"relationships":[
+        {"name":"group","destination":"Group","inverse":"tasks","optional":true},
+        {"name":"tags","destination":"Tag","toMany":true,"inverse":"tasks"}]},
+      {"name":"Tag","attributes":[{"name":"name","type":"string","optional":true}],
+       "relationships":[{"name":"tasks","destination":"Task","toMany":true,"inverse":"tags"}]}]}
+    """
+
+  // Evidence: P-086d
+  @Test func `objects are found from a changed object that they reference`() async throws {
+    try await onOwnThread {
+      let host = try ServiceHost(model: Self.relatedModel)
+      let peer = HostPeer(host)
+      let groups = (1...20).map { #"{"id":"Group/t\#($0)","values":{"title":"g"}}"# }
+      let tasks = (1...200).map { number in
+        let links = #""group":"Group/t\#(1 + number % 20)","tags":["Tag/t\#(number % 5)"]"#
+        return #"{"entity":"Task","values":{"title":"\#(number % 7)",\#(links)}}"#
+      }
+      let tags = (0..<5).map { #"{"id":"Tag/t\#($0)","values":{"name":"t"}}"# }
+      let inserts = (groups + tags + tasks).joined(separator: ",")
+      #expect(try peer.call("save", "{\"insert\":[\(inserts)]}")["token"] != nil)
+      let observer = HostPeer(host)
+      let fetches = [
+        #"{"entity":"Task","predicate":"group.title == 'g'","sort":["title"]}"#,
+        #"{"entity":"Task","select":["title","group.title"],"sort":["title"]}"#,
+        #"{"entity":"Task","sort":["group.rank","title"]}"#,
+        #"{"entity":"Task","predicate":"group.owner.name == 'o'"}"#,
+        #"{"entity":"Group","predicate":"ANY tasks.done == YES"}"#,
+        #"{"entity":"Group","predicate":"SUBQUERY(tasks, $t, ANY $t.tags.name == 'q').@count > 0"}"#,
+        #"{"entity":"Task","sort":["title"],"include":["group"]}"#,
+      ]
+      for fetch in fetches {
+        #expect(try observer.call("observe", #"{"fetch":\#(fetch)}"#)["result"] != nil)
+      }
+      var states = try fetches.map { try Self.rows(peer, $0) }
+      var differences = 0
+      for save in [
+        #"{"update":[{"id":"Group/p3","values":{"title":"h"}}]}"#,
+        #"{"update":[{"id":"Group/p4","values":{"rank":2}}]}"#,
+        #"{"insert":[{"id":"Owner/to","values":{"name":"o"}}],"#
+          + #""update":[{"id":"Group/p5","values":{"owner":"Owner/to"}}]}"#,
+        #"{"update":[{"id":"Owner/p1","values":{"name":"x"}}]}"#,
+        #"{"update":[{"id":"Task/p7","values":{"done":true}}]}"#,
+        #"{"update":[{"id":"Task/p7","values":{"group":"Group/p1"}}]}"#,
+        #"{"update":[{"id":"Tag/p2","values":{"name":"q"}}]}"#,
+        #"{"delete":["Task/p7"]}"#,
+      ] {
+        #expect(try peer.call("save", save)["token"] != nil)
+        try host.settle()
+        let now = try fetches.map { try Self.rows(peer, $0) }
+        differences += zip(states, now).count { $0 != $1 }
+        states = now
+      }
+      let costs = try Self.costs(peer)
+      #expect(costs.map { $0["reruns"]?.integer } == Array(repeating: 0, count: fetches.count))
+      #expect(costs.allSatisfy { $0["wakes"]?.integer ?? 0 > 0 })
+      #expect(differences > fetches.count)
+      try host.close()
+    }
+  }
+
+  /// Returns the answer to a fetch without its token.
+  private static func rows(_ peer: HostPeer, _ fetch: String) throws -> [JSONValue?] {
+    let answer = try peer.call("fetch", fetch)
+    return [answer["objects"], answer["included"]]
+  }
 }

@@ -122,6 +122,11 @@ struct Observation: Sendable {
         awaited: isAwaiting ? Set(plans.keys) : []
       )
     case .rows(let plan), .count(let plan):
+      var reads: RelatedReads?
+      if case .rows = self.plan {
+        reads = plan.relatedReads
+        reads?.included = inclusion.entities
+      }
       return .fetch(
         entities: plan.resultEntities,
         Interest.Membership(
@@ -130,7 +135,8 @@ struct Observation: Sendable {
           condition: plan.condition,
           counted: Self.counted(plan),
           ignoresValues: ignoresValues,
-          isCount: isCount
+          isCount: isCount,
+          reads: reads
         ),
         related: including(plan.related)
       )

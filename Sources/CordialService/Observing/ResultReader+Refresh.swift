@@ -84,7 +84,7 @@ extension ResultReader {
     var refreshed = RefreshedResult(result: old)
     switch verdict {
     case .unaffected, .values: return refreshed
-    case .undecided: return nil
+    case .reaching, .undecided: return nil
     case .count(let difference, _):
       refreshed.result.count += difference
       refreshed.result.total? += difference
@@ -145,7 +145,7 @@ extension ResultReader {
     switch verdict {
     case .values(let touched): (members, values) = ([:], touched)
     case .members(let found, let touched): (members, values) = (found, touched)
-    case .unaffected, .undecided, .count: return nil
+    case .unaffected, .undecided, .count, .reaching: return nil
     }
     var refreshed = RefreshedResult(result: old, sequence: SequenceDifference(from: [], to: []))
     if !members.isEmpty {
@@ -166,7 +166,11 @@ extension ResultReader {
           try snapshot.offsets(of: Array(matching.subtracting(staying)), in: kept, plan)
             .map { ($0.object, $0.offset) }
         }
-        refreshed.sequence = edit.difference
+        // Where related objects decide the order, any object may have moved.
+        let isOrdered = observation.interest.moving(of: [], in: changes) != nil
+        refreshed.sequence =
+          isOrdered
+          ? edit.difference : SequenceDifference(from: old.objects, to: edit.sequence)
         refreshed.result.objects = edit.sequence
       }
       if refreshed.sequence?.isEmpty == false {

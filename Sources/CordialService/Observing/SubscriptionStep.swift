@@ -230,7 +230,7 @@ extension SubscriptionRegistry.Affected {
     else { return false }
     let result = observation.result
     switch (verdict, observation.plan) {
-    case (.undecided, _), (.members, .values), (.unaffected, _): return false
+    case (.undecided, _), (.reaching, _), (.members, .values), (.unaffected, _): return false
     case (.values, _), (.count, _): return true
     case (.members(let members, _), .count):
       return result.sections == nil
@@ -257,6 +257,13 @@ private struct ObservationUpdate {
   /// The rows of the changed objects, as far as they were read.
   var rows: [ObjectKey: ChangedRow] = [:]
   var shared: EncodedRows?
+  /// The objects that were found of changed objects at the ends of paths, for all fetches.
+  private var origins = RelatedOrigins()
+
+  init(snapshot: StoreSnapshot, limits: Limits) {
+    self.snapshot = snapshot
+    self.limits = limits
+  }
 
   /// Updates an observation and adds the change to the outcome.
   ///
@@ -284,6 +291,7 @@ private struct ObservationUpdate {
     let statements = snapshot.statementCount
     do {
       let reader = ResultReader(snapshot: snapshot, limits: limits)
+      let verdict = try origins.resolved(verdict, observation, changes, snapshot)
       let refreshed =
         try reader.recompiled(&observation) ?? reader.refresh(observation, verdict, changes, rows)
       observation.result = refreshed.result

@@ -145,10 +145,10 @@ extension FetchCompiler {
     named name: String? = nil,
     isInner: Bool = false
   ) throws(StoreError) -> CollectionQuery {
-    let (relationship, owner) = try toMany(head, from: variable, offset)
+    let (relationship, owner, origin) = try toMany(head, from: variable, offset)
     let destination = model.entity(relationship.destination)
     let member = name ?? "member \(scopes.count)"
-    let (made, joins) = try inScope(destination, member) {
+    let (made, joins) = try inScope(destination, member, at: origin) {
       compiler,
       alias throws(StoreError) -> (query: CollectionQuery, alias: String) in
       (try compiler.continuation(path, of: member, offset, where: predicate), alias)
@@ -197,9 +197,9 @@ extension FetchCompiler {
     named name: String? = nil,
     listsJSON: Bool = false
   ) throws(StoreError) -> CollectionQuery {
-    note(related: entity, ChangeSet.everyProperty)
+    note(related: entity, [ChangeSet.everyProperty], at: nil)
     let member = name ?? "object \(scopes.count)"
-    let (made, joins) = try inScope(entity, member) {
+    let (made, joins) = try inScope(entity, member, at: nil) {
       compiler,
       alias throws(StoreError) -> (query: CollectionQuery, alias: String) in
       if listsJSON {

@@ -172,12 +172,15 @@ extension FetchCompiler {
 
   // MARK: To-manys
 
-  /// Returns the relationship at the end of a path, and the alias of its owner's table.
+  /// Returns the relationship at the end of a path, the alias of its owner's table, and the
+  /// relationships from the fetched object to its members, nil where none lead there.
   mutating func toMany(
     _ names: [String],
     from variable: String?,
     _ offset: Int
-  ) throws(StoreError) -> (relationship: RelationshipDescription, owner: String) {
+  ) throws(StoreError)
+    -> (relationship: RelationshipDescription, owner: String, origin: [RelatedReads.Step]?)
+  {
     guard groupedPaths == nil else {
       throw StoreError(
         PredicateError(offset: offset, expected: "an aggregate of the group, as @count")
@@ -192,8 +195,9 @@ extension FetchCompiler {
         )
       )
     }
-    noteMembers(relationship)
-    return (relationship, end.alias)
+    let origin = end.origin(after: relationship)
+    noteMembers(relationship, at: origin)
+    return (relationship, end.alias, origin)
   }
 
   /// Returns one value of all members of a to-many, or of a group's rows if no to-many is named.
@@ -220,10 +224,10 @@ extension FetchCompiler {
         offset
       )
     }
-    let (relationship, owner) = try toMany(names, from: variable, offset)
+    let (relationship, owner, origin) = try toMany(names, from: variable, offset)
     let destination = model.entity(relationship.destination)
     let name = "@\(aggregate.rawValue)"
-    let (made, joins) = try inScope(destination, name) {
+    let (made, joins) = try inScope(destination, name, at: origin) {
       compiler,
       alias throws(StoreError) -> (value: Value?, alias: String) in
       guard aggregate != .count else { return (nil, alias) }

@@ -267,11 +267,11 @@ extension FetchCompiler {
     negated: Bool = false,
     _ condition: (inout FetchCompiler, _ member: String) throws(StoreError) -> SQLFragment
   ) throws(StoreError) -> SQLFragment {
-    let (relationship, owner) = try toMany(path, from: variable, offset)
+    let (relationship, owner, origin) = try toMany(path, from: variable, offset)
     let destination = model.entity(relationship.destination)
     // No variable of a request has a space in its name.
     let member = "member \(path.joined(separator: "."))"
-    let (made, joins) = try inScope(destination, member) {
+    let (made, joins) = try inScope(destination, member, at: origin) {
       compiler,
       alias throws(StoreError) -> (condition: SQLFragment, alias: String) in
       (try condition(&compiler, member), alias)

@@ -110,7 +110,7 @@ extension FetchCompiler {
     case .attribute(let attribute):
       return try attributeExpression(attribute, end.alias, selection.fallback)
     case .relationship(let relationship) where relationship.toMany:
-      noteMembers(relationship)
+      noteMembers(relationship, at: end.origin(after: relationship))
       return listExpression(relationship, end.alias)
     case .relationship(let relationship):
       let column = column(end.alias, relationship.name)

@@ -21,11 +21,15 @@ struct FetchCompiler {
   private(set) var membership: Set<String> = []
   private var valueNames: [String: Set<String>] = [:]
   var related: [Int: Set<String>] = [:]
+  /// The same properties with the paths to their objects, by the numbers of declared entities.
+  private(set) var relatedReads = RelatedReads()
   private var relatedNames: Set<String> = []
   /// The selected value whose path is being read; nil while order and membership are read, which
   /// must come first: `selection` says which columns the rows have, and joins that it adds must not
   /// count for the membership.
   var selecting: String?
+  /// Whether the order and the sections are being read.
+  private var isOrdering = false
   /// Whether values inside json attributes are read as JSON texts, for a response.
   var readsJSONTexts = false
   /// Whether the result depends on the time or on chance, which no commit determines.
@@ -57,7 +61,7 @@ struct FetchCompiler {
     self.mayDangle = mayDangle
     self.hasSortKeys = hasSortKeys
     self.functions = functions
-    scopes = [QueryScope(entity: entity, alias: "t", variable: nil, joins: SQLJoins())]
+    scopes = [QueryScope(entity: entity, alias: "t", variable: nil, origin: [], joins: SQLJoins())]
   }
 
   /// Compiles a request.
@@ -96,7 +100,9 @@ struct FetchCompiler {
     let condition = try condition(request)
     let (conditionReads, conditionRelated) = (membership, relatedKinds)
     membership = []
+    isOrdering = true
     let keys = try sortKeys(request)
+    isOrdering = false
     let orderReads = membership
     membership.formUnion(conditionReads)
     let pageStart = try request.after.map { text throws(StoreError) in
@@ -154,6 +160,7 @@ struct FetchCompiler {
       membership: membership,
       valueNames: valueNames,
       related: relatedKinds,
+      relatedReads: relatedReads.mapEntities { model.entity($0).familyPosition.concreteEntities },
       relatedNames: relatedNames
     )
   }
@@ -207,19 +214,30 @@ struct FetchCompiler {
   /// The entity's own properties on which the result depends, in any way.
   var ownRead: Set<String> { membership.union(valueNames.keys) }
 
-  /// Records that the result depends on a property of other objects.
-  mutating func note(related entity: EntityDescription, _ property: String) {
-    related[entity.number, default: []].insert(property)
+  /// Records that the result depends on properties of other objects.
+  ///
+  /// - Parameters:
+  ///   - entity: The entity of the objects.
+  ///   - properties: The names; none where only the existence of the objects matters.
+  ///   - origin: The relationships from the fetched object to them; nil where none lead there.
+  mutating func note(
+    related entity: EntityDescription,
+    _ properties: Set<String>,
+    at origin: [RelatedReads.Step]?
+  ) {
+    related[entity.number, default: []].formUnion(properties)
+    let role: RelatedReads.Role =
+      selecting != nil ? .values : isOrdering ? .order : .condition
+    let path = origin.map { RelatedReads.Path(steps: $0, role: role) }
+    relatedReads.insert(properties, of: entity.number, at: path)
     if let name = selecting { relatedNames.insert(name) }
   }
 
   /// Records that the object of a to-one may be deleted or inserted without a change of the to-one.
-  private mutating func noteTarget(_ property: PropertyDescription) {
-    guard mayDangle, case .relationship(let relationship) = property, !relationship.toMany else {
-      return
-    }
-    related[relationship.destination, default: []].formUnion([])
-    if let name = selecting { relatedNames.insert(name) }
+  private mutating func noteTarget(of end: Resolved) {
+    guard mayDangle, case .relationship(let relationship) = end.property, !relationship.toMany
+    else { return }
+    note(related: model.entity(relationship.destination), [], at: end.origin(after: relationship))
   }
 
   /// The end of a key path.
@@ -228,8 +246,18 @@ struct FetchCompiler {
     let alias: String
     let entity: EntityDescription
     let property: PropertyDescription
+    /// The relationships from the fetched object to the one that has the property; nil where none
+    /// lead there.
+    let origin: [RelatedReads.Step]?
     /// The path inside a json attribute; empty for the whole attribute.
     var inside: [String] = []
+
+    /// Returns the relationships to the objects of a relationship, which is the property.
+    func origin(after relationship: RelationshipDescription) -> [RelatedReads.Step]? {
+      origin.map {
+        $0 + [RelatedReads.Step(entity: entity.number, relationship: relationship.name)]
+      }
+    }
   }
 
   /// Returns the scope in which a variable's paths begin; without a variable, the fetched object's.
@@ -245,12 +273,15 @@ struct FetchCompiler {
   /// - Parameters:
   ///   - entity: The entity of the members.
   ///   - variable: The variable that names one member.
+  ///   - origin: The relationships from the fetched object to the members; nil where none lead
+  ///     there.
   ///   - body: Called with the alias of the members' table.
   /// - Returns: The result of the body, and the joins that the subquery needs after that table.
   /// - Throws: The errors of the body; `limitExceeded` when too many subqueries are nested.
   mutating func inScope<Result>(
     _ entity: EntityDescription,
     _ variable: String,
+    at origin: [RelatedReads.Step]?,
     _ body: (inout FetchCompiler, String) throws(StoreError) -> Result
   ) throws(StoreError) -> (result: Result, joins: String) {
     guard scopes.count <= Self.scopesMax else {
@@ -263,6 +294,7 @@ struct FetchCompiler {
         entity: entity,
         alias: alias,
         variable: variable,
+        origin: origin,
         joins: SQLJoins(prefix: alias + "j")
       )
     )
@@ -286,20 +318,31 @@ struct FetchCompiler {
       throw StoreError(.invalidRequest, "A key path has at least one name")
     }
     var alias = scopes[scope].alias
+    var origin = scopes[scope].origin
     let steps = model.steps(of: path, from: scopes[scope].entity)
     for (index, step) in steps.enumerated() {
       let (current, property, name) = (step.entity, step.property, step.property.name)
       for read in try columnsRead(by: name, of: current, alias) {
-        if index == 0, scope == 0 { note(own: read) } else { note(related: current, read) }
+        if index == 0, scope == 0 {
+          note(own: read)
+        } else {
+          note(related: current, [read], at: origin)
+        }
       }
       if step.end == path.count {
-        noteTarget(property)
-        return Resolved(alias: alias, entity: current, property: property)
+        let end = Resolved(alias: alias, entity: current, property: property, origin: origin)
+        noteTarget(of: end)
+        return end
       }
       guard case .relationship(let relationship) = property else {
         if case .attribute(let attribute) = property, attribute.type == .json {
-          let inside = Array(path[step.end...])
-          return Resolved(alias: alias, entity: current, property: property, inside: inside)
+          return Resolved(
+            alias: alias,
+            entity: current,
+            property: property,
+            origin: origin,
+            inside: Array(path[step.end...])
+          )
         }
         throw StoreError(
           .unknownProperty,
@@ -322,6 +365,7 @@ struct FetchCompiler {
         tables: tables(of: model.entity(relationship.destination)),
         from: column(alias, name)
       )
+      origin?.append(RelatedReads.Step(entity: current.number, relationship: name))
     }
     let reached =
       steps.relationships?.last.map { model.entity($0.destination) } ?? scopes[scope].entity
@@ -374,9 +418,17 @@ struct FetchCompiler {
   }
 
   /// Records that a change of any member, or of a member's inverse, changes a to-many.
-  mutating func noteMembers(_ relationship: RelationshipDescription) {
+  ///
+  /// - Parameters:
+  ///   - relationship: The to-many.
+  ///   - origin: The relationships from the fetched object to the members; nil where none lead
+  ///     there.
+  mutating func noteMembers(
+    _ relationship: RelationshipDescription,
+    at origin: [RelatedReads.Step]?
+  ) {
     let destination = model.entity(relationship.destination)
-    note(related: destination, relationship.inverse ?? ChangeSet.everyProperty)
+    note(related: destination, [relationship.inverse ?? ChangeSet.everyProperty], at: origin)
   }
 
   /// Returns the members of a to-many, as FROM, WHERE and ORDER BY of a query over them.

@@ -52,6 +52,8 @@ package final class FetchPlan: Sendable {
   package let valueNames: [String: Set<String>]
   /// The properties of other objects that key paths read, by entity number.
   package let related: [Int: Set<String>]
+  /// The same properties with the paths to their objects.
+  package let relatedReads: RelatedReads
   /// The names of the selected values that read a property of another object.
   package let relatedNames: Set<String>
 
@@ -111,6 +113,7 @@ package final class FetchPlan: Sendable {
     membership: Set<String>,
     valueNames: [String: Set<String>],
     related: [Int: Set<String>],
+    relatedReads: RelatedReads,
     relatedNames: Set<String>
   ) {
     self.request = request
@@ -137,6 +140,7 @@ package final class FetchPlan: Sendable {
     self.membership = membership
     self.valueNames = valueNames
     self.related = related
+    self.relatedReads = relatedReads
     self.relatedNames = relatedNames
   }
 }

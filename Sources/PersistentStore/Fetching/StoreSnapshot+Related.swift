@@ -1,0 +1,96 @@
+package import CordialValues
+package import ObjectModel
+package import PersistentHistory
+import SQLite
+import StoreLayout
+
+/// Objects from which relationships lead to changed objects.
+extension StoreSnapshot {
+  /// Returns the objects from which a path leads to changed objects, or led to them before the
+  /// changes.
+  ///
+  /// A path of before may differ from that of now. Where they part, either the object itself has
+  /// changed, or a member has left its to-many; both are changed objects at the end of a shorter
+  /// path or of this one. From there back, the path of before is that of now. Only the former owners
+  /// of changed members are therefore read from the log.
+  ///
+  /// - Parameters:
+  ///   - objects: The numbers of the changed objects at the end of the path.
+  ///   - path: The relationships from the wanted objects to the changed ones.
+  ///   - changes: The changes from a position to this snapshot.
+  ///   - position: The position, to which the log reaches back.
+  ///   - max: The maximum number of objects on each step of the path.
+  /// - Returns: The numbers of the objects, maybe with some of other entities; nil where there are
+  ///   more.
+  /// - Throws: `SQLiteError`.
+  /// - Complexity: One look-up for each object on the path; linear in the changes where a changed
+  ///   object was the member of another to-many.
+  package func origins(
+    of objects: Set<Int64>,
+    on path: [RelatedReads.Step],
+    _ changes: ChangeSet,
+    since position: LogPosition,
+    max: Int
+  ) throws -> Set<Int64>? {
+    var reached = objects
+    for step in path.reversed() {
+      guard reached.count <= max,
+        case .relationship(let relationship)? =
+          model.entity(step.entity).property(named: step.relationship)
+      else { return nil }
+      var owners = try self.owners(of: reached, by: relationship, max: max)
+      if case .inverseColumn = relationship.storage {
+        owners.formUnion(try formerOwners(of: reached, by: relationship, changes, position))
+      }
+      reached = owners
+    }
+    return reached.count <= max ? reached : nil
+  }
+
+  /// Returns the owners of members now, at most one more than the maximum.
+  private func owners(
+    of members: Set<Int64>,
+    by relationship: RelationshipDescription,
+    max: Int
+  ) throws -> Set<Int64> {
+    let links = LinkTable(relationship, in: model)
+    let rows = try statement(links.owners(of: "IN (SELECT value FROM json_each(?1))"))
+    defer { rows.reset() }
+    rows.bind("[" + members.sorted().map(String.init).joined(separator: ",") + "]", at: 1)
+    var owners: Set<Int64> = []
+    while owners.count <= max, try rows.step() {
+      if let owner = rows.optionalInteger(0) { owners.insert(owner) }
+    }
+    return owners
+  }
+
+  /// Returns the owners that changed members of a one-to-many had before the changes.
+  private func formerOwners(
+    of members: Set<Int64>,
+    by relationship: RelationshipDescription,
+    _ changes: ChangeSet,
+    _ position: LogPosition
+  ) throws -> Set<Int64> {
+    guard let inverse = relationship.inverse else { return [] }
+    let kinds = model.entity(relationship.destination).familyPosition.concreteEntities
+    let mayHaveMoved = members.contains { member in
+      guard let change = changes.changes[model.key(relationship.destination, member)] else {
+        return false
+      }
+      return change.kind == .delete
+        || !change.properties.isDisjoint(with: [inverse, ChangeSet.everyProperty])
+    }
+    guard mayHaveMoved else { return [] }
+    let columns = Dictionary(uniqueKeysWithValues: kinds.map { ($0, Set([inverse])) })
+    let former = try log.formerValues(from: position, to: head, of: Set(kinds), columns: columns)
+    var owners: Set<Int64> = []
+    for (key, values) in former where members.contains(key.object) {
+      for value in values ?? [] where value.property == inverse {
+        if case .integer(let owner) = value.stored(in: model.entity(key.entity)) {
+          owners.insert(owner)
+        }
+      }
+    }
+    return owners
+  }
+}
