@@ -6,6 +6,9 @@ struct Turn {
   var isRunning = false
   /// The sessions that the turn has changed, in order.
   var changedSessions: [Session] = []
+  /// Whether a save was performed in the turn: the next ones are left to the writer's thread, so
+  /// that the turn stays short.
+  var hasSaved = false
 }
 
 /// Turns: state changes first, then what follows from them, then their effects.
@@ -62,6 +65,7 @@ extension Service {
       let number = session.number
       onLoop { $0.becameWritable(session: number) }
     }
+    turn.hasSaved = false
     turn.isRunning = false
   }
 

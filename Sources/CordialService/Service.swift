@@ -37,7 +37,7 @@ package actor Service {
   /// The saves that the writer has executed and the loop has not answered, in order.
   ///
   /// Each function answers one save and returns the number of its commit, or nil if there is none.
-  nonisolated let executedSaves = Mutex<[@Sendable (isolated Service) -> Int64?]>([])
+  nonisolated let executedSaves = Mutex<[ExecutedSave]>([])
   var sessions: [Int: Session] = [:]
   private var nextSession = 1
   /// The newest commit that this service knows; -1 before the service first reads the log.

@@ -241,6 +241,17 @@ package final class PersistentStore: Sendable {
     writer.save(request, completion, groupEnded: groupEnded)
   }
 
+  /// Performs a small save on the calling thread, if no other save is performed or waits.
+  ///
+  /// It waits for no other process and no fsync, and takes about a millisecond at the most.
+  ///
+  /// - Parameter request: The save.
+  /// - Returns: The outcome; nil for a save that has to be performed with
+  ///   `save(_:_:groupEnded:)`, of which nothing is stored.
+  package func saveAtOnce(_ request: SaveRequest) -> Result<SaveOutcome, StoreError>? {
+    writer?.saveAtOnce(request)
+  }
+
   /// Seals the changes made by external SQLite clients.
   ///
   /// - Parameter completion: Called on the writer's thread with the number of the newest commit.

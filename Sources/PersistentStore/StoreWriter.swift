@@ -29,6 +29,8 @@ final class StoreWriter {
   /// The number of groups that still get a savepoint for each save, after a save of a group failed.
   private var savepointGroups = 0
   private static let savepointGroupsMax = 16
+  /// Whether the next small save may be performed without the queue.
+  var atOnce = SavesAtOnce()
 
   private struct Statements {
     let begin: PreparedStatement
@@ -136,6 +138,7 @@ final class StoreWriter {
   /// - Parameter requests: The saves, in the order of their arrival.
   /// - Returns: One outcome for each save, in the same order.
   func save(_ requests: [SaveRequest]) -> [Result<SaveOutcome, StoreError>] {
+    atOnce.countGroup()
     do {
       return try queue.use { db in try commit(requests, db) }
     } catch {
@@ -162,8 +165,6 @@ final class StoreWriter {
     _ requests: [SaveRequest],
     _ db: SQLiteConnection
   ) throws -> [Result<SaveOutcome, StoreError>] {
-    // Changes of a file that was removed or replaced would be lost.
-    guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
     try setDurability(requests.contains { $0.durability == .full }, db)
     if requests.count > 1, savepointGroups == 0 {
       // Savepoints cost copies of pages, and few saves fail.
@@ -180,16 +181,26 @@ final class StoreWriter {
 
   /// Commits saves as one transaction.
   ///
-  /// With `failsTogether`, one save that fails makes all saves fail, unless changes had to be
-  /// sealed first.
-  private func commit(
+  /// - Parameters:
+  ///   - requests: The saves.
+  ///   - failsTogether: Whether one save that fails makes all saves fail, unless changes had to be
+  ///     sealed first.
+  ///   - seals: Whether changes that an external client made are sealed.
+  ///   - db: The writer's connection.
+  /// - Returns: One outcome for each save.
+  /// - Throws: `UnsealedChanges` when there are some that must not be sealed; the errors that make
+  ///   all saves fail. Nothing is stored then.
+  func commit(
     _ requests: [SaveRequest],
     failsTogether: Bool,
+    seals: Bool = true,
     _ db: SQLiteConnection
   ) throws -> [Result<SaveOutcome, StoreError>] {
+    // Changes of a file that was removed or replaced would be lost.
+    guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
     try statements.begin.run()
     do {
-      var (head, sealed) = try sealedHead()
+      var (head, sealed) = try sealedHead(seals: seals)
       // Sealed changes are committed even if the save after them fails.
       let failsWholeTransaction = failsTogether && !sealed
       var outcomes: [Result<SaveOutcome, StoreError>] = []
@@ -358,7 +369,9 @@ final class StoreWriter {
   }
 
   /// Returns the head without unsealed changes after it, and whether changes had to be sealed.
-  private func sealedHead() throws -> (HistoryHead, sealed: Bool) {
+  ///
+  /// - Throws: `UnsealedChanges` when there are some that must not be sealed; `SQLiteError`.
+  private func sealedHead(seals: Bool = true) throws -> (HistoryHead, sealed: Bool) {
     var head = try log.head()
     if head != known { tables.invalidate() }
     if head.lastLogged < head.lastChange {
@@ -366,6 +379,7 @@ final class StoreWriter {
       head = try log.head()
     }
     guard !head.isSealed else { return (head, false) }
+    guard seals else { throw UnsealedChanges() }
     let stamp = CommitStamp(
       time: environment.now(),
       mark: environment.random(),

@@ -43,8 +43,13 @@ final class WriterQueue: Sendable {
     var lines: [Int: Deque<Work>] = [:]
     /// The sources with requests in lines, in the order of their turns.
     var turns: Deque<Int> = []
+    /// Whether the queue performs requests, or a caller a save.
     var isRunning = false
     var isClosed = false
+    /// The source of the last save.
+    var lastSource: Int?
+
+    var isWaiting: Bool { !first.isEmpty || !turns.isEmpty }
 
     mutating func add(_ work: Work, of source: Int) {
       if turns.isEmpty, first.count < WriterQueue.groupMax,
@@ -88,6 +93,32 @@ final class WriterQueue: Sendable {
     add(.save(WaitingSave(request, completion, groupEnded)), of: request.source)
   }
 
+  /// Performs a small save on the calling thread, if the queue is idle.
+  ///
+  /// Only the source of the last save may do so, because the queue commits the saves of several
+  /// sources together.
+  ///
+  /// - Parameter request: The save.
+  /// - Returns: The outcome; nil for a save that the queue has to perform, of which nothing is
+  ///   stored.
+  func saveAtOnce(_ request: SaveRequest) -> Result<SaveOutcome, StoreError>? {
+    guard request.isSmall else { return nil }
+    let isMine = state.withLock { state in
+      guard !state.isClosed, !state.isRunning, !state.isWaiting, state.lastSource == request.source
+      else { return false }
+      state.isRunning = true
+      return true
+    }
+    guard isMine else { return nil }
+    let outcome = queue.sync { writer.value.saveAtOnce(request) }
+    let isWaiting = state.withLock { state in
+      state.isRunning = state.isWaiting
+      return state.isRunning
+    }
+    if isWaiting { queue.async { self.run() } }
+    return outcome
+  }
+
   func seal(_ completion: @escaping @Sendable (Result<Int64, StoreError>) -> Void) {
     add(.seal(completion), of: Self.internalSource)
   }
@@ -122,6 +153,7 @@ final class WriterQueue: Sendable {
     let outcome = state.withLock { state in
       guard !state.isClosed else { return (isClosed: true, starts: false) }
       state.add(work, of: source)
+      if case .save = work { state.lastSource = source }
       defer { state.isRunning = true }
       return (false, !state.isRunning)
     }

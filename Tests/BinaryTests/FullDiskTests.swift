@@ -125,6 +125,40 @@ struct `A full disk` {
     #expect(try again.call("index/verify")["differences"] == [])
   }
 
+  // Evidence: P-060a, P-101
+  @Test func `takes exactly those small saves without an fsync that it acknowledged`() throws {
+    let child = try Child(["serve", store])
+    let peer = Peer(child)
+    // The next saves of the connection are performed on the loop.
+    try peer.call("save", ["insert": [task("a", priority: 0)], "durability": "normal"])
+    try disk.fill(leaving: 60_000)
+    var acknowledged: [JSON?] = [0]
+    var refused = 0
+    for number in 1...200 {
+      let insert = large("a", bytes: 1000, priority: number)
+      let answer = try peer.answer(
+        try peer.request("save", ["insert": [insert], "durability": "normal"])
+      )
+      if answer["result"] != nil {
+        acknowledged.append(.integer(Int64(number)))
+      } else {
+        refused += 1
+        #expect(answer["error"]?["code"] == 1402)
+      }
+    }
+    #expect(refused > 0)
+    try disk.empty()
+    try peer.call("save", ["insert": [task("z", priority: 300)], "durability": "normal"])
+    acknowledged.append(300)
+    child.end()
+    let again = Peer(try Child(["serve", store]))
+    let fetched = try again.call("fetch", ["entity": "Task", "sort": ["priority"]])["objects"]
+    #expect((fetched?.array ?? []).map { $0["values"]?["priority"] } == acknowledged)
+    let history = try again.call("history", ["limit": 1000])["transactions"]
+    #expect(history?.array?.count == acknowledged.count)
+    #expect(try again.call("index/verify")["differences"] == [])
+  }
+
   // Evidence: P-005
   @Test func `is reported at the start, and the next start finds all data`() throws {
     let child = try Child(["serve", store])

@@ -153,7 +153,9 @@ struct ObserveGenerator {
   // MARK: Commits
 
   mutating func commit() -> (method: String, params: JSONValue) {
-    let author = #""author":"\#(random.pick(["ann", "bob"]))""#
+    // The service performs small saves without an fsync on the loop.
+    let durability = random.oneIn(2) ? #","durability":"normal""# : ""
+    let author = #""author":"\#(random.pick(["ann", "bob"]))"\#(durability)"#
     switch random.below(14) {
     case 0: return ("undo", json("{\(author)}"))
     case 1: return ("redo", json("{\(author)}"))

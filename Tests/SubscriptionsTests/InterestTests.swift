@@ -288,7 +288,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
       reaching([order: [key(group, 7)], values: [key(group, 7)]])
     )
     check(fetch, changes(update(group, 7, "colour"), update(task, 1, "title")), own)
-    // No path leads to the persons.
+    // No path reaches the persons.
     check(fetch, changes(update(person, 1, "age")), .undecided)
     #expect(fetch.moving(of: [key(task, 1)], in: changes(update(group, 7, "rank"))) == nil)
     #expect(fetch.moving(of: [key(task, 1)], in: changes(update(group, 7, "name"))) == [])
@@ -423,7 +423,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
 
       let (old, new) = (before.fetched, state.fetched)
       switch state.resolved(fetch.verdict(on: set)) {
-      case .undecided, .reaching: Issue.record("a path leads to every group that is read")
+      case .undecided, .reaching: Issue.record("a path reaches every group that is read")
       case .count: Issue.record("a count of a fetch of objects")
       case .unaffected:
         try #require(old.map(\.key) == new.map(\.key), "\(set); \(Seeds.repeating(seed))")

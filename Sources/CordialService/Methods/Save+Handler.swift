@@ -120,7 +120,10 @@ extension Service {
     )
   }
 
-  /// Passes a transaction to the writer, and answers it before any follower is notified.
+  /// Performs a transaction, and answers it before any follower is notified.
+  ///
+  /// The first small save of a turn is performed on the loop, if the writer is idle; all others are
+  /// passed to the writer.
   ///
   /// - Parameters:
   ///   - changes: The transaction.
@@ -134,42 +137,19 @@ extension Service {
     var changes = changes
     changes.source = request.session
     let encoder = SaveAnswer(model: store.model)
-    store.save(changes) { outcome in
-      let answer: Result<JSONWriter, RPCError>
-      switch outcome {
-      case .success(let saved):
-        var writer = JSONWriter(reserving: 48 * saved.result.objects.count + 256)
-        MessageWriter.beginResult(request.id, &writer)
-        writer.raw("{\"token\":\"")
-        writer.raw(string: saved.token.description)
-        writer.raw("\",")
+    let executed = { @Sendable (outcome: Result<SaveOutcome, StoreError>) in
+      ExecutedSave(outcome, of: request) { saved, writer in
         members(saved.result, encoder, &writer)
-        answer = .success(writer)
-      case .failure(let error): answer = .failure(RPCError(error))
       }
-      self.executedSaves.withLock { executedSaves in
-        executedSaves.append { service in
-          let commit: Int64? =
-            if case .success(let saved) = outcome, saved.dryRun == nil {
-              saved.token.number
-            } else {
-              nil
-            }
-          if let commit { service.answeredCommit = max(service.answeredCommit, commit) }
-          service.finish(
-            request,
-            answer.map { writer in
-              var writer = writer
-              if case .success(let saved) = outcome, let dryRun = saved.dryRun {
-                service.write(dryRun, of: request.session, &writer)
-              }
-              writer.raw("}}")
-              return MessageBytes(writer)
-            }
-          )
-          return commit
-        }
-      }
+    }
+    if !turn.hasSaved, let outcome = store.saveAtOnce(changes) {
+      turn.hasSaved = true
+      if let commit = answer(executed(outcome)) { committed(commit) }
+      return
+    }
+    store.save(changes) { outcome in
+      let save = executed(outcome)
+      self.executedSaves.withLock { $0.append(save) }
     } groupEnded: {
       self.onLoop { service in service.answerExecutedSaves() }
     }
@@ -181,7 +161,33 @@ extension Service {
       defer { executedSaves = [] }
       return executedSaves
     }
-    if let newest = answering.compactMap({ $0(self) }).max() { committed(newest) }
+    if let newest = answering.compactMap({ answer($0) }).max() { committed(newest) }
+  }
+
+  /// Answers a save.
+  ///
+  /// - Parameter save: The save.
+  /// - Returns: The number of its commit; nil for one that failed or was rolled back.
+  private func answer(_ save: ExecutedSave) -> Int64? {
+    let commit: Int64? =
+      if case .success(let saved) = save.outcome, saved.dryRun == nil {
+        saved.token.number
+      } else {
+        nil
+      }
+    if let commit { answeredCommit = max(answeredCommit, commit) }
+    finish(
+      save.request,
+      save.answer.map { writer in
+        var writer = writer
+        if case .success(let saved) = save.outcome, let dryRun = saved.dryRun {
+          write(dryRun, of: save.request.session, &writer)
+        }
+        writer.raw("}}")
+        return MessageBytes(writer)
+      }
+    )
+    return commit
   }
 
   /// Writes the result of a dry run, with the subscriptions that the transaction could affect.
@@ -215,5 +221,39 @@ extension Service {
     ]
     writer.raw(",\"dryRun\":")
     writer.value(.object(members))
+  }
+}
+
+/// A transaction that was performed and is not answered yet.
+struct ExecutedSave: Sendable {
+  let request: Request
+  let outcome: Result<SaveOutcome, StoreError>
+  /// The answer without its end.
+  let answer: Result<JSONWriter, RPCError>
+
+  /// Encodes an answer, except what only the loop knows.
+  ///
+  /// - Parameters:
+  ///   - outcome: The outcome of the transaction.
+  ///   - request: The request to answer.
+  ///   - members: Writes the members of the result after the token.
+  init(
+    _ outcome: Result<SaveOutcome, StoreError>,
+    of request: Request,
+    _ members: (SaveOutcome, inout JSONWriter) -> Void
+  ) {
+    self.request = request
+    self.outcome = outcome
+    switch outcome {
+    case .success(let saved):
+      var writer = JSONWriter(reserving: 48 * saved.result.objects.count + 256)
+      MessageWriter.beginResult(request.id, &writer)
+      writer.raw("{\"token\":\"")
+      writer.raw(string: saved.token.description)
+      writer.raw("\",")
+      members(saved, &writer)
+      answer = .success(writer)
+    case .failure(let error): answer = .failure(RPCError(error))
+    }
   }
 }

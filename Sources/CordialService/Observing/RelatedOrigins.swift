@@ -5,7 +5,7 @@ import PersistentHistory
 import PersistentStore
 import Subscriptions
 
-/// The objects of results from which paths lead to changed objects, found once for all fetches that
+/// The objects of results from which paths reach changed objects, found once for all fetches that
 /// read the same paths.
 struct RelatedOrigins {
   private struct Search: Hashable {
@@ -27,8 +27,8 @@ struct RelatedOrigins {
   ///   - verdict: The effect.
   ///   - observation: The observation, at the position at which the changes begin.
   ///   - changes: The changes.
-  ///   - snapshot: The snapshot to which they lead.
-  /// - Returns: The effect, which names the objects from which paths lead to changed objects;
+  ///   - snapshot: The snapshot after the changes.
+  /// - Returns: The effect, which names the objects from which paths reach changed objects;
   ///   undecided where they are too many.
   /// - Throws: `SQLiteError`.
   mutating func resolved(

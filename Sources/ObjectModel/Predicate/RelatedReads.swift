@@ -36,7 +36,7 @@ package struct RelatedReads: Sendable, Equatable {
 
   /// The properties that are read at the end of each path, by entity number.
   package private(set) var paths: [Path: [Int: Set<String>]] = [:]
-  /// The properties that are read of objects to which no path leads, by entity number.
+  /// The properties that are read of objects that no path reaches, by entity number.
   package private(set) var elsewhere: [Int: Set<String>] = [:]
   /// The entities of objects that the result includes beside its rows.
   package var included: Set<Int> = []
@@ -48,7 +48,7 @@ package struct RelatedReads: Sendable, Equatable {
   /// - Parameters:
   ///   - properties: The names; none where only the existence of the objects matters.
   ///   - entity: The number of the entity.
-  ///   - path: The path to the objects; nil where no path leads to them.
+  ///   - path: The path to the objects; nil where no path reaches them.
   package mutating func insert(_ properties: Set<String>, of entity: Int, at path: Path?) {
     if let path {
       paths[path, default: [:]][entity, default: []].formUnion(properties)

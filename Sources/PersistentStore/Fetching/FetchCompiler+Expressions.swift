@@ -173,7 +173,7 @@ extension FetchCompiler {
   // MARK: To-manys
 
   /// Returns the relationship at the end of a path, the alias of its owner's table, and the
-  /// relationships from the fetched object to its members, nil where none lead there.
+  /// relationships from the fetched object to its members, nil where none reach them.
   mutating func toMany(
     _ names: [String],
     from variable: String?,

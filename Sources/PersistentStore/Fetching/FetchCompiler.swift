@@ -219,7 +219,7 @@ struct FetchCompiler {
   /// - Parameters:
   ///   - entity: The entity of the objects.
   ///   - properties: The names; none where only the existence of the objects matters.
-  ///   - origin: The relationships from the fetched object to them; nil where none lead there.
+  ///   - origin: The relationships from the fetched object to them; nil where none reach them.
   mutating func note(
     related entity: EntityDescription,
     _ properties: Set<String>,
@@ -247,7 +247,7 @@ struct FetchCompiler {
     let entity: EntityDescription
     let property: PropertyDescription
     /// The relationships from the fetched object to the one that has the property; nil where none
-    /// lead there.
+    /// reach it.
     let origin: [RelatedReads.Step]?
     /// The path inside a json attribute; empty for the whole attribute.
     var inside: [String] = []
@@ -273,8 +273,8 @@ struct FetchCompiler {
   /// - Parameters:
   ///   - entity: The entity of the members.
   ///   - variable: The variable that names one member.
-  ///   - origin: The relationships from the fetched object to the members; nil where none lead
-  ///     there.
+  ///   - origin: The relationships from the fetched object to the members; nil where none reach
+  ///     them.
   ///   - body: Called with the alias of the members' table.
   /// - Returns: The result of the body, and the joins that the subquery needs after that table.
   /// - Throws: The errors of the body; `limitExceeded` when too many subqueries are nested.
@@ -421,8 +421,8 @@ struct FetchCompiler {
   ///
   /// - Parameters:
   ///   - relationship: The to-many.
-  ///   - origin: The relationships from the fetched object to the members; nil where none lead
-  ///     there.
+  ///   - origin: The relationships from the fetched object to the members; nil where none reach
+  ///     them.
   mutating func noteMembers(
     _ relationship: RelationshipDescription,
     at origin: [RelatedReads.Step]?

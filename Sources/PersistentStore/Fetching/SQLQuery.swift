@@ -72,7 +72,7 @@ struct QueryScope {
   let alias: String
   /// The variable that names one of its objects; nil for the fetched entity.
   let variable: String?
-  /// The relationships from the fetched object to the scope's; nil where none lead there.
+  /// The relationships from the fetched object to the scope's; nil where none reach it.
   let origin: [RelatedReads.Step]?
   var joins: SQLJoins
 }

@@ -4,15 +4,15 @@ package import PersistentHistory
 import SQLite
 import StoreLayout
 
-/// Objects from which relationships lead to changed objects.
+/// Objects from which relationships reach changed objects.
 extension StoreSnapshot {
-  /// Returns the objects from which a path leads to changed objects, or led to them before the
+  /// Returns the objects from which a path reaches changed objects, or reached them before the
   /// changes.
   ///
   /// A path of before may differ from that of now. Where they part, either the object itself has
   /// changed, or a member has left its to-many; both are changed objects at the end of a shorter
-  /// path or of this one. From there back, the path of before is that of now. Only the former owners
-  /// of changed members are therefore read from the log.
+  /// path or of this one. From there back, the path of before is that of now. Only the former
+  /// owners of changed members are therefore read from the log.
   ///
   /// - Parameters:
   ///   - objects: The numbers of the changed objects at the end of the path.
