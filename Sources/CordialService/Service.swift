@@ -35,8 +35,6 @@ package actor Service {
   let loopReader: StoreReader
   let searches: SearchThread
   /// The saves that the writer has executed and the loop has not answered, in order.
-  ///
-  /// Each function answers one save and returns the number of its commit, or nil if there is none.
   nonisolated let executedSaves = Mutex<[ExecutedSave]>([])
   var sessions: [Int: Session] = [:]
   private var nextSession = 1

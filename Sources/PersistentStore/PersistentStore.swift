@@ -243,13 +243,19 @@ package final class PersistentStore: Sendable {
 
   /// Performs a small save on the calling thread, if no other save is performed or waits.
   ///
-  /// It waits for no other process and no fsync, and takes about a millisecond at the most.
+  /// It waits for no other process, and for an fsync only after a checkpoint of another process.
   ///
-  /// - Parameter request: The save.
+  /// - Parameters:
+  ///   - request: The save.
+  ///   - instructionsMax: The maximum number of SQLite's instructions, after which the save is
+  ///     rolled back; the default takes about a millisecond.
   /// - Returns: The outcome; nil for a save that has to be performed with
   ///   `save(_:_:groupEnded:)`, of which nothing is stored.
-  package func saveAtOnce(_ request: SaveRequest) -> Result<SaveOutcome, StoreError>? {
-    writer?.saveAtOnce(request)
+  package func saveAtOnce(
+    _ request: SaveRequest,
+    instructionsMax: Int = 65_536
+  ) -> Result<SaveOutcome, StoreError>? {
+    writer?.saveAtOnce(request, instructionsMax: instructionsMax)
   }
 
   /// Seals the changes made by external SQLite clients.

@@ -29,8 +29,7 @@ final class StoreWriter {
   /// The number of groups that still get a savepoint for each save, after a save of a group failed.
   private var savepointGroups = 0
   private static let savepointGroupsMax = 16
-  /// Whether the next small save may be performed without the queue.
-  var atOnce = SavesAtOnce()
+  let writeAheadLog: WriteAheadLog
 
   private struct Statements {
     let begin: PreparedStatement
@@ -63,6 +62,7 @@ final class StoreWriter {
     let queue = try StoreConnection.open(path, .writer)
     opened = FileIdentity(path)
     self.queue = queue
+    writeAheadLog = try queue.use { WriteAheadLog($0) }
     // Nothing is written if no table is missing, because the file may be read-only.
     let isComplete = try queue.use { db in
       try db.hasTable("cordial_undo") && db.hasTable("cordial_follower")
@@ -138,7 +138,6 @@ final class StoreWriter {
   /// - Parameter requests: The saves, in the order of their arrival.
   /// - Returns: One outcome for each save, in the same order.
   func save(_ requests: [SaveRequest]) -> [Result<SaveOutcome, StoreError>] {
-    atOnce.countGroup()
     do {
       return try queue.use { db in try commit(requests, db) }
     } catch {
@@ -185,7 +184,8 @@ final class StoreWriter {
   ///   - requests: The saves.
   ///   - failsTogether: Whether one save that fails makes all saves fail, unless changes had to be
   ///     sealed first.
-  ///   - seals: Whether changes that an external client made are sealed.
+  ///   - instructionsMax: The maximum number of SQLite's instructions of a transaction that may not
+  ///     seal changes of an external client; nil for any other transaction.
   ///   - db: The writer's connection.
   /// - Returns: One outcome for each save.
   /// - Throws: `UnsealedChanges` when there are some that must not be sealed; the errors that make
@@ -193,14 +193,17 @@ final class StoreWriter {
   func commit(
     _ requests: [SaveRequest],
     failsTogether: Bool,
-    seals: Bool = true,
+    instructionsMax: Int? = nil,
     _ db: SQLiteConnection
   ) throws -> [Result<SaveOutcome, StoreError>] {
     // Changes of a file that was removed or replaced would be lost.
     guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
     try statements.begin.run()
+    // SQLite may interrupt a statement that begins or ends a transaction after it has done so.
+    let limit = instructionsMax.map { InstructionLimit(db, max: $0) }
+    defer { limit?.lift() }
     do {
-      var (head, sealed) = try sealedHead(seals: seals)
+      var (head, sealed) = try sealedHead(seals: instructionsMax == nil)
       // Sealed changes are committed even if the save after them fails.
       let failsWholeTransaction = failsTogether && !sealed
       var outcomes: [Result<SaveOutcome, StoreError>] = []
@@ -209,12 +212,14 @@ final class StoreWriter {
           try performOne(request, &head, db, failsWholeTransaction: failsWholeTransaction)
         )
       }
+      limit?.lift()
       try statements.commit.run()
       known = head
       return outcomes
     } catch {
       known = nil
       tables.invalidate()
+      limit?.lift()
       if db.isInTransaction { try statements.rollback.run() }
       throw error
     }

@@ -98,19 +98,26 @@ final class WriterQueue: Sendable {
   /// Only the source of the last save may do so, because the queue commits the saves of several
   /// sources together.
   ///
-  /// - Parameter request: The save.
+  /// - Parameters:
+  ///   - request: The save.
+  ///   - instructionsMax: The maximum number of SQLite's instructions.
   /// - Returns: The outcome; nil for a save that the queue has to perform, of which nothing is
   ///   stored.
-  func saveAtOnce(_ request: SaveRequest) -> Result<SaveOutcome, StoreError>? {
+  func saveAtOnce(
+    _ request: SaveRequest,
+    instructionsMax: Int
+  ) -> Result<SaveOutcome, StoreError>? {
     guard request.isSmall else { return nil }
-    let isMine = state.withLock { state in
+    let isAdmitted = state.withLock { state in
       guard !state.isClosed, !state.isRunning, !state.isWaiting, state.lastSource == request.source
       else { return false }
       state.isRunning = true
       return true
     }
-    guard isMine else { return nil }
-    let outcome = queue.sync { writer.value.saveAtOnce(request) }
+    guard isAdmitted else { return nil }
+    let outcome = queue.sync {
+      writer.value.saveAtOnce(request, instructionsMax: instructionsMax)
+    }
     let isWaiting = state.withLock { state in
       state.isRunning = state.isWaiting
       return state.isRunning
@@ -220,6 +227,8 @@ final class WriterQueue: Sendable {
   func close() {
     state.withLock { $0.isClosed = true }
     queue.sync {
+      // Requests that arrived during a save at once may not be under way yet.
+      run()
       do {
         try writer.value.close()
       } catch {

@@ -221,8 +221,9 @@ package struct SubscriptionTable: Sendable {
     return comparison.concerned.map { ($0.number, comparison.verdict(on: $0)) }
   }
 
-  /// The number of pairs of a request and a change that are compared before requests are listed.
-  private static let earlyMax = 1 << 15
+  /// The maximum number of pairs of a request and a change that are compared before requests are
+  /// listed: about 5 ms.
+  private static let earlyMax = 1 << 14
 
   /// Returns the requests that changes may concern.
   ///

@@ -152,6 +152,36 @@ extension HostPeer {
     }
   }
 
+  // Evidence: P-081e
+  @Test func `are reported after their answers when the loop performs the last one`() async throws {
+    try await withHost { host in
+      let peer = HostPeer(host)
+      try peer.observeTasks()
+      func save(_ titles: [String]) -> String {
+        let inserts = titles.map { #"{"entity":"Task","values":{"title":"\#($0)"}}"# }
+        return #"{"insert":[\#(inserts.joined(separator: ","))],"durability":"normal"}"#
+      }
+      _ = try peer.call("save", save(["a"]))
+      // The writer's thread performs the first, which is large, and the loop the second.
+      let first = peer.send("save", save((0..<9).map { "b\($0)" }))
+      try host.waitForWriter()
+      let second = peer.send("save", save(["c"]))
+      try host.settle()
+      let messages = peer.messages
+      let answers = try [first, second].map { id in
+        try #require(messages.firstIndex { $0["id"]?.integer == Int64(id) })
+      }
+      #expect(answers[0] < answers[1])
+      let report = try #require(
+        messages.firstIndex { message in
+          message["method"]?.string == "changes" && message.text.contains("b0")
+        }
+      )
+      #expect(report > answers[0])
+      #expect(peer.insertedTitles == ["a"] + (0..<9).map { "b\($0)" } + ["c"])
+    }
+  }
+
   // Evidence: P-081e, P-085c
   @Test func `are reported after their answers when the period ends in between`() async throws {
     try await withHost { host in

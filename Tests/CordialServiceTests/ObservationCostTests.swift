@@ -133,7 +133,7 @@ import Testing
         #expect(try observer.call("observe", #"{"fetch":\#(fetch)}"#)["result"] != nil)
       }
       var states = try fetches.map { try Self.rows(peer, $0) }
-      var differences = 0
+      var differences = Array(repeating: 0, count: fetches.count)
       for save in [
         #"{"update":[{"id":"Group/p3","values":{"title":"h"}}]}"#,
         #"{"update":[{"id":"Group/p4","values":{"rank":2}}]}"#,
@@ -148,13 +148,22 @@ import Testing
         #expect(try peer.call("save", save)["token"] != nil)
         try host.settle()
         let now = try fetches.map { try Self.rows(peer, $0) }
-        differences += zip(states, now).count { $0 != $1 }
+        for index in fetches.indices where states[index] != now[index] { differences[index] += 1 }
         states = now
       }
       let costs = try Self.costs(peer)
       #expect(costs.map { $0["reruns"]?.integer } == Array(repeating: 0, count: fetches.count))
       #expect(costs.allSatisfy { $0["wakes"]?.integer ?? 0 > 0 })
-      #expect(differences > fetches.count)
+      // Each difference of a result is one update of its subscription.
+      let updates = fetches.indices.map { index in
+        observer.changes.count { change in
+          (change["updates"]?.array ?? []).contains {
+            $0["subscription"]?.string == "s\(index + 1)"
+          }
+        }
+      }
+      #expect(updates == differences)
+      #expect(differences.allSatisfy { $0 > 0 })
       try host.close()
     }
   }

@@ -122,8 +122,8 @@ extension Service {
 
   /// Performs a transaction, and answers it before any follower is notified.
   ///
-  /// The first small save of a turn is performed on the loop, if the writer is idle; all others are
-  /// passed to the writer.
+  /// A small save of `durability: normal` is performed on the loop, if the store allows it and no
+  /// other one was in the turn; all others are passed to the writer.
   ///
   /// - Parameters:
   ///   - changes: The transaction.
@@ -144,8 +144,10 @@ extension Service {
     }
     if !turn.hasSaved, let outcome = store.saveAtOnce(changes) {
       turn.hasSaved = true
-      if let commit = answer(executed(outcome)) { committed(commit) }
-      return
+      // The saves before it are answered before it.
+      let save = executed(outcome)
+      executedSaves.withLock { $0.append(save) }
+      return answerExecutedSaves()
     }
     store.save(changes) { outcome in
       let save = executed(outcome)

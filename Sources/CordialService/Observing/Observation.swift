@@ -181,8 +181,8 @@ struct Observation: Sendable {
     case .rows:
       VerdictLimits(
         membersMax: ResultReader.editsMax(result),
-        // The objects with other values are in the result, except around a window.
-        valuesMax: result.window.map { max(Self.valuesMin, $0.rows.count) } ?? .max
+        // Where rows do not decide the condition, the objects may be outside the result.
+        valuesMax: max(Self.valuesMin, result.window?.rows.count ?? result.objects.count)
       )
     // All rows are read again; the objects only explain it.
     case .values: VerdictLimits(membersMax: request.explains ? Self.valuesMin : Self.namedMax)

@@ -112,8 +112,16 @@ struct Registration: Sendable {
       ? snapshot.rows(of: changes, from: observation.position, interest.columns) : [:]
     let verdict = interest.verdict(on: changes, rows)
     let reader = ResultReader(snapshot: snapshot, limits: limits)
-    guard verdict != .undecided else { return nil }
-    let refreshed = try reader.refresh(observation, verdict, changes, rows)
+    var origins = RelatedOrigins()
+    let resolved = try origins.resolved(
+      verdict,
+      observation,
+      changes,
+      since: observation.position,
+      snapshot
+    )
+    guard resolved != .undecided else { return nil }
+    let refreshed = try reader.refresh(observation, resolved, changes, rows)
     guard !refreshed.isReread else { return nil }
     observation.result = refreshed.result
     observation.position = snapshot.head.position
@@ -235,7 +243,6 @@ struct Registration: Sendable {
   }
 
   /// Returns the update of an older subscription; without a verdict, the client starts over.
-
   private func update(
     _ candidate: SubscriptionRegistry.Affected,
     _ number: Int,

@@ -11,7 +11,8 @@ struct RelatedOrigins {
   private struct Search: Hashable {
     let path: [RelatedReads.Step]
     let objects: Set<Int64>
-    let position: Int64
+    /// The last change before the changes.
+    let start: Int64
   }
 
   private var known: [Search: Set<Int64>?] = [:]
@@ -25,8 +26,9 @@ struct RelatedOrigins {
   ///
   /// - Parameters:
   ///   - verdict: The effect.
-  ///   - observation: The observation, at the position at which the changes begin.
+  ///   - observation: The observation.
   ///   - changes: The changes.
+  ///   - position: The position at which they begin.
   ///   - snapshot: The snapshot after the changes.
   /// - Returns: The effect, which names the objects from which paths reach changed objects;
   ///   undecided where they are too many.
@@ -35,6 +37,7 @@ struct RelatedOrigins {
     _ verdict: Verdict,
     _ observation: Observation,
     _ changes: ChangeSet,
+    since position: LogPosition,
     _ snapshot: StoreSnapshot
   ) throws -> Verdict {
     guard case .reaching(let reached, let own) = verdict else { return verdict }
@@ -54,9 +57,9 @@ struct RelatedOrigins {
       let search = Search(
         path: path.steps,
         objects: Set(keys.map(\.object)),
-        position: observation.position.lastChange
+        start: position.lastChange
       )
-      let found = try known[search] ?? find(search, changes, observation.position, snapshot)
+      let found = try known[search] ?? find(search, changes, position, snapshot)
       guard let found, found.count <= membersMax else { return .undecided }
       for object in found {
         let key = plan.key(object)

@@ -188,7 +188,7 @@ extension ResultReader {
 
   /// Returns the objects that match before and after the changes and cannot have moved.
   ///
-  /// A verdict names such objects only where rows do not decide whether they matched before.
+  /// A verdict names such objects only where rows do not decide whether they match.
   private func staying(
     _ observation: Observation,
     _ members: [ObjectKey: Verdict.Match],

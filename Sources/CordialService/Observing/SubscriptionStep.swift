@@ -58,7 +58,8 @@ struct SubscriptionStep: Sendable {
 
   /// The maximum number of logged changes, and of concerned observations, of a step on the loop.
   private static let lookUpsMax = 64
-  /// The maximum number of comparisons of a change with a request of a step on the loop.
+  /// The maximum number of comparisons of a change with a request of a step on the loop, beside
+  /// those before requests are listed.
   private static let pairsMax = 4096
 
   /// Performs the step.
@@ -291,9 +292,16 @@ private struct ObservationUpdate {
     let statements = snapshot.statementCount
     do {
       let reader = ResultReader(snapshot: snapshot, limits: limits)
-      let verdict = try origins.resolved(verdict, observation, changes, snapshot)
+      let resolved = try origins.resolved(
+        verdict,
+        observation,
+        changes,
+        since: from ?? observation.position,
+        snapshot
+      )
       let refreshed =
-        try reader.recompiled(&observation) ?? reader.refresh(observation, verdict, changes, rows)
+        try reader.recompiled(&observation)
+        ?? reader.refresh(observation, resolved, changes, rows)
       observation.result = refreshed.result
       observation.position = snapshot.head.position
       var body: UpdateBody?
@@ -306,7 +314,7 @@ private struct ObservationUpdate {
           changes: changes,
           shared: shared,
           rows: rows,
-          candidates: verdict.objects
+          candidates: resolved.objects
         )
         body =
           try isComplete

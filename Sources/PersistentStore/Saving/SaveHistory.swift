@@ -57,9 +57,9 @@ final class DatabaseHistory: SaveHistory {
     )
     reached.bind(Int64(key.entity), at: 1)
     reached.bind(key.object, at: 2)
+    defer { reached.reset() }
     reached.bind(version, at: 3)
     let number = try reached.step() ? reached.integer(0) : 0
-    reached.reset()
     // Number 0 finds the oldest commit that is retained.
     let commit = try statement(
       \.commit,

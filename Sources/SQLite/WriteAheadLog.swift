@@ -1,0 +1,34 @@
+import GRDB
+import GRDBSQLite
+
+/// The write-ahead log of a connection that writes: how long it is, and when its pages are copied
+/// into the file.
+///
+/// The owner keeps it for as long as the connection is open.
+package final class WriteAheadLog {
+  /// The number of pages from which a commit copies them, which is SQLite's default.
+  private static let checkpointPages: Int32 = 1000
+
+  /// Whether commits leave the pages in the log, even if they are many.
+  package var postponesCheckpoints = false
+  /// Whether a commit may take long: because it would copy the pages, or because it may write the
+  /// log from its beginning, after an fsync.
+  package private(set) var isSlowNext = true
+
+  /// Observes the commits of a connection, instead of SQLite's own checkpoints.
+  package init(_ connection: SQLiteConnection) {
+    unsafe sqlite3_wal_hook(
+      connection.database.sqliteConnection,
+      { context, handle, name, pages in
+        guard let context = unsafe context else { return SQLITE_OK }
+        let log = unsafe Unmanaged<WriteAheadLog>.fromOpaque(context).takeUnretainedValue()
+        let isLong = pages >= WriteAheadLog.checkpointPages
+        log.isSlowNext = isLong
+        guard isLong, !log.postponesCheckpoints else { return SQLITE_OK }
+        unsafe sqlite3_wal_checkpoint_v2(handle, name, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+        return SQLITE_OK
+      },
+      Unmanaged.passUnretained(self).toOpaque()
+    )
+  }
+}
