@@ -22,54 +22,54 @@ package struct LoggedNames {
   private func hasLastNames(_ text: String) -> Bool {
     guard !last.isEmpty else { return false }
     let bytes = text.utf8.span
-    var place = 0
+    var offset = 0
     for name in last {
-      guard bytes.skip(",\"", &place), bytes.skip(name, &place), bytes.skip("\":", &place),
-        bytes.skipValue(&place)
+      guard bytes.skip(",\"", &offset), bytes.skip(name, &offset), bytes.skip("\":", &offset),
+        bytes.skipValue(&offset)
       else { return false }
     }
-    return place == bytes.count
+    return offset == bytes.count
   }
 }
 
-/// Reading the members of a JSON object, from a place on.
+/// Reading the members of a JSON object, from an offset on.
 extension Span<UInt8> {
-  fileprivate func skip(_ text: String, _ place: inout Int) -> Bool {
+  fileprivate func skip(_ text: String, _ offset: inout Int) -> Bool {
     let wanted = text.utf8.span
-    guard count - place >= wanted.count else { return false }
-    for offset in wanted.indices where self[place + offset] != wanted[offset] { return false }
-    place += wanted.count
+    guard count - offset >= wanted.count else { return false }
+    for index in wanted.indices where self[offset + index] != wanted[index] { return false }
+    offset += wanted.count
     return true
   }
 
   /// Skips a value up to the comma after it, or the end.
-  fileprivate func skipValue(_ place: inout Int) -> Bool {
-    let start = place
+  fileprivate func skipValue(_ offset: inout Int) -> Bool {
+    let start = offset
     var depth = 0
-    while place < count {
-      switch self[place] {
+    while offset < count {
+      switch self[offset] {
       case UInt8(ascii: "\""):
-        guard skipString(&place) else { return false }
+        guard skipString(&offset) else { return false }
         continue
       case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
       case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
-      case UInt8(ascii: ",") where depth == 0: return place > start
+      case UInt8(ascii: ",") where depth == 0: return offset > start
       default: break
       }
-      place += 1
+      offset += 1
     }
-    return depth == 0 && place > start
+    return depth == 0 && offset > start
   }
 
-  private func skipString(_ place: inout Int) -> Bool {
-    place += 1
-    while place < count {
-      switch self[place] {
-      case UInt8(ascii: "\\"): place += 2
+  private func skipString(_ offset: inout Int) -> Bool {
+    offset += 1
+    while offset < count {
+      switch self[offset] {
+      case UInt8(ascii: "\\"): offset += 2
       case UInt8(ascii: "\""):
-        place += 1
+        offset += 1
         return true
-      default: place += 1
+      default: offset += 1
       }
     }
     return false

@@ -57,7 +57,7 @@ struct RangeIndex: Sendable {
     search(0..<entries.count, value, body)
   }
 
-  /// Takes up what was inserted and removed, if it is much.
+  /// Rebuilds the tree after many insertions or removals.
   mutating func prepare() {
     let limit = max(Self.freshMin, entries.count / Self.freshRatio)
     if fresh.count > limit || removed.count > limit { rebuild() }

@@ -48,8 +48,8 @@ package struct SubscriptionTable: Sendable {
     }
   }
 
-  /// The columns that requests read of one entity, each at its place for as long as any is read:
-  /// the conditions name their columns by these places.
+  /// The columns that requests read of one entity, each at its index for as long as any is
+  /// read: the conditions name their columns by these indexes.
   private struct ReadColumns: Sendable {
     private(set) var names: [String] = []
     /// The number of requests that read each column.
@@ -258,9 +258,9 @@ package struct SubscriptionTable: Sendable {
         candidates.addAll(index.all)
         continue
       }
-      for place in range {
-        guard let row = changes.rows[place] else { continue }
-        index.each(row) { candidates.add(Int32(place), to: $0, of: range.count) }
+      for offset in range {
+        guard let row = changes.rows[offset] else { continue }
+        index.each(row) { candidates.add(Int32(offset), to: $0, of: range.count) }
       }
     }
     let concerned = affected.union(candidates.numbers).sorted().map { number in

@@ -114,13 +114,15 @@ struct ObserveGenerator {
 
   private static let sorts = [
     "title", "-title", "title:localized", "-title:localized", "priority", "-priority", "size",
-    "group.title", "group.rank", "-tags.@count", "done",
+    "group.title", "group.rank", "-tags.@count", "done", "parent.title", "group.owner.name",
+    "-friends.@count",
   ]
 
   private mutating func selection() -> JSONValue {
     random.pick([
       ["title"], ["title", "group.title"], ["title", "tags.@count"], ["priority", "memo.content"],
-      ["tags"], ["title", "tags.name"], ["group"],
+      ["tags"], ["title", "tags.name"], ["group"], ["title", "group.owner.name"],
+      ["friends.@count", "parent.title"], ["children"], ["friends"],
     ])
   }
 
@@ -128,6 +130,7 @@ struct ObserveGenerator {
     random.pick([
       "title == 'a'", "rank > 1", "tasks.@count > 1", "ANY tasks.done == YES", "title != nil",
       "SUBQUERY(tasks, $t, $t.priority > 1).@count > 0", "title CONTAINS[cd] 'a'",
+      "owner.name != nil", "ANY tasks.parent.title == 'a'", "ANY tasks.tags.name == 'x'",
     ])
   }
 
@@ -146,7 +149,9 @@ struct ObserveGenerator {
       "group == '\(group())'", "group == nil", "group != '\(group())'", "group.title == 'a'",
       "group.rank > 1", "ANY tags.name == 'x'", "tags.@count > 1", "memo.content CONTAINS 'a'",
       "group.tasks.@count > 2", "SELF IN {'Task/p1', 'Task/p2', 'Task/p5'}",
-      "title MATCHES '[ab]+'", "TRUEPREDICATE",
+      "title MATCHES '[ab]+'", "TRUEPREDICATE", "group.owner.name == 'a'",
+      "ANY friends.title == 'a'", "parent.title == 'a'", "children.@count > 0",
+      "SUBQUERY(children, $c, $c.group.title == 'a').@count > 0", "children[FIRST].title == 'a'",
     ])
   }
 
@@ -175,6 +180,16 @@ struct ObserveGenerator {
     case 8:
       let memo = #"{"id":"Memo/tm","values":{"content":"\#(text())","task":"\#(task())"}}"#
       return ("save", json(#"{"insert":[\#(memo)],\#(author)}"#))
+    case 9 where random.oneIn(3):
+      let owner = random.oneIn(3) ? "Owner/t1" : "Owner/p\(1 + random.below(2))"
+      let insert = #"{"id":"Owner/t1","values":{"name":"\#(text())"}}"#
+      let title = #"{"id":"\#(group())","values":{"owner":"\#(owner)"}}"#
+      return ("save", json(#"{"insert":[\#(insert)],"update":[\#(title)],\#(author)}"#))
+    case 9 where random.oneIn(2):
+      let owner = "Owner/p\(1 + random.below(2))"
+      if random.oneIn(4) { return ("delete", json(#"{"ids":["\#(owner)"],\#(author)}"#)) }
+      let name = #"{"id":"\#(owner)","values":{"name":"\#(text())"}}"#
+      return ("save", json(#"{"update":[\#(name)],\#(author)}"#))
     case 9:
       let title =
         #"{"id":"\#(group())","values":{"title":"\#(text())","rank":\#(random.below(4))}}"#
@@ -201,6 +216,8 @@ struct ObserveGenerator {
       #""priority":null"#, #""size":\#(random.below(3))"#, #""group":"\#(group())""#,
       #""group":null"#, #""tags":{"@add":["\#(tag())"]}"#, #""tags":{"@remove":["\#(tag())"]}"#,
       #""tags":["\#(tag())"]"#, #""title":"\#(text())","priority":\#(random.below(4))"#,
+      #""parent":"\#(task())""#, #""parent":null"#, #""friends":{"@add":["\#(task())"]}"#,
+      #""friends":{"@remove":["\#(task())"]}"#, #""children":["\#(task())","\#(task())"]"#,
     ])
   }
 
@@ -215,6 +232,9 @@ struct ObserveGenerator {
       #"DELETE FROM "Group" WHERE _id = \#(1 + random.below(4))"#,
       "INSERT OR REPLACE INTO Tag(_id, name) SELECT _id, name || 'q' FROM Tag WHERE _id = 1",
       #"UPDATE Task SET "group" = (SELECT max(_id) FROM "Group") WHERE _id % 4 = 0"#,
+      "UPDATE Task SET parent = \(1 + random.below(12)) WHERE _id % 5 = \(random.below(5))",
+      "UPDATE Owner SET name = '\(text())'", "DELETE FROM Owner WHERE _id = 1",
+      #"UPDATE "Group" SET owner = (SELECT max(_id) FROM Owner)"#,
     ])
   }
 }

@@ -13,7 +13,12 @@ enum ObserveOracle {
                       {"name": "count", "type": "int64", "derived": "tasks.@count"}],
        "relationships": [
          {"name": "tasks", "destination": "Task", "toMany": true, "inverse": "group",
-          "deleteRule": "cascade"}]},
+          "deleteRule": "cascade"},
+         {"name": "owner", "destination": "Owner", "inverse": "groups", "optional": true}]},
+      {"name": "Owner",
+       "attributes": [{"name": "name", "type": "string", "optional": true}],
+       "relationships": [
+         {"name": "groups", "destination": "Group", "toMany": true, "inverse": "owner"}]},
       {"name": "Task",
        "attributes": [
          {"name": "title", "type": "string", "optional": true, "sorted": "localized"},
@@ -24,6 +29,10 @@ enum ObserveOracle {
        "relationships": [
          {"name": "group", "destination": "Group", "inverse": "tasks", "optional": true},
          {"name": "tags", "destination": "Tag", "toMany": true, "inverse": "tasks"},
+         {"name": "friends", "destination": "Task", "toMany": true, "inverse": "friends"},
+         {"name": "parent", "destination": "Task", "inverse": "children", "optional": true},
+         {"name": "children", "destination": "Task", "toMany": true, "ordered": true,
+          "inverse": "parent"},
          {"name": "memo", "destination": "Memo", "inverse": "task", "optional": true,
           "deleteRule": "cascade"}]},
       {"name": "Special", "parent": "Task",

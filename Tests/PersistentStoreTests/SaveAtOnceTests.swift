@@ -56,13 +56,13 @@ private func makeStore() async throws -> TestStore {
     #"{"undo":1,"durability":"normal"}"#,
     #"{"update":[{"id":"Group/p1","values":{"tasks":{"@add":[]}}}],"durability":"normal"}"#,
   ])
-  func `is none of those that may take long`(text: String) async throws {
+  func `is refused where it may take long`(text: String) async throws {
     let store = try await makeStore()
     #expect(try store.store.saveAtOnce(request(text)) == nil)
     #expect(try store.rows("SELECT max(number) FROM cordial_transaction") == ["1"])
   }
 
-  @Test func `has a few small values`() async throws {
+  @Test func `is refused beyond eight changes or four kilobytes`() async throws {
     let store = try await makeStore()
     func inserts(_ count: Int, _ title: String) -> String {
       let insert = #"{"id":"Task/t1","values":{"title":"\#(title)"}}"#
@@ -83,7 +83,7 @@ private func makeStore() async throws -> TestStore {
   }
 
   /// The queue commits the saves of several sources together.
-  @Test func `is of the source of the last save`() async throws {
+  @Test func `is refused to another source than that of the last save`() async throws {
     let store = try await makeStore()
     #expect(try store.store.saveAtOnce(request(Self.small, of: 2)) == nil)
     _ = try await store.outcome(request(Self.small, of: 2))

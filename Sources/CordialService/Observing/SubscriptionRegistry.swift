@@ -357,8 +357,8 @@ extension StoreSnapshot {
         let entity = model.entity(key.entity)
         var values = present ?? Array(repeating: .null, count: table.columns.count)
         for value in logged {
-          guard let place = table.columns.firstIndex(of: value.property) else { continue }
-          values[place] = value.stored(in: entity)
+          guard let index = table.columns.firstIndex(of: value.property) else { continue }
+          values[index] = value.stored(in: entity)
         }
         if values != present { before = table.append(values) }
       }

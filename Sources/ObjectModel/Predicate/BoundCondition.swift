@@ -1,6 +1,6 @@
 import CordialValues
 
-/// A condition on the rows of tables with known columns, which are named by their places.
+/// A condition on the rows of tables with known columns, which are named by their indexes.
 package struct BoundCondition: Sendable {
   /// The columns that the tables begin with.
   private let columns: [String]
@@ -32,18 +32,18 @@ package struct BoundCondition: Sendable {
   }
 
   private static func term(_ condition: RowCondition, _ columns: [String]) -> Term {
-    func place(_ column: String) -> Int { columns.firstIndex(of: column) ?? -1 }
+    func index(of column: String) -> Int { columns.firstIndex(of: column) ?? -1 }
     return switch condition {
     case .constant(let flag): .constant(flag)
     case .comparison(let column, .equal, let operand):
-      .equal(place(column), StorageKey(operand), true)
+      .equal(index(of: column), StorageKey(operand), true)
     case .comparison(let column, .notEqual, let operand):
-      .equal(place(column), StorageKey(operand), false)
-    case .comparison(let column, let sign, let operand): .order(place(column), sign, operand)
-    case .oneOf(let column, let keys): .oneOf(place(column), keys)
-    case .between(let column, let low, let high): .between(place(column), low, high)
+      .equal(index(of: column), StorageKey(operand), false)
+    case .comparison(let column, let sign, let operand): .order(index(of: column), sign, operand)
+    case .oneOf(let column, let keys): .oneOf(index(of: column), keys)
+    case .between(let column, let low, let high): .between(index(of: column), low, high)
     case .text(let column, let sign, let operand, let flags):
-      .text(place(column), sign, folded: operand, flags: flags)
+      .text(index(of: column), sign, folded: operand, flags: flags)
     case .not(let inner): .not(term(inner, columns))
     case .all(let terms): .all(terms.map { term($0, columns) })
     case .any(let terms): .any(terms.map { term($0, columns) })
@@ -51,7 +51,7 @@ package struct BoundCondition: Sendable {
     }
   }
 
-  /// Returns whether the rows of a table have the condition's columns at their places.
+  /// Returns whether the rows of a table have the condition's columns at the same indexes.
   package func fits(_ table: RowTable) -> Bool {
     // Arrays that share their elements are compared at once.
     table.columns.count == columns.count

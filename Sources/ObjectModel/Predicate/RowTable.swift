@@ -88,7 +88,7 @@ package struct RowValues {
     table.columns.firstIndex(of: column).map { self[$0] } ?? .null
   }
 
-  /// The value of a column by its place in the table; null for a negative place.
+  /// The value of a column by its index in the table; null for a negative index.
   package subscript(column: Int) -> AttributeValue {
     column < 0 ? .null : table.value(index, column)
   }
