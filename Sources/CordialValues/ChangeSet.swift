@@ -62,6 +62,10 @@ package struct ChangeSet: Sendable, Equatable {
       changes[change.key] = nil
       return
     case (.insert, _): return
+    case (.update, .insert):
+      // An external client linked the object before it inserted it.
+      known.kind = .insert
+      known.properties = []
     case (.delete, .insert):
       // The object existed before and exists again: any of its properties may differ.
       known.kind = .update

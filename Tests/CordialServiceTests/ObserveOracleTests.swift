@@ -71,7 +71,7 @@ enum ObserveOracle {
 }
 
 @Suite struct `What a client receives` {
-  // Evidence: P-082i, P-086d
+  // Evidence: P-086d
   @Test(arguments: Seeds.first(6))
   func `is the same whether memory or SQL matches the changes`(seed: UInt64) async throws {
     func received(_ matchesInMemory: Bool) async throws -> [String] {

@@ -11,6 +11,8 @@ struct ResultDifference {
     let index: Int
     let kind: ObjectChange.Kind
     let key: ObjectKey
+    /// The object that the ID named before: another one where it took over an identity.
+    let former: ObjectKey
   }
 
   /// By IDs: the changes, in the order of the IDs.
@@ -124,7 +126,9 @@ struct ResultDifference {
       }
       // The tombstone of a deleted object is under the key that it had.
       let changed = kind == .delete ? before.key ?? key : key
-      named.append(NamedChange(index: index, kind: kind, key: changed))
+      named.append(
+        NamedChange(index: index, kind: kind, key: changed, former: before.key ?? key)
+      )
     }
   }
 

@@ -186,7 +186,7 @@ struct UpdateBuilder {
     let deleted = difference.named.filter { $0.kind == .delete }.map(\.key)
     let last = try isDetailed ? tombstones(Set(deleted)) : [:]
     let before = try formerValues(
-      difference.named.filter { $0.kind == .update }.map(\.key),
+      difference.named.filter { $0.kind == .update }.map(\.former),
       plans: plans
     )
     out.beginList("objects")
@@ -199,7 +199,7 @@ struct UpdateBuilder {
         writer.raw(string: change.kind.rawValue)
         writer.raw("\"")
         if isDetailed {
-          try writeDetails(change, plan, last[change.key], before[change.key], &writer)
+          try writeDetails(change, plan, last[change.key], before[change.former], &writer)
         }
         writer.raw("}")
       }

@@ -128,6 +128,8 @@ extension FetchCompiler {
           let selected = SelectedColumn(name: name, path: path, form: form, owner: level.number)
           columns.append((column, selected))
         case .relationship(let relationship):
+          let property = PropertyDescription.relationship(relationship)
+          noteTarget(of: Resolved(alias: "t", entity: level, property: property, origin: []))
           let form = reference(relationship)
           let sql = toOne(relationship, column: column)
           let selected = SelectedColumn(name: name, path: path, form: form, owner: level.number)

@@ -26,6 +26,11 @@ extension StoreSnapshot {
       of: Set(uncounted.map(\.key.entity))
     )
     for change in uncounted {
+      // A link row may name an object that does not exist.
+      guard try exists(change.key) else {
+        set.changes[change.key] = nil
+        continue
+      }
       let entity = model.entity(change.key.entity)
       let read = change.properties.filter { entity.columns.contains($0) }.sorted()
       guard !read.isEmpty, let logged = former[change.key] ?? nil,
