@@ -1,4 +1,4 @@
-package import JSON
+import JSON
 package import JSONRPC
 
 /// `observe`: returns a result, then reports the changes of that result.
@@ -26,9 +26,8 @@ package struct ObserveCall: Call {
   package let explains: Bool
   /// The number of objects that a first result of IDs has too.
   package let first: Int?
-  /// The params that name the observed request.
-  package let request: JSONValue
-  /// The text of the params that determine results and updates; equal texts give equal results.
+  /// The mode and the text of the params that name the observed request; equal texts give equal
+  /// results and updates.
   package let identity: String
 
   package static let method = Method.request(
@@ -105,8 +104,7 @@ package struct ObserveCall: Call {
     }
     let names = ["ids", "select", "include", "fetch", "history", "before", "explain", "first"]
     let members = names.compactMap { name in params[name].map { JSONMember(name, $0) } }
-    request = .object(members)
-    identity = self.mode.rawValue + request.text
+    identity = self.mode.rawValue + JSONValue.object(members).text
   }
 
   private static func target(_ params: Params) throws(RPCError) -> Target {

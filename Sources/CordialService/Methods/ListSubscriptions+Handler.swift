@@ -6,13 +6,15 @@ import PersistentStore
 
 extension Service {
   /// Answers `observe/list`.
-  func listSubscriptions(_ request: Request) {
+  ///
+  /// - Throws: `JSONError`.
+  func listSubscriptions(_ request: Request) throws {
     let observations = observing.registry.all()
     var list: [JSONValue] = []
     for session in sessions.values.sorted(by: { $0.number < $1.number }) {
       for subscription in session.observed.subscriptions {
         guard let (observation, costs) = observations[subscription.observation] else { continue }
-        list.append(json(subscription, of: session, observation, costs))
+        list.append(try json(subscription, of: session, observation, costs))
       }
     }
     finish(request, result: ["subscriptions": .array(list)])
@@ -23,14 +25,14 @@ extension Service {
     of session: Session,
     _ observation: Observation,
     _ costs: ObservationCosts
-  ) -> JSONValue {
+  ) throws -> JSONValue {
     var members = [
       JSONMember("connection", .integer(Int64(session.number))),
       JSONMember("subscription", .string(subscription.name)),
     ]
     if let key = subscription.key { members.append(JSONMember("key", .string(key))) }
     members += [
-      JSONMember("request", observation.request.json),
+      JSONMember("request", try JSONParser.parse(Array(observation.request.text.utf8).span)),
       JSONMember("mode", .string(observation.request.mode.rawValue)),
       JSONMember("matching", .string(observation.matching.rawValue)),
       JSONMember("rows", .integer(Int64(observation.result.elementCount))),

@@ -14,9 +14,7 @@ struct ObservedRequest: Sendable {
   /// Whether updates say why they are sent.
   let explains: Bool
   let first: Int
-  /// The params that name the request.
-  let json: JSONValue
-  /// Requests with equal texts have equal results and updates.
+  /// The mode and the params that name the request; equal texts have equal results and updates.
   let identity: String
 
   init(_ call: ObserveCall) {
@@ -25,9 +23,11 @@ struct ObservedRequest: Sendable {
     includesBefore = call.includesBefore
     explains = call.explains
     first = call.first ?? 0
-    json = call.request
     identity = call.identity
   }
+
+  /// The JSON text of the params that name the request.
+  var text: Substring { identity.dropFirst(mode.rawValue.count) }
 
   /// The fetch of the request; nil for history.
   var fetch: FetchCall? {

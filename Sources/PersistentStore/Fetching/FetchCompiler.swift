@@ -73,6 +73,7 @@ struct FetchCompiler {
   ///   - hasSortKeys: Whether the stored sort keys are of this process's ICU.
   ///   - functions: The program's functions for transient attributes.
   ///   - store: The identity of the store, for a request with a cursor.
+  ///   - texts: The SQL of other plans.
   /// - Returns: The plan.
   /// - Throws: `unknownEntity`, `unknownProperty`, `predicateInvalid` or `invalidRequest`.
   static func plan(
@@ -81,7 +82,8 @@ struct FetchCompiler {
     mayDangle: Bool,
     hasSortKeys: Bool = true,
     functions: Set<String> = [],
-    store: String = ""
+    store: String = "",
+    texts: SQLTexts = SQLTexts()
   ) throws(StoreError) -> FetchPlan {
     var compiler = try FetchCompiler(
       request,
@@ -90,14 +92,16 @@ struct FetchCompiler {
       hasSortKeys: hasSortKeys,
       functions: functions
     )
-    return try compiler.plan(request, in: store)
+    return try compiler.plan(request, in: store, texts)
   }
 
   private mutating func plan(
     _ request: FetchRequest,
-    in store: String
+    in store: String,
+    _ texts: SQLTexts
   ) throws(StoreError) -> FetchPlan {
-    let condition = try condition(request)
+    var condition = try condition(request)
+    condition.sql = texts.shared(condition.sql)
     let (conditionReads, conditionRelated) = (membership, relatedKinds)
     membership = []
     isOrdering = true
@@ -117,28 +121,30 @@ struct FetchCompiler {
     // SQLite merges the indexes of a family's tables only by columns that the query returns.
     let stored = keys.filter(\.isStored).map(\.sql)
     let columns = (head + selected.map(\.sql) + stored).joined(separator: ", ")
-    let numbers = (["t.\"_id\""] + stored).joined(separator: ", ")
+    let numbers = texts.shared((["t.\"_id\""] + stored).joined(separator: ", "))
     let orderBy = (keys.map(\.order) + ["t.\"_id\""]).joined(separator: ", ")
     func tail(_ start: SQLFragment?) -> String {
       let wanted = start.map { "(\(condition.sql)) AND (\($0.sql))" } ?? condition.sql
       return "WHERE \(wanted) ORDER BY \(orderBy) LIMIT ? OFFSET ?"
     }
-    let from = "FROM \(table) t\(membershipJoins)"
+    let from = texts.shared("FROM \(table) t\(membershipJoins)")
     let rowsFrom = "FROM \(table) t\(scopes[0].joins.sql)"
     let keyColumns = keys.isEmpty ? "1" : keys.map(\.kept).joined(separator: ", ")
     return FetchPlan(
       request: request,
       model: model,
       entity: entity,
-      idsSQL: "SELECT \(numbers) \(from) \(tail(pageStart?.range))",
-      rowsSQL: "SELECT \(columns) \(rowsFrom) \(tail(pageStart?.range))",
-      unwindowedSQL: "SELECT \(columns) \(rowsFrom)",
-      rowSQL: "SELECT \(columns) \(rowsFrom) WHERE t.\"_id\" = ?",
-      countSQL: "SELECT count(*) \(from) WHERE \(condition.sql)",
-      keysSQL: "SELECT \(keyColumns) \(from) WHERE t.\"_id\" = ?",
-      matchSQL: "SELECT t.\"_id\" \(from) WHERE t.\"_id\" IN (SELECT value FROM json_each(?1)) "
-        + "AND (\(condition.sql))",
-      order: FetchOrder(keys: keys, from: from),
+      idsSQL: texts.shared("SELECT \(numbers) \(from) \(tail(pageStart?.range))"),
+      rowsSQL: texts.shared("SELECT \(columns) \(rowsFrom) \(tail(pageStart?.range))"),
+      unwindowedSQL: texts.shared("SELECT \(columns) \(rowsFrom)"),
+      rowSQL: texts.shared("SELECT \(columns) \(rowsFrom) WHERE t.\"_id\" = ?"),
+      countSQL: texts.shared("SELECT count(*) \(from) WHERE \(condition.sql)"),
+      keysSQL: texts.shared("SELECT \(keyColumns) \(from) WHERE t.\"_id\" = ?"),
+      matchSQL: texts.shared(
+        "SELECT t.\"_id\" \(from) WHERE t.\"_id\" IN (SELECT value FROM json_each(?1)) "
+          + "AND (\(condition.sql))"
+      ),
+      order: FetchOrder(keys: keys, from: from, texts),
       neighbors: FetchNeighbors(keys: keys, numbers: numbers, from: from, condition: condition),
       condition: condition.condition,
       orderReads: orderReads,
@@ -234,7 +240,7 @@ struct FetchCompiler {
   }
 
   /// Records that the object of a to-one may be deleted or inserted without a change of the to-one.
-  private mutating func noteTarget(of end: Resolved) {
+  mutating func noteTarget(of end: Resolved) {
     guard mayDangle, case .relationship(let relationship) = end.property, !relationship.toMany
     else { return }
     note(related: model.entity(relationship.destination), [], at: end.origin(after: relationship))

@@ -15,14 +15,15 @@ struct FetchOrder: Sendable {
   let sql: String
   private let keys: [(form: Form, descends: Bool)]
 
-  init(keys: [SortKey], from: String) {
+  init(keys: [SortKey], from: String, _ texts: SQLTexts) {
     self.keys = keys.map { key in
       (key.sql.hasSuffix("COLLATE cordial_decimal") ? .decimal : .stored, key.descends)
     }
     let columns = keys.map(Self.comparable)
-    sql =
+    sql = texts.shared(
       "SELECT \(columns.isEmpty ? "1" : columns.joined(separator: ", ")) \(from) "
-      + "WHERE t.\"_id\" = ?"
+        + "WHERE t.\"_id\" = ?"
+    )
   }
 
   /// Returns SQL for a value that has the order of a key without a collation, decimals excepted.

@@ -16,6 +16,8 @@ package struct UnsealedChanges: Error {
 /// lends it.
 package final class StoreReader {
   let facts: StoreFile.Facts
+  /// The SQL of the plans that the reader compiled.
+  let planTexts = SQLTexts()
   private let queue: SQLiteQueue
   private let log: HistoryLog
   let commits: CommitTable

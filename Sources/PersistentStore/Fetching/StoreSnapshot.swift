@@ -249,7 +249,8 @@ package struct StoreSnapshot {
       mayDangle: mayDangle,
       hasSortKeys: reader.facts.hasSortKeys,
       functions: reader.facts.functions,
-      store: reader.facts.identifier
+      store: reader.facts.identifier,
+      texts: reader.planTexts
     )
   }
 
