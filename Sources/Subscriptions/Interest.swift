@@ -242,24 +242,25 @@ extension Interest {
       || !change.properties.isDisjoint(with: properties)
   }
 
-  /// Returns those objects of a fetch that may have moved in its order.
+  /// Returns the changed objects that may have moved in the order of a fetch.
   ///
-  /// - Parameters:
-  ///   - keys: The objects.
-  ///   - set: The change set.
+  /// - Parameter set: The change set.
   /// - Returns: The objects; nil where any object may have moved, and for other requests.
-  package func moving(
-    of keys: some Sequence<ObjectKey>,
-    in set: ChangeSet
-  ) -> Set<ObjectKey>? {
-    guard case .fetch(_, let membership, _) = self,
-      related.isEmpty || !set.changes.values.contains(where: reachesOrder)
-    else { return nil }
-    return Set(
-      keys.filter { key in
-        set.changes[key].map { Self.concerns($0, membership.order) } ?? false
-      }
-    )
+  /// - Complexity: Linear in the change set.
+  package func moving(in set: ChangeSet) -> Set<ObjectKey>? {
+    guard case .fetch(let entities, let membership, _) = self, !mayReorder(set) else { return nil }
+    var moving: Set<ObjectKey> = []
+    for change in set.changes.values where Self.concerns(change, membership.order) {
+      if entities.contains(change.key.entity) { moving.insert(change.key) }
+    }
+    return moving
+  }
+
+  /// Returns whether related objects decide the order, so that any object may have moved.
+  ///
+  /// - Complexity: Linear in the change set for a fetch that reads related objects.
+  package func mayReorder(_ set: ChangeSet) -> Bool {
+    !related.isEmpty && set.changes.values.contains(where: reachesOrder)
   }
 
   /// Returns whether a change concerns other objects that the request reads.

@@ -58,6 +58,14 @@ package struct ObjectSequence: Sendable {
     starts.remove(at: index)
   }
 
+  /// The elements in one array.
+  package var elements: [Int64] {
+    var elements: [Int64] = []
+    elements.reserveCapacity(count)
+    for chunk in chunks { elements += chunk }
+    return elements
+  }
+
   /// Returns the offset of an element; nil where it does not occur.
   ///
   /// - Complexity: Linear.
@@ -86,11 +94,28 @@ extension ObjectSequence: RandomAccessCollection, Equatable, ExpressibleByArrayL
     return chunks[index][offset - starts[index]]
   }
 
-  package func makeIterator() -> FlattenSequence<[[Int64]]>.Iterator {
-    chunks.joined().makeIterator()
-  }
+  package func makeIterator() -> Iterator { Iterator(chunks) }
 
   package static func == (first: ObjectSequence, second: ObjectSequence) -> Bool {
     first.count == second.count && first.elementsEqual(second)
+  }
+
+  /// An iterator of its own: a generic one is not specialized for callers in other modules.
+  package struct Iterator: IteratorProtocol {
+    private var rest: ArraySlice<[Int64]>
+    private var chunk: [Int64] = []
+    private var offset = 0
+
+    fileprivate init(_ chunks: [[Int64]]) { rest = chunks[...] }
+
+    package mutating func next() -> Int64? {
+      while offset == chunk.count {
+        guard let following = rest.popFirst() else { return nil }
+        chunk = following
+        offset = 0
+      }
+      defer { offset += 1 }
+      return chunk[offset]
+    }
   }
 }

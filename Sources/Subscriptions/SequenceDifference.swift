@@ -40,22 +40,35 @@ package struct SequenceDifference: Sendable, Equatable {
   ///   - old: The sequence before.
   ///   - new: The sequence after.
   ///   - moving: The elements that may have moved.
-  /// - Complexity: Linear in the sequences, and O(n log n) in the moving elements.
-  package init?(
-    from old: some Sequence<Int64>,
-    to new: some Sequence<Int64>,
-    moving: Set<Int64>
-  ) {
-    let (old, new) = (ObjectSequence(old), ObjectSequence(new))
-    let (before, after) = (Set(old), Set(new))
-    let candidates = moving.union(before.symmetricDifference(after))
-    guard old.filter({ !candidates.contains($0) }) == new.filter({ !candidates.contains($0) })
+  /// - Complexity: Linear in the part between the common beginning and end, and O(n log n) in its
+  ///   moving elements.
+  package init?(from old: ObjectSequence, to new: ObjectSequence, moving: Set<Int64>) {
+    let (before, after) = (old.elements, new.elements)
+    let (start, tail) = Self.common(before, after)
+    let (oldPart, newPart) = (
+      before[start..<before.count - tail], after[start..<after.count - tail]
+    )
+    var candidates = Set(oldPart).symmetricDifference(newPart)
+    for element in oldPart where moving.contains(element) { candidates.insert(element) }
+    guard
+      oldPart.filter({ !candidates.contains($0) }) == newPart.filter({ !candidates.contains($0) })
     else { return nil }
-    self =
-      SequenceEdit(of: old, candidates: candidates) { _ in
-        new.enumerated().filter { candidates.contains($0.element) }.enumerated()
-          .map { (element: $1.element, offset: $1.offset - $0) }
-      }.difference
+    let placed = after.enumerated().filter { candidates.contains($0.element) }.enumerated()
+      .map { (element: $1.element, offset: $1.offset - $0) }
+    self = SequenceEdit(of: old, candidates: candidates) { _ in placed }.difference
+  }
+
+  /// Returns the lengths of the common beginning and of the common end after it.
+  private static func common(_ old: [Int64], _ new: [Int64]) -> (start: Int, tail: Int) {
+    var start = 0
+    while start < old.count, start < new.count, old[start] == new[start] { start += 1 }
+    var tail = 0
+    while tail < old.count - start, tail < new.count - start,
+      old[old.count - 1 - tail] == new[new.count - 1 - tail]
+    {
+      tail += 1
+    }
+    return (start, tail)
   }
 
   /// Compares two sequences of distinct elements.
@@ -67,16 +80,13 @@ package struct SequenceDifference: Sendable, Equatable {
   ///   - old: The sequence before.
   ///   - new: The sequence after.
   /// - Complexity: O(n log n) in the part between the common beginning and end.
-  package init(from old: some Sequence<Int64>, to new: some Sequence<Int64>) {
-    let (old, new) = (Array(old), Array(new))
-    var start = 0
-    while start < old.count, start < new.count, old[start] == new[start] { start += 1 }
-    var tail = 0
-    while tail < old.count - start, tail < new.count - start,
-      old[old.count - 1 - tail] == new[new.count - 1 - tail]
-    {
-      tail += 1
-    }
+  package init(from old: ObjectSequence, to new: ObjectSequence) {
+    self.init(from: old.elements, to: new.elements)
+  }
+
+  /// Compares two lists as `init(from:to:)` compares sequences.
+  package init(from old: [Int64], to new: [Int64]) {
+    let (start, tail) = Self.common(old, new)
     let oldRange = start..<old.count - tail
     let newRange = start..<new.count - tail
     guard !oldRange.isEmpty || !newRange.isEmpty else {

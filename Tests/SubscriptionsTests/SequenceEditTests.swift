@@ -32,7 +32,11 @@ import Testing
       }
       let comment: Comment = "\(old) \(candidates); \(Seeds.repeating(seed))"
       #expect(applied(edit.difference, to: old) == Array(edit.sequence), comment)
-      let compared = SequenceDifference(from: old, to: edit.sequence, moving: candidates)
+      let compared = SequenceDifference(
+        from: ObjectSequence(old),
+        to: edit.sequence,
+        moving: candidates
+      )
       #expect(compared == edit.difference, comment)
       // No element is named that stays where it is, and equal sequences have no difference.
       let named = Set(edit.difference.removals.map(\.element))

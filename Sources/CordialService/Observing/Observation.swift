@@ -7,7 +7,9 @@ import PersistentStore
 import Subscriptions
 
 /// An observed request, and the form of its updates.
-struct ObservedRequest: Sendable {
+///
+/// It is a class because it has many parts, and each step copies observations.
+final class ObservedRequest: Sendable {
   let target: ObserveCall.Target
   let mode: ObserveCall.Mode
   let includesBefore: Bool

@@ -11,7 +11,24 @@ struct LiveSubscription {
   /// The number of the observation in the registry.
   let observation: Int
   /// The result that the client has; nil while it is the observation's.
-  var behind: ObservedResult?
+  var behind: ObservedResult? {
+    get { kept?.result }
+    set { kept = newValue.map(KeptResult.init) }
+  }
+  private var kept: KeptResult?
+
+  /// A class, because most subscriptions keep none, and a result has many parts.
+  private final class KeptResult: Sendable {
+    let result: ObservedResult
+
+    init(_ result: ObservedResult) { self.result = result }
+  }
+
+  init(number: Int, key: String?, observation: Int) {
+    self.number = number
+    self.key = key
+    self.observation = observation
+  }
 
   /// The name on the wire.
   var name: String { Self.name(number) }

@@ -91,7 +91,7 @@ struct ResultDifference {
     _ changes: ChangeSet
   ) -> SequenceDifference {
     if !plan.isWindow,
-      let moving = observation.interest.moving(of: old.objects.lazy.map(plan.key), in: changes),
+      let moving = observation.interest.moving(in: changes),
       let difference = SequenceDifference(
         from: old.objects,
         to: new.objects,

@@ -167,10 +167,9 @@ extension ResultReader {
             .map { ($0.object, $0.offset) }
         }
         // Where related objects decide the order, any object may have moved.
-        let isOrdered = observation.interest.moving(of: [], in: changes) != nil
         refreshed.sequence =
-          isOrdered
-          ? edit.difference : SequenceDifference(from: old.objects, to: edit.sequence)
+          observation.interest.mayReorder(changes)
+          ? SequenceDifference(from: old.objects, to: edit.sequence) : edit.difference
         refreshed.result.objects = edit.sequence
       }
       if refreshed.sequence?.isEmpty == false {
@@ -197,7 +196,7 @@ extension ResultReader {
   ) -> Set<Int64> {
     let undecided = members.filter { $1.before == nil && matching.contains($0.object) }.keys
     guard !undecided.isEmpty,
-      let moving = observation.interest.moving(of: undecided, in: changes)
+      let moving = observation.interest.moving(in: changes)
     else { return [] }
     let still = Set(undecided.filter { !moving.contains($0) }.map(\.object))
     return still.intersection(observation.result.objects)
