@@ -49,6 +49,26 @@ package struct DanglingReferences {
     }
   }
 
+  /// Returns whether a reference of an earlier commit may dangle.
+  ///
+  /// - Parameters:
+  ///   - commit: The number of the commit.
+  ///   - head: The newest commit.
+  ///   - db: A connection to the store.
+  /// - Returns: Whether it may.
+  /// - Throws: `SQLiteError`.
+  package static func mayDangle(
+    at commit: Int64,
+    before head: HistoryHead,
+    _ db: SQLiteConnection
+  ) throws -> Bool {
+    guard !head.mayDangle else { return true }
+    guard let sound = try StoreMetadata.soundAfter.value(db).flatMap({ Int64($0) }) else {
+      return true
+    }
+    return commit < sound
+  }
+
   /// Removes the mark when no reference dangles.
   ///
   /// - Throws: `SQLiteError`.
@@ -57,6 +77,8 @@ package struct DanglingReferences {
     guard try db.integer("SELECT \(Self.isMarked)") == 1 else { return }
     for (owner, toOne) in toOnes where try dangles(owner, toOne, where: "1") { return }
     try StoreMetadata.mayDangle.remove(db)
+    let newest = try db.integer("SELECT max(number) FROM cordial_transaction") ?? 0
+    try StoreMetadata.soundAfter.set("\(newest)", db)
   }
 
   /// The to-ones of every table.

@@ -40,15 +40,13 @@ package struct HistoryHead: Sendable, Equatable {
   }
 
   /// Returns an earlier commit as the newest one.
-  ///
-  /// Its references may dangle, whether or not those of the newest commit do.
-  package func at(_ entry: CommitTable.Entry) -> HistoryHead {
+  package func at(_ entry: CommitTable.Entry, mayDangle: Bool) -> HistoryHead {
     HistoryHead(
       number: entry.token.number,
       mark: entry.token.mark,
       lastChange: entry.lastChange,
       lastLogged: entry.lastChange,
-      mayDangle: mayDangle || entry.token.number < number
+      mayDangle: mayDangle
     )
   }
 

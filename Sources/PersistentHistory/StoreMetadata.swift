@@ -25,6 +25,9 @@ package enum StoreMetadata: String, Sendable, CaseIterable {
   case unicode
   /// Present when some to-one may reference a missing object; see `DanglingReferences`.
   case mayDangle
+  /// The number of the commit from which on no to-one references a missing object unless
+  /// `mayDangle` is present; missing in a store of an earlier program.
+  case soundAfter
 
   /// The name of the table.
   package static let table = "cordial_meta"

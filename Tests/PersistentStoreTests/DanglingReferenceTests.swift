@@ -1,3 +1,4 @@
+import CordialValues
 import JSON
 import PersistentStore
 import TestStores
@@ -82,5 +83,31 @@ private let model = """
     #expect(try !isMarked)
     #expect(try store.fetch(#"{"entity":"Task","predicate":"group == NIL"}"#).count == 1)
     #expect(try store.fetch(#"{"entity":"Task","predicate":"group != NIL"}"#).count == 1)
+  }
+
+  // Evidence: P-057c
+  @Test func `a past commit whose references dangled is read as such`() async throws {
+    func token() throws -> StoreToken { try store.snapshot { $0.token } }
+    func past(_ token: StoreToken) throws -> (groups: [JSONValue?], mayDangle: Bool) {
+      store.past = token
+      defer { store.past = nil }
+      let groups = try store.fetch(#"{"entity":"Task"}"#).map { $0["values"]?["group"] }
+      return (groups, try store.snapshot(\.mayDangle))
+    }
+    let sound = try token()
+    try store.foreign("DELETE FROM Special")
+    try await store.seal()
+    let dangling = try token()
+    try store.foreign(#"UPDATE Task SET "group" = NULL WHERE "group" > 1000"#)
+    try await store.seal()
+    try await compact()
+    let repaired = try token()
+    try await store.save(#"{"insert":[{"id":"Task/t1","values":{}}]}"#)
+    #expect(try past(dangling).groups == ["Group/p1", .null])
+    #expect(try past(sound).groups.count == 2)
+    #expect(try past(sound).groups.contains(.null) == false)
+    // Only before the repair does a query look references up.
+    #expect(try past(dangling).mayDangle)
+    #expect(try !past(repaired).mayDangle)
   }
 }

@@ -121,7 +121,7 @@ package final class StoreReader {
       guard let entry = try commits.entry(of: token), token.number >= oldest.number else {
         throw StoreError.noCommit(token, oldest: oldest)
       }
-      let head = newest.at(entry)
+      let head = newest.at(entry, mayDangle: try mayDangle(at: token.number, before: newest))
       try Self.reading {
         try queue.use { _ in
           guard newest.lastLogged > head.lastChange else { return try past.showAll() }
@@ -149,7 +149,7 @@ package final class StoreReader {
       mark: 0,
       lastChange: position.lastChange,
       lastLogged: position.lastChange,
-      mayDangle: true
+      mayDangle: try mayDangle(at: position.commit, before: newest)
     )
     let result = Swift.Result {
       try body(
@@ -158,6 +158,12 @@ package final class StoreReader {
     }
     try Self.reading { try queue.use { _ in try past.showAll() } }
     return try result.get()
+  }
+
+  private func mayDangle(at commit: Int64, before head: HistoryHead) throws -> Bool {
+    try Self.reading {
+      try queue.use { try DanglingReferences.mayDangle(at: commit, before: head, $0) }
+    }
   }
 
   /// Returns the oldest commit whose state can be read.

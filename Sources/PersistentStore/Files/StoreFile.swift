@@ -71,6 +71,7 @@ enum StoreFile {
       let generation = environment.random()
       let identifier = [environment.random(), environment.random()]
       let facts: [StoreMetadata: String] = [
+        .soundAfter: "0",
         .format: formatVersion, .model: model.document.text, .modelHash: model.hash,
         .slots: slotsText(model), .triggers: LogTriggers.formatVersion,
         .generation: String(generation, radix: 16),
