@@ -1,7 +1,7 @@
 import JSON
 import TestSeeds
 
-/// Random observed requests and random commits for the model of `Observed results`.
+/// Random observed requests and random commits for the model of `ObserveOracle`.
 struct ObserveGenerator {
   var random: SplitMix64
 

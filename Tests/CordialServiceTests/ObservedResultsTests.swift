@@ -7,37 +7,12 @@ import Testing
 
 /// Random requests observed during random commits, against `fetch` at the same token.
 @Suite struct `Observed results` {
-  private static let model = """
-    {"name":"M","version":"1","entities":[
-      {"name":"Group","attributes":[{"name":"title","type":"string","optional":true},
-        {"name":"rank","type":"int64","optional":true},
-        {"name":"count","type":"int64","derived":"tasks.@count"}],
-       "relationships":[{"name":"tasks","destination":"Task","toMany":true,"inverse":"group",
-         "deleteRule":"cascade"}]},
-      {"name":"Task","attributes":[
-         {"name":"title","type":"string","optional":true,"sorted":"localized"},
-         {"name":"priority","type":"int16","optional":true},
-         {"name":"done","type":"boolean","default":false},
-         {"name":"size","type":"double","optional":true}],
-       "relationships":[
-         {"name":"group","destination":"Group","inverse":"tasks","optional":true},
-         {"name":"memo","destination":"Memo","inverse":"task","optional":true,
-           "deleteRule":"cascade"},
-         {"name":"tags","destination":"Tag","toMany":true,"inverse":"tasks"}]},
-      {"name":"Special","parent":"Task","attributes":[
-         {"name":"extra","type":"string","optional":true}]},
-      {"name":"Memo","attributes":[{"name":"content","type":"string","optional":true}],
-       "relationships":[{"name":"task","destination":"Task","inverse":"memo","optional":true}]},
-      {"name":"Tag","identity":"name","attributes":[{"name":"name","type":"string"}],
-       "relationships":[{"name":"tasks","destination":"Task","toMany":true,"inverse":"tags"}]}]}
-    """
-
   // Evidence: P-080a, P-080d, P-080e, P-080f, P-081a, P-081b, P-082a, P-082b, P-082c, P-082f
   // Evidence: P-082g, P-082i, P-083, P-084a, P-084b
   @Test(arguments: Seeds.first(40))
   func `equal a fetch at the token of each update`(seed: UInt64) async throws {
     try await onOwnThread {
-      let host = try ServiceHost(model: Self.model)
+      let host = try ServiceHost(model: ObserveOracle.model)
       var script = ObserveScript(host, seed: seed)
       try script.run(steps: 40)
       try host.close()

@@ -29,13 +29,19 @@ struct UpdateExplanation {
     let terms = try store.map { try snapshot.terms(of: $0) } ?? []
     let related = observation.interest.related
     let sorted = changes.changes.values.sorted { $0.key < $1.key }
-    let own = sorted.lazy.filter { isOwn($0, difference) }.prefix(Self.elementsMax)
+    let own = sorted.lazy.filter { isOwn($0, difference) || isCounted($0, difference) }
+      .prefix(Self.elementsMax)
     let values = try values(of: terms, Array(own))
     var elements: [JSONValue] = []
     for change in sorted where elements.count < Self.elementsMax {
       if isOwn(change, difference) {
         elements += try self.own(change, terms, values[change.key] ?? [:])
-      } else if let read = related[change.key.entity] {
+        continue
+      }
+      let isCounted = isCounted(change, difference)
+      let counted = isCounted ? try self.counted(change, terms, values[change.key] ?? [:]) : []
+      elements += counted
+      if counted.isEmpty, let read = related[change.key.entity] {
         elements += try self.related(change, read, terms, difference)
       }
     }
@@ -63,6 +69,16 @@ struct UpdateExplanation {
     }
   }
 
+  /// Returns whether an object outside the rows of a window may have altered the sections or the
+  /// total.
+  private func isCounted(_ change: ObjectChange, _ difference: ResultDifference) -> Bool {
+    guard case .rows(let plan) = observation.plan, plan.isWindow,
+      difference.sectionsDiffer || difference.totalDiffers
+    else { return false }
+    return !difference.objects.contains(change.key.object)
+      && isCandidate(change, plan.resultEntities)
+  }
+
   private func isCandidate(_ change: ObjectChange, _ entities: [Int]) -> Bool {
     entities.contains(change.key.entity) && candidates?.contains(change.key) != false
   }
@@ -81,25 +97,8 @@ struct UpdateExplanation {
     _ terms: [FetchTerm],
     _ values: [Int: TermValue]
   ) throws -> [JSONValue] {
-    guard change.kind == .update else {
-      guard let isDecidedByRow = try isMember(change) else { return [] }
-      var members: [JSONMember] = [JSONMember("path", "SELF")]
-      if let store {
-        members.append(JSONMember("term", .string(store.predicate ?? "TRUEPREDICATE")))
-      }
-      members += [
-        JSONMember("was", .bool(change.kind == .delete)),
-        JSONMember("is", .bool(change.kind == .insert)),
-        JSONMember("decidedBy", isDecidedByRow ? "memory" : "sql"),
-      ]
-      return [try element(change.key, members)]
-    }
-    let elements = try terms.enumerated().compactMap { index, term -> JSONValue? in
-      guard let value = values[index], value.was != value.is,
-        let property = term.properties.intersection(change.properties).min()
-      else { return nil }
-      return try element(change.key, Self.members(property, term, value))
-    }
+    guard change.kind == .update else { return try existence(of: change) }
+    let elements = try elements(of: change, terms, values)
     guard elements.isEmpty else { return elements }
     let named = change.properties.subtracting([ChangeSet.everyProperty]).sorted()
     let read = named.first { part($0) != nil } ?? named.first
@@ -113,14 +112,58 @@ struct UpdateExplanation {
     ]
   }
 
+  /// Explains a change of an object outside a window, where it alters the sections or the total.
+  private func counted(
+    _ change: ObjectChange,
+    _ terms: [FetchTerm],
+    _ values: [Int: TermValue]
+  ) throws -> [JSONValue] {
+    guard change.kind == .update else { return try existence(of: change) }
+    let elements = try elements(of: change, terms, values)
+    guard elements.isEmpty, let section = change.properties.first(where: { part($0) == "section" })
+    else { return elements }
+    let members = [JSONMember("path", .string(section)), JSONMember("reads", "section")]
+    return [try element(change.key, members)]
+  }
+
+  /// Explains the insertion or the deletion of an object that matches, or matched.
+  private func existence(of change: ObjectChange) throws -> [JSONValue] {
+    guard let isDecidedByRow = try isMember(change) else { return [] }
+    var members: [JSONMember] = [JSONMember("path", "SELF")]
+    if let store {
+      members.append(JSONMember("term", .string(store.predicate ?? "TRUEPREDICATE")))
+    }
+    members += [
+      JSONMember("was", .bool(change.kind == .delete)),
+      JSONMember("is", .bool(change.kind == .insert)),
+      JSONMember("decidedBy", isDecidedByRow ? "memory" : "sql"),
+    ]
+    return [try element(change.key, members)]
+  }
+
+  /// Returns the terms that have another value because of a change.
+  private func elements(
+    of change: ObjectChange,
+    _ terms: [FetchTerm],
+    _ values: [Int: TermValue]
+  ) throws -> [JSONValue] {
+    try terms.enumerated().compactMap { index, term -> JSONValue? in
+      guard let value = values[index], value.was != value.is,
+        let property = term.properties.intersection(change.properties).min()
+      else { return nil }
+      return try element(change.key, Self.members(property, term, value))
+    }
+  }
+
   /// Returns whether a row decides that an inserted object matches, or that a deleted one matched;
   /// nil for an object that does not, or did not.
   private func isMember(_ change: ObjectChange) throws -> Bool? {
     let condition: RowCondition
     switch observation.plan {
     // The difference names members only.
-    case .objects, .rows, .history: return true
-    case .count(let plan): condition = plan.condition
+    case .objects, .history: return true
+    case .rows(let plan) where !plan.isWindow: return true
+    case .rows(let plan), .count(let plan): condition = plan.condition
     case .values(_, let plan): condition = plan.condition
     }
     let row = rows[change.key].flatMap { change.kind == .insert ? $0.after : $0.before }
