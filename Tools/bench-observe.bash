@@ -131,6 +131,8 @@ row_observe() {
   row '1,000 connections, a commit for 1' us '1 connection' \
     "$(figure observe-connections-1 p50Microseconds)" \
     "$(figure observe-connections-1000 p50Microseconds)" '<= 1.5 x'
+  row 'the same, processor' us '' '' \
+    "$(figure observe-connections-1000 processorMicroseconds)" '<= 300'
   row '1,000 connections on one window' us 'Redis PUBLISH' "$(figure redis-fan p50Microseconds)" \
     "$(figure observe-fan p50Microseconds)" '<= 3 x'
   row 'since 1,000 commits, 10,000 rows' us 'the fetch' \

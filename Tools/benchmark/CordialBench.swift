@@ -44,6 +44,7 @@ enum CordialBench {
       usage: "--socket S --ids F [--rounds N]",
       run: Notifications.cordial
     ),
+    Subcommand(name: "notify-floor", usage: "--file F [--rounds N]", run: Notifications.floor),
     Subcommand(name: "redis-notify", usage: "--socket S [--rounds N]", run: Notifications.redis),
     Subcommand(
       name: "pg-notify",

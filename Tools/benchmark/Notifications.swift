@@ -1,4 +1,5 @@
-/// `notify`, `redis-notify`, `pg-notify`: from one client's write to another one's news of it.
+/// `notify`, `notify-floor`, `redis-notify`, `pg-notify`: from one client's write to another one's
+/// news of it.
 enum Notifications {
   /// A save with `durability: normal` of one attribute of an object that the first client observes.
   static func cordial(_ options: Options) throws -> Report {
@@ -18,6 +19,67 @@ enum Notifications {
         #"{"update":[{"id":"\#(id)","values":{"count":\#(round)}}],"durability":"normal"}"#
       )
     }
+  }
+
+  /// The rows of such a save through SQLite's C API, read back on another connection, and a message
+  /// to another process and back.
+  static func floor(_ options: Options) throws -> Report {
+    let rounds = try options.number("rounds", default: 3_000)
+    let file = try options.text("file")
+    let writer = try Database(file)
+    try writer.execute(
+      """
+      PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;
+      CREATE TABLE item(id INTEGER PRIMARY KEY, version INTEGER, title TEXT, count INTEGER);
+      CREATE TABLE change(number INTEGER PRIMARY KEY, entity INTEGER, object INTEGER, kind INTEGER,
+        version INTEGER, before TEXT);
+      CREATE TABLE entry(number INTEGER PRIMARY KEY, mark INTEGER, time INTEGER, last INTEGER);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)
+      INSERT INTO item SELECT i, 1, 'title ' || i, 0 FROM n
+      """
+    )
+    let reader = try Database(file)
+    let begin = try writer.prepare("BEGIN IMMEDIATE")
+    let update = try writer.prepare("UPDATE item SET count = ?1, version = ?1 WHERE id = 1")
+    let change = try writer.prepare(
+      "INSERT INTO change VALUES (?1, 1, 1, 1, ?1, ',\"count\":' || (?1 - 1))"
+    )
+    let entry = try writer.prepare("INSERT INTO entry VALUES (?1, ?1 * 7919, 1700000000000, ?1)")
+    let commit = try writer.prepare("COMMIT")
+    let start = try reader.prepare("BEGIN")
+    let head = try reader.prepare("SELECT * FROM entry ORDER BY number DESC LIMIT 1")
+    let changes = try reader.prepare("SELECT * FROM change WHERE number = ?1")
+    let row = try reader.prepare("SELECT * FROM item WHERE id = 1")
+    let end = try reader.prepare("COMMIT")
+    let echo = try ChildProcess("cat", [])
+    let message = [UInt8](repeating: 0x61, count: 120)
+    var received = [UInt8](repeating: 0, count: message.count)
+    var latencies = Latencies(reserving: rounds)
+    let warmUp = rounds / 10
+    for round in 1...(warmUp + rounds) {
+      let clock = ContinuousClock.now
+      try begin.run()
+      for statement in [update, change, entry] {
+        statement.bind(Int64(round), at: 1)
+        try statement.run()
+      }
+      try commit.run()
+      try start.run()
+      changes.bind(Int64(round), at: 1)
+      let rows = try head.readAll() + changes.readAll() + row.readAll()
+      try end.run()
+      guard rows == 3 else { throw BenchmarkError("\(rows) rows were read back") }
+      try echo.send(message)
+      var filled = 0
+      while filled < message.count {
+        let count = try Descriptors.readSome(from: echo.output, into: &received, at: filled)
+        guard count > 0 else { throw BenchmarkError("The echo ended") }
+        filled += count
+      }
+      if round > warmUp { latencies.add(ContinuousClock.now - clock) }
+    }
+    try echo.waitForSuccess()
+    return Report(latencies)
   }
 
   /// SET and PUBLISH in one write; Redis keeps the value in memory only.
