@@ -117,6 +117,7 @@ extension StoreWriter {
       try db.transaction(.immediate) { try history.dangling.clearIfPossible() }
       try db.execute("VACUUM")
       try db.checkpoint()
+      writeAheadLog.wasEmptied()
     }
   }
 

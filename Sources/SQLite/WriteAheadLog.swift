@@ -31,4 +31,7 @@ package final class WriteAheadLog {
       Unmanaged.passUnretained(self).toOpaque()
     )
   }
+
+  /// Records that the connection emptied the log, so that the next commit writes it from its beginning.
+  package func wasEmptied() { isSlowNext = true }
 }
