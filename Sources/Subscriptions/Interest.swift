@@ -18,7 +18,7 @@ package enum Interest: Sendable {
   ///
   /// `awaited` has the entities of objects that the request names by an identity and that do not
   /// exist.
-  case objects(Set<ObjectKey>, related: [Int: Set<String>] = [:], awaited: Set<Int> = [])
+  case objects(SmallSet<ObjectKey>, related: [Int: Set<String>] = [:], awaited: Set<Int> = [])
   /// The matching objects of entities, and the properties that key paths read.
   case fetch(entities: [Int], Membership, related: [Int: Set<String>] = [:])
   /// Every commit.
@@ -216,7 +216,8 @@ extension Interest {
       if mayBeInserted { return .undecided }
       let touched =
         keys.count < set.changes.count
-        ? keys.filter { set.changes[$0] != nil } : keys.intersection(set.changes.keys)
+        ? Set(keys.lazy.filter { set.changes[$0] != nil })
+        : Set(keys).intersection(set.changes.keys)
       return touched.isEmpty ? .unaffected : .values(touched)
     case .fetch(let entities, let membership, _):
       var effect = FetchEffect(membership, entries, limits)

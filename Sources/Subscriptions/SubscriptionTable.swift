@@ -9,8 +9,11 @@ import ObjectModel
 /// object has before and after it.
 package struct SubscriptionTable: Sendable {
   private var entries: [Int: Entry] = [:]
-  private var byObject: [ObjectKey: Set<Int>] = [:]
+  private var byObject: [ObjectKey: SmallSet<Int>] = [:]
+  /// The requests that every change of an entity may concern, beside `compared`.
   private var byEntity: [Int: Set<Int>] = [:]
+  /// The fetches of each entity that are compared with every change of its objects.
+  private var compared: [Int: ComparedFetches] = [:]
   /// The fetches of each entity that are indexed by values or ranges.
   private var byValue: [Int: ValueIndex] = [:]
   /// The requests that every commit concerns.
@@ -24,26 +27,50 @@ package struct SubscriptionTable: Sendable {
     let conditions: [Int: BoundCondition]
     /// Whether a fetch is indexed by values or ranges.
     let isIndexedByValue: Bool
-    private let readsOthers: Bool
 
     init(_ interest: Interest, _ conditions: [Int: BoundCondition], isIndexedByValue: Bool) {
       self.interest = interest
       self.conditions = conditions
       self.isIndexedByValue = isIndexedByValue
-      readsOthers = !interest.related.isEmpty
+    }
+  }
+
+  /// The fetches of one entity that neither values nor ranges index, and that read no related
+  /// objects, with their conditions for the entity side by side: a commit reads them all.
+  private struct ComparedFetches: Sendable {
+    private(set) var numbers: [Int] = []
+    private var conditions: [BoundCondition] = []
+    private var indexes: [Int: Int] = [:]
+
+    mutating func insert(_ number: Int, _ condition: BoundCondition) {
+      guard indexes[number] == nil else { return }
+      indexes[number] = numbers.count
+      numbers.append(number)
+      conditions.append(condition)
     }
 
-    /// Returns whether the rows of a few changes show that the fetch has none of their objects
-    /// before or after them, as for most requests that no index names.
-    func isOutside(_ changes: ChangeEntries) -> Bool {
-      guard !readsOthers, !conditions.isEmpty else { return false }
-      return changes.indices.allSatisfy { index in
-        guard let condition = conditions[changes.changes[index].key.entity] else { return true }
-        guard let row = changes.rows[index] else { return false }
+    mutating func remove(_ number: Int) {
+      guard let index = indexes.removeValue(forKey: number) else { return }
+      let (last, condition) = (numbers.removeLast(), conditions.removeLast())
+      guard index < numbers.count else { return }
+      (numbers[index], conditions[index]) = (last, condition)
+      indexes[last] = index
+    }
+
+    /// Calls a body with each fetch, and whether the rows of changes show that it has none of
+    /// their objects before or after them.
+    ///
+    /// - Parameter changes: A few changes of objects of the entity.
+    func each(with changes: ChangeEntries, _ body: (Int, Bool) -> Void) {
+      for index in numbers.indices {
+        let condition = conditions[index]
         func isOutside(_ row: RowValues?) -> Bool {
           row.map { condition.fits($0.table) && condition.evaluate($0) == false } ?? true
         }
-        return isOutside(row.before) && (row.isSame || isOutside(row.after))
+        let isOutside = changes.rows.allSatisfy { row in
+          row.map { isOutside($0.before) && ($0.isSame || isOutside($0.after)) } ?? false
+        }
+        body(numbers[index], isOutside)
       }
     }
   }
@@ -75,7 +102,7 @@ package struct SubscriptionTable: Sendable {
   /// The fetches of one entity by the values or ranges that their conditions require.
   private struct ValueIndex: Sendable {
     private(set) var all: Set<Int> = []
-    private var values: [String: [StorageKey: Set<Int>]] = [:]
+    private var values: [String: [StorageKey: SmallSet<Int>]] = [:]
     private var ranges: [String: RangeIndex] = [:]
 
     mutating func insert(_ number: Int, _ selection: RowCondition.Selection) {
@@ -153,6 +180,8 @@ package struct SubscriptionTable: Sendable {
         )
         if let selection {
           byValue[entity, default: ValueIndex()].insert(number, selection)
+        } else if related.isEmpty, let condition = conditions[entity] {
+          compared[entity, default: ComparedFetches()].insert(number, condition)
         } else {
           byEntity[entity, default: []].insert(number)
         }
@@ -167,12 +196,13 @@ package struct SubscriptionTable: Sendable {
     guard let entry = entries.removeValue(forKey: number) else { return }
     switch entry.interest {
     case .objects(let keys, let related, let awaited):
-      for key in keys { Self.remove(number, at: key, from: &byObject) }
-      for entity in awaited.union(related.keys) { Self.remove(number, at: entity, from: &byEntity) }
-    case .fetch(let entities, let membership, let related):
-      for entity in Set(related.keys).union(entities) {
-        Self.remove(number, at: entity, from: &byEntity)
+      for key in keys {
+        byObject[key]?.remove(number)
+        if byObject[key]?.isEmpty == true { byObject[key] = nil }
       }
+      for entity in awaited.union(related.keys) { remove(number, from: entity) }
+    case .fetch(let entities, let membership, let related):
+      for entity in Set(related.keys).union(entities) { remove(number, from: entity) }
       let read = membership.columns
       let selection = membership.condition.selection
       for entity in entities {
@@ -186,13 +216,11 @@ package struct SubscriptionTable: Sendable {
     }
   }
 
-  private static func remove<Key: Hashable>(
-    _ number: Int,
-    at key: Key,
-    from index: inout [Key: Set<Int>]
-  ) {
-    index[key]?.remove(number)
-    if index[key]?.isEmpty == true { index[key] = nil }
+  private mutating func remove(_ number: Int, from entity: Int) {
+    byEntity[entity]?.remove(number)
+    if byEntity[entity]?.isEmpty == true { byEntity[entity] = nil }
+    compared[entity]?.remove(number)
+    if compared[entity]?.numbers.isEmpty == true { compared[entity] = nil }
   }
 
   /// Returns the columns that requests read of changed objects of an entity, and some that no
@@ -236,17 +264,16 @@ package struct SubscriptionTable: Sendable {
     var affected = byCommit
     var unaffected: [Int] = []
     for (entity, range) in changes.ranges {
-      let numbers = byEntity[entity] ?? []
-      if changes.ranges.count == 1, numbers.count * changes.changes.count <= Self.earlyMax {
-        for number in numbers {
-          if entries[number]?.isOutside(changes) == true {
-            unaffected.append(number)
-          } else {
-            affected.insert(number)
+      affected.formUnion(byEntity[entity] ?? [])
+      if let fetches = compared[entity] {
+        let pairCount = fetches.numbers.count * changes.changes.count
+        if changes.ranges.count == 1, pairCount <= Self.earlyMax {
+          fetches.each(with: changes) { number, isOutside in
+            if isOutside { unaffected.append(number) } else { affected.insert(number) }
           }
+        } else {
+          affected.formUnion(fetches.numbers)
         }
-      } else {
-        affected.formUnion(numbers)
       }
       guard !byObject.isEmpty else { continue }
       for index in range { affected.formUnion(byObject[changes.changes[index].key] ?? []) }

@@ -563,7 +563,7 @@ private func delete(_ entity: Int, _ object: Int64) -> ObjectChange {
         key(1 + random.below(3), Int64(random.below(4)))
       }
       let awaited = Set((0..<random.below(2)).map { _ in 1 + random.below(3) })
-      return .objects(Set(keys), related: properties(), awaited: awaited)
+      return .objects(SmallSet(keys), related: properties(), awaited: awaited)
     }
     let condition = condition(&random, 2)
     return .fetch(

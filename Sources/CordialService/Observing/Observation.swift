@@ -119,7 +119,7 @@ struct Observation: Sendable {
         related[plan.entity.number, default: []].insert(identity.name)
       }
       return .objects(
-        Set(result.named.compactMap(\.key)),
+        SmallSet(result.named.lazy.compactMap(\.key)),
         related: related,
         awaited: isAwaiting ? Set(plans.keys) : []
       )

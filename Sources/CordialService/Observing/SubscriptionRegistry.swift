@@ -15,13 +15,13 @@ final class SubscriptionRegistry: Sendable {
   struct Affected: Sendable {
     let number: Int
     let observation: Observation
-    let subscribers: Set<Subscriber>
+    let subscribers: SmallSet<Subscriber>
   }
 
   /// A class, because each commit looks up many entries, and an observation has many parts to copy.
   private final class Entry {
     var observation: Observation
-    var subscribers: Set<Subscriber>
+    var subscribers: SmallSet<Subscriber>
     /// Earlier results while registrations are under way, each with the last commit of which it is
     /// known to be the result, ascending.
     var former: [(through: Int64, result: ObservedResult)] = []
@@ -102,7 +102,7 @@ final class SubscriptionRegistry: Sendable {
     state.withLock { $0.entries[number]?.observation }
   }
 
-  func subscribers(of number: Int) -> Set<Subscriber> {
+  func subscribers(of number: Int) -> SmallSet<Subscriber> {
     state.withLock { $0.entries[number]?.subscribers ?? [] }
   }
 
@@ -252,7 +252,8 @@ final class SubscriptionRegistry: Sendable {
   func former(_ number: Int, of session: Int, at commit: Int64) -> Affected? {
     state.withLock { state in
       guard let entry = state.entries[number],
-        case let own = entry.subscribers.filter({ $0.session == session }), !own.isEmpty
+        case let own = SmallSet(entry.subscribers.lazy.filter { $0.session == session }),
+        !own.isEmpty
       else { return nil }
       var observation = entry.observation
       if let former = entry.former.first(where: { $0.through >= commit }) {

@@ -1,0 +1,82 @@
+/// A set that needs no memory of its own for one element.
+///
+/// Most of the many sets that an index of requests has are of this kind.
+package struct SmallSet<Element: Hashable & Sendable>: Sendable, Sequence {
+  private enum Storage: Sendable {
+    case none
+    case one(Element)
+    case many(Set<Element>)
+  }
+
+  private var storage = Storage.none
+
+  package init() {}
+
+  package init(_ elements: some Sequence<Element>) {
+    for element in elements { insert(element) }
+  }
+
+  package var count: Int {
+    switch storage {
+    case .none: 0
+    case .one: 1
+    case .many(let elements): elements.count
+    }
+  }
+
+  package var isEmpty: Bool { count == 0 }
+
+  /// Adds an element; has no effect for one that the set contains.
+  package mutating func insert(_ element: Element) {
+    switch storage {
+    case .none: storage = .one(element)
+    case .one(let only):
+      if only != element { storage = .many([only, element]) }
+    case .many(var elements):
+      // The elements have one owner while they change.
+      storage = .none
+      elements.insert(element)
+      storage = .many(elements)
+    }
+  }
+
+  /// Removes an element; has no effect for one that the set does not contain.
+  package mutating func remove(_ element: Element) {
+    switch storage {
+    case .none: break
+    case .one(let only):
+      if only == element { storage = .none }
+    case .many(var elements):
+      storage = .none
+      elements.remove(element)
+      if let only = elements.first, elements.count == 1 {
+        storage = .one(only)
+      } else if !elements.isEmpty {
+        storage = .many(elements)
+      }
+    }
+  }
+
+  package struct Iterator: IteratorProtocol {
+    fileprivate var only: Element?
+    fileprivate var others: Set<Element>.Iterator?
+
+    package mutating func next() -> Element? {
+      guard let element = only else { return others?.next() }
+      only = nil
+      return element
+    }
+  }
+
+  package func makeIterator() -> Iterator {
+    switch storage {
+    case .none: Iterator(only: nil, others: nil)
+    case .one(let element): Iterator(only: element, others: nil)
+    case .many(let elements): Iterator(only: nil, others: elements.makeIterator())
+    }
+  }
+}
+
+extension SmallSet: ExpressibleByArrayLiteral {
+  package init(arrayLiteral elements: Element...) { self.init(elements) }
+}
