@@ -32,6 +32,7 @@ package final class WriteAheadLog {
     )
   }
 
-  /// Records that the connection emptied the log, so that the next commit writes it from its beginning.
+  /// Records that the connection emptied the log, so that the next commit writes it from its
+  /// beginning.
   package func wasEmptied() { isSlowNext = true }
 }

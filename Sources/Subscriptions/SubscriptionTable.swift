@@ -57,10 +57,8 @@ package struct SubscriptionTable: Sendable {
       indexes[last] = index
     }
 
-    /// Calls a body with each fetch, and whether the rows of changes show that it has none of
-    /// their objects before or after them.
-    ///
-    /// - Parameter changes: A few changes of objects of the entity.
+    /// Calls a body with each fetch, and whether the rows of a few changes of the entity show
+    /// that the fetch has none of their objects before or after them.
     func each(with changes: ChangeEntries, _ body: (Int, Bool) -> Void) {
       for index in numbers.indices {
         let condition = conditions[index]

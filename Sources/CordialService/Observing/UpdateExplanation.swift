@@ -29,17 +29,18 @@ struct UpdateExplanation {
     let terms = try store.map { try snapshot.terms(of: $0) } ?? []
     let related = observation.interest.related
     let sorted = changes.changes.values.sorted { $0.key < $1.key }
-    let own = sorted.lazy.filter { isOwn($0, difference) || isCounted($0, difference) }
+    let relevant = sorted.lazy.filter { isOwn($0, difference) || isCounted($0, difference) }
       .prefix(Self.elementsMax)
-    let values = try values(of: terms, Array(own))
+    let values = try values(of: terms, Array(relevant))
     var elements: [JSONValue] = []
     for change in sorted where elements.count < Self.elementsMax {
       if isOwn(change, difference) {
-        elements += try self.own(change, terms, values[change.key] ?? [:])
+        elements += try own(change, terms, values[change.key] ?? [:], otherwise: written)
         continue
       }
       let isCounted = isCounted(change, difference)
-      let counted = isCounted ? try self.counted(change, terms, values[change.key] ?? [:]) : []
+      let counted =
+        isCounted ? try own(change, terms, values[change.key] ?? [:], otherwise: section) : []
       elements += counted
       if counted.isEmpty, let read = related[change.key.entity] {
         elements += try self.related(change, read, terms, difference)
@@ -92,38 +93,34 @@ struct UpdateExplanation {
     let isDecidedByRow: Bool
   }
 
+  /// Explains a change of an object of the result, or of one that its sections or total count;
+  /// `other` explains an update that alters no term.
   private func own(
     _ change: ObjectChange,
     _ terms: [FetchTerm],
-    _ values: [Int: TermValue]
+    _ values: [Int: TermValue],
+    otherwise other: (ObjectChange) -> [JSONMember]?
   ) throws -> [JSONValue] {
     guard change.kind == .update else { return try existence(of: change) }
     let elements = try elements(of: change, terms, values)
-    guard elements.isEmpty else { return elements }
+    guard elements.isEmpty, let members = other(change) else { return elements }
+    return [try element(change.key, members)]
+  }
+
+  /// Names a written property, one that the request reads if any.
+  private func written(_ change: ObjectChange) -> [JSONMember] {
     let named = change.properties.subtracting([ChangeSet.everyProperty]).sorted()
     let read = named.first { part($0) != nil } ?? named.first
     // Every object has its version, which each change of the object increments.
     let reads = read.flatMap(part) ?? "select"
-    return [
-      try element(
-        change.key,
-        [JSONMember("path", .string(read ?? "SELF")), JSONMember("reads", .string(reads))]
-      )
-    ]
+    return [JSONMember("path", .string(read ?? "SELF")), JSONMember("reads", .string(reads))]
   }
 
-  /// Explains a change of an object outside a window, where it alters the sections or the total.
-  private func counted(
-    _ change: ObjectChange,
-    _ terms: [FetchTerm],
-    _ values: [Int: TermValue]
-  ) throws -> [JSONValue] {
-    guard change.kind == .update else { return try existence(of: change) }
-    let elements = try elements(of: change, terms, values)
-    guard elements.isEmpty, let section = change.properties.first(where: { part($0) == "section" })
-    else { return elements }
-    let members = [JSONMember("path", .string(section)), JSONMember("reads", "section")]
-    return [try element(change.key, members)]
+  /// Names the written property by whose values the rows are divided into sections.
+  private func section(_ change: ObjectChange) -> [JSONMember]? {
+    change.properties.first { part($0) == "section" }.map { property in
+      [JSONMember("path", .string(property)), JSONMember("reads", "section")]
+    }
   }
 
   /// Explains the insertion or the deletion of an object that matches, or matched.
