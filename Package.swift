@@ -7,7 +7,9 @@ let package = Package(
   name: "cordial",
   products: [
     .executable(name: "cordial", targets: ["CordialCLI"]),
+    .library(name: "CordialValues", targets: ["CordialValues"]),
     .library(name: "Cordial", targets: ["Cordial"]),
+    .library(name: "CordialFoundation", targets: ["CordialFoundation"]),
     .library(name: "CordialEmbedded", targets: ["CordialEmbedded"]),
   ],
   dependencies: [
@@ -122,7 +124,8 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
       ]
     ),
-    .module("Cordial", uses: ["JSONRPC", "JSON", "Transport"]),
+    .module("Cordial", uses: ["CordialValues", "JSONRPC", "JSON", "Transport"]),
+    .module("CordialFoundation", uses: ["Cordial", "CordialValues"]),
     .module("Porting", uses: ["Cordial", "JSON", "ObjectModel"]),
     .module(
       "CordialEmbedded",
@@ -220,7 +223,17 @@ let package = Package(
       uses: ["CordialEmbedded", "JSON", "JSONRPC", "PersistentStore"]
     ),
     .tests("CordialProtocolTests", uses: ["CordialProtocol", "JSON", "JSONRPC"]),
-    .tests("CordialTests", uses: ["Cordial", "JSON"]),
+    .tests(
+      "CordialTests",
+      uses: [
+        "Cordial", "CordialEmbedded", "CordialValues", "JSON", "ObjectModel", "PersistentStore",
+        "TestSeeds", "TestStores", .product(name: "Logging", package: "swift-log"),
+      ]
+    ),
+    .tests(
+      "CordialFoundationTests",
+      uses: ["CordialFoundation", "Cordial", "CordialValues", "JSON"]
+    ),
     .tests("TransportTests", uses: ["Transport", "TestStores"]),
     .tests("BinaryTests", uses: ["TestSeeds"]),
     .tests("TidyTests", uses: []),

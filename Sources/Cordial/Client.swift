@@ -1,162 +1,141 @@
-// Cordial: the client's side of the wire. Calls, notifications, and the links that carry them.
-//
-// Must not know: all of storage. It links no SQLite.
-//
-// What always holds:
-// 1. A call ends once: with its response, or with the end of the connection.
-// 2. Notifications come in the order in which they were sent, on the link's thread.
-
+public import CordialValues
 package import JSON
-import JSONRPC
 import Synchronization
 
-/// A carrier of a client's bytes.
-package protocol ClientLink: Sendable {
-  func send(_ bytes: [UInt8])
-  func close()
+/// A client of a service: typed calls, and live results across connections.
+///
+/// The client connects again after its connection has ended, and each result continues with the
+/// difference since the position that it has.
+public final class Client: Sendable {
+  /// The state of the client's connection, for display.
+  public enum ConnectionState: Equatable, Sendable {
+    /// The client is connecting.
+    case connecting
+    /// The client is connected.
+    case connected
+    /// The connection has ended; the client connects again after a pause.
+    case disconnected
+    /// The program has closed the client.
+    case closed
+  }
+
+  let core: ClientCore
+
+  /// Creates a client and connects it.
+  ///
+  /// - Parameters:
+  ///   - connect: Connects a connection to the service; called for each attempt.
+  ///   - pause: Waits between two attempts.
+  /// - Throws: The error of the first attempt.
+  package init(
+    _ connect: @escaping @Sendable (ClientConnection) async throws(ClientError) -> Void,
+    pause: @escaping @Sendable (_ milliseconds: Int) async -> Void
+  ) async throws(ClientError) {
+    core = ClientCore(connect, pause: pause)
+    try await core.begin()
+  }
+
+  deinit {
+    core.close()
+  }
+
+  /// The state of the connection.
+  public var state: ConnectionState { core.connectionState }
+
+  /// The current state of the connection and every later one, fewer for a slow reader.
+  public var states: AsyncStream<ConnectionState> { core.states() }
+
+  /// Ends the connection and all live results.
+  public func close() {
+    core.close()
+  }
+
+  /// Calls a method of the protocol.
+  package func call(
+    _ method: String,
+    _ params: JSONValue
+  ) async throws(ClientError) -> JSONValue {
+    try await core.call(method, params)
+  }
+
+  /// Fetches objects as values.
+  ///
+  /// - Parameter request: The request.
+  /// - Returns: The values, in the order of the request.
+  /// - Throws: `ClientError`; `valueMismatch` for an object that has no value of the type.
+  public func fetch<Value: ObjectValue>(
+    _ request: FetchRequest<Value>
+  ) async throws(ClientError) -> [Value] {
+    if case .invalid(let mismatch) = request.selection { throw ClientError(mismatch) }
+    let result = try await core.call("fetch", request.json)
+    var values: [Value] = []
+    for object in result["objects"]?.array ?? [] {
+      do throws(ValueMismatch) {
+        values.append(try ValueDecoder.decode(Value.self, from: object))
+      } catch {
+        throw ClientError(error)
+      }
+    }
+    return values
+  }
+
+  /// Counts the objects of a request.
+  ///
+  /// - Parameter request: The request.
+  /// - Returns: The number of objects.
+  /// - Throws: `ClientError`.
+  public func count<Value>(_ request: FetchRequest<Value>) async throws(ClientError) -> Int {
+    var params = request.json.members ?? []
+    params.removeAll { ["select", "value", "sort"].contains($0.name) }
+    let result = try await core.call(
+      "fetch",
+      .object(params + [JSONMember("result", "count")])
+    )
+    return Int(result["count"]?.integer ?? 0)
+  }
+
+  /// Fetches the value of an object.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the value.
+  ///   - id: The ID of the object.
+  /// - Returns: The value; nil for an object that does not exist.
+  /// - Throws: `ClientError`; `mockIdentifier` for the ID of a mock.
+  public func value<Value: ObjectValue>(
+    _ type: Value.Type = Value.self,
+    with id: WrappedID
+  ) async throws(ClientError) -> Value? {
+    let request = FetchRequest<Value>()
+    if case .invalid(let mismatch) = request.selection { throw ClientError(mismatch) }
+    let ids = JSONMember("ids", [.string(try id.wireText())])
+    let result = try await core.call("fetch", .object([ids] + request.selection.members))
+    guard let object = result["objects"]?.array?.first, !object.isNull else { return nil }
+    do throws(ValueMismatch) {
+      return try ValueDecoder.decode(type, from: object)
+    } catch {
+      throw ClientError(error)
+    }
+  }
+
+  /// Returns the objects of this client's service as the source of live results.
+  ///
+  ///     FetchDataSource.fetchRequest(client.objects(TodoGroup.self))
+  public func objects<Value: ObjectValue>(_ type: Value.Type = Value.self) -> ObjectSource<Value> {
+    ObjectSource(self)
+  }
 }
 
-/// One connection to a service.
-package final class Client: Sendable {
-  private struct State {
-    var link: (any ClientLink)?
-    var waiting: [RequestID: CheckedContinuation<JSONValue, any Error>] = [:]
-    var nextID: Int64 = 1
-    var frames: FrameDecoder
-    var isClosed = false
-  }
-
-  private let state: Mutex<State>
-  private let notified: @Sendable (String, JSONValue) -> Void
-  private let traced: (@Sendable (_ isSent: Bool, [UInt8]) -> Void)?
-  private let whenEnded: @Sendable () -> Void
-
-  /// Creates a client that is not connected yet.
+extension WrappedID {
+  /// Returns the text that the protocol has for the ID.
   ///
-  /// - Parameters:
-  ///   - messageBytesMax: The maximum length of a message from the service, in bytes; a longer one
-  ///     ends the connection.
-  ///   - traced: Called with every message, to show the wire traffic.
-  ///   - notified: Called with the method and the params of every notification.
-  ///   - whenEnded: Called when the connection has ended, possibly more than once.
-  package init(
-    messageBytesMax: Int = 1 << 30,
-    traced: (@Sendable (_ isSent: Bool, [UInt8]) -> Void)? = nil,
-    notified: @escaping @Sendable (String, JSONValue) -> Void = { _, _ in },
-    whenEnded: @escaping @Sendable () -> Void = {}
-  ) {
-    let frames = FrameDecoder(framing: .line, messageBytesMax: messageBytesMax)
-    state = Mutex(State(frames: frames))
-    self.traced = traced
-    self.notified = notified
-    self.whenEnded = whenEnded
-  }
-
-  /// Connects the client to a link, which then calls `received` and `ended`.
-  package func connect(_ link: any ClientLink) {
-    state.withLock { $0.link = link }
-  }
-
-  /// Calls a method.
-  ///
-  /// - Parameters:
-  ///   - method: The method's name.
-  ///   - params: The method's params.
-  /// - Returns: The result.
-  /// - Throws: `ClientError` with the service's code, or 0 when the connection ended.
-  package func call(_ method: String, _ params: JSONValue) async throws -> JSONValue {
-    try await withCheckedThrowingContinuation { continuation in
-      let outcome = state.withLock { state -> (any ClientLink, RequestID)? in
-        guard !state.isClosed, let link = state.link else { return nil }
-        let id = RequestID.integer(state.nextID)
-        state.nextID += 1
-        state.waiting[id] = continuation
-        return (link, id)
-      }
-      guard let (link, id) = outcome else {
-        return continuation.resume(throwing: Self.ended)
-      }
-      let message = MessageWriter.request(id, method, params)
-      traced?(true, message)
-      link.send(Framing.line.frame(message))
-    }
-  }
-
-  /// Takes bytes from the service.
-  package func received(_ bytes: Span<UInt8>) {
-    var messages: [[UInt8]] = []
-    var isReadable = true
-    state.withLock { state in
-      state.frames.receive(bytes) { event, frame in
-        guard case .frame = event else {
-          isReadable = false
-          return
-        }
-        var message: [UInt8] = []
-        message.reserveCapacity(frame.count)
-        JSONBytes.append(frame, to: &message)
-        messages.append(message)
-      }
-    }
-    for message in messages { handle(message) }
-    // Without the message that cannot be read, the call that waits for it would never end.
-    if !isReadable { close() }
-  }
-
-  private func handle(_ message: [UInt8]) {
-    traced?(false, message)
-    let value: JSONValue
-    do {
-      value = try JSONParser.parse(message.span, depthMax: 256)
-    } catch {
-      return close()
-    }
-    if let method = value["method"]?.string { return notified(method, value["params"] ?? .null) }
-    let error = value["error"].map { error in
-      ClientError(
-        code: error["code"]?.integer.map(Int.init) ?? 0,
-        message: error["message"]?.string ?? "The service answered with an error",
-        data: error["data"] ?? .null
+  /// - Throws: `ClientError` for the ID of a mock.
+  func wireText() throws(ClientError) -> String {
+    guard let objectID else {
+      throw ClientError(
+        code: .mockIdentifier,
+        message: "\(self) is the ID of a mock: no store has an object with it"
       )
     }
-    if let error, value["id"]?.isNull != false {
-      // The service cannot tell which request it rejects, so every waiting call fails.
-      return fail(with: error)
-    }
-    guard let id = value["id"].flatMap(RequestID.init),
-      let continuation = state.withLock({ $0.waiting.removeValue(forKey: id) })
-    else { return }
-    if let error {
-      continuation.resume(throwing: error)
-    } else {
-      continuation.resume(returning: value["result"] ?? .null)
-    }
+    return objectID.description
   }
-
-  /// Fails every waiting call, because the connection has ended.
-  package func ended() {
-    state.withLock { state in
-      state.isClosed = true
-      // The link keeps its client, and what is below it.
-      state.link = nil
-    }
-    fail(with: Self.ended)
-    whenEnded()
-  }
-
-  private func fail(with error: ClientError) {
-    let waiting = state.withLock { state in
-      defer { state.waiting = [:] }
-      return state.waiting.values.map { $0 }
-    }
-    for continuation in waiting { continuation.resume(throwing: error) }
-  }
-
-  /// Ends the connection.
-  package func close() {
-    let link = state.withLock { $0.link }
-    link?.close()
-  }
-
-  private static let ended = ClientError(code: 0, message: "The connection to the service ended")
 }

@@ -81,7 +81,7 @@ struct LiveWatch {
 
   /// Whether another attempt to connect may succeed.
   private static func isLost(_ error: any Error) -> Bool {
-    if let error = error as? ClientError { return error.code == 0 }
+    if let error = error as? ClientError { return error.code == .connectionEnded }
     return error is TransportError
   }
 
@@ -95,7 +95,9 @@ struct LiveWatch {
     var known = result
     defer { result = known }
     // A deleted socket file would be opened as a store's folder.
-    guard known.token == nil || store.isSocket else { throw ClientError(code: 0, message: "") }
+    guard known.token == nil || store.isSocket else {
+      throw ClientError(code: .connectionEnded, message: "")
+    }
     try await store.with(
       notified: { _, params in events.add(.changes(params, connection: connection)) },
       whenEnded: { events.add(.ended(connection: connection)) }
@@ -126,7 +128,7 @@ struct LiveWatch {
   /// Returns the error with which a subscription has ended.
   private static func ended(_ error: JSONValue) -> ClientError {
     ClientError(
-      code: Int(error["code"]?.integer ?? -1),
+      code: .init(rawValue: Int(error["code"]?.integer ?? -1)),
       message: error["message"]?.string ?? "The subscription has ended",
       data: error["data"] ?? .null
     )

@@ -34,9 +34,9 @@ struct StoreArgument: ParsableArguments {
     traced: (@Sendable (Bool, [UInt8]) -> Void)? = nil,
     notified: @escaping @Sendable (String, JSONValue) -> Void = { _, _ in },
     whenEnded: @escaping @Sendable () -> Void = {},
-    _ body: (Client) async throws -> Result
+    _ body: (ClientConnection) async throws -> Result
   ) async throws -> Result {
-    let client = Client(traced: traced, notified: notified, whenEnded: whenEnded)
+    let client = ClientConnection(traced: traced, notified: notified, whenEnded: whenEnded)
     if isSocket {
       let loop = TransportLoop()
       do {

@@ -12,7 +12,7 @@ enum WholeArchive {
   ///   - client: A client of the service, which runs on this machine.
   ///   - write: Called with each line, without its end.
   /// - Throws: `ClientError`; `StoreError`; `InputError` without a temporary folder.
-  static func export(_ client: Client, _ write: (String) -> Void) async throws {
+  static func export(_ client: ClientConnection, _ write: (String) -> Void) async throws {
     let model = try await client.call("model", [:])
     let folder = try TemporaryFolder()
     defer { folder.remove() }

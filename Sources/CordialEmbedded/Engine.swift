@@ -116,7 +116,7 @@ package final class Engine: Sendable {
   }
 
   /// Connects a client of this process.
-  package func connect(_ client: Client) async {
+  package func connect(_ client: ClientConnection) async {
     let link = InProcessLink(client: client, service: service, loop: loop)
     await withCheckedContinuation { continuation in
       loop.execute {
@@ -159,12 +159,12 @@ private struct TransportServiceLoop: ServiceLoop {
 
 /// A client's connection to a service of the same process.
 private final class InProcessLink: ClientLink, ByteSink {
-  private let client: Client
+  private let client: ClientConnection
   private let service: Service
   private let loop: TransportLoop
   private let session = Mutex<Int?>(nil)
 
-  init(client: Client, service: Service, loop: TransportLoop) {
+  init(client: ClientConnection, service: Service, loop: TransportLoop) {
     self.client = client
     self.service = service
     self.loop = loop

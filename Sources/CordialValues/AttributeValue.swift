@@ -51,7 +51,7 @@ extension AttributeValue: Hashable {
 
 /// The key of an object within a store: the number of its entity and its own number.
 ///
-/// A key is valid inside one open store only. Clients use a `WrappedID`.
+/// A key is valid inside one open store only. Clients use a `ObjectID`.
 package struct ObjectKey: Hashable, Sendable {
   /// The entity's number, from `EntityDescription.number`.
   package let entity: Int

@@ -1,170 +1,83 @@
-// CordialValues: the values that clients use. Wrapped IDs, attribute values, change sets, tokens.
-//
-// Must not know: JSON, SQL, files, sockets, the time, randomness. Its only import is Algorithms.
-//
-// What always holds:
-// 1. Every value of this module is Sendable and compares by content.
-// 2. Each wrapped ID has one text and each text one wrapped ID, so that clients in any language can
-//    use the text as a map key.
-// 3. Each parser of this module checks the whole text. It never returns a partly parsed value.
-
-/// The identity of an object, the same in fetch, save, history, search and notifications.
+/// The identity of a value.
 ///
-/// Its text is `Entity/p17` or another form of section 3 of the protocol.
-public struct WrappedID: Sendable {
-  /// The part after the entity's name.
-  public enum Key: Sendable {
-    /// `p`: the number that the store assigned, permanent and never reused.
-    case object(Int64)
-    /// `i`: the value of the entity's integer identity attribute.
-    case integer(Int64)
-    /// `u`: the value of its UUID identity attribute, lower case.
-    case uuid(String)
-    /// `s`: the value of its string identity attribute.
-    case string(String)
-    /// `t`: a name that the client chose, valid inside one save.
-    case temporary(String)
+/// The ID of an object of a store is an `objectID`. The other forms have no entity: a program gives
+/// them to the values of its mocks, and no store has an object with one of them.
+///
+///     let sample = TodoGroup(id: .string("Group1"), title: "Home", taskCount: 2)
+public enum WrappedID: Sendable {
+  /// A name.
+  case string(String)
+  /// A number.
+  case integer(Int)
+  /// A UUID.
+  case uuid(UUIDValue)
+  /// The ID of an object of a store, or of one that a program is about to insert.
+  case objectID(ObjectID)
+
+  /// The ID in a store; nil for the ID of a mock.
+  public var objectID: ObjectID? {
+    if case .objectID(let id) = self { id } else { nil }
   }
 
-  /// The name of the entity.
-  public let entity: String
-  /// The part that identifies the object within its entity.
-  public let key: Key
+  /// The name of the object's entity; nil for the ID of a mock.
+  public var entity: String? { objectID?.entity }
 
-  /// Creates an ID from its parts.
-  public init(entity: String, key: Key) {
-    self.entity = entity
-    self.key = key
-  }
-
-  /// Whether the ID is temporary: a client chose it for one save.
-  public var isTemporary: Bool {
-    if case .temporary = key { true } else { false }
-  }
-
-  /// Parses the text of a wrapped ID, or its URI within the named store.
-  ///
-  /// The result is nil if the text is malformed or names another store.
-  ///
-  /// - Parameters:
-  ///   - text: `Entity/p17`, or `cordial://<store>/Entity/p17`.
-  ///   - store: The identifier of the store whose URIs are accepted, or nil for none.
-  public init?(_ text: String, store: String? = nil) {
-    var rest = Substring(text)
-    if text.hasPrefix("cordial://") {
-      guard let store, text.hasPrefix("cordial://\(store)/") else { return nil }
-      rest = rest.dropFirst("cordial://\(store)/".count)
-    }
-    guard let slash = rest.utf8.firstIndex(of: UInt8(ascii: "/")) else { return nil }
-    let entity = String(rest[..<slash])
-    let tail = rest[rest.utf8.index(after: slash)...]
-    guard !entity.isEmpty, let form = tail.utf8.first, form < 0x80 else { return nil }
-    let value = tail[tail.utf8.index(after: tail.startIndex)...]
-    guard let key = Key(form: form, text: value) else { return nil }
-    self.init(entity: entity, key: key)
-  }
-}
-
-extension WrappedID {
-  /// Returns whether a text is a valid temporary ID of an entity.
-  ///
-  /// - Parameters:
-  ///   - text: Any text.
-  ///   - entity: The entity's name.
-  /// - Returns: Whether `init(_:store:)` would return a temporary ID of that entity for the text.
-  /// - Complexity: Linear in the text.
-  package static func isTemporary(_ text: String, of entity: String) -> Bool {
-    let bytes = text.utf8Span.span
-    let name = entity.utf8Span.span
-    let start = name.count + 2
-    guard bytes.count > start, bytes.count <= start + Key.temporaryLengthMax,
-      bytes[name.count] == UInt8(ascii: "/"), bytes[name.count + 1] == UInt8(ascii: "t")
-    else { return false }
-    for index in name.indices where bytes[index] != name[index] { return false }
-    for index in start..<bytes.count where !Key.isTemporaryByte(bytes[index]) { return false }
-    return true
-  }
-}
-
-extension WrappedID.Key: Hashable {
-  /// Compares code points, as the wire and SQLite do.
-  ///
-  /// Swift's `==` also equates canonically equivalent strings.
-  public static func == (first: WrappedID.Key, second: WrappedID.Key) -> Bool {
-    first.text.utf8.elementsEqual(second.text.utf8)
-  }
-
-  /// Hashes the bytes of its text.
-  public func hash(into hasher: inout Hasher) {
-    hasher.combine(ExactText(text))
-  }
+  /// Whether the ID is temporary: the object that it names is not saved yet.
+  public var isTemporary: Bool { objectID?.isTemporary ?? false }
 }
 
 extension WrappedID: Hashable {
-  /// Compares code points.
+  /// Compares code points, as stores do.
   public static func == (first: WrappedID, second: WrappedID) -> Bool {
-    first.key == second.key && first.entity.utf8.elementsEqual(second.entity.utf8)
+    switch (first, second) {
+    case (.objectID(let a), .objectID(let b)): a == b
+    case (.string(let a), .string(let b)): a.utf8.elementsEqual(b.utf8)
+    case (.integer(let a), .integer(let b)): a == b
+    case (.uuid(let a), .uuid(let b)): a == b
+    default: false
+    }
   }
 
-  /// Hashes the bytes of its text.
+  /// Hashes the form and the bytes of the text.
   public func hash(into hasher: inout Hasher) {
-    hasher.combine(ExactText(entity))
-    hasher.combine(key)
-  }
-}
-
-extension WrappedID: CustomStringConvertible, Identifiable {
-  /// The text on the wire.
-  public var description: String { "\(entity)/\(key.text)" }
-
-  /// The wrapped ID itself.
-  public var id: WrappedID { self }
-}
-
-extension WrappedID.Key {
-  /// The part after the slash.
-  package var text: String {
     switch self {
-    case .object(let number): "p\(number)"
-    case .integer(let number): "i\(number)"
-    case .uuid(let text): "u\(text)"
-    case .string(let text): "s" + PercentText.encode(text)
-    case .temporary(let text): "t\(text)"
+    case .string(let text): hasher.combine(ExactText(text))
+    case .integer(let number): hasher.combine(number)
+    case .uuid(let uuid): hasher.combine(uuid)
+    case .objectID(let id): hasher.combine(id)
+    }
+  }
+}
+
+extension WrappedID: Identifiable, LosslessStringConvertible, TextCodable {
+  /// The ID itself.
+  public var id: WrappedID { self }
+
+  /// The text: that of the object's ID, or `/sGroup1`, `/i17` and `/u0b3c…` for the ID of a mock.
+  public var description: String {
+    switch self {
+    case .string(let text): "/s" + PercentText.encode(text)
+    case .integer(let number): "/i\(number)"
+    case .uuid(let uuid): "/u\(uuid)"
+    case .objectID(let id): id.description
     }
   }
 
-  fileprivate init?(form: UInt8, text: Substring) {
-    switch form {
-    case UInt8(ascii: "p"):
-      guard let number = Self.canonicalInteger(text), number > 0 else { return nil }
-      self = .object(number)
-    case UInt8(ascii: "i"):
-      guard let number = Self.canonicalInteger(text) else { return nil }
-      self = .integer(number)
-    case UInt8(ascii: "u"):
-      guard let uuid = UUIDText.canonical(String(text)), uuid == text else { return nil }
+  /// Parses the text of an ID; the result is nil for any text that `description` never returns.
+  public init?(_ description: String) {
+    guard description.utf8.first == UInt8(ascii: "/") else {
+      guard let id = ObjectID(description) else { return nil }
+      self = .objectID(id)
+      return
+    }
+    // The form of a mock's ID is that of an object's without the entity.
+    switch ObjectID("M\(description)")?.key {
+    case .string(let text): self = .string(text)
+    case .integer(let number): self = .integer(Int(number))
+    case .uuid(let text):
+      guard let uuid = UUIDValue(text) else { return nil }
       self = .uuid(uuid)
-    case UInt8(ascii: "s"):
-      guard let decoded = PercentText.decode(text) else { return nil }
-      self = .string(decoded)
-    case UInt8(ascii: "t"):
-      guard (1...Self.temporaryLengthMax).contains(text.utf8.count),
-        text.utf8.allSatisfy(Self.isTemporaryByte)
-      else { return nil }
-      self = .temporary(String(text))
-    default: return nil
+    case .object, .temporary, nil: return nil
     }
-  }
-
-  private static func canonicalInteger(_ text: Substring) -> Int64? {
-    guard let number = Int64(text), String(number) == text else { return nil }
-    return number
-  }
-
-  /// The maximum length of the client's part of a temporary ID, in bytes.
-  fileprivate static let temporaryLengthMax = 64
-
-  fileprivate static func isTemporaryByte(_ byte: UInt8) -> Bool {
-    PercentText.isAlphanumeric(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
   }
 }

@@ -119,7 +119,7 @@ package enum IdentityForm: Sendable {
 
   /// Returns the key of an ID, from the identity value in the form of JSON or of the log; nil if
   /// the value has another form.
-  package func key(_ value: JSONValue) -> WrappedID.Key? {
+  package func key(_ value: JSONValue) -> ObjectID.Key? {
     switch (value, self) {
     // A migration may have widened an integer type to a text, and the log has the integer.
     case (.integer(let number), _): .integer(number)
@@ -130,7 +130,7 @@ package enum IdentityForm: Sendable {
   }
 
   /// Returns the identity value of an ID, or nil if the key has another form.
-  package func value(_ key: WrappedID.Key) -> AttributeValue? {
+  package func value(_ key: ObjectID.Key) -> AttributeValue? {
     switch (key, self) {
     case (.integer(let number), .integer): .integer(number)
     case (.uuid(let uuid), .uuid): .uuid(uuid)

@@ -78,7 +78,10 @@ package enum Archive {
   ///   - client: A client of the service.
   ///   - write: Called with each line, without its end.
   /// - Throws: `PortingError` if another client writes meanwhile; `ClientError`.
-  package static func run(from client: Client, _ write: @escaping (String) -> Void) async throws {
+  package static func run(
+    from client: ClientConnection,
+    _ write: @escaping (String) -> Void
+  ) async throws {
     let document = try await client.call("model", [:])
     let model = try ModelDocument.model(from: document)
     let binary = binaryAttributes(of: model)

@@ -124,7 +124,7 @@ extension Exporter {
   /// - Throws: `PortingError` for an unknown entity; `ClientError`.
   package static func runCommaSeparated(
     _ name: String,
-    from client: Client,
+    from client: ClientConnection,
     _ write: (String) -> Void
   ) async throws -> [String] {
     let model = try ModelDocument.model(from: try await client.call("model", [:]))
@@ -168,7 +168,7 @@ extension Importer {
   package static func lines(
     commaSeparated bytes: [UInt8],
     of name: String,
-    for client: Client
+    for client: ClientConnection
   ) async throws -> [UInt8] {
     let model = try ModelDocument.model(from: try await client.call("model", [:]))
     guard let entity = model.entity(named: name) else {

@@ -20,7 +20,7 @@ package enum Exporter {
   @discardableResult
   package static func run(
     _ entities: [String],
-    from client: Client,
+    from client: ClientConnection,
     ofOneCommit: Bool = false,
     _ write: (JSONValue) -> Void
   ) async throws -> String? {
@@ -68,7 +68,7 @@ package enum Exporter {
   static func export(
     _ entity: EntityDescription,
     _ properties: [String],
-    _ client: Client,
+    _ client: ClientConnection,
     _ write: (JSONValue) -> Void
   ) async throws -> [JSONValue] {
     var last: String?

@@ -88,7 +88,7 @@ package struct ImportSummary: Sendable {
 package struct Importer {
   private typealias Kind = References.Kind
 
-  private let client: Client
+  private let client: ClientConnection
   /// The only entity of the file, nil if the file may have objects of all.
   private let entity: String?
   private let references: References
@@ -122,7 +122,7 @@ package struct Importer {
   /// - Throws: `PortingError` with the line and the number of imported objects; `ClientError`.
   package static func run(
     _ bytes: [UInt8],
-    into client: Client,
+    into client: ClientConnection,
     of entity: String? = nil,
     batch: Int,
     progress: @escaping @Sendable (Int) -> Void = { _ in }
@@ -140,7 +140,7 @@ package struct Importer {
   }
 
   private init(
-    client: Client,
+    client: ClientConnection,
     model: Model,
     entity: String?,
     batch: Int,
@@ -189,7 +189,7 @@ package struct Importer {
     stage(rest)
     do {
       record(try await client.call("save", ["insert": .array(inserts), "context": "import"]))
-    } catch let error as ClientError {
+    } catch {
       throw PortingError(
         "\(rest.count) objects, the first in line \(rest[0].line), require objects that are not in "
           + "the file; \(imported) objects are imported: \(error.message)"

@@ -18,7 +18,7 @@ import Testing
        "relationships":[{"name":"of","destination":"Person"}]}]}
     """
 
-  private func fill(_ client: Client) async throws {
+  private func fill(_ client: ClientConnection) async throws {
     _ = try await client.call(
       "save",
       [
@@ -37,7 +37,7 @@ import Testing
     )
   }
 
-  private func archive(_ client: Client) async throws -> [String] {
+  private func archive(_ client: ClientConnection) async throws -> [String] {
     var lines: [String] = []
     try await Archive.run(from: client) { lines.append($0) }
     return lines

@@ -28,7 +28,7 @@ let portedModel = """
 /// Runs a body with a client of a new store in this process.
 func withClient<Answer>(
   _ model: String = portedModel,
-  _ body: (Client) async throws -> Answer
+  _ body: (ClientConnection) async throws -> Answer
 ) async throws -> Answer {
   let folder = try TestFolder()
   let engine = try Engine(
@@ -38,7 +38,7 @@ func withClient<Answer>(
     version: "0",
     log: Logger(label: "porting") { _ in SwiftLogNoOpLogHandler() }
   )
-  let client = Client()
+  let client = ClientConnection()
   await engine.connect(client)
   do {
     let answer = try await body(client)
@@ -60,7 +60,7 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
     #"{"id":"Tag/x","values":{"name":"x"}}"#, #"{"id":"Tag/y","values":{"name":"y"}}"#,
   ]
 
-  private func titles(_ client: Client) async throws -> [String] {
+  private func titles(_ client: ClientConnection) async throws -> [String] {
     let select: JSONValue = ["title", "size", "group.title", "next.title", "tags.@count"]
     let answer = try await client.call(
       "fetch",
@@ -193,7 +193,7 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
     #"{"id":"Kind/x","values":{"name":"x"}}"#, #"{"id":"Kind/y","values":{"name":"y"}}"#,
   ]
 
-  private func names(_ client: Client) async throws -> [String] {
+  private func names(_ client: ClientConnection) async throws -> [String] {
     let select: JSONValue = ["name", "owner.name", "owner.best.name", "next.name", "kind.name"]
     let answer = try await client.call(
       "fetch",

@@ -104,7 +104,7 @@ import Testing
   }
 
   /// Returns the export of a store with each ID replaced by its position.
-  private func positions(_ client: Client) async throws -> [String] {
+  private func positions(_ client: ClientConnection) async throws -> [String] {
     var objects: [JSONValue] = []
     try await Exporter.run([], from: client) { objects.append($0) }
     let names = Dictionary(

@@ -84,7 +84,15 @@ struct BannedWord: Sendable, CustomTestStringConvertible {
     (
       ".random", "Sources/CordialEmbedded/SystemFacts.swift",
       "Here chance comes in; everybody below is handed it."
-    )
+    ),
+    (
+      "Task {", "Sources/Cordial/Results/FetchedResults.swift",
+      "It takes rows on the actor of the result, which cancels it at its end."
+    ),
+    (
+      "Task {", "Sources/Cordial/Wire/ClientCore.swift",
+      "It connects again, and is cancelled when the client is closed."
+    ),
   ]
 }
 

@@ -36,7 +36,10 @@ enum Walls {
       "Subscriptions", "JSONRPC", "CordialProtocol", "Algorithms", "Logging", "DequeModule",
       "Synchronization", "Dispatch",
     ],
-    "Cordial": ["JSON", "JSONRPC", "Transport", "Synchronization"],
+    "Cordial": [
+      "CordialValues", "JSON", "JSONRPC", "Transport", "Observation", "Synchronization",
+    ],
+    "CordialFoundation": ["Cordial", "CordialValues", "Foundation"],
     "CordialEmbedded": [
       "Cordial", "CordialProtocol", "CordialService", "JSON", "JSONRPC", "ObjectModel",
       "PersistentStore", "Spotlight",

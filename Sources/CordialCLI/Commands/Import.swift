@@ -130,17 +130,17 @@ struct Import: AsyncParsableCommand {
     )
   }
 
-  private func waitForIndex(_ client: Client) async throws {
+  private func waitForIndex(_ client: ClientConnection) async throws {
     var last: JSONValue = .null
     while true {
       do {
         // It waits for the commits until now, so that later ones of other processes do not matter.
         _ = try await client.call("observe/flush", [:])
         return
-      } catch let error as ClientError {
+      } catch {
         // The index may need longer than the service's maximum wait, in which it has to advance.
         let status = try await client.call("index/status", [:])
-        guard error.code == ErrorName.storeBusy.code, let token = status["token"], token != last
+        guard error.code == .storeBusy, let token = status["token"], token != last
         else {
           throw InputError(
             message: "\(error.message). The objects are saved, but not searchable yet"

@@ -34,7 +34,7 @@ struct ObservationCosts: Sendable {
         members.append(JSONMember("explanation", explanation))
       } else if let change {
         let entity = model.entity(change.key.entity).name
-        let id = WrappedID(entity: entity, key: .object(change.key.object)).description
+        let id = ObjectID(entity: entity, key: .object(change.key.object)).description
         let path = change.kind == .update ? change.properties.min() : nil
         members.append(
           JSONMember("explanation", [["id": .string(id), "path": .string(path ?? "SELF")]])

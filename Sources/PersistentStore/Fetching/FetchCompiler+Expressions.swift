@@ -434,7 +434,7 @@ extension FetchCompiler {
     of entity: EntityDescription,
     _ offset: Int
   ) throws(StoreError) -> SQLFragment {
-    guard let text = value.string, let id = WrappedID(text),
+    guard let text = value.string, let id = ObjectID(text),
       let named = model.entity(named: id.entity),
       model.isKind(named.number, of: entity.number) || model.isKind(entity.number, of: named.number)
     else {

@@ -12,14 +12,14 @@ enum IdentityResolver {
     facts: StoreFile.Facts,
     statement: (String) throws -> PreparedStatement
   ) throws -> ObjectKey? {
-    guard let id = WrappedID(text, store: facts.identifier) else {
+    guard let id = ObjectID(text, store: facts.identifier) else {
       throw StoreError.invalidIdentifier(text, "it is malformed, or of another store")
     }
     return try resolve(id, model: facts.model, statement: statement)
   }
 
   static func resolve(
-    _ id: WrappedID,
+    _ id: ObjectID,
     model: Model,
     statement: (String) throws -> PreparedStatement
   ) throws -> ObjectKey? {
@@ -37,7 +37,7 @@ enum IdentityResolver {
   }
 
   /// Returns the value of the identity attribute for an ID.
-  static func identityValue(_ id: WrappedID, _ entity: EntityDescription) throws -> AttributeValue {
+  static func identityValue(_ id: ObjectID, _ entity: EntityDescription) throws -> AttributeValue {
     guard let value = value(id, entity) else {
       throw StoreError.invalidIdentifier("\(id)", "\(entity.name) has no identity of that form")
     }
@@ -45,13 +45,13 @@ enum IdentityResolver {
   }
 
   /// Returns the same value; nil for an ID of a form that the entity's objects do not have.
-  static func value(_ id: WrappedID, _ entity: EntityDescription) -> AttributeValue? {
+  static func value(_ id: ObjectID, _ entity: EntityDescription) -> AttributeValue? {
     entity.identity?.type.codec.identityForm?.value(id.key)
   }
 
   private static func look(
     _ value: AttributeValue,
-    _ id: WrappedID,
+    _ id: ObjectID,
     _ entity: EntityDescription,
     _ model: Model,
     _ statement: (String) throws -> PreparedStatement

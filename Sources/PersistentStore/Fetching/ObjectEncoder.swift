@@ -128,14 +128,14 @@ enum ColumnForm: Sendable {
       let object = element.array?.first?.integer ?? (entity.identity == nil ? element.integer : nil)
       let kind = object.map { model.entity(model.key(number, $0).entity) } ?? entity
       let value = element.array?.last ?? element
-      let key: WrappedID.Key? =
+      let key: ObjectID.Key? =
         if let identity = entity.identity {
           identity.type.codec.identityForm?.key(value)
         } else {
           value.integer.map { .object($0) }
         }
       if let key {
-        writer.string(WrappedID(entity: kind.name, key: key).description)
+        writer.string(ObjectID(entity: kind.name, key: key).description)
       } else {
         writer.null()
       }
@@ -180,7 +180,7 @@ enum ColumnForm: Sendable {
     _ row: PreparedStatement,
     _ column: Int32
   ) -> String {
-    WrappedID(entity: entity.name, key: identityKey(of: entity, row, column)).description
+    ObjectID(entity: entity.name, key: identityKey(of: entity, row, column)).description
   }
 
   /// Returns the key of the wrapped ID of an object whose identity value a column has.
@@ -188,7 +188,7 @@ enum ColumnForm: Sendable {
     of entity: EntityDescription,
     _ row: PreparedStatement,
     _ column: Int32
-  ) -> WrappedID.Key {
+  ) -> ObjectID.Key {
     switch entity.identity?.type.codec.identityForm {
     case .string: .string(row.text(column))
     case .uuid: .uuid(row.text(column))

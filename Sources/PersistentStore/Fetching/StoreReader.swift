@@ -237,7 +237,7 @@ package final class StoreReader {
     to writer: inout JSONWriter,
     _ begin: (_ token: String, inout JSONWriter) -> Void
   ) throws -> Bool {
-    guard let id = WrappedID(id, store: facts.identifier), case .object(let object) = id.key,
+    guard let id = ObjectID(id, store: facts.identifier), case .object(let object) = id.key,
       let named = model.entity(named: id.entity),
       case let entity = model.entity(model.key(named.number, object).entity), !entity.isAbstract,
       let lookUp = try lookUp(entity)

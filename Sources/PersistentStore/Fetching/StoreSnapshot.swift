@@ -131,7 +131,7 @@ package struct StoreSnapshot {
   /// - Returns: The entity.
   /// - Throws: `invalidIdentifier` or `unknownEntity`.
   package func entity(of text: String) throws -> EntityDescription {
-    guard let id = WrappedID(text, store: reader.facts.identifier) else {
+    guard let id = ObjectID(text, store: reader.facts.identifier) else {
       throw StoreError.invalidIdentifier(text, "it is malformed, or of another store")
     }
     guard let entity = model.entity(named: id.entity) else {
@@ -145,10 +145,10 @@ package struct StoreSnapshot {
   /// - Parameter key: The object.
   /// - Returns: The ID.
   /// - Throws: `SQLiteError`.
-  package func wrappedID(_ key: ObjectKey) throws -> WrappedID {
+  package func wrappedID(_ key: ObjectKey) throws -> ObjectID {
     let entity = model.entity(key.entity)
     guard let identity = entity.identity else {
-      return WrappedID(entity: entity.name, key: .object(key.object))
+      return ObjectID(entity: entity.name, key: .object(key.object))
     }
     guard !model.isRetired(key.entity) else { return try deletedID(key, entity, identity) }
     let row = try statement(
@@ -158,7 +158,7 @@ package struct StoreSnapshot {
     defer { row.reset() }
     row.bind(key.object, at: 1)
     guard try row.step() else { return try deletedID(key, entity, identity) }
-    return WrappedID(entity: entity.name, key: ColumnForm.identityKey(of: entity, row, 0))
+    return ObjectID(entity: entity.name, key: ColumnForm.identityKey(of: entity, row, 0))
   }
 
   /// Returns the wrapped ID of an object that no longer exists, from its tombstone.
@@ -166,9 +166,9 @@ package struct StoreSnapshot {
     _ key: ObjectKey,
     _ entity: EntityDescription,
     _ identity: AttributeDescription
-  ) throws -> WrappedID {
+  ) throws -> ObjectID {
     let last = try log.tombstone(of: key)?.first { $0.property == identity.name }?.value
-    return WrappedID(
+    return ObjectID(
       entity: entity.name,
       key: last.flatMap { identity.type.codec.identityForm?.key($0) } ?? .object(key.object)
     )

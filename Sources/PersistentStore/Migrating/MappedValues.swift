@@ -190,7 +190,7 @@ final class MappedValues {
     if index == failures.count { failures.append(Failure(path: path, message: message)) }
     failures[index].count += 1
     guard failures[index].examples.count < Self.examplesMax else { return }
-    let id = WrappedID(entity: source, key: .object(object)).description
+    let id = ObjectID(entity: source, key: .object(object)).description
     failures[index].examples.append((id, value))
   }
 

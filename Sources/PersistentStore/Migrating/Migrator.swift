@@ -422,7 +422,7 @@ package struct Migrator {
       } catch {
         value = .string(row.text(1))
       }
-      return (WrappedID(entity: entity, key: .object(row.integer(0))).description, value)
+      return (ObjectID(entity: entity, key: .object(row.integer(0))).description, value)
     }
   }
 

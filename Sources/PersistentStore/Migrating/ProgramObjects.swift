@@ -148,7 +148,7 @@ struct ProgramImport {
     _ text: String,
     _ entity: EntityDescription
   ) throws -> Int64? {
-    guard let id = WrappedID(text), let old = plan.mapping.source(of: entity),
+    guard let id = ObjectID(text), let old = plan.mapping.source(of: entity),
       id.entity == old.name
     else { return nil }
     let column: String

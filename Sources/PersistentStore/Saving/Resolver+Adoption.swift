@@ -29,7 +29,7 @@ extension Resolver {
   /// Returns the object that an insert meets, for merge policies that decide about such inserts.
   mutating func match(
     _ insert: SaveRequest.Insert,
-    _ id: WrappedID?,
+    _ id: ObjectID?,
     _ entity: EntityLayout
   ) throws -> InsertMatch {
     var found: [(set: UniqueSet, key: ObjectKey)] = []
@@ -52,7 +52,7 @@ extension Resolver {
   func hasIdentity(
     of key: ObjectKey,
     _ insert: SaveRequest.Insert,
-    _ id: WrappedID?
+    _ id: ObjectID?
   ) throws -> Bool {
     let entity = layout.entity(key)
     guard let identity = entity.entity.identity,
@@ -77,7 +77,7 @@ extension Resolver {
   /// Records the unique values of a new object for later inserts.
   mutating func noteValues(
     _ insert: SaveRequest.Insert,
-    _ id: WrappedID?,
+    _ id: ObjectID?,
     _ entity: EntityLayout,
     of key: ObjectKey
   ) throws {
@@ -92,7 +92,7 @@ extension Resolver {
   /// Records the unique values that an insert gives to the object that it meets.
   mutating func noteValues(
     _ insert: SaveRequest.Insert,
-    _ id: WrappedID?,
+    _ id: ObjectID?,
     ofExisting key: ObjectKey
   ) throws {
     guard storesInserts else { return }
@@ -129,14 +129,14 @@ extension Resolver {
       return try entity.columns[name].flatMap { try stored.value($0, of: key) }
     }
     let insert = request.inserts[index]
-    return try value(of: name, insert, insert.id.flatMap { WrappedID($0) }, entity)
+    return try value(of: name, insert, insert.id.flatMap { ObjectID($0) }, entity)
   }
 
   /// Returns the values that an insert gives to a unique set; nil if one is null or not known yet.
   func values(
     of set: UniqueSet,
     _ insert: SaveRequest.Insert,
-    _ id: WrappedID?,
+    _ id: ObjectID?,
     _ entity: EntityLayout
   ) throws -> [AttributeValue]? {
     var values: [AttributeValue] = []
@@ -150,7 +150,7 @@ extension Resolver {
   private func value(
     of name: String,
     _ insert: SaveRequest.Insert,
-    _ id: WrappedID?,
+    _ id: ObjectID?,
     _ entity: EntityLayout
   ) throws -> AttributeValue? {
     if let id, name == entity.entity.identity?.name,

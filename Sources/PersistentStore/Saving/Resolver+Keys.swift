@@ -7,7 +7,7 @@ extension Resolver {
   /// An insert whose entity is known, but not its key.
   private struct Draft {
     let index: Int
-    let id: WrappedID?
+    let id: ObjectID?
     let entity: EntityLayout
     /// Whether its ID is in the temporary form.
     var isTemporary: Bool { id == nil || id?.isTemporary == true }
@@ -203,13 +203,13 @@ extension Resolver {
     _ last: EntityLayout?
   ) throws -> Draft? {
     if let last, let text = insert.id, insert.entity == nil,
-      WrappedID.isTemporary(text, of: last.entity.name)
+      ObjectID.isTemporary(text, of: last.entity.name)
     {
       return Draft(index: index, id: nil, entity: last)
     }
-    var id: WrappedID?
+    var id: ObjectID?
     if let text = insert.id {
-      id = WrappedID(text)
+      id = ObjectID(text)
       if id == nil {
         fail(insert, .invalidIdentifier(text, "it is malformed"), "identifier", index)
         return nil
@@ -241,7 +241,7 @@ extension Resolver {
 
   /// Returns the reason why an ID cannot be that of an insert; nil if it can.
   private static func refusal(
-    of id: WrappedID,
+    of id: ObjectID,
     _ text: String,
     _ entity: EntityDescription
   ) -> StoreError? {
@@ -259,7 +259,7 @@ extension Resolver {
   /// unknown.
   private func entity(
     of insert: SaveRequest.Insert,
-    _ id: WrappedID?
+    _ id: ObjectID?
   ) throws(StoreError) -> EntityLayout? {
     guard let name = id?.entity ?? insert.entity else {
       throw StoreError(.invalidRequest, "An insert must have an id or an entity")

@@ -36,7 +36,7 @@ extension Resolver {
 
   /// Returns the stored object that an ID names; nil for an identity that no object has.
   func storedTarget(_ text: String) throws -> Target? {
-    guard let id = WrappedID(text, store: stored.identifier) else {
+    guard let id = ObjectID(text, store: stored.identifier) else {
       throw StoreError.invalidIdentifier(text, "it is malformed, or of another store")
     }
     guard let entity = model.entity(named: id.entity) else {
@@ -56,7 +56,7 @@ extension Resolver {
 
   /// Returns the new object whose identity an ID has; nil for none.
   mutating func insertedTarget(_ text: String) throws -> Target? {
-    guard let id = WrappedID(text, store: stored.identifier),
+    guard let id = ObjectID(text, store: stored.identifier),
       let entity = model.entity(named: id.entity), let value = IdentityResolver.value(id, entity),
       let set = layout.entities[entity.number - 1].uniqueSets.first(where: \.isIdentity)
     else { return nil }

@@ -93,7 +93,7 @@ package struct Resolver {
   struct NewObject {
     let index: Int
     let key: ObjectKey
-    let id: WrappedID?
+    let id: ObjectID?
     let isAdopted: Bool
     /// Whether the insert has another identity than the object that it meets.
     let hasOtherIdentity: Bool
@@ -400,7 +400,7 @@ package struct Resolver {
   }
 
   private func isIdentity(_ text: String) -> Bool {
-    switch WrappedID(text)?.key {
+    switch ObjectID(text)?.key {
     case .integer, .uuid, .string: true
     case .temporary, .object, nil: false
     }

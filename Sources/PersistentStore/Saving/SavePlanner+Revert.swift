@@ -104,12 +104,12 @@ extension SavePlanner {
 
   /// Returns the ID of an object that only the log has.
   private static func label(of change: HistoryChange, _ entity: EntityDescription) -> String {
-    let number = WrappedID(entity: entity.name, key: .object(change.key.object)).description
+    let number = ObjectID(entity: entity.name, key: .object(change.key.object)).description
     guard let identity = entity.identity,
       let value = change.before.first(where: { $0.property == identity.name }),
       let key = identity.type.codec.identityForm?.key(value.value)
     else { return number }
-    return WrappedID(entity: entity.name, key: key).description
+    return ObjectID(entity: entity.name, key: key).description
   }
 
   private mutating func restoreValues(

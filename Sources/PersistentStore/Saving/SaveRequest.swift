@@ -185,7 +185,7 @@ extension SaveRequest {
   func expandingInserts(in model: Model) -> SaveRequest {
     var expanded = self
     expanded.inserts = inserts.map { insert in
-      let name = insert.entity ?? insert.id.flatMap { WrappedID($0) }?.entity
+      let name = insert.entity ?? insert.id.flatMap { ObjectID($0) }?.entity
       guard let entity = name.flatMap({ model.entity(named: $0) }) else { return insert }
       let values = entity.expanded(insert.values)
       return Insert(id: insert.id, entity: insert.entity, values: values)

@@ -83,7 +83,7 @@ struct SaveResultBuilder {
     guard let identity = entity.entity.identity, let column = entity.columns[identity.name],
       let form = identity.type.codec.identityForm?.key(WireValue.json(row[column]))
     else { return .object(key) }
-    return .text(WrappedID(entity: entity.entity.name, key: form).description)
+    return .text(ObjectID(entity: entity.entity.name, key: form).description)
   }
 
   /// Returns the result of a save.
@@ -211,7 +211,7 @@ struct SaveResultBuilder {
   ) -> ObjectName {
     let entity = layout.entity(key).entity
     guard entity.identity != nil else { return .object(key) }
-    if let text = insert.id, let id = WrappedID(text), !id.isTemporary { return .text(text) }
+    if let text = insert.id, let id = ObjectID(text), !id.isTemporary { return .text(text) }
     return name(of: key, row)
   }
 
@@ -221,7 +221,7 @@ struct SaveResultBuilder {
     _ insert: SaveRequest.Insert,
     _ isAdopted: Bool
   ) -> ObjectName? {
-    guard request.isDryRun, !isAdopted, insert.id.flatMap({ WrappedID($0) })?.isTemporary ?? true
+    guard request.isDryRun, !isAdopted, insert.id.flatMap({ ObjectID($0) })?.isTemporary ?? true
     else { return name }
     return nil
   }

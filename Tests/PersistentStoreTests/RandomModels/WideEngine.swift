@@ -9,7 +9,7 @@ import PersistentStore
 func withWideEngine<Answer>(
   _ path: String,
   _ model: String?,
-  _ body: (Client) async throws -> Answer
+  _ body: (ClientConnection) async throws -> Answer
 ) async throws -> Answer {
   let engine = try Engine(
     container: StoreContainer(path: path),
@@ -18,7 +18,7 @@ func withWideEngine<Answer>(
     version: "0",
     log: Logger(label: "random") { _ in SwiftLogNoOpLogHandler() }
   )
-  let client = Client()
+  let client = ClientConnection()
   await engine.connect(client)
   do {
     let answer = try await body(client)

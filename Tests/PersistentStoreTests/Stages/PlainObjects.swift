@@ -40,7 +40,7 @@ final class PlainObjects: StoredObjects {
 
   /// The key that an ID with a number names.
   func key(_ text: String) -> ObjectKey {
-    guard let id = WrappedID(text), case .object(let number) = id.key,
+    guard let id = ObjectID(text), case .object(let number) = id.key,
       let entity = layout.model.entity(named: id.entity)
     else { return ObjectKey(entity: 1, object: 0) }
     return layout.model.key(entity.number, number)

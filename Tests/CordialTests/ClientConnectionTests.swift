@@ -25,7 +25,7 @@ private final class ScriptedLink: ClientLink {
   var isClosed: Bool { state.withLock { $0.isClosed } }
 }
 
-extension Client {
+extension ClientConnection {
   fileprivate func received(_ text: String) {
     received(Array(text.utf8).span)
   }
@@ -36,9 +36,9 @@ extension Client {
   private func connect(
     messageBytesMax: Int = 1 << 20,
     notified: @escaping @Sendable (String, JSONValue) -> Void = { _, _ in },
-    _ script: @escaping @Sendable (Client, String) -> Void
-  ) -> (client: Client, link: ScriptedLink) {
-    let client = Client(messageBytesMax: messageBytesMax, notified: notified)
+    _ script: @escaping @Sendable (ClientConnection, String) -> Void
+  ) -> (client: ClientConnection, link: ScriptedLink) {
+    let client = ClientConnection(messageBytesMax: messageBytesMax, notified: notified)
     let link = ScriptedLink { message in script(client, message) }
     client.connect(link)
     return (client, link)

@@ -3,7 +3,7 @@ package import Transport
 
 /// A client's connection over a Unix socket.
 package final class SocketLink: ClientLink, ByteChannelOwner {
-  private let client: Client
+  private let client: ClientConnection
   private let channel = Mutex<ByteChannel?>(nil)
 
   /// Connects a client to a service.
@@ -13,13 +13,17 @@ package final class SocketLink: ClientLink, ByteChannelOwner {
   ///   - path: The socket on which the service listens.
   ///   - loop: The thread that carries its bytes.
   /// - Throws: `TransportError`.
-  package static func connect(_ client: Client, path: String, loop: TransportLoop) async throws {
+  package static func connect(
+    _ client: ClientConnection,
+    path: String,
+    loop: TransportLoop
+  ) async throws {
     let link = SocketLink(client)
     try await UnixSocketClient.connect(path: path, loop: loop, owner: link)
     client.connect(link)
   }
 
-  private init(_ client: Client) {
+  private init(_ client: ClientConnection) {
     self.client = client
   }
 

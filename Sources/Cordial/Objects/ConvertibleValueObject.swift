@@ -1,0 +1,74 @@
+public import CordialValues
+public import Observation
+
+/// A live object: the current value of an object of a store, or of a mock.
+///
+/// A view holds the object, reads its value and follows its changes, through Observation or
+/// through `values`. All members may be used from any isolation.
+public protocol ConvertibleValueObject<Value>: AnyObject, Equatable, Identifiable, Observable,
+  Sendable
+where ID == WrappedID {
+  /// The type of the object's value.
+  associatedtype Value: BaseValue
+
+  /// The identity of the object.
+  var id: WrappedID { get }
+
+  /// Returns the current value.
+  ///
+  /// - Returns: The value; nil after the object was deleted, and before its value was loaded.
+  func convertToValueType() -> Value?
+
+  /// The newest value that the object has had; nil before its first value was loaded.
+  ///
+  /// A detail view that stays on screen after the deletion of its object shows this value.
+  var lastValidValue: Value? { get }
+
+  /// The number of changes of the stored object; 0 for a mock and before the value was loaded.
+  var version: Int64 { get }
+
+  /// The current value and every later one, nil where the object was deleted.
+  ///
+  /// A reader that is slower than the changes gets the newest value only.
+  var values: ValueSequence<Value> { get }
+}
+
+extension ConvertibleValueObject {
+  /// Returns whether both have the same value and version.
+  public static func == (first: Self, second: Self) -> Bool {
+    first.convertToValueType() == second.convertToValueType() && first.version == second.version
+  }
+
+  /// Hides the type, and with it the source, of the object.
+  public func eraseToAny() -> AnyConvertibleValueObject<Value> {
+    AnyConvertibleValueObject(self)
+  }
+}
+
+/// A live object of any source.
+public final class AnyConvertibleValueObject<Value: BaseValue>: ConvertibleValueObject {
+  private let object: any ConvertibleValueObject<Value>
+
+  /// Creates an object that has the value, the changes and the identity of another one.
+  public init(_ object: some ConvertibleValueObject<Value>) {
+    self.object = object
+  }
+
+  /// The identity of the object.
+  public var id: WrappedID { object.id }
+
+  /// The current value; nil after the object was deleted, and before its value was loaded.
+  public var wrappedValue: Value? { object.convertToValueType() }
+
+  /// Returns the current value; nil after the object was deleted, and before its value was loaded.
+  public func convertToValueType() -> Value? { object.convertToValueType() }
+
+  /// The newest value that the object has had; nil before its first value was loaded.
+  public var lastValidValue: Value? { object.lastValidValue }
+
+  /// The number of changes of the stored object; 0 for a mock and before the value was loaded.
+  public var version: Int64 { object.version }
+
+  /// The current value and every later one, nil where the object was deleted.
+  public var values: ValueSequence<Value> { object.values }
+}

@@ -1,0 +1,111 @@
+public import CordialValues
+public import Observation
+import Synchronization
+
+/// The value of one live object, with its observers.
+public final class ObjectStorage<Value: BaseValue>: Observable, Sendable {
+  private struct State {
+    var value: Value?
+    var lastValidValue: Value?
+    var version: Int64 = 0
+    var observers: [Int: AsyncStream<Value?>.Continuation] = [:]
+    var nextObserver = 0
+  }
+
+  private let state: Mutex<State>
+  private let registrar = ObservationRegistrar()
+
+  /// Creates the storage of an object.
+  ///
+  /// - Parameter value: The current value; nil where it is not loaded yet.
+  public init(_ value: Value?) {
+    state = Mutex(State(value: value, lastValidValue: value))
+  }
+
+  deinit {
+    for observer in state.withLock({ Array($0.observers.values) }) { observer.finish() }
+  }
+
+  /// The current value; nil after the deletion of the object, and before its value was loaded.
+  public var value: Value? {
+    registrar.access(self, keyPath: \.value)
+    return state.withLock { $0.value }
+  }
+
+  /// The newest value that the object has had.
+  public var lastValidValue: Value? {
+    registrar.access(self, keyPath: \.value)
+    return state.withLock { $0.lastValidValue }
+  }
+
+  /// The version of the stored object.
+  public var version: Int64 { state.withLock { $0.version } }
+
+  /// Sets the value and notifies the observers, unless the object has this value.
+  ///
+  /// - Parameters:
+  ///   - value: The value; nil for an object that was deleted.
+  ///   - version: The version of the stored object.
+  public func set(_ value: Value?, version: Int64 = 0) {
+    update(version: version) { current in current = value }
+  }
+
+  /// Changes the value and notifies the observers, unless the value stays equal.
+  ///
+  /// - Parameters:
+  ///   - version: The version of the stored object.
+  ///   - body: Changes the current value.
+  func update(version: Int64 = 0, _ body: (inout Value?) -> Void) {
+    let isEqual = state.withLock { state in
+      var value = state.value
+      body(&value)
+      if value == state.value { state.version = version }
+      return value == state.value
+    }
+    guard !isEqual else { return }
+    registrar.withMutation(of: self, keyPath: \.value) {
+      state.withLock { state in
+        let former = state.value
+        body(&state.value)
+        state.version = version
+        guard state.value != former else { return }
+        if let value = state.value { state.lastValidValue = value }
+        // In the lock, so that every observer gets the values in their order.
+        for observer in state.observers.values { observer.yield(state.value) }
+      }
+    }
+  }
+
+  /// Returns a sequence of the current value and every later one.
+  func stream() -> AsyncStream<Value?> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let number = state.withLock { state in
+        let number = state.nextObserver
+        state.nextObserver += 1
+        state.observers[number] = continuation
+        continuation.yield(state.value)
+        return number
+      }
+      continuation.onTermination = { [weak self] _ in
+        self?.state.withLock { state in _ = state.observers.removeValue(forKey: number) }
+      }
+    }
+  }
+}
+
+/// The current value of a live object and every later one, nil where the object was deleted.
+///
+/// A reader that is slower than the changes gets the newest value only.
+public struct ValueSequence<Value: BaseValue>: AsyncSequence, Sendable {
+  private let storage: ObjectStorage<Value>
+
+  /// Creates the sequence of the values of a live object.
+  public init(_ storage: ObjectStorage<Value>) {
+    self.storage = storage
+  }
+
+  /// Begins with the current value.
+  public func makeAsyncIterator() -> AsyncStream<Value?>.Iterator {
+    storage.stream().makeAsyncIterator()
+  }
+}

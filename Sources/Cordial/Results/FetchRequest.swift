@@ -1,0 +1,116 @@
+public import CordialValues
+import JSON
+
+/// A request for the objects of an entity, as values of a type.
+public struct FetchRequest<Value: BaseValue>: Equatable, Sendable {
+  /// The condition; nil for all objects.
+  public var predicate: FetchPredicate?
+  /// The order: names of properties and key paths, with `-` before one that descends.
+  ///
+  /// Without any, the objects are in the order of their IDs.
+  public var sort: [String]
+  /// The maximum number of objects; nil for all.
+  public var limit: Int?
+  /// The number of objects that the result omits at its beginning.
+  public var offset: Int
+  /// Whether objects of the entity's descendants match.
+  public var includesSubentities: Bool
+
+  /// The name of the entity.
+  public let entity: String
+  let selection: Selection
+
+  /// What the service returns of each object.
+  enum Selection: Equatable, Sendable {
+    case paths([String: String])
+    case projection(String)
+    /// The type cannot be decoded.
+    case invalid(ValueMismatch)
+  }
+
+  var json: JSONValue {
+    var members: [JSONMember] = [JSONMember("entity", .string(entity))]
+    if let predicate {
+      members.append(JSONMember("predicate", .string(predicate.format)))
+      if !predicate.arguments.isEmpty {
+        members.append(JSONMember("arguments", .array(predicate.arguments.map(\.json))))
+      }
+    }
+    if !sort.isEmpty { members.append(JSONMember("sort", .array(sort.map(JSONValue.string)))) }
+    if let limit { members.append(JSONMember("limit", .integer(Int64(limit)))) }
+    if offset > 0 { members.append(JSONMember("offset", .integer(Int64(offset)))) }
+    if !includesSubentities { members.append(JSONMember("subentities", false)) }
+    return .object(members + selection.members)
+  }
+}
+
+extension FetchRequest where Value: ObjectValue {
+  /// Creates a request.
+  ///
+  /// - Parameters:
+  ///   - predicate: The condition; nil for all objects.
+  ///   - sort: The order, like `["-priority", "title"]`; empty for the order of the IDs.
+  ///   - limit: The maximum number of objects; nil for all.
+  ///   - offset: The number of objects that the result omits at its beginning.
+  ///   - includesSubentities: Whether objects of the entity's descendants match.
+  public init(
+    predicate: FetchPredicate? = nil,
+    sort: [String] = [],
+    limit: Int? = nil,
+    offset: Int = 0,
+    includesSubentities: Bool = true
+  ) {
+    self.predicate = predicate
+    self.sort = sort
+    self.limit = limit
+    self.offset = offset
+    self.includesSubentities = includesSubentities
+    entity = Value.entity
+    selection = Selection(of: Value.self)
+  }
+}
+
+extension FetchRequest.Selection {
+  /// Finds what a type decodes.
+  init<Object: ObjectValue>(of type: Object.Type) {
+    if let projection = type.projection {
+      self = .projection(projection)
+      return
+    }
+    do throws(ValueMismatch) {
+      let decoded = try DecodedProperties(of: type)
+      var paths: [String: String] = [:]
+      for property in decoded.properties {
+        paths[property.name] = type.properties[property.name] ?? property.name
+      }
+      if let unused = type.properties.keys.sorted().first(where: { paths[$0] == nil }) {
+        let reason = "properties declares it, but \(type) does not decode it"
+        throw ValueMismatch("", unused, reason)
+      }
+      self = .paths(paths)
+    } catch {
+      self = .invalid(error)
+    }
+  }
+
+  var members: [JSONMember] {
+    switch self {
+    case .projection(let name): return [JSONMember("value", .string(name))]
+    case .invalid: return []
+    case .paths(let paths):
+      let sorted = paths.sorted { $0.key < $1.key }
+      let members = sorted.map { JSONMember($0.key, .string($0.value)) }
+      return [JSONMember("select", .object(members))]
+    }
+  }
+}
+
+extension FetchRequest {
+  /// The params of `fetch`, as JSON text.
+  package var params: String { json.text }
+
+  /// The reason why the type cannot be fetched; nil for a type that can.
+  package var mismatch: String? {
+    if case .invalid(let mismatch) = selection { mismatch.description } else { nil }
+  }
+}

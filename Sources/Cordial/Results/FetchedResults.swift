@@ -1,0 +1,144 @@
+public import CordialValues
+public import Observation
+
+/// The live result of a request: the objects of a list, in their order.
+///
+/// The sequence changes only when the IDs or their order do. A change of a value notifies the
+/// observers of its object only. Rows load their values when they are read, in batches.
+///
+/// A result lives on the actor that creates it: its rows change there only, between two turns of
+/// the actor, and never inside a call of a member. The subscription ends when the last holder
+/// releases the result.
+public final class FetchedResults<Value: BaseValue>: Observable {
+  /// The latest change of the sequence, for the choice of an animation.
+  public enum Change: Sendable {
+    /// The sequence has its rows for the first time: they appear without animation.
+    case initial
+    /// The rows of another request have replaced the sequence.
+    case replaced
+    /// Rows were inserted, removed or moved.
+    case updated
+  }
+
+  private let source: FetchDataSource<Value>
+  private let feed = ResultFeed<Value>()
+  private let registrar = ObservationRegistrar()
+  private let signals = SignalHub()
+  private var rows = ResultRows<Value>.objects([])
+  private var storedRequest: FetchRequest<Value>?
+  private var latest: Change?
+  private var failure: ClientError?
+  /// The task that takes the rows on the actor of the result.
+  private var follower: Task<Void, Never>?
+
+  /// Creates a result with a source of the program's registry.
+  ///
+  /// - Parameters:
+  ///   - path: The key path of the source, like `\TodoSources.groups`.
+  ///   - request: The request; nil for one that is set later. A list of mocks needs none.
+  ///   - isolation: The actor of the result.
+  public convenience init<Sources: DataSources>(
+    _ path: KeyPath<Sources, FetchDataSource<Value>>,
+    request: FetchRequest<Value>? = nil,
+    isolation: isolated any Actor = #isolation
+  ) {
+    self.init(Sources.registry.current[keyPath: path], request: request, isolation: isolation)
+  }
+
+  /// Creates a result.
+  ///
+  /// - Parameters:
+  ///   - source: The source of the objects.
+  ///   - request: The request; nil for one that is set later. A list of mocks needs none.
+  ///   - isolation: The actor of the result.
+  public init(
+    _ source: FetchDataSource<Value>,
+    request: FetchRequest<Value>? = nil,
+    isolation: isolated any Actor = #isolation
+  ) {
+    self.source = source
+    storedRequest = request
+    let reports = feed.signals
+    follower = Task { [weak self] in
+      _ = isolation
+      for await _ in reports { self?.take() }
+    }
+    source.connect(feed.nextPort(), request)
+  }
+
+  deinit {
+    follower?.cancel()
+    feed.close()
+  }
+
+  /// The request.
+  ///
+  /// Another request replaces the rows in one step, when its result has arrived. Without a request
+  /// the result is empty, except that of a list of mocks.
+  public var request: FetchRequest<Value>? {
+    get {
+      registrar.access(self, keyPath: \.request)
+      return storedRequest
+    }
+    set {
+      guard newValue != storedRequest else { return }
+      registrar.withMutation(of: self, keyPath: \.request) { storedRequest = newValue }
+      source.connect(feed.nextPort(), newValue)
+    }
+  }
+
+  /// The latest change of the sequence; nil before the first rows.
+  public var change: Change? {
+    registrar.access(self, keyPath: \.change)
+    return latest
+  }
+
+  /// The error that the source has reported last; nil since rows have arrived.
+  public var error: ClientError? {
+    registrar.access(self, keyPath: \.error)
+    return failure
+  }
+
+  /// An element for each change of the sequence, fewer for a slow reader.
+  public var changes: AsyncStream<Void> { signals.stream() }
+
+  private func take() {
+    let news = feed.take()
+    if news.error != failure {
+      registrar.withMutation(of: self, keyPath: \.error) { failure = news.error }
+    }
+    guard let rows = news.rows else { return }
+    guard !rows.hasSameSequence(as: self.rows) || latest == nil && storedRequest != nil else {
+      // The rows may load their values from another source.
+      self.rows = rows
+      return
+    }
+    registrar.withMutation(of: self, keyPath: \.count) {
+      registrar.withMutation(of: self, keyPath: \.change) {
+        self.rows = rows
+        latest = latest == nil ? .initial : news.isReplacement ? .replaced : .updated
+      }
+    }
+    signals.send()
+  }
+}
+
+extension FetchedResults: RandomAccessCollection {
+  /// The index of the first row.
+  public var startIndex: Int { 0 }
+
+  /// The number of rows.
+  public var endIndex: Int { count }
+
+  /// The number of rows.
+  public var count: Int {
+    registrar.access(self, keyPath: \.count)
+    return rows.count
+  }
+
+  /// The object of a row; its value is nil until it is loaded.
+  public subscript(index: Int) -> AnyConvertibleValueObject<Value> {
+    registrar.access(self, keyPath: \.count)
+    return rows[index]
+  }
+}

@@ -1,0 +1,261 @@
+import CordialValues
+import JSON
+import Synchronization
+
+/// The live objects of a result, and the values of the rows that are read.
+///
+/// One subscription by ID covers the window of rows and every object that the program holds. It
+/// moves with the rows that are read, one request at a time.
+final class ObjectPool<Value: BaseValue>: Sendable {
+  private struct Held {
+    weak var object: LiveObject<Value>?
+    weak var erased: AnyConvertibleValueObject<Value>?
+  }
+
+  private struct Loaded {
+    let value: Value
+    let version: Int64
+  }
+
+  private struct State {
+    var list = IdentifierList()
+    var window = 0..<0
+    var held: [ObjectID: Held] = [:]
+    var loaded: [ObjectID: Loaded] = [:]
+    /// The subscription by ID; nil before the first row is read.
+    var subscription: Int?
+    var subscribed: [ObjectID] = []
+    /// Whether a response is awaited, and whether other objects are needed after it.
+    var isWaiting = false
+    var needsMore = false
+    /// The position of `loaded`, where the first response of a result has filled it.
+    var position: String?
+  }
+
+  /// What has to be done with the subscription.
+  private enum Request {
+    case begin(Int, [ObjectID], since: String?)
+    case replace(Int, [ObjectID], since: String?)
+    case end(Int)
+  }
+
+  private let state = Mutex(State())
+  private let client: Client
+  private let selection: [JSONMember]
+  private let decode: @Sendable (JSONValue) throws(ValueMismatch) -> Value
+  private let report: @Sendable (ClientError) -> Void
+
+  /// The number of rows that are loaded around a row that is read, before it and from it on.
+  private static var around: (before: Int, after: Int) { (25, 75) }
+
+  /// The number of objects outside of the window that stay subscribed.
+  private static var heldMax: Int { 4096 }
+
+  /// Creates a pool without objects.
+  ///
+  /// - Parameters:
+  ///   - client: The client of the service.
+  ///   - selection: The member of a request that selects the values.
+  ///   - decode: Reads the value of an object.
+  ///   - report: Called with each error.
+  init(
+    _ client: Client,
+    _ selection: [JSONMember],
+    decode: @escaping @Sendable (JSONValue) throws(ValueMismatch) -> Value,
+    report: @escaping @Sendable (ClientError) -> Void
+  ) {
+    self.client = client
+    self.selection = selection
+    self.decode = decode
+    self.report = report
+  }
+
+  deinit {
+    if let number = state.withLock({ $0.subscription }) { client.core.unobserve(number) }
+  }
+
+  /// Returns the object of a row, and loads the rows around it.
+  func object(
+    _ id: ObjectID,
+    at index: Int,
+    in list: IdentifierList
+  ) -> AnyConvertibleValueObject<Value> {
+    let (object, moves) = state.withLock { state in
+      let moves = !state.window.contains(index)
+      if moves {
+        let (before, after) = Self.around
+        state.window = max(0, index - before)..<min(list.count, index + after)
+      }
+      return (held(id, &state), moves)
+    }
+    if moves { load() }
+    return object
+  }
+
+  /// Returns the object with an ID, and loads its value.
+  func object(_ id: ObjectID) -> AnyConvertibleValueObject<Value> {
+    let (object, isKnown) = state.withLock { state in
+      let isKnown = state.held[id]?.object != nil
+      return (held(id, &state), isKnown)
+    }
+    if !isKnown { load() }
+    return object
+  }
+
+  private func held(_ id: ObjectID, _ state: inout State) -> AnyConvertibleValueObject<Value> {
+    if let erased = state.held[id]?.erased { return erased }
+    let object = state.held[id]?.object ?? LiveObject(id, self)
+    if let loaded = state.loaded[id] { object.storage.set(loaded.value, version: loaded.version) }
+    let erased = AnyConvertibleValueObject(object)
+    state.held[id] = Held(object: object, erased: erased)
+    return erased
+  }
+
+  /// Sets the rows of the result, and loads the window again where it has other objects.
+  func set(_ list: IdentifierList) {
+    state.withLock { state in
+      state.list = list
+      let count = min(state.window.count, list.count)
+      let start = min(state.window.lowerBound, list.count - count)
+      state.window = start..<start + count
+    }
+    load()
+  }
+
+  /// Takes the first objects of a result with its rows.
+  func begin(_ list: IdentifierList, first objects: [JSONValue], at token: String) {
+    let values = read(objects)
+    state.withLock { state in
+      state.list = list
+      state.window = 0..<min(objects.count, list.count)
+      state.loaded = values
+      state.position = token
+      for (id, loaded) in values {
+        state.held[id]?.object?.storage.set(loaded.value, version: loaded.version)
+      }
+    }
+    load()
+  }
+
+  // MARK: The subscription
+
+  /// Observes the objects that are needed, unless a response is awaited.
+  private func load() {
+    let request = state.withLock { state -> Request? in
+      guard !state.isWaiting else {
+        state.needsMore = true
+        return nil
+      }
+      state.held = state.held.filter { $0.value.object != nil }
+      let window = state.window.map { state.list[$0] }
+      let known = Set(window)
+      let others = state.held.keys.lazy.filter { !known.contains($0) }.prefix(Self.heldMax)
+      let ids = window + others.sorted { $0.description < $1.description }
+      guard ids != state.subscribed else { return nil }
+      // The objects of the first response are resumed, so that they are not sent again.
+      let since = state.position.flatMap { position in
+        Set(ids) == Set(state.loaded.keys) ? position : nil
+      }
+      state.position = nil
+      state.subscribed = ids
+      guard !ids.isEmpty else {
+        defer { state.subscription = nil }
+        return state.subscription.map(Request.end)
+      }
+      state.isWaiting = true
+      if let number = state.subscription { return .replace(number, ids, since: since) }
+      let number = client.core.reserveSubscription()
+      state.subscription = number
+      return .begin(number, ids, since: since)
+    }
+    switch request {
+    case nil: break
+    case .end(let number): client.core.unobserve(number)
+    case .replace(let number, let ids, let since):
+      client.core.replace(number, with: params(ids), since: since)
+    case .begin(let number, let ids, let since):
+      client.core.observe(number, params(ids), since: since) { [weak self] event in
+        self?.handle(event)
+      }
+    }
+  }
+
+  private func params(_ ids: [ObjectID]) -> [JSONMember] {
+    [JSONMember("ids", .array(ids.map { .string($0.description) }))] + selection
+  }
+
+  private func handle(_ event: SubscriptionEvent) {
+    switch event {
+    case .result(let result, _):
+      let objects = result["objects"]?.array ?? []
+      let values = read(objects)
+      let updates = state.withLock { state in
+        state.loaded = values
+        return state.subscribed.compactMap { id in
+          state.held[id]?.object.map { ($0, values[id]) }
+        }
+      }
+      for (object, loaded) in updates {
+        object.storage.set(loaded?.value, version: loaded?.version ?? 0)
+      }
+    case .update(let update, _):
+      for change in update["objects"]?.array ?? [] { apply(change) }
+    case .failure(let error):
+      // The next request of objects makes another subscription.
+      let number = state.withLock { state in
+        state.subscribed = []
+        defer { state.subscription = nil }
+        return state.subscription
+      }
+      if let number { client.core.unobserve(number) }
+      report(error)
+    }
+    let needsMore = state.withLock { state in
+      defer { (state.isWaiting, state.needsMore) = (false, false) }
+      return state.needsMore
+    }
+    if needsMore { load() }
+  }
+
+  private func apply(_ change: JSONValue) {
+    guard let id = change["id"]?.string.flatMap({ ObjectID($0) }) else { return }
+    let loaded = change["object"].flatMap { $0.isNull ? nil : read([$0])[id] }
+    let object = state.withLock { state in
+      state.loaded[id] = loaded
+      return state.held[id]?.object
+    }
+    object?.storage.set(loaded?.value, version: loaded?.version ?? 0)
+  }
+
+  /// Reads the values of objects; an object without a value of the type is reported.
+  private func read(_ objects: [JSONValue]) -> [ObjectID: Loaded] {
+    var values: [ObjectID: Loaded] = [:]
+    for object in objects {
+      guard let id = object["id"]?.string.flatMap({ ObjectID($0) }) else { continue }
+      do throws(ValueMismatch) {
+        values[id] = Loaded(value: try decode(object), version: object["version"]?.integer ?? 0)
+      } catch {
+        report(ClientError(error))
+      }
+    }
+    return values
+  }
+}
+
+/// A live object of a store.
+final class LiveObject<Value: BaseValue>: ConvertibleValueObject {
+  let id: WrappedID
+  let storage = ObjectStorage<Value>(nil)
+  /// The pool that keeps the value up to date for as long as the object is held.
+  private let pool: ObjectPool<Value>
+
+  init(_ id: ObjectID, _ pool: ObjectPool<Value>) {
+    self.id = .objectID(id)
+    self.pool = pool
+  }
+
+  func convertToValueType() -> Value? { storage.value }
+  var lastValidValue: Value? { storage.lastValidValue }
+  var version: Int64 { storage.version }
+  var values: ValueSequence<Value> { ValueSequence(storage) }
+}

@@ -1,0 +1,84 @@
+public import CordialValues
+import JSON
+import Synchronization
+
+/// The objects of a service, as the source of live results.
+public struct ObjectSource<Value: BaseValue>: Sendable {
+  private let client: Client
+  private let decode: @Sendable (JSONValue) throws(ValueMismatch) -> Value
+  private let singles: ObjectPool<Value>
+
+  /// The number of objects that a result has with its first response.
+  private static var firstCount: Int { 50 }
+
+  init(_ client: Client) where Value: ObjectValue {
+    self.client = client
+    decode = { object throws(ValueMismatch) in try ValueDecoder.decode(Value.self, from: object) }
+    let selection = FetchRequest<Value>.Selection(of: Value.self)
+    singles = ObjectPool(client, selection.members, decode: decode) { _ in }
+  }
+
+  /// Returns the live object with an ID; nil for the ID of a mock.
+  func object(with id: WrappedID) -> AnyConvertibleValueObject<Value>? {
+    id.objectID.map { singles.object($0) }
+  }
+
+  /// Connects a result with the rows of a request.
+  func connect(_ port: ResultPort<Value>, _ request: FetchRequest<Value>) {
+    if case .invalid(let mismatch) = request.selection { return port.fail(ClientError(mismatch)) }
+    let selection = request.selection.members
+    let pool = ObjectPool(client, selection, decode: decode) { port.fail($0) }
+    let sequence = ResultSequence(pool, port)
+    let params: [JSONMember] = [
+      JSONMember("fetch", request.json), JSONMember("mode", "ids"),
+      JSONMember("first", .integer(Int64(Self.firstCount))),
+    ]
+    let number = client.core.reserveSubscription()
+    client.core.observe(number, params) { sequence.handle($0) }
+    port.whenClosed { [client] in client.core.unobserve(number) }
+  }
+}
+
+/// The sequence of IDs of one result, which follows its subscription.
+private final class ResultSequence<Value: BaseValue>: Sendable {
+  private let rows = Mutex(IdentifierList())
+  private let pool: ObjectPool<Value>
+  private let port: ResultPort<Value>
+
+  init(_ pool: ObjectPool<Value>, _ port: ResultPort<Value>) {
+    self.pool = pool
+    self.port = port
+  }
+
+  func handle(_ event: SubscriptionEvent) {
+    do throws(ClientError) {
+      switch event {
+      case .result(let result, let token):
+        let list = try IdentifierList(result["ids"]?.array ?? [])
+        rows.withLock { $0 = list }
+        // The objects are readable before the rows are shown.
+        pool.begin(list, first: result["objects"]?.array ?? [], at: token)
+        port.set(.identifiers(list, pool))
+      case .update(let update, _):
+        let removed = (update["remove"]?.array ?? []).map { Int($0["offset"]?.integer ?? -1) }
+        var inserted: [(offset: Int, id: ObjectID)] = []
+        for row in update["insert"]?.array ?? [] {
+          guard let id = row["id"]?.string.flatMap({ ObjectID($0) }) else { continue }
+          inserted.append((Int(row["offset"]?.integer ?? -1), id))
+        }
+        guard !removed.isEmpty || !inserted.isEmpty else { return }
+        var list = rows.withLock { list in
+          defer { list = IdentifierList() }
+          return list
+        }
+        try list.apply(removed: removed, inserted: inserted)
+        rows.withLock { $0 = list }
+        pool.set(list)
+        port.set(.identifiers(list, pool))
+      case .failure(let error): port.fail(error)
+      }
+    } catch {
+      port.fail(error)
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import CordialValues
+import Synchronization
+
+/// The rows of a result.
+enum ResultRows<Value: BaseValue>: Sendable {
+  /// The objects of a mock.
+  case objects([AnyConvertibleValueObject<Value>])
+  /// The IDs of a service's result, and the pool that loads their objects.
+  case identifiers(IdentifierList, ObjectPool<Value>)
+
+  var count: Int {
+    switch self {
+    case .objects(let objects): objects.count
+    case .identifiers(let list, _): list.count
+    }
+  }
+
+  subscript(index: Int) -> AnyConvertibleValueObject<Value> {
+    switch self {
+    case .objects(let objects): objects[index]
+    case .identifiers(let list, let pool): pool.object(list[index], at: index, in: list)
+    }
+  }
+
+  /// Returns whether both have the same IDs in the same order.
+  ///
+  /// - Complexity: Linear in the rows.
+  func hasSameSequence(as other: ResultRows) -> Bool {
+    switch (self, other) {
+    case (.objects(let a), .objects(let b)):
+      a.count == b.count && zip(a, b).allSatisfy { $0 === $1 || $0.id == $1.id }
+    case (.identifiers(let a, _), .identifiers(let b, _)): a == b
+    default: count == other.count && count == 0
+    }
+  }
+}
+
+/// What a source has reported to a result since the result looked last.
+struct ResultNews<Value: BaseValue>: Sendable {
+  /// The newest rows; nil where they were not set.
+  var rows: ResultRows<Value>?
+  /// Whether the rows are those of another request than the rows before.
+  var isReplacement = false
+  /// The error after the newest rows.
+  var error: ClientError?
+}
+
+/// The mailbox of one result, in which its sources set rows on any thread.
+///
+/// The result takes the newest rows on its own actor, so that rows never change between two reads
+/// of one turn, and no queue grows.
+final class ResultFeed<Value: BaseValue>: Sendable {
+  private struct State {
+    var news = ResultNews<Value>()
+    /// The number of the current source; those before it have no effect any more.
+    var generation = 0
+    var hasRows = false
+    var isClosed = false
+    var close: (@Sendable () -> Void)?
+  }
+
+  private let state = Mutex(State())
+  private let continuation: AsyncStream<Void>.Continuation
+  /// An element after the source has reported, one for several reports to a slow reader.
+  let signals: AsyncStream<Void>
+
+  init() {
+    (signals, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// Ends the work of the current source, and returns the port of the next one.
+  func nextPort() -> ResultPort<Value> {
+    let (close, generation) = state.withLock { state in
+      defer { state.close = nil }
+      state.generation += 1
+      state.hasRows = false
+      return (state.close, state.generation)
+    }
+    close?()
+    return ResultPort(feed: self, generation: generation)
+  }
+
+  /// Returns what the sources have reported since the last call.
+  func take() -> ResultNews<Value> {
+    state.withLock { state in
+      defer { state.news = ResultNews() }
+      return state.news
+    }
+  }
+
+  /// Ends the work of the source and the signals.
+  func close() {
+    let close = state.withLock { state in
+      defer { state.close = nil }
+      state.isClosed = true
+      return state.close
+    }
+    close?()
+    continuation.finish()
+  }
+
+  fileprivate func report(from generation: Int, _ body: (inout ResultNews<Value>) -> Void) {
+    let isCurrent = state.withLock { state in
+      guard generation == state.generation, !state.isClosed else { return false }
+      body(&state.news)
+      if state.news.rows != nil, !state.hasRows {
+        state.hasRows = true
+        state.news.isReplacement = true
+      }
+      return true
+    }
+    if isCurrent { continuation.yield() }
+  }
+
+  fileprivate func whenClosed(_ generation: Int, _ close: @escaping @Sendable () -> Void) {
+    let isCurrent = state.withLock { state in
+      guard generation == state.generation, !state.isClosed else { return false }
+      state.close = close
+      return true
+    }
+    if !isCurrent { close() }
+  }
+}
+
+/// One source's access to the mailbox of a result; without effect after the next port was made.
+struct ResultPort<Value: BaseValue>: Sendable {
+  fileprivate let feed: ResultFeed<Value>
+  fileprivate let generation: Int
+
+  /// Sets the rows, which replace those that the result has not taken.
+  func set(_ rows: ResultRows<Value>) {
+    feed.report(from: generation) { news in
+      news.rows = rows
+      news.error = nil
+    }
+  }
+
+  /// Reports an error; the result keeps its rows.
+  func fail(_ error: ClientError) {
+    feed.report(from: generation) { $0.error = error }
+  }
+
+  /// Sets what ends the work of the source; called at once where it has ended.
+  func whenClosed(_ close: @escaping @Sendable () -> Void) {
+    feed.whenClosed(generation, close)
+  }
+}

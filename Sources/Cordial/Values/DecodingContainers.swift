@@ -1,0 +1,159 @@
+import JSON
+
+/// The members of an object as a keyed container.
+///
+/// The key `id` of an object of the service is the object's ID.
+struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  private let members: [JSONMember]
+  private let id: JSONValue?
+  private let path: CodingPath
+
+  init(_ members: [JSONMember], id: JSONValue?, path: CodingPath) {
+    self.members = members
+    self.id = id
+    self.path = path
+  }
+
+  var codingPath: [any CodingKey] { path.keys }
+
+  var allKeys: [Key] {
+    let names = members.map(\.name) + (id == nil ? [] : ["id"])
+    return names.compactMap { Key(stringValue: $0) }
+  }
+
+  private func value(_ name: String) -> JSONValue? {
+    if let id, name == "id" { return id }
+    for member in members where member.name == name { return member.value }
+    return nil
+  }
+
+  private func node(_ key: Key) throws -> NodeDecoder {
+    let name = key.stringValue
+    guard let value = value(name) else {
+      throw DecodingError.keyNotFound(
+        key,
+        .init(codingPath: codingPath, debugDescription: "the service did not send \(name)")
+      )
+    }
+    return NodeDecoder(value, path: path.appending(name))
+  }
+
+  func contains(_ key: Key) -> Bool { value(key.stringValue) != nil }
+
+  func decodeNil(forKey key: Key) throws -> Bool { value(key.stringValue)?.isNull ?? true }
+
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try node(key).flag() }
+  func decode(_ type: String.Type, forKey key: Key) throws -> String { try node(key).text(type) }
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try node(key).number(type) }
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try node(key).number(type) }
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try node(key).integer(type) }
+  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try node(key).integer(type) }
+  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try node(key).integer(type) }
+  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try node(key).integer(type) }
+  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try node(key).integer(type) }
+  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try node(key).integer(type) }
+  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try node(key).integer(type) }
+  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
+    try node(key).integer(type)
+  }
+  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 {
+    try node(key).integer(type)
+  }
+  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 {
+    try node(key).integer(type)
+  }
+
+  func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+    try node(key).value(type)
+  }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type,
+    forKey key: Key
+  ) throws -> KeyedDecodingContainer<Nested> {
+    try node(key).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    try node(key).unkeyedContainer()
+  }
+
+  func superDecoder() throws -> any Decoder { NodeDecoder(.object(members), id: id, path: path) }
+  func superDecoder(forKey key: Key) throws -> any Decoder { try node(key) }
+}
+
+/// The elements of a list as an unkeyed container.
+struct ElementContainer: UnkeyedDecodingContainer {
+  private let elements: [JSONValue]
+  private let path: CodingPath
+  private(set) var currentIndex = 0
+
+  init(_ elements: [JSONValue], path: CodingPath) {
+    self.elements = elements
+    self.path = path
+  }
+
+  var codingPath: [any CodingKey] { path.keys }
+  var count: Int? { elements.count }
+  var isAtEnd: Bool { currentIndex >= elements.count }
+
+  private mutating func next() throws -> NodeDecoder {
+    guard !isAtEnd else {
+      throw DecodingError.valueNotFound(
+        Any.self,
+        .init(codingPath: codingPath, debugDescription: "the list has \(elements.count) elements")
+      )
+    }
+    defer { currentIndex += 1 }
+    return NodeDecoder(
+      elements[currentIndex],
+      path: path.appending("\(currentIndex)", index: currentIndex)
+    )
+  }
+
+  mutating func decodeNil() throws -> Bool {
+    guard !isAtEnd, elements[currentIndex].isNull else { return false }
+    currentIndex += 1
+    return true
+  }
+
+  mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    try next().value(type)
+  }
+
+  mutating func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type
+  ) throws -> KeyedDecodingContainer<Nested> {
+    try next().container(keyedBy: type)
+  }
+
+  mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    try next().unkeyedContainer()
+  }
+
+  mutating func superDecoder() throws -> any Decoder { try next() }
+}
+
+/// A value as a container of itself.
+struct NodeContainer: SingleValueDecodingContainer {
+  let node: NodeDecoder
+
+  var codingPath: [any CodingKey] { node.codingPath }
+
+  func decodeNil() -> Bool { node.json.isNull }
+  func decode(_ type: Bool.Type) throws -> Bool { try node.flag() }
+  func decode(_ type: String.Type) throws -> String { try node.text(type) }
+  func decode(_ type: Double.Type) throws -> Double { try node.number(type) }
+  func decode(_ type: Float.Type) throws -> Float { try node.number(type) }
+  func decode(_ type: Int.Type) throws -> Int { try node.integer(type) }
+  func decode(_ type: Int8.Type) throws -> Int8 { try node.integer(type) }
+  func decode(_ type: Int16.Type) throws -> Int16 { try node.integer(type) }
+  func decode(_ type: Int32.Type) throws -> Int32 { try node.integer(type) }
+  func decode(_ type: Int64.Type) throws -> Int64 { try node.integer(type) }
+  func decode(_ type: UInt.Type) throws -> UInt { try node.integer(type) }
+  func decode(_ type: UInt8.Type) throws -> UInt8 { try node.integer(type) }
+  func decode(_ type: UInt16.Type) throws -> UInt16 { try node.integer(type) }
+  func decode(_ type: UInt32.Type) throws -> UInt32 { try node.integer(type) }
+  func decode(_ type: UInt64.Type) throws -> UInt64 { try node.integer(type) }
+  func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try node.value(type) }
+}

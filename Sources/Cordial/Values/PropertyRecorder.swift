@@ -1,0 +1,241 @@
+import CordialValues
+
+/// The properties that a type decodes, found by decoding it from placeholders.
+///
+/// A placeholder is an empty text, zero, nil, or the first case of an enumeration.
+struct DecodedProperties: Equatable, Sendable {
+  /// A property and the kind of value that the type reads from it.
+  struct Property: Equatable, Sendable {
+    let name: String
+    let kind: Kind
+    let isOptional: Bool
+  }
+
+  /// What a type reads from a property.
+  enum Kind: Equatable, Sendable {
+    case bool, integer, number, text
+    /// A list, a structure, or a type that decodes in its own way.
+    case other
+  }
+
+  /// The properties in the order in which the type decodes them, without `id`.
+  let properties: [Property]
+
+  /// Finds the properties of a type.
+  ///
+  /// - Parameter type: The type.
+  /// - Throws: `ValueMismatch` where the type cannot be decoded from placeholders, as an
+  ///   enumeration that is not `CaseIterable`.
+  init<Value: Decodable>(of type: Value.Type) throws(ValueMismatch) {
+    let recorder = PropertyRecorder()
+    do {
+      _ = try Value(from: RecordingDecoder(recorder: recorder, depth: 0))
+    } catch {
+      throw ValueMismatch(error, object: "")
+    }
+    properties = recorder.properties
+  }
+}
+
+private final class PropertyRecorder {
+  var properties: [DecodedProperties.Property] = []
+
+  func add(_ name: String, _ kind: DecodedProperties.Kind, isOptional: Bool = false) {
+    guard name != "id", !properties.contains(where: { $0.name == name }) else { return }
+    properties.append(.init(name: name, kind: kind, isOptional: isOptional))
+  }
+}
+
+/// A decoder whose every value is a placeholder.
+private struct RecordingDecoder: Decoder {
+  /// The recorder of the properties; nil inside of a property.
+  let recorder: PropertyRecorder?
+  let depth: Int
+  var codingPath: [any CodingKey] = []
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  /// The maximum depth of structures inside of a value; a type that contains itself is deeper.
+  private static let depthMax = 32
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedDecodingContainer<Key> {
+    KeyedDecodingContainer(RecordingContainer<Key>(decoder: self))
+  }
+
+  func unkeyedContainer() -> any UnkeyedDecodingContainer {
+    ElementContainer([], path: CodingPath())
+  }
+
+  func singleValueContainer() -> any SingleValueDecodingContainer {
+    PlaceholderContainer(decoder: self)
+  }
+
+  func placeholder<Value: Decodable>(_ type: Value.Type, _ path: [any CodingKey]) throws -> Value {
+    if type == WrappedID.self, let id = WrappedID.string("") as? Value { return id }
+    if let cases = type as? any CaseIterable.Type, let first = Self.first(cases) as? Value {
+      return first
+    }
+    if let fallback = (type as? any FallbackDecodable.Type)?.fallback as? Value { return fallback }
+    if let convertible = type as? any WireConvertible.Type {
+      let candidates: [WireValue] = [
+        .string(""), .integer(0), .number(0), .bool(false), .list([]),
+        .string("00000000-0000-0000-0000-000000000000"), .string("2001-01-01T00:00:00.000Z"),
+        .string("0"), .string("X/p1"), .string("x:"),
+      ]
+      for candidate in candidates {
+        if let value = convertible.init(wireValue: candidate) as? Value { return value }
+      }
+    }
+    if let missing = FoundationTypes.product(for: type) {
+      throw DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: missing))
+    }
+    guard depth < Self.depthMax else {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: path, debugDescription: "\(type) contains itself")
+      )
+    }
+    do {
+      return try Value(from: RecordingDecoder(recorder: nil, depth: depth + 1, codingPath: path))
+    } catch DecodingError.dataCorrupted(let context) where context.codingPath.count <= path.count {
+      let hint = "make it CaseIterable, or WireConvertible"
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: path, debugDescription: "\(type) has no placeholder: \(hint)")
+      )
+    }
+  }
+
+  private static func first<Cases: CaseIterable>(_ type: Cases.Type) -> Any? {
+    Cases.allCases.first
+  }
+}
+
+private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let decoder: RecordingDecoder
+
+  var codingPath: [any CodingKey] { decoder.codingPath }
+  var allKeys: [Key] { [] }
+
+  private func add(_ key: Key, _ kind: DecodedProperties.Kind, isOptional: Bool = false) {
+    decoder.recorder?.add(key.stringValue, kind, isOptional: isOptional)
+  }
+
+  func contains(_ key: Key) -> Bool { true }
+
+  func decodeNil(forKey key: Key) throws -> Bool {
+    add(key, .other, isOptional: true)
+    return true
+  }
+
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+    add(key, .bool)
+    return false
+  }
+
+  func decode(_ type: String.Type, forKey key: Key) throws -> String {
+    add(key, .text)
+    return ""
+  }
+
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { number(key) }
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { number(key) }
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { integer(key) }
+  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { integer(key) }
+  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { integer(key) }
+  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { integer(key) }
+  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { integer(key) }
+  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { integer(key) }
+  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { integer(key) }
+  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { integer(key) }
+  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { integer(key) }
+  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { integer(key) }
+
+  private func integer<Number: FixedWidthInteger>(_ key: Key) -> Number {
+    add(key, .integer)
+    return 0
+  }
+
+  private func number<Number: BinaryFloatingPoint>(_ key: Key) -> Number {
+    add(key, .number)
+    return 0
+  }
+
+  func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+    add(key, type == WrappedID.self ? .text : .other)
+    return try decoder.placeholder(type, codingPath + [key])
+  }
+
+  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+    add(key, .bool, isOptional: true)
+    return nil
+  }
+
+  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+    add(key, .text, isOptional: true)
+    return nil
+  }
+
+  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
+    add(key, .number, isOptional: true)
+    return nil
+  }
+
+  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
+    add(key, .integer, isOptional: true)
+    return nil
+  }
+
+  func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+    add(key, type == WrappedID.self ? .text : .other, isOptional: true)
+    // A type of Foundation without its product is an error before the first object arrives.
+    if let missing = FoundationTypes.product(for: type), !(type is any WireConvertible.Type) {
+      let path = codingPath + [key]
+      throw DecodingError.dataCorrupted(.init(codingPath: path, debugDescription: missing))
+    }
+    return nil
+  }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type,
+    forKey key: Key
+  ) throws -> KeyedDecodingContainer<Nested> {
+    add(key, .other)
+    return RecordingDecoder(recorder: nil, depth: decoder.depth + 1, codingPath: codingPath + [key])
+      .container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    add(key, .other)
+    return ElementContainer([], path: CodingPath())
+  }
+
+  func superDecoder() throws -> any Decoder { decoder }
+
+  func superDecoder(forKey key: Key) throws -> any Decoder {
+    add(key, .other)
+    return RecordingDecoder(recorder: nil, depth: decoder.depth + 1, codingPath: codingPath + [key])
+  }
+}
+
+private struct PlaceholderContainer: SingleValueDecodingContainer {
+  let decoder: RecordingDecoder
+
+  var codingPath: [any CodingKey] { decoder.codingPath }
+
+  func decodeNil() -> Bool { true }
+  func decode(_ type: Bool.Type) throws -> Bool { false }
+  func decode(_ type: String.Type) throws -> String { "" }
+  func decode(_ type: Double.Type) throws -> Double { 0 }
+  func decode(_ type: Float.Type) throws -> Float { 0 }
+  func decode(_ type: Int.Type) throws -> Int { 0 }
+  func decode(_ type: Int8.Type) throws -> Int8 { 0 }
+  func decode(_ type: Int16.Type) throws -> Int16 { 0 }
+  func decode(_ type: Int32.Type) throws -> Int32 { 0 }
+  func decode(_ type: Int64.Type) throws -> Int64 { 0 }
+  func decode(_ type: UInt.Type) throws -> UInt { 0 }
+  func decode(_ type: UInt8.Type) throws -> UInt8 { 0 }
+  func decode(_ type: UInt16.Type) throws -> UInt16 { 0 }
+  func decode(_ type: UInt32.Type) throws -> UInt32 { 0 }
+  func decode(_ type: UInt64.Type) throws -> UInt64 { 0 }
+  func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    try decoder.placeholder(type, codingPath)
+  }
+}

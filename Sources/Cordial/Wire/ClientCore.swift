@@ -1,0 +1,211 @@
+import JSON
+import Synchronization
+
+/// The connections of a client, one after the other, and its subscriptions.
+final class ClientCore: Sendable {
+  private struct State {
+    var connection: ClientConnection?
+    /// The number of attempts to connect; the end of an earlier connection has no effect.
+    var attempts = 0
+    var phase = Client.ConnectionState.connecting
+    var subscriptions = Subscriptions()
+    var readers: [Int: AsyncStream<Client.ConnectionState>.Continuation] = [:]
+    var nextReader = 0
+    /// The task that connects again; nil while a connection lasts.
+    var reconnecting: Task<Void, Never>?
+  }
+
+  private let state = Mutex(State())
+  private let connect: @Sendable (ClientConnection) async throws(ClientError) -> Void
+  private let pause: @Sendable (_ milliseconds: Int) async -> Void
+
+  /// The pauses between two attempts to connect, in milliseconds: the first and the longest.
+  private static let pauses = (first: 20, longest: 2000)
+
+  init(
+    _ connect: @escaping @Sendable (ClientConnection) async throws(ClientError) -> Void,
+    pause: @escaping @Sendable (_ milliseconds: Int) async -> Void
+  ) {
+    self.connect = connect
+    self.pause = pause
+  }
+
+  // MARK: Connections
+
+  var connectionState: Client.ConnectionState { state.withLock { $0.phase } }
+
+  func states() -> AsyncStream<Client.ConnectionState> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let number = state.withLock { state in
+        let number = state.nextReader
+        state.nextReader += 1
+        state.readers[number] = continuation
+        continuation.yield(state.phase)
+        return number
+      }
+      continuation.onTermination = { [weak self] _ in
+        self?.state.withLock { state in _ = state.readers.removeValue(forKey: number) }
+      }
+    }
+  }
+
+  /// Connects for the first time.
+  func begin() async throws(ClientError) {
+    try await attempt()
+  }
+
+  /// Connects once, and resumes the subscriptions.
+  private func attempt() async throws(ClientError) {
+    let number = state.withLock { state in
+      state.attempts += 1
+      return state.attempts
+    }
+    let connection = ClientConnection(
+      notified: { [weak self] method, params in
+        if method == "changes" { self?.changed(params) }
+      },
+      whenEnded: { [weak self] in self?.connectionEnded(number) }
+    )
+    set(.connecting)
+    try await connect(connection)
+    let calls = state.withLock { state -> [Subscriptions.Call]? in
+      guard state.phase != .closed else { return nil }
+      state.connection = connection
+      return state.subscriptions.reconnect()
+    }
+    guard let calls else { return connection.close() }
+    set(.connected)
+    for call in calls { send(call, on: connection) }
+    if connection.hasEnded { connectionEnded(number) }
+  }
+
+  private func set(_ phase: Client.ConnectionState) {
+    state.withLock { state in
+      guard state.phase != phase, state.phase != .closed else { return }
+      state.phase = phase
+      for reader in state.readers.values { reader.yield(phase) }
+    }
+  }
+
+  /// Begins to connect again, where the connection of an attempt was the current one.
+  private func connectionEnded(_ number: Int) {
+    let ends = state.withLock { state in
+      guard state.attempts == number, state.connection != nil, state.phase != .closed else {
+        return false
+      }
+      state.connection = nil
+      state.reconnecting = Task { [weak self] in await Self.reconnect(self) }
+      return true
+    }
+    if ends { set(.disconnected) }
+  }
+
+  /// Connects again until an attempt succeeds or the client is closed.
+  private static func reconnect(_ core: @autoclosure () -> ClientCore?) async {
+    var milliseconds = pauses.first
+    while !Task.isCancelled {
+      do throws(ClientError) {
+        guard let core = core() else { return }
+        try await core.attempt()
+        return
+      } catch {
+        core()?.set(.disconnected)
+      }
+      // A pause must not keep a client that the program has released.
+      guard let pause = core()?.pause else { return }
+      await pause(milliseconds)
+      milliseconds = min(2 * milliseconds, pauses.longest)
+    }
+  }
+
+  func close() {
+    let (connection, task) = state.withLock { state in
+      state.phase = .closed
+      state.subscriptions = Subscriptions()
+      for reader in state.readers.values {
+        reader.yield(.closed)
+        reader.finish()
+      }
+      state.readers = [:]
+      defer { (state.connection, state.reconnecting) = (nil, nil) }
+      return (state.connection, state.reconnecting)
+    }
+    task?.cancel()
+    connection?.close()
+  }
+
+  // MARK: Calls
+
+  func call(_ method: String, _ params: JSONValue) async throws(ClientError) -> JSONValue {
+    guard let connection = state.withLock({ $0.connection }) else {
+      throw ClientError(code: .connectionEnded, message: "The client is not connected")
+    }
+    return try await connection.call(method, params)
+  }
+
+  // MARK: Subscriptions
+
+  /// The number of subscriptions.
+  var subscriptionCount: Int { state.withLock { $0.subscriptions.count } }
+
+  /// Returns the number of a subscription that `observe` makes.
+  func reserveSubscription() -> Int { state.withLock { $0.subscriptions.reserve() } }
+
+  /// Observes a request in this connection and every later one.
+  ///
+  /// - Parameters:
+  ///   - number: A number that `reserveSubscription` returned.
+  ///   - params: The params of `observe`, without `key` and `since`.
+  ///   - position: The position of a result of this request that the client has; nil for none.
+  ///   - handler: Called with every event, in their order; it must not wait.
+  func observe(
+    _ number: Int,
+    _ params: [JSONMember],
+    since position: String? = nil,
+    _ handler: @escaping Subscriptions.Handler
+  ) {
+    let (call, connection) = state.withLock { state in
+      (state.subscriptions.add(number, params, since: position, handler), state.connection)
+    }
+    if let connection { send(call, on: connection) }
+  }
+
+  /// Observes another request with a subscription.
+  func replace(_ number: Int, with params: [JSONMember], since position: String? = nil) {
+    let (call, connection) = state.withLock { state in
+      (state.subscriptions.replace(number, with: params, since: position), state.connection)
+    }
+    if let call, let connection { send(call, on: connection) }
+  }
+
+  /// Ends a subscription.
+  func unobserve(_ number: Int) {
+    let (name, connection) = state.withLock { state in
+      (state.subscriptions.remove(number), state.connection)
+    }
+    if let name, let connection { Self.unobserve(name, on: connection) }
+  }
+
+  private static func unobserve(_ name: String, on connection: ClientConnection) {
+    // The subscription also ends with the connection, so that no failure matters.
+    connection.start("unobserve", ["subscription": .string(name)]) { _ in }
+  }
+
+  private func send(_ call: Subscriptions.Call, on connection: ClientConnection) {
+    connection.start("observe", call.params) { [weak self] outcome in
+      guard let self else { return }
+      let (delivery, unwanted) = state.withLock { state in
+        // A response of an earlier connection names no subscription of the current one.
+        state.connection === connection
+          ? state.subscriptions.handle(outcome, to: call) : (nil, nil)
+      }
+      if let unwanted { Self.unobserve(unwanted, on: connection) }
+      if let delivery { delivery.handler(delivery.event) }
+    }
+  }
+
+  private func changed(_ params: JSONValue) {
+    let deliveries = state.withLock { $0.subscriptions.handle(changes: params) }
+    for delivery in deliveries { delivery.handler(delivery.event) }
+  }
+}

@@ -1,0 +1,99 @@
+import Cordial
+import CordialEmbedded
+import JSON
+import Logging
+import ObjectModel
+import PersistentStore
+import Synchronization
+import TestStores
+
+/// A service in this process, and clients of it whose connections the test can end.
+final class ServiceHost: Sendable {
+  let engine: Engine
+  private let folder: TestFolder
+  private let connections = Mutex<[ClientConnection]>([])
+
+  init(_ model: String = TestModels.todo) throws {
+    folder = try TestFolder()
+    engine = try Engine(
+      container: StoreContainer(path: folder.path + "/store"),
+      model: try ModelDocument.parse(Array(model.utf8).span),
+      mode: .readWrite,
+      version: "0",
+      log: Logger(label: "client") { _ in SwiftLogNoOpLogHandler() }
+    )
+  }
+
+  /// Connects a client, whose pauses between two attempts are turns of the cooperative pool.
+  func client() async throws -> Client {
+    try await Client(
+      { [weak self] connection throws(ClientError) in
+        guard let self else {
+          throw ClientError(code: .connectionEnded, message: "The test has ended")
+        }
+        await engine.connect(connection)
+        connections.withLock { $0.append(connection) }
+      },
+      pause: { _ in await Task.yield() }
+    )
+  }
+
+  /// Ends all connections, as a service does that is killed.
+  func drop() {
+    let dropped = connections.withLock { connections in
+      defer { connections = [] }
+      return connections
+    }
+    for connection in dropped { connection.close() }
+  }
+
+  /// The number of subscriptions that the service has.
+  func subscriptionCount(_ client: Client) async throws -> Int64 {
+    try await client.call("status", [:])["subscriptions"]?.integer ?? -1
+  }
+
+  func close() async throws {
+    drop()
+    try await engine.close()
+  }
+}
+
+/// Runs a body with a service that has groups with titles.
+func withService(
+  groups: [String] = [],
+  isolation: isolated (any Actor)? = #isolation,
+  _ body: (ServiceHost, Client) async throws -> Void
+) async throws {
+  let host = try ServiceHost()
+  let client = try await host.client()
+  do {
+    if !groups.isEmpty { try await client.insert(groups: groups) }
+    try await body(host, client)
+  } catch {
+    client.close()
+    try await host.close()
+    throw error
+  }
+  client.close()
+  try await host.close()
+}
+
+extension Client {
+  /// Inserts groups with titles.
+  func insert(groups titles: [String]) async throws {
+    let inserts = titles.map { title -> JSONValue in
+      ["entity": "Group", "values": ["title": .string(title)]]
+    }
+    _ = try await call("save", ["insert": .array(inserts), "durability": "normal"])
+  }
+
+  /// Changes the title of a group.
+  func rename(_ id: String, _ title: JSONValue) async throws {
+    let update: JSONValue = ["id": .string(id), "values": ["title": title]]
+    _ = try await call("save", ["update": [update], "durability": "normal"])
+  }
+
+  func delete(_ ids: String...) async throws {
+    _ = try await call("delete", ["ids": .array(ids.map(JSONValue.string))])
+  }
+}
