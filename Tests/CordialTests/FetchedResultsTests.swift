@@ -13,8 +13,8 @@ actor ResultOwner {
   var count: Int { results?.count ?? -1 }
 
   /// Waits until the results fulfil a condition.
-  func wait(_ condition: @Sendable (FetchedResults<TodoGroup>) -> Bool) async {
-    while let results, !condition(results) { await Task.yield() }
+  func wait(_ condition: @Sendable (FetchedResults<TodoGroup>) -> Bool) async throws {
+    try await CordialTests.wait { results.map(condition) ?? true }
   }
 
   func close() { results = nil }
@@ -61,13 +61,13 @@ actor ResultOwner {
     #expect(titles(results) == ["other", "2"])
   }
 
-  @Test @MainActor func `live on the actor that creates them`() async {
+  @Test @MainActor func `live on the actor that creates them`() async throws {
     let owner = ResultOwner()
     let mocks = MockObjects([group(1)])
     await owner.open(.mockObjects(mocks))
-    await owner.wait { $0.count == 1 }
+    try await owner.wait { $0.count == 1 }
     mocks.insert(Mock(group(2)).eraseToAny())
-    await owner.wait { $0.count == 2 }
+    try await owner.wait { $0.count == 2 }
     #expect(await owner.count == 2)
   }
 

@@ -24,7 +24,7 @@ final class ServiceHost: Sendable {
     )
   }
 
-  /// Connects a client, whose pauses between two attempts are turns of the cooperative pool.
+  /// Connects a client, whose pauses between two attempts are short.
   func client() async throws -> Client {
     try await Client(
       { [weak self] connection throws(ClientError) in
@@ -34,7 +34,7 @@ final class ServiceHost: Sendable {
         await engine.connect(connection)
         connections.withLock { $0.append(connection) }
       },
-      pause: { _ in await Task.yield() }
+      pause: { _ in await pauseBriefly() }
     )
   }
 
@@ -55,6 +55,26 @@ final class ServiceHost: Sendable {
   func close() async throws {
     drop()
     try await engine.close()
+  }
+}
+
+/// Gives the thread to other tasks for a millisecond.
+///
+/// A task that only yields keeps the thread of its actor, and two of them all threads of a small
+/// machine.
+private func pauseBriefly() async {
+  // The end of a cancelled task's pause is what its caller wants.
+  try? await ContinuousClock().sleep(for: .milliseconds(1))
+}
+
+/// Waits until a condition holds; the time limit of the test ends a wait without success.
+func wait(
+  isolation: isolated (any Actor)? = #isolation,
+  until condition: () async throws -> Bool
+) async throws {
+  while try await !condition() {
+    try Task.checkCancellation()
+    await pauseBriefly()
   }
 }
 

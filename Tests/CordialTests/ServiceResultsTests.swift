@@ -3,16 +3,6 @@ import CordialValues
 import JSON
 import Testing
 
-extension FetchedResults {
-  /// Waits until the result fulfils a condition, from one change of its rows or objects to another.
-  fileprivate func wait(
-    isolation: isolated any Actor = #isolation,
-    _ condition: (FetchedResults) -> Bool
-  ) async {
-    while !condition(self) { await Task.yield() }
-  }
-}
-
 @Suite(.timeLimit(.minutes(1))) struct `The results of a service` {
   private static let byTitle = FetchRequest<TodoGroup>(sort: ["title"])
 
@@ -26,14 +16,14 @@ extension FetchedResults {
         .fetchRequest(client.objects(TodoGroup.self)),
         request: Self.byTitle
       )
-      await results.wait { $0.count == 2 }
+      try await wait { results.count == 2 }
       #expect(results.change == .initial)
       #expect(titles(results) == ["b", "d"])
       try await client.insert(groups: ["c", "a"])
-      await results.wait { $0.count == 4 && titles($0) == ["a", "b", "c", "d"] }
+      try await wait { results.count == 4 && titles(results) == ["a", "b", "c", "d"] }
       #expect(results.change == .updated)
       try await client.delete("Group/p1")
-      await results.wait { $0.count == 3 }
+      try await wait { results.count == 3 }
       #expect(titles(results) == ["a", "c", "d"])
       #expect(results.error == nil)
     }
@@ -45,7 +35,7 @@ extension FetchedResults {
         .fetchRequest(client.objects(TodoGroup.self)),
         request: FetchRequest()
       )
-      await results.wait { $0.count == 2 }
+      try await wait { results.count == 2 }
       let object = results[0]
       var values = object.values.makeAsyncIterator()
       #expect(await values.next()??.title == "a")
@@ -67,7 +57,7 @@ extension FetchedResults {
         .fetchRequest(client.objects(TodoGroup.self)),
         request: Self.byTitle
       )
-      await results.wait { $0.count == 2 }
+      try await wait { results.count == 2 }
       let object = results[0]
       #expect(object.wrappedValue?.title == "a")
       try await client.delete("Group/p1")
@@ -84,7 +74,7 @@ extension FetchedResults {
         .fetchRequest(client.objects(TodoGroup.self)),
         request: Self.byTitle
       )
-      await results.wait { $0.count == 1000 }
+      try await wait { results.count == 1000 }
       #expect(results[0].wrappedValue?.title == "1000")
       #expect(results[700].wrappedValue == nil)
       let object = results[700]
@@ -114,7 +104,7 @@ extension FetchedResults {
       #expect(results.change == .replaced)
       #expect(titles(results) == ["c", "b"])
       results.request = nil
-      await results.wait { $0.isEmpty }
+      try await wait { results.isEmpty }
     }
   }
 
@@ -124,7 +114,7 @@ extension FetchedResults {
         .fetchRequest(client.objects(TodoGroup.self)),
         request: Self.byTitle
       )
-      await results.wait { $0.count == 1 }
+      try await wait { results.count == 1 }
       let other = try await host.client()
       for round in 0..<20 {
         if round % 3 == 0 { host.drop() }
@@ -135,8 +125,16 @@ extension FetchedResults {
           #expect(error.code == .connectionEnded)
         }
       }
-      let expected = try await other.fetch(Self.byTitle).map(\.title)
-      await results.wait { $0.count == expected.count && titles($0) == expected }
+      var expected: [String] = []
+      try await wait {
+        do {
+          expected = try await other.fetch(Self.byTitle).map(\.title)
+          return true
+        } catch let error as ClientError where error.code == .connectionEnded {
+          return false
+        }
+      }
+      try await wait { results.count == expected.count && titles(results) == expected }
       #expect(titles(results) == expected)
       other.close()
     }
@@ -150,16 +148,16 @@ extension FetchedResults {
           .fetchRequest(client.objects(TodoGroup.self)),
           request: Self.byTitle
         )
-        await results.wait { $0.count == 2 }
+        try await wait { results.count == 2 }
         object = results[0]
-        while try await host.subscriptionCount(client) != 2 { await Task.yield() }
+        try await wait { try await host.subscriptionCount(client) == 2 }
       }
       // The object that is held stays live.
-      while try await host.subscriptionCount(client) != 1 { await Task.yield() }
+      try await wait { try await host.subscriptionCount(client) == 1 }
       try await client.rename("Group/p1", "x")
-      while object?.wrappedValue?.title != "x" { await Task.yield() }
+      try await wait { object?.wrappedValue?.title == "x" }
       object = nil
-      while try await host.subscriptionCount(client) != 0 { await Task.yield() }
+      try await wait { try await host.subscriptionCount(client) == 0 }
     }
   }
 
@@ -169,14 +167,14 @@ extension FetchedResults {
         .fetchRequest(client.objects(TodoGroup.self)),
         request: Self.byTitle
       )
-      await results.wait { $0.count == 1 }
+      try await wait { results.count == 1 }
       results.request = FetchRequest(predicate: "titel == 1")
-      await results.wait { $0.error != nil }
+      try await wait { results.error != nil }
       #expect(results.error?.code == .unknownProperty)
       #expect(titles(results) == ["a"])
       try await client.rename("Group/p1", nil)
       results.request = Self.byTitle
-      await results.wait { $0.error?.code == .valueMismatch }
+      try await wait { results.error?.code == .valueMismatch }
       #expect(results.error?.message == "Group/p1: title: it is null, and String is not optional")
     }
   }

@@ -103,7 +103,7 @@ public final class FetchedResults<Value: BaseValue>: Observable {
   public var changes: AsyncStream<Void> { signals.stream() }
 
   private func take() {
-    let news = feed.take()
+    guard let news = feed.take() else { return }
     if news.error != failure {
       registrar.withMutation(of: self, keyPath: \.error) { failure = news.error }
     }

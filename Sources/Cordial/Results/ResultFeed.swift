@@ -74,17 +74,19 @@ final class ResultFeed<Value: BaseValue>: Sendable {
       defer { state.close = nil }
       state.generation += 1
       state.hasRows = false
+      // What the former source has reported is not the answer to the next request.
+      state.news = ResultNews()
       return (state.close, state.generation)
     }
     close?()
     return ResultPort(feed: self, generation: generation)
   }
 
-  /// Returns what the sources have reported since the last call.
-  func take() -> ResultNews<Value> {
+  /// Returns what the source has reported since the last call; nil for nothing.
+  func take() -> ResultNews<Value>? {
     state.withLock { state in
       defer { state.news = ResultNews() }
-      return state.news
+      return state.news.rows == nil && state.news.error == nil ? nil : state.news
     }
   }
 

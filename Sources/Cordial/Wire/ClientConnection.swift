@@ -27,6 +27,7 @@ package final class ClientConnection: Sendable {
     var nextID: Int64 = 1
     var frames: FrameDecoder
     var isClosed = false
+    var hasReceived = false
   }
 
   private let state: Mutex<State>
@@ -137,6 +138,7 @@ package final class ClientConnection: Sendable {
     var messages: [[UInt8]] = []
     var isReadable = true
     state.withLock { state in
+      state.hasReceived = true
       state.frames.receive(bytes) { event, frame in
         guard case .frame = event else {
           isReadable = false
@@ -175,6 +177,9 @@ package final class ClientConnection: Sendable {
 
   /// Whether the connection has ended.
   package var hasEnded: Bool { state.withLock { $0.isClosed } }
+
+  /// Whether the service has sent anything.
+  package var hasReceived: Bool { state.withLock { $0.hasReceived } }
 
   /// Fails every waiting call, because the connection has ended.
   package func ended() {

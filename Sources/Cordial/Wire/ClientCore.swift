@@ -19,8 +19,9 @@ final class ClientCore: Sendable {
   private let connect: @Sendable (ClientConnection) async throws(ClientError) -> Void
   private let pause: @Sendable (_ milliseconds: Int) async -> Void
 
-  /// The pauses between two attempts to connect, in milliseconds: the first and the longest.
-  private static let pauses = (first: 20, longest: 2000)
+  /// The pauses between two attempts to connect, in milliseconds: the first, the one after a
+  /// connection without an answer, and the longest.
+  private static let pauses = (first: 20, unanswered: 250, longest: 2000)
 
   init(
     _ connect: @escaping @Sendable (ClientConnection) async throws(ClientError) -> Void,
@@ -90,48 +91,55 @@ final class ClientCore: Sendable {
   /// Begins to connect again, where the connection of an attempt was the current one.
   private func connectionEnded(_ number: Int) {
     let ends = state.withLock { state in
-      guard state.attempts == number, state.connection != nil, state.phase != .closed else {
+      guard state.attempts == number, let ended = state.connection, state.phase != .closed else {
         return false
       }
       state.connection = nil
-      state.reconnecting = Task { [weak self] in await Self.reconnect(self) }
+      // A service that accepts connections and ends them without an answer is given time too.
+      let isPaused = !ended.hasReceived
+      state.reconnecting = Task { [weak self] in await Self.reconnect(self, isPaused: isPaused) }
       return true
     }
     if ends { set(.disconnected) }
   }
 
   /// Connects again until an attempt succeeds or the client is closed.
-  private static func reconnect(_ core: @autoclosure () -> ClientCore?) async {
-    var milliseconds = pauses.first
+  private static func reconnect(
+    _ core: @autoclosure () -> ClientCore?,
+    isPaused: Bool
+  ) async {
+    var milliseconds = isPaused ? pauses.unanswered : 0
     while !Task.isCancelled {
+      // A pause must not keep a client that the program has released.
+      guard let pause = core()?.pause else { return }
+      if milliseconds > 0 { await pause(milliseconds) }
       do throws(ClientError) {
-        guard let core = core() else { return }
+        guard !Task.isCancelled, let core = core() else { return }
         try await core.attempt()
         return
       } catch {
         core()?.set(.disconnected)
       }
-      // A pause must not keep a client that the program has released.
-      guard let pause = core()?.pause else { return }
-      await pause(milliseconds)
-      milliseconds = min(2 * milliseconds, pauses.longest)
+      milliseconds = min(max(pauses.first, 2 * milliseconds), pauses.longest)
     }
   }
 
   func close() {
-    let (connection, task) = state.withLock { state in
-      state.phase = .closed
-      state.subscriptions = Subscriptions()
-      for reader in state.readers.values {
-        reader.yield(.closed)
-        reader.finish()
+    // Handlers, streams and tasks end outside of the lock, because what they release may call back.
+    let closed = state.withLock { state in
+      defer {
+        let readers = (state.attempts, state.nextReader)
+        state = State()
+        (state.phase, state.attempts, state.nextReader) = (.closed, readers.0, readers.1)
       }
-      state.readers = [:]
-      defer { (state.connection, state.reconnecting) = (nil, nil) }
-      return (state.connection, state.reconnecting)
+      return state
     }
-    task?.cancel()
-    connection?.close()
+    for reader in closed.readers.values {
+      reader.yield(.closed)
+      reader.finish()
+    }
+    closed.reconnecting?.cancel()
+    closed.connection?.close()
   }
 
   // MARK: Calls
