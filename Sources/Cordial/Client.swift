@@ -66,7 +66,7 @@ public final class Client: Sendable {
   public func fetch<Value: ObjectValue>(
     _ request: FetchRequest<Value>
   ) async throws(ClientError) -> [Value] {
-    if case .invalid(let mismatch) = request.selection { throw ClientError(mismatch) }
+    try core.check(Value.self)
     let result = try await core.call("fetch", request.json)
     var values: [Value] = []
     for object in result["objects"]?.array ?? [] {
@@ -106,7 +106,8 @@ public final class Client: Sendable {
     with id: WrappedID
   ) async throws(ClientError) -> Value? {
     let request = FetchRequest<Value>()
-    if case .invalid(let mismatch) = request.selection { throw ClientError(mismatch) }
+    try core.check(Value.self)
+    try core.check(id, of: Value.self)
     let ids = JSONMember("ids", [.string(try id.wireText())])
     let result = try await core.call("fetch", .object([ids] + request.selection.members))
     guard let object = result["objects"]?.array?.first, !object.isNull else { return nil }

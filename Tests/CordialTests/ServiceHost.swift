@@ -25,13 +25,38 @@ final class ServiceHost: Sendable {
   }
 
   /// Connects a client, whose pauses between two attempts are short.
-  func client() async throws -> Client {
+  ///
+  /// - Parameter method: A method whose first request reaches the service, while its response is
+  ///   lost with the connection; nil for none.
+  func client(losing method: String? = nil) async throws -> Client {
+    let remaining = Mutex(method)
+    return try await client { connection in
+      guard let link = connection.link else { return }
+      connection.connect(
+        LossyLink(link: link) { bytes in
+          let isLost = remaining.withLock { remaining in
+            guard let method = remaining,
+              String(decoding: bytes, as: UTF8.self).contains("\"method\":\"\(method)\"")
+            else { return false }
+            remaining = nil
+            return true
+          }
+          if isLost { connection.ended() }
+        }
+      )
+    }
+  }
+
+  private func client(
+    _ connected: @escaping @Sendable (ClientConnection) -> Void
+  ) async throws -> Client {
     try await Client(
       { [weak self] connection throws(ClientError) in
         guard let self else {
           throw ClientError(code: .connectionEnded, message: "The test has ended")
         }
         await engine.connect(connection)
+        connected(connection)
         connections.withLock { $0.append(connection) }
       },
       pause: { _ in await pauseBriefly() }
@@ -56,6 +81,19 @@ final class ServiceHost: Sendable {
     drop()
     try await engine.close()
   }
+}
+
+/// A link that reports each message after it was sent.
+private struct LossyLink: ClientLink {
+  let link: any ClientLink
+  let sent: @Sendable ([UInt8]) -> Void
+
+  func send(_ bytes: [UInt8]) {
+    link.send(bytes)
+    sent(bytes)
+  }
+
+  func close() { link.close() }
 }
 
 /// Gives the thread to other tasks for a millisecond.

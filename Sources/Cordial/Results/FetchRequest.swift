@@ -18,15 +18,7 @@ public struct FetchRequest<Value: BaseValue>: Equatable, Sendable {
 
   /// The name of the entity.
   public let entity: String
-  let selection: Selection
-
-  /// What the service returns of each object.
-  enum Selection: Equatable, Sendable {
-    case paths([String: String])
-    case projection(String)
-    /// The type cannot be decoded.
-    case invalid(ValueMismatch)
-  }
+  let selection: TypeSelection
 
   var json: JSONValue {
     var members: [JSONMember] = [JSONMember("entity", .string(entity))]
@@ -66,42 +58,7 @@ extension FetchRequest where Value: ObjectValue {
     self.offset = offset
     self.includesSubentities = includesSubentities
     entity = Value.entity
-    selection = Selection(of: Value.self)
-  }
-}
-
-extension FetchRequest.Selection {
-  /// Finds what a type decodes.
-  init<Object: ObjectValue>(of type: Object.Type) {
-    if let projection = type.projection {
-      self = .projection(projection)
-      return
-    }
-    do throws(ValueMismatch) {
-      let decoded = try DecodedProperties(of: type)
-      var paths: [String: String] = [:]
-      for property in decoded.properties {
-        paths[property.name] = type.properties[property.name] ?? property.name
-      }
-      if let unused = type.properties.keys.sorted().first(where: { paths[$0] == nil }) {
-        let reason = "properties declares it, but \(type) does not decode it"
-        throw ValueMismatch("", unused, reason)
-      }
-      self = .paths(paths)
-    } catch {
-      self = .invalid(error)
-    }
-  }
-
-  var members: [JSONMember] {
-    switch self {
-    case .projection(let name): return [JSONMember("value", .string(name))]
-    case .invalid: return []
-    case .paths(let paths):
-      let sorted = paths.sorted { $0.key < $1.key }
-      let members = sorted.map { JSONMember($0.key, .string($0.value)) }
-      return [JSONMember("select", .object(members))]
-    }
+    selection = TypeSelection(of: Value.self)
   }
 }
 

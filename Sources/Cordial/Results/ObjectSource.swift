@@ -7,6 +7,7 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
   private let client: Client
   private let decode: @Sendable (JSONValue) throws(ValueMismatch) -> Value
   private let singles: ObjectPool<Value>
+  private let check: @Sendable (WrappedID?) throws(ClientError) -> Void
 
   /// The number of objects that a result has with its first response.
   private static var firstCount: Int { 50 }
@@ -14,18 +15,31 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
   init(_ client: Client) where Value: ObjectValue {
     self.client = client
     decode = { object throws(ValueMismatch) in try ValueDecoder.decode(Value.self, from: object) }
-    let selection = FetchRequest<Value>.Selection(of: Value.self)
+    let selection = TypeSelection(of: Value.self)
+    check = { id throws(ClientError) in
+      try client.core.check(Value.self)
+      if let id { try client.core.check(id, of: Value.self) }
+    }
     singles = ObjectPool(client, selection.members, decode: decode) { _ in }
   }
 
-  /// Returns the live object with an ID; nil for the ID of a mock.
+  /// Returns the live object with an ID; nil for the ID of a mock or of another entity.
   func object(with id: WrappedID) -> AnyConvertibleValueObject<Value>? {
-    id.objectID.map { singles.object($0) }
+    do throws(ClientError) {
+      try check(id)
+    } catch {
+      return nil
+    }
+    return id.objectID.map { singles.object($0) }
   }
 
   /// Connects a result with the rows of a request.
   func connect(_ port: ResultPort<Value>, _ request: FetchRequest<Value>) {
-    if case .invalid(let mismatch) = request.selection { return port.fail(ClientError(mismatch)) }
+    do throws(ClientError) {
+      try check(nil)
+    } catch {
+      return port.fail(error)
+    }
     let selection = request.selection.members
     let pool = ObjectPool(client, selection, decode: decode) { port.fail($0) }
     let sequence = ResultSequence(pool, port)

@@ -14,8 +14,24 @@ struct DecodedProperties: Equatable, Sendable {
   /// What a type reads from a property.
   enum Kind: Equatable, Sendable {
     case bool, integer, number, text
+    /// A type that reads some forms of values.
+    case converted(Set<WireSample>)
     /// A list, a structure, or a type that decodes in its own way.
     case other
+
+    /// The kind of a type that decodes itself.
+    init(of type: Any.Type) {
+      self = .other
+      if type == WrappedID.self {
+        self = .text
+      } else if let convertible = type as? any WireConvertible.Type,
+        !(type is any CaseIterable.Type), !(type is any RawRepresentable.Type),
+        !(type is any FallbackDecodable.Type)
+      {
+        let samples = WireSample.allCases.filter { convertible.init(wireValue: $0.value) != nil }
+        self = .converted(Set(samples))
+      }
+    }
   }
 
   /// The properties in the order in which the type decodes them, without `id`.
@@ -76,13 +92,8 @@ private struct RecordingDecoder: Decoder {
     }
     if let fallback = (type as? any FallbackDecodable.Type)?.fallback as? Value { return fallback }
     if let convertible = type as? any WireConvertible.Type {
-      let candidates: [WireValue] = [
-        .string(""), .integer(0), .number(0), .bool(false), .list([]),
-        .string("00000000-0000-0000-0000-000000000000"), .string("2001-01-01T00:00:00.000Z"),
-        .string("0"), .string("X/p1"), .string("x:"),
-      ]
-      for candidate in candidates {
-        if let value = convertible.init(wireValue: candidate) as? Value { return value }
+      for sample in WireSample.allCases {
+        if let value = convertible.init(wireValue: sample.value) as? Value { return value }
       }
     }
     if let missing = FoundationTypes.product(for: type) {
@@ -159,7 +170,7 @@ private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
   }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-    add(key, type == WrappedID.self ? .text : .other)
+    add(key, .init(of: type))
     return try decoder.placeholder(type, codingPath + [key])
   }
 
@@ -184,7 +195,7 @@ private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
   }
 
   func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
-    add(key, type == WrappedID.self ? .text : .other, isOptional: true)
+    add(key, .init(of: type), isOptional: true)
     // A type of Foundation without its product is an error before the first object arrives.
     if let missing = FoundationTypes.product(for: type), !(type is any WireConvertible.Type) {
       let path = codingPath + [key]

@@ -61,6 +61,9 @@ package final class ClientConnection: Sendable {
     state.withLock { $0.link = link }
   }
 
+  /// The link; nil before the client is connected and after the connection has ended.
+  package var link: (any ClientLink)? { state.withLock { $0.link } }
+
   /// Calls a method.
   ///
   /// A call of a cancelled task is cancelled: its request is withdrawn where it has not begun.

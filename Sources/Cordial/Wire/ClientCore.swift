@@ -1,3 +1,4 @@
+import CordialValues
 import JSON
 import Synchronization
 
@@ -9,6 +10,8 @@ final class ClientCore: Sendable {
     var attempts = 0
     var phase = Client.ConnectionState.connecting
     var subscriptions = Subscriptions()
+    /// The service's model; nil where the service has not told it.
+    var schema: ModelSchema?
     var readers: [Int: AsyncStream<Client.ConnectionState>.Continuation] = [:]
     var nextReader = 0
     /// The task that connects again; nil while a connection lasts.
@@ -69,9 +72,11 @@ final class ClientCore: Sendable {
     )
     set(.connecting)
     try await connect(connection)
+    let schema = try await Self.handshake(connection)
     let calls = state.withLock { state -> [Subscriptions.Call]? in
       guard state.phase != .closed else { return nil }
       state.connection = connection
+      state.schema = schema
       return state.subscriptions.reconnect()
     }
     guard let calls else { return connection.close() }
@@ -140,6 +145,66 @@ final class ClientCore: Sendable {
     }
     closed.reconnecting?.cancel()
     closed.connection?.close()
+  }
+
+  /// Learns the service's version and model, in two calls.
+  ///
+  /// - Returns: The model; nil where the service has none, as while it migrates.
+  /// - Throws: `ClientError`; `protocolMismatch` for a service of another version.
+  private static func handshake(
+    _ connection: ClientConnection
+  ) async throws(ClientError) -> ModelSchema? {
+    let service = try await connection.call("initialize", [:])
+    let version = service["capabilities"]?["cordial"]?["protocolVersion"]?.integer
+    guard version == protocolVersion else {
+      connection.close()
+      let found = version.map { "version \($0) of the protocol" } ?? "another protocol"
+      throw ClientError(
+        code: .protocolMismatch,
+        message: "The service speaks \(found); this library speaks version \(protocolVersion)"
+      )
+    }
+    do throws(ClientError) {
+      return ModelSchema(try await connection.call("model", [:]))
+    } catch {
+      // The requests themselves are then checked by the service.
+      if error.code == .connectionEnded { throw error }
+      return nil
+    }
+  }
+
+  /// The version of the protocol that this library speaks.
+  private static let protocolVersion: Int64 = 1
+
+  /// Checks a type against the model of the service.
+  ///
+  /// - Throws: `ClientError` that names the property and lists those of the entity.
+  func check<Value: ObjectValue>(_ type: Value.Type) throws(ClientError) {
+    let selection = TypeSelection(of: type)
+    if case .invalid(let mismatch) = selection {
+      throw ClientError(code: .valueMismatch, message: "\(type): \(mismatch)")
+    }
+    guard let schema = state.withLock({ $0.schema }) else { return }
+    try schema.check(selection, of: type)
+  }
+
+  /// Checks that an object of an ID has values of a type.
+  ///
+  /// - Throws: `ClientError`: `mockIdentifier`, or `invalidIdentifier` for another entity.
+  func check<Value: ObjectValue>(_ id: WrappedID, of type: Value.Type) throws(ClientError) {
+    let text = try id.wireText()
+    guard let entity = id.entity, entity != type.entity,
+      let schema = state.withLock({ $0.schema }), !schema.isRelated(entity, type.entity)
+    else { return }
+    throw ClientError(
+      code: .invalidIdentifier,
+      message: "\(text) is the ID of a \(entity), and \(type) has the values of a \(type.entity)"
+    )
+  }
+
+  /// Waits as long as a pause between two attempts to connect.
+  func wait(_ milliseconds: Int) async {
+    await pause(milliseconds)
   }
 
   // MARK: Calls

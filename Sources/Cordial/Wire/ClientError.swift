@@ -23,6 +23,8 @@ public struct ClientError: Error, Equatable, Sendable, CustomStringConvertible {
     public static let valueMismatch: Code = 1
     /// An ID of a mock names no object of a store.
     public static let mockIdentifier: Code = 2
+    /// The service speaks another version of the protocol.
+    public static let protocolMismatch: Code = 3
 
     /// The service does not know the method.
     public static let methodNotFound: Code = -32601

@@ -1,0 +1,104 @@
+import CordialValues
+import JSON
+
+extension Client {
+  /// Saves changes as one transaction.
+  ///
+  /// A save whose response was lost is repeated when the client is connected again. The service
+  /// recognizes the repetition, so that the changes are stored once.
+  ///
+  /// - Parameters:
+  ///   - changes: The changes.
+  ///   - mergePolicy: The decision where another client has changed the same objects.
+  ///   - author: The author in the history; nil for the default of the service.
+  ///   - isDurable: Whether the response waits until the changes are safe from a power failure.
+  /// - Returns: The IDs and versions of the objects.
+  /// - Throws: `ClientError`; `connectionEnded` where the client was not connected, or could not
+  ///   connect again within about half a minute. In the second case the changes may be stored.
+  @discardableResult
+  public func save(
+    _ changes: SaveRequest,
+    mergePolicy: MergePolicy = .error,
+    author: String? = nil,
+    isDurable: Bool = true
+  ) async throws(ClientError) -> SaveResult {
+    var params = try changes.params()
+    params.append(JSONMember("mergePolicy", .string(mergePolicy.rawValue)))
+    params.append(JSONMember("transaction", .string("\(UUIDValue.random())")))
+    if let author { params.append(JSONMember("author", .string(author))) }
+    if !isDurable { params.append(JSONMember("durability", "normal")) }
+    return try SaveResult(try await core.callRepeating("save", .object(params)))
+  }
+
+  /// Reverts the newest saves of an author.
+  ///
+  /// - Parameters:
+  ///   - author: The author; nil for the default of the service.
+  ///   - mergePolicy: The decision where another author has changed the same properties since.
+  /// - Returns: The number of undone saves; 0 where there is nothing to undo.
+  /// - Throws: `ClientError`.
+  @discardableResult
+  public func undo(
+    author: String? = nil,
+    mergePolicy: MergePolicy = .error
+  ) async throws(ClientError) -> Int {
+    try await revert("undo", author, mergePolicy)
+  }
+
+  /// Applies again what an author has undone last.
+  ///
+  /// - Parameters:
+  ///   - author: The author; nil for the default of the service.
+  ///   - mergePolicy: The decision where another author has changed the same properties since.
+  /// - Returns: The number of saves; 0 where there is nothing to apply.
+  /// - Throws: `ClientError`.
+  @discardableResult
+  public func redo(
+    author: String? = nil,
+    mergePolicy: MergePolicy = .error
+  ) async throws(ClientError) -> Int {
+    try await revert("redo", author, mergePolicy)
+  }
+
+  private func revert(
+    _ method: String,
+    _ author: String?,
+    _ mergePolicy: MergePolicy
+  ) async throws(ClientError) -> Int {
+    var params = [
+      JSONMember("mergePolicy", .string(mergePolicy.rawValue)),
+      JSONMember("transaction", .string("\(UUIDValue.random())")),
+    ]
+    if let author { params.append(JSONMember("author", .string(author))) }
+    let result = try await core.callRepeating(method, .object(params))
+    return Int(result["undone"]?.integer ?? result["redone"]?.integer ?? 0)
+  }
+}
+
+extension ClientCore {
+  /// The number of times that a call is repeated, and the longest pause before one.
+  private static let repetitions = (max: 20, longestMilliseconds: 2000)
+
+  /// Calls a method whose params have a `transaction`, again where the response was lost.
+  func callRepeating(
+    _ method: String,
+    _ params: JSONValue
+  ) async throws(ClientError) -> JSONValue {
+    guard connectionState == .connected else {
+      throw ClientError(code: .connectionEnded, message: "The client is not connected")
+    }
+    var milliseconds = 20
+    for repetition in 0... {
+      do throws(ClientError) {
+        return try await call(method, params)
+      } catch {
+        guard error.code == .connectionEnded, repetition < Self.repetitions.max,
+          connectionState != .closed, !Task.isCancelled
+        else { throw error }
+      }
+      await wait(milliseconds)
+      milliseconds = min(2 * milliseconds, Self.repetitions.longestMilliseconds)
+    }
+    throw ClientError(code: .connectionEnded, message: "The client is not connected")
+  }
+}

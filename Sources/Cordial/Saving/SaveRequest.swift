@@ -1,0 +1,208 @@
+public import CordialValues
+import JSON
+
+/// The decision where a save meets changes that its client has not seen.
+public enum MergePolicy: String, Sendable, CaseIterable {
+  /// The save fails with `saveConflict` and writes nothing.
+  case error
+  /// Properties that the store has changed meanwhile keep the store's values.
+  case storeTrump
+  /// Properties that the client has changed get the client's values.
+  case objectTrump
+  /// The object becomes the client's whole object.
+  case overwrite
+  /// The object stays as it is stored.
+  case rollback
+}
+
+/// The changes of one transaction: all of them are saved, or none.
+///
+///     var changes = SaveRequest()
+///     let group = try changes.insert { TodoGroup(id: $0, title: "Home", taskCount: 0) }
+///     try changes.update(task, to: finished, version: object.version)
+///     changes.delete(old.id)
+///     try await client.save(changes)
+public struct SaveRequest: Sendable {
+  private var inserts: [JSONValue] = []
+  private var updates: [JSONValue] = []
+  private var deletes: [JSONValue] = []
+  private var failure: ClientError?
+
+  /// Creates a request without changes.
+  public init() {}
+
+  /// Whether the request has no changes.
+  public var isEmpty: Bool { inserts.isEmpty && updates.isEmpty && deletes.isEmpty }
+
+  /// Inserts an object.
+  ///
+  /// Computed properties of the value are not sent; the store computes them.
+  ///
+  /// - Parameter make: Makes the value with its temporary ID, which other values of this request
+  ///   may refer to.
+  /// - Returns: The value.
+  /// - Throws: `ClientError`: `mockIdentifier` for a relationship to a mock, `valueMismatch` for a
+  ///   value that the protocol does not have.
+  @discardableResult
+  public mutating func insert<Value: ObjectValue>(
+    _ make: (WrappedID) throws -> Value
+  ) throws -> Value {
+    let value = try make(.temporary(Value.entity))
+    try insert(value)
+    return value
+  }
+
+  /// Inserts an object whose value has a temporary ID.
+  ///
+  /// - Parameter value: The value.
+  /// - Throws: `ClientError`.
+  mutating func insert<Value: ObjectValue>(_ value: Value) throws(ClientError) {
+    let id = try value.id.wireText()
+    guard value.id.isTemporary, value.id.entity == Value.entity else {
+      throw ClientError(
+        code: .invalidIdentifier,
+        message: "\(id) is not the temporary ID of a new \(Value.entity)"
+      )
+    }
+    let values = try StoredProperties(of: value).members
+    inserts.append(["id": .string(id), "values": .object(values)])
+  }
+
+  /// Changes the properties of an object in which two values differ.
+  ///
+  /// Lists of related objects are changed by the objects that were added and removed.
+  ///
+  /// - Parameters:
+  ///   - value: The value that the store returned.
+  ///   - changed: The value to save, with the same ID.
+  ///   - version: The version with which the store returned the value; nil saves the properties
+  ///     that differ whatever the store has meanwhile.
+  /// - Throws: `ClientError`: `invalidIdentifier` for values of two objects, `mockIdentifier`,
+  ///   `valueMismatch` where a computed property differs.
+  public mutating func update<Value: ObjectValue>(
+    _ value: Value,
+    to changed: Value,
+    version: Int64? = nil
+  ) throws(ClientError) {
+    let id = try changed.id.wireText()
+    guard value.id == changed.id else {
+      throw ClientError(
+        code: .invalidIdentifier,
+        message: "\(value.id) and \(changed.id) are different objects"
+      )
+    }
+    let base = try StoredProperties(of: value)
+    let values = try StoredProperties(of: changed).changes(since: base, object: id)
+    guard !values.isEmpty else { return }
+    var update = [JSONMember("id", .string(id))]
+    if let version, version > 0 { update.append(JSONMember("version", .integer(version))) }
+    update.append(JSONMember("values", .object(values)))
+    updates.append(.object(update))
+  }
+
+  /// Deletes an object.
+  ///
+  /// - Parameters:
+  ///   - id: The ID of the object. The ID of a mock makes the save fail.
+  ///   - version: The version that the client has; nil deletes whatever the store has.
+  public mutating func delete(_ id: WrappedID, version: Int64? = nil) {
+    do throws(ClientError) {
+      let text = JSONValue.string(try id.wireText())
+      deletes.append(version.map { ["id": text, "version": .integer($0)] } ?? text)
+    } catch {
+      failure = error
+    }
+  }
+
+  /// The params of `save` that the changes make.
+  func params() throws(ClientError) -> [JSONMember] {
+    if let failure { throw failure }
+    let lists = [("insert", inserts), ("update", updates), ("delete", deletes)]
+    return lists.filter { !$0.1.isEmpty }.map { JSONMember($0.0, .array($0.1)) }
+  }
+}
+
+/// The properties of a value that a store can be given, by their names in the model.
+struct StoredProperties {
+  private var values: [String: JSONValue] = [:]
+  /// The values that the store computes, by their names in the type.
+  private var computed: [String: JSONValue] = [:]
+  private let type: String
+
+  init<Value: ObjectValue>(of value: Value) throws(ClientError) {
+    type = "\(Value.self)"
+    for (name, json) in try ValueEncoder.properties(of: value) {
+      let path = Value.properties[name] ?? name
+      if path.contains(where: { $0 == "." || $0 == "@" }) {
+        computed[name] = json
+      } else {
+        values[path] = json
+      }
+    }
+  }
+
+  /// The properties, in the order of their names.
+  var members: [JSONMember] {
+    values.sorted { $0.key < $1.key }.map { JSONMember($0.key, $0.value) }
+  }
+
+  /// Returns the properties that differ from those of a former value.
+  ///
+  /// - Throws: `ClientError` where a computed property differs.
+  func changes(
+    since base: StoredProperties,
+    object: String
+  ) throws(ClientError) -> [JSONMember] {
+    for (name, value) in computed.sorted(by: { $0.key < $1.key }) where base.computed[name] != value {
+      throw ClientError(
+        code: .valueMismatch,
+        message: "\(object): \(type).\(name) is computed by the store, so that it cannot be changed"
+      )
+    }
+    return members.compactMap { member in
+      guard let former = base.values[member.name], former != member.value else { return nil }
+      return JSONMember(member.name, Self.difference(member.value, former))
+    }
+  }
+
+  /// Returns what is added to and removed from a list of IDs, or the value as it is.
+  private static func difference(_ value: JSONValue, _ former: JSONValue) -> JSONValue {
+    guard let new = identifiers(value), let old = identifiers(former), !(new + old).isEmpty else {
+      return value
+    }
+    let (newSet, oldSet) = (Set(new), Set(old))
+    // Where the order alone differs, or an element is repeated, only the whole list says it.
+    guard newSet != oldSet, newSet.count == new.count,
+      new.filter(oldSet.contains) == old.filter(newSet.contains)
+    else { return value }
+    let lists = [
+      ("@add", new.filter { !oldSet.contains($0) }), ("@remove", old.filter { !newSet.contains($0) }),
+    ]
+    return .object(
+      lists.filter { !$0.1.isEmpty }
+        .map { JSONMember($0.0, .array($0.1.map { .string($0.description) })) }
+    )
+  }
+
+  private static func identifiers(_ value: JSONValue) -> [ObjectID]? {
+    guard let elements = value.array else { return nil }
+    let ids = elements.compactMap { $0.string.flatMap { ObjectID($0) } }
+    return ids.count == elements.count ? ids : nil
+  }
+}
+
+extension WrappedID {
+  /// Returns a new temporary ID of an entity.
+  static func temporary(_ entity: String) -> WrappedID {
+    .objectID(ObjectID(entity: entity, key: .temporary("\(UUIDValue.random())")))
+  }
+}
+
+extension UUIDValue {
+  /// Returns a random UUID of version 4.
+  static func random() -> UUIDValue {
+    let high = UInt64.random(in: .min ... .max) & ~0xF000 | 0x4000
+    let low = UInt64.random(in: .min ... .max) & ~(0b11 << 62) | 0b10 << 62
+    return UUIDValue(high: high, low: low)
+  }
+}

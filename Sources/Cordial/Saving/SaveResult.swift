@@ -1,0 +1,36 @@
+public import CordialValues
+import JSON
+
+/// What a save has stored.
+public struct SaveResult: Sendable, Equatable {
+  /// The position of the store after the save.
+  public let token: String
+  /// The IDs of the inserted objects, by their temporary IDs.
+  public let ids: [WrappedID: WrappedID]
+  /// The versions of the inserted and updated objects, by their IDs.
+  public let versions: [WrappedID: Int64]
+  /// Values that were stored differently from what was sent, by ID and property of the model.
+  let stored: [WrappedID: [JSONMember]]
+
+  /// Reads the result of `save`.
+  init(_ result: JSONValue) throws(ClientError) {
+    guard let token = result["token"]?.string else {
+      throw ClientError(code: .valueMismatch, message: "The result of save has no token")
+    }
+    self.token = token
+    var ids: [WrappedID: WrappedID] = [:]
+    for member in result["ids"]?.members ?? [] {
+      guard let temporary = WrappedID(member.name), let text = member.value.string,
+        let id = WrappedID(text)
+      else { continue }
+      ids[temporary] = id
+    }
+    var (versions, stored): ([WrappedID: Int64], [WrappedID: [JSONMember]]) = ([:], [:])
+    for object in result["objects"]?.array ?? [] {
+      guard let id = object["id"]?.string.flatMap({ WrappedID($0) }) else { continue }
+      versions[id] = object["version"]?.integer
+      stored[id] = object["values"]?.members
+    }
+    (self.ids, self.versions, self.stored) = (ids, versions, stored)
+  }
+}
