@@ -256,14 +256,17 @@ private struct TaskLabel: ObjectValue {
     #expect(unknown.code == .unknownEntity)
     #expect(unknown.message.hasSuffix("it has Group, Label, Memo, Task"))
     let projected = try await error(Projected.self)
-    #expect(projected.message == #"Projected: the model has no values "Summary" of Group; it has none"#)
+    #expect(
+      projected.message == #"Projected: the model has no values "Summary" of Group; it has none"#
+    )
   }
 
   @Test func `is an error where a property has another type`() async throws {
     let text = try await error(WrongType.self)
     #expect(text.code == .valueMismatch)
     #expect(
-      text.message == #"WrongType.due is an integer, but "title" is an attribute of type string of Task"#
+      text.message
+        == #"WrongType.due is an integer, but "title" is an attribute of type string of Task"#
     )
     #expect(try await error(WrongNumber.self).message.contains("is a number of objects"))
     #expect(try await error(OneLabel.self).message.contains("a to-many relationship to Label"))
@@ -289,7 +292,9 @@ private struct TaskLabel: ObjectValue {
         try await client.value(TodoGroup.self, with: task)
       }
       #expect(error?.code == .invalidIdentifier)
-      #expect(FetchDataSource.fetchRequest(client.objects(TodoGroup.self)).object(with: task) == nil)
+      #expect(
+        FetchDataSource.fetchRequest(client.objects(TodoGroup.self)).object(with: task) == nil
+      )
     }
   }
 }

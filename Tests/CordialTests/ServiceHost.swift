@@ -28,6 +28,8 @@ final class ServiceHost: Sendable {
   ///
   /// - Parameter method: A method whose first request reaches the service, while its response is
   ///   lost with the connection; nil for none.
+  /// - Returns: The client.
+  /// - Throws: The error of the first attempt.
   func client(losing method: String? = nil) async throws -> Client {
     let remaining = Mutex(method)
     return try await client { connection in

@@ -153,7 +153,8 @@ struct StoredProperties {
     since base: StoredProperties,
     object: String
   ) throws(ClientError) -> [JSONMember] {
-    for (name, value) in computed.sorted(by: { $0.key < $1.key }) where base.computed[name] != value {
+    for (name, value) in computed.sorted(by: { $0.key < $1.key }) where base.computed[name] != value
+    {
       throw ClientError(
         code: .valueMismatch,
         message: "\(object): \(type).\(name) is computed by the store, so that it cannot be changed"
@@ -176,7 +177,8 @@ struct StoredProperties {
       new.filter(oldSet.contains) == old.filter(newSet.contains)
     else { return value }
     let lists = [
-      ("@add", new.filter { !oldSet.contains($0) }), ("@remove", old.filter { !newSet.contains($0) }),
+      ("@add", new.filter { !oldSet.contains($0) }),
+      ("@remove", old.filter { !newSet.contains($0) }),
     ]
     return .object(
       lists.filter { !$0.1.isEmpty }

@@ -1,0 +1,79 @@
+import CordialValues
+import JSON
+import Synchronization
+
+/// What the store has changed of a context's objects since the context looked last.
+///
+/// One subscription for each type of value reports on any thread; the context takes the newest
+/// state of each object in its own isolation.
+final class ContextFeed: Sendable {
+  private struct State {
+    var subscriptions: [ObjectIdentifier: Int] = [:]
+    /// The newest object by ID; null for one that was deleted.
+    var objects: [WrappedID: JSONValue] = [:]
+    var error: ClientError?
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
+  private let core: ClientCore
+  private let continuation: AsyncStream<Void>.Continuation
+  /// An element after the store has changed objects, one for several changes to a slow reader.
+  let signals: AsyncStream<Void>
+
+  init(_ core: ClientCore) {
+    self.core = core
+    (signals, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+  }
+
+  /// Observes the objects of one type, instead of those before.
+  func observe(_ type: ObjectIdentifier, _ ids: [WrappedID], _ selection: [JSONMember]) {
+    let params = [JSONMember("ids", .array(ids.map { .string($0.description) }))] + selection
+    let (number, isNew) = state.withLock { state in
+      if let number = state.subscriptions[type] { return (number, false) }
+      let number = core.reserveSubscription()
+      state.subscriptions[type] = number
+      return (number, true)
+    }
+    if !isNew { return core.replace(number, with: params) }
+    core.observe(number, params) { [weak self] event in self?.handle(event, ids) }
+  }
+
+  /// Returns the newest objects, and the last error.
+  func take() -> (objects: [WrappedID: JSONValue], error: ClientError?) {
+    state.withLock { state in
+      defer { (state.objects, state.error) = ([:], nil) }
+      return (state.objects, state.error)
+    }
+  }
+
+  func close() {
+    let numbers = state.withLock { state in
+      state.isClosed = true
+      defer { state.subscriptions = [:] }
+      return state.subscriptions.values.map { $0 }
+    }
+    for number in numbers { core.unobserve(number) }
+    continuation.finish()
+  }
+
+  private func handle(_ event: SubscriptionEvent, _ ids: [WrappedID]) {
+    state.withLock { state in
+      guard !state.isClosed else { return }
+      switch event {
+      case .result(let result, _):
+        for object in result["objects"]?.array ?? [] {
+          guard let id = object["id"]?.string.flatMap({ WrappedID($0) }) else { continue }
+          state.objects[id] = object
+        }
+      case .update(let update, _):
+        for change in update["objects"]?.array ?? [] {
+          guard let id = change["id"]?.string.flatMap({ WrappedID($0) }) else { continue }
+          state.objects[id] = change["object"] ?? .null
+        }
+      case .failure(let error): state.error = error
+      }
+    }
+    continuation.yield()
+  }
+}
