@@ -86,7 +86,7 @@ public final class Client: Sendable {
   /// - Throws: `ClientError`.
   public func count<Value>(_ request: FetchRequest<Value>) async throws(ClientError) -> Int {
     var params = request.json.members ?? []
-    params.removeAll { ["select", "value", "sort"].contains($0.name) }
+    params.removeAll { ["select", "value", "sort", "sectionBy"].contains($0.name) }
     let result = try await core.call(
       "fetch",
       .object(params + [JSONMember("result", "count")])

@@ -86,6 +86,10 @@ struct BannedWord: Sendable, CustomTestStringConvertible {
       "Here chance comes in; everybody below is handed it."
     ),
     (
+      "Task {", "Sources/Cordial/Contexts/Context.swift",
+      "It takes changes of the store on the actor of the context, which cancels it at its end."
+    ),
+    (
       "Task {", "Sources/Cordial/Results/FetchedResults.swift",
       "It takes rows on the actor of the result, which cancels it at its end."
     ),

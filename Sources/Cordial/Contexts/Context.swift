@@ -361,7 +361,11 @@ public final class Context: Observable {
     history = ContextHistory()
     for object in pending {
       let id = object.id
-      object.saved(result.ids, result.versions)
+      do throws(ClientError) {
+        try object.saved(result.ids, result.versions)
+      } catch {
+        failure = error
+      }
       guard object.id != id else { continue }
       objects[id] = nil
       objects[object.id] = object

@@ -197,7 +197,10 @@ extension ContextObject: RegisteredObject {
     mutate { $0 = taken }
   }
 
-  func saved(_ ids: [WrappedID: WrappedID], _ versions: [WrappedID: Int64]) {
+  func saved(
+    _ ids: [WrappedID: WrappedID],
+    _ versions: [WrappedID: Int64]
+  ) throws(ClientError) {
     var after = state
     (after.saving, after.isDeleting) = (nil, false)
     if state.isDeleting {
@@ -206,8 +209,7 @@ extension ContextObject: RegisteredObject {
       let id = ids[state.id] ?? state.id
       after.id = id
       after.isInserted = false
-      // A value that was encoded for the save can be encoded and decoded again.
-      let base = (try? ValueIdentity.replaced(saving, id: id, ids)) ?? saving
+      let base = try ValueIdentity.replaced(saving, id: id, ids)
       after.base = base
       after.version = versions[id] ?? state.version
       after.current = state.current.map { ValueIdentity.rebased($0, from: saving, onto: base) }

@@ -32,7 +32,11 @@ protocol RegisteredObject: AnyObject {
   /// - Parameters:
   ///   - ids: The permanent IDs of all inserted objects.
   ///   - versions: The versions of the stored objects.
-  func saved(_ ids: [WrappedID: WrappedID], _ versions: [WrappedID: Int64])
+  /// - Throws: `ClientError` for a value that cannot be decoded with its permanent ID.
+  func saved(
+    _ ids: [WrappedID: WrappedID],
+    _ versions: [WrappedID: Int64]
+  ) throws(ClientError)
 
   /// Discards the pending change.
   func rollback()

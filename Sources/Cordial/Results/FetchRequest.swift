@@ -9,6 +9,10 @@ public struct FetchRequest<Value: BaseValue>: Equatable, Sendable {
   ///
   /// Without any, the objects are in the order of their IDs.
   public var sort: [String]
+  /// The property or key path whose values are the sections, with `-` before one that descends.
+  ///
+  /// The objects are sorted by it first. nil for a result without sections.
+  public var sectionBy: String?
   /// The maximum number of objects; nil for all.
   public var limit: Int?
   /// The number of objects that the result omits at its beginning.
@@ -29,6 +33,7 @@ public struct FetchRequest<Value: BaseValue>: Equatable, Sendable {
       }
     }
     if !sort.isEmpty { members.append(JSONMember("sort", .array(sort.map(JSONValue.string)))) }
+    if let sectionBy { members.append(JSONMember("sectionBy", .string(sectionBy))) }
     if let limit { members.append(JSONMember("limit", .integer(Int64(limit)))) }
     if offset > 0 { members.append(JSONMember("offset", .integer(Int64(offset)))) }
     if !includesSubentities { members.append(JSONMember("subentities", false)) }
@@ -42,18 +47,21 @@ extension FetchRequest where Value: ObjectValue {
   /// - Parameters:
   ///   - predicate: The condition; nil for all objects.
   ///   - sort: The order, like `["-priority", "title"]`; empty for the order of the IDs.
+  ///   - sectionBy: The property or key path whose values are the sections; nil for none.
   ///   - limit: The maximum number of objects; nil for all.
   ///   - offset: The number of objects that the result omits at its beginning.
   ///   - includesSubentities: Whether objects of the entity's descendants match.
   public init(
     predicate: FetchPredicate? = nil,
     sort: [String] = [],
+    sectionBy: String? = nil,
     limit: Int? = nil,
     offset: Int = 0,
     includesSubentities: Bool = true
   ) {
     self.predicate = predicate
     self.sort = sort
+    self.sectionBy = sectionBy
     self.limit = limit
     self.offset = offset
     self.includesSubentities = includesSubentities

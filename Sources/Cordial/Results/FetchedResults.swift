@@ -24,7 +24,7 @@ public final class FetchedResults<Value: BaseValue>: Observable {
   private let feed = ResultFeed<Value>()
   private let registrar = ObservationRegistrar()
   private let signals = SignalHub()
-  private var rows = ResultRows<Value>.objects([])
+  private var rows = ResultRows<Value>(.objects([]))
   private var storedRequest: FetchRequest<Value>?
   private var latest: Change?
   private var failure: ClientError?
@@ -101,6 +101,18 @@ public final class FetchedResults<Value: BaseValue>: Observable {
 
   /// An element for each change of the sequence, fewer for a slow reader.
   public var changes: AsyncStream<Void> { signals.stream() }
+
+  /// The sections, in the order of their rows; empty without sections.
+  var sections: [ResultSection] {
+    registrar.access(self, keyPath: \.count)
+    return rows.sections
+  }
+
+  /// The rows, which later changes of the result do not change.
+  var current: ResultRows<Value> {
+    registrar.access(self, keyPath: \.count)
+    return rows
+  }
 
   private func take() {
     guard let news = feed.take() else { return }

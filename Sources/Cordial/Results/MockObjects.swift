@@ -1,14 +1,38 @@
 public import CordialValues
 import Synchronization
 
+/// A section of a list of mocks.
+public struct MockSection<Value: BaseValue>: Sendable {
+  /// The value that the objects of the section share.
+  public var name: WireValue
+  /// The objects of the section.
+  public var objects: [AnyConvertibleValueObject<Value>]
+
+  /// Creates a section.
+  public init(name: WireValue, objects: [AnyConvertibleValueObject<Value>]) {
+    self.name = name
+    self.objects = objects
+  }
+}
+
 /// A list of live objects without a store, which a program fills and changes.
 ///
 /// Every result that shows the list follows its changes.
 public final class MockObjects<Value: BaseValue>: ExpressibleByArrayLiteral, Sendable {
   private struct State {
     var objects: [AnyConvertibleValueObject<Value>]
+    var sections: [ResultSection] = []
     var ports: [Int: ResultPort<Value>] = [:]
     var nextPort = 0
+
+    mutating func set(_ mocks: [MockSection<Value>]) {
+      objects = mocks.flatMap(\.objects)
+      var end = 0
+      sections = mocks.map { mock in
+        defer { end += mock.objects.count }
+        return ResultSection(name: mock.name, range: end..<end + mock.objects.count)
+      }
+    }
   }
 
   private let state: Mutex<State>
@@ -16,6 +40,12 @@ public final class MockObjects<Value: BaseValue>: ExpressibleByArrayLiteral, Sen
   /// Creates a list.
   public init(_ objects: [AnyConvertibleValueObject<Value>]) {
     state = Mutex(State(objects: objects))
+  }
+
+  /// Creates a list with sections.
+  public convenience init(sections: [MockSection<Value>]) {
+    self.init([] as [AnyConvertibleValueObject<Value>])
+    updateSections { $0 = sections }
   }
 
   /// Creates a list of mocks of values.
@@ -59,9 +89,45 @@ public final class MockObjects<Value: BaseValue>: ExpressibleByArrayLiteral, Sen
   /// - Parameter body: Changes the objects.
   public func update(_ body: (inout [AnyConvertibleValueObject<Value>]) -> Void) {
     state.withLock { state in
+      let former = state.objects
       body(&state.objects)
-      for port in state.ports.values { port.set(.objects(state.objects)) }
+      guard !state.sections.isEmpty else { return Self.report(state) }
+      // A new object joins the section of the object before it.
+      var names: [WrappedID: WireValue] = [:]
+      for section in state.sections {
+        for object in former[section.range] { names[object.id] = section.name }
+      }
+      var sections: [MockSection<Value>] = []
+      for object in state.objects {
+        let name = names[object.id] ?? sections.last?.name ?? state.sections[0].name
+        if sections.last?.name == name {
+          sections[sections.count - 1].objects.append(object)
+        } else {
+          sections.append(MockSection(name: name, objects: [object]))
+        }
+      }
+      state.set(sections)
+      Self.report(state)
     }
+  }
+
+  /// Changes the sections and their objects in one step.
+  ///
+  /// - Parameter body: Changes the sections, which are empty for a list without sections.
+  public func updateSections(_ body: (inout [MockSection<Value>]) -> Void) {
+    state.withLock { state in
+      var sections = state.sections.map { section in
+        MockSection(name: section.name, objects: Array(state.objects[section.range]))
+      }
+      body(&sections)
+      state.set(sections)
+      Self.report(state)
+    }
+  }
+
+  private static func report(_ state: State) {
+    let rows = ResultRows<Value>(.objects(state.objects), sections: state.sections)
+    for port in state.ports.values { port.set(rows) }
   }
 
   /// Connects a result with the list.
@@ -70,7 +136,7 @@ public final class MockObjects<Value: BaseValue>: ExpressibleByArrayLiteral, Sen
       let number = state.nextPort
       state.nextPort += 1
       state.ports[number] = port
-      port.set(.objects(state.objects))
+      port.set(ResultRows(.objects(state.objects), sections: state.sections))
       return number
     }
     port.whenClosed { [weak self] in

@@ -55,7 +55,7 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
 
 /// The sequence of IDs of one result, which follows its subscription.
 private final class ResultSequence<Value: BaseValue>: Sendable {
-  private let rows = Mutex(IdentifierList())
+  private let rows = Mutex((list: IdentifierList(), sections: [ResultSection]()))
   private let pool: ObjectPool<Value>
   private let port: ResultPort<Value>
 
@@ -69,26 +69,34 @@ private final class ResultSequence<Value: BaseValue>: Sendable {
       switch event {
       case .result(let result, let token):
         let list = try IdentifierList(result["ids"]?.array ?? [])
-        rows.withLock { $0 = list }
+        let sections = try ResultSection.list(result["sections"] ?? .null, count: list.count)
+        rows.withLock { $0 = (list, sections) }
         // The objects are readable before the rows are shown.
         pool.begin(list, first: result["objects"]?.array ?? [], at: token)
-        port.set(.identifiers(list, pool))
+        port.set(ResultRows(.identifiers(list, pool), sections: sections))
       case .update(let update, _):
         let removed = (update["remove"]?.array ?? []).map { Int($0["offset"]?.integer ?? -1) }
         var inserted: [(offset: Int, id: ObjectID)] = []
         for row in update["insert"]?.array ?? [] {
-          guard let id = row["id"]?.string.flatMap({ ObjectID($0) }) else { continue }
+          guard let id = row["id"]?.string.flatMap({ ObjectID($0) }) else {
+            throw ClientError(code: .internalError, message: "An inserted row has no ID")
+          }
           inserted.append((Int(row["offset"]?.integer ?? -1), id))
         }
-        guard !removed.isEmpty || !inserted.isEmpty else { return }
-        var list = rows.withLock { list in
-          defer { list = IdentifierList() }
-          return list
+        let changedSections = update["sections"]
+        guard !removed.isEmpty || !inserted.isEmpty || changedSections != nil else { return }
+        // The list is taken out, so that it is changed in place.
+        var (list, sections) = rows.withLock { rows in
+          defer { rows.list = IdentifierList() }
+          return rows
         }
         try list.apply(removed: removed, inserted: inserted)
-        rows.withLock { $0 = list }
+        if let changedSections {
+          sections = try ResultSection.list(changedSections, count: list.count)
+        }
+        rows.withLock { $0 = (list, sections) }
         pool.set(list)
-        port.set(.identifiers(list, pool))
+        port.set(ResultRows(.identifiers(list, pool), sections: sections))
       case .failure(let error): port.fail(error)
       }
     } catch {

@@ -1,40 +1,6 @@
 import CordialValues
 import Synchronization
 
-/// The rows of a result.
-enum ResultRows<Value: BaseValue>: Sendable {
-  /// The objects of a mock.
-  case objects([AnyConvertibleValueObject<Value>])
-  /// The IDs of a service's result, and the pool that loads their objects.
-  case identifiers(IdentifierList, ObjectPool<Value>)
-
-  var count: Int {
-    switch self {
-    case .objects(let objects): objects.count
-    case .identifiers(let list, _): list.count
-    }
-  }
-
-  subscript(index: Int) -> AnyConvertibleValueObject<Value> {
-    switch self {
-    case .objects(let objects): objects[index]
-    case .identifiers(let list, let pool): pool.object(list[index], at: index, in: list)
-    }
-  }
-
-  /// Returns whether both have the same IDs in the same order.
-  ///
-  /// - Complexity: Linear in the rows.
-  func hasSameSequence(as other: ResultRows) -> Bool {
-    switch (self, other) {
-    case (.objects(let a), .objects(let b)):
-      a.count == b.count && zip(a, b).allSatisfy { $0 === $1 || $0.id == $1.id }
-    case (.identifiers(let a, _), .identifiers(let b, _)): a == b
-    default: count == other.count && count == 0
-    }
-  }
-}
-
 /// What a source has reported to a result since the result looked last.
 struct ResultNews<Value: BaseValue>: Sendable {
   /// The newest rows; nil where they were not set.

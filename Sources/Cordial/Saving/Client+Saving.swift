@@ -24,7 +24,7 @@ extension Client {
   ) async throws(ClientError) -> SaveResult {
     var params = try changes.params()
     params.append(JSONMember("mergePolicy", .string(mergePolicy.rawValue)))
-    params.append(JSONMember("transaction", .string("\(UUIDValue.random())")))
+    params.append(JSONMember("transaction", .string("\(UUIDValue.next())")))
     if let author { params.append(JSONMember("author", .string(author))) }
     if !isDurable { params.append(JSONMember("durability", "normal")) }
     return try SaveResult(try await core.callRepeating("save", .object(params)))
@@ -67,7 +67,7 @@ extension Client {
   ) async throws(ClientError) -> Int {
     var params = [
       JSONMember("mergePolicy", .string(mergePolicy.rawValue)),
-      JSONMember("transaction", .string("\(UUIDValue.random())")),
+      JSONMember("transaction", .string("\(UUIDValue.next())")),
     ]
     if let author { params.append(JSONMember("author", .string(author))) }
     let result = try await core.callRepeating(method, .object(params))

@@ -196,15 +196,6 @@ struct StoredProperties {
 extension WrappedID {
   /// Returns a new temporary ID of an entity.
   static func temporary(_ entity: String) -> WrappedID {
-    .objectID(ObjectID(entity: entity, key: .temporary("\(UUIDValue.random())")))
-  }
-}
-
-extension UUIDValue {
-  /// Returns a random UUID of version 4.
-  static func random() -> UUIDValue {
-    let high = UInt64.random(in: .min ... .max) & ~0xF000 | 0x4000
-    let low = UInt64.random(in: .min ... .max) & ~(0b11 << 62) | 0b10 << 62
-    return UUIDValue(high: high, low: low)
+    .objectID(ObjectID(entity: entity, key: .temporary("\(UUIDValue.next())")))
   }
 }

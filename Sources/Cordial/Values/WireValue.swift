@@ -2,7 +2,7 @@ public import CordialValues
 package import JSON
 
 /// A value of an attribute, or an argument of a predicate, in the form that the protocol has.
-public enum WireValue: Sendable, Equatable {
+public enum WireValue: Sendable, Hashable {
   /// No value.
   case null
   /// A flag.

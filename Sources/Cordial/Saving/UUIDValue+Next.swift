@@ -1,0 +1,16 @@
+import CordialValues
+
+extension UUIDValue {
+  /// Returns a UUID that no other call returns, from the generator of the system.
+  static func next() -> UUIDValue {
+    var generator = SystemRandomNumberGenerator()
+    return UUIDValue(using: &generator)
+  }
+
+  /// Creates a UUID of version 4.
+  init(using generator: inout some RandomNumberGenerator) {
+    let high: UInt64 = generator.next()
+    let low: UInt64 = generator.next()
+    self.init(high: high & ~0xF000 | 0x4000, low: low & ~(0b11 << 62) | 0b10 << 62)
+  }
+}
