@@ -66,7 +66,7 @@ public final class Client: Sendable {
   public func fetch<Value: ObjectValue>(
     _ request: FetchRequest<Value>
   ) async throws(ClientError) -> [Value] {
-    try core.check(Value.self)
+    try core.check(Value.self, request.selection)
     let result = try await core.call("fetch", request.json)
     var values: [Value] = []
     for object in result["objects"]?.array ?? [] {
@@ -85,6 +85,7 @@ public final class Client: Sendable {
   /// - Returns: The number of objects.
   /// - Throws: `ClientError`.
   public func count<Value>(_ request: FetchRequest<Value>) async throws(ClientError) -> Int {
+    if case .invalid(let mismatch) = request.selection { throw ClientError(mismatch) }
     var params = request.json.members ?? []
     params.removeAll { ["select", "value", "sort", "sectionBy"].contains($0.name) }
     let result = try await core.call(

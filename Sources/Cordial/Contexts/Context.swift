@@ -179,7 +179,7 @@ public final class Context: Observable {
     _ request: FetchRequest<Value>
   ) async throws(ClientError) -> [ContextObject<Value>] {
     checkIsolation()
-    try client.core.check(Value.self)
+    try client.core.check(Value.self, request.selection)
     let result = try await client.core.call("fetch", request.json)
     var fetched: [ContextObject<Value>] = []
     for json in result["objects"]?.array ?? [] {

@@ -19,6 +19,10 @@ public struct FetchPredicate: Equatable, Sendable, ExpressibleByStringInterpolat
     self.arguments = arguments.map(\.wireValue)
   }
 
+  init(format: String, arguments: [WireValue]) {
+    (self.format, self.arguments) = (format, arguments)
+  }
+
   /// Creates a condition without arguments.
   public init(stringLiteral value: String) {
     format = value

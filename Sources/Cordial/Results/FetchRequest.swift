@@ -22,7 +22,7 @@ public struct FetchRequest<Value: BaseValue>: Equatable, Sendable {
 
   /// The name of the entity.
   public let entity: String
-  let selection: TypeSelection
+  var selection: TypeSelection
 
   var json: JSONValue {
     var members: [JSONMember] = [JSONMember("entity", .string(entity))]

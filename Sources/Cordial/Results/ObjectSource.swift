@@ -7,7 +7,8 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
   private let client: Client
   private let decode: @Sendable (JSONValue) throws(ValueMismatch) -> Value
   private let singles: ObjectPool<Value>
-  private let check: @Sendable (WrappedID?) throws(ClientError) -> Void
+  private let selection: TypeSelection
+  private let check: @Sendable (WrappedID?, TypeSelection) throws(ClientError) -> Void
 
   /// The number of objects that a result has with its first response.
   private static var firstCount: Int { 50 }
@@ -15,9 +16,9 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
   init(_ client: Client) where Value: ObjectValue {
     self.client = client
     decode = { object throws(ValueMismatch) in try ValueDecoder.decode(Value.self, from: object) }
-    let selection = TypeSelection(of: Value.self)
-    check = { id throws(ClientError) in
-      try client.core.check(Value.self)
+    selection = TypeSelection(of: Value.self)
+    check = { id, selection throws(ClientError) in
+      try client.core.check(Value.self, selection)
       if let id { try client.core.check(id, of: Value.self) }
     }
     singles = ObjectPool(client, selection.members, decode: decode) { _ in }
@@ -26,7 +27,7 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
   /// Returns the live object with an ID; nil for the ID of a mock or of another entity.
   func object(with id: WrappedID) -> AnyConvertibleValueObject<Value>? {
     do throws(ClientError) {
-      try check(id)
+      try check(id, selection)
     } catch {
       return nil
     }
@@ -36,7 +37,7 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
   /// Connects a result with the rows of a request.
   func connect(_ port: ResultPort<Value>, _ request: FetchRequest<Value>) {
     do throws(ClientError) {
-      try check(nil)
+      try check(nil, request.selection)
     } catch {
       return port.fail(error)
     }

@@ -39,7 +39,9 @@ public final class SectionedFetchedResults<Value: BaseValue>: Observable {
     rows = FetchedResults(source, request: request, isolation: isolation)
   }
 
-  /// The request. Another one replaces rows and sections in one step.
+  /// The request.
+  ///
+  /// Another one replaces rows and sections in one step.
   public var request: FetchRequest<Value>? {
     get { rows.request }
     set { rows.request = newValue }

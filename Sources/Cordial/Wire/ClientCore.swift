@@ -179,8 +179,10 @@ final class ClientCore: Sendable {
   /// Checks a type against the model of the service.
   ///
   /// - Throws: `ClientError` that names the property and lists those of the entity.
-  func check<Value: ObjectValue>(_ type: Value.Type) throws(ClientError) {
-    let selection = TypeSelection(of: type)
+  func check<Value: ObjectValue>(
+    _ type: Value.Type,
+    _ selection: TypeSelection = TypeSelection(of: Value.self)
+  ) throws(ClientError) {
     if case .invalid(let mismatch) = selection {
       throw ClientError(code: .valueMismatch, message: "\(type): \(mismatch)")
     }

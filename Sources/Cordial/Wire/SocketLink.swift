@@ -1,7 +1,7 @@
 import Synchronization
 package import Transport
 
-/// A client's connection over a Unix socket.
+/// A client's connection over a socket, to a service that listens or to one that was started.
 package final class SocketLink: ClientLink, ByteChannelOwner {
   private let client: ClientConnection
   private let channel = Mutex<ByteChannel?>(nil)
@@ -20,6 +20,25 @@ package final class SocketLink: ClientLink, ByteChannelOwner {
   ) async throws {
     let link = SocketLink(client)
     try await UnixSocketClient.connect(path: path, loop: loop, owner: link)
+    client.connect(link)
+  }
+
+  /// Starts a service and connects a client to its standard input and output.
+  ///
+  /// - Parameters:
+  ///   - client: The client.
+  ///   - program: The path of the service's program, or its name in `PATH`.
+  ///   - arguments: The arguments after the name.
+  ///   - loop: The thread that carries its bytes.
+  /// - Throws: `TransportError`.
+  static func start(
+    _ client: ClientConnection,
+    program: String,
+    arguments: [String],
+    loop: TransportLoop
+  ) async throws {
+    let link = SocketLink(client)
+    try await ServiceProcess.start(program, arguments: arguments, loop: loop, owner: link)
     client.connect(link)
   }
 

@@ -1,0 +1,197 @@
+import Cordial
+import CordialValues
+import Foundation
+import JSON
+import TestStores
+import Testing
+
+/// A store in a temporary folder, with the program that serves it.
+private final class ServedStore {
+  let folder: URL
+  private var services: [Process] = []
+
+  /// The program, which the build places beside the tests.
+  private static var program: URL {
+    let environment = ProcessInfo.processInfo.environment
+    if let path = environment["CORDIAL_BINARY"] { return URL(fileURLWithPath: path) }
+    let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
+    let place = bundle ?? Bundle.main.executablePath ?? CommandLine.arguments[0]
+    return URL(fileURLWithPath: place).deletingLastPathComponent()
+      .appendingPathComponent("cordial")
+  }
+
+  var program: String { Self.program.path }
+  var store: String { folder.appendingPathComponent("Todo.cordial").path }
+  var socket: String { folder.appendingPathComponent("s").path }
+
+  init(model: String) throws {
+    folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("cordial-\(UUID().uuidString.prefix(8))")
+    try FileManager.default.createDirectory(
+      at: folder,
+      withIntermediateDirectories: false,
+      attributes: [.posixPermissions: 0o700]
+    )
+    let file = folder.appendingPathComponent("Todo.json")
+    try model.write(to: file, atomically: false, encoding: .utf8)
+    let initialization = try start(["init", store, "--model", file.path])
+    initialization.waitUntilExit()
+    try #require(initialization.terminationStatus == 0)
+  }
+
+  /// Starts a service on the socket, instead of the one before.
+  func serve() throws -> Process {
+    let service = try start(["serve", store, "--socket", socket])
+    services.append(service)
+    return service
+  }
+
+  private func start(_ arguments: [String]) throws -> Process {
+    let process = Process()
+    process.executableURL = Self.program
+    process.arguments = arguments
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    return process
+  }
+
+  /// Connects to the socket, as soon as the service listens.
+  func client() async throws -> Client {
+    var client: Client?
+    try await wait {
+      do throws(ClientError) {
+        client = try await Client.socket(self.socket)
+        return true
+      } catch {
+        return false
+      }
+    }
+    return try #require(client)
+  }
+
+  deinit {
+    for service in services where service.isRunning {
+      kill(service.processIdentifier, SIGKILL)
+      service.waitUntilExit()
+    }
+    do { try FileManager.default.removeItem(at: folder) } catch {}
+  }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct `Every kind of connection` {
+  /// Does what programs do, and returns what they see.
+  @MainActor private func transcript(_ client: Client) async throws -> [String] {
+    var lines: [String] = []
+    let context = Context(client)
+    let group = context.insert { TodoGroup(id: $0, title: "Home", taskCount: 0) }
+    let tasks = (1...3).map { number in
+      context.insert { EditedTask(id: $0, title: "t\(number)", priority: 1, group: group.id) }
+    }
+    try await context.save()
+    lines.append("saved \(group.id) \(tasks.map(\.id)) \(group.taskCount ?? -1)")
+
+    let results = SectionedFetchedResults(
+      .fetchRequest(client.objects(EditedTask.self)),
+      request: FetchRequest(where: \.group == group.id, sort: ["title"], sectionBy: "priority")
+    )
+    try await wait { results.rows.count == 3 && results.rows[2].wrappedValue != nil }
+    func show() {
+      let rows = results.rows.map { "\($0.id) \($0.wrappedValue?.title ?? "-")" }
+      lines.append("\(rows) \(results.sections.map { "\($0.title) \($0.range)" })")
+    }
+    show()
+    try tasks[0].update { $0.priority = 2 }
+    try await context.save()
+    try await wait { results.sections.count == 2 }
+    show()
+    let object = results.rows[0]
+    try await client.rename(object.id.description, "t2b")
+    try await wait { object.wrappedValue?.title == "t2b" }
+    show()
+    context.delete(tasks[0])
+    try await context.save()
+    try await wait { results.rows.count == 2 }
+    show()
+    do throws(ClientError) {
+      var changes = SaveRequest()
+      let missing = EditedTask(id: tasks[0].id, title: "x")
+      try changes.update(missing, to: EditedTask(id: tasks[0].id, title: "y"))
+      try await client.save(changes)
+    } catch {
+      lines.append("\(error.code.rawValue) \(error)")
+    }
+    lines.append("\(try await client.undo()) undone")
+    try await wait { results.rows.count == 3 }
+    show()
+    return lines
+  }
+
+  private func same(_ lines: [String], _ expected: [String]) {
+    #expect(lines.count == expected.count)
+    for (line, other) in zip(lines, expected) { #expect(line == other) }
+  }
+
+  @Test @MainActor func `shows a program the same`() async throws {
+    var expected: [String] = []
+    try await withService { _, client in expected = try await transcript(client) }
+    #expect(expected.count == 8)
+
+    let started = try ServedStore(model: ServedStore.todo)
+    let process = try await Client.process(started.program, arguments: ["serve", started.store])
+    same(try await transcript(process), expected)
+    process.close()
+
+    let served = try ServedStore(model: ServedStore.todo)
+    _ = try served.serve()
+    let socket = try await served.client()
+    same(try await transcript(socket), expected)
+    socket.close()
+  }
+
+  @Test @MainActor func `continues with a service that was killed and started again`() async throws
+  {
+    let served = try ServedStore(model: ServedStore.todo)
+    var service = try served.serve()
+    let client = try await served.client()
+    let writer = try await served.client()
+    let results = FetchedResults(
+      .fetchRequest(client.objects(TodoGroup.self)),
+      request: FetchRequest(sort: ["title"])
+    )
+    for round in 0..<3 {
+      var changes = SaveRequest()
+      for number in 0..<20 {
+        try changes.insert {
+          TodoGroup(id: $0, title: "\(round * 20 + number + 100)", taskCount: 0)
+        }
+      }
+      // The save is repeated by the client where the service is killed in it.
+      let request = changes
+      let saving = Task { try await writer.save(request) }
+      kill(service.processIdentifier, SIGKILL)
+      service.waitUntilExit()
+      service = try served.serve()
+      do {
+        _ = try await saving.value
+      } catch let error as ClientError {
+        // The service was gone before the request was sent.
+        #expect(error.code == .connectionEnded)
+        try await wait { writer.state == .connected }
+        try await writer.save(request)
+      }
+      try await wait { client.state == .connected && results.count == 20 * (round + 1) }
+    }
+    let stored = try await writer.fetch(FetchRequest<TodoGroup>(sort: ["title"]))
+    try await wait { results.allSatisfy { $0.wrappedValue != nil } }
+    #expect(results.map(\.id) == stored.map(\.id))
+    #expect(results.map(\.wrappedValue) == stored)
+    client.close()
+    writer.close()
+  }
+}
+
+extension ServedStore {
+  fileprivate static var todo: String { TestModels.todo }
+}
