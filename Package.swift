@@ -131,7 +131,7 @@ let package = Package(
       "CordialEmbedded",
       uses: [
         "Cordial", "CordialProtocol", "CordialService", "JSON", "JSONRPC", "ObjectModel",
-        "PersistentStore", "Spotlight", "Transport",
+        "PersistentStore", "Spotlight", "Transport", "XcodeModel",
         .product(name: "Logging", package: "swift-log"),
       ]
     ),
@@ -220,7 +220,10 @@ let package = Package(
     ),
     .tests(
       "CordialEmbeddedTests",
-      uses: ["CordialEmbedded", "JSON", "JSONRPC", "PersistentStore"]
+      uses: [
+        "Cordial", "CordialEmbedded", "CordialValues", "JSON", "JSONRPC", "PersistentStore",
+        "TestStores",
+      ]
     ),
     .tests("CordialProtocolTests", uses: ["CordialProtocol", "JSON", "JSONRPC"]),
     .tests(

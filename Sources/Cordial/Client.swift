@@ -84,7 +84,9 @@ public final class Client: Sendable {
   /// - Parameter request: The request.
   /// - Returns: The number of objects.
   /// - Throws: `ClientError`.
-  public func count<Value>(_ request: FetchRequest<Value>) async throws(ClientError) -> Int {
+  public func count<Value: ObjectValue>(
+    _ request: FetchRequest<Value>
+  ) async throws(ClientError) -> Int {
     if case .invalid(let mismatch) = request.selection { throw ClientError(mismatch) }
     var params = request.json.members ?? []
     params.removeAll { ["select", "value", "sort", "sectionBy"].contains($0.name) }

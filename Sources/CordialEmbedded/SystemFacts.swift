@@ -43,6 +43,13 @@ enum SystemFacts {
 
   private static let randomNumbers = Mutex<[UInt32]>([])
 
+  /// The folder to which relative paths belong.
+  static var workingFolder: String {
+    guard let path = unsafe getcwd(nil, 0) else { return "/" }
+    defer { unsafe free(path) }
+    return unsafe String(cString: path)
+  }
+
   /// The name of this process in the history.
   static var process: String { "cordial \(getpid())" }
 }

@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test func `are selected as other properties`() {
-    #expect(FetchRequest<Everything>().mismatch == nil)
+    #expect(FetchRequest<Everything>().typeMismatch == nil)
     #expect(
       FetchRequest<Everything>().params
         == """

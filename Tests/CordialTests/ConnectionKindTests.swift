@@ -80,7 +80,7 @@ private final class ServedStore {
   }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct `Every kind of connection` {
+@Suite struct `Every kind of connection` {
   /// Does what programs do, and returns what they see.
   @MainActor private func transcript(_ client: Client) async throws -> [String] {
     var lines: [String] = []

@@ -23,7 +23,7 @@ private struct GroupName: ObjectValue {
   var title: String?
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `A context` {
+@Suite struct `A context` {
   @Test @MainActor func `saves its changes together, and follows to the permanent IDs`()
     async throws
   {

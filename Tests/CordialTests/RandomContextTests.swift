@@ -112,7 +112,7 @@ extension [(key: String, value: PlainContext.Entry?)] {
   }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct `Two contexts` {
+@Suite struct `Two contexts` {
   @Test(arguments: Seeds.first(4)) @MainActor
   func `do what a plain model does`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)

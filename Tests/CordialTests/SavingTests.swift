@@ -22,7 +22,7 @@ private struct TaskLabel: ObjectValue {
   var name: String?
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `Saving values` {
+@Suite struct `Saving values` {
   private let all = FetchRequest<DetailedTask>(sort: ["title"])
 
   @Test func `inserts objects that refer to each other`() async throws {
@@ -178,7 +178,7 @@ private struct TaskLabel: ObjectValue {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `A type that the model does not have` {
+@Suite struct `A type that the model does not have` {
   private struct Misspelt: ObjectValue {
     static let entity = "Group"
     var id: WrappedID

@@ -107,15 +107,23 @@ private func pauseBriefly() async {
   try? await ContinuousClock().sleep(for: .milliseconds(1))
 }
 
-/// Waits until a condition holds; the time limit of the test ends a wait without success.
+/// The reason why a wait ends without success.
+struct WaitError: Error {}
+
+/// Waits until a condition holds, for a number of attempts.
+///
+/// Attempts, and not time, limit the wait: beside many other tests, a minute may pass in which this
+/// one and what it waits for do not run.
 func wait(
   isolation: isolated (any Actor)? = #isolation,
   until condition: () async throws -> Bool
 ) async throws {
-  while try await !condition() {
+  for _ in 0..<60_000 {
+    if try await condition() { return }
     try Task.checkCancellation()
     await pauseBriefly()
   }
+  throw WaitError()
 }
 
 /// Runs a body with a service that has groups with titles.

@@ -3,7 +3,7 @@ import CordialValues
 import JSON
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `The results of a service` {
+@Suite struct `The results of a service` {
   private static let byTitle = FetchRequest<TodoGroup>(sort: ["title"])
 
   @MainActor private func titles(_ results: FetchedResults<TodoGroup>) -> [String] {
@@ -194,7 +194,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `The calls of a client` {
+@Suite struct `The calls of a client` {
   @Test func `fetch values, counts and single objects`() async throws {
     try await withService(groups: ["a", "b"]) { _, client in
       let groups = try await client.fetch(FetchRequest<TodoGroup>(sort: ["-title"]))

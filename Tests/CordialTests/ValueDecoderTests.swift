@@ -136,8 +136,8 @@ import Testing
       var id: WrappedID
       var title: String
     }
-    #expect(FetchRequest<Odd>().mismatch?.contains("kind") == true)
-    #expect(FetchRequest<Odd>().mismatch?.contains("CaseIterable") == true)
-    #expect(FetchRequest<Misspelt>().mismatch?.contains("tilte") == true)
+    #expect(FetchRequest<Odd>().typeMismatch?.contains("kind") == true)
+    #expect(FetchRequest<Odd>().typeMismatch?.contains("CaseIterable") == true)
+    #expect(FetchRequest<Misspelt>().typeMismatch?.contains("tilte") == true)
   }
 }

@@ -2,7 +2,7 @@ import Cordial
 import CordialValues
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `Conditions from key paths` {
+@Suite struct `Conditions from key paths` {
   private struct Renamed: ObjectValue {
     static let entity = "Task"
     enum CodingKeys: String, CodingKey {
@@ -76,7 +76,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `A service that a client starts` {
+@Suite struct `A service that a client starts` {
   @Test func `that cannot be run is an error with its name`() async throws {
     let error = await #expect(throws: ClientError.self) {
       _ = try await Client.process("/nowhere/cordial", arguments: ["serve"])

@@ -43,7 +43,7 @@ enum Walls {
     "CordialEmbedded": [
       "Cordial", "CordialProtocol", "CordialService", "JSON", "JSONRPC", "ObjectModel",
       "PersistentStore", "Spotlight",
-      "Transport", "Logging", "Synchronization", "Glibc",
+      "Transport", "XcodeModel", "Logging", "Synchronization", "Glibc",
     ],
     "Porting": ["Cordial", "JSON", "ObjectModel"],
     "LiveTable": ["JSON"],

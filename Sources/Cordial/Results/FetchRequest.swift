@@ -2,6 +2,8 @@ public import CordialValues
 import JSON
 
 /// A request for the objects of an entity, as values of a type.
+///
+/// The type needs no entity here, so that views can make requests without knowing a store.
 public struct FetchRequest<Value: BaseValue>: Equatable, Sendable {
   /// The condition; nil for all objects.
   public var predicate: FetchPredicate?
@@ -20,28 +22,9 @@ public struct FetchRequest<Value: BaseValue>: Equatable, Sendable {
   /// Whether objects of the entity's descendants match.
   public var includesSubentities: Bool
 
-  /// The name of the entity.
-  public let entity: String
-  var selection: TypeSelection
+  /// The reason why a condition from key paths has no meaning in a store; nil for none.
+  var mismatch: ValueMismatch?
 
-  var json: JSONValue {
-    var members: [JSONMember] = [JSONMember("entity", .string(entity))]
-    if let predicate {
-      members.append(JSONMember("predicate", .string(predicate.format)))
-      if !predicate.arguments.isEmpty {
-        members.append(JSONMember("arguments", .array(predicate.arguments.map(\.json))))
-      }
-    }
-    if !sort.isEmpty { members.append(JSONMember("sort", .array(sort.map(JSONValue.string)))) }
-    if let sectionBy { members.append(JSONMember("sectionBy", .string(sectionBy))) }
-    if let limit { members.append(JSONMember("limit", .integer(Int64(limit)))) }
-    if offset > 0 { members.append(JSONMember("offset", .integer(Int64(offset)))) }
-    if !includesSubentities { members.append(JSONMember("subentities", false)) }
-    return .object(members + selection.members)
-  }
-}
-
-extension FetchRequest where Value: ObjectValue {
   /// Creates a request.
   ///
   /// - Parameters:
@@ -65,17 +48,37 @@ extension FetchRequest where Value: ObjectValue {
     self.limit = limit
     self.offset = offset
     self.includesSubentities = includesSubentities
-    entity = Value.entity
-    selection = TypeSelection(of: Value.self)
   }
 }
 
-extension FetchRequest {
+extension FetchRequest where Value: ObjectValue {
+  /// What the service returns of each object.
+  var selection: TypeSelection {
+    mismatch.map(TypeSelection.invalid) ?? TypeSelection(of: Value.self)
+  }
+
+  /// The params of `fetch`.
+  var json: JSONValue {
+    var members: [JSONMember] = [JSONMember("entity", .string(Value.entity))]
+    if let predicate {
+      members.append(JSONMember("predicate", .string(predicate.format)))
+      if !predicate.arguments.isEmpty {
+        members.append(JSONMember("arguments", .array(predicate.arguments.map(\.json))))
+      }
+    }
+    if !sort.isEmpty { members.append(JSONMember("sort", .array(sort.map(JSONValue.string)))) }
+    if let sectionBy { members.append(JSONMember("sectionBy", .string(sectionBy))) }
+    if let limit { members.append(JSONMember("limit", .integer(Int64(limit)))) }
+    if offset > 0 { members.append(JSONMember("offset", .integer(Int64(offset)))) }
+    if !includesSubentities { members.append(JSONMember("subentities", false)) }
+    return .object(members + selection.members)
+  }
+
   /// The params of `fetch`, as JSON text.
   package var params: String { json.text }
 
   /// The reason why the type cannot be fetched; nil for a type that can.
-  package var mismatch: String? {
+  package var typeMismatch: String? {
     if case .invalid(let mismatch) = selection { mismatch.description } else { nil }
   }
 }

@@ -147,7 +147,8 @@ final class ObjectPool<Value: BaseValue>: Sendable {
         return nil
       }
       state.held = state.held.filter { $0.value.object != nil }
-      let window = state.window.map { state.list[$0] }
+      // A result that has not taken its newest rows reads those before, which may be more.
+      let window = state.window.clamped(to: 0..<state.list.count).map { state.list[$0] }
       let known = Set(window)
       let others = state.held.keys.lazy.filter { !known.contains($0) }.prefix(Self.heldMax)
       let ids = window + others.sorted { $0.description < $1.description }

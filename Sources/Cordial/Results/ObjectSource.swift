@@ -7,8 +7,14 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
   private let client: Client
   private let decode: @Sendable (JSONValue) throws(ValueMismatch) -> Value
   private let singles: ObjectPool<Value>
-  private let selection: TypeSelection
-  private let check: @Sendable (WrappedID?, TypeSelection) throws(ClientError) -> Void
+  private let prepare: @Sendable (FetchRequest<Value>) throws(ClientError) -> PreparedRequest
+  private let check: @Sendable (WrappedID) throws(ClientError) -> Void
+
+  /// A request for the type's entity, and the member that selects the type's properties.
+  private struct PreparedRequest {
+    let fetch: JSONValue
+    let selection: [JSONMember]
+  }
 
   /// The number of objects that a result has with its first response.
   private static var firstCount: Int { 50 }
@@ -16,18 +22,23 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
   init(_ client: Client) where Value: ObjectValue {
     self.client = client
     decode = { object throws(ValueMismatch) in try ValueDecoder.decode(Value.self, from: object) }
-    selection = TypeSelection(of: Value.self)
-    check = { id, selection throws(ClientError) in
+    prepare = { request throws(ClientError) in
+      let selection = request.selection
       try client.core.check(Value.self, selection)
-      if let id { try client.core.check(id, of: Value.self) }
+      return PreparedRequest(fetch: request.json, selection: selection.members)
     }
-    singles = ObjectPool(client, selection.members, decode: decode) { _ in }
+    check = { id throws(ClientError) in
+      try client.core.check(Value.self)
+      try client.core.check(id, of: Value.self)
+    }
+    let selection = TypeSelection(of: Value.self).members
+    singles = ObjectPool(client, selection, decode: decode) { _ in }
   }
 
   /// Returns the live object with an ID; nil for the ID of a mock or of another entity.
   func object(with id: WrappedID) -> AnyConvertibleValueObject<Value>? {
     do throws(ClientError) {
-      try check(id, selection)
+      try check(id)
     } catch {
       return nil
     }
@@ -36,16 +47,16 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
 
   /// Connects a result with the rows of a request.
   func connect(_ port: ResultPort<Value>, _ request: FetchRequest<Value>) {
+    let prepared: PreparedRequest
     do throws(ClientError) {
-      try check(nil, request.selection)
+      prepared = try prepare(request)
     } catch {
       return port.fail(error)
     }
-    let selection = request.selection.members
-    let pool = ObjectPool(client, selection, decode: decode) { port.fail($0) }
+    let pool = ObjectPool(client, prepared.selection, decode: decode) { port.fail($0) }
     let sequence = ResultSequence(pool, port)
     let params: [JSONMember] = [
-      JSONMember("fetch", request.json), JSONMember("mode", "ids"),
+      JSONMember("fetch", prepared.fetch), JSONMember("mode", "ids"),
       JSONMember("first", .integer(Int64(Self.firstCount))),
     ]
     let number = client.core.reserveSubscription()

@@ -268,6 +268,6 @@ extension FetchRequest where Value: ObjectValue {
       limit: limit,
       offset: offset
     )
-    if let mismatch = condition.mismatch { selection = .invalid(mismatch) }
+    mismatch = condition.mismatch
   }
 }

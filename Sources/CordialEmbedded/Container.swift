@@ -1,0 +1,309 @@
+public import Cordial
+import CordialService
+import Glibc
+import JSON
+public import Logging
+import ObjectModel
+import PersistentStore
+import Synchronization
+import Transport
+import XcodeModel
+
+/// The model of a container: the text or the path of a model file, or the path of an Xcode model.
+public struct ModelSource: Sendable {
+  fileprivate enum Source {
+    case text(String)
+    case path(String)
+  }
+
+  fileprivate let source: Source
+
+  /// A model in the form of a model file.
+  public static func json(_ text: String) -> ModelSource { ModelSource(source: .text(text)) }
+
+  /// A model file, or an `.xcdatamodeld` or `.xcdatamodel` folder.
+  public static func path(_ path: String) -> ModelSource { ModelSource(source: .path(path)) }
+}
+
+/// A store of a container.
+public struct StoreDescription: Sendable, Equatable {
+  /// The place of a store.
+  public enum Location: Sendable, Equatable {
+    /// A folder, which is created where it does not exist.
+    case folder(String)
+    /// The memory; the store ends with its container.
+    case memory
+  }
+
+  /// The name by which a program asks for the store.
+  public let name: String
+  /// The place of the store.
+  public let location: Location
+  /// Whether saves are refused.
+  public let isReadOnly: Bool
+
+  /// Creates a description.
+  ///
+  /// - Parameters:
+  ///   - name: The name by which a program asks for the store.
+  ///   - location: The place of the store.
+  ///   - isReadOnly: Whether saves are refused.
+  public init(_ name: String = "default", at location: Location, isReadOnly: Bool = false) {
+    self.name = name
+    self.location = location
+    self.isReadOnly = isReadOnly
+  }
+}
+
+/// The purpose for which a program opens its stores.
+public enum ContainerProfile: String, Sendable, CaseIterable {
+  /// The program's own data, in the places that the descriptions name.
+  case shared
+  /// A preview with data in memory.
+  case previewInMemory
+  /// A preview with data that stays, in folders beside those of the program's own data.
+  case previewInPersistentStore
+  /// A test with empty stores in memory.
+  case test
+
+  /// Reads the profile from a program's arguments: `-InMemory 1` and `-TestMode 1`.
+  ///
+  /// `-AllowCloudKitSync 0` is accepted, because no store is synchronized with CloudKit.
+  ///
+  /// - Parameter arguments: The arguments; others are ignored.
+  /// - Returns: The profile; nil where no argument names one.
+  /// - Throws: `ContainerError` for a missing value and for one that is neither 0 nor 1.
+  public static func named(
+    in arguments: [String]
+  ) throws(ContainerError) -> ContainerProfile? {
+    var found: ContainerProfile?
+    for (index, argument) in arguments.enumerated() {
+      let profile: ContainerProfile?
+      switch argument {
+      case "-InMemory": profile = .previewInMemory
+      case "-TestMode": profile = .test
+      case "-AllowCloudKitSync": profile = nil
+      default: continue
+      }
+      let value = arguments[(index + 1)...].first
+      guard let value, ["0", "1"].contains(value) else {
+        throw ContainerError(
+          message: "\(argument) needs the value 0 or 1, not \(value.map { "\"\($0)\"" } ?? "none")"
+        )
+      }
+      guard value == "1" else { continue }
+      guard let profile else {
+        throw ContainerError(message: "\(argument) 1: no store is synchronized with CloudKit")
+      }
+      guard found == nil || found == profile else {
+        throw ContainerError(message: "-InMemory 1 and -TestMode 1 exclude each other")
+      }
+      found = profile
+    }
+    return found
+  }
+
+  /// Returns the place of a store under the profile.
+  func location(of description: StoreDescription) -> StoreDescription.Location {
+    switch (self, description.location) {
+    case (.shared, let location): location
+    case (.previewInMemory, _), (.test, _), (.previewInPersistentStore, .memory): .memory
+    case (.previewInPersistentStore, .folder(let path)): .folder(path + ".preview")
+    }
+  }
+}
+
+/// The reason why a container cannot be opened.
+public struct ContainerError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// A sentence about what failed, with advice where there is any.
+  public let message: String
+
+  /// The message.
+  public var description: String { message }
+
+  init(message: String) {
+    self.message = message
+  }
+
+  init(_ error: StoreError) {
+    message = error.hint.map { "\(error.message) (\($0.words))" } ?? error.message
+  }
+}
+
+/// The stores of a program, with the service that answers its clients in the same process.
+///
+///     let container = try await Container(model: .path("Todo.xcdatamodeld"), stores: [
+///       StoreDescription(at: .folder("Todo.cordial"))
+///     ])
+///     let client = try await container.client()
+///
+/// Other programs may use the same folders at the same time.
+public final class Container: Sendable {
+  /// The stores, in the order of their descriptions.
+  public let descriptions: [StoreDescription]
+  /// The profile under which the stores are open.
+  public let profile: ContainerProfile
+
+  private let engines: [String: Engine]
+
+  private static let memoryStores = Atomic<UInt32>(1)
+
+  /// Opens stores that share a model.
+  ///
+  /// - Parameters:
+  ///   - model: The model of all stores.
+  ///   - stores: The stores, with different names.
+  ///   - profile: The purpose; nil for that of the arguments, or `shared` where they name none.
+  ///   - arguments: The arguments of the program, for its profile.
+  ///   - logger: The logger of the service; nil for none.
+  /// - Throws: `ContainerError`; no store stays open then.
+  public init(
+    model: ModelSource,
+    stores: [StoreDescription],
+    profile: ContainerProfile? = nil,
+    arguments: [String] = CommandLine.arguments,
+    logger: Logger? = nil
+  ) async throws(ContainerError) {
+    let named = try ContainerProfile.named(in: arguments)
+    let profile = profile ?? named ?? .shared
+    guard let first = stores.first else {
+      throw ContainerError(message: "A container needs at least one store")
+    }
+    let parsed = try model.parsed()
+    var engines: [String: Engine] = [:]
+    let logger = logger ?? Logger(label: "cordial") { _ in SwiftLogNoOpLogHandler() }
+    do throws(ContainerError) {
+      for store in stores {
+        guard engines[store.name] == nil else {
+          throw ContainerError(message: "Two stores have the name \"\(store.name)\"")
+        }
+        engines[store.name] = try Self.engine(store, profile, parsed, logger)
+      }
+    } catch {
+      await Self.close(engines, logger)
+      throw error
+    }
+    self.engines = engines
+    self.profile = profile
+    descriptions = stores
+    firstName = first.name
+  }
+
+  private let firstName: String
+
+  /// Closes the stores that were opened before one that cannot be opened.
+  private static func close(_ engines: [String: Engine], _ logger: Logger) async {
+    for (name, engine) in engines {
+      do {
+        try await engine.close()
+      } catch {
+        logger.error("The store \(name) could not be closed: \(error)")
+      }
+    }
+  }
+
+  private static func engine(
+    _ description: StoreDescription,
+    _ profile: ContainerProfile,
+    _ model: Model,
+    _ logger: Logger
+  ) throws(ContainerError) -> Engine {
+    do throws(StoreError) {
+      let container: StoreContainer
+      let mode: StoreContainer.Mode
+      switch profile.location(of: description) {
+      case .memory:
+        let number = memoryStores.add(1, ordering: .relaxed).newValue
+        (container, mode) = (try StoreContainer.inMemory(number: number), .inMemory)
+      case .folder(let path):
+        let absolute = path.hasPrefix("/") ? path : "\(SystemFacts.workingFolder)/\(path)"
+        container = StoreContainer(path: absolute)
+        mode = description.isReadOnly ? .readOnly : .readWrite
+      }
+      return try Engine(
+        container: container,
+        model: model,
+        mode: mode,
+        version: "0",
+        log: logger
+      )
+    } catch {
+      throw ContainerError(error)
+    }
+  }
+
+  /// Returns a new client of a store.
+  ///
+  /// - Parameter store: The name of the store; nil for the first one.
+  /// - Returns: The client.
+  /// - Throws: `ClientError` for a name that the container does not have.
+  public func client(_ store: String? = nil) async throws(ClientError) -> Client {
+    let name = store ?? firstName
+    guard let engine = engines[name] else {
+      let names = descriptions.map(\.name).joined(separator: ", ")
+      throw ClientError(
+        code: .connectionEnded,
+        message: "The container has no store \"\(name)\"; it has \(names)"
+      )
+    }
+    return try await Client(
+      { connection throws(ClientError) in await engine.connect(connection) },
+      pause: { milliseconds in
+        await withCheckedContinuation { continuation in
+          engine.loop.schedule(milliseconds: milliseconds) { continuation.resume() }
+        }
+      }
+    )
+  }
+
+  /// Answers the requests that have arrived, ends the connections and closes the stores.
+  ///
+  /// - Throws: The error of the last store that could not be closed.
+  public func close() async throws {
+    var failure: (any Error)?
+    for engine in engines.values {
+      do {
+        try await engine.close()
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+  }
+}
+
+extension ModelSource {
+  /// Reads the model.
+  fileprivate func parsed() throws(ContainerError) -> Model {
+    switch source {
+    case .text(let text):
+      do throws(ModelError) {
+        return try ModelDocument.parse(Array(text.utf8).span)
+      } catch {
+        throw ContainerError(message: error.message)
+      }
+    case .path(let path):
+      let document = try Self.document(path)
+      do throws(ModelError) {
+        return try ModelDocument.model(from: document)
+      } catch {
+        throw ContainerError(message: "\(path): \(error.message)")
+      }
+    }
+  }
+
+  private static func document(_ path: String) throws(ContainerError) -> JSONValue {
+    guard XcodeModel.isModel(path) else {
+      do throws(StoreError) {
+        return try StoreContainer.readDocument(at: path)
+      } catch {
+        throw ContainerError(error)
+      }
+    }
+    do throws(XcodeModel.Failure) {
+      return try XcodeModel(path: path).document
+    } catch {
+      throw ContainerError(message: error.message)
+    }
+  }
+}

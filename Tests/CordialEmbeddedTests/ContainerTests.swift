@@ -1,0 +1,153 @@
+import Cordial
+import CordialEmbedded
+import CordialValues
+import Foundation
+import TestStores
+import Testing
+
+private struct GroupTitle: ObjectValue {
+  static let entity = "Group"
+  var id: WrappedID
+  var title: String?
+}
+
+@Suite struct `A container` {
+  private static let all = FetchRequest<GroupTitle>(sort: ["title"])
+
+  private func insert(_ title: String, _ client: Client) async throws {
+    var changes = SaveRequest()
+    try changes.insert { GroupTitle(id: $0, title: title) }
+    try await client.save(changes)
+  }
+
+  private func titles(_ client: Client) async throws -> [String?] {
+    try await client.fetch(Self.all).map(\.title)
+  }
+
+  @Test func `has stores in memory and on disk from one model`() async throws {
+    let folder = try TestFolder()
+    let stores = [
+      StoreDescription(at: .folder(folder.path + "/Todo.cordial")),
+      StoreDescription("scratch", at: .memory),
+    ]
+    let container = try await Container(
+      model: .json(TestModels.todo),
+      stores: stores,
+      arguments: []
+    )
+    let (disk, memory) = (try await container.client(), try await container.client("scratch"))
+    try await insert("disk", disk)
+    try await insert("memory", memory)
+    #expect(try await titles(disk) == ["disk"])
+    #expect(try await titles(memory) == ["memory"])
+    let unknown = await #expect(throws: ClientError.self) {
+      _ = try await container.client("other")
+    }
+    #expect(unknown?.message == #"The container has no store "other"; it has default, scratch"#)
+    try await container.close()
+
+    let again = try await Container(model: .json(TestModels.todo), stores: stores, arguments: [])
+    #expect(try await titles(try await again.client()) == ["disk"])
+    #expect(try await titles(try await again.client("scratch")) == [])
+    try await again.close()
+  }
+
+  @Test func `keeps the program's data away from previews and tests`() async throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/Todo.cordial"
+    let stores = [StoreDescription(at: .folder(path))]
+    func open(_ arguments: [String]) async throws -> Container {
+      try await Container(model: .json(TestModels.todo), stores: stores, arguments: arguments)
+    }
+    for (arguments, profile) in [
+      (["-InMemory", "1"], ContainerProfile.previewInMemory), (["-TestMode", "1"], .test),
+      (["-InMemory", "0", "-AllowCloudKitSync", "0"], .shared),
+    ] {
+      let container = try await open(arguments)
+      #expect(container.profile == profile)
+      try await insert("\(profile)", try await container.client())
+      try await container.close()
+      #expect(FileManager.default.fileExists(atPath: path) == (profile == .shared))
+    }
+    let preview = try await Container(
+      model: .json(TestModels.todo),
+      stores: stores,
+      profile: .previewInPersistentStore,
+      arguments: []
+    )
+    #expect(try await titles(try await preview.client()) == [])
+    try await preview.close()
+    #expect(FileManager.default.fileExists(atPath: path + ".preview"))
+    let shared = try await open([])
+    #expect(try await titles(try await shared.client()) == ["shared"])
+    try await shared.close()
+  }
+
+  @Test(arguments: [
+    (["-InMemory"], "-InMemory needs the value 0 or 1, not none"),
+    (["-TestMode", "yes"], #"-TestMode needs the value 0 or 1, not "yes""#),
+    (["-AllowCloudKitSync", "1"], "-AllowCloudKitSync 1: no store is synchronized with CloudKit"),
+    (["-InMemory", "1", "-TestMode", "1"], "-InMemory 1 and -TestMode 1 exclude each other"),
+  ])
+  func `refuses arguments that it cannot follow`(
+    arguments: [String],
+    message: String
+  ) async {
+    let error = await #expect(throws: ContainerError.self) {
+      _ = try await Container(
+        model: .json(TestModels.todo),
+        stores: [StoreDescription(at: .memory)],
+        arguments: arguments
+      )
+    }
+    #expect(error?.message == message)
+  }
+
+  @Test func `says what is wrong with a model or a store`() async throws {
+    func message(_ model: ModelSource, _ stores: [StoreDescription]) async throws -> String {
+      let error = await #expect(throws: ContainerError.self) {
+        _ = try await Container(model: model, stores: stores, arguments: [])
+      }
+      return try #require(error).message
+    }
+    let memory = [StoreDescription(at: .memory)]
+    #expect(try await message(.json("{"), memory).isEmpty == false)
+    #expect(try await message(.path("/nowhere.json"), memory).contains("/nowhere.json"))
+    #expect(
+      try await message(.path("/nowhere.xcdatamodeld"), memory).contains("/nowhere.xcdatamodeld")
+    )
+    #expect(try await message(.json(TestModels.todo), []) == "A container needs at least one store")
+    #expect(
+      try await message(.json(TestModels.todo), memory + memory)
+        == #"Two stores have the name "default""#
+    )
+    let readOnly = StoreDescription(at: .folder("/nowhere/Todo.cordial"), isReadOnly: true)
+    #expect(try await message(.json(TestModels.todo), [readOnly]).contains("/nowhere/Todo.cordial"))
+  }
+
+  private static let realModel = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+    .appending(path: "../shared/data/Todo.xcdatamodeld").path(percentEncoded: false)
+
+  @Test(
+    .enabled(
+      if: FileManager.default.fileExists(atPath: realModel),
+      "The model of a real app is not in this repository"
+    )
+  )
+  func `reads an Xcode model`() async throws {
+    let container = try await Container(
+      model: .path(Self.realModel),
+      stores: [StoreDescription(at: .memory)],
+      arguments: []
+    )
+    let client = try await container.client()
+    #expect(try await client.count(FetchRequest<AnyTask>()) == 0)
+    try await container.close()
+  }
+}
+
+private struct AnyTask: ObjectValue {
+  static let entity = "C_Task"
+  var id: WrappedID
+}

@@ -1,0 +1,48 @@
+public import CordialValues
+
+/// A list of tasks.
+public struct TodoGroup: BaseValue, Codable {
+  /// The identity of the group.
+  public var id: WrappedID
+  /// The name of the group.
+  public var title: String
+  /// The number of its tasks.
+  public var taskCount: Int
+
+  /// Creates a group.
+  public init(id: WrappedID, title: String, taskCount: Int = 0) {
+    (self.id, self.title, self.taskCount) = (id, title, taskCount)
+  }
+
+  /// Groups for previews.
+  public static let samples = [
+    TodoGroup(id: .string("Group1"), title: "Home", taskCount: 2),
+    TodoGroup(id: .integer(2), title: "Work"),
+  ]
+}
+
+/// A task of a group.
+public struct TodoTask: BaseValue, Codable {
+  /// The identity of the task.
+  public var id: WrappedID
+  /// What has to be done.
+  public var title: String
+  /// Whether it is done.
+  public var completed: Bool
+  /// The priority; a greater one is more urgent.
+  public var priority: Int
+  /// The ID of its group; nil for none.
+  public var group: WrappedID?
+
+  /// Creates a task.
+  public init(
+    id: WrappedID,
+    title: String,
+    completed: Bool = false,
+    priority: Int = 0,
+    group: WrappedID? = nil
+  ) {
+    (self.id, self.title, self.completed) = (id, title, completed)
+    (self.priority, self.group) = (priority, group)
+  }
+}

@@ -1,0 +1,62 @@
+import Cordial
+import TodoStore
+import TodoValues
+import TodoViews
+
+/// The reason why the program ends with an error.
+struct Unexpected: Error {
+  let message: String
+}
+
+/// Waits until a screen shows lines, for five seconds at most.
+@MainActor func expect(_ expected: [String], _ lines: () -> [String]) async throws {
+  let clock = ContinuousClock()
+  let end = clock.now.advanced(by: .seconds(5))
+  while lines() != expected {
+    guard clock.now < end else { throw Unexpected(message: "\(lines()) instead of \(expected)") }
+    try await clock.sleep(for: .milliseconds(5))
+  }
+  print(expected)
+}
+
+// The screens on mocks.
+let mocks = GroupScreen()
+try await expect(["Home (2)", "Work (0)"]) { mocks.lines }
+let mock = Mock(TodoGroup.samples[0])
+let mockDetail = GroupDetail(mock.eraseToAny())
+mock.title = "House"
+try await expect(["House"]) { [mockDetail.line] }
+mock.delete()
+try await expect(["House was deleted"]) { [mockDetail.line] }
+
+// The same screens on a store.
+guard CommandLine.arguments.count == 2 else { throw Unexpected(message: "usage: outside MODEL") }
+let store = try await TodoStore(model: CommandLine.arguments[1])
+TodoSources.registry.replace(with: store.sources)
+let screen = GroupScreen()
+guard let home = try await store.insert("Home", tasks: ["Milk", "Bread"]) else {
+  throw Unexpected(message: "The save returned no ID")
+}
+try await expect(["Home (2)"]) { screen.lines }
+let detail = GroupDetail(screen.groups[0])
+let titles = try await store.open(in: home)
+try await expect(["Bread", "Milk"]) { titles }
+
+// A scratch pad, undone before it is saved.
+let context = Context(store.client)
+let group = try await context.existingObject(TodoGroup.self, with: home)
+try group.update { $0.title = "Flat" }
+context.undo()
+try group.update { $0.title = "House" }
+try await context.save()
+try await expect(["House (2)"]) { screen.lines }
+
+// Deleted while shown.
+context.delete(group)
+try await context.save()
+try await expect([]) { screen.lines }
+try await expect(["House was deleted"]) { [detail.line] }
+let dated = try await store.datedCount()
+try await expect(["0"]) { ["\(dated)"] }
+store.client.close()
+try await store.container.close()
