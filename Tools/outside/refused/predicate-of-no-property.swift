@@ -1,0 +1,11 @@
+// has no member 'titel'
+import Cordial
+import CordialValues
+
+struct Group: ObjectValue {
+  static let entity = "Group"
+  var id: WrappedID
+  var title: String
+}
+
+let request = FetchRequest<Group>(where: \Group.titel == "a")
