@@ -1,11 +1,14 @@
 /// The typed value of one attribute, as stored; every optional attribute may be `null`.
 public enum AttributeValue: Sendable {
+  /// No value.
   case null
+  /// A text.
   case string(String)
   /// `int16`, `int32` and `int64`.
   case integer(Int64)
   /// `double` and `float`; never NaN.
   case double(Double)
+  /// A flag.
   case boolean(Bool)
   /// A decimal number in its shortest plain notation.
   case decimal(String)
@@ -13,7 +16,9 @@ public enum AttributeValue: Sendable {
   case date(Int64)
   /// Lower case, with dashes.
   case uuid(String)
+  /// The text of a URI.
   case uri(String)
+  /// Bytes.
   case binary([UInt8])
   /// A JSON text.
   case json(String)
