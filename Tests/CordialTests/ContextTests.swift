@@ -145,6 +145,23 @@ private struct GroupName: ObjectValue {
     }
   }
 
+  @Test @MainActor func `follows each object that it gets`() async throws {
+    try await withService(groups: (1...30).map { "\($0)" }) { host, client in
+      let context = Context(client)
+      var groups: [ContextObject<GroupName>] = []
+      // The requests for the later ones wait for the answer to the first.
+      for number in 1...31 {
+        groups.append(try context.object(with: try #require(WrappedID("Group/p\(number)"))))
+      }
+      try await wait { groups[..<30].allSatisfy { $0.value != nil } && groups[30].isDeleted }
+      try await client.rename("Group/p30", "x")
+      try await wait { groups[29].title == "x" }
+      #expect(try await host.subscriptionCount(client) == 1)
+      context.reset()
+      try await wait { try await host.subscriptionCount(client) == 0 }
+    }
+  }
+
   @Test @MainActor func `does not follow the store where that is switched off`() async throws {
     try await withService { host, client in
       let context = Context(client, automaticallyMergesChanges: false)

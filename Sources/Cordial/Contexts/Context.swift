@@ -204,8 +204,8 @@ public final class Context: Observable {
   public func reset() {
     rollback()
     objects = [:]
-    for type in observed { feed.observe(type.key, [], type.value) }
-    observed = [:]
+    for type in observed { feed.end(type) }
+    (observed, unobserved) = ([], [])
   }
 
   /// Returns the permanent ID of an object that this context has inserted and saved, or the ID.
@@ -399,15 +399,22 @@ public final class Context: Observable {
     }
   }
 
-  /// The types whose objects are observed, with their selections.
-  private var observed: [ObjectIdentifier: [JSONMember]] = [:]
+  /// The types whose objects are observed.
+  private var observed: Set<ObjectIdentifier> = []
+  /// The types that have objects which are not observed yet.
+  private var unobserved: Set<ObjectIdentifier> = []
 
-  /// Observes the objects of a type.
+  /// Observes the objects of a type, as soon as the last request for it is answered.
   private func follow(_ type: ObjectIdentifier) {
     guard mergesChanges else { return }
+    guard !feed.isWaiting(for: type) else {
+      unobserved.insert(type)
+      return
+    }
+    unobserved.remove(type)
     let followed = objects.filter { $0.value.valueType == type && !$0.key.isTemporary }
     guard let selection = followed.first?.value.selection else { return }
-    observed[type] = selection
+    observed.insert(type)
     feed.observe(type, followed.keys.sorted { $0.description < $1.description }, selection)
   }
 
@@ -425,5 +432,6 @@ public final class Context: Observable {
         }
       }
     }
+    for type in unobserved { follow(type) }
   }
 }
