@@ -72,6 +72,13 @@ package final class SearchIndex: LogFollower {
     var isDamaged = false
     var waiters: [Int: Waiter] = [:]
     var nextWaiter = 0
+
+    /// Ends the state `failed`, because another attempt is to come.
+    mutating func forgetFailure() {
+      guard status.state == .failed else { return }
+      status.state = .catchingUp
+      status.failure = nil
+    }
   }
 
   /// The state of the index's thread.
@@ -130,10 +137,7 @@ package final class SearchIndex: LogFollower {
       guard !shared.isScheduled, !shared.isStopped else { return false }
       shared.isScheduled = true
       // Waiters registered from here on receive this attempt's result, not the previous one's.
-      if shared.status.state == .failed {
-        shared.status.state = .catchingUp
-        shared.status.failure = nil
-      }
+      shared.forgetFailure()
       return true
     }
     if starts { queue.async { self.readLog() } }
@@ -181,6 +185,8 @@ package final class SearchIndex: LogFollower {
     let number = shared.withLock { shared in
       shared.isScheduled = false
       shared.attempts += 1
+      // The previous attempt may have failed after this one was scheduled.
+      shared.forgetFailure()
       return shared.attempts
     }
     do {

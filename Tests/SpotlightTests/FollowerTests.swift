@@ -302,6 +302,36 @@ import Testing
     #expect(try index.found("milk") == [1, 2])
   }
 
+  @Test func `a failure ends no wait that begins during an attempt scheduled before it`()
+    async throws
+  {
+    let index = try TestIndex()
+    commit(index, 1, "milk")
+    #expect(await index.catchUp())
+    commit(index, 2, "milk")
+    let (opened, newest) = (index.index, index.library.newest)
+    let late = AsyncStream<Bool>.makeStream()
+    let attempts = Mutex(0)
+    index.library.state.withLock { state in
+      state.failures = 2
+      state.whileFailing = {
+        let attempt = attempts.withLock { count in
+          count += 1
+          return count
+        }
+        if attempt == 1 {
+          opened.follow()
+        } else {
+          _ = opened.whenReached(newest) { late.continuation.yield($0) }
+        }
+      }
+    }
+    opened.follow()
+    var outcomes = late.stream.makeAsyncIterator()
+    #expect(await outcomes.next() == true)
+    #expect(try index.found("milk") == [1, 2])
+  }
+
   @Test func `a waiter is notified when the index stops or the wait is cancelled`() async throws {
     let index = try TestIndex()
     commit(index, 1, "milk")
