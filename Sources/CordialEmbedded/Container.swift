@@ -283,7 +283,7 @@ extension ModelSource {
         throw ContainerError(message: error.message)
       }
     case .path(let path):
-      let document = try Self.document(path)
+      let document = try ModelSource.document(path)
       do throws(ModelError) {
         return try ModelDocument.model(from: document)
       } catch {
@@ -292,7 +292,8 @@ extension ModelSource {
     }
   }
 
-  private static func document(_ path: String) throws(ContainerError) -> JSONValue {
+  /// Reads a model file or an Xcode model.
+  static func document(_ path: String) throws(ContainerError) -> JSONValue {
     guard XcodeModel.isModel(path) else {
       do throws(StoreError) {
         return try StoreContainer.readDocument(at: path)

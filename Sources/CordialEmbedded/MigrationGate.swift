@@ -14,7 +14,7 @@ package final class MigrationGate: ByteChannelOwner {
     var connections: [Int: (channel: ByteChannel, held: HeldConnection)] = [:]
     var progress: MigrationProgress?
     /// The owner after the migration.
-    var owner: ServingOwner?
+    var owner: (any ByteChannelOwner)?
   }
 
   private let loop: TransportLoop
@@ -49,7 +49,7 @@ package final class MigrationGate: ByteChannelOwner {
   }
 
   /// Lets the service receive what the clients sent; called on any thread, once.
-  package func open(_ owner: ServingOwner) {
+  package func open(_ owner: any ByteChannelOwner) {
     loop.execute {
       let connections = self.state.withLock { state in
         state.owner = owner
@@ -143,7 +143,7 @@ package final class MigrationGate: ByteChannelOwner {
     state.withLock { $0.connections[channel.number] = nil }
   }
 
-  private var servingOwner: ServingOwner? { state.withLock { $0.owner } }
+  private var servingOwner: (any ByteChannelOwner)? { state.withLock { $0.owner } }
 
   private func updateAll(_ body: (inout HeldConnection) -> [UInt8]) {
     for number in state.withLock({ $0.connections.keys.sorted() }) { update(number, body) }

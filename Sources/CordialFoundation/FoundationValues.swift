@@ -19,11 +19,13 @@ extension Date: WireConvertible {
     self.init(timeIntervalSince1970: Double(milliseconds) / 1000)
   }
 
-  /// The date in UTC, rounded to milliseconds; null for one outside of the years 0 to 9999.
+  /// The date in UTC, rounded to milliseconds.
+  ///
+  /// A date outside of the years 0 to 9999 is a text that every store refuses, with its reason.
   public var wireValue: WireValue {
     let milliseconds = (timeIntervalSince1970 * 1000).rounded()
     guard let exact = Int64(exactly: milliseconds), let text = DateText.text(exact) else {
-      return .null
+      return .string("\(timeIntervalSince1970) seconds since 1970")
     }
     return .string(text)
   }
@@ -49,8 +51,8 @@ extension Decimal: WireConvertible {
     self = number
   }
 
-  /// The digits; null for a value that is not a number.
-  public var wireValue: WireValue { isNaN ? .null : .string("\(self)") }
+  /// The digits; for a value that is not a number `NaN`, which every store refuses.
+  public var wireValue: WireValue { .string("\(self)") }
 }
 
 extension URL: WireConvertible {

@@ -95,7 +95,7 @@ package struct Limits: Sendable {
   }
 
   /// Returns the error of an exceeded limit.
-  static func exceeded(_ limit: String, max: Int, _ message: String) -> RPCError {
+  package static func exceeded(_ limit: String, max: Int, _ message: String) -> RPCError {
     RPCError(
       code: 1302,
       message: message,

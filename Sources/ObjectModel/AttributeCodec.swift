@@ -79,8 +79,24 @@ package protocol AttributeCodec: Sendable {
   static var integerRange: ClosedRange<Int64>? { get }
   /// Whether values are texts for people: they have patterns, and the index can contain them.
   static var isText: Bool { get }
+  /// The type of the values in a Swift program, or nil if they have no fixed form.
+  static var swiftType: SwiftType? { get }
   /// The form of an ID whose identity attribute has this type, or nil if no ID can have it.
   static var identityForm: IdentityForm? { get }
+}
+
+/// A type of Swift's standard library, or of Foundation.
+package struct SwiftType: Sendable, Equatable {
+  package let name: String
+  package let isFoundation: Bool
+
+  static func standard(_ name: String) -> SwiftType {
+    SwiftType(name: name, isFoundation: false)
+  }
+
+  static func foundation(_ name: String) -> SwiftType {
+    SwiftType(name: name, isFoundation: true)
+  }
 }
 
 /// The form in which the value of an attribute is written as JSON.

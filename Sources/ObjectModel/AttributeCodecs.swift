@@ -2,6 +2,7 @@ import CordialValues
 import JSON
 
 enum StringCodec: AttributeCodec {
+  static var swiftType: SwiftType? { .standard("String") }
   static let expectation = "a string"
   static let wireForm = AttributeWireForm.string
   static let storage = ColumnStorage.text
@@ -31,6 +32,7 @@ enum StringCodec: AttributeCodec {
 }
 
 enum IntegerCodec<Number: FixedWidthInteger & SignedInteger>: AttributeCodec {
+  static var swiftType: SwiftType? { .standard("Int") }
   static var range: ClosedRange<Int64> { Int64(Number.min)...Int64(Number.max) }
   static var integerRange: ClosedRange<Int64>? { range }
   static var expectation: String {
@@ -95,6 +97,7 @@ enum IntegerCodec<Number: FixedWidthInteger & SignedInteger>: AttributeCodec {
 }
 
 enum DoubleCodec: AttributeCodec {
+  static var swiftType: SwiftType? { .standard("Double") }
   static let expectation = "a number"
   static let wireForm = AttributeWireForm.double
   static let storage = ColumnStorage.real
@@ -149,6 +152,7 @@ enum DoubleCodec: AttributeCodec {
 }
 
 enum FloatCodec: AttributeCodec {
+  static var swiftType: SwiftType? { .standard("Float") }
   static let expectation = "a number within single precision"
   static let wireForm = AttributeWireForm.double
   static let storage = ColumnStorage.real
@@ -204,6 +208,7 @@ enum FloatCodec: AttributeCodec {
 }
 
 enum DecimalCodec: AttributeCodec {
+  static var swiftType: SwiftType? { .foundation("Decimal") }
   static let expectation = "a decimal number as a string, like \"12.50\""
   static let wireForm = AttributeWireForm.string
   static let storage = ColumnStorage.text
@@ -262,6 +267,7 @@ enum DecimalCodec: AttributeCodec {
 }
 
 enum BooleanCodec: AttributeCodec {
+  static var swiftType: SwiftType? { .standard("Bool") }
   static let expectation = "true or false"
   static let wireForm = AttributeWireForm.boolean
   static let storage = ColumnStorage.integer
@@ -292,6 +298,7 @@ enum BooleanCodec: AttributeCodec {
 
 /// A date is the number of milliseconds since 1970 in UTC.
 enum DateCodec: AttributeCodec {
+  static var swiftType: SwiftType? { .foundation("Date") }
   static let expectation = "an RFC 3339 date, like \"2026-11-21T08:30:00.000Z\""
   static let wireForm = AttributeWireForm.date
   static let storage = ColumnStorage.integer
@@ -330,6 +337,7 @@ enum DateCodec: AttributeCodec {
 }
 
 enum UUIDCodec: AttributeCodec {
+  static var swiftType: SwiftType? { .foundation("UUID") }
   static let expectation = "a UUID as a string"
   static let wireForm = AttributeWireForm.string
   static let storage = ColumnStorage.text
@@ -363,6 +371,7 @@ enum UUIDCodec: AttributeCodec {
 }
 
 enum URICodec: AttributeCodec {
+  static var swiftType: SwiftType? { .foundation("URL") }
   static let expectation = "an absolute URI as a string"
   static let wireForm = AttributeWireForm.string
   static let storage = ColumnStorage.text
@@ -407,6 +416,7 @@ enum URICodec: AttributeCodec {
 
 /// The log has the bytes as hexadecimal digits.
 enum BinaryCodec: AttributeCodec {
+  static var swiftType: SwiftType? { .foundation("Data") }
   static let expectation = "base64 with padding, as a string"
   static let wireForm = AttributeWireForm.binary
   static let storage = ColumnStorage.blob
@@ -433,6 +443,7 @@ enum BinaryCodec: AttributeCodec {
 
 /// The column and the log have the JSON as a text.
 enum JSONCodec: AttributeCodec {
+  static var swiftType: SwiftType? { nil }
   static let expectation = "any JSON value"
   static let wireForm = AttributeWireForm.json
   static let storage = ColumnStorage.text

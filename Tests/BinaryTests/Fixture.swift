@@ -74,10 +74,12 @@ final class Fixture {
 
   /// A service on a socket, ready for connections.
   func daemon(_ store: String, _ more: [String] = [], socket: String = "s") throws -> Daemon {
-    let child = try Child(
-      ["serve", store, "--socket", path(socket)] + more,
-      input: .nothing
-    )
+    try daemon(arguments: [store] + more, socket: socket)
+  }
+
+  /// A service on a socket, with any arguments.
+  func daemon(arguments: [String], socket: String = "s") throws -> Daemon {
+    let child = try Child(["serve", "--socket", path(socket)] + arguments, input: .nothing)
     var said = ""
     while let line = try child.errorLine() {
       said += line

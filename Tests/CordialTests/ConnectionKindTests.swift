@@ -97,23 +97,25 @@ private final class ServedStore {
       request: FetchRequest(where: \.group == group.id, sort: ["title"], sectionBy: "priority")
     )
     try await wait { results.rows.count == 3 && results.rows[2].wrappedValue != nil }
-    func show() {
+    func show() async throws {
+      // A row that the result has now may be read before its value has arrived.
+      try await wait { results.rows.allSatisfy { $0.wrappedValue != nil } }
       let rows = results.rows.map { "\($0.id) \($0.wrappedValue?.title ?? "-")" }
       lines.append("\(rows) \(results.sections.map { "\($0.title) \($0.range)" })")
     }
-    show()
+    try await show()
     try tasks[0].update { $0.priority = 2 }
     try await context.save()
     try await wait { results.sections.count == 2 }
-    show()
+    try await show()
     let object = results.rows[0]
     try await client.rename(object.id.description, "t2b")
     try await wait { object.wrappedValue?.title == "t2b" }
-    show()
+    try await show()
     context.delete(tasks[0])
     try await context.save()
     try await wait { results.rows.count == 2 }
-    show()
+    try await show()
     do throws(ClientError) {
       var changes = SaveRequest()
       let missing = EditedTask(id: tasks[0].id, title: "x")
@@ -124,7 +126,7 @@ private final class ServedStore {
     }
     lines.append("\(try await client.undo()) undone")
     try await wait { results.rows.count == 3 }
-    show()
+    try await show()
     return lines
   }
 

@@ -128,11 +128,12 @@ func wait(
 
 /// Runs a body with a service that has groups with titles.
 func withService(
+  model: String = TestModels.todo,
   groups: [String] = [],
   isolation: isolated (any Actor)? = #isolation,
   _ body: (ServiceHost, Client) async throws -> Void
 ) async throws {
-  let host = try ServiceHost()
+  let host = try ServiceHost(model)
   let client = try await host.client()
   do {
     if !groups.isEmpty { try await client.insert(groups: groups) }

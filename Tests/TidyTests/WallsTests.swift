@@ -41,9 +41,8 @@ enum Walls {
     ],
     "CordialFoundation": ["Cordial", "CordialValues", "Foundation"],
     "CordialEmbedded": [
-      "Cordial", "CordialProtocol", "CordialService", "JSON", "JSONRPC", "ObjectModel",
-      "PersistentStore", "Spotlight",
-      "Transport", "XcodeModel", "Logging", "Synchronization", "Glibc",
+      "Cordial", "CordialProtocol", "CordialService", "CordialValues", "JSON", "JSONRPC",
+      "ObjectModel", "PersistentStore", "Spotlight", "Transport", "XcodeModel", "Logging", "Synchronization", "Glibc",
     ],
     "Porting": ["Cordial", "JSON", "ObjectModel"],
     "LiveTable": ["JSON"],

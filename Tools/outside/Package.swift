@@ -23,7 +23,18 @@ let package = Package(
         .product(name: "CordialEmbedded", package: "Cordial"),
       ]
     ),
-    .executableTarget(name: "outside", dependencies: ["TodoStore", "TodoValues", "TodoViews"]),
+    // `cordial model generate --swift` has written its code.
+    .target(
+      name: "TodoModel",
+      dependencies: [
+        .product(name: "Cordial", package: "Cordial"),
+        .product(name: "CordialFoundation", package: "Cordial"),
+      ]
+    ),
+    .executableTarget(
+      name: "outside",
+      dependencies: ["TodoModel", "TodoStore", "TodoValues", "TodoViews"]
+    ),
   ],
   swiftLanguageModes: [.v6]
 )

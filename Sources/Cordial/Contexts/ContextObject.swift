@@ -138,7 +138,7 @@ public final class ContextObject<Value: ObjectValue>: Observable, Identifiable {
 extension ContextObject: RegisteredObject {
   var valueType: ObjectIdentifier { ObjectIdentifier(Value.self) }
   var typeName: String { "\(Value.self)" }
-  var selection: [JSONMember] { TypeSelection(of: Value.self).members }
+  var selection: [JSONMember] { TypeSelection.of(Value.self).members }
 
   var pendingChange: ContextChange? {
     if state.isInserted { return state.isDeleted ? nil : .insert }

@@ -8,22 +8,17 @@ public final class ObjectStorage<Value: BaseValue>: Observable, Sendable {
     var value: Value?
     var lastValidValue: Value?
     var version: Int64 = 0
-    var observers: [Int: AsyncStream<Value?>.Continuation] = [:]
-    var nextObserver = 0
   }
 
   private let state: Mutex<State>
   private let registrar = ObservationRegistrar()
+  private let readers = Broadcast<Value?>()
 
   /// Creates the storage of an object.
   ///
   /// - Parameter value: The current value; nil where it is not loaded yet.
   public init(_ value: Value?) {
     state = Mutex(State(value: value, lastValidValue: value))
-  }
-
-  deinit {
-    for observer in state.withLock({ Array($0.observers.values) }) { observer.finish() }
   }
 
   /// The current value; nil after the deletion of the object, and before its value was loaded.
@@ -70,26 +65,15 @@ public final class ObjectStorage<Value: BaseValue>: Observable, Sendable {
         state.version = version
         guard state.value != former else { return }
         if let value = state.value { state.lastValidValue = value }
-        // In the lock, so that every observer gets the values in their order.
-        for observer in state.observers.values { observer.yield(state.value) }
+        // In the lock, so that every reader gets the values in their order.
+        readers.send(state.value)
       }
     }
   }
 
   /// Returns a sequence of the current value and every later one.
   func stream() -> AsyncStream<Value?> {
-    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let number = state.withLock { state in
-        let number = state.nextObserver
-        state.nextObserver += 1
-        state.observers[number] = continuation
-        continuation.yield(state.value)
-        return number
-      }
-      continuation.onTermination = { [weak self] _ in
-        self?.state.withLock { state in _ = state.observers.removeValue(forKey: number) }
-      }
-    }
+    state.withLock { readers.stream(beginningWith: .some($0.value)) }
   }
 }
 

@@ -6,14 +6,14 @@
 public struct FetchPredicate: Equatable, Sendable, ExpressibleByStringInterpolation {
   /// The condition, with `%@` for each argument and `%K` for the name of a property.
   public let format: String
-  /// The arguments, in the order of their placeholders.
+  /// The arguments, one for each `%@` and `%K`, in their order.
   public let arguments: [WireValue]
 
   /// Creates a condition.
   ///
   /// - Parameters:
   ///   - format: The condition, with `%@` for each argument and `%K` for the name of a property.
-  ///   - arguments: The arguments, in the order of their placeholders.
+  ///   - arguments: The arguments, one for each `%@` and `%K`, in their order.
   public init(format: String, arguments: [any WireConvertible] = []) {
     self.format = format
     self.arguments = arguments.map(\.wireValue)

@@ -54,7 +54,7 @@ public struct FetchRequest<Value: BaseValue>: Equatable, Sendable {
 extension FetchRequest where Value: ObjectValue {
   /// What the service returns of each object.
   var selection: TypeSelection {
-    mismatch.map(TypeSelection.invalid) ?? TypeSelection(of: Value.self)
+    mismatch.map(TypeSelection.invalid) ?? TypeSelection.of(Value.self)
   }
 
   /// The params of `fetch`.

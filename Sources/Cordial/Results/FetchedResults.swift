@@ -23,7 +23,7 @@ public final class FetchedResults<Value: BaseValue>: Observable {
   private let source: FetchDataSource<Value>
   private let feed = ResultFeed<Value>()
   private let registrar = ObservationRegistrar()
-  private let signals = SignalHub()
+  private let signals = Broadcast<Void>()
   private var rows = ResultRows<Value>(.objects([]))
   private var storedRequest: FetchRequest<Value>?
   private var latest: Change?
@@ -131,7 +131,7 @@ public final class FetchedResults<Value: BaseValue>: Observable {
         latest = latest == nil ? .initial : news.isReplacement ? .replaced : .updated
       }
     }
-    signals.send()
+    signals.send(())
   }
 }
 

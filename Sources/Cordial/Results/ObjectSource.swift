@@ -31,7 +31,7 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
       try client.core.check(Value.self)
       try client.core.check(id, of: Value.self)
     }
-    let selection = TypeSelection(of: Value.self).members
+    let selection = TypeSelection.of(Value.self).members
     singles = ObjectPool(client, selection, decode: decode) { _ in }
   }
 

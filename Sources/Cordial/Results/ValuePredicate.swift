@@ -73,7 +73,7 @@ enum PropertyPath {
       return .failure(ValueMismatch("", name, "compare a relationship, or fetch the object by ID"))
     }
     do throws(ValueMismatch) {
-      let decoded = try DecodedProperties(of: Value.self).properties
+      let decoded = try DecodedProperties.of(Value.self).properties
       guard decoded.contains(where: { $0.name == name }) else {
         let names = decoded.map(\.name).joined(separator: ", ")
         let reason = "\(Value.self) does not decode it; it decodes \(names)"

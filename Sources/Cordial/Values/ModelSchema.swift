@@ -95,7 +95,7 @@ struct ModelSchema: Sendable {
   ) throws(ClientError) {
     let properties: [DecodedProperties.Property]
     do throws(ValueMismatch) {
-      properties = try DecodedProperties(of: type).properties
+      properties = try DecodedProperties.of(type).properties
     } catch {
       throw ClientError(code: .valueMismatch, message: "\(type): \(error)")
     }
@@ -217,13 +217,13 @@ extension DecodedProperties.Kind {
     switch property {
     case .toMany:
       switch self {
-      case .other: true
+      case .identifiers, .other: true
       case .converted(let samples): samples.contains(.list)
       default: false
       }
     case .toOne:
       switch self {
-      case .text, .other: true
+      case .text, .identifier, .other: true
       case .converted(let samples): samples.contains(.identifier)
       default: false
       }
@@ -239,6 +239,7 @@ extension DecodedProperties.Kind {
     case .number: sample == .integer || sample == .number
     case .text: ![.bool, .integer, .number].contains(sample)
     case .converted(let samples): sample == .text || samples.contains(sample)
+    case .identifier, .identifiers: false
     case .other: true
     }
   }
@@ -252,6 +253,8 @@ extension DecodedProperties.Kind: CustomStringConvertible {
     case .integer: "an integer"
     case .number: "a number"
     case .text: "a text"
+    case .identifier: "the ID of an object"
+    case .identifiers: "the IDs of objects"
     case .converted: "of a type that has no such value"
     case .other: "a structure"
     }

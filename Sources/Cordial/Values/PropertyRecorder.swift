@@ -1,8 +1,8 @@
 import CordialValues
 
-/// The properties that a type decodes, found by decoding it from placeholders.
+/// The properties that a type decodes, found by decoding it from samples.
 ///
-/// A placeholder is an empty text, zero, nil, or the first case of an enumeration.
+/// A sample is an empty text, zero, nil, or the first case of an enumeration.
 struct DecodedProperties: Equatable, Sendable {
   /// A property and the kind of value that the type reads from it.
   struct Property: Equatable, Sendable {
@@ -14,6 +14,8 @@ struct DecodedProperties: Equatable, Sendable {
   /// What a type reads from a property.
   enum Kind: Equatable, Sendable {
     case bool, integer, number, text
+    /// The ID of an object, or several.
+    case identifier, identifiers
     /// A type that reads some forms of values.
     case converted(Set<WireSample>)
     /// A list, a structure, or a type that decodes in its own way.
@@ -22,8 +24,10 @@ struct DecodedProperties: Equatable, Sendable {
     /// The kind of a type that decodes itself.
     init(of type: Any.Type) {
       self = .other
-      if type == WrappedID.self {
-        self = .text
+      if type == WrappedID.self || type == ObjectID.self {
+        self = .identifier
+      } else if type == [WrappedID].self || type == [ObjectID].self {
+        self = .identifiers
       } else if let convertible = type as? any WireConvertible.Type,
         !(type is any CaseIterable.Type), !(type is any RawRepresentable.Type),
         !(type is any FallbackDecodable.Type)
@@ -37,12 +41,23 @@ struct DecodedProperties: Equatable, Sendable {
   /// The properties in the order in which the type decodes them, without `id`.
   let properties: [Property]
 
-  /// Finds the properties of a type.
+  private static let cache = TypeCache<Result<DecodedProperties, ValueMismatch>>()
+
+  /// Returns the properties of a type.
   ///
   /// - Parameter type: The type.
-  /// - Throws: `ValueMismatch` where the type cannot be decoded from placeholders, as an
-  ///   enumeration that is not `CaseIterable`.
-  init<Value: Decodable>(of type: Value.Type) throws(ValueMismatch) {
+  /// - Returns: The properties.
+  /// - Throws: `ValueMismatch` where the type cannot be decoded from samples, as an enumeration
+  ///   that is not `CaseIterable`.
+  static func of<Value: Decodable>(
+    _ type: Value.Type
+  ) throws(ValueMismatch) -> DecodedProperties {
+    try cache.fact(for: type) {
+      Result { () throws(ValueMismatch) in try DecodedProperties(of: type) }
+    }.get()
+  }
+
+  private init<Value: Decodable>(of type: Value.Type) throws(ValueMismatch) {
     let recorder = PropertyRecorder()
     do {
       _ = try Value(from: RecordingDecoder(recorder: recorder, depth: 0))
@@ -62,7 +77,7 @@ private final class PropertyRecorder {
   }
 }
 
-/// A decoder whose every value is a placeholder.
+/// A decoder whose every value is a sample.
 private struct RecordingDecoder: Decoder {
   /// The recorder of the properties; nil inside of a property.
   let recorder: PropertyRecorder?
@@ -82,10 +97,10 @@ private struct RecordingDecoder: Decoder {
   }
 
   func singleValueContainer() -> any SingleValueDecodingContainer {
-    PlaceholderContainer(decoder: self)
+    SampleContainer(decoder: self)
   }
 
-  func placeholder<Value: Decodable>(_ type: Value.Type, _ path: [any CodingKey]) throws -> Value {
+  func sample<Value: Decodable>(_ type: Value.Type, _ path: [any CodingKey]) throws -> Value {
     if type == WrappedID.self, let id = WrappedID.string("") as? Value { return id }
     if let cases = type as? any CaseIterable.Type, let first = Self.first(cases) as? Value {
       return first
@@ -109,7 +124,7 @@ private struct RecordingDecoder: Decoder {
     } catch DecodingError.dataCorrupted(let context) where context.codingPath.count <= path.count {
       let hint = "make it CaseIterable, or WireConvertible"
       throw DecodingError.dataCorrupted(
-        .init(codingPath: path, debugDescription: "\(type) has no placeholder: \(hint)")
+        .init(codingPath: path, debugDescription: "\(type) has no sample value: \(hint)")
       )
     }
   }
@@ -171,7 +186,7 @@ private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
     add(key, .init(of: type))
-    return try decoder.placeholder(type, codingPath + [key])
+    return try decoder.sample(type, codingPath + [key])
   }
 
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
@@ -226,7 +241,7 @@ private struct RecordingContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
   }
 }
 
-private struct PlaceholderContainer: SingleValueDecodingContainer {
+private struct SampleContainer: SingleValueDecodingContainer {
   let decoder: RecordingDecoder
 
   var codingPath: [any CodingKey] { decoder.codingPath }
@@ -247,6 +262,6 @@ private struct PlaceholderContainer: SingleValueDecodingContainer {
   func decode(_ type: UInt32.Type) throws -> UInt32 { 0 }
   func decode(_ type: UInt64.Type) throws -> UInt64 { 0 }
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    try decoder.placeholder(type, codingPath)
+    try decoder.sample(type, codingPath)
   }
 }

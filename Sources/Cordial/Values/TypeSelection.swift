@@ -9,16 +9,21 @@ enum TypeSelection: Equatable, Sendable {
   /// The type cannot be decoded.
   case invalid(ValueMismatch)
 
-  /// Finds what a type decodes.
-  init<Object: ObjectValue>(of type: Object.Type) {
+  private static let cache = TypeCache<TypeSelection>()
+
+  /// Returns what a type decodes.
+  static func of<Object: ObjectValue>(_ type: Object.Type) -> TypeSelection {
+    cache.fact(for: type) { TypeSelection(of: type) }
+  }
+
+  private init<Object: ObjectValue>(of type: Object.Type) {
     if let projection = type.projection {
       self = .projection(projection)
       return
     }
     do throws(ValueMismatch) {
-      let decoded = try DecodedProperties(of: type)
       var paths: [String: String] = [:]
-      for property in decoded.properties {
+      for property in try DecodedProperties.of(type).properties {
         paths[property.name] = type.properties[property.name] ?? property.name
       }
       if let unused = type.properties.keys.sorted().first(where: { paths[$0] == nil }) {

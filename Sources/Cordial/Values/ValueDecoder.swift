@@ -145,8 +145,14 @@ struct NodeDecoder: Decoder {
 
 /// The types of Foundation that the protocol has values for.
 enum FoundationTypes {
+  private static let cache = TypeCache<String?>()
+
   /// Returns a sentence about the product that decodes a type; nil for a type of another module.
   static func product(for type: Any.Type) -> String? {
+    cache.fact(for: type) { missingProduct(for: type) }
+  }
+
+  private static func missingProduct(for type: Any.Type) -> String? {
     let name = String(reflecting: type)
     guard name.hasPrefix("Foundation"), let dot = name.firstIndex(of: ".") else { return nil }
     let short = name[name.index(after: dot)...]

@@ -3,17 +3,28 @@ package import JSON
 
 /// Encodes values as the properties of the protocol's objects.
 package enum ValueEncoder {
+  /// The IDs that a value may contain.
+  package enum Identifiers: Sendable {
+    /// Those of objects in a store.
+    case stored
+    /// Those of mocks too.
+    case any
+  }
+
   /// Encodes the properties of a value, without its ID.
   ///
-  /// - Parameter value: The value.
+  /// - Parameters:
+  ///   - value: The value.
+  ///   - identifiers: The IDs that the value may contain.
   /// - Returns: The properties by their names in the type; null for each that the type decodes and
   ///   did not encode.
   /// - Throws: `ClientError`: `mockIdentifier` for a relationship to a mock, `valueMismatch` for a
   ///   value that the protocol does not have.
   package static func properties<Value: Codable>(
-    of value: Value
+    of value: Value,
+    identifiers: Identifiers = .stored
   ) throws(ClientError) -> [String: JSONValue] {
-    let node = EncodedNode()
+    let node = EncodedNode(identifiers)
     do {
       try value.encode(to: NodeEncoder(node: node, path: CodingPath()))
     } catch let error as ClientError {
@@ -29,7 +40,7 @@ package enum ValueEncoder {
     }
     var properties: [String: JSONValue] = [:]
     do throws(ValueMismatch) {
-      for property in try DecodedProperties(of: Value.self).properties {
+      for property in try DecodedProperties.of(Value.self).properties {
         properties[property.name] = .null
       }
     } catch {
@@ -50,6 +61,19 @@ final class EncodedNode {
   }
 
   private var content = Content.empty
+  private let identifiers: ValueEncoder.Identifiers
+
+  init(_ identifiers: ValueEncoder.Identifiers) {
+    self.identifiers = identifiers
+  }
+
+  /// Returns an ID as a value.
+  func value(_ id: WrappedID) throws -> JSONValue {
+    switch identifiers {
+    case .stored: .string(try id.wireText())
+    case .any: .string(id.description)
+    }
+  }
 
   /// The encoded value.
   var json: JSONValue {
@@ -78,7 +102,7 @@ final class EncodedNode {
   }
 
   func member(_ name: String) -> EncodedNode {
-    let node = EncodedNode()
+    let node = EncodedNode(identifiers)
     guard case .members(var members) = content else { return node }
     content = .empty
     members.removeAll { $0.name == name }
@@ -88,7 +112,7 @@ final class EncodedNode {
   }
 
   func element() -> EncodedNode {
-    let node = EncodedNode()
+    let node = EncodedNode(identifiers)
     guard case .elements(var nodes) = content else { return node }
     content = .empty
     nodes.append(node)
@@ -135,8 +159,8 @@ struct NodeEncoder: Encoder, SingleValueEncodingContainer {
 
   func encode<Value: Encodable>(_ value: Value) throws {
     switch value {
-    case let id as WrappedID: node.set(.string(try id.wireText()))
-    case let ids as [WrappedID]: node.set(.array(try ids.map { .string(try $0.wireText()) }))
+    case let id as WrappedID: node.set(try node.value(id))
+    case let ids as [WrappedID]: node.set(.array(try ids.map { try node.value($0) }))
     case let convertible as any WireConvertible:
       let wire = convertible.wireValue
       if case .number(let number) = wire { return try self.number(number) }

@@ -172,7 +172,8 @@ extension WireValue {
     case .null: .null
     case .bool(let flag): .bool(flag)
     case .integer(let number): .integer(number)
-    case .number(let number): .number(number)
+    // A text that no service accepts as a number: JSON has no infinity, and null is another value.
+    case .number(let number): number.isFinite ? .number(number) : .string("\(number)")
     case .string(let text): .string(text)
     case .list(let values): .array(values.map(\.json))
     }

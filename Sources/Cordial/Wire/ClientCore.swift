@@ -11,14 +11,17 @@ final class ClientCore: Sendable {
     var phase = Client.ConnectionState.connecting
     var subscriptions = Subscriptions()
     /// The service's model; nil where the service has not told it.
-    var schema: ModelSchema?
-    var readers: [Int: AsyncStream<Client.ConnectionState>.Continuation] = [:]
-    var nextReader = 0
+    var schema: ModelSchema? {
+      didSet { fittingTypes = [] }
+    }
+    /// The types that fit the model.
+    var fittingTypes: Set<ObjectIdentifier> = []
     /// The task that connects again; nil while a connection lasts.
     var reconnecting: Task<Void, Never>?
   }
 
   private let state = Mutex(State())
+  private let readers = Broadcast<Client.ConnectionState>()
   private let connect: @Sendable (ClientConnection) async throws(ClientError) -> Void
   private let pause: @Sendable (_ milliseconds: Int) async -> Void
 
@@ -39,18 +42,7 @@ final class ClientCore: Sendable {
   var connectionState: Client.ConnectionState { state.withLock { $0.phase } }
 
   func states() -> AsyncStream<Client.ConnectionState> {
-    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let number = state.withLock { state in
-        let number = state.nextReader
-        state.nextReader += 1
-        state.readers[number] = continuation
-        continuation.yield(state.phase)
-        return number
-      }
-      continuation.onTermination = { [weak self] _ in
-        self?.state.withLock { state in _ = state.readers.removeValue(forKey: number) }
-      }
-    }
+    state.withLock { readers.stream(beginningWith: $0.phase) }
   }
 
   /// Connects for the first time.
@@ -89,7 +81,7 @@ final class ClientCore: Sendable {
     state.withLock { state in
       guard state.phase != phase, state.phase != .closed else { return }
       state.phase = phase
-      for reader in state.readers.values { reader.yield(phase) }
+      readers.send(phase)
     }
   }
 
@@ -133,16 +125,14 @@ final class ClientCore: Sendable {
     // Handlers, streams and tasks end outside of the lock, because what they release may call back.
     let closed = state.withLock { state in
       defer {
-        let readers = (state.attempts, state.nextReader)
+        let attempts = state.attempts
         state = State()
-        (state.phase, state.attempts, state.nextReader) = (.closed, readers.0, readers.1)
+        (state.phase, state.attempts) = (.closed, attempts)
       }
       return state
     }
-    for reader in closed.readers.values {
-      reader.yield(.closed)
-      reader.finish()
-    }
+    readers.send(.closed)
+    readers.finish()
     closed.reconnecting?.cancel()
     closed.connection?.close()
   }
@@ -181,13 +171,16 @@ final class ClientCore: Sendable {
   /// - Throws: `ClientError` that names the property and lists those of the entity.
   func check<Value: ObjectValue>(
     _ type: Value.Type,
-    _ selection: TypeSelection = TypeSelection(of: Value.self)
+    _ selection: TypeSelection = .of(Value.self)
   ) throws(ClientError) {
     if case .invalid(let mismatch) = selection {
       throw ClientError(code: .valueMismatch, message: "\(type): \(mismatch)")
     }
-    guard let schema = state.withLock({ $0.schema }) else { return }
+    let key = ObjectIdentifier(type)
+    let schema = state.withLock { $0.fittingTypes.contains(key) ? nil : $0.schema }
+    guard let schema else { return }
     try schema.check(selection, of: type)
+    state.withLock { state in _ = state.fittingTypes.insert(key) }
   }
 
   /// Checks that an object of an ID has values of a type.

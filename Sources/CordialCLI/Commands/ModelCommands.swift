@@ -9,9 +9,10 @@ import XcodeModel
 struct ModelCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "model",
-    abstract: "Import, check, draw and compare models, and migrate stores.",
+    abstract: "Import, check, draw and compare models, write code for them, and migrate stores.",
     subcommands: [
-      ImportModel.self, CheckModel.self, GraphModel.self, DiffModel.self, MigrateStore.self,
+      ImportModel.self, CheckModel.self, GraphModel.self, GenerateCode.self, DiffModel.self,
+      MigrateStore.self,
     ]
   )
 }
@@ -79,5 +80,39 @@ struct GraphModel: AsyncParsableCommand {
     case .svg: Terminal.line(drawing.svg)
     case .dot: Terminal.line(drawing.dot)
     }
+  }
+}
+
+/// `cordial model generate`: writes code for the values of a model.
+struct GenerateCode: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "generate",
+    abstract: "Print Swift structs for a model: cordial model generate --swift Todo.json",
+    discussion: """
+      Commit the file that you write. The same model gives the same text, so that a difference \
+      in it is a difference in the model.
+      """
+  )
+
+  @Argument(help: "The model's file, or an Xcode model.")
+  var model: String
+
+  @Flag(help: "Write Swift for the library Cordial.")
+  var swift = false
+
+  @Option(help: "The beginning of each type's name, as Todo in TodoTask.")
+  var prefix = ""
+
+  func validate() throws {
+    guard swift else { throw ValidationError("Name the language: --swift") }
+    guard prefix.isEmpty || prefix.wholeMatch(of: /[A-Z][A-Za-z0-9]*/) != nil else {
+      throw ValidationError("--prefix begins with a capital letter, as the name of a type does")
+    }
+  }
+
+  func run() async throws {
+    let source = SwiftSource(try ModelFile.read(model), prefix: prefix)
+    for note in source.notes { Terminal.note("Note: \(note).\n") }
+    Terminal.raw(source.text)
   }
 }

@@ -23,8 +23,8 @@ struct Serve: AsyncParsableCommand {
       """
   )
 
-  @Argument(help: "The store's folder; with --test-mode, only a name.")
-  var store: String
+  @Argument(help: "The store's folder; with --test-mode, only a name; with --mock, none.")
+  var store: String?
 
   @Option(help: "The model's file; creates the store when it does not exist.")
   var model: String?
@@ -43,6 +43,12 @@ struct Serve: AsyncParsableCommand {
 
   @Flag(help: "Never write to the store.")
   var readOnly = false
+
+  @Option(help: "Serve the scripted values of this file, or a recording, without a store.")
+  var mock: String?
+
+  @Option(help: "Append every message of every connection to this file, for --mock.")
+  var record: String?
 
   @Option(help: "Serve only the entities of this configuration of the model.")
   var configuration: String?
@@ -72,6 +78,13 @@ struct Serve: AsyncParsableCommand {
     guard [inMemory, testMode, readOnly].count(where: { $0 }) <= 1 else {
       throw ValidationError("--in-memory, --test-mode and --read-only exclude each other")
     }
+    guard (store == nil) == (mock != nil) else {
+      throw ValidationError("Name either a store or a script: STORE or --mock FILE")
+    }
+    let isMockOnly = [inMemory, testMode, readOnly].allSatisfy { !$0 } && model == nil
+    guard mock == nil || isMockOnly && record == nil && historyDays ?? historyBytes == nil else {
+      throw ValidationError("--mock needs no store, so that no option of a store goes with it")
+    }
     guard configuration == nil || model != nil else {
       throw ValidationError("--configuration names a part of a model and needs --model FILE")
     }
@@ -79,7 +92,9 @@ struct Serve: AsyncParsableCommand {
 
   func run() async throws {
     let log = Logging.service(logLevel.level)
-    let (container, mode, testLock) = try storeLocation()
+    if let mock { return try await serveMock(mock, log) }
+    guard let store else { return }
+    let (container, mode, testLock) = try storeLocation(store)
     let current = try model.map { try ModelFile.read($0, configuration: configuration) }
     var lock: DaemonLock?
     if socket != nil, mode == .readWrite, !testMode {
@@ -117,10 +132,13 @@ struct Serve: AsyncParsableCommand {
     log.info("Serving", metadata: ["store": "\(container.path)"])
     let code: Int32
     do {
+      let recorder = try record.map { path throws(StoreError) in
+        try Recorder(path: Paths.absolute(path), log: log)
+      }
       code = try await serve(
         engine,
+        .store(initialInput: progressReporter?.initialInput ?? [], recorder),
         listening,
-        initialInput: progressReporter?.initialInput ?? [],
         log
       )
     } catch {
@@ -167,7 +185,43 @@ struct Serve: AsyncParsableCommand {
     return limits
   }
 
-  private func storeLocation() throws -> (StoreContainer, StoreContainer.Mode, DaemonLock?) {
+  /// Serves the script or the recording of a file.
+  private func serveMock(_ file: String, _ log: Logger) async throws {
+    let path = Paths.absolute(file)
+    do {
+      let script = try MockScript(file: path)
+      let container = try StoreContainer.inMemory(number: 0)
+      let listening = try await listen(container)
+      let stage: MockStage
+      do {
+        stage = try await MockStage(
+          script,
+          limits: limits,
+          loop: listening?.loop,
+          version: CordialProgram.version,
+          log: log
+        )
+      } catch {
+        try await listening?.listener.close()
+        throw error
+      }
+      let code: Int32
+      do {
+        code = try await serve(stage.engine, .mock(stage), listening, log)
+      } catch {
+        try await stage.engine.close()
+        throw error
+      }
+      try await stage.engine.close()
+      if code != 0 { throw ExitCode(code) }
+    } catch let error as ScriptError {
+      throw InputError(message: "\(file): \(error)")
+    }
+  }
+
+  private func storeLocation(
+    _ store: String
+  ) throws -> (StoreContainer, StoreContainer.Mode, DaemonLock?) {
     if inMemory {
       guard model != nil else {
         throw ValidationError("--in-memory creates a new store and needs --model FILE")
@@ -185,15 +239,15 @@ struct Serve: AsyncParsableCommand {
 
   private func serve(
     _ engine: Engine,
+    _ content: Server.Content,
     _ listening: Listening?,
-    initialInput: [UInt8],
     _ log: Logger
   ) async throws -> Int32 {
     let server = Server(
       engine: engine,
+      content: content,
       listening: listening,
-      framing: framing?.framing,
-      initialInput: initialInput
+      framing: framing?.framing
     )
     let group = ServiceGroup(
       configuration: .init(
@@ -251,17 +305,42 @@ private struct Listening {
 
 /// The transport of the service, from its start to its end.
 private final class Server: ServiceLifecycle.Service {
+  /// What answers the requests.
+  enum Content {
+    /// A store, with the bytes that the first peer sent before the store was open.
+    case store(initialInput: [UInt8], Recorder?)
+    case mock(MockStage)
+  }
+
   private let engine: Engine
+  private let content: Content
   private let listening: Listening?
   private let framing: Framing?
-  private let initialInput: [UInt8]
   private let code = Mutex<Int32>(0)
 
-  init(engine: Engine, listening: Listening?, framing: Framing?, initialInput: [UInt8]) {
-    self.initialInput = initialInput
+  init(engine: Engine, content: Content, listening: Listening?, framing: Framing?) {
     self.engine = engine
+    self.content = content
     self.listening = listening
     self.framing = framing
+  }
+
+  private func owner(
+    isSocket: Bool,
+    closed: @escaping @Sendable (Int32) -> Void
+  ) -> any ByteChannelOwner {
+    switch content {
+    case .store(let initialInput, let recorder):
+      ServingOwner(
+        service: engine.service,
+        framing: framing,
+        isSocket: isSocket,
+        initialInput: isSocket ? [] : initialInput,
+        recorder: recorder,
+        closed: closed
+      )
+    case .mock(let stage): MockOwner(stage: stage, framing: framing, closed: closed)
+    }
   }
 
   var exitCode: Int32 { code.withLock { $0 } }
@@ -276,12 +355,7 @@ private final class Server: ServiceLifecycle.Service {
 
   private func serve(_ listening: Listening) async throws {
     listening.gate.open(
-      ServingOwner(
-        service: engine.service,
-        framing: framing,
-        isSocket: true,
-        closed: { _ in }
-      )
+      owner(isSocket: true, closed: { _ in })
     )
     Terminal.note("cordial: serving at \(listening.socket)\n")
     try await gracefulShutdown()
@@ -290,11 +364,8 @@ private final class Server: ServiceLifecycle.Service {
 
   private func serveStandardStreams() async throws {
     let (ended, ending) = AsyncStream.makeStream(of: Int32.self)
-    let owner = ServingOwner(
-      service: engine.service,
-      framing: framing,
+    let owner = owner(
       isSocket: false,
-      initialInput: initialInput,
       closed: { code in
         ending.yield(code)
         ending.finish()

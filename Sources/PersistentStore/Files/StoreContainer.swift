@@ -140,22 +140,39 @@ package struct StoreContainer: Sendable {
   /// - Throws: `cannotOpen` when it cannot be read or is too long, `modelInvalid` when it is not
   ///   JSON.
   package static func readDocument(at path: String) throws(StoreError) -> JSONValue {
-    let length = FileSize.of([path])
-    guard length <= modelBytesMax else {
-      throw StoreError(
-        .cannotOpen,
-        "The model file \(path) has \(length) bytes; a model has at most \(modelBytesMax)"
-      )
-    }
-    guard let data = FileManager.default.contents(atPath: path) else {
-      throw StoreError(.cannotOpen, "The model file \(path) cannot be read")
-    }
+    let text = try contents(of: path, as: "model", bytesMax: modelBytesMax)
     do {
-      return try JSONParser.parse(Array(data).span)
+      return try JSONParser.parse(text.span)
     } catch {
       let problem = ModelProblem(path: "", message: error.message)
       throw StoreError(ModelError(problems: [problem]), in: path)
     }
+  }
+
+  /// Reads a file.
+  ///
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - kind: What the file is, for the error.
+  ///   - bytesMax: The maximum length.
+  /// - Returns: Its content.
+  /// - Throws: `cannotOpen` when it cannot be read or is too long.
+  package static func contents(
+    of path: String,
+    as kind: String,
+    bytesMax: Int
+  ) throws(StoreError) -> [UInt8] {
+    let length = FileSize.of([path])
+    guard length <= bytesMax else {
+      throw StoreError(
+        .cannotOpen,
+        "The \(kind) file \(path) has \(length) bytes; a \(kind) has at most \(bytesMax)"
+      )
+    }
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw StoreError(.cannotOpen, "The \(kind) file \(path) cannot be read")
+    }
+    return Array(data)
   }
 
   /// Writes the copy of the model that is stored beside the store.

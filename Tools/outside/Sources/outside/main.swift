@@ -1,4 +1,5 @@
 import Cordial
+import TodoModel
 import TodoStore
 import TodoValues
 import TodoViews
@@ -41,6 +42,16 @@ try await expect(["Home (2)"]) { screen.lines }
 let detail = GroupDetail(screen.groups[0])
 let titles = try await store.open(in: home)
 try await expect(["Bread", "Milk"]) { titles }
+
+// The types that were generated from the model open against it.
+let milk = FetchRequest<StoredTask>(where: \.title == "Milk", sort: [StoredTask.Path.createDate])
+let stored = try await store.client.fetch(milk)
+try await expect(["Milk 0"]) { stored.map { "\($0.title ?? "-") \($0.priority)" } }
+let counted = try await store.client.fetch(FetchRequest<StoredTodoGroup>())
+try await expect(["Home 2"]) { counted.map { "\($0.title ?? "-") \($0.taskCount)" } }
+let memos = try await store.client.count(FetchRequest<StoredMemo>())
+let groups = try await store.client.fetch(FetchRequest<StoredGroup>())
+try await expect(["1 group, 0 memos"]) { ["\(groups.count) group, \(memos) memos"] }
 
 // A scratch pad, undone before it is saved.
 let context = Context(store.client)

@@ -1,0 +1,57 @@
+import Synchronization
+
+/// The readers of a sequence of elements.
+///
+/// A reader that is slower than the elements gets the newest one only.
+final class Broadcast<Element: Sendable>: Sendable {
+  private struct Readers {
+    var continuations: [Int: AsyncStream<Element>.Continuation] = [:]
+    var nextNumber = 0
+    var isFinished = false
+  }
+
+  private let readers = Mutex(Readers())
+
+  deinit {
+    finish()
+  }
+
+  /// Returns a sequence of every later element.
+  ///
+  /// - Parameter first: An element before those; nil for none.
+  /// - Returns: The sequence.
+  func stream(beginningWith first: Element? = nil) -> AsyncStream<Element> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      if let first { continuation.yield(first) }
+      let number = readers.withLock { readers -> Int? in
+        guard !readers.isFinished else { return nil }
+        defer { readers.nextNumber += 1 }
+        readers.continuations[readers.nextNumber] = continuation
+        return readers.nextNumber
+      }
+      guard let number else { return continuation.finish() }
+      continuation.onTermination = { [weak self] _ in
+        self?.readers.withLock { readers in
+          _ = readers.continuations.removeValue(forKey: number)
+        }
+      }
+    }
+  }
+
+  func send(_ element: Element) {
+    readers.withLock { readers in
+      for continuation in readers.continuations.values { continuation.yield(element) }
+    }
+  }
+
+  /// Ends all sequences, and those that begin later after their first element.
+  func finish() {
+    // The handlers of ended sequences take the lock.
+    let ended = readers.withLock { readers in
+      readers.isFinished = true
+      defer { readers.continuations = [:] }
+      return readers.continuations
+    }
+    for continuation in ended.values { continuation.finish() }
+  }
+}

@@ -1,0 +1,412 @@
+import Cordial
+import CordialProtocol
+import CordialService
+import CordialValues
+import JSON
+import JSONRPC
+import Synchronization
+import Transport
+
+/// A client's connection to a mock, which answers one message after the other; used on the loop.
+final class MockConnection: Sendable {
+  /// What the connection waits for before it reads the next message.
+  private enum Waiting {
+    /// The response of the service to a request of the client.
+    case response(RequestID)
+    /// The end of a move of the clock.
+    case clock
+  }
+
+  /// What a client has sent.
+  private enum Input {
+    case message(JSONValue)
+    /// Bytes that are no message; the connection ends after some of them.
+    case failure(String, ends: Bool)
+  }
+
+  private struct State {
+    var decoder: FrameDecoder
+    /// The messages of the service that are not complete.
+    var responses = FrameDecoder(framing: .line, messageBytesMax: Int.max)
+    var inputs: [Input] = []
+    var waiting: Waiting?
+    /// The responses of a batch, and how many of its elements are still to come.
+    var batch: (responses: [[UInt8]], remaining: Int)?
+    var inputHasEnded = false
+    var session: Int?
+    /// What happens at the next response to `flush`.
+    var flushed: (@Sendable (JSONValue) -> Void)?
+  }
+
+  private let stage: MockStage
+  private let channel: ByteChannel
+  /// The number of the connection, from 1 in the order in which they open.
+  let number: Int
+  private let state: Mutex<State>
+
+  /// The number of waiting messages at which the peer is not read.
+  private static let inputsMax = 1000
+  /// The ID of requests that the connection makes itself; a client's request may have it too,
+  /// because only one request runs at a time.
+  private static let ownID = RequestID.string("mock")
+
+  init(_ stage: MockStage, _ channel: ByteChannel, number: Int, framing: Framing?) {
+    self.stage = stage
+    self.channel = channel
+    self.number = number
+    let limit = stage.engine.limits.messageBytesMax
+    state = Mutex(State(decoder: FrameDecoder(framing: framing, messageBytesMax: limit)))
+  }
+
+  /// Opens a session of the service; called on the loop.
+  func open() {
+    let session = stage.engine.service.assumeIsolated { service in
+      service.connect(MockSink(self), framing: .line, closesOnUnknownFraming: false)
+    }
+    state.withLock { $0.session = session }
+  }
+
+  // MARK: Input
+
+  func receive(_ bytes: Span<UInt8>) {
+    state.withLock { state in
+      var inputs: [Input] = []
+      state.decoder.receive(bytes) { event, frame in Self.take(event, frame, &inputs) }
+      state.inputs += inputs
+    }
+    proceed()
+  }
+
+  func endInput() {
+    state.withLock { state in
+      var inputs: [Input] = []
+      state.decoder.end { event, frame in Self.take(event, frame, &inputs) }
+      state.inputs += inputs
+      state.inputHasEnded = true
+    }
+    proceed()
+  }
+
+  private static func take(
+    _ event: FrameDecoder.Event,
+    _ frame: Span<UInt8>,
+    _ inputs: inout [Input]
+  ) {
+    switch event {
+    case .frame:
+      let blanks: Set<UInt8> = [0x20, 0x09, 0x0D]
+      guard !frame.indices.allSatisfy({ blanks.contains(frame[$0]) }) else { return }
+      do throws(JSONError) {
+        inputs.append(.message(try JSONParser.parse(frame, depthMax: 256)))
+      } catch {
+        inputs.append(.failure(error.message, ends: false))
+      }
+    case .oversized: inputs.append(.failure("A message is too long", ends: false))
+    case .unknownFraming: inputs.append(.failure("These bytes are no message", ends: true))
+    case .fatal(let message): inputs.append(.failure(message, ends: true))
+    }
+  }
+
+  /// Handles messages until one has to wait for its response.
+  private func proceed() {
+    while true {
+      let (next, isDone, session) = state.withLock { state -> (Input?, Bool, Int?) in
+        guard state.waiting == nil, !state.inputs.isEmpty else {
+          return (nil, state.waiting == nil && state.inputHasEnded, state.session)
+        }
+        return (state.inputs.removeFirst(), false, state.session)
+      }
+      guard let next else {
+        if isDone, let session {
+          stage.engine.service.assumeIsolated { $0.endInput(session: session) }
+        }
+        break
+      }
+      switch next {
+      case .message(let message): handle(message)
+      case .failure(let reason, let ends):
+        send(MessageWriter.error(.null, RPCError(.parseError, reason)))
+        if ends { return channel.close(exitCode: 1) }
+      }
+    }
+    channel.setReading(state.withLock { $0.inputs.count } < Self.inputsMax)
+  }
+
+  private func handle(_ value: JSONValue) {
+    if let elements = value.array, !elements.isEmpty, state.withLock({ $0.batch == nil }) {
+      let count = elements.count { $0["id"] != nil && $0["method"] != nil }
+      state.withLock { state in
+        // The elements are handled as messages, and their responses are sent together.
+        if count > 0 { state.batch = ([], count) }
+        state.inputs.insert(contentsOf: elements.map(Input.message), at: 0)
+      }
+      return
+    }
+    let message: Message
+    do throws(RPCError) {
+      message = try Message(value)
+    } catch {
+      return respond(MessageWriter.error(value["id"].flatMap(RequestID.init) ?? .null, error))
+    }
+    switch message {
+    case .request(let id, let method, let params): handle(id, method, params, value)
+    case .notification: forward(value)
+    case .response: break
+    }
+  }
+
+  private func handle(
+    _ id: RequestID,
+    _ method: String,
+    _ params: JSONValue,
+    _ message: JSONValue
+  ) {
+    if let answer = stage.answer(to: method, params) {
+      let members = [JSONMember("jsonrpc", "2.0"), JSONMember("id", id.json), answer]
+      return respond(Array(JSONValue.object(members).text.utf8))
+    }
+    if method == AdvanceCall.name { return advance(id, params) }
+    guard Self.served.contains(method) else {
+      return respond(MessageWriter.error(id, Self.unscripted(method, params)))
+    }
+    state.withLock { $0.waiting = .response(id) }
+    let isFetch = [FetchCall.method.name, ObserveCall.method.name].contains(method)
+    forward(isFetch ? message.replacing("params", stage.withScriptedValues(params)) : message)
+  }
+
+  /// The methods that work on the objects of the script, beside those that every connection needs.
+  private static let served = Set(
+    [
+      InitializeCall.method, ShutdownCall.method, DiscoverCall.method, StatusCall.method,
+      ModelCall.method, FetchCall.method, SaveCall.method, UpdateCall.method, DeleteCall.method,
+      UndoCall.method, RedoCall.method, ObserveCall.method, UnobserveCall.method, FlushCall.method,
+      ListSubscriptionsCall.method,
+    ]
+    .map(\.name)
+  )
+
+  private static func unscripted(_ method: String, _ params: JSONValue) -> RPCError {
+    let request: JSONValue = ["method": .string(method), "params": params]
+    return RPCError(
+      code: ErrorName.unknownEntity.code,
+      message: "The mock has no result of \(method.prefix(100)) with these params",
+      data: [
+        "code": .string("unknownEntity"),
+        "hint": .string("Add to the results of its script: \(request.text.prefix(500))"),
+      ]
+    )
+  }
+
+  private func forward(_ message: JSONValue) {
+    let bytes = Array(stage.toStore(message).text.utf8) + [0x0A]
+    guard let session = state.withLock({ $0.session }) else { return }
+    stage.engine.service.assumeIsolated { $0.receive(bytes.span, session: session) }
+  }
+
+  // MARK: Output
+
+  /// Takes messages of the service.
+  fileprivate func take(_ pieces: [[UInt8]]) {
+    var messages: [[UInt8]] = []
+    state.withLock { state in
+      for piece in pieces {
+        state.responses.receive(piece.span) { event, frame in
+          guard case .frame = event else { return }
+          messages.append(frame.indices.map { frame[$0] })
+        }
+      }
+    }
+    for message in messages {
+      do {
+        take(try JSONParser.parse(message.span, depthMax: 256))
+      } catch {
+        // The service writes JSON only; what is not is passed on unchanged.
+        send(message)
+      }
+    }
+  }
+
+  private func take(_ message: JSONValue) {
+    guard message["method"] == nil, let id = message["id"].flatMap(RequestID.init) else {
+      return send(Array(stage.toClient(message).text.utf8))
+    }
+    let flushed = state.withLock { state in
+      defer { if id == Self.ownID { state.flushed = nil } }
+      return id == Self.ownID ? state.flushed : nil
+    }
+    if let flushed { return flushed(message) }
+    var response = stage.toClient(message)
+    if response["error"]?["code"]?.integer == Int64(ErrorName.unknownEntity.code) {
+      let hint = JSONValue.string("Add objects of that entity to the script of the mock")
+      let error = response["error"] ?? .null
+      let data = (error["data"] ?? .object([])).replacing("hint", hint)
+      response = response.replacing("error", error.replacing("data", data))
+    }
+    let wasAwaited = state.withLock { state in
+      guard case .response(let awaited)? = state.waiting, awaited == id else { return false }
+      state.waiting = nil
+      return true
+    }
+    respond(Array(response.text.utf8))
+    // The service may be in the middle of its own work.
+    if wasAwaited { stage.engine.loop.execute { self.proceed() } }
+  }
+
+  /// Sends a response, or keeps it for those of its batch.
+  private func respond(_ response: [UInt8]) {
+    let complete = state.withLock { state -> [[UInt8]] in
+      guard var batch = state.batch else { return [response] }
+      batch.responses.append(response)
+      batch.remaining -= 1
+      state.batch = batch.remaining > 0 ? batch : nil
+      guard batch.remaining == 0 else { return [] }
+      return [Array("[".utf8) + batch.responses.joined(separator: [0x2C]) + Array("]".utf8)]
+    }
+    for message in complete { send(message) }
+  }
+
+  private func send(_ message: [UInt8]) {
+    let framing = state.withLock { $0.decoder.framing } ?? .line
+    channel.write([framing.frame(message)])
+  }
+
+  /// Sends a notification of a recording, on the loop.
+  func notify(_ message: JSONValue) {
+    send(Array(message.text.utf8))
+  }
+
+  // MARK: The clock
+
+  /// `mock/advance`: moves the clock, and makes the saves that are due.
+  private func advance(_ id: RequestID, _ params: JSONValue) {
+    let due: (now: Int64, due: [MockStage.Occurrence])
+    do throws(RPCError) {
+      due = try stage.begin(advance: try AdvanceCall.milliseconds(params))
+    } catch {
+      return respond(MessageWriter.error(id, error))
+    }
+    state.withLock { $0.waiting = .clock }
+    run(due.due[...], now: due.now, id)
+  }
+
+  private func run(_ due: ArraySlice<MockStage.Occurrence>, now: Int64, _ id: RequestID) {
+    guard let next = due.first else {
+      return flush { response in
+        let token = response["result"]?["token"] ?? .null
+        self.endAdvance(id, .success(["now": .integer(now), "token": token]))
+      }
+    }
+    let step = stage.script.timeline[next.step]
+    switch step.action {
+    case .notification(let connection, let message):
+      stage.notify(connection, message)
+      run(due.dropFirst(), now: now, id)
+    case .save(let params):
+      stage.save(params) { error in
+        if let error {
+          let failure = RPCError(
+            code: error.code.rawValue,
+            message: "\(step.place).save: \(error.message)",
+            data: error.data
+          )
+          return self.endAdvance(id, .failure(failure))
+        }
+        // The changes of a step are sent before those of the next one.
+        self.flush { _ in self.run(due.dropFirst(), now: now, id) }
+      }
+    }
+  }
+
+  private func endAdvance(_ id: RequestID, _ outcome: Result<JSONValue, RPCError>) {
+    stage.endAdvance()
+    state.withLock { $0.waiting = nil }
+    switch outcome {
+    case .success(let result): respond(MessageWriter.result(id, Array(result.text.utf8)))
+    case .failure(let error): respond(MessageWriter.error(id, error))
+    }
+    stage.engine.loop.execute { self.proceed() }
+  }
+
+  /// Waits until all changes are sent.
+  private func flush(_ completion: @escaping @Sendable (JSONValue) -> Void) {
+    state.withLock { $0.flushed = completion }
+    let message = MessageWriter.request(Self.ownID, FlushCall.method.name, .object([]))
+    // In a later turn, because the service may be in the middle of its own work.
+    stage.engine.loop.execute {
+      guard let session = self.state.withLock({ $0.session }) else { return self.endFlush() }
+      let bytes = message + [0x0A]
+      self.stage.engine.service.assumeIsolated { $0.receive(bytes.span, session: session) }
+    }
+  }
+
+  /// Ends a wait for changes whose reader is gone; the clock moves on.
+  private func endFlush() {
+    let flushed = state.withLock { state in
+      defer { state.flushed = nil }
+      return state.flushed
+    }
+    flushed?(.null)
+  }
+
+  // MARK: The channel
+
+  func becameWritable() { withSession { $0.becameWritable(session: $1) } }
+
+  func gaveUp(unacceptedBytes: Int) {
+    withSession { $0.gaveUp(session: $1, unacceptedBytes: unacceptedBytes) }
+  }
+
+  func closed() {
+    withSession { $0.disconnected(session: $1) }
+    state.withLock { $0.session = nil }
+    endFlush()
+  }
+
+  private func withSession(_ body: @Sendable (isolated Service, Int) -> Void) {
+    guard let session = state.withLock({ $0.session }) else { return }
+    stage.engine.service.assumeIsolated { body($0, session) }
+  }
+
+  fileprivate var peer: ByteChannel { channel }
+}
+
+/// The destination of what the service sends to a client of a mock.
+private final class MockSink: ByteSink {
+  private weak let connection: MockConnection?
+  private let channel: ByteChannel
+
+  init(_ connection: MockConnection) {
+    self.connection = connection
+    channel = connection.peer
+  }
+
+  var isWritable: Bool { channel.isWritable }
+
+  func setReading(_ reads: Bool) { channel.setReading(reads) }
+
+  func write(_ pieces: [[UInt8]]) { connection?.take(pieces) }
+
+  func abort() { channel.abort() }
+
+  func close(exitCode: Int32) { channel.close(exitCode: exitCode) }
+}
+
+/// `mock/advance`, a method of mocks only.
+enum AdvanceCall {
+  static let name = "mock/advance"
+
+  /// The maximum of one move, in milliseconds: a year.
+  private static let millisecondsMax: Int64 = 31_536_000_000
+
+  static func milliseconds(_ params: JSONValue) throws(RPCError) -> Int64 {
+    guard let number = params["milliseconds"]?.integer, (0...millisecondsMax).contains(number),
+      params.members?.count == 1
+    else {
+      throw RPCError(
+        .invalidParams,
+        "\(name) takes {\"milliseconds\": an integer from 0 to \(millisecondsMax)}"
+      )
+    }
+    return number
+  }
+}

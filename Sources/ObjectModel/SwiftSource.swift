@@ -1,0 +1,429 @@
+import CordialValues
+import JSON
+
+/// Swift code for the values of a model: a struct for each entity and for each of the model's
+/// `values`, in the form in which a person would write them.
+///
+/// The same model gives the same text.
+package struct SwiftSource {
+  /// The code.
+  package private(set) var text = ""
+  /// What has no counterpart in the code, in the order of the model.
+  package private(set) var notes: [String] = []
+
+  private let model: Model
+  private let prefix: String
+
+  /// Writes the code of a model.
+  ///
+  /// - Parameters:
+  ///   - model: The model.
+  ///   - prefix: The beginning of each type's name, before the name of the entity.
+  package init(_ model: Model, prefix: String) {
+    self.model = model
+    self.prefix = prefix
+    var blocks = model.entities.map { structure(of: $0) }
+    blocks += model.values.compactMap { structure(of: $0) }
+    text = """
+      // The values of the model \(model.name), version \(model.version).
+      //
+      // Written by `cordial model generate --swift`, which writes the same text again for the same
+      // model.
+
+      \(imports)
+
+      \(blocks.joined(separator: "\n\n"))
+
+      """
+  }
+
+  private var imports: String {
+    let types = model.entities.flatMap(\.attributes).map(\.type)
+    let needsFoundation = types.contains { $0.codec.swiftType?.isFoundation == true }
+    let modules =
+      ["public import Cordial"]
+      + (needsFoundation ? ["import CordialFoundation"] : []) + ["public import CordialValues"]
+      + (needsFoundation ? ["public import Foundation"] : [])
+    return modules.joined(separator: "\n")
+  }
+
+  // MARK: Names
+
+  /// The type's name of an entity or of named values.
+  private func typeName(_ name: String) -> String {
+    if !prefix.isEmpty { return prefix + name }
+    return Self.takenTypes.contains(name) ? Self.capitalized(model.name) + name : name
+  }
+
+  /// The types that code with these values also uses by their names.
+  private static let takenTypes: Set<String> = [
+    "Any", "Array", "Bool", "Character", "Client", "Container", "Context", "Data", "Date",
+    "Decimal", "Dictionary", "Double", "Error", "Float", "Int", "Mock", "Never", "Optional",
+    "Result", "Self", "Set", "String", "Task", "Type", "URL", "UUID", "Void",
+  ]
+
+  private static let keywords: Set<String> = [
+    "Any", "Self", "actor", "as", "associatedtype", "await", "break", "case", "catch", "class",
+    "continue", "default", "defer", "deinit", "do", "else", "enum", "extension", "fallthrough",
+    "false", "fileprivate", "for", "func", "guard", "if", "import", "in", "init", "inout",
+    "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol", "public",
+    "repeat", "rethrows", "return", "self", "static", "struct", "subscript", "super", "switch",
+    "throw", "throws", "true", "try", "typealias", "var", "where", "while",
+  ]
+
+  private static func escaped(_ name: String) -> String {
+    keywords.contains(name) ? "`\(name)`" : name
+  }
+
+  private static func capitalized(_ name: String) -> String {
+    let letters = name.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }
+    return letters.prefix(1).uppercased() + letters.dropFirst()
+  }
+
+  /// The words of a text as the name of a case; nil where none is left.
+  private static func caseName(_ text: String) -> String? {
+    let words = text.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
+    guard let first = words.first, first.first?.isLetter == true else { return nil }
+    let head = first.prefix(1).lowercased() + first.dropFirst()
+    return escaped(head + words.dropFirst().map { capitalized(String($0)) }.joined())
+  }
+
+  // MARK: Properties
+
+  /// A stored property of a struct.
+  private struct Property {
+    let name: String
+    let type: String
+    /// The value that an initializer uses where it gets none; nil for a property that needs one.
+    let standard: String?
+    let comment: String
+  }
+
+  /// A sentence about an attribute.
+  private static func comment(_ attribute: AttributeDescription) -> String {
+    var facts: [String] = []
+    if attribute.derived != nil { facts.append("computed by the store") }
+    if let range = attribute.type.codec.integerRange, range.upperBound < Int64.max {
+      facts.append(attribute.type.codec.expectation)
+    }
+    if let minimum = attribute.minimum { facts.append("at least \(minimum.words)") }
+    if let maximum = attribute.maximum { facts.append("at most \(maximum.words)") }
+    if let length = attribute.maximumLength { facts.append("at most \(length) characters") }
+    let name = "The attribute `\(attribute.name)`"
+    return facts.isEmpty ? name + "." : name + ": " + facts.joined(separator: ", ") + "."
+  }
+
+  private mutating func property(
+    _ attribute: AttributeDescription,
+    named name: String,
+    of owner: String,
+    _ enumerations: inout [String]
+  ) -> Property? {
+    guard var type = attribute.type.codec.swiftType?.name else {
+      notes.append("\(owner).\(name) is of type json; add a property of a Codable type for it")
+      return nil
+    }
+    var standard = attribute.optional ? "nil" : attribute.defaultValue.swiftLiteral
+    if attribute.type.codec.isText, let cases = Self.cases(attribute.allowed ?? []) {
+      type = Self.capitalized(name)
+      // A default that is no case would not be a value of the attribute either.
+      let value = cases.first { $0.text == attribute.defaultValue.text }
+      if !attribute.optional { standard = value.map { ".\($0.name)" } }
+      let lines = cases.map { found in
+        let isSame = found.name.filter { $0 != "`" } == found.text
+        let words = found.text.split { $0.isNewline || $0 == "`" }.joined(separator: " ")
+        return "    /// The value `\(words)`.\n"
+          + "    case \(found.name)\(isSame ? "" : " = \(found.literal)")"
+      }
+      enumerations.append(
+        """
+          /// The values of `\(name)`.
+          public enum \(type): String, Codable, CaseIterable, Sendable {
+        \(lines.joined(separator: "\n"))
+          }
+        """
+      )
+    }
+    return Property(
+      name: name,
+      type: attribute.optional ? type + "?" : type,
+      standard: standard,
+      comment: Self.comment(attribute)
+    )
+  }
+
+  /// The cases of an enumeration; nil where a value has no name, or two have the same.
+  private static func cases(
+    _ values: [AttributeValue]
+  ) -> [(name: String, text: String, literal: String)]? {
+    var cases: [(name: String, text: String, literal: String)] = []
+    for value in values {
+      guard let text = value.text, let name = caseName(text), let literal = value.swiftLiteral,
+        !cases.contains(where: { $0.name == name })
+      else { return nil }
+      cases.append((name, text, literal))
+    }
+    return cases.isEmpty ? nil : cases
+  }
+
+  // MARK: Structs
+
+  private mutating func structure(of entity: EntityDescription) -> String {
+    var properties: [Property] = []
+    var nested: [String] = []
+    for attribute in entity.attributes where !attribute.name.contains(".") {
+      if let found = property(attribute, named: attribute.name, of: entity.name, &nested) {
+        properties.append(found)
+      }
+    }
+    for composite in entity.composites where !composite.name.contains(".") {
+      let type = Self.capitalized(composite.name)
+      if let body = structure(of: composite, entity, indent: "  ") {
+        nested.append(body)
+        properties.append(
+          Property(
+            name: composite.name,
+            type: type,
+            standard: nil,
+            comment: "The composite `\(composite.name)`."
+          )
+        )
+      }
+    }
+    for name in entity.transients where entity.computed(named: name) == nil {
+      notes.append("\(entity.name).\(name) is transient, so that no service has its values")
+    }
+    for relationship in entity.relationships where !relationship.toMany {
+      let destination = model.entity(relationship.destination).name
+      properties.append(
+        Property(
+          name: relationship.name,
+          type: relationship.optional ? "WrappedID?" : "WrappedID",
+          standard: relationship.optional ? "nil" : nil,
+          comment: "The ID of the \(destination) of `\(relationship.name)`."
+        )
+      )
+    }
+    let toManys = entity.relationships.filter(\.toMany).map(\.name)
+    var summary = "An object of the entity \(entity.name)."
+    if !toManys.isEmpty {
+      let names = toManys.map { "`\($0)`" }.joined(separator: ", ")
+      summary += "\n///\n/// Its to-manys are fetched by requests of their own: \(names)."
+    }
+    return declaration(
+      typeName(entity.name),
+      summary: summary,
+      statics: [
+        "  /// The name of the entity in the model.",
+        "  public static let entity = \"\(entity.name)\"",
+      ],
+      properties: properties,
+      nested: nested + [paths(of: entity)]
+    )
+  }
+
+  /// The struct of a composite, inside of its entity's.
+  private mutating func structure(
+    of composite: CompositeDescription,
+    _ entity: EntityDescription,
+    indent: String
+  ) -> String? {
+    var lines: [String] = []
+    var nested: [String] = []
+    for member in composite.members {
+      let path = composite.path(of: member)
+      if let inner = entity.composite(named: path) {
+        guard let body = structure(of: inner, entity, indent: indent + "  ") else { continue }
+        nested.append(body)
+        lines.append("public var \(Self.escaped(member)): \(Self.capitalized(member))")
+        continue
+      }
+      guard let attribute = entity.attributes.first(where: { $0.name == path }) else { continue }
+      guard let type = attribute.type.codec.swiftType?.name else {
+        notes.append("\(entity.name).\(path) is of type json; add a property of a Codable type")
+        continue
+      }
+      let mark = attribute.optional ? "?" : ""
+      lines.append("public var \(Self.escaped(member)): \(type)\(mark)")
+    }
+    guard !lines.isEmpty else { return nil }
+    let name = Self.capitalized(composite.path.last ?? composite.name)
+    let body = lines.map { "\(indent)  /// A member of the composite.\n\(indent)  \($0)" }
+    return """
+      \(indent)/// The composite `\(composite.name)`.
+      \(indent)public struct \(name): Codable, Equatable, Sendable {
+      \((body + nested).joined(separator: "\n\n"))
+      \(indent)}
+      """
+  }
+
+  private func paths(of entity: EntityDescription) -> String {
+    var lines: [String] = []
+    func add(_ name: String, _ path: String) {
+      lines.append("    /// The path of `\(path)`.")
+      lines.append("    public static let \(Self.escaped(name)) = \"\(path)\"")
+    }
+    for attribute in entity.attributes where !attribute.name.contains(".") {
+      add(attribute.name, attribute.name)
+    }
+    for composite in entity.composites where !composite.name.contains(".") {
+      add(composite.name, composite.name)
+    }
+    for relationship in entity.relationships {
+      add(relationship.name, relationship.name)
+      if relationship.toMany { add(relationship.name + "Count", "\(relationship.name).@count") }
+    }
+    return """
+        /// The properties and key paths, for orders and conditions in text.
+        public enum Path {
+      \(lines.joined(separator: "\n"))
+        }
+      """
+  }
+
+  /// The struct of one of the model's `values`.
+  private mutating func structure(of values: ModelValues) -> String? {
+    guard let entity = model.entity(named: values.entity) else { return nil }
+    var properties: [Property] = []
+    for member in values.select.members ?? [] {
+      guard let path = member.value.string, let type = type(of: path, from: entity) else {
+        notes.append("\(values.name).\(member.name) has no fixed type; add a property for it")
+        continue
+      }
+      properties.append(
+        Property(
+          name: member.name,
+          type: type,
+          standard: type.hasSuffix("?") ? "nil" : nil,
+          comment: "The value of `\(path)`."
+        )
+      )
+    }
+    let name = prefix.isEmpty || values.name.hasPrefix(prefix) ? values.name : prefix + values.name
+    let isTaken = model.entities.contains { typeName($0.name) == name }
+    return declaration(
+      isTaken ? name + "Values" : name,
+      summary: "The values `\(values.name)` of an object of the entity \(entity.name).",
+      statics: [
+        "  /// The name of the entity in the model.",
+        "  public static let entity = \"\(entity.name)\"",
+        "  /// The name of the model's values that a fetch selects.",
+        "  public static let projection: String? = \"\(values.name)\"",
+      ],
+      properties: properties,
+      nested: []
+    )
+  }
+
+  /// The Swift type of a key path; nil for one whose values have no fixed form.
+  private func type(of path: String, from entity: EntityDescription) -> String? {
+    var owner = entity
+    var isOptional = false
+    let names = path.split(separator: ".").map(String.init)
+    for (place, name) in names.enumerated() {
+      if name == "@count" { return "Int" }
+      switch owner.property(named: names[place...].joined(separator: ".")) {
+      case .attribute(let attribute):
+        return attribute.type.codec.swiftType.map(\.name).map {
+          attribute.optional || isOptional ? $0 + "?" : $0
+        }
+      default: break
+      }
+      guard case .relationship(let relationship) = owner.property(named: name) else { return nil }
+      isOptional = isOptional || relationship.optional && !relationship.toMany
+      let isLast = place == names.count - 1
+      if isLast {
+        if relationship.toMany { return "[WrappedID]" }
+        return isOptional ? "WrappedID?" : "WrappedID"
+      }
+      owner = model.entity(relationship.destination)
+      if relationship.toMany, names[place + 1] != "@count" { return nil }
+    }
+    return nil
+  }
+
+  private func declaration(
+    _ name: String,
+    summary: String,
+    statics: [String],
+    properties: [Property],
+    nested: [String]
+  ) -> String {
+    var stored = ["  /// The identity of the object.\n  public var id: WrappedID"]
+    stored += properties.map {
+      "  /// \($0.comment)\n  public var \(Self.escaped($0.name)): \($0.type)"
+    }
+    var parameters = ["    id: WrappedID"]
+    parameters += properties.map { property in
+      let standard = property.standard.map { " = \($0)" } ?? ""
+      return "    \(Self.escaped(property.name)): \(property.type)\(standard)"
+    }
+    let assignments = (["id"] + properties.map { Self.escaped($0.name) }).map {
+      "    self.\($0) = \($0)"
+    }
+    let isShort = parameters.count == 1
+    let list =
+      isShort
+      ? parameters[0].drop { $0 == " " }.description
+      : "\n\(parameters.joined(separator: ",\n"))\n  "
+    let initializer = """
+        /// Creates a value.
+        public init(\(list)) {
+      \(assignments.joined(separator: "\n"))
+        }
+      """
+    let blocks =
+      [statics.joined(separator: "\n")] + [stored.joined(separator: "\n")]
+      + [initializer] + nested
+    return """
+      /// \(summary)
+      public struct \(name): ObjectValue {
+      \(blocks.joined(separator: "\n\n"))
+      }
+      """
+  }
+}
+
+extension CompositeDescription {
+  /// The names from the entity to the composite.
+  fileprivate var path: [String] { name.split(separator: ".").map(String.init) }
+}
+
+extension AttributeValue {
+  /// The text of a text, nil for any other value.
+  fileprivate var text: String? {
+    if case .string(let text) = self { text } else { nil }
+  }
+
+  /// The value in a sentence.
+  fileprivate var words: String {
+    switch self {
+    case .integer(let number): "\(number)"
+    case .double(let number): "\(number)"
+    case .decimal(let text), .string(let text), .uuid(let text), .uri(let text): text
+    case .date(let milliseconds): DateText.text(milliseconds) ?? "\(milliseconds)"
+    default: "\(self)"
+    }
+  }
+
+  /// The value as a literal of Swift; nil for a value that no literal has.
+  fileprivate var swiftLiteral: String? {
+    switch self {
+    case .integer(let number): return "\(number)"
+    case .double(let number): return "\(number)"
+    case .boolean(let flag): return "\(flag)"
+    case .string(let text):
+      let escaped = text.unicodeScalars.map { scalar in
+        switch scalar {
+        case "\"", "\\": "\\\(scalar)"
+        case "\n": "\\n"
+        case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+          "\\u{\(String(scalar.value, radix: 16))}"
+        default: "\(scalar)"
+        }
+      }
+      return "\"\(escaped.joined())\""
+    default: return nil
+    }
+  }
+}
