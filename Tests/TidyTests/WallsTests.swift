@@ -42,7 +42,8 @@ enum Walls {
     "CordialFoundation": ["Cordial", "CordialValues", "Foundation"],
     "CordialEmbedded": [
       "Cordial", "CordialProtocol", "CordialService", "CordialValues", "JSON", "JSONRPC",
-      "ObjectModel", "PersistentStore", "Spotlight", "Transport", "XcodeModel", "Logging", "Synchronization", "Glibc",
+      "ObjectModel", "PersistentStore", "Spotlight", "Transport", "XcodeModel", "Logging",
+      "Synchronization", "Glibc",
     ],
     "Porting": ["Cordial", "JSON", "ObjectModel"],
     "LiveTable": ["JSON"],
