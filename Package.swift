@@ -150,9 +150,13 @@ let package = Package(
 
     // MARK: Measuring and testing.
 
+    .target(name: "CHeap", path: "Tools/benchmark-heap"),
     .executableTarget(
       name: "cordial-bench",
-      dependencies: ["JSON", "CSpotlight", .product(name: "GRDBSQLite", package: "GRDB.swift")],
+      dependencies: [
+        "CHeap", "Cordial", "CordialValues", "JSON", "CSpotlight",
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ],
       path: "Tools/benchmark",
       swiftSettings: .strict
     ),

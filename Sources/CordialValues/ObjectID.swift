@@ -59,6 +59,10 @@ public struct ObjectID: Sendable {
   ///   - text: `Entity/p17`, or `cordial://<store>/Entity/p17`.
   ///   - store: The identifier of the store whose URIs are accepted, or nil for none.
   public init?(_ text: String, store: String?) {
+    if let stored = Self.stored(text) {
+      self = stored
+      return
+    }
     var rest = Substring(text)
     if text.hasPrefix("cordial://") {
       guard let store, text.hasPrefix("cordial://\(store)/") else { return nil }
@@ -71,6 +75,26 @@ public struct ObjectID: Sendable {
     let value = tail[tail.utf8.index(after: tail.startIndex)...]
     guard let key = Key(form: form, text: value) else { return nil }
     self.init(entity: entity, key: key)
+  }
+
+  /// Reads the most frequent form, `Entity/p17`; nil for any other text.
+  private static func stored(_ text: String) -> ObjectID? {
+    let bytes = text.utf8Span.span
+    var slash = 0
+    while slash < bytes.count, bytes[slash] != UInt8(ascii: "/") { slash += 1 }
+    let start = slash + 2
+    // 18 digits never overflow.
+    guard slash > 0, start < bytes.count, bytes.count - start <= 18,
+      bytes[slash + 1] == UInt8(ascii: "p"), bytes[start] != UInt8(ascii: "0")
+    else { return nil }
+    var number: Int64 = 0
+    for index in start..<bytes.count {
+      let digit = bytes[index] &- UInt8(ascii: "0")
+      guard digit < 10 else { return nil }
+      number = number * 10 + Int64(digit)
+    }
+    let end = text.utf8.index(text.startIndex, offsetBy: slash)
+    return ObjectID(entity: String(text[..<end]), key: .object(number))
   }
 }
 
@@ -100,12 +124,21 @@ extension ObjectID.Key: Hashable {
   ///
   /// Swift's `==` also equates canonically equivalent strings.
   public static func == (first: ObjectID.Key, second: ObjectID.Key) -> Bool {
-    first.text.utf8.elementsEqual(second.text.utf8)
+    switch (first, second) {
+    case (.object(let a), .object(let b)), (.integer(let a), .integer(let b)): a == b
+    case (.uuid(let a), .uuid(let b)), (.string(let a), .string(let b)),
+      (.temporary(let a), .temporary(let b)):
+      a.utf8.elementsEqual(b.utf8)
+    default: false
+    }
   }
 
-  /// Hashes the bytes of its text.
+  /// Hashes the number, or the bytes of the text.
   public func hash(into hasher: inout Hasher) {
-    hasher.combine(ExactText(text))
+    switch self {
+    case .object(let number), .integer(let number): hasher.combine(number)
+    case .uuid(let text), .string(let text), .temporary(let text): hasher.combine(ExactText(text))
+    }
   }
 }
 
@@ -166,8 +199,13 @@ extension ObjectID.Key {
   }
 
   private static func canonicalInteger(_ text: Substring) -> Int64? {
-    guard let number = Int64(text), String(number) == text else { return nil }
-    return number
+    // `Int64` also reads a plus sign, zeros before other digits, and a negative zero.
+    var digits = text.utf8[...]
+    if digits.first == UInt8(ascii: "-") { digits.removeFirst() }
+    guard let first = digits.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first),
+      first != UInt8(ascii: "0") || text.utf8.count == 1
+    else { return nil }
+    return Int64(text)
   }
 
   /// The maximum length of the client's part of a temporary ID, in bytes.

@@ -106,6 +106,21 @@ final class ByteStream {
     }
   }
 
+  /// The next text up to an end, without the end; nil where the stream ends before it.
+  func text(upTo end: String) throws -> String? {
+    let end = Array(end.utf8)
+    while true {
+      if let found = buffer.firstRange(of: end) {
+        let text = String(decoding: buffer[..<found.lowerBound], as: UTF8.self)
+        buffer.removeFirst(found.upperBound)
+        return text
+      }
+      guard !hasEnded else { return nil }
+      _ = try wait(forWriting: false)
+      receive()
+    }
+  }
+
   /// The next line without its end if all of it has come; nothing is waited for.
   func availableLine() -> String? {
     guard let end = buffer.firstIndex(of: 0x0A) else { return nil }

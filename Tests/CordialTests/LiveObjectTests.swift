@@ -35,6 +35,18 @@ import Testing
     #expect(count.withLock { $0 } == 2)
   }
 
+  @Test func `has its new value when its observers are notified`() {
+    let mock = Mock(TodoGroup.sample)
+    let seen = Mutex<String?>(nil)
+    withObservationTracking {
+      _ = mock.convertToValueType()
+    } onChange: {
+      seen.withLock { $0 = mock.convertToValueType()?.title }
+    }
+    mock.title = "House"
+    #expect(seen.withLock { $0 } == "House")
+  }
+
   @Test func `keeps its last value after its deletion`() {
     let mock = Mock(TodoGroup.sample)
     mock.taskCount = 3

@@ -1,6 +1,7 @@
 import Cordial
 import CordialValues
 import JSON
+import Observation
 import Testing
 
 @Suite struct `The results of a service` {
@@ -234,6 +235,28 @@ import Testing
         try await client.fetch(FetchRequest<TodoGroup>())
       }
       #expect(error?.code == .connectionEnded)
+    }
+  }
+}
+
+@Suite struct `Values that are read from rows` {
+  @Test @MainActor func `notify a reader that holds no object`() async throws {
+    try await withService(groups: ["Home", "Work"]) { _, client in
+      let results = FetchedResults(
+        .fetchRequest(client.objects(TodoGroup.self)),
+        request: FetchRequest(sort: ["title"])
+      )
+      func titles() -> [String?] { results.map { $0.wrappedValue?.title } }
+      try await wait { titles() == ["Home", "Work"] }
+      let (notified, notify) = AsyncStream.makeStream(of: Void.self)
+      withObservationTracking {
+        _ = titles()
+      } onChange: {
+        notify.finish()
+      }
+      try await client.rename(results[1].id.description, "Works")
+      for await _ in notified {}
+      #expect(titles() == ["Home", "Works"])
     }
   }
 }

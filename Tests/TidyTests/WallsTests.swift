@@ -109,6 +109,18 @@ enum Walls {
     }
   }
 
+  /// The modules of the Todo program: values without a library, and views without a store.
+  @Test(arguments: [
+    ("TodoValues", ["CordialValues"]), ("TodoViews", ["Cordial", "CordialValues", "TodoValues"]),
+  ])
+  func `a module of the example imports no more than it needs`(module: String, allowed: [String]) {
+    let found = imports(in: "Tools/outside/Sources/\(module)/")
+    #expect(!found.isEmpty)
+    for (file, number, name) in found {
+      #expect(allowed.contains(name), "\(file):\(number): \(module) must not import \(name)")
+    }
+  }
+
   @Test func `no file uses a testable import`() {
     for file in Repository.files(kinds: ["swift"]) {
       for (index, line) in file.code.enumerated() where line.contains("@testable") {
@@ -144,7 +156,7 @@ enum Walls {
   }
 
   private func imports(in folder: String) -> [(file: String, number: Int, name: String)] {
-    Repository.sources.filter { $0.path.hasPrefix(folder) }.flatMap { file in
+    Repository.files(in: folder, kinds: ["swift"]).flatMap { file in
       file.code.enumerated().flatMap { index, line in
         SwiftText.imports(line).map { (file.path, index + 1, $0) }
       }

@@ -1,7 +1,8 @@
 // CordialBench: one client program for this project and for the peers it is measured beside.
 //
 // Must not know: the project's engine. It speaks to `cordial` over the wire, as it speaks to the
-// peers; only module JSON and the tokenizer are called in process, for the rows about them alone.
+// peers; only the Swift library, module JSON and the tokenizer are called in process, for the rows
+// about them alone.
 //
 // What always holds:
 // 1. One loop measures every peer of a row; peers differ in request bytes and in where a reply ends.
@@ -155,6 +156,15 @@ enum CordialBench {
       run: Observing.redisFan
     ),
     Subcommand(name: "observe-since", usage: "--socket S [--rounds N]", run: Observing.since),
+    Subcommand(name: "client-open", usage: "--socket S [--rounds N]", run: SwiftClient.open),
+    Subcommand(
+      name: "client-values",
+      usage: "--socket S [--count N --rounds N]",
+      run: SwiftClient.values
+    ),
+    Subcommand(name: "client-call", usage: "--socket S [--rounds N]", run: SwiftClient.call),
+    Subcommand(name: "client-decode", usage: "[--count N --passes N]", run: SwiftClient.decode),
+    Subcommand(name: "client-mock", usage: "[--count N --rounds N]", run: SwiftClient.mock),
     Subcommand(name: "json", usage: "[--passes N]", run: JSONThroughput.run),
     Subcommand(name: "foundation-json", usage: "[--passes N]", run: FoundationThroughput.run),
     Subcommand(

@@ -32,6 +32,12 @@ let package = Package(
       ]
     ),
     .executableTarget(
+      name: "todo",
+      dependencies: [
+        "TodoStore", "TodoViews", .product(name: "Cordial", package: "Cordial"),
+      ]
+    ),
+    .executableTarget(
       name: "outside",
       dependencies: ["TodoModel", "TodoStore", "TodoValues", "TodoViews"]
     ),

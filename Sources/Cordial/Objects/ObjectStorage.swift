@@ -11,7 +11,7 @@ public final class ObjectStorage<Value: BaseValue>: Observable, Sendable {
   }
 
   private let state: Mutex<State>
-  private let registrar = ObservationRegistrar()
+  private let property = ObservedProperty()
   private let readers = Broadcast<Value?>()
 
   /// Creates the storage of an object.
@@ -23,13 +23,13 @@ public final class ObjectStorage<Value: BaseValue>: Observable, Sendable {
 
   /// The current value; nil after the deletion of the object, and before its value was loaded.
   public var value: Value? {
-    registrar.access(self, keyPath: \.value)
+    property.access()
     return state.withLock { $0.value }
   }
 
   /// The newest value that the object has had.
   public var lastValidValue: Value? {
-    registrar.access(self, keyPath: \.value)
+    property.access()
     return state.withLock { $0.lastValidValue }
   }
 
@@ -42,33 +42,33 @@ public final class ObjectStorage<Value: BaseValue>: Observable, Sendable {
   ///   - value: The value; nil for an object that was deleted.
   ///   - version: The version of the stored object.
   public func set(_ value: Value?, version: Int64 = 0) {
-    update(version: version) { current in current = value }
+    let isChanged = state.withLock { state in
+      state.version = version
+      return replace(&state, with: value)
+    }
+    if isChanged { property.changed() }
   }
 
   /// Changes the value and notifies the observers, unless the value stays equal.
   ///
-  /// - Parameters:
-  ///   - version: The version of the stored object.
-  ///   - body: Changes the current value.
-  func update(version: Int64 = 0, _ body: (inout Value?) -> Void) {
-    let isEqual = state.withLock { state in
+  /// - Parameter body: Changes the current value.
+  func update(_ body: (inout Value?) -> Void) {
+    let isChanged = state.withLock { state in
       var value = state.value
       body(&value)
-      if value == state.value { state.version = version }
-      return value == state.value
+      return replace(&state, with: value)
     }
-    guard !isEqual else { return }
-    registrar.withMutation(of: self, keyPath: \.value) {
-      state.withLock { state in
-        let former = state.value
-        body(&state.value)
-        state.version = version
-        guard state.value != former else { return }
-        if let value = state.value { state.lastValidValue = value }
-        // In the lock, so that every reader gets the values in their order.
-        readers.send(state.value)
-      }
-    }
+    if isChanged { property.changed() }
+  }
+
+  /// Sets another value; the result is whether it is another one.
+  private func replace(_ state: inout State, with value: Value?) -> Bool {
+    guard value != state.value else { return false }
+    state.value = value
+    if let value { state.lastValidValue = value }
+    // In the lock, so that every reader gets the values in their order.
+    readers.send(value)
+    return true
   }
 
   /// Returns a sequence of the current value and every later one.

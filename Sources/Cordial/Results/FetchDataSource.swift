@@ -25,7 +25,7 @@ public enum FetchDataSource<Value: BaseValue>: Sendable {
     switch (self, request) {
     case (.mockObjects(let mocks), _): mocks.connect(port)
     case (.fetchRequest(let source), let request?): source.connect(port, request)
-    case (.fetchRequest, nil): port.set(ResultRows(.objects([])))
+    case (.fetchRequest, nil): port.set(ResultRows(.objects(SharedList())))
     }
   }
 }

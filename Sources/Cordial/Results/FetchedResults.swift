@@ -24,7 +24,7 @@ public final class FetchedResults<Value: BaseValue>: Observable {
   private let feed = ResultFeed<Value>()
   private let registrar = ObservationRegistrar()
   private let signals = Broadcast<Void>()
-  private var rows = ResultRows<Value>(.objects([]))
+  private var rows = ResultRows<Value>(.objects(SharedList()))
   private var storedRequest: FetchRequest<Value>?
   private var latest: Change?
   private var failure: ClientError?

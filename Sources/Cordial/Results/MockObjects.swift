@@ -20,13 +20,13 @@ public struct MockSection<Value: BaseValue>: Sendable {
 /// Every result that shows the list follows its changes.
 public final class MockObjects<Value: BaseValue>: ExpressibleByArrayLiteral, Sendable {
   private struct State {
-    var objects: [AnyConvertibleValueObject<Value>]
+    var objects: SharedList<AnyConvertibleValueObject<Value>>
     var sections: [ResultSection] = []
     var ports: [Int: ResultPort<Value>] = [:]
     var nextPort = 0
 
     mutating func set(_ mocks: [MockSection<Value>]) {
-      objects = mocks.flatMap(\.objects)
+      objects = SharedList(mocks.flatMap(\.objects))
       var end = 0
       sections = mocks.map { mock in
         defer { end += mock.objects.count }
@@ -39,7 +39,7 @@ public final class MockObjects<Value: BaseValue>: ExpressibleByArrayLiteral, Sen
 
   /// Creates a list.
   public init(_ objects: [AnyConvertibleValueObject<Value>]) {
-    state = Mutex(State(objects: objects))
+    state = Mutex(State(objects: SharedList(objects)))
   }
 
   /// Creates a list with sections.
@@ -59,7 +59,7 @@ public final class MockObjects<Value: BaseValue>: ExpressibleByArrayLiteral, Sen
   }
 
   /// The objects, in the order of the list.
-  public var objects: [AnyConvertibleValueObject<Value>] { state.withLock { $0.objects } }
+  public var objects: [AnyConvertibleValueObject<Value>] { state.withLock { $0.objects.elements } }
 
   /// Returns the object with an ID; nil where the list has none.
   ///
@@ -73,8 +73,15 @@ public final class MockObjects<Value: BaseValue>: ExpressibleByArrayLiteral, Sen
   /// - Parameters:
   ///   - object: The object.
   ///   - index: An index from 0 to the number of objects; nil for the end of the list.
+  /// - Complexity: Without sections a small part of the list; otherwise linear in it.
   public func insert(_ object: AnyConvertibleValueObject<Value>, at index: Int? = nil) {
-    update { objects in objects.insert(object, at: index ?? objects.count) }
+    let isInserted = state.withLock { state in
+      guard state.sections.isEmpty else { return false }
+      state.objects.insert(object, at: index ?? state.objects.count)
+      Self.report(state)
+      return true
+    }
+    if !isInserted { update { $0.insert(object, at: index ?? $0.count) } }
   }
 
   /// Removes the objects with an ID.
@@ -89,16 +96,20 @@ public final class MockObjects<Value: BaseValue>: ExpressibleByArrayLiteral, Sen
   /// - Parameter body: Changes the objects.
   public func update(_ body: (inout [AnyConvertibleValueObject<Value>]) -> Void) {
     state.withLock { state in
-      let former = state.objects
-      body(&state.objects)
-      guard !state.sections.isEmpty else { return Self.report(state) }
+      let former = state.objects.elements
+      var objects = former
+      body(&objects)
+      guard !state.sections.isEmpty else {
+        state.objects = SharedList(objects)
+        return Self.report(state)
+      }
       // A new object joins the section of the object before it.
       var names: [WrappedID: WireValue] = [:]
       for section in state.sections {
         for object in former[section.range] { names[object.id] = section.name }
       }
       var sections: [MockSection<Value>] = []
-      for object in state.objects {
+      for object in objects {
         let name = names[object.id] ?? sections.last?.name ?? state.sections[0].name
         if sections.last?.name == name {
           sections[sections.count - 1].objects.append(object)
@@ -116,8 +127,9 @@ public final class MockObjects<Value: BaseValue>: ExpressibleByArrayLiteral, Sen
   /// - Parameter body: Changes the sections, which are empty for a list without sections.
   public func updateSections(_ body: (inout [MockSection<Value>]) -> Void) {
     state.withLock { state in
+      let objects = state.objects.elements
       var sections = state.sections.map { section in
-        MockSection(name: section.name, objects: Array(state.objects[section.range]))
+        MockSection(name: section.name, objects: Array(objects[section.range]))
       }
       body(&sections)
       state.set(sections)

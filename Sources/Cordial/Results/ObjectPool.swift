@@ -220,7 +220,7 @@ final class ObjectPool<Value: BaseValue>: Sendable {
 
   private func apply(_ change: JSONValue) {
     guard let id = change["id"]?.string.flatMap({ ObjectID($0) }) else { return }
-    let loaded = change["object"].flatMap { $0.isNull ? nil : read([$0])[id] }
+    let loaded = change["object"].flatMap { $0.isNull ? nil : read($0) }
     let object = state.withLock { state in
       state.loaded[id] = loaded
       return state.held[id]?.object
@@ -233,13 +233,20 @@ final class ObjectPool<Value: BaseValue>: Sendable {
     var values: [ObjectID: Loaded] = [:]
     for object in objects {
       guard let id = object["id"]?.string.flatMap({ ObjectID($0) }) else { continue }
-      do throws(ValueMismatch) {
-        values[id] = Loaded(value: try decode(object), version: object["version"]?.integer ?? 0)
-      } catch {
-        report(ClientError(error))
-      }
+      values[id] = read(object)
     }
     return values
+  }
+
+  /// Reads the value of an object; the result is nil for one without a value of the type, which is
+  /// reported.
+  private func read(_ object: JSONValue) -> Loaded? {
+    do throws(ValueMismatch) {
+      return Loaded(value: try decode(object), version: object["version"]?.integer ?? 0)
+    } catch {
+      report(ClientError(error))
+      return nil
+    }
   }
 }
 

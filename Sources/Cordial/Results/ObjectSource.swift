@@ -69,6 +69,7 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
 private final class ResultSequence<Value: BaseValue>: Sendable {
   private let rows = Mutex((list: IdentifierList(), sections: [ResultSection]()))
   private let pool: ObjectPool<Value>
+  private let recent = RecentObjects<Value>()
   private let port: ResultPort<Value>
 
   init(_ pool: ObjectPool<Value>, _ port: ResultPort<Value>) {
@@ -85,7 +86,7 @@ private final class ResultSequence<Value: BaseValue>: Sendable {
         rows.withLock { $0 = (list, sections) }
         // The objects are readable before the rows are shown.
         pool.begin(list, first: result["objects"]?.array ?? [], at: token)
-        port.set(ResultRows(.identifiers(list, pool), sections: sections))
+        port.set(ResultRows(.identifiers(list, pool, recent), sections: sections))
       case .update(let update, _):
         let removed = (update["remove"]?.array ?? []).map { Int($0["offset"]?.integer ?? -1) }
         var inserted: [(offset: Int, id: ObjectID)] = []
@@ -108,7 +109,7 @@ private final class ResultSequence<Value: BaseValue>: Sendable {
         }
         rows.withLock { $0 = (list, sections) }
         pool.set(list)
-        port.set(ResultRows(.identifiers(list, pool), sections: sections))
+        port.set(ResultRows(.identifiers(list, pool, recent), sections: sections))
       case .failure(let error): port.fail(error)
       }
     } catch {

@@ -5,9 +5,9 @@ struct ResultRows<Value: BaseValue>: Sendable {
   /// The origin of the rows.
   enum Content: Sendable {
     /// The objects of a mock.
-    case objects([AnyConvertibleValueObject<Value>])
-    /// The IDs of a service's result, and the pool that loads their objects.
-    case identifiers(IdentifierList, ObjectPool<Value>)
+    case objects(SharedList<AnyConvertibleValueObject<Value>>)
+    /// The IDs of a service's result, the pool that loads their objects, and those that were read.
+    case identifiers(IdentifierList, ObjectPool<Value>, RecentObjects<Value>)
   }
 
   let content: Content
@@ -22,26 +22,29 @@ struct ResultRows<Value: BaseValue>: Sendable {
   var count: Int {
     switch content {
     case .objects(let objects): objects.count
-    case .identifiers(let list, _): list.count
+    case .identifiers(let list, _, _): list.count
     }
   }
 
   subscript(index: Int) -> AnyConvertibleValueObject<Value> {
     switch content {
-    case .objects(let objects): objects[index]
-    case .identifiers(let list, let pool): pool.object(list[index], at: index, in: list)
+    case .objects(let objects): return objects[index]
+    case .identifiers(let list, let pool, let recent):
+      let object = pool.object(list[index], at: index, in: list)
+      recent.keep(object)
+      return object
     }
   }
 
   /// Returns whether both have the same IDs in the same order and in the same sections.
   ///
-  /// - Complexity: Linear in the rows.
+  /// - Complexity: Linear in the rows that the two do not share.
   func hasSameSequence(as other: ResultRows) -> Bool {
     guard sections == other.sections else { return false }
     return switch (content, other.content) {
     case (.objects(let a), .objects(let b)):
-      a.count == b.count && zip(a, b).allSatisfy { $0 === $1 || $0.id == $1.id }
-    case (.identifiers(let a, _), .identifiers(let b, _)): a == b
+      a.elementsEqual(b) { $0 === $1 || $0.id == $1.id }
+    case (.identifiers(let a, _, _), .identifiers(let b, _, _)): a == b
     default: count == other.count && count == 0
     }
   }

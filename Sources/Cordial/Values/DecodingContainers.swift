@@ -1,12 +1,11 @@
+import CordialValues
 import JSON
 
-/// The members of an object as a keyed container.
-///
-/// The key `id` of an object of the service is the object's ID.
-struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+/// The members of an object; a class, because containers are copied for each value.
+final class MemberSource {
   private let members: [JSONMember]
   private let id: JSONValue?
-  private let path: CodingPath
+  let path: CodingPath
 
   init(_ members: [JSONMember], id: JSONValue?, path: CodingPath) {
     self.members = members
@@ -14,18 +13,34 @@ struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     self.path = path
   }
 
-  var codingPath: [any CodingKey] { path.keys }
+  var names: [String] { members.map(\.name) + (id == nil ? [] : ["id"]) }
 
-  var allKeys: [Key] {
-    let names = members.map(\.name) + (id == nil ? [] : ["id"])
-    return names.compactMap { Key(stringValue: $0) }
-  }
+  var decoder: NodeDecoder { NodeDecoder(.object(members), id: id, path: path) }
 
-  private func value(_ name: String) -> JSONValue? {
+  func value(_ name: String) -> JSONValue? {
     if let id, name == "id" { return id }
     for member in members where member.name == name { return member.value }
     return nil
   }
+}
+
+/// The members of an object as a keyed container.
+///
+/// The key `id` of an object of the service is the object's ID.
+struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  private let source: MemberSource
+
+  init(_ source: MemberSource) {
+    self.source = source
+  }
+
+  private var path: CodingPath { source.path }
+
+  var codingPath: [any CodingKey] { path.keys }
+
+  var allKeys: [Key] { source.names.compactMap { Key(stringValue: $0) } }
+
+  private func value(_ name: String) -> JSONValue? { source.value(name) }
 
   private func node(_ key: Key) throws -> NodeDecoder {
     let name = key.stringValue
@@ -40,13 +55,31 @@ struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func contains(_ key: Key) -> Bool { value(key.stringValue) != nil }
 
-  func decodeNil(forKey key: Key) throws -> Bool { value(key.stringValue)?.isNull ?? true }
+  func decodeNil(forKey key: Key) throws -> Bool { isNull(key) }
 
-  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try node(key).flag() }
-  func decode(_ type: String.Type, forKey key: Key) throws -> String { try node(key).text(type) }
-  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try node(key).number(type) }
+  // Values of the frequent forms are read without a decoder of their own.
+
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+    if case .bool(let flag)? = value(key.stringValue) { return flag }
+    return try node(key).flag()
+  }
+
+  func decode(_ type: String.Type, forKey key: Key) throws -> String {
+    if case .string(let text)? = value(key.stringValue) { return text }
+    return try node(key).text(type)
+  }
+
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
+    if case .number(let number)? = value(key.stringValue) { return number }
+    return try node(key).number(type)
+  }
+
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+    if case .integer(let number)? = value(key.stringValue) { return Int(number) }
+    return try node(key).integer(type)
+  }
+
   func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try node(key).number(type) }
-  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try node(key).integer(type) }
   func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try node(key).integer(type) }
   func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try node(key).integer(type) }
   func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try node(key).integer(type) }
@@ -64,8 +97,35 @@ struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-    try node(key).value(type)
+    if type == WrappedID.self, case .string(let text)? = value(key.stringValue),
+      let id = WrappedID(text) as? Value
+    {
+      return id
+    }
+    return try node(key).value(type)
   }
+
+  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+    isNull(key) ? nil : try decode(type, forKey: key)
+  }
+
+  func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+    isNull(key) ? nil : try decode(type, forKey: key)
+  }
+
+  func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
+    isNull(key) ? nil : try decode(type, forKey: key)
+  }
+
+  func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
+    isNull(key) ? nil : try decode(type, forKey: key)
+  }
+
+  func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+    isNull(key) ? nil : try decode(type, forKey: key)
+  }
+
+  private func isNull(_ key: Key) -> Bool { value(key.stringValue)?.isNull ?? true }
 
   func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type,
@@ -78,7 +138,7 @@ struct MemberContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     try node(key).unkeyedContainer()
   }
 
-  func superDecoder() throws -> any Decoder { NodeDecoder(.object(members), id: id, path: path) }
+  func superDecoder() throws -> any Decoder { source.decoder }
   func superDecoder(forKey key: Key) throws -> any Decoder { try node(key) }
 }
 

@@ -41,7 +41,7 @@ struct NodeDecoder: Decoder {
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     guard let members = json.members else { throw mismatch(wanted: "an object") }
-    return KeyedDecodingContainer(MemberContainer<Key>(members, id: id, path: path))
+    return KeyedDecodingContainer(MemberContainer<Key>(MemberSource(members, id: id, path: path)))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

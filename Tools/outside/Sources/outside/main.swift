@@ -32,7 +32,7 @@ try await expect(["House was deleted"]) { [mockDetail.line] }
 
 // The same screens on a store.
 guard CommandLine.arguments.count == 2 else { throw Unexpected(message: "usage: outside MODEL") }
-let store = try await TodoStore(model: CommandLine.arguments[1])
+let (store, container) = try await TodoStore.inMemory(model: CommandLine.arguments[1])
 TodoSources.registry.replace(with: store.sources)
 let screen = GroupScreen()
 guard let home = try await store.insert("Home", tasks: ["Milk", "Bread"]) else {
@@ -70,4 +70,4 @@ try await expect(["House was deleted"]) { [detail.line] }
 let dated = try await store.datedCount()
 try await expect(["0"]) { ["\(dated)"] }
 store.client.close()
-try await store.container.close()
+try await container.close()
