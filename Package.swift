@@ -133,6 +133,7 @@ let package = Package(
         "Cordial", "CordialProtocol", "CordialService", "JSON", "JSONRPC", "ObjectModel",
         "PersistentStore", "Spotlight", "Transport", "XcodeModel",
         .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]
     ),
     .executableTarget(
@@ -227,6 +228,8 @@ let package = Package(
       uses: [
         "Cordial", "CordialEmbedded", "CordialValues", "JSON", "JSONRPC", "PersistentStore",
         "TestStores",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]
     ),
     .tests("CordialProtocolTests", uses: ["CordialProtocol", "JSON", "JSONRPC"]),

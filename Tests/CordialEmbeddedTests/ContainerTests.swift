@@ -2,6 +2,8 @@ import Cordial
 import CordialEmbedded
 import CordialValues
 import Foundation
+import Logging
+import ServiceLifecycle
 import TestStores
 import Testing
 
@@ -50,6 +52,26 @@ private struct GroupTitle: ObjectValue {
     #expect(try await titles(try await again.client()) == ["disk"])
     #expect(try await titles(try await again.client("scratch")) == [])
     try await again.close()
+  }
+
+  @Test func `runs in a service group, with its clients`() async throws {
+    let container = try await Container(
+      model: .json(TestModels.todo),
+      stores: [StoreDescription(at: .memory)],
+      arguments: []
+    )
+    let client = try await container.client()
+    let group = ServiceGroup(
+      services: [container, client],
+      logger: Logger(label: "group") { _ in SwiftLogNoOpLogHandler() }
+    )
+    let running = Task { try await group.run() }
+    try await insert("served", client)
+    await group.triggerGracefulShutdown()
+    try await running.value
+    #expect(client.state == .closed)
+    let closed = await #expect(throws: ClientError.self) { _ = try await self.titles(client) }
+    #expect(closed?.code == .connectionEnded)
   }
 
   @Test func `keeps the program's data away from previews and tests`() async throws {

@@ -57,6 +57,21 @@ private final class ServedStore {
     return process
   }
 
+  /// Inserts groups as another program may do, while nobody serves the store.
+  func fill(groups count: Int) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")
+    process.arguments = [
+      store + "/store.sqlite",
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count)) "
+        + "INSERT INTO \"Group\"(title) SELECT printf('%07d', i * 7919 % 1000003) FROM n",
+    ]
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0)
+  }
+
   /// Connects to the socket, as soon as the service listens.
   func client() async throws -> Client {
     var client: Client?
@@ -150,6 +165,75 @@ private final class ServedStore {
     let socket = try await served.client()
     same(try await transcript(socket), expected)
     socket.close()
+
+    let script = started.folder.appendingPathComponent("mock.json").path
+    try #"{"model": "Todo.json"}"#.write(toFile: script, atomically: false, encoding: .utf8)
+    let mock = try await Client.process(started.program, arguments: ["serve", "--mock", script])
+    same(try await transcript(mock), expected)
+    mock.close()
+  }
+
+  /// The IDs that a new fetch has.
+  private func stored(_ client: Client) async throws -> [WrappedID] {
+    let fetch: JSONValue = ["entity": "Group", "sort": ["title"], "result": "ids"]
+    return try await client.call("fetch", fetch)["ids"]?.array?.compactMap {
+      $0.string.flatMap { WrappedID($0) }
+    } ?? []
+  }
+
+  @Test @MainActor func `has each of 100,000 rows once, under a writer and without a service`()
+    async throws
+  {
+    let served = try ServedStore(model: ServedStore.todo)
+    try served.fill(groups: 100_000)
+    var service = try served.serve()
+    let client = try await served.client()
+    let writer = try await served.client()
+    let results = FetchedResults(
+      .fetchRequest(client.objects(TodoGroup.self)),
+      request: FetchRequest(sort: ["title"])
+    )
+    try await wait { results.count == 100_000 }
+    for round in 0..<3 {
+      let writing = Task {
+        for number in 0..<40 {
+          let id = (number * 2_477 + round) % 90_000 + 1
+          let changes: JSONValue = [
+            "insert": [
+              ["entity": "Group", "values": ["title": .string("new \(round) \(number)")]]
+            ],
+            "update": [["id": .string("Group/p\(id)"), "values": ["title": .string("\(number)")]]],
+            "delete": [.string("Group/p\(90_001 + round * 40 + number)")],
+          ]
+          _ = try await writer.call("save", changes)
+        }
+      }
+      // The reader follows while the writer writes, and the service ends in the middle.
+      try await wait { results.contains { $0.id.entity == "Group" } && results.change != nil }
+      if round > 0 {
+        kill(service.processIdentifier, SIGKILL)
+        service.waitUntilExit()
+        service = try served.serve()
+      }
+      do {
+        try await writing.value
+      } catch let error as ClientError {
+        #expect(error.code == .connectionEnded)
+      }
+      try await wait { writer.state == .connected && client.state == .connected }
+    }
+    // All rows change at once.
+    _ = try await writer.call(
+      "update",
+      ["entity": "Group", "predicate": "rank == nil", "set": ["rank": 1]]
+    )
+    _ = try await writer.call("save", ["insert": [["entity": "Group", "values": ["title": "!"]]]])
+    let expected = try await stored(writer)
+    try await wait { results.first?.id == expected.first && results.count == expected.count }
+    try await wait { results.map(\.id) == expected }
+    #expect(Set(results.map(\.id)).count == results.count)
+    client.close()
+    writer.close()
   }
 
   @Test @MainActor func `continues with a service that was killed and started again`() async throws

@@ -43,7 +43,7 @@ enum Walls {
     "CordialEmbedded": [
       "Cordial", "CordialProtocol", "CordialService", "CordialValues", "JSON", "JSONRPC",
       "ObjectModel", "PersistentStore", "Spotlight", "Transport", "XcodeModel", "Logging",
-      "Synchronization", "Glibc",
+      "ServiceLifecycle", "Synchronization", "Glibc",
     ],
     "Porting": ["Cordial", "JSON", "ObjectModel"],
     "LiveTable": ["JSON"],

@@ -19,8 +19,9 @@ public struct FetchPredicate: Equatable, Sendable, ExpressibleByStringInterpolat
     self.arguments = arguments.map(\.wireValue)
   }
 
-  init(format: String, arguments: [WireValue]) {
-    (self.format, self.arguments) = (format, arguments)
+  /// Creates a condition with arguments in the form of the protocol.
+  package init(format: String, values: [WireValue]) {
+    (self.format, arguments) = (format, values)
   }
 
   /// Creates a condition without arguments.

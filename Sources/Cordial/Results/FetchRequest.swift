@@ -52,6 +52,13 @@ public struct FetchRequest<Value: BaseValue>: Equatable, Sendable {
 }
 
 extension FetchRequest where Value: ObjectValue {
+  /// Makes the request fail when it opens.
+  ///
+  /// - Parameter reason: A sentence about its condition.
+  package mutating func refuse(because reason: String) {
+    mismatch = ValueMismatch("", "", reason)
+  }
+
   /// What the service returns of each object.
   var selection: TypeSelection {
     mismatch.map(TypeSelection.invalid) ?? TypeSelection.of(Value.self)

@@ -11,7 +11,7 @@ public struct ValuePredicate<Value: ObjectValue>: Sendable, Equatable {
   let mismatch: ValueMismatch?
 
   init(_ format: String, _ arguments: [WireValue] = [], mismatch: ValueMismatch? = nil) {
-    predicate = FetchPredicate(format: format, arguments: arguments)
+    predicate = FetchPredicate(format: format, values: arguments)
     self.mismatch = mismatch
   }
 
@@ -56,8 +56,9 @@ public struct ValuePredicate<Value: ObjectValue>: Sendable, Equatable {
 }
 
 /// The name in the model of the property that a key path reads.
-enum PropertyPath {
-  static func of<Value: ObjectValue>(
+package enum PropertyPath {
+  /// Returns the name, or the reason why the type has no such property.
+  package static func of<Value: ObjectValue>(
     _ path: PartialKeyPath<Value>
   ) -> Result<String, ValueMismatch> {
     let text = path.debugDescription
