@@ -145,6 +145,8 @@ public final class Container: Sendable {
   public let profile: ContainerProfile
 
   private let engines: [String: Engine]
+  /// The tasks of the followers, with their clients.
+  private let following = Mutex<[(client: Client, task: Task<Void, Never>)]>([])
 
   private static let memoryStores = Atomic<UInt32>(1)
 
@@ -154,6 +156,8 @@ public final class Container: Sendable {
   ///   - model: The model of all stores.
   ///   - stores: The stores, with different names.
   ///   - profile: The purpose; nil for that of the arguments, or `shared` where they name none.
+  ///   - followers: The parts of the program that are told every commit of each store, until the
+  ///     container is closed. The logger gets the error of one that fails.
   ///   - arguments: The arguments of the program, for its profile.
   ///   - logger: The logger of the service; nil for none.
   /// - Throws: `ContainerError`; no store stays open then.
@@ -161,6 +165,7 @@ public final class Container: Sendable {
     model: ModelSource,
     stores: [StoreDescription],
     profile: ContainerProfile? = nil,
+    followers: [any HistoryFollower] = [],
     arguments: [String] = CommandLine.arguments,
     logger: Logger? = nil
   ) async throws(ContainerError) {
@@ -187,6 +192,34 @@ public final class Container: Sendable {
     self.profile = profile
     descriptions = stores
     firstName = first.name
+    for store in stores {
+      for follower in followers { await start(follower, of: store.name, logger) }
+    }
+  }
+
+  /// Tells a follower the commits of a store.
+  private func start(
+    _ follower: some HistoryFollower,
+    of store: String,
+    _ logger: Logger
+  ) async {
+    let client: Client
+    do throws(ClientError) {
+      client = try await self.client(store)
+    } catch {
+      logger.error("\(follower.name) cannot follow the store \(store): \(error)")
+      return
+    }
+    let task = Task {
+      do {
+        try await client.run(follower)
+      } catch is CancellationError {
+        // The container was closed.
+      } catch {
+        logger.error("\(follower.name) no longer follows the store \(store): \(error)")
+      }
+    }
+    following.withLock { $0.append((client, task)) }
   }
 
   private let firstName: String
@@ -260,6 +293,15 @@ public final class Container: Sendable {
   ///
   /// - Throws: The error of the last store that could not be closed.
   public func close() async throws {
+    let followed = following.withLock { following in
+      defer { following = [] }
+      return following
+    }
+    for (client, task) in followed {
+      task.cancel()
+      await task.value
+      client.close()
+    }
     var failure: (any Error)?
     for engine in engines.values {
       do {

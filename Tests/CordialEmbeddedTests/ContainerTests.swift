@@ -4,6 +4,7 @@ import CordialValues
 import Foundation
 import Logging
 import ServiceLifecycle
+import Synchronization
 import TestStores
 import Testing
 
@@ -52,6 +53,79 @@ private struct GroupTitle: ObjectValue {
     #expect(try await titles(try await again.client()) == ["disk"])
     #expect(try await titles(try await again.client("scratch")) == [])
     try await again.close()
+  }
+
+  /// Keeps the titles that commits have inserted or changed.
+  private final class Journal: HistoryFollower {
+    let name = "journal"
+    private let lines = Mutex<[String]>([])
+    private let failsAt: Int
+
+    init(failsAt: Int = .max) {
+      self.failsAt = failsAt
+    }
+
+    struct Full: Error {}
+
+    var text: [String] { lines.withLock { $0 } }
+
+    func follow(_ commit: StoreCommit) async throws {
+      let kinds = commit.changes.map { "\($0.kind) \($0.id)" }
+      try lines.withLock { lines in
+        guard lines.count < failsAt else { throw Full() }
+        lines.append(kinds.joined(separator: ","))
+      }
+    }
+  }
+
+  private func wait(_ journal: Journal, _ count: Int) async throws {
+    for _ in 0..<60_000 where journal.text.count < count {
+      try await ContinuousClock().sleep(for: .milliseconds(1))
+    }
+  }
+
+  @Test func `tells its followers each commit once, across restarts`() async throws {
+    let folder = try TestFolder()
+    let stores = [StoreDescription(at: .folder(folder.path + "/Todo.cordial"))]
+    func open(_ journal: Journal) async throws -> Container {
+      try await Container(
+        model: .json(TestModels.todo),
+        stores: stores,
+        followers: [journal],
+        arguments: []
+      )
+    }
+    let first = Journal()
+    var container = try await open(first)
+    var client = try await container.client()
+    for number in 1...3 { try await insert("\(number)", client) }
+    try await wait(first, 3)
+    #expect(first.text == ["insert Group/p1", "insert Group/p2", "insert Group/p3"])
+    try await container.close()
+
+    // Without a follower, and then with one that fails at the second commit.
+    container = try await Container(model: .json(TestModels.todo), stores: stores, arguments: [])
+    client = try await container.client()
+    try await insert("4", client)
+    try await insert("5", client)
+    try await container.close()
+    let failing = Journal(failsAt: 1)
+    container = try await open(failing)
+    try await wait(failing, 1)
+    try await container.close()
+    #expect(failing.text == ["insert Group/p4"])
+
+    // What was not acknowledged comes again.
+    let last = Journal()
+    container = try await open(last)
+    client = try await container.client()
+    var changes = SaveRequest()
+    let fetched = try await client.fetch(Self.all)
+    changes.delete(try #require(fetched.first).id)
+    try await client.save(changes, author: "person")
+    try await wait(last, 3)
+    #expect(last.text == ["insert Group/p4", "insert Group/p5", "delete Group/p1"])
+    try await container.close()
   }
 
   @Test func `runs in a service group, with its clients`() async throws {

@@ -11,6 +11,9 @@ public import CordialValues
 ///     }
 @dynamicMemberLookup
 public protocol TestableConvertibleValueObject<Value>: ConvertibleValueObject {
+  /// The type of the object's value; declared again, so that `storage` tells it.
+  associatedtype Value
+
   /// The value of the object, with its observers.
   var storage: MockStorage<Value> { get }
 

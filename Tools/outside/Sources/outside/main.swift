@@ -71,3 +71,5 @@ let dated = try await store.datedCount()
 try await expect(["0"]) { ["\(dated)"] }
 store.client.close()
 try await container.close()
+
+try await playScenes(model: CommandLine.arguments[1])

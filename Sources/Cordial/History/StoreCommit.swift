@@ -1,0 +1,65 @@
+public import CordialValues
+import JSON
+
+/// A commit of a store, as its history has it.
+public struct StoreCommit: Sendable, Equatable {
+  /// What a commit has done with an object.
+  public struct Change: Sendable, Equatable {
+    /// The kind of a change.
+    public enum Kind: String, Sendable {
+      /// The object is new.
+      case insert
+      /// Properties of the object have changed.
+      case update
+      /// The object was deleted.
+      case delete
+    }
+
+    /// The ID of the object.
+    public let id: WrappedID
+    /// What was done.
+    public let kind: Kind
+    /// The names of the properties that an update has written.
+    public let properties: [String]
+    /// The values before the change, as far as the history has them.
+    public let before: [String: WireValue]
+  }
+
+  /// The position after the commit.
+  public let token: String
+  /// The time of the commit: RFC 3339 in UTC, with milliseconds.
+  public let time: String
+  /// The author; nil for a commit without one.
+  public let author: String?
+  /// The context that the author named; nil for none.
+  public let context: String?
+  /// The changes, one for each object; empty where there are too many for a response.
+  public let changes: [Change]
+  /// The number of changes that are left out, because they are too many for a response.
+  public let omittedCount: Int
+
+  init(_ json: JSONValue) throws(ClientError) {
+    guard let token = json["token"]?.string, let time = json["time"]?.string else {
+      throw ClientError(code: .internalError, message: "A commit of the history has no token")
+    }
+    (self.token, self.time) = (token, time)
+    (author, context) = (json["author"]?.string, json["context"]?.string)
+    omittedCount = Int(json["leftOut"]?.integer ?? 0)
+    var changes: [Change] = []
+    for change in json["changes"]?.array ?? [] {
+      guard let id = change["id"]?.string.flatMap({ WrappedID($0) }),
+        let kind = change["change"]?.string.flatMap(Change.Kind.init)
+      else {
+        throw ClientError(code: .internalError, message: "\(token) has a change without an object")
+      }
+      var before: [String: WireValue] = [:]
+      for member in change["before"]?.members ?? [] {
+        // A structure, as a composite has, is given as its JSON text.
+        before[member.name] = WireValue(member.value) ?? .string(member.value.text)
+      }
+      let properties = change["properties"]?.array?.compactMap(\.string) ?? []
+      changes.append(Change(id: id, kind: kind, properties: properties, before: before))
+    }
+    self.changes = changes
+  }
+}
