@@ -90,7 +90,7 @@ import Testing
     let messages = [
       #"{"jsonrpc":"2.0","id":1,"method":"fetch","params":{"entity":"Task","result":"count"}}"#,
       #"[{"jsonrpc":"2.0","id":2,"method":"mock/advance","params":{"milliseconds":2000}},"#
-        + #"{"jsonrpc":"2.0","method":"initialized"},"#
+        + #"{"jsonrpc":"2.0","method":"initialized"},1,"#
         + #"{"jsonrpc":"2.0","id":3,"method":"fetch","#
         + #""params":{"entity":"Group","result":"count"}}]"#,
       #"{"jsonrpc":"2.0","id":4,"method":"search","params":{"query":"milk","limit":1}}"#,
@@ -104,7 +104,9 @@ import Testing
     try #require(lines.count == 4)
     #expect(lines[0]["result"]?["count"] == 1)
     #expect(lines[1][0]?["result"]?["now"] == 2000)
-    #expect(lines[1][1]?["result"]?["count"] == 3)
+    #expect(lines[1][1]?["error"]?["code"] == -32600)
+    #expect(lines[1][2]?["result"]?["count"] == 3)
+    #expect(lines[1].array?.count == 3)
     #expect(lines[2]["result"] == ["total": 0])
     #expect(lines[3]["error"]?["code"] == -32700)
   }

@@ -211,6 +211,45 @@ private let zoo = """
     #expect(included.members?.count == 2)
   }
 
+  @Test func `a descendant may have an identity that its ancestor lacks`() async throws {
+    let store = try TestStore(
+      """
+      {"name":"M","entities":[
+        {"name":"Thing","abstract":true,"attributes":[{"name":"name","type":"string"}]},
+        {"name":"Book","parent":"Thing","identity":"isbn","attributes":[
+          {"name":"isbn","type":"string"},{"name":"pages","type":"int64","optional":true}]},
+        {"name":"Car","parent":"Thing","identity":"plate","attributes":[
+          {"name":"plate","type":"int64"}]},
+        {"name":"Pen","parent":"Thing"}]}
+      """
+    )
+    try await store.save(
+      #"""
+      {"insert":[{"id":"Book/sA%20B","values":{"name":"one","pages":7}},
+        {"id":"Car/i5","values":{"name":"two"}},{"id":"Pen/t1","values":{"name":"three"}}]}
+      """#
+    )
+    let objects = try store.fetch(#"{"entity":"Thing","sort":["name"]}"#)
+    try #require(objects.count == 3)
+    #expect(
+      objects[0]
+        == [
+          "id": "Book/sA%20B", "version": 1,
+          "values": ["name": "one", "isbn": "A B", "pages": 7],
+        ]
+    )
+    #expect(objects[1]["values"] == ["name": "three"])
+    #expect(
+      objects[2] == ["id": "Car/i5", "version": 1, "values": ["name": "two", "plate": 5]]
+    )
+    let narrow = try store.fetch(
+      #"{"entity":"Thing","sort":["-name"],"select":{"n":"name"},"predicate":"name != 'three'"}"#
+    )
+    try #require(narrow.count == 2)
+    #expect(narrow[0] == ["id": "Car/i5", "version": 1, "values": ["n": "two"]])
+    #expect(narrow[1] == ["id": "Book/sA%20B", "version": 1, "values": ["n": "one"]])
+  }
+
   // Evidence: P-113f
   @Test func `a unique set of an ancestor covers the whole family`() async throws {
     let store = try TestStore(

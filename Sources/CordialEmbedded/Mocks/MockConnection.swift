@@ -134,7 +134,7 @@ final class MockConnection: Sendable {
 
   private func handle(_ value: JSONValue) {
     if let elements = value.array, !elements.isEmpty, state.withLock({ $0.batch == nil }) {
-      let count = elements.count { $0["id"] != nil && $0["method"] != nil }
+      let count = elements.count(where: Self.isAnswered)
       state.withLock { state in
         // The elements are handled as messages, and their responses are sent together.
         if count > 0 { state.batch = ([], count) }
@@ -152,6 +152,16 @@ final class MockConnection: Sendable {
     case .request(let id, let method, let params): handle(id, method, params, value)
     case .notification: forward(value)
     case .response: break
+    }
+  }
+
+  /// Returns whether an element of a batch has a response: a request, or what is no message.
+  private static func isAnswered(_ element: JSONValue) -> Bool {
+    do throws(RPCError) {
+      if case .request = try Message(element) { return true }
+      return false
+    } catch {
+      return true
     }
   }
 

@@ -99,9 +99,13 @@ package final class MockStage: Sendable {
       temporary.add(object.id.description, id.description, version: 1)
     }
     for (index, object) in script.objects.enumerated() {
-      inserts.append(
-        ["id": .string(sent[index]), "values": temporary.toStore(.object(object.values))]
-      )
+      let entity = model.entity(named: object.id.entity)
+      // A text that looks like an ID is a text.
+      let values = object.values.map { member in
+        guard case .relationship? = entity?.property(named: member.name) else { return member }
+        return JSONMember(member.name, temporary.toStore(member.value))
+      }
+      inserts.append(["id": .string(sent[index]), "values": .object(values)])
     }
     let saved: JSONValue
     do throws(ClientError) {

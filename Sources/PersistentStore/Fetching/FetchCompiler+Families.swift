@@ -76,10 +76,33 @@ extension FetchCompiler {
     request.select == nil && request.subentities && entity.hasDescendants
   }
 
+  /// Returns SQL for the identity value of each returned object; nil where no object has one.
+  ///
+  /// A descendant may have an identity that the fetched entity lacks.
+  func identities(_ request: FetchRequest) -> String? {
+    if let identity = entity.identity { return "t.\(quote(identity.name))" }
+    guard request.subentities else { return nil }
+    let values = entity.familyPosition.concreteEntities.compactMap { number -> String? in
+      let kind = model.entity(number)
+      return kind.identity.map { identity in
+        "(SELECT cordial_d.\(quote(identity.name)) FROM \(model.source(kind)) cordial_d "
+          + "WHERE cordial_d.\"_id\" = t.\"_id\")"
+      }
+    }
+    guard let first = values.first else { return nil }
+    return values.count == 1 ? first : "coalesce(\(values.joined(separator: ", ")))"
+  }
+
   /// Returns the encoder of the rows, which writes each object as one of its own entity.
   func encoder(_ request: FetchRequest, _ columns: [SelectedColumn]) -> ObjectEncoder {
+    let hasIdentities = identities(request) != nil
     guard request.subentities, entity.hasDescendants else {
-      return ObjectEncoder(entity: entity, columns: columns, model: model)
+      return ObjectEncoder(
+        entity: entity,
+        columns: columns,
+        hasIdentityColumn: hasIdentities,
+        model: model
+      )
     }
     let encoders = entity.familyPosition.concreteEntities.map { number in
       let kind = model.entity(number)
@@ -90,6 +113,7 @@ extension FetchCompiler {
         entity: kind,
         columns: indices.map { columns[$0] },
         indices: indices,
+        hasIdentityColumn: hasIdentities,
         model: model
       )
       return (number, own)
@@ -97,6 +121,7 @@ extension FetchCompiler {
     return ObjectEncoder(
       entity: entity,
       columns: columns,
+      hasIdentityColumn: hasIdentities,
       model: model,
       kinds: Dictionary(uniqueKeysWithValues: encoders)
     )

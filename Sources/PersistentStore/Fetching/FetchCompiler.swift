@@ -117,7 +117,7 @@ struct FetchCompiler {
     let isWide = isWide(request)
     let table = model.source(entity, subentities: request.subentities, wide: isWide)
     var head = ["t.\"_id\"", "t.\"_version\""]
-    if let identity = entity.identity { head.append("t.\(quote(identity.name))") }
+    if let identities = identities(request) { head.append(identities) }
     // SQLite merges the indexes of a family's tables only by columns that the query returns.
     let stored = keys.filter(\.isStored).map(\.sql)
     let columns = (head + selected.map(\.sql) + stored).joined(separator: ", ")

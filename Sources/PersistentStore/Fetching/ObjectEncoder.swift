@@ -209,8 +209,8 @@ struct SelectedColumn: Sendable {
 
 /// The encoder of rows as objects of the protocol.
 ///
-/// A row begins with the object's number, its version and, if the entity has one, its identity
-/// value. The selected columns follow.
+/// A row begins with the object's number, its version and, if any object of the fetch has one, its
+/// identity value. The selected columns follow.
 struct ObjectEncoder: Sendable {
   let entity: EntityDescription
   private let model: Model
@@ -235,6 +235,7 @@ struct ObjectEncoder: Sendable {
     entity: EntityDescription,
     columns: [SelectedColumn],
     indices: [Int]? = nil,
+    hasIdentityColumn: Bool,
     model: Model,
     kinds: [Int: ObjectEncoder] = [:]
   ) {
@@ -256,7 +257,7 @@ struct ObjectEncoder: Sendable {
     self.heads = heads
     headEnds = ends
     prefix = Array("{\"id\":\"\(entity.name)/p".utf8)
-    firstColumn = entity.identity == nil ? 2 : 3
+    firstColumn = hasIdentityColumn ? 3 : 2
   }
 
   /// Writes the current row as `{"id":…,"version":…,"values":{…}}`.
