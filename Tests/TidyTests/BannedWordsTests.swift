@@ -98,6 +98,10 @@ struct BannedWord: Sendable, CustomTestStringConvertible {
       "It takes rows on the actor of the result, which cancels it at its end."
     ),
     (
+      "Task {", "Sources/CordialEmbedded/Container.swift",
+      "It runs a follower, and is cancelled and awaited when the container is closed."
+    ),
+    (
       "Task {", "Sources/Cordial/Wire/ClientCore.swift",
       "It connects again, and is cancelled when the client is closed."
     ),
