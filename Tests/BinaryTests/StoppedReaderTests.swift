@@ -4,7 +4,9 @@ import Testing
 
 /// Readers that stop while others commit.
 @Suite struct `A reader that stops` {
-  private static let commits = 12_000
+  /// The number of commits; `CORDIAL_COMMITS` is another one, for a long run.
+  private static let commits =
+    ProcessInfo.processInfo.environment["CORDIAL_COMMITS"].flatMap { Int($0) } ?? 12_000
   private static let rowCount = 50
   /// The growth of the service's memory in the second half of the commits, in bytes: its caches
   /// are full by then, and an update for each commit would take several times as much.
