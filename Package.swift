@@ -124,7 +124,13 @@ let package = Package(
         .product(name: "DequeModule", package: "swift-collections"),
       ]
     ),
-    .module("Cordial", uses: ["CordialValues", "JSONRPC", "JSON", "Transport"]),
+    .module(
+      "Cordial",
+      uses: [
+        "CordialValues", "JSONRPC", "JSON", "Transport",
+        .product(name: "Logging", package: "swift-log"),
+      ]
+    ),
     .module("CordialFoundation", uses: ["Cordial", "CordialValues"]),
     .module("Porting", uses: ["Cordial", "JSON", "ObjectModel"]),
     .module(

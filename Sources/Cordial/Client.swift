@@ -1,5 +1,6 @@
 public import CordialValues
 package import JSON
+package import Logging
 import Synchronization
 
 /// A client of a service: typed calls, and live results across connections.
@@ -26,12 +27,14 @@ public final class Client: Sendable {
   /// - Parameters:
   ///   - connect: Connects a connection to the service; called for each attempt.
   ///   - pause: Waits between two attempts.
+  ///   - logger: The logger of connections that end and begin; nil for none.
   /// - Throws: The error of the first attempt.
   package init(
     _ connect: @escaping @Sendable (ClientConnection) async throws(ClientError) -> Void,
-    pause: @escaping @Sendable (_ milliseconds: Int) async -> Void
+    pause: @escaping @Sendable (_ milliseconds: Int) async -> Void,
+    logger: Logger? = nil
   ) async throws(ClientError) {
-    core = ClientCore(connect, pause: pause)
+    core = ClientCore(connect, pause: pause, logger: logger)
     try await core.begin()
   }
 

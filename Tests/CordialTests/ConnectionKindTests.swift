@@ -2,6 +2,8 @@ import Cordial
 import CordialValues
 import Foundation
 import JSON
+import Logging
+import Synchronization
 import TestStores
 import Testing
 
@@ -73,11 +75,11 @@ private final class ServedStore {
   }
 
   /// Connects to the socket, as soon as the service listens.
-  func client() async throws -> Client {
+  func client(_ logger: Logger? = nil) async throws -> Client {
     var client: Client?
     try await wait {
       do throws(ClientError) {
-        client = try await Client.socket(self.socket)
+        client = try await Client.socket(self.socket, logger: logger)
         return true
       } catch {
         return false
@@ -92,6 +94,32 @@ private final class ServedStore {
       service.waitUntilExit()
     }
     do { try FileManager.default.removeItem(at: folder) } catch {}
+  }
+}
+
+/// The lines that a logger gets.
+private final class LogLines: LogHandler, Sendable {
+  private let lines = Mutex<[String]>([])
+
+  var all: [String] { lines.withLock { $0 } }
+  var logger: Logger { Logger(label: "client") { _ in self } }
+
+  var logLevel: Logger.Level {
+    get { .trace }
+    set {}
+  }
+  var metadata: Logger.Metadata {
+    get { [:] }
+    set {}
+  }
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { nil }
+    set {}
+  }
+
+  func log(event: LogEvent) {
+    lines.withLock { $0.append("\(event.message)") }
   }
 }
 
@@ -240,7 +268,8 @@ private final class ServedStore {
   {
     let served = try ServedStore(model: ServedStore.todo)
     var service = try served.serve()
-    let client = try await served.client()
+    let lines = LogLines()
+    let client = try await served.client(lines.logger)
     let writer = try await served.client()
     let results = FetchedResults(
       .fetchRequest(client.objects(TodoGroup.self)),
@@ -273,6 +302,7 @@ private final class ServedStore {
     try await wait { results.allSatisfy { $0.wrappedValue != nil } }
     #expect(results.map(\.id) == stored.map(\.id))
     #expect(results.map(\.wrappedValue) == stored)
+    #expect(lines.all.count { $0.contains("ended") } == 3)
     client.close()
     writer.close()
   }

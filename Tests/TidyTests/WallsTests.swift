@@ -37,7 +37,8 @@ enum Walls {
       "Synchronization", "Dispatch",
     ],
     "Cordial": [
-      "CordialValues", "JSON", "JSONRPC", "Transport", "Observation", "Synchronization",
+      "CordialValues", "JSON", "JSONRPC", "Transport", "Logging", "Observation",
+      "Synchronization",
     ],
     "CordialFoundation": ["Cordial", "CordialValues", "Foundation"],
     "CordialEmbedded": [

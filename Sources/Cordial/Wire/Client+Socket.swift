@@ -1,3 +1,4 @@
+public import Logging
 import Transport
 
 extension Client {
@@ -6,11 +7,16 @@ extension Client {
 
   /// Connects to the service on a Unix socket.
   ///
-  /// - Parameter path: The socket on which the service listens.
+  /// - Parameters:
+  ///   - path: The socket on which the service listens.
+  ///   - logger: The logger of connections that end and begin; nil for none.
   /// - Returns: The client, which connects again after its connection has ended.
   /// - Throws: `ClientError` where the first attempt fails.
-  public static func socket(_ path: String) async throws(ClientError) -> Client {
-    try await client { connection in
+  public static func socket(
+    _ path: String,
+    logger: Logger? = nil
+  ) async throws(ClientError) -> Client {
+    try await client(logger) { connection in
       try await SocketLink.connect(connection, path: path, loop: loop)
     }
   }
@@ -25,18 +31,21 @@ extension Client {
   /// - Parameters:
   ///   - program: The path of the service's program, or its name in `PATH`.
   ///   - arguments: The arguments of the program.
+  ///   - logger: The logger of connections that end and begin; nil for none.
   /// - Returns: The client.
   /// - Throws: `ClientError` where the program cannot be run or does not serve.
   public static func process(
     _ program: String,
-    arguments: [String]
+    arguments: [String],
+    logger: Logger? = nil
   ) async throws(ClientError) -> Client {
-    try await client { connection in
+    try await client(logger) { connection in
       try await SocketLink.start(connection, program: program, arguments: arguments, loop: loop)
     }
   }
 
   private static func client(
+    _ logger: Logger?,
     _ connect: @escaping @Sendable (ClientConnection) async throws -> Void
   ) async throws(ClientError) -> Client {
     try await Client(
@@ -48,7 +57,8 @@ extension Client {
           throw ClientError(code: .connectionEnded, message: message)
         }
       },
-      pause: pause
+      pause: pause,
+      logger: logger
     )
   }
 

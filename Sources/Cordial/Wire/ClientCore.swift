@@ -1,5 +1,6 @@
 import CordialValues
 import JSON
+import Logging
 import Synchronization
 
 /// The connections of a client, one after the other, and its subscriptions.
@@ -24,6 +25,7 @@ final class ClientCore: Sendable {
   private let readers = Broadcast<Client.ConnectionState>()
   private let connect: @Sendable (ClientConnection) async throws(ClientError) -> Void
   private let pause: @Sendable (_ milliseconds: Int) async -> Void
+  private let logger: Logger?
 
   /// The pauses between two attempts to connect, in milliseconds: the first, the one after a
   /// connection without an answer, and the longest.
@@ -31,10 +33,12 @@ final class ClientCore: Sendable {
 
   init(
     _ connect: @escaping @Sendable (ClientConnection) async throws(ClientError) -> Void,
-    pause: @escaping @Sendable (_ milliseconds: Int) async -> Void
+    pause: @escaping @Sendable (_ milliseconds: Int) async -> Void,
+    logger: Logger?
   ) {
     self.connect = connect
     self.pause = pause
+    self.logger = logger
   }
 
   // MARK: Connections
@@ -73,6 +77,7 @@ final class ClientCore: Sendable {
     }
     guard let calls else { return connection.close() }
     set(.connected)
+    logger?.debug("Connected", metadata: ["attempt": "\(number)"])
     for call in calls { send(call, on: connection) }
     if connection.hasEnded { connectionEnded(number) }
   }
@@ -97,7 +102,15 @@ final class ClientCore: Sendable {
       state.reconnecting = Task { [weak self] in await Self.reconnect(self, isPaused: isPaused) }
       return true
     }
-    if ends { set(.disconnected) }
+    if ends {
+      logger?.info("The connection to the service ended; connecting again")
+      set(.disconnected)
+    }
+  }
+
+  private func failed(_ error: ClientError) {
+    logger?.info("The service cannot be reached", metadata: ["error": "\(error)"])
+    set(.disconnected)
   }
 
   /// Connects again until an attempt succeeds or the client is closed.
@@ -115,7 +128,7 @@ final class ClientCore: Sendable {
         try await core.attempt()
         return
       } catch {
-        core()?.set(.disconnected)
+        core()?.failed(error)
       }
       milliseconds = min(max(pauses.first, 2 * milliseconds), pauses.longest)
     }
