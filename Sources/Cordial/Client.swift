@@ -16,7 +16,7 @@ public final class Client: Sendable {
     case connected
     /// The connection has ended; the client connects again after a pause.
     case disconnected
-    /// The program has closed the client.
+    /// The program has closed the client, or the container in the same process.
     case closed
   }
 
@@ -26,12 +26,13 @@ public final class Client: Sendable {
   ///
   /// - Parameters:
   ///   - connect: Connects a connection to the service; called for each attempt.
-  ///   - pause: Waits between two attempts.
+  ///   - pause: Waits between two attempts; false where the service has ended for good, which
+  ///     closes the client.
   ///   - logger: The logger of connections that end and begin; nil for none.
   /// - Throws: The error of the first attempt.
   package init(
     _ connect: @escaping @Sendable (ClientConnection) async throws(ClientError) -> Void,
-    pause: @escaping @Sendable (_ milliseconds: Int) async -> Void,
+    pause: @escaping @Sendable (_ milliseconds: Int) async -> Bool,
     logger: Logger? = nil
   ) async throws(ClientError) {
     core = ClientCore(connect, pause: pause, logger: logger)

@@ -148,6 +148,8 @@ public final class Container: Sendable {
   /// The tasks of the followers, with their clients.
   private let following = Mutex<[(client: Client, task: Task<Void, Never>)]>([])
 
+  private let closing = Mutex<Task<Void, any Error>?>(nil)
+
   private static let memoryStores = Atomic<UInt32>(1)
 
   /// Opens stores that share a model.
@@ -281,18 +283,25 @@ public final class Container: Sendable {
     }
     return try await Client(
       { connection throws(ClientError) in await engine.connect(connection) },
-      pause: { milliseconds in
-        await withCheckedContinuation { continuation in
-          engine.loop.schedule(milliseconds: milliseconds) { continuation.resume() }
-        }
-      }
+      pause: { milliseconds in await engine.loop.pause(milliseconds: milliseconds) }
     )
   }
 
   /// Answers the requests that have arrived, ends the connections and closes the stores.
   ///
+  /// The container's clients are closed too. A second call waits for the first one.
+  ///
   /// - Throws: The error of the last store that could not be closed.
   public func close() async throws {
+    let task = closing.withLock { closing in
+      let task = closing ?? Task { try await closeStores() }
+      closing = task
+      return task
+    }
+    try await task.value
+  }
+
+  private func closeStores() async throws {
     let followed = following.withLock { following in
       defer { following = [] }
       return following

@@ -115,16 +115,18 @@ package final class Engine: Sendable {
     service.lookForCommits()
   }
 
-  /// Connects a client of this process.
+  /// Connects a client of this process; the connection ends at once where the engine is closed.
   package func connect(_ client: ClientConnection) async {
     let link = InProcessLink(client: client, service: service, loop: loop)
-    await withCheckedContinuation { continuation in
-      loop.execute {
+    let isOpen = await withCheckedContinuation { continuation in
+      let runs = loop.execute {
         link.open()
-        continuation.resume()
+        continuation.resume(returning: true)
       }
+      if !runs { continuation.resume(returning: false) }
     }
     client.connect(link)
+    if !isOpen { client.ended() }
   }
 
   /// Ends each connection after its requests are answered, then closes everything.

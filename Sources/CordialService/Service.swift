@@ -66,6 +66,8 @@ package actor Service {
     [SubscriptionFollower(self), index] + otherFollowers
   private let otherFollowers: [any LogFollower]
   private var stopping: (@Sendable () -> Void)?
+  /// Whether `stop` has completed; no connection is accepted any more.
+  private var hasStopped = false
   var turn = Turn()
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -143,7 +145,11 @@ package actor Service {
     framing: Framing?,
     closesOnUnknownFraming: Bool
   ) -> Int? {
-    guard sessions.count < limits.connectionsMax, stopping == nil else {
+    guard stopping == nil, !hasStopped else {
+      sink.close(exitCode: 0)
+      return nil
+    }
+    guard sessions.count < limits.connectionsMax else {
       let error = Limits.exceeded(
         "connections",
         max: limits.connectionsMax,
@@ -456,6 +462,7 @@ package actor Service {
   private func finishStopping() {
     guard sessions.isEmpty, let completion = stopping else { return }
     stopping = nil
+    hasStopped = true
     for follower in followers { follower.stop() }
     completion()
   }

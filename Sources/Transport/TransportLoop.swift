@@ -33,13 +33,38 @@ package final class TransportLoop: Sendable {
   ///
   /// After `shutdown()`, the work is dropped: a thread of the store may finish a read for which no
   /// connection waits any more.
-  package func execute(_ work: @escaping @Sendable () -> Void) {
+  ///
+  /// - Parameter work: The work.
+  /// - Returns: Whether the loop runs it.
+  @discardableResult
+  package func execute(_ work: @escaping @Sendable () -> Void) -> Bool {
     unlessEnded { eventLoop.execute(work) }
   }
 
   /// Runs work on the loop after a number of milliseconds, unless the loop ends before.
   package func schedule(milliseconds: Int, _ work: @escaping @Sendable () -> Void) {
     unlessEnded { eventLoop.scheduleTask(in: .milliseconds(Int64(milliseconds)), work) }
+  }
+
+  /// Waits on the loop.
+  ///
+  /// - Parameter milliseconds: The time to wait.
+  /// - Returns: Whether the time has passed; false, at once, where the loop has ended or ends
+  ///   before.
+  package func pause(milliseconds: Int) async -> Bool {
+    await withCheckedContinuation { continuation in
+      let isWaiting = unlessEnded {
+        eventLoop.scheduleTask(in: .milliseconds(Int64(milliseconds))) {}
+          .futureResult.whenComplete { result in
+            if case .success = result {
+              continuation.resume(returning: true)
+            } else {
+              continuation.resume(returning: false)
+            }
+          }
+      }
+      if !isWaiting { continuation.resume(returning: false) }
+    }
   }
 
   /// Ends the thread; its channels must be closed.
@@ -49,9 +74,11 @@ package final class TransportLoop: Sendable {
   }
 
   /// Passes work to the event loop, which must not get any after its end.
-  private func unlessEnded(_ pass: () -> Void) {
+  @discardableResult
+  private func unlessEnded(_ pass: () -> Void) -> Bool {
     hasEnded.withLock { hasEnded in
       if !hasEnded { pass() }
+      return !hasEnded
     }
   }
 }

@@ -55,6 +55,29 @@ private struct GroupTitle: ObjectValue {
     try await again.close()
   }
 
+  @Test func `closes its clients with it`() async throws {
+    let container = try await Container(
+      model: .json(TestModels.todo),
+      stores: [StoreDescription(at: .memory)],
+      arguments: []
+    )
+    let client = try await container.client()
+    let states = client.states
+    try await insert("Home", client)
+    async let other: Void = container.close()
+    try await container.close()
+    try await other
+    try await container.close()
+    // The sequence ends with the client.
+    var last = client.state
+    for await state in states { last = state }
+    #expect(last == .closed && client.state == .closed)
+    for refused in [
+      await #expect(throws: ClientError.self) { _ = try await titles(client) },
+      await #expect(throws: ClientError.self) { _ = try await container.client() },
+    ] { #expect(refused?.code == .connectionEnded) }
+  }
+
   /// Keeps the titles that commits have inserted or changed.
   private final class Journal: HistoryFollower {
     let name = "journal"
@@ -231,19 +254,68 @@ private struct GroupTitle: ObjectValue {
       "The model of a real app is not in this repository"
     )
   )
-  func `reads an Xcode model`() async throws {
+  func `serves the values of an app from its Xcode model`() async throws {
     let container = try await Container(
       model: .path(Self.realModel),
       stores: [StoreDescription(at: .memory)],
       arguments: []
     )
     let client = try await container.client()
-    #expect(try await client.count(FetchRequest<AnyTask>()) == 0)
+    var changes = SaveRequest()
+    let group = try changes.insert { RealGroup(id: $0, title: "Home", taskCount: 0) }
+    for (title, priority, isToday) in [("Milk", 2, true), ("Bread", 0, false)] {
+      let task = try changes.insert {
+        RealTask(id: $0, title: title, priority: priority, myDay: isToday, group: group.id)
+      }
+      try changes.insert { RealMemo(id: $0, content: "\(title)!", task: task.id) }
+    }
+    try await client.save(changes)
+    let groups = FetchRequest<RealGroup>(sort: ["title"])
+    #expect(try await client.fetch(groups).map(\.taskCount) == [2])
+    let today = try await client.fetch(FetchRequest<RealTask>(where: \.myDay == true))
+    #expect(today.map(\.memoText) == ["Milk!"])
+    #expect(today.map(\.groupTitle) == ["Home"])
+    let milk = try #require(today.first)
+    var done = milk
+    done.completed = true
+    changes = SaveRequest()
+    try changes.update(milk, to: done)
+    try await client.save(changes)
+    #expect(try await client.count(FetchRequest<RealTask>(where: \.completed == true)) == 1)
+    // The model's own rule: the tasks and memos of a group are deleted with it.
+    changes = SaveRequest()
+    changes.delete(try #require(milk.group))
+    try await client.save(changes)
+    #expect(try await client.count(FetchRequest<RealMemo>()) == 0)
     try await container.close()
   }
 }
 
-private struct AnyTask: ObjectValue {
-  static let entity = "C_Task"
+/// The values of the Todo program, with the names of the app's own model.
+private struct RealGroup: ObjectValue {
+  static let entity = "C_Group"
+  static let properties = ["taskCount": "tasks.@count"]
   var id: WrappedID
+  var title: String
+  var taskCount: Int
+}
+
+private struct RealTask: ObjectValue {
+  static let entity = "C_Task"
+  static let properties = ["memoText": "memo.content", "groupTitle": "group.title"]
+  var id: WrappedID
+  var title: String
+  var completed = false
+  var priority = 0
+  var myDay = false
+  var group: WrappedID?
+  var memoText: String?
+  var groupTitle: String?
+}
+
+private struct RealMemo: ObjectValue {
+  static let entity = "C_Memo"
+  var id: WrappedID
+  var content: String
+  var task: WrappedID?
 }

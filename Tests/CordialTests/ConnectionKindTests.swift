@@ -7,96 +7,6 @@ import Synchronization
 import TestStores
 import Testing
 
-/// A store in a temporary folder, with the program that serves it.
-private final class ServedStore {
-  let folder: URL
-  private var services: [Process] = []
-
-  /// The program, which the build places beside the tests.
-  private static var program: URL {
-    let environment = ProcessInfo.processInfo.environment
-    if let path = environment["CORDIAL_BINARY"] { return URL(fileURLWithPath: path) }
-    let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") }
-    let place = bundle ?? Bundle.main.executablePath ?? CommandLine.arguments[0]
-    return URL(fileURLWithPath: place).deletingLastPathComponent()
-      .appendingPathComponent("cordial")
-  }
-
-  var program: String { Self.program.path }
-  var store: String { folder.appendingPathComponent("Todo.cordial").path }
-  var socket: String { folder.appendingPathComponent("s").path }
-
-  init(model: String) throws {
-    folder = FileManager.default.temporaryDirectory
-      .appendingPathComponent("cordial-\(UUID().uuidString.prefix(8))")
-    try FileManager.default.createDirectory(
-      at: folder,
-      withIntermediateDirectories: false,
-      attributes: [.posixPermissions: 0o700]
-    )
-    let file = folder.appendingPathComponent("Todo.json")
-    try model.write(to: file, atomically: false, encoding: .utf8)
-    let initialization = try start(["init", store, "--model", file.path])
-    initialization.waitUntilExit()
-    try #require(initialization.terminationStatus == 0)
-  }
-
-  /// Starts a service on the socket, instead of the one before.
-  func serve() throws -> Process {
-    let service = try start(["serve", store, "--socket", socket])
-    services.append(service)
-    return service
-  }
-
-  private func start(_ arguments: [String]) throws -> Process {
-    let process = Process()
-    process.executableURL = Self.program
-    process.arguments = arguments
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    return process
-  }
-
-  /// Inserts groups as another program may do, while nobody serves the store.
-  func fill(groups count: Int) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")
-    process.arguments = [
-      store + "/store.sqlite",
-      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count)) "
-        + "INSERT INTO \"Group\"(title) SELECT printf('%07d', i * 7919 % 1000003) FROM n",
-    ]
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0)
-  }
-
-  /// Connects to the socket, as soon as the service listens.
-  func client(_ logger: Logger? = nil) async throws -> Client {
-    var client: Client?
-    try await wait {
-      do throws(ClientError) {
-        client = try await Client.socket(self.socket, logger: logger)
-        return true
-      } catch {
-        return false
-      }
-    }
-    return try #require(client)
-  }
-
-  deinit {
-    for service in services where service.isRunning {
-      kill(service.processIdentifier, SIGKILL)
-      service.waitUntilExit()
-    }
-    do { try FileManager.default.removeItem(at: folder) } catch {}
-  }
-}
-
 /// The lines that a logger gets.
 private final class LogLines: LogHandler, Sendable {
   private let lines = Mutex<[String]>([])
@@ -183,20 +93,18 @@ private final class LogLines: LogHandler, Sendable {
     try await withService { _, client in expected = try await transcript(client) }
     #expect(expected.count == 8)
 
-    let started = try ServedStore(model: ServedStore.todo)
+    let started = try ServedStore(model: TestModels.todo)
     let process = try await Client.process(started.program, arguments: ["serve", started.store])
     same(try await transcript(process), expected)
     process.close()
 
-    let served = try ServedStore(model: ServedStore.todo)
+    let served = try ServedStore(model: TestModels.todo)
     _ = try served.serve()
     let socket = try await served.client()
     same(try await transcript(socket), expected)
     socket.close()
 
-    let script = started.folder.appendingPathComponent("mock.json").path
-    try #"{"model": "Todo.json"}"#.write(toFile: script, atomically: false, encoding: .utf8)
-    let mock = try await Client.process(started.program, arguments: ["serve", "--mock", script])
+    let mock = try await started.mock()
     same(try await transcript(mock), expected)
     mock.close()
   }
@@ -212,7 +120,7 @@ private final class LogLines: LogHandler, Sendable {
   @Test @MainActor func `has each of 100,000 rows once, under a writer and without a service`()
     async throws
   {
-    let served = try ServedStore(model: ServedStore.todo)
+    let served = try ServedStore(model: TestModels.todo)
     try served.fill(groups: 100_000)
     var service = try served.serve()
     let client = try await served.client()
@@ -266,7 +174,7 @@ private final class LogLines: LogHandler, Sendable {
 
   @Test @MainActor func `continues with a service that was killed and started again`() async throws
   {
-    let served = try ServedStore(model: ServedStore.todo)
+    let served = try ServedStore(model: TestModels.todo)
     var service = try served.serve()
     let lines = LogLines()
     let client = try await served.client(lines.logger)
@@ -306,8 +214,4 @@ private final class LogLines: LogHandler, Sendable {
     client.close()
     writer.close()
   }
-}
-
-extension ServedStore {
-  fileprivate static var todo: String { TestModels.todo }
 }

@@ -61,7 +61,10 @@ final class ServiceHost: Sendable {
         connected(connection)
         connections.withLock { $0.append(connection) }
       },
-      pause: { _ in await pauseBriefly() }
+      pause: { _ in
+        await pauseBriefly()
+        return true
+      }
     )
   }
 

@@ -39,7 +39,11 @@ let package = Package(
     ),
     .executableTarget(
       name: "outside",
-      dependencies: ["TodoModel", "TodoStore", "TodoValues", "TodoViews"]
+      dependencies: [
+        "TodoModel", "TodoStore", "TodoValues", "TodoViews",
+        .product(name: "Cordial", package: "Cordial"),
+        .product(name: "CordialFoundation", package: "Cordial"),
+      ]
     ),
   ],
   swiftLanguageModes: [.v6]

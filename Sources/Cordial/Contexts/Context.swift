@@ -14,6 +14,9 @@ public import Observation
 ///     try task.update { $0.group = group.id }
 ///     try await context.save()
 public final class Context: Observable {
+  /// The decision of a save where another client has changed the same objects.
+  public var mergePolicy = MergePolicy.error
+
   private let client: Client
   private let author: String?
   private let isStrict: Bool
@@ -311,12 +314,13 @@ public final class Context: Observable {
   /// What is changed while the save runs is saved by the next one. After an error the context has
   /// all its changes.
   ///
-  /// - Parameter mergePolicy: The decision where another client has changed the same objects.
+  /// - Parameter mergePolicy: The decision where another client has changed the same objects; nil
+  ///   for that of the context.
   /// - Returns: What was stored; nil where nothing had changed.
   /// - Throws: `ClientError`.
   @discardableResult
   public func save(
-    mergePolicy: MergePolicy = .error
+    mergePolicy: MergePolicy? = nil
   ) async throws(ClientError) -> SaveResult? {
     checkIsolation()
     while isSaving { await withCheckedContinuation { waiters.append($0) } }
@@ -330,7 +334,11 @@ public final class Context: Observable {
     let pending = pendingObjects()
     for object in pending { try object.addChange(to: &request, permanentIDs) }
     guard !request.isEmpty else { return nil }
-    let result = try await client.save(request, mergePolicy: mergePolicy, author: author)
+    let result = try await client.save(
+      request,
+      mergePolicy: mergePolicy ?? self.mergePolicy,
+      author: author
+    )
     registrar.withMutation(of: self, keyPath: \.changes) { saved(pending, result) }
     // The store has computed values, defaults, and what other clients have changed.
     let stored = pending.filter { result.versions[$0.id] != nil }

@@ -27,7 +27,8 @@ public final class ContextObject<Value: ObjectValue>: Observable, Identifiable {
 
   private var state: State
   private let registrar = ObservationRegistrar()
-  private weak var context: Context?
+  /// The context of the object; nil after the context was released.
+  public private(set) weak var context: Context?
 
   init(_ id: WrappedID, inserting value: Value? = nil, in context: Context) {
     state = State(id: id, current: value, isInserted: value != nil)

@@ -63,9 +63,7 @@ extension Client {
   }
 
   /// Waits on the thread of the sockets.
-  private static func pause(_ milliseconds: Int) async {
-    await withCheckedContinuation { continuation in
-      loop.schedule(milliseconds: milliseconds) { continuation.resume() }
-    }
+  private static func pause(_ milliseconds: Int) async -> Bool {
+    await loop.pause(milliseconds: milliseconds)
   }
 }

@@ -58,7 +58,10 @@ package final class ClientConnection: Sendable {
 
   /// Connects the client to a link, which then calls `received` and `ended`.
   package func connect(_ link: any ClientLink) {
-    state.withLock { $0.link = link }
+    state.withLock { state in
+      // A service that stops ends the connection before this.
+      if !state.isClosed { state.link = link }
+    }
   }
 
   /// The link; nil before the client is connected and after the connection has ended.

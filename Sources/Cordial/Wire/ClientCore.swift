@@ -24,7 +24,7 @@ final class ClientCore: Sendable {
   private let state = Mutex(State())
   private let readers = Broadcast<Client.ConnectionState>()
   private let connect: @Sendable (ClientConnection) async throws(ClientError) -> Void
-  private let pause: @Sendable (_ milliseconds: Int) async -> Void
+  private let pause: @Sendable (_ milliseconds: Int) async -> Bool
   private let logger: Logger?
 
   /// The pauses between two attempts to connect, in milliseconds: the first, the one after a
@@ -33,7 +33,7 @@ final class ClientCore: Sendable {
 
   init(
     _ connect: @escaping @Sendable (ClientConnection) async throws(ClientError) -> Void,
-    pause: @escaping @Sendable (_ milliseconds: Int) async -> Void,
+    pause: @escaping @Sendable (_ milliseconds: Int) async -> Bool,
     logger: Logger?
   ) {
     self.connect = connect
@@ -122,7 +122,10 @@ final class ClientCore: Sendable {
     while !Task.isCancelled {
       // A pause must not keep a client that the program has released.
       guard let pause = core()?.pause else { return }
-      if milliseconds > 0 { await pause(milliseconds) }
+      if milliseconds > 0, await !pause(milliseconds) {
+        core()?.close()
+        return
+      }
       do throws(ClientError) {
         guard !Task.isCancelled, let core = core() else { return }
         try await core.attempt()
@@ -212,7 +215,7 @@ final class ClientCore: Sendable {
 
   /// Waits as long as a pause between two attempts to connect.
   func wait(_ milliseconds: Int) async {
-    await pause(milliseconds)
+    _ = await pause(milliseconds)
   }
 
   // MARK: Calls

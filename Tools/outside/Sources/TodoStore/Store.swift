@@ -147,6 +147,11 @@ public struct TodoStore: TodoActions {
     return try await client.fetch(request).map(\.title)
   }
 
+  /// All tasks, in the order of their titles.
+  public func tasks() async throws -> [TodoTask] {
+    try await client.fetch(FetchRequest(sort: ["title"]))
+  }
+
   /// The number of tasks that have a date.
   public func datedCount() async throws -> Int {
     try await client.fetch(FetchRequest<DatedTask>(where: \.createDate != nil)).count

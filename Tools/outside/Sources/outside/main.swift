@@ -4,21 +4,10 @@ import TodoStore
 import TodoValues
 import TodoViews
 
-/// The reason why the program ends with an error.
-struct Unexpected: Error {
-  let message: String
-}
-
-/// Waits until a screen shows lines, for five seconds at most.
-@MainActor func expect(_ expected: [String], _ lines: () -> [String]) async throws {
-  let clock = ContinuousClock()
-  let end = clock.now.advanced(by: .seconds(5))
-  while lines() != expected {
-    guard clock.now < end else { throw Unexpected(message: "\(lines()) instead of \(expected)") }
-    try await clock.sleep(for: .milliseconds(5))
-  }
-  print(expected)
-}
+// The first screen, on mocks.
+let sample = GroupRow(id: .string("Group1"), title: "Home", taskCount: 2)
+let rows = GroupList(.mockObjects(MockObjects([sample])))
+try await expect(["Home (2)"]) { rows.lines }
 
 // The screens on mocks.
 let mocks = GroupScreen()
@@ -31,7 +20,9 @@ mock.delete()
 try await expect(["House was deleted"]) { [mockDetail.line] }
 
 // The same screens on a store.
-guard CommandLine.arguments.count == 2 else { throw Unexpected(message: "usage: outside MODEL") }
+guard CommandLine.arguments.count == 3 else {
+  throw Unexpected(message: "usage: outside MODEL FOLDER")
+}
 let (store, container) = try await TodoStore.inMemory(model: CommandLine.arguments[1])
 TodoSources.registry.replace(with: store.sources)
 let screen = GroupScreen()
@@ -72,4 +63,4 @@ try await expect(["0"]) { ["\(dated)"] }
 store.client.close()
 try await container.close()
 
-try await playScenes(model: CommandLine.arguments[1])
+try await playScenes(model: CommandLine.arguments[1], folder: CommandLine.arguments[2])
