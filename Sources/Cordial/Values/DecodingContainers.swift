@@ -6,6 +6,8 @@ final class MemberSource {
   private let members: [JSONMember]
   private let id: JSONValue?
   let path: CodingPath
+  /// The place of the member that was read last: a type asks for them in the order of its request.
+  private var place = 0
 
   init(_ members: [JSONMember], id: JSONValue?, path: CodingPath) {
     self.members = members
@@ -19,7 +21,14 @@ final class MemberSource {
 
   func value(_ name: String) -> JSONValue? {
     if let id, name == "id" { return id }
-    for member in members where member.name == name { return member.value }
+    for index in members[place...].indices where members[index].name == name {
+      place = index
+      return members[index].value
+    }
+    for index in 0..<place where members[index].name == name {
+      place = index
+      return members[index].value
+    }
     return nil
   }
 }
