@@ -1,17 +1,11 @@
-#include "CSpotlight.h"
+#include "Cutter.h"
 #include "Ranking.h"
 
 #include <CUnicode.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unicode/utf8.h>
 
-// The maximum length of a folded word. A longer word is split into several words at successive
-// positions. A query is split at the same offsets, so that it still finds the word.
-enum { WORD_BYTES_MAX = 512 };
-
-// 0 for a separator, else the folded byte of an ASCII letter or digit.
-static const unsigned char asciiFolded[128] = {
+const unsigned char cutter_ascii[128] = {
   ['0'] = '0', ['1'] = '1', ['2'] = '2', ['3'] = '3', ['4'] = '4', ['5'] = '5', ['6'] = '6',
   ['7'] = '7', ['8'] = '8', ['9'] = '9', ['A'] = 'a', ['B'] = 'b', ['C'] = 'c', ['D'] = 'd',
   ['E'] = 'e', ['F'] = 'f', ['G'] = 'g', ['H'] = 'h', ['I'] = 'i', ['J'] = 'j', ['K'] = 'k',
@@ -23,74 +17,109 @@ static const unsigned char asciiFolded[128] = {
   ['u'] = 'u', ['v'] = 'v', ['w'] = 'w', ['x'] = 'x', ['y'] = 'y', ['z'] = 'z',
 };
 
-struct cutter {
-  const char *text;
-  int32_t length;
-  int flags;
-  void *context;
-  spotlight_token take;
-  char word[WORD_BYTES_MAX + 16];
-};
-
-// Returns whether a word continues or begins at an offset.
-static bool isWord(const struct cutter *cutter, int32_t at) {
+bool cutter_is_word(const struct cutter *cutter, int32_t at) {
   if (at >= cutter->length) return false;
   unsigned char byte = (unsigned char)cutter->text[at];
-  if (byte < 0x80) return asciiFolded[byte] != 0;
+  if (byte < 0x80) return cutter_ascii[byte] != 0;
   UChar32 c;
   U8_NEXT(cutter->text, at, cutter->length, c);
   return c >= 0 && unicode_look_up(c)->class != UNICODE_SEPARATOR;
 }
 
-// Returns the length of `++` or `#` directly after a word, as in C++ and C#. Returns 0 if a word
-// continues after the symbol.
-static int32_t symbolSuffix(const struct cutter *cutter, int32_t at) {
-  const char *text = cutter->text;
-  int32_t left = cutter->length - at;
-  if (left >= 2 && text[at] == '+' && text[at + 1] == '+' && !isWord(cutter, at + 2)) return 2;
-  if (left >= 1 && text[at] == '#' && !isWord(cutter, at + 1)) return 1;
-  return 0;
+int cutter_colocate(
+  struct cutter *cutter, const char *token, int32_t size, int32_t start, int32_t end
+) {
+  if (cutter->flags & SPOTLIGHT_QUERY) return 0;
+  return cutter->take(cutter->context, token, size, start, end, true);
 }
 
-static int emitWord(struct cutter *cutter, int32_t size, int32_t start, int32_t end) {
-  int32_t suffix = size <= 16 ? symbolSuffix(cutter, end) : 0;
-  if (suffix == 0) {
-    return cutter->take(cutter->context, cutter->word, size, start, end, false);
+int cutter_emit(
+  struct cutter *cutter, const char *token, int32_t size, int32_t start, int32_t end
+) {
+  int32_t signSize = cutter->signSize;
+  cutter->signSize = 0;
+  if (signSize > 0 && cutter->flags & SPOTLIGHT_QUERY) {
+    return cutter->take(cutter->context, cutter->sign, signSize, start, end, false);
   }
-  if (!(cutter->flags & SPOTLIGHT_QUERY)) {
-    int result = cutter->take(cutter->context, cutter->word, size, start, end, false);
-    if (result != 0) return result;
-  }
-  memcpy(cutter->word + size, cutter->text + end, (size_t)suffix);
-  return cutter->take(cutter->context, cutter->word, size + suffix, start, end + suffix,
-                      !(cutter->flags & SPOTLIGHT_QUERY));
+  int result = cutter->take(cutter->context, token, size, start, end, false);
+  if (result != 0 || signSize == 0) return result;
+  return cutter_colocate(cutter, cutter->sign, signSize, start, end);
 }
 
 // Folds a range of the text as a whole, for code points that fold only with adjacent ones.
-static int emitFolded(struct cutter *cutter, int flags, int32_t start, int32_t end) {
-  int32_t size = unicode_fold(cutter->text + start, end - start, flags, cutter->word,
-                              WORD_BYTES_MAX);
+static int emitFolded(struct cutter *cutter, int32_t start, int32_t end) {
+  char word[WORD_BYTES_MAX];
+  int32_t size = unicode_fold(
+    cutter->text + start, end - start, UNICODE_FOLD_CASE, word, WORD_BYTES_MAX);
   if (size < 0) return SQLITE_NOMEM;
   if (size == 0) return 0;
   if (size > WORD_BYTES_MAX) size = WORD_BYTES_MAX;
-  return cutter->take(cutter->context, cutter->word, size, start, end, false);
+  unicode_fold_kana(word, size);
+  return cutter_emit(cutter, word, size, start, end);
 }
 
-// Emits a single as a word, with the voicing marks after it.
+// Returns the class of the code point at an offset, and moves the offset behind it.
+static int classAt(const struct cutter *cutter, int32_t *at) {
+  UChar32 c;
+  U8_NEXT(cutter->text, *at, cutter->length, c);
+  return c < 0 ? UNICODE_SEPARATOR : unicode_look_up(c)->class;
+}
+
+// Emits a single as a word, with the voicing marks or the letters of its syllable after it.
 static int emitSingle(
   struct cutter *cutter, const struct unicode_folded *folded, int32_t start, int32_t *at
 ) {
   int32_t end = *at;
-  while (*at < cutter->length) {
-    UChar32 c;
+  while (*at < cutter->length && *at - start < WORD_BYTES_MAX / 4) {
     int32_t next = *at;
-    U8_NEXT(cutter->text, next, cutter->length, c);
-    if (c < 0 || unicode_look_up(c)->class != UNICODE_VOICING) break;
+    int class = classAt(cutter, &next);
+    if (class != UNICODE_VOICING && class != UNICODE_JAMO_BEHIND) break;
     *at = next;
   }
-  if (*at > end) return emitFolded(cutter, UNICODE_FOLD_CASE, start, *at);
-  return cutter->take(
-    cutter->context, folded->bytes, folded->length, start, end, false);
+  if (*at > end) return emitFolded(cutter, start, *at);
+  return cutter_emit(cutter, folded->bytes, folded->length, start, end);
+}
+
+// Emits a sequence of pictographs as one word, without its variation selectors and skin tones.
+static int emitPictographs(
+  struct cutter *cutter, const struct unicode_folded *folded, int32_t start, int32_t *at
+) {
+  char word[WORD_BYTES_MAX];
+  int32_t size = folded->length;
+  bool isRegional = folded->class == UNICODE_REGIONAL;
+  memcpy(word, folded->bytes, (size_t)size);
+  while (*at < cutter->length && size < WORD_BYTES_MAX - 32) {
+    UChar32 c, joined;
+    int32_t next = *at;
+    U8_NEXT(cutter->text, next, cutter->length, c);
+    if (c < 0) break;
+    const struct unicode_folded *other = unicode_look_up(c);
+    if (isRegional) {
+      // Two halves are a flag; the next half begins another one.
+      if (other->class != UNICODE_REGIONAL) break;
+      memcpy(word + size, other->bytes, other->length);
+      size += other->length;
+      *at = next;
+      break;
+    }
+    if (c == 0x200D && next < cutter->length) {
+      int32_t behind = next;
+      U8_NEXT(cutter->text, behind, cutter->length, joined);
+      const struct unicode_folded *second = joined < 0 ? NULL : unicode_look_up(joined);
+      if (!second || second->class != UNICODE_PICTOGRAPH) break;
+      memcpy(word + size, cutter->text + *at, (size_t)(next - *at));
+      size += next - *at;
+      memcpy(word + size, second->bytes, second->length);
+      size += second->length;
+      *at = behind;
+      continue;
+    }
+    bool isModifier = c == 0xFE0E || c == 0xFE0F || c == 0x20E3
+      || (c >= 0x1F3FB && c <= 0x1F3FF) || (c >= 0xE0020 && c <= 0xE007F);
+    if (!isModifier) break;
+    *at = next;
+  }
+  return cutter_emit(cutter, word, size, start, *at);
 }
 
 struct expansion {
@@ -105,8 +134,8 @@ static int takeExpanded(
   (void)end;
   struct expansion *expansion = context;
   struct cutter *cutter = expansion->cutter;
-  return cutter->take(
-    cutter->context, token, length, expansion->start, expansion->end, colocated);
+  return (colocated ? cutter_colocate : cutter_emit)(
+    cutter, token, length, expansion->start, expansion->end);
 }
 
 // Emits the words that a sign represents, each with the offsets of the sign. The folded form has no
@@ -119,78 +148,94 @@ static int emitExpanded(
     folded->bytes, folded->length, cutter->flags, &expansion, takeExpanded);
 }
 
-// Reads one word from `*at`, the offset of the word's first code point.
-static int cutWord(struct cutter *cutter, int32_t *at) {
-  const char *text = cutter->text;
-  int32_t start = *at, size = 0;
-  bool needsContext = false;
-  while (*at < cutter->length && size <= WORD_BYTES_MAX
-         && (!needsContext || *at - start < WORD_BYTES_MAX)) {
-    unsigned char byte = (unsigned char)text[*at];
-    if (byte < 0x80) {
-      unsigned char folded = asciiFolded[byte];
-      if (folded == 0) break;
-      cutter->word[size++] = (char)folded;
-      *at += 1;
-      continue;
-    }
-    UChar32 c;
-    int32_t next = *at;
-    U8_NEXT(text, next, cutter->length, c);
-    if (c < 0) break;
-    const struct unicode_folded *folded = unicode_look_up(c);
-    if (folded->class == UNICODE_SEPARATOR || folded->class == UNICODE_SINGLE
-        || folded->class == UNICODE_EXPANDED) break;
-    if (folded->class == UNICODE_CONTEXT || folded->class == UNICODE_VOICING) needsContext = true;
-    if (folded->class == UNICODE_WORD) {
-      memcpy(cutter->word + size, folded->bytes, folded->length);
-      size += folded->length;
-    }
+// MARK: Signs
+
+static int appendToSign(
+  void *context, const char *token, int32_t length, int32_t start, int32_t end, bool colocated
+) {
+  (void)start;
+  (void)end;
+  (void)colocated;
+  struct cutter *cutter = context;
+  if (cutter->signSize + length > SIGN_BYTES_MAX) {
+    cutter->signSize = SIGN_BYTES_MAX + 1;
+    return SQLITE_DONE;
+  }
+  memcpy(cutter->sign + cutter->signSize, token, (size_t)length);
+  cutter->signSize += length;
+  return 0;
+}
+
+// Reads the word behind `#` or `@`, which is a token with its sign, as in `#tag` and `@name`.
+static void readSign(struct cutter *cutter, int32_t at) {
+  int32_t start = at + 1, end = start;
+  while (end < cutter->length && end - start <= 4 * SIGN_BYTES_MAX) {
+    if (cutter->text[end] != '_' && !cutter_is_word(cutter, end)) break;
+    U8_FWD_1(cutter->text, end, cutter->length);
+  }
+  if (!cutter_is_word(cutter, start)) return;
+  cutter->sign[0] = cutter->text[at];
+  cutter->signSize = 1;
+  spotlight_tokenize(
+    cutter->text + start, end - start, SPOTLIGHT_QUERY_WHOLES, cutter, appendToSign);
+  if (cutter->signSize == 1 || cutter->signSize > SIGN_BYTES_MAX) cutter->signSize = 0;
+}
+
+// MARK: Texts
+
+// Emits the word at an offset, and moves the offset behind it.
+static int cut(struct cutter *cutter, int32_t *at) {
+  if ((unsigned char)cutter->text[*at] < 0x80) return cutter_compound(cutter, at);
+  UChar32 c;
+  int32_t start = *at, next = *at;
+  U8_NEXT(cutter->text, next, cutter->length, c);
+  const struct unicode_folded *folded = c < 0 ? NULL : unicode_look_up(c);
+  switch (folded ? folded->class : UNICODE_SEPARATOR) {
+  case UNICODE_SEPARATOR: case UNICODE_SILENT:
     *at = next;
+    return 0;
+  case UNICODE_EXPANDED:
+    *at = next;
+    return emitExpanded(cutter, folded, start, next);
+  case UNICODE_SINGLE: case UNICODE_JAMO: case UNICODE_JAMO_BEHIND:
+    *at = next;
+    return emitSingle(cutter, folded, start, at);
+  case UNICODE_PICTOGRAPH: case UNICODE_REGIONAL:
+    *at = next;
+    return emitPictographs(cutter, folded, start, at);
+  default: {
+    int result = cutter_compound(cutter, at);
+    // A voicing mark alone is not part of a word. Skip it, so that the loop advances.
+    if (*at == start) *at = next;
+    return result;
   }
-  if (needsContext) {
-    return emitFolded(cutter, UNICODE_FOLD_CASE | UNICODE_FOLD_DIACRITICS, start, *at);
   }
-  return size == 0 ? 0 : emitWord(cutter, size, start, *at);
 }
 
 int spotlight_tokenize(
   const char *text, int32_t length, int flags, void *context, spotlight_token take
 ) {
-  struct cutter cutter = {
-    .text = text, .length = length, .flags = flags, .context = context, .take = take};
-  int32_t at = 0;
+  struct cutter cutter;
+  cutter.text = text;
+  cutter.length = length;
+  cutter.flags = flags;
+  cutter.context = context;
+  cutter.take = take;
+  cutter.signSize = 0;
+  cutter.isLongCompound = false;
+  int32_t at = 0, end = -1;
   while (at < length) {
     unsigned char byte = (unsigned char)text[at];
-    if (byte < 0x80 && asciiFolded[byte] == 0) {
+    if (byte < 0x80 && cutter_ascii[byte] == 0) {
+      // A sign stands before a word, and behind none.
+      if ((byte == '#' || byte == '@') && at != end) readSign(&cutter, at);
       at++;
       continue;
     }
-    int result;
-    if (byte < 0x80) {
-      result = cutWord(&cutter, &at);
-    } else {
-      UChar32 c;
-      int32_t start = at, next = at;
-      U8_NEXT(text, next, length, c);
-      const struct unicode_folded *folded = c < 0 ? NULL : unicode_look_up(c);
-      if (!folded || folded->class == UNICODE_SEPARATOR || folded->class == UNICODE_SILENT) {
-        at = next;
-        continue;
-      }
-      if (folded->class == UNICODE_EXPANDED) {
-        at = next;
-        result = emitExpanded(&cutter, folded, start, next);
-      } else if (folded->class == UNICODE_SINGLE) {
-        at = next;
-        result = emitSingle(&cutter, folded, start, &at);
-      } else {
-        result = cutWord(&cutter, &at);
-        // A voicing mark alone is not part of a word. Skip it, so that the loop advances.
-        if (at == start) at = next;
-      }
-    }
+    int result = cut(&cutter, &at);
     if (result != 0) return result;
+    cutter.signSize = 0;
+    end = at;
   }
   return 0;
 }
@@ -238,14 +283,28 @@ static void destroy(Fts5Tokenizer *tokenizer) {
   (void)tokenizer;
 }
 
+// Takes the tokens of a query, which its author has tokenized.
+static int takeTokens(
+  void *context, const char *text, int length,
+  int (*take)(void *, int, const char *, int, int, int)
+) {
+  for (int start = 0, at = 0; at <= length; at++) {
+    if (at < length && text[at] != SPOTLIGHT_TOKEN_END) continue;
+    int result = at > start ? take(context, 0, text + start, at - start, start, at) : SQLITE_OK;
+    if (result != SQLITE_OK) return result;
+    start = at + 1;
+  }
+  return SQLITE_OK;
+}
+
 static int tokenize(
   Fts5Tokenizer *tokenizer, void *context, int flags, const char *text, int length,
   int (*take)(void *, int, const char *, int, int, int)
 ) {
   (void)tokenizer;
+  if (flags & FTS5_TOKENIZE_QUERY) return takeTokens(context, text, length, take);
   struct sink sink = {context, take, 0};
-  int ours = flags & FTS5_TOKENIZE_QUERY ? SPOTLIGHT_QUERY : 0;
-  int result = spotlight_tokenize(text, length, ours, &sink, toFTS5);
+  int result = spotlight_tokenize(text, length, 0, &sink, toFTS5);
   if (flags & FTS5_TOKENIZE_DOCUMENT) tokenCount += sink.count;
   return result;
 }

@@ -12,7 +12,9 @@
 #include <unicode/uregex.h>
 #include <unicode/uscript.h>
 #include <unicode/ustring.h>
+#include <unicode/utf16.h>
 #include <unicode/utf8.h>
+#include <unicode/utrans.h>
 
 static const UNormalizer2 *casefold, *nfd, *nfc;
 static UCollator *collator;
@@ -245,7 +247,7 @@ static enum unicode_class classOfScript(UChar32 c) {
   switch (uscript_getScript(c, &status)) {
   case USCRIPT_HAN: case USCRIPT_HIRAGANA: case USCRIPT_KATAKANA: case USCRIPT_THAI:
   case USCRIPT_LAO: case USCRIPT_KHMER: case USCRIPT_MYANMAR: case USCRIPT_BOPOMOFO:
-  case USCRIPT_YI:
+  case USCRIPT_YI: case USCRIPT_HANGUL:
     return UNICODE_SINGLE;
   default:
     return UNICODE_WORD;
@@ -256,14 +258,73 @@ static enum unicode_class classOf(UChar32 c) {
   if (c == 0x3099 || c == 0x309A || c == 0xFF9E || c == 0xFF9F) return UNICODE_VOICING;
   // The prolonged sound mark and the iteration marks are letters of no single script.
   if (c == 0x30FC || c == 0xFF70 || c == 0x3005) return UNICODE_SINGLE;
-  if (c >= 0x1100 && c <= 0x11FF) return UNICODE_CONTEXT;
+  if ((c >= 0x1100 && c < 0x1160) || (c >= 0xA960 && c < 0xA980)) return UNICODE_JAMO;
+  if ((c >= 0x1160 && c <= 0x11FF) || (c >= 0xD7B0 && c <= 0xD7FF)) return UNICODE_JAMO_BEHIND;
+  if (c >= 0x1F1E6 && c <= 0x1F1FF) return UNICODE_REGIONAL;
   if (c < 0x80) return u_isalnum(c) ? UNICODE_WORD : UNICODE_SEPARATOR;
   if (u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT)) return UNICODE_SILENT;
   if (isSilentMark(c)) return UNICODE_SILENT;
-  if (u_hasBinaryProperty(c, UCHAR_EXTENDED_PICTOGRAPHIC)) return UNICODE_SINGLE;
+  if (u_hasBinaryProperty(c, UCHAR_EXTENDED_PICTOGRAPHIC)) return UNICODE_PICTOGRAPH;
   uint32_t mask = U_GET_GC_MASK(c);
   if (mask & (U_GC_L_MASK | U_GC_N_MASK | U_GC_M_MASK)) return classOfScript(c);
   return UNICODE_SEPARATOR;
+}
+
+static UTransliterator *simplifier;
+static pthread_once_t simplifierOnce = PTHREAD_ONCE_INIT;
+static pthread_mutex_t simplifying = PTHREAD_MUTEX_INITIALIZER;
+
+static void openSimplifier(void) {
+  UErrorCode status = U_ZERO_ERROR;
+  simplifier = utrans_openU(
+    u"Traditional-Simplified", -1, UTRANS_FORWARD, NULL, 0, NULL, &status);
+  if (U_FAILURE(status)) {
+    fprintf(stderr, "ICU cannot simplify characters: %s\n", u_errorName(status));
+    abort();
+  }
+}
+
+void unicode_fold_kana(char *text, int32_t length) {
+  for (int32_t at = 0; at < length;) {
+    UChar32 c;
+    int32_t start = at;
+    U8_NEXT(text, at, length, c);
+    // Both have three bytes, and the katakana are 0x60 code points behind.
+    if ((c >= 0x3041 && c <= 0x3096) || c == 0x309D || c == 0x309E) {
+      U8_APPEND_UNSAFE(text, start, c + 0x60);
+    }
+  }
+}
+
+// Replaces a traditional character by its simplified one.
+static void simplify(struct unicode_folded *entry) {
+  UErrorCode status = U_ZERO_ERROR;
+  UChar32 c;
+  int32_t at = 0;
+  U8_NEXT(entry->bytes, at, entry->length, c);
+  if (at != entry->length || uscript_getScript(c, &status) != USCRIPT_HAN) return;
+  pthread_once(&simplifierOnce, openSimplifier);
+  UChar units[8];
+  int32_t length = 0;
+  U16_APPEND_UNSAFE(units, length, c);
+  int32_t limit = length;
+  pthread_mutex_lock(&simplifying);
+  utrans_transUChars(simplifier, units, &length, 8, 0, &limit, &status);
+  pthread_mutex_unlock(&simplifying);
+  if (U_FAILURE(status) || length == 0) return;
+  UChar32 simple;
+  int32_t next = 0;
+  U16_NEXT(units, next, length, simple);
+  if (next != length) return;
+  int32_t size = 0;
+  U8_APPEND_UNSAFE(entry->bytes, size, simple);
+  entry->length = (uint8_t)size;
+}
+
+static enum unicode_case caseOf(UChar32 c) {
+  if (u_isdigit(c)) return UNICODE_DIGIT;
+  if (u_isUUppercase(c) || u_istitle(c)) return UNICODE_UPPER;
+  return u_isULowercase(c) ? UNICODE_LOWER : UNICODE_UNCASED;
 }
 
 static void describe(UChar32 c, struct unicode_folded *entry) {
@@ -285,7 +346,8 @@ static void describe(UChar32 c, struct unicode_folded *entry) {
       }
     }
   }
-  if (class == UNICODE_WORD || class == UNICODE_SINGLE) {
+  if (class == UNICODE_WORD || class == UNICODE_SINGLE || class == UNICODE_PICTOGRAPH
+      || class == UNICODE_REGIONAL || class == UNICODE_JAMO || class == UNICODE_JAMO_BEHIND) {
     char text[U8_MAX_LENGTH];
     int32_t length = 0;
     U8_APPEND_UNSAFE(text, length, c);
@@ -299,6 +361,11 @@ static void describe(UChar32 c, struct unicode_folded *entry) {
       if (folded == 0) class = UNICODE_SILENT;
     }
   }
+  if (class == UNICODE_SINGLE) {
+    unicode_fold_kana(entry->bytes, entry->length);
+    simplify(entry);
+  }
+  if (class == UNICODE_WORD) entry->letterCase = (uint8_t)caseOf(c);
   entry->class = (uint8_t)class;
 }
 

@@ -9,12 +9,8 @@ package struct Highlighter: Sendable {
   private let phrases: [Phrase]
 
   init(_ query: SearchQuery) {
-    phrases = query.terms.map { term in
-      Phrase(
-        tokens: Tokens.split(term.text, isQuery: true).map(\.text),
-        column: term.column,
-        isPrefix: term.isPrefix
-      )
+    phrases = query.terms.flatMap { term in
+      term.phrases.map { Phrase(tokens: $0, column: term.column, isPrefix: term.isPrefix) }
     }
   }
 

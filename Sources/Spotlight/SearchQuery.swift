@@ -1,3 +1,5 @@
+import CSpotlight
+
 /// A search query, parsed leniently: any text is a query.
 ///
 /// All words and phrases of a query must match. Its syntax:
@@ -11,9 +13,18 @@ package struct SearchQuery: Sendable, Equatable {
   /// One word or phrase.
   struct Term: Sendable, Equatable {
     let text: String
+    /// The phrases of tokens, each of which finds the term.
+    let phrases: [[String]]
     /// The column to search, or nil for all.
     let column: String?
     var isPrefix: Bool
+
+    init(text: String, column: String?, isPrefix: Bool) {
+      self.text = text
+      self.column = column
+      self.isPrefix = isPrefix
+      phrases = Tokens.phrases(text)
+    }
   }
 
   /// The required terms: of each list of alternatives, one must match.
@@ -39,7 +50,7 @@ package struct SearchQuery: Sendable, Equatable {
         followsOr = !required.isEmpty
         continue
       case .term(let term, let isExcluded, let isOpen):
-        guard !Tokens.split(term.text, isQuery: true).isEmpty else { continue }
+        guard !term.phrases.isEmpty else { continue }
         count += 1
         isLastUnfinished = isOpen && !isExcluded
         if isExcluded {
@@ -71,21 +82,17 @@ package struct SearchQuery: Sendable, Equatable {
   var terms: [Term] { required.flatMap { $0 } }
 
   /// Returns a term in FTS5's syntax.
-  ///
-  /// This method compares code points. In Swift, a quote and the accent after it are one character,
-  /// which is not a quote, but FTS5 would end the string there.
   static func expression(_ term: Term) -> String {
-    var quoted = ""
-    for scalar in term.text.unicodeScalars {
-      switch scalar {
-      case "\"": quoted += "\"\""
-      case "\0": quoted += " "
-      default: quoted.unicodeScalars.append(scalar)
-      }
+    let phrases = term.phrases.map { tokens in
+      // A token has no quote: it has letters, digits, signs and pictographs alone.
+      "\"" + tokens.joined(separator: tokenEnd) + "\"" + (term.isPrefix ? " *" : "")
     }
     let column = term.column.map { IndexLayout.quotedColumn($0) + " : " } ?? ""
-    return column + "\"" + quoted + "\"" + (term.isPrefix ? " *" : "")
+    return phrases.count == 1
+      ? column + phrases[0] : column + "(" + phrases.joined(separator: " OR ") + ")"
   }
+
+  private static let tokenEnd = String(UnicodeScalar(UInt8(SPOTLIGHT_TOKEN_END)))
 }
 
 /// A reader that splits a query into words and phrases, by code points.

@@ -11,8 +11,26 @@ struct Token: Equatable {
 
 /// The Swift interface of the tokenizer that FTS5 uses.
 enum Tokens {
-  /// Splits a text into tokens as the index does, with `isQuery` as for a search query.
-  static func split(_ text: String, isQuery: Bool = false) -> [Token] {
+  /// The ways to divide the words of a query, each of which may find a text.
+  private static let queryFlags = [
+    SPOTLIGHT_QUERY_PARTS, SPOTLIGHT_QUERY_SEGMENTS, SPOTLIGHT_QUERY_WORDS, SPOTLIGHT_QUERY_WHOLES,
+  ]
+
+  /// Returns the phrases that find a text of a query, the most divided one first.
+  ///
+  /// - Parameter text: A word or phrase of a query.
+  /// - Returns: Different lists of tokens; empty for a text without words.
+  static func phrases(_ text: String) -> [[String]] {
+    var phrases: [[String]] = []
+    for flags in queryFlags {
+      let tokens = split(text, flags: Int32(flags)).map(\.text)
+      if !tokens.isEmpty, !phrases.contains(tokens) { phrases.append(tokens) }
+    }
+    return phrases
+  }
+
+  /// Splits a text into tokens as the index does, or as `flags` say for a search query.
+  static func split(_ text: String, flags: Int32 = 0) -> [Token] {
     var text = text
     var tokens: [Token] = []
     text.withUTF8 { bytes in
@@ -21,7 +39,7 @@ enum Tokens {
           _ = unsafe spotlight_tokenize(
             characters.baseAddress,
             Int32(characters.count),
-            isQuery ? Int32(SPOTLIGHT_QUERY) : 0,
+            flags,
             list
           ) { context, token, length, start, end, isColocated in
             guard let context = unsafe context, let token = unsafe token else { return 0 }

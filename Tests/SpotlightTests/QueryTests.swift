@@ -138,6 +138,7 @@ import Testing
   @Test(
     arguments: [
       Array("日本語学東京都大人口"), ["ก", "ั", "ง", "า", "ไ", "ท", "ย", "่"], Array("あいうアイ漢字ー"),
+      Array("한국어를공부하"), Array("漢汉語语臺台"),
     ],
     Seeds.first(5)
   )
@@ -160,7 +161,7 @@ import Testing
       }
     }
     for piece in pieces {
-      let expected = texts.filter { has($0.value, piece) }.keys.sorted()
+      let expected = texts.filter { has(folded($0.value), folded(piece)) }.keys.sorted()
       #expect(
         try index.found(string(piece)) == expected,
         "\(string(piece)) in \(texts.mapValues(string)); \(Seeds.repeating(seed))"
@@ -174,10 +175,89 @@ import Testing
     return String(text)
   }
 
+  /// Replaces hiragana by katakana, and the traditional characters above by the simplified ones.
+  private func folded(_ scalars: [Unicode.Scalar]) -> [Unicode.Scalar] {
+    let pairs: [Unicode.Scalar: Unicode.Scalar] = [
+      "あ": "ア", "い": "イ", "う": "ウ", "漢": "汉", "語": "语", "臺": "台", "東": "东", "學": "学",
+    ]
+    return scalars.map { pairs[$0] ?? $0 }
+  }
+
   private func has(_ text: [Unicode.Scalar], _ piece: [Unicode.Scalar]) -> Bool {
     guard text.count >= piece.count else { return false }
     return (0...text.count - piece.count).contains {
       Array(text[$0..<$0 + piece.count]) == piece
     }
+  }
+}
+
+@Suite struct `Parts and wholes of words` {
+  private let index: TestIndex
+
+  init() async throws {
+    index = try TestIndex()
+    index.commit([
+      1: (body: nil, title: "HTTPServer2 starts"), 2: (body: nil, title: "my iPhone15Pro"),
+      3: (body: nil, title: "iphone 15"), 4: (body: nil, title: "don't use node.js"),
+      5: (body: nil, title: "mail john.doe@example.com"), 6: (body: nil, title: "release v1.2.3"),
+      7: (body: nil, title: "a #BuyMilk tag, @ann"), 8: (body: nil, title: "buymilk ann"),
+      9: (body: nil, title: "see /usr/share/doc/x"), 10: (body: nil, title: "한국어를 공부"),
+      11: (body: nil, title: "資料庫 ひらがな"), 12: (body: nil, title: "family 👩‍👩‍👧 🇩🇪"),
+      13: (body: nil, title: "node js"), 14: (body: nil, title: "snake_case_name"),
+    ])
+    #expect(await index.catchUp())
+  }
+
+  static let rows: [(String, [Int64])] = [
+    ("httpserver2", [1]), ("HTTPServer", [1]), ("server", [1]), ("http server", [1]),
+    (#""http server""#, [1]), ("2", [1, 6]), ("tpserver", []),
+    ("iphone15", [2, 3]), ("iPhone15", [2, 3]), ("phone", [2]), ("15pro", [2]), ("iphone", [2, 3]),
+    (#""my iphone15pro""#, [2]),
+    ("dont", [4]), ("don’t", [4]), ("nodejs", [4]), ("node.js", [4, 13]), ("node-js", [4, 13]),
+    ("john.doe@example.com", [5]), ("example.com", [5]), ("doe", [5]), ("doe@example", [5]),
+    ("1.2.3", [6]), ("v1", [6]), ("1.3", []),
+    ("#buymilk", [7]), ("#BuyMilk", [7]), ("buymilk", [7, 8]), ("milk", [7]), ("@ann", [7]),
+    ("ann", [7, 8]), (#""@ann""#, [7]), ("-#buymilk ann", [8]), ("#buy", []),
+    ("/usr/share/doc", [9]), ("share/doc", [9]), ("/share", [9]),
+    ("한국어", [10]), ("국어", [10]), ("한국를", []), ("资料库", [11]), ("料庫", [11]),
+    ("ヒラガナ", [11]), ("らが", [11]), ("👩‍👩‍👧", [12]), ("👩", []), ("🇩🇪", [12]),
+    ("snake_case_name", [14]), ("snakeCaseName", [14]), ("snakecasename", [14]),
+    ("case_name", [14]), ("caseName", [14]),
+  ]
+
+  @Test func `find one another`() throws {
+    for (query, expected) in Self.rows {
+      #expect(try index.found(query) == expected, "\(query)")
+    }
+  }
+
+  @Test func `find a whole by its beginning`() throws {
+    for (query, expected) in [
+      ("httpse", [1]), ("HTTPSe", [1]), ("iphone1", [2, 3]), ("#buym", [7]), ("#b", [7]),
+      ("john.d", [5]), ("nodej", [4]), ("snakeca", [14]),
+    ] as [(String, [Int64])] {
+      #expect(try index.found(query, prefix: true) == expected, "\(query)")
+    }
+  }
+
+  @Test func `rank a whole before its parts`() throws {
+    #expect(try index.result("node.js").hits.map(\.key.object) == [4, 13])
+  }
+
+  @Test func `are highlighted as they match`() throws {
+    func marked(_ text: String, _ query: String) throws -> [String] {
+      let ranges = try index.result(query).highlighter.ranges(in: text, column: "title")
+      return ranges.map { range in
+        String(decoding: Array(text.utf16)[range], as: UTF16.self)
+      }
+    }
+    #expect(try marked("my HTTPServer2 runs", "server") == ["Server"])
+    #expect(try marked("my HTTPServer2 runs", "httpserver") == ["HTTPServer"])
+    #expect(try marked("my HTTPServer2 runs", "httpserver2") == ["HTTPServer2"])
+    #expect(try marked("don't, dont", "dont") == ["don't", "dont"])
+    #expect(try marked("write john.doe@example.com", "doe@example") == ["doe@example"])
+    #expect(try marked("a #tag here", "tag") == ["tag"])
+    #expect(try marked("한국어를", "국어") == ["국어"])
+    #expect(try marked("資料庫", "资料") == ["資料"])
   }
 }

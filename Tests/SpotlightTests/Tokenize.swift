@@ -20,7 +20,7 @@ func tokenize(_ bytes: [UInt8], isQuery: Bool = false) -> [TokenizedWord] {
         _ = unsafe spotlight_tokenize(
           characters.baseAddress,
           Int32(characters.count),
-          isQuery ? Int32(SPOTLIGHT_QUERY) : 0,
+          isQuery ? Int32(SPOTLIGHT_QUERY_PARTS) : 0,
           list
         ) { context, token, length, start, end, isColocated in
           guard let context = unsafe context, let token = unsafe token else { return 0 }

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 /// The version of the rules in `spotlight_tokenize`. An index with another version is rebuilt.
-#define SPOTLIGHT_TOKENIZER_VERSION 1
+#define SPOTLIGHT_TOKENIZER_VERSION 2
 
 /// Registers the tokenizer `cordial` and the function `cordial_hit` on a connection.
 /// Returns an SQLite result code.
@@ -30,9 +30,21 @@ int64_t spotlight_take_token_count(void);
 const char *spotlight_unicode_version(void);
 
 enum {
-  /// The text is a search query: `c++` is that word only, and not also `c`.
-  SPOTLIGHT_QUERY = 1,
+  /// The text is a search query, with one token at each position: `c++` is that word only, and not
+  /// also `c`. The others say how far its words are divided.
+  SPOTLIGHT_QUERY = 7,
+  /// `HTTPServer2` is `http`, `server`, `2`.
+  SPOTLIGHT_QUERY_PARTS = 1,
+  /// `HTTPServer2` is `httpserver`, `2`.
+  SPOTLIGHT_QUERY_SEGMENTS = 2,
+  /// `HTTPServer2` is one word.
+  SPOTLIGHT_QUERY_WORDS = 3,
+  /// `foo-bar` is one word, `foobar`.
+  SPOTLIGHT_QUERY_WHOLES = 4,
 };
+
+/// The byte between two tokens of a phrase in a MATCH expression, whose words are tokens already.
+#define SPOTLIGHT_TOKEN_END 0x1F
 
 /// Receives one token. Positions count from 0. A colocated token has the position of the token
 /// before it. A result other than 0 stops the tokenizer.

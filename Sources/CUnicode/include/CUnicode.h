@@ -57,24 +57,47 @@ enum unicode_class {
   UNICODE_SEPARATOR = 0,
   /// Part of a word: letters, digits, marks that carry meaning.
   UNICODE_WORD = 1,
-  /// A word of its own: Han, kana, Thai, Lao, Khmer, Myanmar, pictographs.
+  /// A word of its own: Han, kana, Hangul, Thai, Lao, Khmer, Myanmar.
   UNICODE_SINGLE = 2,
   /// Part of a word, folded to nothing: accents, joiners, soft hyphens.
   UNICODE_SILENT = 3,
   /// A voicing mark of kana, which belongs to the single before it.
   UNICODE_VOICING = 4,
-  /// Part of a word that folds only together with adjacent code points, as conjoining jamo do.
+  /// Part of a word that folds only together with adjacent code points.
   UNICODE_CONTEXT = 5,
   /// A sign that represents words, like U+3314 SQUARE KIRO: its folded form is tokenized.
   UNICODE_EXPANDED = 6,
+  /// A pictograph, which may be part of a sequence that is one word.
+  UNICODE_PICTOGRAPH = 7,
+  /// One half of a flag.
+  UNICODE_REGIONAL = 8,
+  /// A Hangul letter that begins a syllable.
+  UNICODE_JAMO = 9,
+  /// A Hangul letter that belongs to the syllable before it.
+  UNICODE_JAMO_BEHIND = 10,
+};
+
+/// The case of a code point, by which a word is split into its parts.
+enum unicode_case {
+  UNICODE_UNCASED = 0,
+  UNICODE_LOWER = 1,
+  UNICODE_UPPER = 2,
+  UNICODE_DIGIT = 3,
 };
 
 /// The class of a code point and its folded form without context.
+///
+/// A single is folded to the form in which it is searched: Han to simplified characters, hiragana
+/// to katakana.
 struct unicode_folded {
   uint8_t class;
+  uint8_t letterCase;
   uint8_t length;
-  char bytes[14];
+  char bytes[13];
 };
+
+/// Replaces hiragana by katakana in UTF-8, in place.
+void unicode_fold_kana(char *text, int32_t length);
 
 /// Looks up a code point; the first look-up in a block of 256 costs some 100 µs, later ones
 /// nanoseconds.

@@ -1,0 +1,47 @@
+#ifndef CUTTER_H
+#define CUTTER_H
+
+#include "CSpotlight.h"
+
+enum {
+  // The maximum length of a folded word. A longer word is split into several words at successive
+  // positions. A query is split at the same offsets, so that it still finds the word.
+  WORD_BYTES_MAX = 512,
+  // The maximum length of a word with its sign, like "#tag".
+  SIGN_BYTES_MAX = 128,
+};
+
+/// One run of the tokenizer over a text.
+struct cutter {
+  const char *text;
+  int32_t length;
+  int flags;
+  void *context;
+  spotlight_token take;
+  /// The word with a sign that stands where the next word does; of length 0 for none.
+  char sign[SIGN_BYTES_MAX + 1];
+  int32_t signSize;
+  /// Whether the words before `*at` are so many that their compound is no token.
+  bool isLongCompound;
+};
+
+/// Emits a token at a position of its own. A pending sign is emitted with it, or instead of it where
+/// the text is a query.
+int cutter_emit(
+  struct cutter *cutter, const char *token, int32_t size, int32_t start, int32_t end);
+
+/// Emits a token at the position of the last one, where the text is a document.
+int cutter_colocate(
+  struct cutter *cutter, const char *token, int32_t size, int32_t start, int32_t end);
+
+/// Returns whether a word continues or begins at an offset.
+bool cutter_is_word(const struct cutter *cutter, int32_t at);
+
+/// Reads words that are joined by single connectors, as in `foo_bar`, and emits them with their
+/// parts. `*at` is the offset of the first code point, and then that after the last one.
+int cutter_compound(struct cutter *cutter, int32_t *at);
+
+/// 0 for a separator, else the folded byte of an ASCII letter or digit.
+extern const unsigned char cutter_ascii[128];
+
+#endif
