@@ -11,6 +11,8 @@ enum {
   WORDS_MAX = 8,
   WHOLE_BYTES_MAX = 64,
   PARTS_MAX = WORDS_MAX * WORD_PARTS_MAX,
+  // The maximum length of a word that is read the short way.
+  PLAIN_BYTES_MAX = 48,
 };
 
 // A part of a word: `Server` and `2` in `HTTPServer2`.
@@ -319,7 +321,41 @@ static int emitQuery(struct cutter *cutter, const struct compound *compound, boo
   return 0;
 }
 
+// Returns the length of an ASCII word that has one part and belongs to no compound, or 0 for a word
+// that needs a closer look.
+static int32_t plainLength(const struct cutter *cutter, int32_t at, char *word) {
+  const char *text = cutter->text + at;
+  int32_t left = cutter->length - at, size = 0;
+  bool isNumber = text[0] >= '0' && text[0] <= '9';
+  for (; size < left && size < PLAIN_BYTES_MAX; size++) {
+    unsigned char byte = (unsigned char)text[size];
+    if (byte >= 0x80) return 0;
+    unsigned char folded = cutter_ascii[byte];
+    if (folded == 0) break;
+    if (isNumber ? byte > '9' : size > 0 && byte < 'a') return 0;
+    word[size] = (char)folded;
+  }
+  if (size == PLAIN_BYTES_MAX) return 0;
+  if (size == left) return size;
+  switch (text[size]) {
+  case '+': case '#': return 0;
+  case '\'': case '-': case '_': case '.': case '@': case '/': case ':':
+    if (size + 1 == left) return size;
+    unsigned char next = (unsigned char)text[size + 1];
+    return next < 0x80 && cutter_ascii[next] == 0 ? size : 0;
+  default: return size;
+  }
+}
+
 int cutter_compound(struct cutter *cutter, int32_t *at) {
+  char word[PLAIN_BYTES_MAX];
+  int32_t plain = plainLength(cutter, *at, word);
+  if (plain > 0) {
+    int32_t start = *at;
+    *at += plain;
+    cutter->isLongCompound = false;
+    return cutter_emit(cutter, word, plain, start, *at);
+  }
   struct compound compound;
   compound.size = compound.partCount = compound.wordCount = compound.suffix = 0;
   int32_t next = *at;

@@ -25,7 +25,7 @@ struct cutter {
   bool isLongCompound;
 };
 
-/// Emits a token at a position of its own. A pending sign is emitted with it, or instead of it where
+/// Emits a token at a position of its own. A pending sign is emitted with it, or instead of it if
 /// the text is a query.
 int cutter_emit(
   struct cutter *cutter, const char *token, int32_t size, int32_t start, int32_t end);

@@ -225,6 +225,7 @@ import Testing
     ("case_name", [14]), ("caseName", [14]),
   ]
 
+  // Evidence: P-092c, P-092d, P-092e
   @Test func `find one another`() throws {
     for (query, expected) in Self.rows {
       #expect(try index.found(query) == expected, "\(query)")
