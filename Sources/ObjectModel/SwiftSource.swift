@@ -49,17 +49,42 @@ package struct SwiftSource {
 
   // MARK: Names
 
-  /// The type's name of an entity or of named values.
+  /// The type's name of an entity.
   private func typeName(_ name: String) -> String {
     if !prefix.isEmpty { return prefix + name }
-    return Self.takenTypes.contains(name) ? Self.capitalized(model.name) + name : name
+    let isTaken = Self.takenTypes.contains(name) || Self.keywords.contains(name)
+    guard isTaken else { return name }
+    var unique = Self.capitalized(model.name) + Self.capitalized(name)
+    while model.entity(named: unique) != nil { unique += "Object" }
+    return unique
   }
+
+  /// The name of an enumeration or a composite inside of an entity's struct.
+  private static func nestedName(_ name: String) -> String {
+    let nested = capitalized(name)
+    let isTaken = takenTypes.contains(nested) || ["Path", "Protocol", "CodingKeys"].contains(nested)
+    return isTaken ? nested + "Value" : nested
+  }
+
+  /// The names of a struct's properties that differ from those of the entity, which cannot be
+  /// names in Swift: the struct has an `id` of its own, and a property is not named as its type.
+  private static func memberName(_ name: String, besides others: [String]) -> String {
+    let isTaken = reservedMembers.contains(name) || takenTypes.contains(name)
+    guard isTaken else { return name }
+    var unique = name + "Property"
+    while others.contains(unique) { unique += "_" }
+    return unique
+  }
+
+  private static let reservedMembers: Set<String> = ["id", "init", "self", "Protocol", "Type"]
 
   /// The types that code with these values also uses by their names.
   private static let takenTypes: Set<String> = [
-    "Any", "Array", "Bool", "Character", "Client", "Container", "Context", "Data", "Date",
-    "Decimal", "Dictionary", "Double", "Error", "Float", "Int", "Mock", "Never", "Optional",
-    "Result", "Self", "Set", "String", "Task", "Type", "URL", "UUID", "Void",
+    "Any", "Array", "BaseValue", "Bool", "CaseIterable", "Character", "Client", "Codable",
+    "Container", "Context", "Data", "Date", "Decimal", "Dictionary", "Double", "Equatable",
+    "Error", "FetchRequest", "FetchedResults", "Float", "Int", "Int64", "Mock", "Never",
+    "ObjectValue", "Optional", "Result", "SaveRequest", "Self", "Sendable", "Set", "String", "Task",
+    "Type", "URL", "UUID", "Void", "WrappedID",
   ]
 
   private static let keywords: Set<String> = [
@@ -85,14 +110,15 @@ package struct SwiftSource {
     let words = text.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
     guard let first = words.first, first.first?.isLetter == true else { return nil }
     let head = first.prefix(1).lowercased() + first.dropFirst()
-    return escaped(head + words.dropFirst().map { capitalized(String($0)) }.joined())
+    let name = head + words.dropFirst().map { capitalized(String($0)) }.joined()
+    return ["allCases", "init", "rawValue", "self"].contains(name) ? name + "Case" : escaped(name)
   }
 
   // MARK: Properties
 
   /// A stored property of a struct.
   private struct Property {
-    let name: String
+    var name: String
     let type: String
     /// The value that an initializer uses where it gets none; nil for a property that needs one.
     let standard: String?
@@ -125,7 +151,7 @@ package struct SwiftSource {
     }
     var standard = attribute.optional ? "nil" : attribute.defaultValue.swiftLiteral
     if attribute.type.codec.isText, let cases = Self.cases(attribute.allowed ?? []) {
-      type = Self.capitalized(name)
+      type = Self.nestedName(name)
       // A default that is no case would not be a value of the attribute either.
       let value = cases.first { $0.text == attribute.defaultValue.text }
       if !attribute.optional { standard = value.map { ".\($0.name)" } }
@@ -177,7 +203,7 @@ package struct SwiftSource {
       }
     }
     for composite in entity.composites where !composite.name.contains(".") {
-      let type = Self.capitalized(composite.name)
+      let type = Self.nestedName(composite.name)
       if let body = structure(of: composite, entity, indent: "  ") {
         nested.append(body)
         properties.append(
@@ -235,7 +261,7 @@ package struct SwiftSource {
       if let inner = entity.composite(named: path) {
         guard let body = structure(of: inner, entity, indent: indent + "  ") else { continue }
         nested.append(body)
-        lines.append("public var \(Self.escaped(member)): \(Self.capitalized(member))")
+        lines.append("public var \(Self.escaped(member)): \(Self.nestedName(member))")
         continue
       }
       guard let attribute = entity.attributes.first(where: { $0.name == path }) else { continue }
@@ -247,7 +273,7 @@ package struct SwiftSource {
       lines.append("public var \(Self.escaped(member)): \(type)\(mark)")
     }
     guard !lines.isEmpty else { return nil }
-    let name = Self.capitalized(composite.path.last ?? composite.name)
+    let name = Self.nestedName(composite.path.last ?? composite.name)
     let body = lines.map { "\(indent)  /// A member of the composite.\n\(indent)  \($0)" }
     return """
       \(indent)/// The composite `\(composite.name)`.
@@ -261,7 +287,8 @@ package struct SwiftSource {
     var lines: [String] = []
     func add(_ name: String, _ path: String) {
       lines.append("    /// The path of `\(path)`.")
-      lines.append("    public static let \(Self.escaped(name)) = \"\(path)\"")
+      let member = Self.memberName(name, besides: [])
+      lines.append("    public static let \(Self.escaped(member)) = \"\(path)\"")
     }
     for attribute in entity.attributes where !attribute.name.contains(".") {
       add(attribute.name, attribute.name)
@@ -288,6 +315,10 @@ package struct SwiftSource {
     for member in values.select.members ?? [] {
       guard let path = member.value.string, let type = type(of: path, from: entity) else {
         notes.append("\(values.name).\(member.name) has no fixed type; add a property for it")
+        continue
+      }
+      guard Self.memberName(member.name, besides: []) == member.name else {
+        notes.append("\(values.name).\(member.name) has a name that no property of Swift can have")
         continue
       }
       properties.append(
@@ -349,6 +380,19 @@ package struct SwiftSource {
     properties: [Property],
     nested: [String]
   ) -> String {
+    let names = properties.map(\.name)
+    let properties = properties.map { property in
+      var renamed = property
+      renamed.name = Self.memberName(property.name, besides: names)
+      return renamed
+    }
+    let renamed = zip(properties, names).filter { $0.name != $1 }
+    var statics = statics
+    if !renamed.isEmpty {
+      let pairs = renamed.map { "\"\($0.name)\": \"\($1)\"" }.joined(separator: ", ")
+      statics.append("  /// The properties whose names are others in the model.")
+      statics.append("  public static let properties = [\(pairs)]")
+    }
     var stored = ["  /// The identity of the object.\n  public var id: WrappedID"]
     stored += properties.map {
       "  /// \($0.comment)\n  public var \(Self.escaped($0.name)): \($0.type)"

@@ -177,4 +177,29 @@ import Testing
     let prefixed = try self.source(#"{"name":"Task","attributes":[]}"#, prefix: "My")
     #expect(prefixed.text.contains("public struct MyTask: ObjectValue {"))
   }
+
+  @Test func `renames what cannot be a name in Swift`() throws {
+    let source = try source(
+      """
+      {"name": "class", "attributes": [
+         {"name": "id", "type": "string", "optional": true},
+         {"name": "idProperty", "type": "string", "optional": true},
+         {"name": "type", "type": "string", "enum": ["self"], "default": "self"}]},
+      {"name": "String", "attributes": [{"name": "Date", "type": "date", "optional": true}]},
+      {"name": "ShopString", "attributes": [{"name": "x", "type": "string", "optional": true}]}
+      """,
+      #","values":[{"name":"Row","entity":"class","select":{"id":"type"}}]"#
+    )
+    #expect(source.notes == ["Row.id has a name that no property of Swift can have"])
+    for line in [
+      "public struct ShopClass: ObjectValue {", "public struct ShopStringObject: ObjectValue {",
+      "public struct ShopString: ObjectValue {", "public var idProperty_: String?",
+      "public static let properties = [\"idProperty_\": \"id\"]",
+      "public enum TypeValue: String, Codable, CaseIterable, Sendable {",
+      "case selfCase = \"self\"", "public var DateProperty: Date?",
+      "public static let properties = [\"DateProperty\": \"Date\"]",
+    ] {
+      #expect(source.text.contains("  " + line) || source.text.contains("\n" + line), "\(line)")
+    }
+  }
 }
