@@ -181,7 +181,10 @@ import Testing
 
   @Test(arguments: [
     (#"{"titel": "x"}"#, "objects[0].values.titel"), (#"{"title": 1}"#, "objects[0].values.title"),
-    (#"{"tasks": ["Task/sNone"]}"#, "objects[0].values.tasks"),
+    (
+      #"{"tasks": ["Task/sNone"]}"#,
+      "objects[0].values.tasks: the script has no object Task/sNone"
+    ),
   ])
   func `has the values that its model allows`(values: String, place: String) throws {
     let text = """
@@ -189,7 +192,7 @@ import Testing
       """
     let outcome = try fixture.run(["serve", "--mock", try script(text)])
     #expect(outcome.code == 1)
-    #expect(outcome.errors.contains("mock.json: \(place): "), "\(outcome.errors)")
+    #expect(outcome.errors.contains("mock.json: \(place)"), "\(outcome.errors)")
   }
 
   @Test func `makes the remaining steps when the client that moved the clock goes`() throws {

@@ -23,6 +23,9 @@ struct MockNames: Sendable {
     if version != 1 { versions[name] = version - 1 }
   }
 
+  /// Returns whether the script has an object with an ID.
+  func has(_ name: String) -> Bool { stored[name] != nil }
+
   // MARK: To the store
 
   /// Returns a message of a client as the store understands it.

@@ -101,9 +101,15 @@ package final class MockStage: Sendable {
     for (index, object) in script.objects.enumerated() {
       let entity = model.entity(named: object.id.entity)
       // A text that looks like an ID is a text.
-      let values = object.values.map { member in
-        guard case .relationship? = entity?.property(named: member.name) else { return member }
-        return JSONMember(member.name, temporary.toStore(member.value))
+      var values: [JSONMember] = []
+      for member in object.values {
+        guard case .relationship? = entity?.property(named: member.name) else {
+          values.append(member)
+          continue
+        }
+        let place = "\(object.place).values.\(member.name)"
+        try Self.checkReferences(member.value, place, temporary, model)
+        values.append(JSONMember(member.name, temporary.toStore(member.value)))
       }
       inserts.append(["id": .string(sent[index]), "values": .object(values)])
     }
@@ -113,11 +119,32 @@ package final class MockStage: Sendable {
     } catch {
       throw placed(error, sent)
     }
+    let given = Dictionary(
+      (saved["ids"]?.members ?? []).map { ($0.name, $0.value.string) },
+      uniquingKeysWith: { first, _ in first }
+    )
     state.withLock { state in
       for (index, object) in script.objects.enumerated() {
-        let id = saved["ids"]?[sent[index]]?.string ?? sent[index]
+        let id = given[sent[index]].flatMap { $0 } ?? sent[index]
         state.names.add(object.id.description, id, version: object.version)
       }
+    }
+  }
+
+  /// Checks that the objects exist to which a relationship of the script refers.
+  ///
+  /// Only the store knows whether an ID of the model's own identity exists.
+  private static func checkReferences(
+    _ value: JSONValue,
+    _ place: String,
+    _ names: MockNames,
+    _ model: Model
+  ) throws(ScriptError) {
+    for element in value.array ?? [value] {
+      guard let text = element.string, let id = ObjectID(text), !names.has(text),
+        model.entity(named: id.entity)?.identity == nil
+      else { continue }
+      throw ScriptError(place, "the script has no object \(id)")
     }
   }
 
