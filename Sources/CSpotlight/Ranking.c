@@ -67,15 +67,23 @@ void spotlight_finish(struct spotlight_search *search) {
   search->frequencies = NULL;
 }
 
-static bool isExcluded(const struct spotlight_search *search, int64_t document) {
-  int64_t low = 0, high = search->excludedCount;
+// Returns whether an ascending list has a number.
+static bool contains(const int64_t *numbers, int64_t count, int64_t number) {
+  int64_t low = 0, high = count;
   while (low < high) {
     int64_t middle = (low + high) / 2;
-    if (search->excluded[middle] == document) return true;
-    if (search->excluded[middle] < document) low = middle + 1;
+    if (numbers[middle] == number) return true;
+    if (numbers[middle] < number) low = middle + 1;
     else high = middle;
   }
   return false;
+}
+
+static bool isKept(const struct spotlight_search *search, int64_t document) {
+  if (!search->kept) return true;
+  const struct spotlight_document *found = &search->documents[document];
+  return contains(
+    search->kept[found->entity], search->keptCounts[found->entity], found->object);
 }
 
 static bool isAlive(const struct spotlight_search *search, int64_t document) {
@@ -160,7 +168,8 @@ static void hit(
   int64_t document = api->xRowid(context);
   if (!isAlive(search, document)) return;
   if (!search->wanted[search->documents[document].entity]) return;
-  if (search->excludedCount > 0 && isExcluded(search, document)) return;
+  if (contains(search->excluded, search->excludedCount, document)) return;
+  if (!isKept(search, document)) return;
   int code = SQLITE_OK;
   if (!search->frequencies) code = readFrequencies(api, context, search);
   struct spotlight_hit found = {0, document};

@@ -6,6 +6,14 @@ enum Terminal {
   /// Whether standard output is a terminal.
   static var isOutput: Bool { isatty(1) == 1 }
 
+  /// Whether a person wants colours on standard output.
+  static var hasColors: Bool {
+    func variable(_ name: String) -> String {
+      unsafe getenv(name).map { unsafe String(cString: $0) } ?? ""
+    }
+    return isOutput && variable("NO_COLOR").isEmpty && variable("TERM") != "dumb"
+  }
+
   /// Whether standard error is a terminal.
   static var isError: Bool { isatty(2) == 1 }
 

@@ -62,7 +62,8 @@ package struct SwiftSource {
   /// The name of an enumeration or a composite inside of an entity's struct.
   private static func nestedName(_ name: String) -> String {
     let nested = capitalized(name)
-    let isTaken = takenTypes.contains(nested) || ["Path", "Protocol", "CodingKeys"].contains(nested)
+    let isTaken =
+      takenTypes.contains(nested) || ["Path", "Protocol", "CodingKeys"].contains(nested)
     return isTaken ? nested + "Value" : nested
   }
 

@@ -1,6 +1,8 @@
 /// A highlighter, which finds the words of a query in texts.
 package struct Highlighter: Sendable {
   private struct Phrase: Sendable {
+    /// The number of the query's word.
+    let term: Int
     let tokens: [String]
     let column: String?
     let isPrefix: Bool
@@ -9,8 +11,10 @@ package struct Highlighter: Sendable {
   private let phrases: [Phrase]
 
   init(_ query: SearchQuery) {
-    phrases = query.terms.flatMap { term in
-      term.phrases.map { Phrase(tokens: $0, column: term.column, isPrefix: term.isPrefix) }
+    phrases = query.terms.enumerated().flatMap { number, term in
+      term.phrases.map {
+        Phrase(term: number, tokens: $0, column: term.column, isPrefix: term.isPrefix)
+      }
     }
   }
 
@@ -21,16 +25,28 @@ package struct Highlighter: Sendable {
   ///   - column: The name of the property.
   /// - Returns: Ranges in UTF-16 code units, ascending, neither overlapping nor adjacent.
   package func ranges(in text: String, column: String) -> [Range<Int>] {
-    let tokens = Tokens.split(text)
+    let found = occurrences(Tokens.split(text), column: column)
+    return Self.utf16(Self.merged(found.map(\.range)), in: text)
+  }
+
+  /// A place in a text where a word of the query matches.
+  struct Occurrence {
+    let term: Int
+    /// The range in bytes.
+    let range: Range<Int>
+  }
+
+  /// Returns where the query's words match.
+  func occurrences(_ tokens: [Token], column: String) -> [Occurrence] {
     let positions = Self.positions(tokens)
-    var found: [Range<Int>] = []
+    var found: [Occurrence] = []
     for phrase in phrases where phrase.column == nil || phrase.column == column {
       for start in positions.indices {
-        guard let end = match(phrase, at: start, positions, tokens) else { continue }
-        found.append(end)
+        guard let range = match(phrase, at: start, positions, tokens) else { continue }
+        found.append(Occurrence(term: phrase.term, range: range))
       }
     }
-    return Self.utf16(Self.merged(found), in: text)
+    return found
   }
 
   /// Returns the token indices at each position; a colocated token has the position of the token
@@ -69,7 +85,7 @@ package struct Highlighter: Sendable {
     return tokens[positions[start].lowerBound].start..<end
   }
 
-  private static func merged(_ ranges: [Range<Int>]) -> [Range<Int>] {
+  static func merged(_ ranges: [Range<Int>]) -> [Range<Int>] {
     var merged: [Range<Int>] = []
     for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
       if let last = merged.last, range.lowerBound <= last.upperBound {
@@ -81,7 +97,7 @@ package struct Highlighter: Sendable {
     return merged
   }
 
-  private static func utf16(_ ranges: [Range<Int>], in text: String) -> [Range<Int>] {
+  static func utf16(_ ranges: [Range<Int>], in text: String) -> [Range<Int>] {
     let bytes = Array(text.utf8)
     var offset = 0
     var units = 0

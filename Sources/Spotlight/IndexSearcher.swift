@@ -13,6 +13,8 @@ package struct SearchRequest: Sendable {
   package let limit: Int
   /// The maximum number of words to look up.
   package let wordsMax: Int
+  /// Whether the result has all matching objects beside the window.
+  package let wantsAll: Bool
 
   package init(
     query: String,
@@ -20,7 +22,8 @@ package struct SearchRequest: Sendable {
     isPrefix: Bool,
     offset: Int,
     limit: Int,
-    wordsMax: Int
+    wordsMax: Int,
+    wantsAll: Bool = false
   ) {
     self.query = query
     self.entities = entities
@@ -28,6 +31,27 @@ package struct SearchRequest: Sendable {
     self.offset = offset
     self.limit = limit
     self.wordsMax = wordsMax
+    self.wantsAll = wantsAll
+  }
+}
+
+/// The objects to which a predicate limits a search; the store evaluates it.
+package struct ObjectFilter {
+  /// Returns those of some objects that match.
+  package let matching: ([ObjectKey]) throws -> Set<ObjectKey>
+  /// Returns the numbers of all objects that match, ascending, by entity.
+  package let all: () throws -> [Int: [Int64]]
+  /// The number of matches of the words up to which `matching` is asked about them.
+  package let matchesMax: Int64
+
+  package init(
+    matchesMax: Int64 = 10_000,
+    matching: @escaping ([ObjectKey]) throws -> Set<ObjectKey>,
+    all: @escaping () throws -> [Int: [Int64]]
+  ) {
+    self.matchesMax = matchesMax
+    self.matching = matching
+    self.all = all
   }
 }
 
@@ -43,8 +67,12 @@ package struct SearchResult: Sendable {
   package let total: Int64
   /// The hits of the requested window, best first, then by ID.
   package let hits: [Hit]
+  /// All matching objects, where the request wants them; otherwise empty.
+  package var all: [ObjectKey] = []
   /// The words that no document contains.
   package let missing: [String]
+  /// Without a hit: the words without which there are some, and how many.
+  package var omit: [(word: String, total: Int64)] = []
   package let highlighter: Highlighter
 }
 
@@ -119,14 +147,14 @@ package struct IndexSnapshot {
   /// - Parameters:
   ///   - request: The parameters of the search.
   ///   - excluded: The objects to leave out of the hits and of the total.
+  ///   - filter: The objects to which the search is limited; nil for no limit.
   /// - Returns: The result of the search.
-  /// - Throws: `SQLiteError`.
+  /// - Throws: `SQLiteError`, and the errors of the filter.
   package func search(
     _ request: SearchRequest,
-    without excluded: Set<ObjectKey>
-  ) throws
-    -> SearchResult
-  {
+    without excluded: Set<ObjectKey>,
+    filter: ObjectFilter? = nil
+  ) throws -> SearchResult {
     let query = SearchQuery(
       request.query,
       columns: Set(layout.columns),
@@ -137,16 +165,76 @@ package struct IndexSnapshot {
     guard let match = query.match, !layout.isEmpty else {
       return SearchResult(total: 0, hits: [], missing: [], highlighter: highlighter)
     }
+    let excluded = try SpotlightError.reading { try numbers(of: excluded) }
+    let found = try hits(match, request, excluded, filter)
     return try SpotlightError.reading {
-      let (total, hits) = try rank(match, request, try numbers(of: excluded))
+      let missing = try wordsInNoDocument(query)
       return SearchResult(
-        total: total,
-        hits: Array(hits.dropFirst(request.offset)),
-        missing: try wordsInNoDocument(query),
+        total: found.total,
+        hits: Array(found.hits.dropFirst(request.offset).prefix(request.limit)),
+        all: request.wantsAll ? found.hits.map(\.key) : [],
+        missing: missing,
+        omit: found.total == 0 && filter == nil
+          ? try totalsWithoutOne(query, request, excluded) : [],
         highlighter: highlighter
       )
     }
   }
+
+  /// Returns the number of matches and the best ones, or all where the request wants them.
+  private func hits(
+    _ match: String,
+    _ request: SearchRequest,
+    _ excluded: [Int64],
+    _ filter: ObjectFilter?
+  ) throws -> (total: Int64, hits: [SearchResult.Hit]) {
+    let window = request.offset + request.limit
+    guard filter != nil || request.wantsAll else {
+      return try SpotlightError.reading { try rank(match, request, excluded, hitMax: window) }
+    }
+    let count = try SpotlightError.reading {
+      try rank(match, request, excluded, hitMax: 0).total
+    }
+    guard let filter else {
+      return try SpotlightError.reading {
+        try rank(match, request, excluded, hitMax: Int(count))
+      }
+    }
+    guard count <= filter.matchesMax else {
+      let kept = try filter.all()
+      return try SpotlightError.reading {
+        let hitMax = request.wantsAll ? Int(count) : window
+        return try rank(match, request, excluded, hitMax: hitMax, kept: kept)
+      }
+    }
+    let unfiltered = try SpotlightError.reading {
+      try rank(match, request, excluded, hitMax: Int(count)).hits
+    }
+    let matching = try filter.matching(unfiltered.map(\.key))
+    let hits = unfiltered.filter { matching.contains($0.key) }
+    return (Int64(hits.count), hits)
+  }
+
+  /// Returns for each word of a query without hits how many it would have without that word, where
+  /// it would have some.
+  private func totalsWithoutOne(
+    _ query: SearchQuery,
+    _ request: SearchRequest,
+    _ excluded: [Int64]
+  ) throws -> [(word: String, total: Int64)] {
+    guard query.required.count > 1 else { return [] }
+    var totals: [(word: String, total: Int64)] = []
+    for index in query.required.indices.prefix(Self.omittedMax) {
+      guard let match = query.without(index).match else { continue }
+      let total = try rank(match, request, excluded, hitMax: 0).total
+      let words = query.required[index].map(\.text).joined(separator: " OR ")
+      if total > 0, !totals.contains(where: { $0.word == words }) { totals.append((words, total)) }
+    }
+    return totals
+  }
+
+  /// The maximum number of words that are left out, each in a search of its own.
+  private static let omittedMax = 8
 
   private func numbers(of keys: Set<ObjectKey>) throws -> [Int64] {
     guard !keys.isEmpty else { return [] }
@@ -168,14 +256,52 @@ package struct IndexSnapshot {
   private func rank(
     _ match: String,
     _ request: SearchRequest,
-    _ excluded: [Int64]
+    _ excluded: [Int64],
+    hitMax: Int,
+    kept: [Int: [Int64]]? = nil
   ) throws -> (total: Int64, hits: [SearchResult.Hit]) {
     let statement = try PreparedStatement(
       db,
       "SELECT 1 FROM text WHERE text MATCH ?1 AND cordial_hit(text, ?2)"
     )
     let wanted = (0..<layout.entityCount).map { request.entities?.contains($0) ?? true }
-    let hitMax = request.offset + request.limit
+    let lists = kept.map { kept in (0..<layout.entityCount).map { kept[$0] ?? [] } }
+    return try unsafe Self.withKept(lists) { kept, counts in
+      try unsafe rank(statement, match, excluded, wanted, hitMax, kept, counts)
+    }
+  }
+
+  /// Passes lists of numbers to a body in the form of `spotlight_search`.
+  private static func withKept<Result>(
+    _ lists: [[Int64]]?,
+    _ body: (UnsafePointer<UnsafePointer<Int64>?>?, UnsafePointer<Int64>?) throws -> Result
+  ) rethrows -> Result {
+    guard let lists else { return try body(nil, nil) }
+    let flat = lists.flatMap { $0 }
+    let counts = lists.map { Int64($0.count) }
+    return try unsafe flat.withUnsafeBufferPointer { flat in
+      var start = 0
+      let pointers = unsafe counts.map { count -> UnsafePointer<Int64>? in
+        defer { start += Int(count) }
+        return unsafe flat.baseAddress.map { unsafe $0 + start }
+      }
+      return try unsafe pointers.withUnsafeBufferPointer { pointers in
+        try unsafe counts.withUnsafeBufferPointer { counts in
+          try unsafe body(pointers.baseAddress, counts.baseAddress)
+        }
+      }
+    }
+  }
+
+  private func rank(
+    _ statement: PreparedStatement,
+    _ match: String,
+    _ excluded: [Int64],
+    _ wanted: [Bool],
+    _ hitMax: Int,
+    _ kept: UnsafePointer<UnsafePointer<Int64>?>?,
+    _ keptCounts: UnsafePointer<Int64>?
+  ) throws -> (total: Int64, hits: [SearchResult.Hit]) {
     var buffer = Array(repeating: spotlight_hit(), count: max(hitMax, 1))
     return try unsafe view.withSearch { search in
       try unsafe buffer.withUnsafeMutableBufferPointer { hits in
@@ -188,6 +314,8 @@ package struct IndexSnapshot {
               unsafe search.wanted = wanted.baseAddress
               unsafe search.excluded = excluded.baseAddress
               unsafe search.excludedCount = Int64(excluded.count)
+              unsafe search.kept = kept
+              unsafe search.keptCounts = keptCounts
               unsafe search.hits = hits.baseAddress
               unsafe search.hitMax = Int32(hitMax)
               defer { unsafe spotlight_finish(&search) }

@@ -78,6 +78,13 @@ package struct SearchQuery: Sendable, Equatable {
     return "(\(positive)) NOT (\(negative))"
   }
 
+  /// Returns the query without one of its required words.
+  func without(_ index: Int) -> SearchQuery {
+    var query = self
+    query.required.remove(at: index)
+    return query
+  }
+
   /// The positive terms.
   var terms: [Term] { required.flatMap { $0 } }
 

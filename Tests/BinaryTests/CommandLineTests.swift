@@ -30,6 +30,54 @@ import Testing
     #expect(try fixture.run(["search", store, "milk"]).output == "")
   }
 
+  @Test func `search shows the words in colour, and no control characters`() throws {
+    let fixture = try Fixture()
+    let store = try fixture.store()
+    let saved = try fixture.run([
+      "call", store, "save",
+      #"{"insert":[{"id":"Task/t1","values":{"title":"Buy milk\u001b[31m\nnow"}},"#
+        + #"{"id":"Memo/t2","values":{"content":"the milk of the cow"}}]}"#,
+    ])
+    #expect(saved.code == 0)
+    func shown(_ query: String, _ environment: [String: String]) throws -> [String] {
+      let child = try Child(
+        ["-qec", "'\(Child.binary)' search '\(store)' \(query)", "/dev/null"],
+        program: "/usr/bin/script",
+        environment: environment
+      )
+      let text = try child.stream.rest()
+      #expect(try child.exitCode() == 0)
+      return text.components(separatedBy: "\r\n")
+    }
+    let (mark, end) = ("\u{1B}[1;33m", "\u{1B}[0m")
+    let coloured = try shown("milk", ["TERM": "xterm", "NO_COLOR": ""])
+    #expect(
+      coloured == [
+        "Task/p1  Buy \(mark)milk\(end) [31m now", "Memo/p1  the \(mark)milk\(end) of the cow",
+        "2 found", "",
+      ]
+    )
+    #expect(
+      try shown("milk --entity Memo", ["TERM": "xterm", "NO_COLOR": "1"]) == [
+        "Memo/p1  the milk of the cow", "1 found", "",
+      ]
+    )
+    #expect(
+      try shown("buy cow zebra", ["TERM": "dumb"]) == ["0 found", "In no object: zebra", ""]
+    )
+    #expect(
+      try shown("buy cow", ["TERM": "dumb"]) == ["0 found", "Without buy: 1", "Without cow: 1", ""]
+    )
+    let filtered = try fixture.run([
+      "search", store, "milk", "--entity", "Task", "--where", "myDay",
+    ])
+    #expect(filtered.code != 0 && filtered.errors.contains("predicate"))
+    let none = try fixture.run([
+      "search", store, "milk", "--entity", "Task", "--where", "myDay == YES",
+    ])
+    #expect(none.code == 0 && none.output.isEmpty)
+  }
+
   // Evidence: P-112d
   @Test func `model graph draws entities, attributes and relationships`() throws {
     let fixture = try Fixture()

@@ -188,7 +188,9 @@ final class TestIndex {
     prefix: Bool = false,
     offset: Int = 0,
     limit: Int = 1000,
-    without excluded: Set<ObjectKey> = []
+    without excluded: Set<ObjectKey> = [],
+    filter: ObjectFilter? = nil,
+    wantsAll: Bool = false
   ) throws -> SearchResult {
     let searcher = try self.searcher ?? index.makeSearcher()
     self.searcher = searcher
@@ -200,9 +202,11 @@ final class TestIndex {
           isPrefix: prefix,
           offset: offset,
           limit: limit,
-          wordsMax: 64
+          wordsMax: 64,
+          wantsAll: wantsAll
         ),
-        without: excluded
+        without: excluded,
+        filter: filter
       )
     }
   }

@@ -86,6 +86,10 @@ struct spotlight_search {
   /// The numbers of excluded documents, ascending.
   const int64_t *excluded;
   int64_t excludedCount;
+  /// The numbers of the objects to which a predicate limits the search, ascending, by entity; NULL
+  /// for a search without a predicate.
+  const int64_t *const *kept;
+  const int64_t *keptCounts;
   /// The best hits: a heap with the worst hit on top, until `spotlight_sort` sorts them.
   struct spotlight_hit *hits;
   int32_t hitCount;

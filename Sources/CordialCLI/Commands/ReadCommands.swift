@@ -150,45 +150,6 @@ struct Get: AsyncParsableCommand {
   }
 }
 
-/// `cordial search`: finds objects by a query that a person types.
-struct Search: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "Search for words, \"phrases\", -not, OR, name:word and word*."
-  )
-
-  @OptionGroup var storeArgument: StoreArgument
-
-  @Argument(help: "The query; several words need no quotes.")
-  var query: [String]
-
-  @Option(help: "The maximum number of hits.")
-  var limit = 20
-
-  @Flag(help: "Treat the last word as unfinished.")
-  var prefix = false
-
-  func run() async throws {
-    let params: JSONValue = [
-      "query": .string(query.joined(separator: " ")), "limit": .integer(Int64(limit)),
-      "prefix": .bool(prefix), "highlight": true,
-    ]
-    let answer = try await storeArgument.with { client in
-      // The index of a store that this command has just opened catches up first.
-      _ = try await client.call("observe/flush", [:])
-      return try await client.call("search", params)
-    }
-    let hits = answer["hits"]?.array ?? []
-    guard Terminal.isOutput else {
-      for hit in hits { Terminal.line(hit.text) }
-      return
-    }
-    for hit in hits {
-      Terminal.line("\(hit["id"]?.string ?? "")  \(hit["title"]?.string ?? "")")
-    }
-    Terminal.note("\(answer["total"]?.integer ?? 0) found\n")
-  }
-}
-
 /// `cordial protocol`: prints the OpenRPC document.
 struct PrintProtocol: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

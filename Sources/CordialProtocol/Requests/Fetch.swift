@@ -165,7 +165,11 @@ package struct FetchCall: Call {
   private static let valuesOnly = ["groupBy", "having", "distinct"]
   private static let objectsOnly = ["include"]
 
-  private static func selections(_ value: JSONValue) throws(RPCError) -> [Selection] {
+  /// Reads the member `select` of a method's params.
+  static func selections(
+    _ value: JSONValue,
+    method: String = "fetch"
+  ) throws(RPCError) -> [Selection] {
     let selections: [Selection]
     if let paths = value.array {
       selections = paths.compactMap(\.string)
@@ -180,7 +184,7 @@ package struct FetchCall: Call {
       }
     }
     guard Set(selections.map(\.name)).count == selections.count else {
-      throw RPCError(.invalidParams, "fetch: select has a name twice")
+      throw RPCError(.invalidParams, "\(method): select has a name twice")
     }
     return selections
   }

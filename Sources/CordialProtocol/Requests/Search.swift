@@ -1,4 +1,4 @@
-import JSON
+package import JSON
 package import JSONRPC
 
 /// `search`: finds objects by a query that a person types, best match first.
@@ -11,6 +11,12 @@ package struct SearchCall: Call {
   package let highlights: Bool
   package let withObjects: Bool
   package let at: String?
+  package let predicate: String?
+  package let arguments: JSONValue?
+  package let select: [FetchCall.Selection]?
+  package let snippets: Bool
+  /// The properties of the facets; nil for no facets.
+  package let facets: [String]?
 
   package static let method = Method.request(
     "search",
@@ -24,6 +30,21 @@ package struct SearchCall: Call {
       .optional("prefix", .boolean, "whether the last word is a prefix, for search as you type"),
       .optional("highlight", .boolean, "return the ranges of the words, in UTF-16 code units"),
       .optional("objects", .boolean, "return the complete objects too"),
+      .optional("predicate", .string, "return only objects that match this condition"),
+      .optional(
+        "arguments",
+        .either([.array(.any), .map(.any)]),
+        "the values of %@ and %K, or of $names, in the predicate"
+      ),
+      .optional("select", .selection, "return these values of each object"),
+      .optional("snippet", .boolean, "return the part of a text that shows the words"),
+      .optional(
+        "facets",
+        .object([
+          .optional("properties", .array(.string), "attributes whose values to count")
+        ]),
+        "count all hits by entity and by the values of properties"
+      ),
       .optional("at", .token, "wait until the index has reached this commit"),
     ],
     result: .object([
@@ -42,16 +63,34 @@ package struct SearchCall: Call {
               .map(.array(.array(.count))),
               "by property: [start, end) pairs"
             ),
-            .optional("object", .storedObject, "with objects: the object"),
+            .optional(
+              "snippet",
+              .object([
+                .required("property", .string, "the name of the property"),
+                .required("text", .string, "the part, with … where the text goes on"),
+                .required("highlights", .array(.array(.count)), "[start, end) pairs in the part"),
+              ]),
+              "with snippet: absent where no text has a word any more"
+            ),
+            .optional("object", .storedObject, "with objects or select: the object"),
           ])
         ),
         "the hits, best first, then by ID"
       ),
+      .optional(
+        "facets",
+        .map(.any),
+        "numbers of hits: by entity, and by value for each property of each entity"
+      ),
+      .optional("omit", .map(.count), "without hits: how many there are without a word"),
       .optional("missing", .array(.string), "the words that are in no document"),
       .required("tookMicroseconds", .count, "the time in the service, in microseconds"),
     ]),
     example: ["query": "json library", "highlight": true, "limit": 3],
-    errors: [.unknownEntity, .limitExceeded, .storeBusy, .historyExpired]
+    errors: [
+      .unknownEntity, .unknownProperty, .predicateInvalid, .limitExceeded, .storeBusy,
+      .historyExpired,
+    ]
   )
 
   package init(_ params: Params) throws(RPCError) {
@@ -63,5 +102,18 @@ package struct SearchCall: Call {
     highlights = params.bool("highlight")
     withObjects = params.bool("objects")
     at = params.string("at")
+    predicate = params.string("predicate")
+    arguments = params["arguments"]
+    select = try params["select"].map { value throws(RPCError) in
+      try FetchCall.selections(value, method: "search")
+    }
+    snippets = params.bool("snippet")
+    facets = params["facets"].map { $0["properties"]?.array?.compactMap(\.string) ?? [] }
+    guard arguments == nil || predicate != nil else {
+      throw RPCError(.invalidParams, "search: arguments need a predicate")
+    }
+    guard !withObjects || select == nil else {
+      throw RPCError(.invalidParams, "search: name either objects or select")
+    }
   }
 }

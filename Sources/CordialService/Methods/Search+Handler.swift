@@ -28,7 +28,8 @@ extension Service {
       isPrefix: call.isPrefix,
       offset: call.offset,
       limit: call.limit,
-      wordsMax: limits.queryWordsMax
+      wordsMax: limits.queryWordsMax,
+      wantsAll: call.facets != nil
     )
     index.follow()
     guard let at = call.at else {
@@ -79,8 +80,12 @@ extension Service {
             if snapshot.hidesUnsealedChanges { self.lookForCommits() }
             var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
             MessageWriter.beginResult(request.id, &writer)
-            let answer = SearchAnswer(call: call, snapshot: snapshot, token: index.token)
-            let result = try index.search(wanted, without: try answer.deletedObjects())
+            let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
+            let result = try index.search(
+              wanted,
+              without: try answer.deletedObjects(),
+              filter: answer.filter
+            )
             try answer.write(
               result,
               microseconds: { facts.clock() - start },
@@ -105,9 +110,118 @@ extension Service {
 
 /// The encoder of a result of `search`.
 private struct SearchAnswer {
-  let call: SearchCall
-  let snapshot: StoreSnapshot
-  let token: StoreToken
+  private let call: SearchCall
+  private let snapshot: StoreSnapshot
+  private let token: StoreToken
+  /// The form of an object of each entity that the search includes.
+  private var plans: [Int: FetchPlan] = [:]
+  /// The numbers of the entities that have the property of a facet.
+  private var facets: [String: Set<Int>] = [:]
+  /// The objects that match the predicate; nil without a predicate.
+  private(set) var filter: ObjectFilter?
+
+  /// Prepares an answer.
+  ///
+  /// - Throws: `StoreError` for a predicate, a selection or a facet that an entity of the search
+  ///   does not have.
+  init(
+    _ call: SearchCall,
+    _ wanted: SearchRequest,
+    _ snapshot: StoreSnapshot,
+    token: StoreToken
+  ) throws {
+    self.call = call
+    self.snapshot = snapshot
+    self.token = token
+    let entities = snapshot.model.entities.filter { entity in
+      entity.spotlight != nil && (wanted.entities?.contains(entity.number) ?? true)
+    }
+    if call.withObjects || call.select != nil {
+      let select = call.select?.map { selection in
+        FetchRequest.Selection(
+          name: selection.name,
+          path: selection.path,
+          fallback: selection.fallback
+        )
+      }
+      for entity in entities {
+        plans[entity.number] = try snapshot.plan(of: entity, select: select)
+      }
+    }
+    for property in call.facets ?? [] {
+      facets[property] = try Self.entities(entities, with: property, snapshot)
+    }
+    filter = try call.predicate.map { try Self.filter($0, call, entities, snapshot) }
+  }
+
+  /// Returns the entities for which the values of a facet can be counted.
+  ///
+  /// - Throws: The error of an entity, where there is none.
+  private static func entities(
+    _ entities: [EntityDescription],
+    with property: String,
+    _ snapshot: StoreSnapshot
+  ) throws -> Set<Int> {
+    var found: Set<Int> = []
+    var failure: StoreError?
+    for entity in entities {
+      do throws(StoreError) {
+        _ = try snapshot.valuesPlan(Self.counts(of: property, entity, []))
+        found.insert(entity.number)
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    if found.isEmpty, let failure { throw failure }
+    return found
+  }
+
+  /// The request for the numbers of objects with each value of a property, in their order.
+  private static func counts(
+    of property: String,
+    _ entity: EntityDescription,
+    _ objects: [JSONValue]
+  ) -> FetchRequest {
+    FetchRequest(
+      entity: entity.name,
+      predicate: "SELF IN $objects",
+      arguments: .named([JSONMember("objects", .array(objects))]),
+      select: [.init(name: "value", path: property), .init(name: "count", path: "@count")],
+      groupBy: [property],
+      subentities: false
+    )
+  }
+
+  private static func filter(
+    _ predicate: String,
+    _ call: SearchCall,
+    _ entities: [EntityDescription],
+    _ snapshot: StoreSnapshot
+  ) throws -> ObjectFilter {
+    var plans: [Int: FetchPlan] = [:]
+    for entity in entities {
+      plans[entity.number] = try snapshot.plan(
+        FetchRequest(
+          entity: entity.name,
+          predicate: predicate,
+          arguments: PredicateArguments(call.arguments),
+          subentities: false
+        )
+      )
+    }
+    return ObjectFilter(
+      matching: { keys in
+        var matching: Set<ObjectKey> = []
+        for (entity, keys) in Dictionary(grouping: keys, by: \.entity) {
+          guard let plan = plans[entity] else { continue }
+          let found = try snapshot.matching(keys.map(\.object), plan)
+          matching.formUnion(keys.filter { found.contains($0.object) })
+        }
+        return matching
+      },
+      all: { try plans.mapValues { try snapshot.objects($0).sorted() } }
+    )
+  }
 
   /// Returns the objects that were deleted after the index's position; the result excludes them.
   func deletedObjects() throws -> Set<ObjectKey> {
@@ -139,6 +253,14 @@ private struct SearchAnswer {
       try write(hit, result.highlighter, &writer)
     }
     writer.raw("]")
+    if let properties = call.facets {
+      writer.raw(",\"facets\":")
+      try writeFacets(of: result.all, properties, bytesMax, &writer)
+    }
+    if !result.omit.isEmpty {
+      writer.raw(",\"omit\":")
+      writer.value(.object(result.omit.map { JSONMember($0.word, .integer($0.total)) }))
+    }
     if !result.missing.isEmpty {
       writer.raw(",\"missing\":")
       writer.value(.array(result.missing.map { .string($0) }))
@@ -170,9 +292,15 @@ private struct SearchAnswer {
       writer.raw(",\"highlights\":")
       writer.value(highlights(values, highlighter))
     }
-    if call.withObjects {
+    if call.snippets, let snippet = highlighter.snippet(of: bodies(values, entity)) {
+      writer.raw(",\"snippet\":")
+      writer.value([
+        "property": .string(snippet.property), "text": .string(snippet.text),
+        "highlights": Self.pairs(snippet.highlights),
+      ])
+    }
+    if let plan = plans[hit.key.entity] {
       writer.raw(",\"object\":")
-      let plan = try snapshot.plan(of: entity)
       if try !snapshot.write(hit.key.object, as: plan, to: &writer) { writer.null() }
     }
     writer.raw("}")
@@ -184,13 +312,53 @@ private struct SearchAnswer {
         guard let text else { return nil }
         let ranges = highlighter.ranges(in: text, column: name)
         guard !ranges.isEmpty else { return nil }
-        return JSONMember(
-          name,
-          .array(
-            ranges.map { [.integer(Int64($0.lowerBound)), .integer(Int64($0.upperBound))] }
-          )
-        )
+        return JSONMember(name, Self.pairs(ranges))
       }
     )
+  }
+
+  private static func pairs(_ ranges: [Range<Int>]) -> JSONValue {
+    .array(ranges.map { [.integer(Int64($0.lowerBound)), .integer(Int64($0.upperBound))] })
+  }
+
+  /// The texts for a snippet: the display name, which the hit has already, comes last.
+  private func bodies(
+    _ values: [String: String?],
+    _ entity: EntityDescription
+  ) -> [(property: String, text: String)] {
+    let display = entity.spotlight?.displayName
+    return values.sorted {
+      ($0.key == display ? 1 : 0, $0.key) < ($1.key == display ? 1 : 0, $1.key)
+    }
+    .compactMap { name, text in text.map { (name, $0) } }
+  }
+
+  /// Counts hits by entity, and by the values of properties.
+  private func writeFacets(
+    of keys: [ObjectKey],
+    _ properties: [String],
+    _ bytesMax: Int,
+    _ writer: inout JSONWriter
+  ) throws {
+    let groups = Dictionary(grouping: keys, by: \.entity).sorted { $0.key < $1.key }
+    let entities = groups.map { number, keys in
+      JSONMember(snapshot.model.entity(number).name, .integer(Int64(keys.count)))
+    }
+    writer.raw("{\"entities\":")
+    writer.value(.object(entities))
+    for (number, keys) in groups {
+      let entity = snapshot.model.entity(number)
+      let wanted = properties.filter { facets[$0]?.contains(number) == true }
+      guard !wanted.isEmpty else { continue }
+      let objects = try keys.map { JSONValue.string(try snapshot.wrappedID($0).description) }
+      for property in wanted {
+        writer.raw(",")
+        writer.string("\(entity.name).\(property)")
+        writer.raw(":")
+        let request = Self.counts(of: property, entity, objects)
+        _ = try snapshot.writeValues(request, bytesMax: bytesMax, to: &writer)
+      }
+    }
+    writer.raw("}")
   }
 }

@@ -1,0 +1,113 @@
+import ArgumentParser
+import Cordial
+import JSON
+
+/// `cordial search`: finds objects by a query that a person types.
+struct Search: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Search for words, \"phrases\", -not, OR, name:word and word*."
+  )
+
+  @OptionGroup var storeArgument: StoreArgument
+
+  @Argument(help: "The query; several words need no quotes.")
+  var query: [String]
+
+  @Option(help: "Only objects of this entity; repeatable.")
+  var entity: [String] = []
+
+  @Option(name: .customLong("where"), help: "Only objects that match this predicate.")
+  var predicate: String?
+
+  @Option(help: "The maximum number of hits.")
+  var limit = 20
+
+  @Flag(help: "Treat the last word as unfinished.")
+  var prefix = false
+
+  private var params: JSONValue {
+    var members = [
+      JSONMember("query", .string(query.joined(separator: " "))),
+      JSONMember("limit", .integer(Int64(limit))), JSONMember("prefix", .bool(prefix)),
+      JSONMember("highlight", true), JSONMember("snippet", true),
+    ]
+    if !entity.isEmpty {
+      members.append(JSONMember("entities", .array(entity.map { .string($0) })))
+    }
+    if let predicate { members.append(JSONMember("predicate", .string(predicate))) }
+    return .object(members)
+  }
+
+  func run() async throws {
+    let answer = try await storeArgument.with { client in
+      // The index of a store that this command has just opened catches up first.
+      _ = try await client.call("observe/flush", [:])
+      return try await client.call("search", params)
+    }
+    let hits = answer["hits"]?.array ?? []
+    guard Terminal.isOutput else {
+      for hit in hits { Terminal.line(hit.text) }
+      return
+    }
+    let width = hits.map { $0["id"]?.string?.count ?? 0 }.max() ?? 0
+    for hit in hits { for line in HitLines(hit, idWidth: width).lines { Terminal.line(line) } }
+    Terminal.note(summary(answer))
+  }
+
+  /// How many there are, and why there is none.
+  private func summary(_ answer: JSONValue) -> String {
+    var lines = ["\(answer["total"]?.integer ?? 0) found"]
+    let missing = (answer["missing"]?.array ?? []).compactMap(\.string)
+    if !missing.isEmpty { lines.append("In no object: \(missing.joined(separator: ", "))") }
+    for without in answer["omit"]?.members ?? [] {
+      lines.append("Without \(without.name): \(without.value.integer ?? 0)")
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+}
+
+/// A hit as a person reads it: its ID and title, and below the part of a text that matches.
+struct HitLines {
+  /// One line, or two.
+  let lines: [String]
+
+  init(_ hit: JSONValue, idWidth: Int) {
+    let id = hit["id"]?.string ?? ""
+    let title = hit["title"]?.string ?? ""
+    let indent = String(repeating: " ", count: idWidth + 2)
+    let head = id + indent.dropFirst(id.count)
+    guard let snippet = hit["snippet"], let text = snippet["text"]?.string else {
+      lines = [head + Self.marked(title, [])]
+      return
+    }
+    let ranges = (snippet["highlights"]?.array ?? []).compactMap { pair -> Range<Int>? in
+      guard let start = pair.array?.first?.integer, let end = pair.array?.last?.integer,
+        start <= end
+      else { return nil }
+      return Int(start)..<Int(end)
+    }
+    lines =
+      text == title || title.isEmpty
+      ? [head + Self.marked(text, ranges)]
+      : [head + Self.marked(title, []), indent + Self.marked(text, ranges)]
+  }
+
+  /// Returns a text on one line, with ranges of UTF-16 code units in bold.
+  private static func marked(_ text: String, _ ranges: [Range<Int>]) -> String {
+    // A control character would move the cursor, or worse.
+    let units = text.utf16.map { unit -> UInt16 in
+      unit < 0x20 || (0x7F...0x9F).contains(unit) ? 0x20 : unit
+    }
+    func part(_ range: Range<Int>) -> String {
+      String(decoding: units[range.clamped(to: 0..<units.count)], as: UTF16.self)
+    }
+    guard Terminal.hasColors else { return part(0..<units.count) }
+    var line = ""
+    var end = 0
+    for range in ranges {
+      line += part(end..<max(end, range.lowerBound)) + "\u{1B}[1;33m" + part(range) + "\u{1B}[0m"
+      end = range.upperBound
+    }
+    return line + part(end..<max(end, units.count))
+  }
+}

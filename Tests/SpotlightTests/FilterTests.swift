@@ -1,0 +1,141 @@
+import CordialValues
+import Spotlight
+import TestSeeds
+import Testing
+
+@Suite struct `A search with a predicate` {
+  /// The window, the total and all hits are those of the whole search without what the predicate
+  /// leaves out, whichever of the two is evaluated first.
+  @Test(arguments: Seeds.first(10))
+  func `is the search without the other objects`(seed: UInt64) async throws {
+    var random = SplitMix64(seed: seed)
+    let index = try TestIndex()
+    let words = ["milk", "oat", "cow", "shop", "note"]
+    var notes: [Int64: (body: String?, title: String?)?] = [:]
+    for number in 1...60 as ClosedRange<Int64> {
+      let text = (0..<1 + random.below(6)).map { _ in random.pick(words) }
+      notes[number] = (body: text.joined(separator: " "), title: random.pick(words))
+    }
+    index.commit(notes)
+    index.library.commit((1...9).map { (TestIndex.card($0), [random.pick(words)]) })
+    #expect(await index.catchUp())
+    for _ in 0..<40 {
+      let kept = Set((1...60 as ClosedRange<Int64>).filter { _ in random.oneIn(3) })
+      let query = (0..<1 + random.below(2)).map { _ in random.pick(words) }.joined(separator: " ")
+      let (offset, limit) = (random.below(8), random.below(8))
+      let whole = try index.result(query).hits.map(\.key)
+      let expected = whole.filter { $0.entity == 1 && kept.contains($0.object) }
+      for matchesMax: Int64 in [0, 10_000] {
+        let filter = ObjectFilter(
+          matchesMax: matchesMax,
+          matching: { keys in Set(keys.filter { $0.entity == 1 && kept.contains($0.object) }) },
+          all: { [1: kept.sorted()] }
+        )
+        for wantsAll in [false, true] {
+          let result = try index.result(
+            query,
+            offset: offset,
+            limit: limit,
+            filter: filter,
+            wantsAll: wantsAll
+          )
+          let note: Comment = "\(query) \(matchesMax) \(wantsAll); \(Seeds.repeating(seed))"
+          #expect(result.total == expected.count, note)
+          #expect(
+            result.hits.map(\.key) == Array(expected.dropFirst(offset).prefix(limit)),
+            note
+          )
+          #expect(result.all == (wantsAll ? expected : []), note)
+        }
+      }
+    }
+  }
+
+  @Test func `passes on an error of the store`() async throws {
+    let index = try TestIndex()
+    index.commit([1: (body: "milk", title: nil)])
+    #expect(await index.catchUp())
+    for matchesMax: Int64 in [0, 10_000] {
+      let filter = ObjectFilter(
+        matchesMax: matchesMax,
+        matching: { _ in throw Library.Failure() },
+        all: { throw Library.Failure() }
+      )
+      #expect(throws: Library.Failure.self) { _ = try index.result("milk", filter: filter) }
+    }
+    #expect(try index.result("milk").total == 1)
+  }
+}
+
+@Suite struct `A snippet` {
+  private let index: TestIndex
+
+  init() async throws {
+    index = try TestIndex()
+    index.commit([1: (body: "milk", title: nil)])
+    #expect(await index.catchUp())
+  }
+
+  private func snippet(_ query: String, _ texts: [(String, String)]) throws -> Snippet? {
+    try index.result(query).highlighter.snippet(of: texts.map { (property: $0.0, text: $0.1) })
+  }
+
+  /// The words of a snippet that are marked.
+  private func marked(_ snippet: Snippet) -> [String] {
+    snippet.highlights.map { range in
+      String(decoding: Array(snippet.text.utf16)[range], as: UTF16.self)
+    }
+  }
+
+  @Test func `is a whole short text`() throws {
+    let found = try #require(try snippet("oat milk", [("body", "Buy oat milk")]))
+    #expect(found.text == "Buy oat milk" && marked(found) == ["oat", "milk"])
+    #expect(try snippet("zebra", [("body", "Buy oat milk")]) == nil)
+    #expect(try snippet("milk", []) == nil && snippet("milk", [("body", "")]) == nil)
+  }
+
+  @Test func `shows the most different words, closest together`() throws {
+    let far = "milk " + String(repeating: "and on ", count: 60)
+    let text = far + "then the oat is beside the milk " + String(repeating: "and on ", count: 60)
+    let found = try #require(try snippet("milk oat", [("body", text)]))
+    #expect(marked(found) == ["oat", "milk"])
+    #expect(found.text.hasPrefix("…") && found.text.hasSuffix("…"))
+    #expect(found.text.contains("the oat is beside the milk"))
+    // Another text with more words is better; of equal ones, the first is taken.
+    let texts = [("title", "milk"), ("body", "oat milk"), ("note", "oat milk")]
+    #expect(try snippet("milk oat", texts)?.property == "body")
+  }
+
+  @Test func `works in every script, for parts and beginnings`() throws {
+    let long = String(repeating: "这是一段很长的文字。", count: 40)
+    for (query, text, words) in [
+      ("资料库", long + "我們的資料庫很大。" + long, ["資料庫"]),
+      ("국어", String(repeating: "공부 ", count: 100) + "한국어를", ["국어"]),
+      ("server", String(repeating: "x ", count: 200) + "HTTPServer2", ["Server"]),
+      ("mil*", "the milkman", ["milkman"]), ("👩‍👩‍👧", "we 👩‍👩‍👧 go", ["👩‍👩‍👧"]),
+    ] {
+      let found = try #require(try snippet(query, [("body", text)]), "\(query)")
+      #expect(marked(found) == words, "\(query): \(found)")
+    }
+  }
+
+  @Test(arguments: Seeds.first(20))
+  func `is a part of its text, bounded and cut between words`(seed: UInt64) throws {
+    var random = SplitMix64(seed: seed)
+    let words = ["milk", "oat", "é", "東京", "한국", "👍", "a-b", "x", "\n", "naïve", "ไทย"]
+    for _ in 0..<50 {
+      let text = (0..<random.below(120)).map { _ in random.pick(words) }.joined(separator: " ")
+      let query = "\(random.pick(words)) \(random.pick(words))"
+      guard let found = try snippet(query, [("body", text)]) else { continue }
+      let note: Comment = "\(query) in \(text); \(Seeds.repeating(seed))"
+      var part = found.text
+      if part.hasPrefix("…") { part.removeFirst() }
+      if part.hasSuffix("…") { part.removeLast() }
+      #expect(text.contains(part) && part.utf8.count <= 240, note)
+      #expect(!found.highlights.isEmpty, note)
+      #expect(found.highlights.allSatisfy { $0.upperBound <= found.text.utf16.count }, note)
+      let highlighted = try index.result(query).highlighter.ranges(in: found.text, column: "body")
+      #expect(found.highlights == highlighted, note)
+    }
+  }
+}
