@@ -11,6 +11,7 @@ package enum MethodTable {
     ObserveCall.method, UnobserveCall.method, FlushCall.method, ListSubscriptionsCall.method,
     ChangesNotification.method,
     SearchCall.method, IndexStatusCall.method, IndexVerifyCall.method,
+    IndexRebuildCall.method, IndexPauseCall.method, IndexResumeCall.method,
     HistoryCall.method, PurgeCall.method, RegisterFollowerCall.method, AcknowledgeCall.method,
     ListFollowersCall.method, RemoveFollowerCall.method,
     ModelCall.method, StatusCall.method, BackupCall.method, VerifyCall.method, CompactCall.method,

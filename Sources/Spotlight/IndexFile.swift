@@ -125,6 +125,7 @@ final class IndexFile {
       try db.hasTable("state")
       ? try db.text("SELECT value FROM state WHERE name = 'identity'") : nil
     guard known != identity else { return }
+    let isPaused = try known != nil && Self.isPaused(db)
     let columns = layout.columns.isEmpty ? ["none"] : layout.columns
     try db.execute(
       """
@@ -140,6 +141,7 @@ final class IndexFile {
       INSERT INTO state VALUES ('identity', \(SQLNames.literal(identity)));
       """
     )
+    if isPaused { try setPaused(true, db) }
   }
 
   /// Whether the path still refers to the file that was opened.
@@ -158,6 +160,20 @@ final class IndexFile {
   static func position(_ db: SQLiteConnection) throws -> IndexPosition? {
     try db.text("SELECT value FROM state WHERE name = 'position'")
       .flatMap { IndexPosition($0) }
+  }
+
+  /// Whether the index is paused, by any process.
+  static func isPaused(_ db: SQLiteConnection) throws -> Bool {
+    try db.text("SELECT value FROM state WHERE name = 'paused'") != nil
+  }
+
+  /// Pauses the index, or ends the pause, also for other processes and later ones.
+  static func setPaused(_ isPaused: Bool, _ db: SQLiteConnection) throws {
+    try db.execute(
+      isPaused
+        ? "INSERT OR REPLACE INTO state VALUES ('paused', 'requested')"
+        : "DELETE FROM state WHERE name = 'paused'"
+    )
   }
 
   /// Returns all documents, in the order of their numbers.

@@ -21,9 +21,10 @@ import Synchronization
 /// The progress of the index.
 package struct IndexStatus: Sendable {
   /// The state of the index: `ready` for the commit of `token`, which may not be the newest one;
-  /// `catchingUp` before the first commit is known.
-  package enum State: String, Sendable {
-    case ready, catchingUp, failed
+  /// `catchingUp` before the first commit is known; `paused` while the index follows no commit,
+  /// because a client has asked for it.
+  package enum State: String, Sendable, CaseIterable {
+    case ready, catchingUp, rebuilding, paused, failed
   }
 
   package var token: StoreToken?
@@ -61,6 +62,16 @@ package final class SearchIndex: LogFollower {
     let completion: @Sendable (Bool) -> Void
   }
 
+  /// What a client asks of the index.
+  package enum Order: Sendable {
+    /// Follow no commit until `resume`, also after a restart.
+    case pause
+    /// Follow the commits again.
+    case resume
+    /// Build a new index, while the old one answers.
+    case rebuild
+  }
+
   private struct Shared {
     var status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
     var lastBatchCount = 0
@@ -72,6 +83,10 @@ package final class SearchIndex: LogFollower {
     var isDamaged = false
     var waiters: [Int: Waiter] = [:]
     var nextWaiter = 0
+    /// What the next attempt does before it reads the log.
+    var orders: [Order] = []
+    /// Called at the end of that attempt.
+    var orderers: [@Sendable (Result<IndexStatus, any Error>) -> Void] = []
 
     /// Ends the state `failed`, because another attempt is to come.
     mutating func forgetFailure() {
@@ -115,7 +130,10 @@ package final class SearchIndex: LogFollower {
 
   package var retention: HistoryRetention? {
     let status = status
-    guard status.state != .failed, let token = status.token else { return nil }
+    // A paused index is rebuilt where the log no longer has what it needs.
+    guard status.state != .failed, status.state != .paused, let token = status.token else {
+      return nil
+    }
     return HistoryRetention(number: token.number, reason: "the index, which is catching up")
   }
 
@@ -170,7 +188,11 @@ package final class SearchIndex: LogFollower {
   /// - Parameter commit: The commit, as part of a sentence.
   /// - Returns: The error with which the index failed, or a timeout.
   package func lateness(_ commit: String) -> any Error {
-    status.failure ?? SpotlightError(.busy, "The index did not reach \(commit) in time")
+    let status = status
+    guard status.state != .paused else {
+      return SpotlightError(.busy, "The index is paused before \(commit); index/resume continues it")
+    }
+    return status.failure ?? SpotlightError(.busy, "The index did not reach \(commit) in time")
   }
 
   /// Stops following the log after the current batch, or the current portion of a rebuild.
@@ -178,6 +200,85 @@ package final class SearchIndex: LogFollower {
     shared.withLock { $0.isStopped = true }
     queue.sync { confined.withLock { $0 = nil } }
     failWaiters()
+    finishOrders(.failure(IndexStopped()))
+  }
+
+  // MARK: Orders
+
+  /// Pauses, resumes or rebuilds the index.
+  ///
+  /// - Parameters:
+  ///   - order: What to do. A newer order replaces one that has not begun, except that a rebuild is
+  ///     not lost.
+  ///   - completion: Called on any thread, with the status afterwards, or the error that prevented it.
+  package func execute(
+    _ order: Order,
+    _ completion: @escaping @Sendable (Result<IndexStatus, any Error>) -> Void
+  ) {
+    let isStopped = shared.withLock { shared in
+      guard !shared.isStopped else { return true }
+      shared.orders.append(order)
+      shared.orderers.append(completion)
+      return false
+    }
+    guard !isStopped else { return completion(.failure(IndexStopped())) }
+    follow()
+  }
+
+  private func finishOrders(_ result: Result<IndexStatus, any Error>) {
+    let orderers = shared.withLock { shared in
+      defer { shared.orderers = [] }
+      return shared.orderers
+    }
+    for orderer in orderers { orderer(result) }
+  }
+
+  /// Does what clients have asked for since the last attempt.
+  private func executeOrders(_ follower: inout Follower) throws {
+    let (orders, orderers) = shared.withLock { shared in
+      defer { (shared.orders, shared.orderers) = ([], []) }
+      return (shared.orders, shared.orderers)
+    }
+    guard !orders.isEmpty else { return }
+    do {
+      for order in orders {
+        switch order {
+        case .pause, .resume:
+          try follower.file.queue.use { db in
+            try db.transaction(.immediate) { try IndexFile.setPaused(order == .pause, db) }
+          }
+        case .rebuild:
+          shared.withLock { $0.status.state = .rebuilding }
+          try rebuild(&follower)
+        }
+      }
+      try updatePause(follower)
+    } catch {
+      for orderer in orderers { orderer(.failure(error)) }
+      throw error
+    }
+    let status = status
+    for orderer in orderers { orderer(.success(status)) }
+  }
+
+  /// Takes over whether the index is paused, and returns it.
+  @discardableResult
+  private func updatePause(_ follower: borrowing Follower) throws -> Bool {
+    let isPaused = try follower.file.queue.use { db in try IndexFile.isPaused(db) }
+    let position = follower.position
+    let count = documents.aliveCount
+    let failed = shared.withLock { shared in
+      guard isPaused else {
+        if shared.status.state == .paused { shared.status.state = .catchingUp }
+        return [Waiter]()
+      }
+      shared.status = IndexStatus(token: position?.token, documents: count, state: .paused)
+      // Those that wait for a commit that the index has reached were answered.
+      defer { shared.waiters = [:] }
+      return shared.waiters.values.map { $0 }
+    }
+    for waiter in failed { waiter.completion(waiter.number <= position?.token.number ?? -1) }
+    return isPaused
   }
 
   private func readLog() {
@@ -194,6 +295,7 @@ package final class SearchIndex: LogFollower {
     } catch is IndexStopped {
       // `stop()` ends the waits.
     } catch {
+      finishOrders(.failure(error))
       let (failed, hasWaiters) = shared.withLock { shared in
         shared.status.state = .failed
         shared.status.failure = error
@@ -232,6 +334,11 @@ package final class SearchIndex: LogFollower {
       // The file may have been removed or replaced.
       if follower?.file.isCurrent != true { follower = try open() }
       guard var current = follower.take() else { return false }
+      try executeOrders(&current)
+      if try updatePause(current) {
+        follower = consume current
+        return false
+      }
       // If this throws, the transaction is rolled back, and the next attempt opens the file again.
       let more = try step(&current)
       follower = consume current
@@ -374,7 +481,8 @@ package final class SearchIndex: LogFollower {
     enum Outcome { case now(Bool), later(Int) }
     let outcome = shared.withLock { shared -> Outcome in
       if let token = shared.status.token, token.number >= number { return .now(true) }
-      if shared.isStopped || shared.status.state == .failed && !shared.isScheduled {
+      let isEnded = shared.status.state == .failed || shared.status.state == .paused
+      if shared.isStopped || isEnded && !shared.isScheduled {
         return .now(false)
       }
       shared.nextWaiter += 1

@@ -20,7 +20,7 @@ struct Clauses {
     "P-021b": "There is no transport for MCP.",
     "P-080b": "No subscription follows the index.",
     "P-090b": "The index has no spelling data, and keeps no former documents.",
-    "P-095b": "The index is rebuilt automatically, when it is damaged or removed.",
+    "P-095e": "A rebuild does not count its documents.",
     "P-111b": "The index has no columns for them.",
   ]
 

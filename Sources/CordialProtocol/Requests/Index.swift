@@ -12,7 +12,8 @@ package struct IndexStatusCall: Call {
       .required("behind", .count, "the number of commits after that position"),
       .required("documents", .count, "the number of indexed objects"),
       .required("bytes", .count, "the size on disk"),
-      .required("state", .choice(["ready", "catchingUp", "failed"]), "the state"),
+      .required("state", .choice(["ready", "catchingUp", "rebuilding", "paused", "failed"]), "the state"),
+      .optional("reason", .choice(["requested"]), "why it is paused"),
     ])
   )
 
@@ -38,6 +39,52 @@ package struct IndexVerifyCall: Call {
         ),
         "the differences, at most 100"
       ),
+    ])
+  )
+
+  package init(_ params: Params) throws(RPCError) {}
+}
+
+/// `index/rebuild`: builds a new index beside the old one.
+package struct IndexRebuildCall: Call {
+  package static let method = Method.request(
+    "index/rebuild",
+    "Builds a new index beside the old one, which answers until the new one is complete.",
+    order: .read,
+    result: .object([
+      .required("token", .token, "the position of the new index"),
+      .required("documents", .count, "the number of indexed objects"),
+      .required("bytes", .count, "the size on disk"),
+    ])
+  )
+
+  package init(_ params: Params) throws(RPCError) {}
+}
+
+/// `index/pause`: stops the index at its position.
+package struct IndexPauseCall: Call {
+  package static let method = Method.request(
+    "index/pause",
+    "Stops the index at its position, also after a restart, until index/resume.",
+    order: .read,
+    result: .object([
+      .required("token", .token, "the position of the index"),
+      .required("state", .choice(["paused"]), "the state"),
+    ])
+  )
+
+  package init(_ params: Params) throws(RPCError) {}
+}
+
+/// `index/resume`: lets a paused index follow the history again.
+package struct IndexResumeCall: Call {
+  package static let method = Method.request(
+    "index/resume",
+    "Lets a paused index follow the history again.",
+    order: .read,
+    result: .object([
+      .required("token", .token, "the position of the index"),
+      .required("state", .choice(["ready", "catchingUp"]), "the state"),
     ])
   )
 

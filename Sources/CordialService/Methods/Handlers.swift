@@ -4,6 +4,7 @@ import JSONRPC
 import ObjectModel
 import PersistentHistory
 import PersistentStore
+import Spotlight
 
 extension Service {
   typealias Handler = @Sendable (isolated Service, Session, Request) throws -> Void
@@ -56,6 +57,18 @@ extension Service {
     ObjectIdentifier(IndexVerifyCall.method): { service, _, request in
       _ = try IndexVerifyCall.read(request.params)
       service.indexVerify(request)
+    },
+    ObjectIdentifier(IndexRebuildCall.method): { service, _, request in
+      _ = try IndexRebuildCall.read(request.params)
+      service.order(.rebuild, request)
+    },
+    ObjectIdentifier(IndexPauseCall.method): { service, _, request in
+      _ = try IndexPauseCall.read(request.params)
+      service.order(.pause, request)
+    },
+    ObjectIdentifier(IndexResumeCall.method): { service, _, request in
+      _ = try IndexResumeCall.read(request.params)
+      service.order(.resume, request)
     },
     ObjectIdentifier(HistoryCall.method): { try $0.history(try HistoryCall.read($2.params), $2) },
     ObjectIdentifier(PurgeCall.method): { try $0.purge(try PurgeCall.read($2.params), $2) },

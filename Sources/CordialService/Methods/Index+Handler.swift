@@ -17,11 +17,47 @@ extension Service {
       let token = try status.token ?? snapshot.oldest()
       let behind = max(0, snapshot.head.number - token.number)
       let state = status.state == .ready && behind > 0 ? IndexStatus.State.catchingUp : status.state
-      writer.value([
-        "token": .string(token.description), "behind": .integer(behind),
-        "documents": .integer(status.documents), "bytes": .integer(bytes),
-        "state": .string(state.rawValue),
-      ])
+      var members: [JSONMember] = [
+        JSONMember("token", .string(token.description)), JSONMember("behind", .integer(behind)),
+        JSONMember("documents", .integer(status.documents)), JSONMember("bytes", .integer(bytes)),
+        JSONMember("state", .string(state.rawValue)),
+      ]
+      if state == .paused { members.append(JSONMember("reason", "requested")) }
+      writer.value(.object(members))
+    }
+  }
+
+  /// Pauses, resumes or rebuilds the index.
+  func order(_ order: SearchIndex.Order, _ request: Request) {
+    index.execute(order) { outcome in
+      self.onLoop { service in service.finish(order, outcome, request) }
+    }
+  }
+
+  private func finish(
+    _ order: SearchIndex.Order,
+    _ outcome: Result<IndexStatus, any Error>,
+    _ request: Request
+  ) {
+    let status: IndexStatus
+    switch outcome {
+    case .success(let found): status = found
+    case .failure(let error): return finish(request, .failure(RPCError(any: error)))
+    }
+    let bytes = Int64(FileSize.of([store.container.indexPath, store.container.indexPath + "-wal"]))
+    read(request) { snapshot, writer in
+      let token = try status.token ?? snapshot.oldest()
+      switch order {
+      case .rebuild:
+        writer.value([
+          "token": .string(token.description), "documents": .integer(status.documents),
+          "bytes": .integer(bytes),
+        ])
+      case .pause, .resume:
+        writer.value([
+          "token": .string(token.description), "state": .string(status.state.rawValue),
+        ])
+      }
     }
   }
 

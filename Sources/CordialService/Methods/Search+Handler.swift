@@ -81,10 +81,11 @@ extension Service {
             var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
             MessageWriter.beginResult(request.id, &writer)
             let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
+            let deleted = try answer.deletedObjects()
             let result = try index.search(
               wanted,
-              without: try answer.deletedObjects(),
-              filter: answer.filter
+              without: deleted ?? [],
+              filter: answer.filter ?? (deleted == nil ? answer.existing : nil)
             )
             try answer.write(
               result,
@@ -223,13 +224,23 @@ private struct SearchAnswer {
     )
   }
 
-  /// Returns the objects that were deleted after the index's position; the result excludes them.
-  func deletedObjects() throws -> Set<ObjectKey> {
+  /// The objects that exist, where the history does not tell which were deleted.
+  var existing: ObjectFilter {
+    ObjectFilter(
+      matchesMax: .max,
+      matching: { keys in Set(try keys.filter { try snapshot.exists($0) }) },
+      all: { [:] }
+    )
+  }
+
+  /// Returns the objects that were deleted after the index's position, which the result excludes;
+  /// nil where the index was paused and the history no longer has them.
+  func deletedObjects() throws -> Set<ObjectKey>? {
     guard token.generation == snapshot.token.generation, token.number < snapshot.head.number else {
       return []
     }
     guard let set = try snapshot.log.changeSet(from: token.number, through: snapshot.head.number)
-    else { throw SpotlightError.needsRebuild }
+    else { return nil }
     return Set(set.changes.values.filter { $0.kind == .delete }.map(\.key))
   }
 
