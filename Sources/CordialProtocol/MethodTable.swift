@@ -10,7 +10,7 @@ package enum MethodTable {
     UndoCall.method, RedoCall.method,
     ObserveCall.method, UnobserveCall.method, FlushCall.method, ListSubscriptionsCall.method,
     ChangesNotification.method,
-    SearchCall.method, IndexStatusCall.method, IndexVerifyCall.method,
+    SearchCall.method, SuggestCall.method, IndexStatusCall.method, IndexVerifyCall.method,
     IndexRebuildCall.method, IndexPauseCall.method, IndexResumeCall.method,
     HistoryCall.method, PurgeCall.method, RegisterFollowerCall.method, AcknowledgeCall.method,
     ListFollowersCall.method, RemoveFollowerCall.method,

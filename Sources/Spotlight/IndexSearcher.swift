@@ -236,7 +236,7 @@ package struct IndexSnapshot {
   /// The maximum number of words that are left out, each in a search of its own.
   private static let omittedMax = 8
 
-  private func numbers(of keys: Set<ObjectKey>) throws -> [Int64] {
+  func numbers(of keys: Set<ObjectKey>) throws -> [Int64] {
     guard !keys.isEmpty else { return [] }
     let find = try PreparedStatement(
       db,
@@ -253,7 +253,7 @@ package struct IndexSnapshot {
   }
 
   /// Visits every match inside SQLite, and returns the number of matches and the best ones.
-  private func rank(
+  func rank(
     _ match: String,
     _ request: SearchRequest,
     _ excluded: [Int64],

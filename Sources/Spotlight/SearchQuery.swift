@@ -25,12 +25,22 @@ package struct SearchQuery: Sendable, Equatable {
       self.isPrefix = isPrefix
       phrases = Tokens.phrases(text)
     }
+
+    /// Creates a term of words of the index.
+    init(phrase: [String], column: String?) {
+      text = phrase.joined(separator: " ")
+      self.column = column
+      isPrefix = false
+      phrases = [phrase]
+    }
   }
 
   /// The required terms: of each list of alternatives, one must match.
   private(set) var required: [[Term]] = []
   /// The excluded terms, none of which may match.
   private(set) var excluded: [Term] = []
+  /// Whether the query ends inside its last required term.
+  private(set) var isOpen = false
 
   /// Parses a query.
   ///
@@ -63,6 +73,7 @@ package struct SearchQuery: Sendable, Equatable {
         followsOr = false
       }
     }
+    isOpen = isLastUnfinished
     guard isPrefix, isLastUnfinished, let last = required.indices.last else { return }
     required[last][required[last].count - 1].isPrefix = true
   }
@@ -76,6 +87,20 @@ package struct SearchQuery: Sendable, Equatable {
     guard !excluded.isEmpty else { return positive }
     let negative = excluded.map(Self.expression).joined(separator: " OR ")
     return "(\(positive)) NOT (\(negative))"
+  }
+
+  /// Returns the query with another word at the end of its last term.
+  ///
+  /// - Parameter token: A word of the index, which takes the place of the last token.
+  /// - Returns: The query; nil for one that does not end inside a term.
+  func completed(with token: String) -> SearchQuery? {
+    guard isOpen, let last = required.indices.last, let term = required[last].last,
+      let phrase = term.phrases.last
+    else { return nil }
+    var query = self
+    let completed = Term(phrase: phrase.dropLast() + [token], column: term.column)
+    query.required[last][required[last].count - 1] = completed
+    return query
   }
 
   /// Returns the query without one of its required words.

@@ -29,6 +29,11 @@ enum Tokens {
     return phrases
   }
 
+  /// Returns the least divided tokens of a query's text.
+  static func wholes(_ text: String) -> [Token] {
+    split(text, flags: Int32(SPOTLIGHT_QUERY_WHOLES))
+  }
+
   /// Splits a text into tokens as the index does, or as `flags` say for a search query.
   static func split(_ text: String, flags: Int32 = 0) -> [Token] {
     var text = text

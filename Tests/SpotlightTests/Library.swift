@@ -211,6 +211,22 @@ final class TestIndex {
     }
   }
 
+  func suggestions(
+    _ query: String,
+    entities: Set<Int>?,
+    limit: Int
+  ) throws -> [Suggestion] {
+    let request = SearchRequest(
+      query: query,
+      entities: entities,
+      isPrefix: false,
+      offset: 0,
+      limit: limit,
+      wordsMax: 64
+    )
+    return try index.makeSearcher().snapshot { try $0.suggestions(request, without: []) }
+  }
+
   /// The numbers of the notes that a query finds, ascending; the total has to say the same.
   func found(_ query: String, prefix: Bool = false) throws -> [Int64] {
     let result = try result(query, prefix: prefix)

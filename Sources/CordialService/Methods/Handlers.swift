@@ -58,6 +58,9 @@ extension Service {
       _ = try IndexVerifyCall.read(request.params)
       service.indexVerify(request)
     },
+    ObjectIdentifier(SuggestCall.method): {
+      try $0.suggest(try SuggestCall.read($2.params), $2)
+    },
     ObjectIdentifier(IndexRebuildCall.method): { service, _, request in
       _ = try IndexRebuildCall.read(request.params)
       service.order(.rebuild, request)

@@ -12,14 +12,56 @@ extension Service {
   /// The time for which a search without `at` waits for the newest commit, in milliseconds.
   private static let freshnessMilliseconds = 100
 
-  func search(_ call: SearchCall, _ request: Request) throws {
-    guard call.query.utf8.count <= limits.queryBytesMax else {
+  /// Checks the length of a query.
+  private func check(_ query: String) throws {
+    guard query.utf8.count <= limits.queryBytesMax else {
       throw Limits.exceeded(
         "queryBytes",
         max: limits.queryBytesMax,
         "A query may have at most \(limits.queryBytesMax) bytes"
       )
     }
+  }
+
+  func suggest(_ call: SuggestCall, _ request: Request) throws {
+    try check(call.query)
+    let wanted = SearchRequest(
+      query: call.query,
+      entities: try call.entities.map { try EntityNames.numbers($0, in: store.model) },
+      isPrefix: false,
+      offset: 0,
+      limit: call.limit,
+      wordsMax: limits.queryWordsMax
+    )
+    index.follow()
+    whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
+      service.searches.search(
+        { searcher, _ in
+          try searcher.snapshot { index in
+            let suggestions = try index.suggestions(wanted, without: [])
+            var writer = JSONWriter()
+            MessageWriter.beginResult(request.id, &writer)
+            writer.value([
+              "token": .string(index.token.description),
+              "suggestions": .array(
+                suggestions.map {
+                  ["text": .string($0.text), "documents": .integer($0.documents)]
+                }
+              ),
+            ])
+            writer.raw("}")
+            return MessageBytes(writer)
+          }
+        },
+        completion: { outcome in
+          self.onLoop { service in service.finish(request, outcome) }
+        }
+      )
+    }
+  }
+
+  func search(_ call: SearchCall, _ request: Request) throws {
+    try check(call.query)
     let entities = try call.entities.map { try EntityNames.numbers($0, in: store.model) }
     let start = facts.clock()
     let wanted = SearchRequest(

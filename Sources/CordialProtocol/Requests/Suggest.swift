@@ -1,0 +1,41 @@
+import JSON
+package import JSONRPC
+
+/// `suggest`: completes the last word of what a person types.
+package struct SuggestCall: Call {
+  package let query: String
+  package let entities: [String]?
+  package let limit: Int
+
+  package static let method = Method.request(
+    "suggest",
+    "Completes the last word of a query by the most frequent words of the index.",
+    order: .read,
+    params: [
+      .required("query", .string, "the text that a person types; any text is valid"),
+      .optional("entities", .array(.string), "count only objects of these entities"),
+      .optional("limit", .integer(0...100), "the maximum number of suggestions; 10 when absent"),
+    ],
+    result: .object([
+      .required("token", .token, "the position of the index"),
+      .required(
+        "suggestions",
+        .array(
+          .object([
+            .required("text", .string, "the query with its last word completed"),
+            .required("documents", .count, "the number of objects that this query finds"),
+          ])
+        ),
+        "the suggestions, most frequent first, then by text"
+      ),
+    ]),
+    example: ["query": "buy mi"],
+    errors: [.unknownEntity, .limitExceeded, .storeBusy]
+  )
+
+  package init(_ params: Params) throws(RPCError) {
+    query = params.string("query") ?? ""
+    entities = params.strings("entities")
+    limit = params.int("limit") ?? 10
+  }
+}

@@ -1,0 +1,79 @@
+package import CordialValues
+import SQLite
+
+/// A text that a person may be typing.
+package struct Suggestion: Sendable, Equatable {
+  /// The query with its last word completed.
+  package let text: String
+  /// The number of documents that this query finds.
+  package let documents: Int64
+}
+
+extension IndexSnapshot {
+  /// The number of words that are tried for each suggestion that is wanted.
+  private static let triesPerSuggestion = 3
+
+  /// Completes the last word of a query by words of the index.
+  ///
+  /// Of the words that begin as the last one does, the most frequent ones of the whole index are
+  /// tried: three for each suggestion.
+  ///
+  /// - Parameters:
+  ///   - request: The query, with the entities of the documents, and the number of suggestions as
+  ///     its limit.
+  ///   - excluded: The objects that are not counted.
+  /// - Returns: The suggestions that find documents, the most frequent one first, then by text;
+  ///   empty for a query that does not end inside a word.
+  /// - Throws: `SQLiteError`.
+  package func suggestions(
+    _ request: SearchRequest,
+    without excluded: Set<ObjectKey>
+  ) throws -> [Suggestion] {
+    let query = SearchQuery(
+      request.query,
+      columns: Set(layout.columns),
+      isPrefix: false,
+      wordsMax: request.wordsMax
+    )
+    guard query.isOpen, let term = query.required.last?.last, !layout.isEmpty,
+      let last = Tokens.wholes(term.text).last
+    else { return [] }
+    // The sign of a tag is in front of its word.
+    let sign = last.text.hasPrefix("#") || last.text.hasPrefix("@") ? 1 : 0
+    let typed = term.text.utf8.count - last.start + sign
+    let head = String(decoding: request.query.utf8.dropLast(typed), as: UTF8.self)
+    return try SpotlightError.reading {
+      let numbers = try numbers(of: excluded)
+      var suggestions: [Suggestion] = []
+      for word in try words(beginning: last.text, max: request.limit * Self.triesPerSuggestion) {
+        guard let match = query.completed(with: word)?.match else { continue }
+        let total = try rank(match, request, numbers, hitMax: 0).total
+        if total > 0 { suggestions.append(Suggestion(text: head + word, documents: total)) }
+      }
+      suggestions.sort { first, second in
+        first.documents != second.documents
+          ? first.documents > second.documents : first.text < second.text
+      }
+      return Array(suggestions.prefix(request.limit))
+    }
+  }
+
+  /// Returns the most frequent words of the index that begin with some letters.
+  private func words(beginning start: String, max: Int) throws -> [String] {
+    try db.execute(
+      "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, text, row)"
+    )
+    let statement = try PreparedStatement(
+      db,
+      "SELECT term FROM vocabulary WHERE term >= ?1 AND term < ?2 ORDER BY doc DESC, term LIMIT ?3"
+    )
+    defer { statement.reset() }
+    statement.bind(start, at: 1)
+    // No word has this code point.
+    statement.bind(start + "\u{10FFFF}", at: 2)
+    statement.bind(Int64(max), at: 3)
+    var words: [String] = []
+    while try statement.step() { words.append(statement.text(0)) }
+    return words
+  }
+}
