@@ -33,7 +33,7 @@ package actor Service {
   let log: Logger
   /// The loop's own read connection, for requests that are answered on the loop.
   let loopReader: StoreReader
-  let searches: SearchThread
+  let searches: SearchThreads
   /// The saves that the writer has executed and the loop has not answered, in order.
   nonisolated let executedSaves = Mutex<[ExecutedSave]>([])
   var sessions: [Int: Session] = [:]
@@ -127,7 +127,7 @@ package actor Service {
     let service = Self.serviceCount.add(1, ordering: .relaxed).newValue
     leaseName = "\(facts.process) \(service)"
     loopReader = try store.makeReader()
-    searches = SearchThread(store: store, index: index)
+    searches = SearchThreads(store: store, index: index)
   }
 
   // MARK: Connections

@@ -75,7 +75,7 @@ extension Service {
 
   private func compare(_ request: Request) {
     let layout = index.layout
-    searches.search(
+    searches.compare(
       { searcher, reader in
         try searcher.snapshot { index in
           try reader.snapshot(hidingUnsealed: true) { snapshot in

@@ -1,0 +1,134 @@
+import Dispatch
+package import JSONRPC
+import PersistentHistory
+package import PersistentStore
+package import Spotlight
+import Synchronization
+
+/// The threads on which searches run beside each other.
+///
+/// A search that finds no thread free waits for the first one that becomes free. Comparisons of the
+/// whole index have a thread of their own, so that no search waits for one.
+package final class SearchThreads: Sendable {
+  /// The work of a thread, with its connections.
+  package typealias Body = @Sendable (IndexSearcher, StoreReader) throws -> MessageBytes
+
+  private struct Job {
+    let body: Body
+    let completion: @Sendable (Result<MessageBytes, RPCError>) -> Void
+  }
+
+  private struct State {
+    /// The threads without work; the last one has run most recently.
+    var idle: [SearchThread] = []
+    var count = 0
+    var waiting: [Job] = []
+  }
+
+  /// The number of searches that run at the same time.
+  package static let countMax = 4
+
+  private let store: PersistentStore
+  private let index: SearchIndex
+  private let state = Mutex(State())
+  private let comparing: SearchThread
+
+  package init(store: PersistentStore, index: SearchIndex) {
+    self.store = store
+    self.index = index
+    comparing = SearchThread(store: store, index: index)
+  }
+
+  /// Runs a search.
+  ///
+  /// - Parameters:
+  ///   - body: The search.
+  ///   - completion: Called on the thread of the search, with its result.
+  package func search(
+    _ body: @escaping Body,
+    completion: @escaping @Sendable (Result<MessageBytes, RPCError>) -> Void
+  ) {
+    let job = Job(body: body, completion: completion)
+    let thread = state.withLock { state -> SearchThread? in
+      if let idle = state.idle.popLast() { return idle }
+      guard state.count < Self.countMax else {
+        state.waiting.append(job)
+        return nil
+      }
+      state.count += 1
+      return SearchThread(store: store, index: index)
+    }
+    if let thread { run(job, on: thread) }
+  }
+
+  /// Runs a comparison of the whole index, one at a time.
+  package func compare(
+    _ body: @escaping Body,
+    completion: @escaping @Sendable (Result<MessageBytes, RPCError>) -> Void
+  ) {
+    comparing.search(body, completion: completion)
+  }
+
+  private func run(_ job: Job, on thread: SearchThread) {
+    thread.search(job.body) { result in
+      job.completion(result)
+      let next = self.state.withLock { state -> Job? in
+        guard !state.waiting.isEmpty else {
+          state.idle.append(thread)
+          return nil
+        }
+        return state.waiting.removeFirst()
+      }
+      if let next { self.run(next, on: thread) }
+    }
+  }
+}
+
+/// A thread on which searches run, with a connection to the index and one to the store.
+private final class SearchThread: Sendable {
+  private struct Connections {
+    let searcher: IndexSearcher
+    let reader: StoreReader
+  }
+
+  private let queue = DispatchQueue(label: "cordial.search")
+  private let store: PersistentStore
+  private let index: SearchIndex
+  /// The connections of the queue, opened and used there only.
+  ///
+  /// The first search opens them, and so does the first search after a rebuild of the index.
+  private let connections: Mutex<Confined<Connections>?> = Mutex(nil)
+
+  init(store: PersistentStore, index: SearchIndex) {
+    self.store = store
+    self.index = index
+  }
+
+  func search(
+    _ body: @escaping @Sendable (IndexSearcher, StoreReader) throws -> MessageBytes,
+    completion: @escaping @Sendable (Result<MessageBytes, RPCError>) -> Void
+  ) {
+    queue.async {
+      do {
+        let connections = try self.open()
+        completion(.success(try body(connections.searcher, connections.reader)))
+      } catch let error as SpotlightError where error.code == .damaged {
+        self.connections.withLock { $0 = nil }
+        self.index.startRebuild()
+        completion(.failure(RPCError(error)))
+      } catch {
+        completion(.failure(RPCError(any: error)))
+      }
+    }
+  }
+
+  private func open() throws -> Connections {
+    if let known = connections.withLock({ $0 }), known.value.searcher.isCurrent {
+      return known.value
+    }
+    let made = Connections(searcher: try index.makeSearcher(), reader: try store.makeReader())
+    let confined = Confined(made, to: queue)
+    connections.withLock { $0 = confined }
+    return confined.value
+  }
+}
