@@ -31,7 +31,7 @@ struct CordialProgram: AsyncParsableCommand {
     version: version,
     subcommands: [
       Serve.self, Init.self, Fetch.self, Get.self, Save.self, Update.self, Delete.self,
-      Search.self, Watch.self, Subscriptions.self, Undo.self, Redo.self, History.self,
+      Search.self, Index.self, Watch.self, Subscriptions.self, Undo.self, Redo.self, History.self,
       Followers.self,
       Import.self, Export.self, Backup.self, Restore.self, Compact.self, Doctor.self,
       Call.self, ModelCommand.self,

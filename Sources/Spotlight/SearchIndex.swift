@@ -18,22 +18,6 @@ package import PersistentHistory
 import SQLite
 import Synchronization
 
-/// The progress of the index.
-package struct IndexStatus: Sendable {
-  /// The state of the index: `ready` for the commit of `token`, which may not be the newest one;
-  /// `catchingUp` before the first commit is known; `paused` while the index follows no commit,
-  /// because a client has asked for it.
-  package enum State: String, Sendable, CaseIterable {
-    case ready, catchingUp, rebuilding, paused, failed
-  }
-
-  package var token: StoreToken?
-  package var documents: Int64
-  package var state: State
-  /// The error with which the index failed, or nil if it did not fail.
-  package var failure: (any Error)?
-}
-
 /// The end of a rebuild that `stop()` interrupted.
 private struct IndexStopped: Error {}
 
@@ -62,16 +46,6 @@ package final class SearchIndex: LogFollower {
     let completion: @Sendable (Bool) -> Void
   }
 
-  /// What a client asks of the index.
-  package enum Order: Sendable {
-    /// Follow no commit until `resume`, also after a restart.
-    case pause
-    /// Follow the commits again.
-    case resume
-    /// Build a new index, while the old one answers.
-    case rebuild
-  }
-
   private struct Shared {
     var status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
     var lastBatchCount = 0
@@ -83,10 +57,8 @@ package final class SearchIndex: LogFollower {
     var isDamaged = false
     var waiters: [Int: Waiter] = [:]
     var nextWaiter = 0
-    /// What the next attempt does before it reads the log.
-    var orders: [Order] = []
-    /// Called at the end of that attempt.
-    var orderers: [@Sendable (Result<IndexStatus, any Error>) -> Void] = []
+    /// What the next attempt does before it reads the log, in this order.
+    var orders: [IndexOrder] = []
 
     /// Ends the state `failed`, because another attempt is to come.
     mutating func forgetFailure() {
@@ -177,7 +149,9 @@ package final class SearchIndex: LogFollower {
   ) -> (@Sendable () -> Void)? {
     follow()
     let waiter = whenReached(commit.number) { reached in
-      completion(reached ? nil : self.lateness("\(commit)"))
+      // Who waits for all followers does not wait for one that a client has paused.
+      let isAwaited = !reached && self.status.state != .paused
+      completion(isAwaited ? self.lateness("\(commit)") : nil)
     }
     guard let waiter else { return nil }
     return { self.cancelWait(waiter) }
@@ -190,7 +164,10 @@ package final class SearchIndex: LogFollower {
   package func lateness(_ commit: String) -> any Error {
     let status = status
     guard status.state != .paused else {
-      return SpotlightError(.busy, "The index is paused before \(commit); index/resume continues it")
+      return SpotlightError(
+        .busy,
+        "The index is paused before \(commit)"
+      )
     }
     return status.failure ?? SpotlightError(.busy, "The index did not reach \(commit) in time")
   }
@@ -200,7 +177,7 @@ package final class SearchIndex: LogFollower {
     shared.withLock { $0.isStopped = true }
     queue.sync { confined.withLock { $0 = nil } }
     failWaiters()
-    finishOrders(.failure(IndexStopped()))
+    failOrders(IndexStopped())
   }
 
   // MARK: Orders
@@ -208,44 +185,44 @@ package final class SearchIndex: LogFollower {
   /// Pauses, resumes or rebuilds the index.
   ///
   /// - Parameters:
-  ///   - order: What to do. A newer order replaces one that has not begun, except that a rebuild is
-  ///     not lost.
-  ///   - completion: Called on any thread, with the status afterwards, or the error that prevented it.
+  ///   - kind: What to do, after the orders before.
+  ///   - completion: Called on any thread, with the status afterwards, or the error that prevented
+  ///     the order.
   package func execute(
-    _ order: Order,
+    _ kind: IndexOrder.Kind,
     _ completion: @escaping @Sendable (Result<IndexStatus, any Error>) -> Void
   ) {
     let isStopped = shared.withLock { shared in
-      guard !shared.isStopped else { return true }
-      shared.orders.append(order)
-      shared.orderers.append(completion)
-      return false
+      if !shared.isStopped {
+        shared.orders.append(IndexOrder(kind: kind, completion: completion))
+      }
+      return shared.isStopped
     }
     guard !isStopped else { return completion(.failure(IndexStopped())) }
     follow()
   }
 
-  private func finishOrders(_ result: Result<IndexStatus, any Error>) {
-    let orderers = shared.withLock { shared in
-      defer { shared.orderers = [] }
-      return shared.orderers
+  private func takeOrders() -> [IndexOrder] {
+    shared.withLock { shared in
+      defer { shared.orders = [] }
+      return shared.orders
     }
-    for orderer in orderers { orderer(result) }
+  }
+
+  private func failOrders(_ error: any Error) {
+    for order in takeOrders() { order.completion(.failure(error)) }
   }
 
   /// Does what clients have asked for since the last attempt.
   private func executeOrders(_ follower: inout Follower) throws {
-    let (orders, orderers) = shared.withLock { shared in
-      defer { (shared.orders, shared.orderers) = ([], []) }
-      return (shared.orders, shared.orderers)
-    }
+    let orders = takeOrders()
     guard !orders.isEmpty else { return }
     do {
       for order in orders {
-        switch order {
+        switch order.kind {
         case .pause, .resume:
           try follower.file.queue.use { db in
-            try db.transaction(.immediate) { try IndexFile.setPaused(order == .pause, db) }
+            try db.transaction(.immediate) { try IndexFile.setPaused(order.kind == .pause, db) }
           }
         case .rebuild:
           shared.withLock { $0.status.state = .rebuilding }
@@ -254,11 +231,11 @@ package final class SearchIndex: LogFollower {
       }
       try updatePause(follower)
     } catch {
-      for orderer in orderers { orderer(.failure(error)) }
+      for order in orders { order.completion(.failure(error)) }
       throw error
     }
     let status = status
-    for orderer in orderers { orderer(.success(status)) }
+    for order in orders { order.completion(.success(status)) }
   }
 
   /// Takes over whether the index is paused, and returns it.
@@ -267,10 +244,11 @@ package final class SearchIndex: LogFollower {
     let isPaused = try follower.file.queue.use { db in try IndexFile.isPaused(db) }
     let position = follower.position
     let count = documents.aliveCount
-    let failed = shared.withLock { shared in
+    let failed = shared.withLock { shared -> [Waiter] in
       guard isPaused else {
-        if shared.status.state == .paused { shared.status.state = .catchingUp }
-        return [Waiter]()
+        guard shared.status.state == .paused || shared.status.token == nil else { return [] }
+        shared.status = IndexStatus(token: position?.token, documents: count, state: .catchingUp)
+        return []
       }
       shared.status = IndexStatus(token: position?.token, documents: count, state: .paused)
       // Those that wait for a commit that the index has reached were answered.
@@ -295,7 +273,7 @@ package final class SearchIndex: LogFollower {
     } catch is IndexStopped {
       // `stop()` ends the waits.
     } catch {
-      finishOrders(.failure(error))
+      failOrders(error)
       let (failed, hasWaiters) = shared.withLock { shared in
         shared.status.state = .failed
         shared.status.failure = error
@@ -520,14 +498,3 @@ package final class SearchIndex: LogFollower {
 
 /// The error of an index that another process has changed since this process read its position.
 private struct IndexMoved: Error {}
-
-/// The removal of an index's files.
-enum IndexRemoval {
-  /// Removes the files that exist, so that SQLite creates new ones.
-  static func remove(_ path: String) throws {
-    for file in [path, path + "-wal", path + "-shm"]
-    where FileManager.default.fileExists(atPath: file) {
-      try FileManager.default.removeItem(atPath: file)
-    }
-  }
-}

@@ -78,6 +78,29 @@ import Testing
     #expect(none.code == 0 && none.output.isEmpty)
   }
 
+  @Test func `index pauses, resumes and rebuilds`() throws {
+    let fixture = try Fixture()
+    let store = try fixture.store()
+    let insert = #"{"insert":[{"id":"Task/t1","values":{"title":"Buy milk"}}]}"#
+    func save() throws { #expect(try fixture.run(["call", store, "save", insert]).code == 0) }
+    func index(_ action: String...) throws -> JSON {
+      try fixture.run(["index", store] + action).lines.at(0)
+    }
+    try save()
+    #expect(try index()["state"] == "ready")
+    #expect(try index("pause")["state"] == "paused")
+    try save()
+    let status = try index("status")
+    #expect(status["state"] == "paused" && status["reason"] == "requested")
+    #expect(status["behind"] == 1 && status["documents"] == 1)
+    #expect(try index("rebuild")["documents"] == 2)
+    #expect(try index("resume")["state"] != "paused")
+    #expect(try index("verify")["differences"] == [])
+    let suggested = try fixture.run(["search", store, "buy", "m", "--suggest"])
+    #expect(try suggested.lines.at(0) == ["text": "buy milk", "documents": 2])
+    #expect(try fixture.run(["index", store, "stop"]).code != 0)
+  }
+
   // Evidence: P-112d
   @Test func `model graph draws entities, attributes and relationships`() throws {
     let fixture = try Fixture()

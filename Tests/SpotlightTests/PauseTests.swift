@@ -5,7 +5,7 @@ import TestStores
 import Testing
 
 @Suite struct `A paused index` {
-  private func execute(_ order: SearchIndex.Order, _ test: TestIndex) async throws -> IndexStatus {
+  private func execute(_ order: IndexOrder.Kind, _ test: TestIndex) async throws -> IndexStatus {
     try await withCheckedThrowingContinuation { continuation in
       test.index.execute(order) { continuation.resume(with: $0) }
     }
@@ -30,7 +30,7 @@ import Testing
     #expect(try test.found("milk") == [1])
     #expect(test.index.status.state == .paused && test.index.status.documents == 1)
     #expect(test.index.retention == nil)
-    #expect("\(test.index.lateness("commit 2"))".contains("index/resume"))
+    #expect("\(test.index.lateness("commit 2"))".contains("paused"))
     _ = try await execute(.resume, test)
     #expect(await test.catchUp())
     #expect(try test.found("milk") == [1, 2])

@@ -25,6 +25,9 @@ struct Search: AsyncParsableCommand {
   @Flag(help: "Treat the last word as unfinished.")
   var prefix = false
 
+  @Flag(help: "Print completions of the last word, and how many objects each finds.")
+  var suggest = false
+
   private var params: JSONValue {
     var members = [
       JSONMember("query", .string(query.joined(separator: " "))),
@@ -39,6 +42,7 @@ struct Search: AsyncParsableCommand {
   }
 
   func run() async throws {
+    guard !suggest else { return try await printSuggestions() }
     let answer = try await storeArgument.with { client in
       // The index of a store that this command has just opened catches up first.
       _ = try await client.call("observe/flush", [:])
@@ -52,6 +56,23 @@ struct Search: AsyncParsableCommand {
     let width = hits.map { $0["id"]?.string?.count ?? 0 }.max() ?? 0
     for hit in hits { for line in HitLines(hit, idWidth: width).lines { Terminal.line(line) } }
     Terminal.note(summary(answer))
+  }
+
+  private func printSuggestions() async throws {
+    let members = (params.members ?? []).filter {
+      ["query", "entities", "limit"].contains($0.name)
+    }
+    let answer = try await storeArgument.with { client in
+      _ = try await client.call("observe/flush", [:])
+      return try await client.call("suggest", .object(members))
+    }
+    for suggestion in answer["suggestions"]?.array ?? [] {
+      let text = suggestion["text"]?.string ?? ""
+      Terminal.line(
+        Terminal.isOutput
+          ? "\(text) (\(suggestion["documents"]?.integer ?? 0))" : suggestion.text
+      )
+    }
   }
 
   /// How many there are, and why there is none.

@@ -12,7 +12,11 @@ package struct IndexStatusCall: Call {
       .required("behind", .count, "the number of commits after that position"),
       .required("documents", .count, "the number of indexed objects"),
       .required("bytes", .count, "the size on disk"),
-      .required("state", .choice(["ready", "catchingUp", "rebuilding", "paused", "failed"]), "the state"),
+      .required(
+        "state",
+        .choice(["ready", "catchingUp", "rebuilding", "paused", "failed"]),
+        "the state"
+      ),
       .optional("reason", .choice(["requested"]), "why it is paused"),
     ])
   )

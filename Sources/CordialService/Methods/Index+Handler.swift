@@ -28,14 +28,14 @@ extension Service {
   }
 
   /// Pauses, resumes or rebuilds the index.
-  func order(_ order: SearchIndex.Order, _ request: Request) {
+  func order(_ order: IndexOrder.Kind, _ request: Request) {
     index.execute(order) { outcome in
       self.onLoop { service in service.finish(order, outcome, request) }
     }
   }
 
   private func finish(
-    _ order: SearchIndex.Order,
+    _ order: IndexOrder.Kind,
     _ outcome: Result<IndexStatus, any Error>,
     _ request: Request
   ) {

@@ -1,0 +1,39 @@
+import ArgumentParser
+import Cordial
+import JSON
+
+/// `cordial index`: shows the full-text index of a store, and pauses, resumes or rebuilds it.
+struct Index: AsyncParsableCommand {
+  /// What the command does with the index.
+  enum Action: String, CaseIterable, ExpressibleByArgument {
+    case status, verify, pause, resume, rebuild
+
+    var method: String {
+      switch self {
+      case .status: "index/status"
+      case .verify: "index/verify"
+      case .pause: "index/pause"
+      case .resume: "index/resume"
+      case .rebuild: "index/rebuild"
+      }
+    }
+  }
+
+  static let configuration = CommandConfiguration(
+    abstract: "Show, verify, pause, resume or rebuild the full-text index of a store."
+  )
+
+  @OptionGroup var storeArgument: StoreArgument
+
+  @Argument(help: "What to do.")
+  var action = Action.status
+
+  func run() async throws {
+    let answer = try await storeArgument.with { client in
+      // The index of a store that this command has just opened catches up first.
+      if action == .status { _ = try await client.call("observe/flush", [:]) }
+      return try await client.call(action.method, [:])
+    }
+    Terminal.line(answer.text)
+  }
+}

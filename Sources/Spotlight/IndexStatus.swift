@@ -1,0 +1,33 @@
+package import CordialValues
+
+/// The progress of the index.
+package struct IndexStatus: Sendable {
+  /// The state of the index: `ready` for the commit of `token`, which may not be the newest one;
+  /// `catchingUp` before the first commit is known; `paused` while the index follows no commit,
+  /// because a client has asked for it.
+  package enum State: String, Sendable, CaseIterable {
+    case ready, catchingUp, rebuilding, paused, failed
+  }
+
+  package var token: StoreToken?
+  package var documents: Int64
+  package var state: State
+  /// The error with which the index failed, or nil if it did not fail.
+  package var failure: (any Error)?
+}
+
+/// What a client asks of the index, until it is done.
+package struct IndexOrder: Sendable {
+  /// What to do.
+  package enum Kind: Sendable {
+    /// Follow no commit until `resume`, also after a restart.
+    case pause
+    /// Follow the commits again.
+    case resume
+    /// Build a new index, while the old one answers.
+    case rebuild
+  }
+
+  let kind: Kind
+  let completion: @Sendable (Result<IndexStatus, any Error>) -> Void
+}
