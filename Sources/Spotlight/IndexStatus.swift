@@ -31,3 +31,17 @@ package struct IndexOrder: Sendable {
   let kind: Kind
   let completion: @Sendable (Result<IndexStatus, any Error>) -> Void
 }
+
+/// A caller that waits until the index has reached a commit.
+struct IndexWaiter: Sendable {
+  let number: Int64
+  /// The number of attempts begun at registration; the failure of those does not end the wait.
+  let attempts: Int
+  let completion: @Sendable (Bool) -> Void
+}
+
+/// The end of a rebuild that `stop()` interrupted.
+struct IndexStopped: Error {}
+
+/// The error of an index that another process has changed since this process read its position.
+struct IndexMoved: Error {}

@@ -18,9 +18,6 @@ package import PersistentHistory
 import SQLite
 import Synchronization
 
-/// The end of a rebuild that `stop()` interrupted.
-private struct IndexStopped: Error {}
-
 /// The full-text index of one store.
 ///
 /// An attempt (`readLog`) is scheduled, runs on the queue, and ends:
@@ -39,13 +36,6 @@ package final class SearchIndex: LogFollower {
   private let shared = Mutex(Shared())
   private let confined: Mutex<Follower?> = Mutex(nil)
 
-  private struct Waiter {
-    let number: Int64
-    /// The number of attempts begun at registration; the failure of those does not end the wait.
-    let attempts: Int
-    let completion: @Sendable (Bool) -> Void
-  }
-
   private struct Shared {
     var status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
     var lastBatchCount = 0
@@ -55,10 +45,22 @@ package final class SearchIndex: LogFollower {
     var isStopped = false
     /// Whether a search found damage in the file, which the next attempt then removes.
     var isDamaged = false
-    var waiters: [Int: Waiter] = [:]
+    /// Whether an attempt is running.
+    var isReading = false
+    var waiters: [Int: IndexWaiter] = [:]
     var nextWaiter = 0
     /// What the next attempt does before it reads the log, in this order.
     var orders: [IndexOrder] = []
+
+    /// Whether the last attempt has found that the index is paused, and no other one is running.
+    var isPaused: Bool { status.state == .paused && !isReading }
+
+    /// Removes and returns the waiters for which a condition holds.
+    mutating func takeWaiters(_ isTaken: (IndexWaiter) -> Bool = { _ in true }) -> [IndexWaiter] {
+      let taken = waiters.filter { isTaken($0.value) }
+      for number in taken.keys { waiters[number] = nil }
+      return Array(taken.values)
+    }
 
     /// Ends the state `failed`, because another attempt is to come.
     mutating func forgetFailure() {
@@ -244,16 +246,16 @@ package final class SearchIndex: LogFollower {
     let isPaused = try follower.file.queue.use { db in try IndexFile.isPaused(db) }
     let position = follower.position
     let count = documents.aliveCount
-    let failed = shared.withLock { shared -> [Waiter] in
+    let failed = shared.withLock { shared -> [IndexWaiter] in
       guard isPaused else {
         guard shared.status.state == .paused || shared.status.token == nil else { return [] }
         shared.status = IndexStatus(token: position?.token, documents: count, state: .catchingUp)
         return []
       }
       shared.status = IndexStatus(token: position?.token, documents: count, state: .paused)
-      // Those that wait for a commit that the index has reached were answered.
-      defer { shared.waiters = [:] }
-      return shared.waiters.values.map { $0 }
+      // As after a failure, waits that began in this attempt go on.
+      let attempts = shared.attempts
+      return shared.takeWaiters { $0.attempts < attempts }
     }
     for waiter in failed { waiter.completion(waiter.number <= position?.token.number ?? -1) }
     return isPaused
@@ -262,12 +264,13 @@ package final class SearchIndex: LogFollower {
   private func readLog() {
     dispatchPrecondition(condition: .onQueue(queue))
     let number = shared.withLock { shared in
-      shared.isScheduled = false
+      (shared.isScheduled, shared.isReading) = (false, true)
       shared.attempts += 1
       // The previous attempt may have failed after this one was scheduled.
       shared.forgetFailure()
       return shared.attempts
     }
+    defer { endReading() }
     do {
       try readToEnd()
     } catch is IndexStopped {
@@ -279,13 +282,20 @@ package final class SearchIndex: LogFollower {
         shared.status.failure = error
         // Waiters registered since this attempt began receive the next attempt's result: disk space
         // may be available again.
-        let failed = shared.waiters.filter { $0.value.attempts < number }
-        for waiter in failed.keys { shared.waiters[waiter] = nil }
-        return (failed.values.map(\.completion), !shared.waiters.isEmpty)
+        return (shared.takeWaiters { $0.attempts < number }, !shared.waiters.isEmpty)
       }
-      failed.forEach { $0(false) }
+      for waiter in failed { waiter.completion(false) }
       if hasWaiters { follow() }
     }
+  }
+
+  /// Ends an attempt, and the waits that began in it where the index is paused.
+  private func endReading() {
+    let refused = shared.withLock { shared -> [IndexWaiter] in
+      shared.isReading = false
+      return shared.isPaused && !shared.isScheduled ? shared.takeWaiters() : []
+    }
+    for waiter in refused { waiter.completion(false) }
   }
 
   private func readToEnd() throws {
@@ -430,19 +440,13 @@ package final class SearchIndex: LogFollower {
     let count = documents.aliveCount
     let done = shared.withLock { shared in
       shared.status = IndexStatus(token: token, documents: count, state: .ready)
-      let done = shared.waiters.filter { $0.value.number <= token.number }
-      for number in done.keys { shared.waiters[number] = nil }
-      return done.values.map(\.completion)
+      return shared.takeWaiters { $0.number <= token.number }
     }
-    done.forEach { $0(true) }
+    for waiter in done { waiter.completion(true) }
   }
 
   private func failWaiters() {
-    let waiting = shared.withLock { shared in
-      defer { shared.waiters = [:] }
-      return shared.waiters.values.map(\.completion)
-    }
-    waiting.forEach { $0(false) }
+    for waiter in shared.withLock({ $0.takeWaiters() }) { waiter.completion(false) }
   }
 
   /// Calls a completion handler when the index has reached a commit.
@@ -459,12 +463,10 @@ package final class SearchIndex: LogFollower {
     enum Outcome { case now(Bool), later(Int) }
     let outcome = shared.withLock { shared -> Outcome in
       if let token = shared.status.token, token.number >= number { return .now(true) }
-      let isEnded = shared.status.state == .failed || shared.status.state == .paused
-      if shared.isStopped || isEnded && !shared.isScheduled {
-        return .now(false)
-      }
+      let isRefused = shared.status.state == .failed || shared.isPaused
+      if shared.isStopped || isRefused && !shared.isScheduled { return .now(false) }
       shared.nextWaiter += 1
-      shared.waiters[shared.nextWaiter] = Waiter(
+      shared.waiters[shared.nextWaiter] = IndexWaiter(
         number: number,
         attempts: shared.attempts,
         completion: completion
@@ -495,6 +497,3 @@ package final class SearchIndex: LogFollower {
     try IndexSearcher(path: path, layout: layout, documents: documents)
   }
 }
-
-/// The error of an index that another process has changed since this process read its position.
-private struct IndexMoved: Error {}
