@@ -158,8 +158,8 @@ public final class Container: Sendable {
   ///   - model: The model of all stores.
   ///   - stores: The stores, with different names.
   ///   - profile: The purpose; nil for that of the arguments, or `shared` where they name none.
-  ///   - followers: The parts of the program that are told every commit of each store, until the
-  ///     container is closed. The logger gets the error of one that fails.
+  ///   - followers: The parts of the program that are told every commit of each store, from the
+  ///     initializer's return until the container is closed. The logger gets the error of one that fails.
   ///   - arguments: The arguments of the program, for its profile.
   ///   - logger: The logger of the service; nil for none.
   /// - Throws: `ContainerError`; no store stays open then.
@@ -208,6 +208,8 @@ public final class Container: Sendable {
     let client: Client
     do throws(ClientError) {
       client = try await self.client(store)
+      // The commits of the program begin after this.
+      try await client.register(follower)
     } catch {
       logger.error("\(follower.name) cannot follow the store \(store): \(error)")
       return

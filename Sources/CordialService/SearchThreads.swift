@@ -1,3 +1,4 @@
+import DequeModule
 import Dispatch
 package import JSONRPC
 import PersistentHistory
@@ -22,7 +23,7 @@ package final class SearchThreads: Sendable {
     /// The threads without work; the last one has run most recently.
     var idle: [SearchThread] = []
     var count = 0
-    var waiting: [Job] = []
+    var waiting: Deque<Job> = []
   }
 
   /// The number of searches that run at the same time.
@@ -73,11 +74,9 @@ package final class SearchThreads: Sendable {
     thread.search(job.body) { result in
       job.completion(result)
       let next = self.state.withLock { state -> Job? in
-        guard !state.waiting.isEmpty else {
-          state.idle.append(thread)
-          return nil
-        }
-        return state.waiting.removeFirst()
+        let next = state.waiting.popFirst()
+        if next == nil { state.idle.append(thread) }
+        return next
       }
       if let next { self.run(next, on: thread) }
     }
@@ -113,13 +112,19 @@ private final class SearchThread: Sendable {
         let connections = try self.open()
         completion(.success(try body(connections.searcher, connections.reader)))
       } catch let error as SpotlightError where error.code == .damaged {
+        // Another search may have found the damage before, so that the file is another one now.
+        if self.isCurrent { self.index.startRebuild() }
         self.connections.withLock { $0 = nil }
-        self.index.startRebuild()
         completion(.failure(RPCError(error)))
       } catch {
         completion(.failure(RPCError(any: error)))
       }
     }
+  }
+
+  /// Whether the connections are those of the present file, or there are none.
+  private var isCurrent: Bool {
+    connections.withLock { $0 }?.value.searcher.isCurrent ?? true
   }
 
   private func open() throws -> Connections {

@@ -12,6 +12,8 @@ package enum CellText {
   }
 
   /// Replaces what a terminal would not show as a character: no text of a store may control it.
+  ///
+  /// Characters that direct the text, as from right to left, are left out.
   private static func printable(_ text: String) -> String {
     var scalars = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
@@ -22,6 +24,32 @@ package enum CellText {
       }
     }
     return String(scalars)
+  }
+
+  /// Returns a text on one line without control characters, with some ranges between marks.
+  ///
+  /// - Parameters:
+  ///   - text: The text.
+  ///   - ranges: The ranges in UTF-16 code units, ascending, which do not overlap.
+  ///   - marks: What is written before and after each range; nil for nothing.
+  /// - Returns: The line.
+  package static func marked(
+    _ text: String,
+    _ ranges: [Range<Int>],
+    _ marks: (before: String, after: String)?
+  ) -> String {
+    let units = Array(text.utf16)
+    func part(_ range: Range<Int>) -> String {
+      printable(String(decoding: units[range.clamped(to: 0..<units.count)], as: UTF16.self))
+    }
+    guard let marks else { return printable(text) }
+    var line = ""
+    var end = 0
+    for range in ranges where range.lowerBound >= end {
+      line += part(end..<range.lowerBound) + marks.before + part(range) + marks.after
+      end = range.upperBound
+    }
+    return line + part(end..<max(end, units.count))
   }
 
   /// Returns the number of columns that a text takes.

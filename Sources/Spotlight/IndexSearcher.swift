@@ -188,32 +188,31 @@ package struct IndexSnapshot {
     _ excluded: [Int64],
     _ filter: ObjectFilter?
   ) throws -> (total: Int64, hits: [SearchResult.Hit]) {
-    let window = request.offset + request.limit
-    guard filter != nil || request.wantsAll else {
-      return try SpotlightError.reading { try rank(match, request, excluded, hitMax: window) }
-    }
-    let count = try SpotlightError.reading {
-      try rank(match, request, excluded, hitMax: 0).total
-    }
-    guard let filter else {
-      return try SpotlightError.reading {
-        try rank(match, request, excluded, hitMax: Int(count))
+    func ranked(
+      _ hitMax: Int64,
+      _ kept: [Int: [Int64]]? = nil
+    ) throws -> (total: Int64, hits: [SearchResult.Hit]) {
+      try SpotlightError.reading {
+        try rank(match, request, excluded, hitMax: Int(hitMax), kept: kept)
       }
     }
-    guard count <= filter.matchesMax else {
-      let kept = try filter.all()
-      return try SpotlightError.reading {
-        let hitMax = request.wantsAll ? Int(count) : window
-        return try rank(match, request, excluded, hitMax: hitMax, kept: kept)
-      }
+    let window = Int64(request.offset + request.limit)
+    guard filter != nil || request.wantsAll else { return try ranked(window) }
+    // Most words match so few documents that one pass keeps all of them.
+    let keptMax = filter?.matchesMax ?? Self.keptMax
+    var found = try ranked(min(keptMax, Int64(view.aliveCount)))
+    guard found.total > keptMax else {
+      guard let filter else { return found }
+      let matching = try filter.matching(found.hits.map(\.key))
+      found.hits.removeAll { !matching.contains($0.key) }
+      found.total = Int64(found.hits.count)
+      return found
     }
-    let unfiltered = try SpotlightError.reading {
-      try rank(match, request, excluded, hitMax: Int(count)).hits
-    }
-    let matching = try filter.matching(unfiltered.map(\.key))
-    let hits = unfiltered.filter { matching.contains($0.key) }
-    return (Int64(hits.count), hits)
+    return try ranked(request.wantsAll ? found.total : window, try filter?.all())
   }
+
+  /// The number of hits that a search for all of them keeps in its first pass.
+  private static let keptMax: Int64 = 10_000
 
   /// Returns for each word of a query without hits how many it would have without that word, where
   /// it would have some.

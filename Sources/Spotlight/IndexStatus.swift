@@ -5,7 +5,7 @@ package struct IndexStatus: Sendable {
   /// The state of the index: `ready` for the commit of `token`, which may not be the newest one;
   /// `catchingUp` before the first commit is known; `paused` while the index follows no commit,
   /// because a client has asked for it.
-  package enum State: String, Sendable, CaseIterable {
+  package enum State: String, Sendable {
     case ready, catchingUp, rebuilding, paused, failed
   }
 

@@ -151,7 +151,7 @@ package final class SearchIndex: LogFollower {
   ) -> (@Sendable () -> Void)? {
     follow()
     let waiter = whenReached(commit.number) { reached in
-      // Who waits for all followers does not wait for one that a client has paused.
+      // A caller that waits for all followers does not wait for a paused index.
       let isAwaited = !reached && self.status.state != .paused
       completion(isAwaited ? self.lateness("\(commit)") : nil)
     }

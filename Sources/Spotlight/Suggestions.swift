@@ -40,7 +40,9 @@ extension IndexSnapshot {
     else { return [] }
     // The sign of a tag is in front of its word.
     let sign = last.text.hasPrefix("#") || last.text.hasPrefix("@") ? 1 : 0
-    let typed = term.text.utf8.count - last.start + sign
+    // An asterisk at the end is no part of the term.
+    let asterisk = term.isPrefix ? 1 : 0
+    let typed = term.text.utf8.count - last.start + sign + asterisk
     let head = String(decoding: request.query.utf8.dropLast(typed), as: UTF8.self)
     return try SpotlightError.reading {
       let numbers = try numbers(of: excluded)

@@ -131,6 +131,30 @@ struct `The Todo program` {
     again.child.end()
   }
 
+  @Test func `takes keys that arrive together, and shows no control characters`() throws {
+    let todo = try TodoProgram(["--mock", try script()])
+    try todo.expect("Groups", ["> Home (2)", "  Work (0)"])
+    // Down, and a new group whose name has the bytes of an arrow key in its middle.
+    try todo.press(
+      "\u{1B}[Bn東\u{1B}[1;5C京é\r",
+      then: "Groups",
+      ["  Home (2)", "> Work (0)", "  東京é (0)"]
+    )
+    try todo.press(
+      "r\u{7F}\u{7F}\u{7F}\u{7F}\u{1B}[Ax\ty\r",
+      then: "Groups",
+      ["  Home (2)", "> x y (0)", "  東京é (0)"]
+    )
+    try todo.quit("\u{1B}\u{1B}\u{3}")
+  }
+
+  @Test(arguments: [SIGTERM, SIGHUP])
+  func `restores the terminal when a signal ends it`(signal: Int32) throws {
+    let todo = try TodoProgram(["--mock", try script()])
+    try todo.expect("Groups", ["> Home (2)", "  Work (0)"])
+    try todo.end(signal: signal)
+  }
+
   @Test func `tells what its arguments are`() throws {
     let child = try Child(["--mock"], program: TodoProgram.path, input: .nothing)
     #expect(try child.errorText().hasPrefix("todo: usage: todo "))
@@ -144,14 +168,21 @@ private final class TodoProgram {
   static var isBuilt: Bool { FileManager.default.isExecutableFile(atPath: path) }
 
   private let child: Child
+  /// The file in which the shell writes the number of the program's process.
+  private let processFile = FileManager.default.temporaryDirectory
+    .appending(path: "cordial-todo-\(UUID().uuidString)")
 
   init(_ arguments: [String]) throws {
-    let command = ([Self.path, "--program", Child.binary] + arguments).joined(separator: " ")
+    let program = ([Self.path, "--program", Child.binary] + arguments).joined(separator: " ")
     child = try Child(
-      ["-qec", command, "/dev/null"],
+      ["-qec", "echo $$ > \(processFile.path); exec \(program)", "/dev/null"],
       program: "/usr/bin/script",
       environment: ["TERM": "xterm"]
     )
+  }
+
+  deinit {
+    do { try FileManager.default.removeItem(at: processFile) } catch {}
   }
 
   /// Presses keys, and waits until the screen shows a page.
@@ -184,6 +215,16 @@ private final class TodoProgram {
       if Array(shown) == Array(expected), last.suffix(2).first == message { return }
     }
     throw Failure("the program ended without \(wanted); the last screen: \(last)")
+  }
+
+  /// Ends the program by a signal.
+  func end(signal: Int32) throws {
+    let text = try String(contentsOf: processFile, encoding: .utf8)
+    let process = try #require(pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+    #expect(kill(process, signal) == 0)
+    let rest = try child.stream.rest()
+    #expect(rest.hasSuffix("\u{1B}[?25h\u{1B}[?1049l"), "\(rest)")
+    #expect(try child.exitCode() == 0)
   }
 
   /// Ends the program by a key.

@@ -55,6 +55,27 @@ private struct GroupTitle: ObjectValue {
     try await again.close()
   }
 
+  @Test func `refuses saves of a store that has become read-only`() async throws {
+    let folder = try TestFolder()
+    let place = StoreDescription.Location.folder(folder.path + "/Todo.cordial")
+    for isReadOnly in [false, true] {
+      let container = try await Container(
+        model: .json(TestModels.todo),
+        stores: [StoreDescription(at: place, isReadOnly: isReadOnly)],
+        arguments: []
+      )
+      let client = try await container.client()
+      if isReadOnly {
+        let error = await #expect(throws: ClientError.self) { try await insert("Work", client) }
+        #expect(error?.code == .storeReadOnly)
+      } else {
+        try await insert("Home", client)
+      }
+      #expect(try await titles(client) == ["Home"])
+      try await container.close()
+    }
+  }
+
   @Test func `closes its clients with it`() async throws {
     let container = try await Container(
       model: .json(TestModels.todo),

@@ -55,7 +55,7 @@ final class ServedStore {
     return process
   }
 
-  /// Inserts groups as another program may do, while nobody serves the store.
+  /// Inserts groups with SQL, as another program may do while no service runs.
   func fill(groups count: Int) throws {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/sqlite3")

@@ -136,6 +136,23 @@ import Testing
       var id: WrappedID
       var title: String
     }
+    final class Link: Codable, Equatable, Sendable {
+      let next: Link
+      static func == (_: Link, _: Link) -> Bool { true }
+    }
+    struct Endless: ObjectValue {
+      static let entity = "Odd"
+      var id: WrappedID
+      var link: Link
+    }
+    enum Progress: Codable, Equatable { case open, done(percent: Int) }
+    struct Payload: ObjectValue {
+      static let entity = "Odd"
+      var id: WrappedID
+      var progress: Progress
+    }
+    #expect(FetchRequest<Endless>().typeMismatch?.contains("contains itself") == true)
+    #expect(FetchRequest<Payload>().typeMismatch?.contains("progress") == true)
     #expect(FetchRequest<Odd>().typeMismatch?.contains("kind") == true)
     #expect(FetchRequest<Odd>().typeMismatch?.contains("CaseIterable") == true)
     #expect(FetchRequest<Misspelt>().typeMismatch?.contains("tilte") == true)

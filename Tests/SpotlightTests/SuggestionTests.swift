@@ -47,6 +47,8 @@ import Testing
     #expect(try suggested(#""oat mi"#) == [#""oat milk 1"#])
     #expect(try suggested("title:mi") == ["title:milk 1", "title:milkshake 1", "title:milky 1"])
     #expect(try suggested("-buy mi") == ["-buy mint 3", "-buy milk 1", "-buy milky 1"])
+    #expect(try suggested("buy mi*") == ["buy milk 2", "buy milkshake 1"])
+    #expect(try suggested("buy mi!") == ["buy milk 2", "buy milkshake 1"])
     #expect(try suggested("zebra OR mi").first == "zebra OR milk 3")
   }
 

@@ -46,7 +46,8 @@ extension Client {
     while !Task.isCancelled {
       if let error = failure.withLock({ $0 }) { throw error }
       do {
-        let known = try await self.position(of: follower, position)
+        let known: String
+        if let position { known = position } else { known = try await register(follower) }
         position = try await read(after: known, for: follower)
       } catch let error as ClientError where error.code == .connectionEnded {
         guard await isConnectedAgain() else { return }
@@ -61,11 +62,15 @@ extension Client {
     }
   }
 
-  private func position(
-    of follower: some HistoryFollower,
-    _ known: String?
+  /// Registers a follower, whose commits are those after the first registration of its name.
+  ///
+  /// - Parameter follower: The follower.
+  /// - Returns: The position after which it has not handled the commits.
+  /// - Throws: `ClientError`.
+  @discardableResult
+  package func register(
+    _ follower: some HistoryFollower
   ) async throws(ClientError) -> String {
-    if let known { return known }
     let registered = try await core.call("follower/register", ["name": .string(follower.name)])
     guard let token = registered["token"]?.string else {
       throw ClientError(code: .internalError, message: "The follower \(follower.name) has no token")

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Cordial
 import JSON
+import LiveTable
 
 /// `cordial search`: finds objects by a query that a person types.
 struct Search: AsyncParsableCommand {
@@ -27,6 +28,13 @@ struct Search: AsyncParsableCommand {
 
   @Flag(help: "Print completions of the last word, and how many objects each finds.")
   var suggest = false
+
+  func validate() throws {
+    guard suggest, predicate != nil || prefix else { return }
+    throw ValidationError(
+      "--suggest completes the last word; it takes neither --where nor --prefix"
+    )
+  }
 
   private var params: JSONValue {
     var members = [
@@ -113,22 +121,7 @@ struct HitLines {
       : [head + Self.marked(title, []), indent + Self.marked(text, ranges)]
   }
 
-  /// Returns a text on one line, with ranges of UTF-16 code units in bold.
   private static func marked(_ text: String, _ ranges: [Range<Int>]) -> String {
-    // A control character would move the cursor, or worse.
-    let units = text.utf16.map { unit -> UInt16 in
-      unit < 0x20 || (0x7F...0x9F).contains(unit) ? 0x20 : unit
-    }
-    func part(_ range: Range<Int>) -> String {
-      String(decoding: units[range.clamped(to: 0..<units.count)], as: UTF16.self)
-    }
-    guard Terminal.hasColors else { return part(0..<units.count) }
-    var line = ""
-    var end = 0
-    for range in ranges {
-      line += part(end..<max(end, range.lowerBound)) + "\u{1B}[1;33m" + part(range) + "\u{1B}[0m"
-      end = range.upperBound
-    }
-    return line + part(end..<max(end, units.count))
+    CellText.marked(text, ranges, Terminal.hasColors ? ("\u{1B}[1;33m", "\u{1B}[0m") : nil)
   }
 }

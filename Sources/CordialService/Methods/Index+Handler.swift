@@ -12,7 +12,7 @@ extension Service {
     // A new attempt forgets the failure of the last one.
     let status = index.status
     index.follow()
-    let bytes = Int64(FileSize.of([store.container.indexPath, store.container.indexPath + "-wal"]))
+    let bytes = indexBytes
     read(request) { snapshot, writer in
       let token = try status.token ?? snapshot.oldest()
       let behind = max(0, snapshot.head.number - token.number)
@@ -25,6 +25,11 @@ extension Service {
       if state == .paused { members.append(JSONMember("reason", "requested")) }
       writer.value(.object(members))
     }
+  }
+
+  /// The size of the index's files.
+  private var indexBytes: Int64 {
+    Int64(FileSize.of([store.container.indexPath, store.container.indexPath + "-wal"]))
   }
 
   /// Pauses, resumes or rebuilds the index.
@@ -44,7 +49,7 @@ extension Service {
     case .success(let found): status = found
     case .failure(let error): return finish(request, .failure(RPCError(any: error)))
     }
-    let bytes = Int64(FileSize.of([store.container.indexPath, store.container.indexPath + "-wal"]))
+    let bytes = indexBytes
     read(request) { snapshot, writer in
       let token = try status.token ?? snapshot.oldest()
       switch order {

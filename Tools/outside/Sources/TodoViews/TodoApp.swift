@@ -42,7 +42,14 @@
     lines += Array(repeating: "", count: max(0, height - 2 - lines.count))
     lines.append(question.map { "\($0.prompt): \($0.text)_" } ?? message ?? "")
     lines.append(page.help)
-    return lines.map { String($0.prefix(width)) }
+    return lines.map { line in
+      // A control character of a text would move the cursor, or worse.
+      var shown = String.UnicodeScalarView()
+      for scalar in line.unicodeScalars {
+        shown.append(scalar.properties.generalCategory == .control ? " " : scalar)
+      }
+      return String(String(shown).prefix(width))
+    }
   }
 
   /// Handles a key.

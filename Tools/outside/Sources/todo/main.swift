@@ -60,6 +60,7 @@ func connect(_ arguments: [String]) async throws -> Client {
     }
   }
   for await key in terminal.keys {
+    if terminal.isInterrupted { break }
     await app.press(key)
     if app.isDone { break }
     redraw.yield()

@@ -1,0 +1,272 @@
+import CordialProtocol
+import CordialValues
+import JSON
+import ObjectModel
+import PersistentHistory
+import PersistentStore
+import Spotlight
+
+/// The encoder of a result of `search`.
+struct SearchAnswer {
+  private let call: SearchCall
+  private let snapshot: StoreSnapshot
+  private let token: StoreToken
+  /// The form of an object of each entity that the search includes.
+  private var plans: [Int: FetchPlan] = [:]
+  /// The numbers of the entities that have the property of a facet.
+  private var facets: [String: Set<Int>] = [:]
+  /// The objects that match the predicate; nil without a predicate.
+  private(set) var filter: ObjectFilter?
+
+  /// Prepares an answer.
+  ///
+  /// - Throws: `StoreError` for a predicate, a selection or a facet that an entity of the search
+  ///   does not have.
+  init(
+    _ call: SearchCall,
+    _ wanted: SearchRequest,
+    _ snapshot: StoreSnapshot,
+    token: StoreToken
+  ) throws {
+    self.call = call
+    self.snapshot = snapshot
+    self.token = token
+    let entities = snapshot.model.entities.filter { entity in
+      entity.spotlight != nil && (wanted.entities?.contains(entity.number) ?? true)
+    }
+    if call.withObjects || call.select != nil {
+      let select = call.select?.map { selection in
+        FetchRequest.Selection(
+          name: selection.name,
+          path: selection.path,
+          fallback: selection.fallback
+        )
+      }
+      for entity in entities {
+        plans[entity.number] = try snapshot.plan(of: entity, select: select)
+      }
+    }
+    for property in call.facets ?? [] {
+      facets[property] = try Self.entities(entities, with: property, snapshot)
+    }
+    filter = try call.predicate.map { try Self.filter($0, call, entities, snapshot) }
+  }
+
+  /// Returns the entities for which the values of a facet can be counted.
+  ///
+  /// - Throws: The error of an entity, where there is none.
+  private static func entities(
+    _ entities: [EntityDescription],
+    with property: String,
+    _ snapshot: StoreSnapshot
+  ) throws -> Set<Int> {
+    var found: Set<Int> = []
+    var failure: StoreError?
+    for entity in entities {
+      do throws(StoreError) {
+        _ = try snapshot.valuesPlan(Self.counts(of: property, entity, []))
+        found.insert(entity.number)
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    if found.isEmpty, let failure { throw failure }
+    return found
+  }
+
+  /// The request for the numbers of objects with each value of a property, in their order.
+  private static func counts(
+    of property: String,
+    _ entity: EntityDescription,
+    _ objects: [JSONValue]
+  ) -> FetchRequest {
+    FetchRequest(
+      entity: entity.name,
+      predicate: "SELF IN $objects",
+      arguments: .named([JSONMember("objects", .array(objects))]),
+      select: [.init(name: "value", path: property), .init(name: "count", path: "@count")],
+      groupBy: [property],
+      subentities: false
+    )
+  }
+
+  private static func filter(
+    _ predicate: String,
+    _ call: SearchCall,
+    _ entities: [EntityDescription],
+    _ snapshot: StoreSnapshot
+  ) throws -> ObjectFilter {
+    var plans: [Int: FetchPlan] = [:]
+    for entity in entities {
+      plans[entity.number] = try snapshot.plan(
+        FetchRequest(
+          entity: entity.name,
+          predicate: predicate,
+          arguments: PredicateArguments(call.arguments),
+          subentities: false
+        )
+      )
+    }
+    return ObjectFilter(
+      matching: { keys in
+        var matching: Set<ObjectKey> = []
+        for (entity, keys) in Dictionary(grouping: keys, by: \.entity) {
+          guard let plan = plans[entity] else { continue }
+          let found = try snapshot.matching(keys.map(\.object), plan)
+          matching.formUnion(keys.filter { found.contains($0.object) })
+        }
+        return matching
+      },
+      all: { try plans.mapValues { try snapshot.objects($0).sorted() } }
+    )
+  }
+
+  /// The objects that exist, where the history does not tell which were deleted.
+  var existing: ObjectFilter {
+    ObjectFilter(
+      matchesMax: .max,
+      matching: { keys in Set(try keys.filter { try snapshot.exists($0) }) },
+      all: { [:] }
+    )
+  }
+
+  /// Returns the objects that were deleted after the index's position, which the result excludes;
+  /// nil where the index was paused and the history no longer has them.
+  func deletedObjects() throws -> Set<ObjectKey>? {
+    guard token.generation == snapshot.token.generation, token.number < snapshot.head.number else {
+      return []
+    }
+    guard let set = try snapshot.log.changeSet(from: token.number, through: snapshot.head.number)
+    else { return nil }
+    return Set(set.changes.values.filter { $0.kind == .delete }.map(\.key))
+  }
+
+  func write(
+    _ result: SearchResult,
+    microseconds: () -> Int64,
+    bytesMax: Int,
+    to writer: inout JSONWriter
+  ) throws {
+    writer.raw("{\"token\":\"")
+    writer.raw(string: token.description)
+    writer.raw("\",\"storeToken\":\"")
+    writer.raw(string: snapshot.token.description)
+    writer.raw("\",\"total\":")
+    writer.integer(result.total)
+    writer.raw(",\"hits\":[")
+    for (index, hit) in result.hits.enumerated() {
+      if index > 0 { writer.raw(",") }
+      writer.splitIfLong()
+      try StoreSnapshot.check(writer, bytesMax)
+      try write(hit, result.highlighter, &writer)
+    }
+    writer.raw("]")
+    if let properties = call.facets {
+      writer.raw(",\"facets\":")
+      try writeFacets(of: result.all, properties, bytesMax, &writer)
+    }
+    if !result.omit.isEmpty {
+      writer.raw(",\"omit\":")
+      writer.value(.object(result.omit.map { JSONMember($0.word, .integer($0.total)) }))
+    }
+    if !result.missing.isEmpty {
+      writer.raw(",\"missing\":")
+      writer.value(.array(result.missing.map { .string($0) }))
+    }
+    writer.raw(",\"tookMicroseconds\":")
+    writer.integer(microseconds())
+    writer.raw("}")
+  }
+
+  private func write(
+    _ hit: SearchResult.Hit,
+    _ highlighter: Highlighter,
+    _ writer: inout JSONWriter
+  ) throws {
+    let entity = snapshot.model.entity(hit.key.entity)
+    writer.raw("{\"id\":")
+    writer.string(try snapshot.wrappedID(hit.key).description)
+    writer.raw(",\"score\":")
+    // Four digits distinguish hits; more digits would only lengthen the message.
+    writer.double((hit.score * 10_000).rounded() / 10_000)
+    let names = entity.spotlight?.weights.map(\.name) ?? []
+    let texts = try snapshot.texts(hit.key, names) ?? []
+    let values = Dictionary(uniqueKeysWithValues: zip(names, texts))
+    writer.raw(",\"title\":")
+    writer.value(
+      entity.spotlight?.displayName.flatMap { values[$0] ?? nil }.map { .string($0) } ?? nil
+    )
+    if call.highlights {
+      writer.raw(",\"highlights\":")
+      writer.value(highlights(values, highlighter))
+    }
+    if call.snippets, let snippet = highlighter.snippet(of: bodies(values, entity)) {
+      writer.raw(",\"snippet\":")
+      writer.value([
+        "property": .string(snippet.property), "text": .string(snippet.text),
+        "highlights": Self.pairs(snippet.highlights),
+      ])
+    }
+    if let plan = plans[hit.key.entity] {
+      writer.raw(",\"object\":")
+      if try !snapshot.write(hit.key.object, as: plan, to: &writer) { writer.null() }
+    }
+    writer.raw("}")
+  }
+
+  private func highlights(_ values: [String: String?], _ highlighter: Highlighter) -> JSONValue {
+    .object(
+      values.sorted { $0.key < $1.key }.compactMap { name, text in
+        guard let text else { return nil }
+        let ranges = highlighter.ranges(in: text, column: name)
+        guard !ranges.isEmpty else { return nil }
+        return JSONMember(name, Self.pairs(ranges))
+      }
+    )
+  }
+
+  private static func pairs(_ ranges: [Range<Int>]) -> JSONValue {
+    .array(ranges.map { [.integer(Int64($0.lowerBound)), .integer(Int64($0.upperBound))] })
+  }
+
+  /// The texts for a snippet: the display name, which the hit has already, comes last.
+  private func bodies(
+    _ values: [String: String?],
+    _ entity: EntityDescription
+  ) -> [(property: String, text: String)] {
+    let display = entity.spotlight?.displayName
+    return values.sorted {
+      ($0.key == display ? 1 : 0, $0.key) < ($1.key == display ? 1 : 0, $1.key)
+    }
+    .compactMap { name, text in text.map { (name, $0) } }
+  }
+
+  /// Counts hits by entity, and by the values of properties.
+  private func writeFacets(
+    of keys: [ObjectKey],
+    _ properties: [String],
+    _ bytesMax: Int,
+    _ writer: inout JSONWriter
+  ) throws {
+    let groups = Dictionary(grouping: keys, by: \.entity).sorted { $0.key < $1.key }
+    let entities = groups.map { number, keys in
+      JSONMember(snapshot.model.entity(number).name, .integer(Int64(keys.count)))
+    }
+    writer.raw("{\"entities\":")
+    writer.value(.object(entities))
+    for (number, keys) in groups {
+      let entity = snapshot.model.entity(number)
+      let wanted = properties.filter { facets[$0]?.contains(number) == true }
+      guard !wanted.isEmpty else { continue }
+      let objects = try keys.map { JSONValue.string(try snapshot.wrappedID($0).description) }
+      for property in wanted {
+        writer.raw(",")
+        writer.string("\(entity.name).\(property)")
+        writer.raw(":")
+        let request = Self.counts(of: property, entity, objects)
+        _ = try snapshot.writeValues(request, bytesMax: bytesMax, to: &writer)
+      }
+    }
+    writer.raw("}")
+  }
+}
