@@ -159,7 +159,8 @@ public final class Container: Sendable {
   ///   - stores: The stores, with different names.
   ///   - profile: The purpose; nil for that of the arguments, or `shared` where they name none.
   ///   - followers: The parts of the program that are told every commit of each store, from the
-  ///     initializer's return until the container is closed. The logger gets the error of one that fails.
+  ///     initializer's return until the container is closed. The logger gets the error of one that
+  ///     fails.
   ///   - arguments: The arguments of the program, for its profile.
   ///   - logger: The logger of the service; nil for none.
   /// - Throws: `ContainerError`; no store stays open then.
