@@ -214,7 +214,7 @@ private final class TodoProgram {
       let expected = wanted.reversed().drop(while: \.isEmpty).reversed()
       if Array(shown) == Array(expected), last.suffix(2).first == message { return }
     }
-    throw Failure("the program ended without \(wanted); the last screen: \(last)")
+    throw Failure("exit \(try child.exitCode()) without \(wanted); the last screen: \(last)")
   }
 
   /// Ends the program by a signal.

@@ -1,7 +1,9 @@
 import Cordial
 import CordialValues
+import Glibc
 import JSON
 import Observation
+import Synchronization
 import Testing
 
 @Suite struct `The results of a service` {
@@ -193,6 +195,64 @@ import Testing
       #expect(source.object(with: .string("Group1")) == nil)
     }
   }
+
+  @Test @MainActor func `take another request while a result waits for its actor`() async throws {
+    try await withService(groups: ["a", "b"]) { host, client in
+      let results = FetchedResults(.fetchRequest(client.objects(TodoGroup.self)))
+      for title in ["a", "b"] {
+        results.request = FetchRequest(predicate: "title == \(title)")
+        // The rows and their values are observed; the result cannot take them in this turn.
+        let isObserved = Atomic(false)
+        Task.detached {
+          try await wait { try await host.subscriptionCount(client) == 2 }
+          isObserved.store(true, ordering: .relaxed)
+        }
+        #expect(poll { isObserved.load(ordering: .relaxed) })
+        results.request = nil
+        try await wait { try await host.subscriptionCount(client) == 0 }
+      }
+      results.request = Self.byTitle
+      try await wait { titles(results) == ["a", "b"] }
+    }
+  }
+
+  @Test @MainActor func `change no value while their actor reads`() async throws {
+    try await withService(groups: ["a"]) { _, client in
+      let source = FetchDataSource.fetchRequest(client.objects(TodoGroup.self))
+      let results = FetchedResults(source, request: Self.byTitle)
+      let id = try #require(WrappedID("Group/p1"))
+      let single = try #require(source.object(with: id, isolation: MainActor.shared))
+      let free = try #require(source.object(with: id, isolation: nil))
+      try await wait { titles(results) == ["a"] && single.wrappedValue != nil }
+      try await wait { free.wrappedValue != nil }
+      let object = results[0]
+      let isReported = Atomic(false)
+      withObservationTracking {
+        #expect(object.wrappedValue?.title == "a")
+        #expect(single.wrappedValue?.title == "a")
+        Task.detached { try await client.rename("Group/p1", "x") }
+        // The change arrives between the read and the registration of the observer.
+        #expect(poll { free.wrappedValue?.title == "x" })
+        #expect(object.wrappedValue?.title == "a")
+        #expect(single.wrappedValue?.title == "a")
+      } onChange: {
+        isReported.store(true, ordering: .relaxed)
+      }
+      try await wait { isReported.load(ordering: .relaxed) }
+      try await wait { object.wrappedValue?.title == "x" && single.wrappedValue?.title == "x" }
+    }
+  }
+}
+
+/// Waits for a condition without leaving the turn of the actor.
+///
+/// - Returns: Whether the condition has come within a minute.
+private func poll(_ condition: () -> Bool) -> Bool {
+  for _ in 0..<60_000 {
+    if condition() { return true }
+    usleep(1000)
+  }
+  return false
 }
 
 @Suite struct `The calls of a client` {

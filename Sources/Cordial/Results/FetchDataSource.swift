@@ -10,13 +10,19 @@ public enum FetchDataSource<Value: BaseValue>: Sendable {
 
   /// Returns the live object with an ID.
   ///
-  /// - Parameter id: The ID of a value, or of an object.
+  /// - Parameters:
+  ///   - id: The ID of a value, or of an object.
+  ///   - isolation: The actor on which the object's value changes; where it is nil, a value changes
+  ///     at any time, and `withObservationTracking` may miss the change.
   /// - Returns: The object; nil for an ID that the mocks do not have, and for the ID of a mock
   ///   where the source is a service.
-  public func object(with id: WrappedID) -> AnyConvertibleValueObject<Value>? {
+  public func object(
+    with id: WrappedID,
+    isolation: (any Actor)? = #isolation
+  ) -> AnyConvertibleValueObject<Value>? {
     switch self {
     case .mockObjects(let mocks): mocks.object(with: id)
-    case .fetchRequest(let source): source.object(with: id)
+    case .fetchRequest(let source): source.object(with: id, on: isolation)
     }
   }
 

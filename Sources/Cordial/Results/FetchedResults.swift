@@ -6,8 +6,8 @@ public import Observation
 /// The sequence changes only when the IDs or their order do. A change of a value notifies the
 /// observers of its object only. Rows load their values when they are read, in batches.
 ///
-/// A result lives on the actor that creates it: its rows change there only, between two turns of
-/// the actor, and never inside a call of a member. The subscription ends when the last holder
+/// A result lives on the actor that creates it: its rows and their values change there only, between
+/// two turns of the actor, and never inside a call of a member. The subscription ends when the last holder
 /// releases the result.
 public final class FetchedResults<Value: BaseValue>: Observable {
   /// The latest change of the sequence, for the choice of an animation.
@@ -21,7 +21,7 @@ public final class FetchedResults<Value: BaseValue>: Observable {
   }
 
   private let source: FetchDataSource<Value>
-  private let feed = ResultFeed<Value>()
+  private let feed: ResultFeed<Value>
   private let registrar = ObservationRegistrar()
   private let signals = Broadcast<Void>()
   private var rows = ResultRows<Value>(.objects(SharedList()))
@@ -58,6 +58,7 @@ public final class FetchedResults<Value: BaseValue>: Observable {
   ) {
     self.source = source
     storedRequest = request
+    feed = ResultFeed(isolation)
     let reports = feed.signals
     follower = Task { [weak self] in
       _ = isolation

@@ -28,6 +28,8 @@ final class ObjectPool<Value: BaseValue>: Sendable {
     /// Whether a response is awaited, and whether other objects are needed after it.
     var isWaiting = false
     var needsMore = false
+    /// The objects whose values have arrived and are not set yet.
+    var arrived: Set<ObjectID> = []
     /// The position of `loaded`, where the first response of a result has filled it.
     var position: String?
   }
@@ -42,6 +44,11 @@ final class ObjectPool<Value: BaseValue>: Sendable {
   private let state = Mutex(State())
   private let client: Client
   private let selection: [JSONMember]
+  /// The actor on which the values of the objects change; nil for the thread on which they arrive.
+  ///
+  /// An observer that reads on the actor misses no change: between its read and its registration
+  /// none is made.
+  private let isolation: (any Actor)?
   private let decode: @Sendable (JSONValue) throws(ValueMismatch) -> Value
   private let report: @Sendable (ClientError) -> Void
 
@@ -56,16 +63,19 @@ final class ObjectPool<Value: BaseValue>: Sendable {
   /// - Parameters:
   ///   - client: The client of the service.
   ///   - selection: The member of a request that selects the values.
+  ///   - isolation: The actor on which the values of the objects change; nil for none.
   ///   - decode: Reads the value of an object.
   ///   - report: Called with each error.
   init(
     _ client: Client,
     _ selection: [JSONMember],
+    on isolation: (any Actor)?,
     decode: @escaping @Sendable (JSONValue) throws(ValueMismatch) -> Value,
     report: @escaping @Sendable (ClientError) -> Void
   ) {
     self.client = client
     self.selection = selection
+    self.isolation = isolation
     self.decode = decode
     self.report = report
   }
@@ -130,10 +140,8 @@ final class ObjectPool<Value: BaseValue>: Sendable {
       state.window = 0..<min(objects.count, list.count)
       state.loaded = values
       state.position = token
-      for (id, loaded) in values {
-        state.held[id]?.object?.storage.set(loaded.value, version: loaded.version)
-      }
     }
+    arrived(values.keys)
     load()
   }
 
@@ -190,17 +198,13 @@ final class ObjectPool<Value: BaseValue>: Sendable {
     case .result(let result, _):
       let objects = result["objects"]?.array ?? []
       let values = read(objects)
-      let updates = state.withLock { state in
+      let subscribed = state.withLock { state in
         state.loaded = values
-        return state.subscribed.compactMap { id in
-          state.held[id]?.object.map { ($0, values[id]) }
-        }
+        return state.subscribed
       }
-      for (object, loaded) in updates {
-        object.storage.set(loaded?.value, version: loaded?.version ?? 0)
-      }
+      arrived(subscribed)
     case .update(let update, _):
-      for change in update["objects"]?.array ?? [] { apply(change) }
+      arrived((update["objects"]?.array ?? []).compactMap { apply($0) })
     case .failure(let error):
       // The next request of objects makes another subscription.
       let number = state.withLock { state in
@@ -218,14 +222,38 @@ final class ObjectPool<Value: BaseValue>: Sendable {
     if needsMore { load() }
   }
 
-  private func apply(_ change: JSONValue) {
-    guard let id = change["id"]?.string.flatMap({ ObjectID($0) }) else { return }
+  /// Takes a change of an object, and returns the object's ID.
+  private func apply(_ change: JSONValue) -> ObjectID? {
+    guard let id = change["id"]?.string.flatMap({ ObjectID($0) }) else { return nil }
     let loaded = change["object"].flatMap { $0.isNull ? nil : read($0) }
-    let object = state.withLock { state in
-      state.loaded[id] = loaded
-      return state.held[id]?.object
+    state.withLock { $0.loaded[id] = loaded }
+    return id
+  }
+
+  /// Sets the values of objects that have arrived, on the actor of the objects.
+  private func arrived(_ ids: some Collection<ObjectID>) {
+    guard !ids.isEmpty else { return }
+    let isFirst = state.withLock { state in
+      defer { state.arrived.formUnion(ids) }
+      return state.arrived.isEmpty
     }
-    object?.storage.set(loaded?.value, version: loaded?.version ?? 0)
+    guard let isolation else { return setArrived() }
+    // One turn of the actor takes all that arrives before it.
+    if isFirst { Task { await setArrived(on: isolation) } }
+  }
+
+  private func setArrived(on isolation: isolated any Actor) { setArrived() }
+
+  private func setArrived() {
+    let updates = state.withLock { state in
+      defer { state.arrived = [] }
+      return state.arrived.compactMap { id in
+        state.held[id]?.object.map { ($0, state.loaded[id]) }
+      }
+    }
+    for (object, loaded) in updates {
+      object.storage.set(loaded?.value, version: loaded?.version ?? 0)
+    }
   }
 
   /// Reads the values of objects; an object without a value of the type is reported.

@@ -6,7 +6,7 @@ import Synchronization
 public struct ObjectSource<Value: BaseValue>: Sendable {
   private let client: Client
   private let decode: @Sendable (JSONValue) throws(ValueMismatch) -> Value
-  private let singles: ObjectPool<Value>
+  private let singles: SinglePools<Value>
   private let prepare: @Sendable (FetchRequest<Value>) throws(ClientError) -> PreparedRequest
   private let check: @Sendable (WrappedID) throws(ClientError) -> Void
 
@@ -32,17 +32,22 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
       try client.core.check(id, of: Value.self)
     }
     let selection = TypeSelection.of(Value.self).members
-    singles = ObjectPool(client, selection, decode: decode) { _ in }
+    singles = SinglePools { [decode] isolation in
+      ObjectPool(client, selection, on: isolation, decode: decode) { _ in }
+    }
   }
 
   /// Returns the live object with an ID; nil for the ID of a mock or of another entity.
-  func object(with id: WrappedID) -> AnyConvertibleValueObject<Value>? {
+  func object(
+    with id: WrappedID,
+    on isolation: (any Actor)?
+  ) -> AnyConvertibleValueObject<Value>? {
     do throws(ClientError) {
       try check(id)
     } catch {
       return nil
     }
-    return id.objectID.map { singles.object($0) }
+    return id.objectID.map { singles.pool(on: isolation).object($0) }
   }
 
   /// Connects a result with the rows of a request.
@@ -53,7 +58,9 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
     } catch {
       return port.fail(error)
     }
-    let pool = ObjectPool(client, prepared.selection, decode: decode) { port.fail($0) }
+    let pool = ObjectPool(client, prepared.selection, on: port.isolation, decode: decode) {
+      port.fail($0)
+    }
     let sequence = ResultSequence(pool, port)
     let params: [JSONMember] = [
       JSONMember("fetch", prepared.fetch), JSONMember("mode", "ids"),
@@ -62,6 +69,33 @@ public struct ObjectSource<Value: BaseValue>: Sendable {
     let number = client.core.reserveSubscription()
     client.core.observe(number, params) { sequence.handle($0) }
     port.whenClosed { [client] in client.core.unobserve(number) }
+  }
+}
+
+/// The pools of the objects that a program asks for by ID, one for each actor.
+private final class SinglePools<Value: BaseValue>: Sendable {
+  private struct Entry {
+    /// The objects of a pool keep it.
+    weak var pool: ObjectPool<Value>?
+  }
+
+  private let entries = Mutex<[ObjectIdentifier?: Entry]>([:])
+  private let make: @Sendable ((any Actor)?) -> ObjectPool<Value>
+
+  init(_ make: @escaping @Sendable ((any Actor)?) -> ObjectPool<Value>) {
+    self.make = make
+  }
+
+  /// Returns the pool of an actor; that of no actor for nil.
+  func pool(on isolation: (any Actor)?) -> ObjectPool<Value> {
+    let key = isolation.map { ObjectIdentifier($0) }
+    return entries.withLock { entries in
+      if let pool = entries[key]?.pool { return pool }
+      let pool = make(isolation)
+      entries = entries.filter { $0.value.pool != nil }
+      entries[key] = Entry(pool: pool)
+      return pool
+    }
   }
 }
 

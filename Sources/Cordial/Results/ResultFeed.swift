@@ -30,19 +30,23 @@ final class ResultFeed<Value: BaseValue>: Sendable {
   /// An element after the source has reported, one for several reports to a slow reader.
   let signals: AsyncStream<Void>
 
-  init() {
+  /// The actor of the result.
+  let isolation: any Actor
+
+  init(_ isolation: any Actor) {
+    self.isolation = isolation
     (signals, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
   /// Ends the work of the current source, and returns the port of the next one.
   func nextPort() -> ResultPort<Value> {
-    let (close, generation) = state.withLock { state in
-      defer { state.close = nil }
+    // What the former source has reported is not the answer to the next request. Rows are released
+    // outside of the lock.
+    let (close, _, generation) = state.withLock { state in
+      defer { (state.close, state.news) = (nil, ResultNews()) }
       state.generation += 1
       state.hasRows = false
-      // What the former source has reported is not the answer to the next request.
-      state.news = ResultNews()
-      return (state.close, state.generation)
+      return (state.close, state.news, state.generation)
     }
     close?()
     return ResultPort(feed: self, generation: generation)
@@ -94,6 +98,9 @@ final class ResultFeed<Value: BaseValue>: Sendable {
 struct ResultPort<Value: BaseValue>: Sendable {
   fileprivate let feed: ResultFeed<Value>
   fileprivate let generation: Int
+
+  /// The actor of the result.
+  var isolation: any Actor { feed.isolation }
 
   /// Sets the rows, which replace those that the result has not taken.
   func set(_ rows: ResultRows<Value>) {

@@ -229,9 +229,6 @@ final class ClientCore: Sendable {
 
   // MARK: Subscriptions
 
-  /// The number of subscriptions.
-  var subscriptionCount: Int { state.withLock { $0.subscriptions.count } }
-
   /// Returns the number of a subscription that `observe` makes.
   func reserveSubscription() -> Int { state.withLock { $0.subscriptions.reserve() } }
 
@@ -264,10 +261,10 @@ final class ClientCore: Sendable {
 
   /// Ends a subscription.
   func unobserve(_ number: Int) {
-    let (name, connection) = state.withLock { state in
+    let (removed, connection) = state.withLock { state in
       (state.subscriptions.remove(number), state.connection)
     }
-    if let name, let connection { Self.unobserve(name, on: connection) }
+    if let name = removed.name, let connection { Self.unobserve(name, on: connection) }
   }
 
   private static func unobserve(_ name: String, on connection: ClientConnection) {

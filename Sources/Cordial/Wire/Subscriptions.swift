@@ -46,9 +46,6 @@ struct Subscriptions {
   /// The parts of an update that is not complete, by subscription.
   private var parts: [(name: String, update: JSONValue)] = []
 
-  /// The number of subscriptions.
-  var count: Int { entries.count }
-
   /// Returns the number of a subscription that is added later.
   mutating func reserve() -> Int {
     defer { nextNumber += 1 }
@@ -92,11 +89,13 @@ struct Subscriptions {
 
   /// Removes a subscription.
   ///
-  /// - Returns: Its name in the current connection, which has to be unobserved; nil for none.
-  mutating func remove(_ number: Int) -> String? {
-    guard let name = entries.removeValue(forKey: number)?.name else { return nil }
-    numbers[name] = nil
-    return name
+  /// - Returns: Its name in the current connection, which has to be unobserved, nil for none; and
+  ///   its handler, which the caller releases outside of its lock, because what the handler keeps
+  ///   may call back.
+  mutating func remove(_ number: Int) -> (name: String?, handler: Handler?) {
+    guard let entry = entries.removeValue(forKey: number) else { return (nil, nil) }
+    if let name = entry.name { numbers[name] = nil }
+    return (entry.name, entry.handler)
   }
 
   /// Returns the requests that resume all subscriptions in a new connection.

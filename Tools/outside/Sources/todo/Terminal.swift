@@ -17,24 +17,28 @@ import TodoViews
 
   /// Takes the terminal, whose state `restore` brings back.
   init() {
+    let (keys, pressed) = AsyncStream.makeStream(of: Key.self)
+    self.keys = keys
+    let reader = KeyReader(pressed)
+    self.reader = reader
+    // A signal ends the program as its key does, so that it restores the terminal. Until the
+    // sources are registered, a signal ends the program at once, with the terminal as it is.
+    let registered = DispatchGroup()
+    signals = [SIGTERM, SIGHUP, SIGINT].map { number in
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler { @Sendable in reader.interrupt() }
+      registered.enter()
+      source.setRegistrationHandler { @Sendable in registered.leave() }
+      source.resume()
+      return source
+    }
+    registered.wait()
     var state = termios()
     tcgetattr(0, &state)
     former = state
     cfmakeraw(&state)
     tcsetattr(0, TCSANOW, &state)
-    let (keys, pressed) = AsyncStream.makeStream(of: Key.self)
-    self.keys = keys
     Self.write("\u{1B}[?1049h\u{1B}[?25l")
-    let reader = KeyReader(pressed)
-    self.reader = reader
-    // A signal ends the program as its key does, so that it restores the terminal.
-    signals = [SIGTERM, SIGHUP, SIGINT].map { number in
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler { @Sendable in reader.interrupt() }
-      source.resume()
-      return source
-    }
     reader.start()
   }
 
