@@ -98,6 +98,10 @@ struct BannedWord: Sendable, CustomTestStringConvertible {
       "It takes rows on the actor of the result, which cancels it at its end."
     ),
     (
+      "Task {", "Sources/Cordial/Results/ObjectPool.swift",
+      "It ends with the turn of the actor in which it sets values; the pool makes one at a time."
+    ),
+    (
       "Task {", "Sources/CordialEmbedded/Container.swift",
       "It runs a follower, and is cancelled and awaited when the container is closed."
     ),
