@@ -10,10 +10,12 @@ int spotlight_bind(sqlite3_stmt *statement, int index, struct spotlight_search *
   return sqlite3_bind_pointer(statement, index, search, pointerName, NULL);
 }
 
-// Returns whether the first hit ranks after the second: by a lower score, then by a greater ID.
+// Returns whether the first hit ranks after the second: by mistakes, by a lower score, then by a
+// greater ID.
 static bool isWorse(
   const struct spotlight_search *search, struct spotlight_hit a, struct spotlight_hit b
 ) {
+  if (a.isMistaken != b.isMistaken) return a.isMistaken;
   if (a.score != b.score) return a.score < b.score;
   const struct spotlight_document *first = &search->documents[a.document];
   const struct spotlight_document *second = &search->documents[b.document];
@@ -108,7 +110,9 @@ static int countDocument(const Fts5ExtensionApi *api, Fts5Context *context, void
 static int readFrequencies(
   const Fts5ExtensionApi *api, Fts5Context *context, struct spotlight_search *search
 ) {
+  // An excluded phrase is in no hit.
   int phrases = api->xPhraseCount(context);
+  if (phrases > search->describedCount) phrases = search->describedCount;
   search->frequencies = calloc((size_t)phrases + 1, sizeof(double));
   if (!search->frequencies) return SQLITE_NOMEM;
   search->phraseCount = phrases;
@@ -125,7 +129,7 @@ static int readFrequencies(
 
 static int score(
   const Fts5ExtensionApi *api, Fts5Context *context, struct spotlight_search *search,
-  int64_t document, double *out
+  int64_t document, struct spotlight_hit *out
 ) {
   // BM25's usual constants.
   const double k1 = 1.2, b = 0.75;
@@ -135,20 +139,30 @@ static int score(
     ? (double)search->aliveTokens / (double)search->aliveCount : 1;
   double norm = k1 * (1 - b + b * (double)found->length / (average > 0 ? average : 1));
   double total = 0;
+  uint64_t words = 0, exact = 0;
   for (int phrase = 0; phrase < search->phraseCount; phrase++) {
     Fts5PhraseIter at;
     int column, offset;
     double frequency = 0;
     int result = api->xPhraseFirst(context, phrase, &at, &column, &offset);
     if (result != SQLITE_OK) return result;
+    bool occurs = column >= 0;
     for (; column >= 0; api->xPhraseNext(context, &at, &column, &offset)) {
       if (column < search->columnCount) frequency += weights[column];
     }
+    const struct spotlight_phrase *described = &search->phrases[phrase];
+    uint64_t word = (uint64_t)1 << (described->word & 63);
+    words |= word;
+    if (occurs && described->mistakes == 0) exact |= word;
     if (frequency > 0) {
-      total += search->frequencies[phrase] * frequency * (k1 + 1) / (frequency + norm);
+      total += search->frequencies[phrase] * frequency * (k1 + 1) / (frequency + norm)
+        / (1 + described->mistakes);
     }
   }
-  *out = total;
+  out->score = total;
+  out->isMistaken = exact != words;
+  if (out->isMistaken && total > search->mistakenMax) search->mistakenMax = total;
+  if (!out->isMistaken && total < search->exactMin) search->exactMin = total;
   return SQLITE_OK;
 }
 
@@ -172,8 +186,8 @@ static void hit(
   if (!isKept(search, document)) return;
   int code = SQLITE_OK;
   if (!search->frequencies) code = readFrequencies(api, context, search);
-  struct spotlight_hit found = {0, document};
-  if (code == SQLITE_OK) code = score(api, context, search, document, &found.score);
+  struct spotlight_hit found = {0, document, false};
+  if (code == SQLITE_OK) code = score(api, context, search, document, &found);
   if (code != SQLITE_OK) {
     sqlite3_result_error_code(result, code);
     return;

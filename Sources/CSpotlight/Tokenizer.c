@@ -1,5 +1,6 @@
 #include "Cutter.h"
 #include "Ranking.h"
+#include "Words.h"
 
 #include <CUnicode.h>
 #include <string.h>
@@ -258,6 +259,7 @@ struct sink {
   void *context;
   int (*take)(void *, int, const char *, int, int, int);
   int64_t count;
+  struct spotlight_words *words;
 };
 
 static int toFTS5(
@@ -265,17 +267,19 @@ static int toFTS5(
 ) {
   struct sink *sink = context;
   if (!colocated) sink->count++;
+  int result = sink->words ? words_collect(sink->words, token, length) : SQLITE_OK;
+  if (result != SQLITE_OK) return result;
   return sink->take(
     sink->context, colocated ? FTS5_TOKEN_COLOCATED : 0, token, length, start, end);
 }
 
+// The tokenizer of a connection without a collection of words.
+static char plainTokenizer;
+
 static int create(void *context, const char **arguments, int count, Fts5Tokenizer **out) {
-  (void)context;
   (void)arguments;
   (void)count;
-  // The tokenizer has no state, but FTS5 requires a pointer that is not null.
-  static char instance;
-  *out = (Fts5Tokenizer *)&instance;
+  *out = context ? context : (Fts5Tokenizer *)&plainTokenizer;
   return SQLITE_OK;
 }
 
@@ -301,9 +305,11 @@ static int tokenize(
   Fts5Tokenizer *tokenizer, void *context, int flags, const char *text, int length,
   int (*take)(void *, int, const char *, int, int, int)
 ) {
-  (void)tokenizer;
   if (flags & FTS5_TOKENIZE_QUERY) return takeTokens(context, text, length, take);
-  struct sink sink = {context, take, 0};
+  struct sink sink = {context, take, 0, NULL};
+  if (flags & FTS5_TOKENIZE_DOCUMENT && tokenizer != (Fts5Tokenizer *)&plainTokenizer) {
+    sink.words = (struct spotlight_words *)tokenizer;
+  }
   int result = spotlight_tokenize(text, length, 0, &sink, toFTS5);
   if (flags & FTS5_TOKENIZE_DOCUMENT) tokenCount += sink.count;
   return result;
@@ -320,11 +326,10 @@ static fts5_api *api(sqlite3 *connection) {
   return found;
 }
 
-
-int spotlight_register(sqlite3 *connection) {
+int spotlight_register(sqlite3 *connection, struct spotlight_words *words) {
   fts5_api *found = api(connection);
   if (!found) return SQLITE_ERROR;
   fts5_tokenizer tokenizer = {create, destroy, tokenize};
-  int result = found->xCreateTokenizer(found, "cordial", NULL, &tokenizer, NULL);
+  int result = found->xCreateTokenizer(found, "cordial", words, &tokenizer, NULL);
   return result == SQLITE_OK ? spotlight_register_ranking(found) : result;
 }

@@ -12,8 +12,8 @@ package struct Highlighter: Sendable {
 
   init(_ query: SearchQuery) {
     phrases = query.terms.enumerated().flatMap { number, term in
-      term.phrases.map {
-        Phrase(term: number, tokens: $0, column: term.column, isPrefix: term.isPrefix)
+      term.allPhrases.map {
+        Phrase(term: number, tokens: $0.tokens, column: term.column, isPrefix: term.isPrefix)
       }
     }
   }

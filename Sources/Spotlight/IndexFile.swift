@@ -57,7 +57,7 @@ package struct IndexLayout: Sendable {
 /// The index's own SQLite file: its tables and the statements of its writer.
 final class IndexFile {
   /// The version of the tables' layout; an index with another version is rebuilt.
-  private static let formatVersion = 2
+  private static let formatVersion = 3
   /// The number of bytes of words that FTS5 collects before it writes a segment.
   ///
   /// The option is undocumented. Its default of 1 MiB produces many small segments when many
@@ -71,6 +71,9 @@ final class IndexFile {
   private let findDocument: PreparedStatement
   private let deleteDocument: PreparedStatement
   private let setPosition: PreparedStatement
+  private let insertWord: PreparedStatement
+  /// The words of the documents that were inserted.
+  private let words: WordCollection
   private let path: String
   /// The identity of the file that was opened.
   private let opened: FileIdentity?
@@ -80,12 +83,14 @@ final class IndexFile {
   init(path: String, layout: IndexLayout) throws {
     self.layout = layout
     self.path = path
-    let queue = try Self.open(path, readonly: false)
+    let words = WordCollection()
+    self.words = words
+    let queue = try Self.open(path, readonly: false, words)
     opened = FileIdentity(path)
     self.queue = queue
     let identity =
       "\(Self.formatVersion) \(SPOTLIGHT_TOKENIZER_VERSION) \(UnicodeVersion.text) \(layout.mark)"
-    (insertText, insertDocument, findDocument, deleteDocument, setPosition) =
+    (insertText, insertDocument, findDocument, deleteDocument, setPosition, insertWord) =
       try queue.use { db in
         try db.transaction(.immediate) { try Self.prepare(db, layout, identity) }
         let marks = Array(repeating: ", ?", count: layout.columns.count).joined()
@@ -101,18 +106,25 @@ final class IndexFile {
             "SELECT number FROM document WHERE entity = ? AND object = ?"
           ),
           try PreparedStatement(db, "DELETE FROM document WHERE number = ?"),
-          try PreparedStatement(db, "INSERT OR REPLACE INTO state VALUES ('position', ?)")
+          try PreparedStatement(db, "INSERT OR REPLACE INTO state VALUES ('position', ?)"),
+          try PreparedStatement(db, "INSERT OR IGNORE INTO word(text) VALUES (?)")
         )
       }
   }
 
-  static func open(_ path: String, readonly: Bool) throws -> SQLiteQueue {
+  static func open(
+    _ path: String,
+    readonly: Bool,
+    _ words: WordCollection? = nil
+  ) throws -> SQLiteQueue {
     var options = SQLiteQueue.Options()
     options.isReadOnly = readonly
     // After a power failure the index reads lost commits from the log again, so that no commit here
     // waits for the disk.
     options.durability = .normal
-    options.prepare = { db in try unsafe db.withHandle { unsafe spotlight_register($0) } }
+    options.prepare = { db in
+      try unsafe db.withHandle { unsafe spotlight_register($0, words?.pointer) }
+    }
     return try SQLiteQueue(path: path, options)
   }
 
@@ -130,6 +142,7 @@ final class IndexFile {
     try db.execute(
       """
       DROP TABLE IF EXISTS text; DROP TABLE IF EXISTS document; DROP TABLE IF EXISTS state;
+      DROP TABLE IF EXISTS word;
       CREATE VIRTUAL TABLE text USING fts5(
         \(columns.map(IndexLayout.quotedColumn).joined(separator: ", ")),
         content='', columnsize=0, tokenize='cordial');
@@ -137,8 +150,10 @@ final class IndexFile {
       CREATE TABLE document(
         number INTEGER PRIMARY KEY, entity INTEGER NOT NULL, object INTEGER NOT NULL,
         length INTEGER NOT NULL, UNIQUE (entity, object)) STRICT;
+      CREATE TABLE word(number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
       CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-      INSERT INTO state VALUES ('identity', \(SQLNames.literal(identity)));
+      INSERT INTO state VALUES ('identity', \(SQLNames.literal(identity))),
+        ('mark', lower(hex(randomblob(8))));
       """
     )
     if isPaused { try setPaused(true, db) }
@@ -152,7 +167,9 @@ final class IndexFile {
   /// Reads the position of the file and all its documents.
   func load() throws -> (position: IndexPosition?, documents: [DocumentTable.AddedDocument]) {
     try queue.use { db in
-      try db.transaction(.deferred) { (try Self.position(db), try Self.documents(db)) }
+      // Another process may have built the index, without the words that this one has collected.
+      words.forget()
+      return try db.transaction(.deferred) { (try Self.position(db), try Self.documents(db)) }
     }
   }
 
@@ -160,6 +177,11 @@ final class IndexFile {
   static func position(_ db: SQLiteConnection) throws -> IndexPosition? {
     try db.text("SELECT value FROM state WHERE name = 'position'")
       .flatMap { IndexPosition($0) }
+  }
+
+  /// Returns the text that tells these tables from those of a former or another file.
+  static func mark(_ db: SQLiteConnection) throws -> String? {
+    try db.text("SELECT value FROM state WHERE name = 'mark'")
   }
 
   /// Whether the index is paused, by any process.
@@ -207,6 +229,10 @@ final class IndexFile {
       insertText.bind(text, at: Int32(field.column + 2))
     }
     try insertText.run()
+    for word in words.take() {
+      insertWord.bind(word, at: 1)
+      try insertWord.run()
+    }
     let length = spotlight_take_token_count()
     insertDocument.bind(number, at: 1)
     insertDocument.bind(Int64(document.key.entity), at: 2)
@@ -249,6 +275,7 @@ final class IndexFile {
         }
         return result
       } catch {
+        words.forget()
         if db.isInTransaction { try db.rollback() }
         throw error
       }
@@ -256,7 +283,10 @@ final class IndexFile {
   }
 
   func removeEverything(_ db: SQLiteConnection) throws {
-    try db.execute("INSERT INTO text(text) VALUES ('delete-all'); DELETE FROM document")
+    words.forget()
+    try db.execute(
+      "INSERT INTO text(text) VALUES ('delete-all'); DELETE FROM document; DELETE FROM word"
+    )
   }
 }
 

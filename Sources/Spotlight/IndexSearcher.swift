@@ -9,6 +9,8 @@ package struct SearchRequest: Sendable {
   /// The numbers of the entities to search, or nil for all.
   package let entities: Set<Int>?
   package let isPrefix: Bool
+  /// Whether words match that differ from those of the query by typing mistakes.
+  package let isFuzzy: Bool
   package let offset: Int
   package let limit: Int
   /// The maximum number of words to look up.
@@ -20,6 +22,7 @@ package struct SearchRequest: Sendable {
     query: String,
     entities: Set<Int>?,
     isPrefix: Bool,
+    isFuzzy: Bool = false,
     offset: Int,
     limit: Int,
     wordsMax: Int,
@@ -28,6 +31,7 @@ package struct SearchRequest: Sendable {
     self.query = query
     self.entities = entities
     self.isPrefix = isPrefix
+    self.isFuzzy = isFuzzy
     self.offset = offset
     self.limit = limit
     self.wordsMax = wordsMax
@@ -65,6 +69,9 @@ package struct SearchResult: Sendable {
 
   /// The number of matching documents.
   package let total: Int64
+  /// Whether more words differ by typing mistakes than were searched, so that `total` is a lower
+  /// bound.
+  package var isAtLeast = false
   /// The hits of the requested window, best first, then by ID.
   package let hits: [Hit]
   /// All matching objects, where the request wants them; otherwise empty.
@@ -73,6 +80,8 @@ package struct SearchResult: Sendable {
   package let missing: [String]
   /// Without a hit: the words without which there are some, and how many.
   package var omit: [(word: String, total: Int64)] = []
+  /// Without a hit: for words of `missing`, the words of the index that are nearest to them.
+  package var instead: [(word: String, nearest: [String])] = []
   package let highlighter: Highlighter
 }
 
@@ -81,13 +90,20 @@ package final class IndexSearcher {
   private let queue: SQLiteQueue
   private let layout: IndexLayout
   private let documents: DocumentTable
+  private let vocabulary: Vocabulary
   private let path: String
   /// The identity of the file that was opened.
   private let opened: FileIdentity?
 
-  init(path: String, layout: IndexLayout, documents: DocumentTable) throws {
+  init(
+    path: String,
+    layout: IndexLayout,
+    documents: DocumentTable,
+    vocabulary: Vocabulary
+  ) throws {
     self.layout = layout
     self.documents = documents
+    self.vocabulary = vocabulary
     self.path = path
     queue = try SpotlightError.reading { try IndexFile.open(path, readonly: true) }
     opened = FileIdentity(path)
@@ -116,7 +132,15 @@ package final class IndexSearcher {
           view.position == position
           ? view
           : DocumentTable.View(position, try SpotlightError.reading { try IndexFile.documents(db) })
-        result = try body(IndexSnapshot(token: position.token, db: db, layout: layout, view: seen))
+        result = try body(
+          IndexSnapshot(
+            token: position.token,
+            db: db,
+            layout: layout,
+            view: seen,
+            vocabulary: vocabulary
+          )
+        )
       } catch {
         try db.rollback()
         throw error
@@ -141,6 +165,7 @@ package struct IndexSnapshot {
   let db: SQLiteConnection
   let layout: IndexLayout
   let view: DocumentTable.View
+  let vocabulary: Vocabulary
 
   /// Searches the snapshot.
   ///
@@ -155,35 +180,37 @@ package struct IndexSnapshot {
     without excluded: Set<ObjectKey>,
     filter: ObjectFilter? = nil
   ) throws -> SearchResult {
-    let query = SearchQuery(
+    var query = SearchQuery(
       request.query,
       columns: Set(layout.columns),
       isPrefix: request.isPrefix,
       wordsMax: request.wordsMax
     )
-    let highlighter = Highlighter(query)
-    guard let match = query.match, !layout.isEmpty else {
-      return SearchResult(total: 0, hits: [], missing: [], highlighter: highlighter)
+    guard query.match != nil, !layout.isEmpty else {
+      return SearchResult(total: 0, hits: [], missing: [], highlighter: Highlighter(query))
     }
+    let isAtLeast = try request.isFuzzy && SpotlightError.reading { try addMistakes(to: &query) }
     let excluded = try SpotlightError.reading { try numbers(of: excluded) }
-    let found = try hits(match, request, excluded, filter)
+    let found = try hits(query, request, excluded, filter)
     return try SpotlightError.reading {
       let missing = try wordsInNoDocument(query)
+      let isEmpty = found.total == 0
       return SearchResult(
         total: found.total,
+        isAtLeast: isAtLeast,
         hits: Array(found.hits.dropFirst(request.offset).prefix(request.limit)),
         all: request.wantsAll ? found.hits.map(\.key) : [],
-        missing: missing,
-        omit: found.total == 0 && filter == nil
-          ? try totalsWithoutOne(query, request, excluded) : [],
-        highlighter: highlighter
+        missing: missing.map(\.text),
+        omit: isEmpty && filter == nil ? try totalsWithoutOne(query, request, excluded) : [],
+        instead: isEmpty ? try nearest(to: missing, request, excluded) : [],
+        highlighter: Highlighter(query)
       )
     }
   }
 
   /// Returns the number of matches and the best ones, or all where the request wants them.
   private func hits(
-    _ match: String,
+    _ query: SearchQuery,
     _ request: SearchRequest,
     _ excluded: [Int64],
     _ filter: ObjectFilter?
@@ -193,7 +220,7 @@ package struct IndexSnapshot {
       _ kept: [Int: [Int64]]? = nil
     ) throws -> (total: Int64, hits: [SearchResult.Hit]) {
       try SpotlightError.reading {
-        try rank(match, request, excluded, hitMax: Int(hitMax), kept: kept)
+        try rank(query, request, excluded, hitMax: Int(hitMax), kept: kept)
       }
     }
     let window = Int64(request.offset + request.limit)
@@ -224,8 +251,7 @@ package struct IndexSnapshot {
     guard query.required.count > 1 else { return [] }
     var totals: [(word: String, total: Int64)] = []
     for index in query.required.indices.prefix(Self.omittedMax) {
-      guard let match = query.without(index).match else { continue }
-      let total = try rank(match, request, excluded, hitMax: 0).total
+      let total = try rank(query.without(index), request, excluded, hitMax: 0).total
       let words = query.required[index].map(\.text).joined(separator: " OR ")
       if total > 0, !totals.contains(where: { $0.word == words }) { totals.append((words, total)) }
     }
@@ -253,12 +279,13 @@ package struct IndexSnapshot {
 
   /// Visits every match inside SQLite, and returns the number of matches and the best ones.
   func rank(
-    _ match: String,
+    _ query: SearchQuery,
     _ request: SearchRequest,
     _ excluded: [Int64],
     hitMax: Int,
     kept: [Int: [Int64]]? = nil
   ) throws -> (total: Int64, hits: [SearchResult.Hit]) {
+    guard query.match != nil else { return (0, []) }
     let statement = try PreparedStatement(
       db,
       "SELECT 1 FROM text WHERE text MATCH ?1 AND cordial_hit(text, ?2)"
@@ -266,7 +293,7 @@ package struct IndexSnapshot {
     let wanted = (0..<layout.entityCount).map { request.entities?.contains($0) ?? true }
     let lists = kept.map { kept in (0..<layout.entityCount).map { kept[$0] ?? [] } }
     return try unsafe Self.withKept(lists) { kept, counts in
-      try unsafe rank(statement, match, excluded, wanted, hitMax, kept, counts)
+      try unsafe rank(statement, query, excluded, wanted, hitMax, kept, counts)
     }
   }
 
@@ -294,7 +321,7 @@ package struct IndexSnapshot {
 
   private func rank(
     _ statement: PreparedStatement,
-    _ match: String,
+    _ query: SearchQuery,
     _ excluded: [Int64],
     _ wanted: [Bool],
     _ hitMax: Int,
@@ -302,8 +329,11 @@ package struct IndexSnapshot {
     _ keptCounts: UnsafePointer<Int64>?
   ) throws -> (total: Int64, hits: [SearchResult.Hit]) {
     var buffer = Array(repeating: spotlight_hit(), count: max(hitMax, 1))
+    let phrases = query.phrases
     return try unsafe view.withSearch { search in
-      try unsafe buffer.withUnsafeMutableBufferPointer { hits in
+      unsafe search.describedCount = Int32(phrases.count)
+      unsafe search.exactMin = .infinity
+      return try unsafe buffer.withUnsafeMutableBufferPointer { hits in
         try unsafe layout.weights.withUnsafeBufferPointer { weights in
           try unsafe wanted.withUnsafeBufferPointer { wanted in
             try unsafe excluded.withUnsafeBufferPointer { excluded in
@@ -318,10 +348,16 @@ package struct IndexSnapshot {
               unsafe search.hits = hits.baseAddress
               unsafe search.hitMax = Int32(hitMax)
               defer { unsafe spotlight_finish(&search) }
-              try unsafe run(statement, match, &search)
+              try unsafe phrases.withUnsafeBufferPointer { phrases in
+                unsafe search.phrases = phrases.baseAddress
+                try unsafe run(statement, query.match ?? "", &search)
+              }
               unsafe spotlight_sort(&search)
+              let factor = unsafe Self.mistakenFactor(search.exactMin, search.mistakenMax)
               let found = unsafe hits.prefix(Int(search.hitCount)).compactMap { hit in
-                view.key(hit.document).map { SearchResult.Hit(key: $0, score: hit.score) }
+                view.key(hit.document).map { key in
+                  SearchResult.Hit(key: key, score: hit.score * (hit.isMistaken ? factor : 1))
+                }
               }
               return unsafe (search.total, found)
             }
@@ -329,6 +365,12 @@ package struct IndexSnapshot {
         }
       }
     }
+  }
+
+  /// Returns the factor for the scores of documents with typing mistakes, which are below those of
+  /// all documents without.
+  private static func mistakenFactor(_ exactMin: Double, _ mistakenMax: Double) -> Double {
+    mistakenMax > 0 ? min(1, exactMin / (2 * mistakenMax)) : 1
   }
 
   private func run(
@@ -345,16 +387,25 @@ package struct IndexSnapshot {
   }
 
   /// Returns the words that no live document contains.
-  private func wordsInNoDocument(_ query: SearchQuery) throws -> [String] {
+  private func wordsInNoDocument(_ query: SearchQuery) throws -> [SearchQuery.Term] {
     let statement = try PreparedStatement(db, "SELECT rowid FROM text WHERE text MATCH ?")
     return try query.terms.filter { term in
-      defer { statement.reset() }
-      statement.bind(SearchQuery.expression(term), at: 1)
-      while try statement.step() {
-        if view.key(statement.integer(0)) != nil { return false }
-      }
-      return true
-    }.map(\.text)
+      try !isAlive(SearchQuery.expression(term, isExact: true), statement)
+    }
+  }
+
+  /// Returns whether an expression matches a live document.
+  ///
+  /// - Parameters:
+  ///   - expression: The expression.
+  ///   - statement: Selects the numbers of documents that match its parameter.
+  func isAlive(_ expression: String, _ statement: PreparedStatement) throws -> Bool {
+    defer { statement.reset() }
+    statement.bind(expression, at: 1)
+    while try statement.step() {
+      if view.key(statement.integer(0)) != nil { return true }
+    }
+    return false
   }
 
   /// Passes the object and length in tokens of each document to a body, for a comparison with the

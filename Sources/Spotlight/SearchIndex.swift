@@ -33,6 +33,7 @@ package final class SearchIndex: LogFollower {
   private let makeSource: @Sendable () throws -> any DocumentSource
   private let queue = DispatchQueue(label: "cordial.index", qos: .utility)
   private let documents = DocumentTable()
+  private let vocabulary = Vocabulary()
   private let shared = Mutex(Shared())
   private let confined: Mutex<Follower?> = Mutex(nil)
 
@@ -494,6 +495,6 @@ package final class SearchIndex: LogFollower {
   /// - Returns: The connection.
   /// - Throws: `SQLiteError`.
   package func makeSearcher() throws -> IndexSearcher {
-    try IndexSearcher(path: path, layout: layout, documents: documents)
+    try IndexSearcher(path: path, layout: layout, documents: documents, vocabulary: vocabulary)
   }
 }

@@ -17,12 +17,16 @@ package struct SearchQuery: Sendable, Equatable {
     let phrases: [[String]]
     /// The column to search, or nil for all.
     let column: String?
+    let isQuoted: Bool
     var isPrefix: Bool
+    /// The words of the index that differ from the term by typing mistakes, and find it too.
+    var near: [NearWord] = []
 
-    init(text: String, column: String?, isPrefix: Bool) {
+    init(text: String, column: String?, isPrefix: Bool, isQuoted: Bool = false) {
       self.text = text
       self.column = column
       self.isPrefix = isPrefix
+      self.isQuoted = isQuoted
       phrases = Tokens.phrases(text)
     }
 
@@ -31,7 +35,23 @@ package struct SearchQuery: Sendable, Equatable {
       text = phrase.joined(separator: " ")
       self.column = column
       isPrefix = false
+      isQuoted = true
       phrases = [phrase]
+    }
+
+    /// The tokens of all phrases, with the number of their mistakes.
+    var allPhrases: [(tokens: [String], mistakes: Int)] {
+      phrases.map { ($0, 0) } + near.map { ([$0.text], $0.mistakes) }
+    }
+
+    /// The word of which typing mistakes are searched; nil for a term of several words, one in
+    /// quotes, and one with a digit.
+    var mistakable: String? {
+      let wholes = Tokens.wholes(text)
+      guard !isQuoted, wholes.count == 1, let word = wholes.first?.text,
+        !word.unicodeScalars.contains(where: { $0.properties.numericType != nil })
+      else { return nil }
+      return word
     }
   }
 
@@ -82,11 +102,34 @@ package struct SearchQuery: Sendable, Equatable {
   var match: String? {
     guard !required.isEmpty else { return nil }
     let positive = required.map { alternatives in
-      "(" + alternatives.map(Self.expression).joined(separator: " OR ") + ")"
+      "(" + alternatives.map { Self.expression($0) }.joined(separator: " OR ") + ")"
     }.joined(separator: " AND ")
     guard !excluded.isEmpty else { return positive }
-    let negative = excluded.map(Self.expression).joined(separator: " OR ")
+    let negative = excluded.map { Self.expression($0) }.joined(separator: " OR ")
     return "(\(positive)) NOT (\(negative))"
+  }
+
+  /// The query of one word of the index.
+  init(word: String) {
+    required = [[Term(phrase: [word], column: nil)]]
+  }
+
+  /// The phrases in the order in which `match` has them, without the excluded ones.
+  var phrases: [spotlight_phrase] {
+    required.enumerated().flatMap { number, alternatives in
+      alternatives.flatMap(\.allPhrases).map { phrase in
+        spotlight_phrase(word: Int32(number), mistakes: Int32(phrase.mistakes))
+      }
+    }
+  }
+
+  /// Adds to each required term the words that differ from it by typing mistakes.
+  mutating func addMistakes(_ near: (Term) throws -> [NearWord]) rethrows {
+    for group in required.indices {
+      for index in required[group].indices {
+        required[group][index].near = try near(required[group][index])
+      }
+    }
   }
 
   /// Returns the query with another word at the end of its last term.
@@ -114,8 +157,13 @@ package struct SearchQuery: Sendable, Equatable {
   var terms: [Term] { required.flatMap { $0 } }
 
   /// Returns a term in FTS5's syntax.
-  static func expression(_ term: Term) -> String {
-    let phrases = term.phrases.map { tokens in
+  ///
+  /// - Parameters:
+  ///   - term: The term.
+  ///   - isExact: Whether its words with typing mistakes are left out.
+  static func expression(_ term: Term, isExact: Bool = false) -> String {
+    let all = isExact ? term.phrases : term.allPhrases.map(\.tokens)
+    let phrases = all.map { tokens in
       // A token has no quote: it has letters, digits, signs and pictographs alone.
       "\"" + tokens.joined(separator: tokenEnd) + "\"" + (term.isPrefix ? " *" : "")
     }
@@ -180,7 +228,12 @@ private struct Reader {
     rest = rest.dropFirst(text.count)
     let isClosed = !rest.isEmpty
     rest = rest.dropFirst()
-    let term = SearchQuery.Term(text: String(text), column: column, isPrefix: false)
+    let term = SearchQuery.Term(
+      text: String(text),
+      column: column,
+      isPrefix: false,
+      isQuoted: true
+    )
     return .term(term, isExcluded: isExcluded, isOpen: !isClosed)
   }
 }

@@ -48,8 +48,8 @@ extension IndexSnapshot {
       let numbers = try numbers(of: excluded)
       var suggestions: [Suggestion] = []
       for word in try words(beginning: last.text, max: request.limit * Self.triesPerSuggestion) {
-        guard let match = query.completed(with: word)?.match else { continue }
-        let total = try rank(match, request, numbers, hitMax: 0).total
+        guard let completed = query.completed(with: word) else { continue }
+        let total = try rank(completed, request, numbers, hitMax: 0).total
         if total > 0 { suggestions.append(Suggestion(text: head + word, documents: total)) }
       }
       suggestions.sort { first, second in

@@ -101,6 +101,9 @@ import Testing
     #expect(try fixture.run(["index", store, "stop"]).code != 0)
     let both = try fixture.run(["search", store, "m", "--suggest", "--where", "myDay == YES"])
     #expect(both.code != 0 && both.errors.contains("--suggest"))
+    #expect(try fixture.run(["search", store, "mlik"]).lines.isEmpty)
+    let mistaken = try fixture.run(["search", store, "mlik", "--fuzzy"])
+    #expect(try mistaken.lines.at(0)["title"] == "Buy milk")
   }
 
   // Evidence: P-112d

@@ -186,6 +186,7 @@ final class TestIndex {
     _ query: String,
     entities: Set<Int>? = nil,
     prefix: Bool = false,
+    fuzzy: Bool = false,
     offset: Int = 0,
     limit: Int = 1000,
     without excluded: Set<ObjectKey> = [],
@@ -200,6 +201,7 @@ final class TestIndex {
           query: query,
           entities: entities,
           isPrefix: prefix,
+          isFuzzy: fuzzy,
           offset: offset,
           limit: limit,
           wordsMax: 64,
@@ -209,6 +211,14 @@ final class TestIndex {
         filter: filter
       )
     }
+  }
+
+  /// Builds the index anew from its library.
+  func rebuild() async throws {
+    let outcome = await withCheckedContinuation { continuation in
+      index.execute(.rebuild) { continuation.resume(returning: $0) }
+    }
+    _ = try outcome.get()
   }
 
   func suggestions(

@@ -15,7 +15,12 @@ enum FullText {
     let database = try Database(path)
     // Waiting for the disk is the same for every tokenizer and would hide their difference.
     try database.execute("PRAGMA synchronous = OFF")
-    try unsafe database.extend { unsafe spotlight_register($0) }
+    // A writer of the index also collects the words of its documents.
+    guard let words = unsafe spotlight_words_create() else {
+      throw BenchmarkError("There is no memory for words")
+    }
+    defer { unsafe spotlight_words_free(words) }
+    try unsafe database.extend { unsafe spotlight_register($0, words) }
     try database.execute(
       "CREATE VIRTUAL TABLE document USING fts5(text, content = '', tokenize = '\(tokenizer)')"
     )

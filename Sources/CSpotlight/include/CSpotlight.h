@@ -18,9 +18,28 @@
 /// The version of the rules in `spotlight_tokenize`. An index with another version is rebuilt.
 #define SPOTLIGHT_TOKENIZER_VERSION 2
 
-/// Registers the tokenizer `cordial` and the function `cordial_hit` on a connection.
-/// Returns an SQLite result code.
-int spotlight_register(sqlite3 *connection);
+/// The different words of documents, as a writer of the index collects them.
+struct spotlight_words;
+
+/// The maximum number of code points of a collected word.
+#define SPOTLIGHT_WORD_LETTERS_MAX 64
+
+/// Creates an empty collection; NULL if memory is short.
+struct spotlight_words *spotlight_words_create(void);
+
+void spotlight_words_free(struct spotlight_words *words);
+
+/// Forgets which words were collected, so that all are collected again.
+void spotlight_words_forget(struct spotlight_words *words);
+
+/// Returns the words that were collected since the last call, each with `SPOTLIGHT_TOKEN_END` behind
+/// it, and their length in bytes. A word comes at least once; it is valid until the next document.
+const char *spotlight_words_take(struct spotlight_words *words, int32_t *size);
+
+/// Registers the tokenizer `cordial` and the function `cordial_hit` on a connection. The words of
+/// its documents are collected in `words`, which may be NULL and has to outlive the connection's
+/// statements. Returns an SQLite result code.
+int spotlight_register(sqlite3 *connection, struct spotlight_words *words);
 
 /// Returns the number of document tokens that the tokenizer produced on this thread since the last
 /// call.
@@ -63,10 +82,20 @@ struct spotlight_document {
   uint16_t entity;
 };
 
+/// A phrase of a MATCH expression.
+struct spotlight_phrase {
+  /// The number of the query's word that the phrase stands for, below 64.
+  int32_t word;
+  /// The number of typing mistakes by which it differs from that word.
+  int32_t mistakes;
+};
+
 /// A matching document with its score.
 struct spotlight_hit {
   double score;
   int64_t document;
+  /// Whether some word of the query is in the document with typing mistakes alone.
+  bool isMistaken;
 };
 
 /// One search: the input of `cordial_hit` and its results. The caller owns all of it.
@@ -90,6 +119,13 @@ struct spotlight_search {
   /// for a search without a predicate.
   const int64_t *const *kept;
   const int64_t *keptCounts;
+  /// The phrases in the order of the expression; those behind them are excluded ones.
+  const struct spotlight_phrase *phrases;
+  int32_t describedCount;
+  /// The lowest score of a document with all words as they were typed, infinite for none; and the
+  /// greatest one of other documents.
+  double exactMin;
+  double mistakenMax;
   /// The best hits: a heap with the worst hit on top, until `spotlight_sort` sorts them.
   struct spotlight_hit *hits;
   int32_t hitCount;
@@ -104,7 +140,8 @@ struct spotlight_search {
 /// Binds a search to a parameter of a statement, for `cordial_hit(table, ?)`.
 int spotlight_bind(sqlite3_stmt *statement, int index, struct spotlight_search *search);
 
-/// Sorts the hits: best score first, then by entity, then by object.
+/// Sorts the hits: those without mistakes first, then best score first, then by entity, then by
+/// object.
 void spotlight_sort(struct spotlight_search *search);
 
 /// Frees the memory that a search allocated while it ran.

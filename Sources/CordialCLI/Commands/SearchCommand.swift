@@ -26,13 +26,16 @@ struct Search: AsyncParsableCommand {
   @Flag(help: "Treat the last word as unfinished.")
   var prefix = false
 
+  @Flag(help: "Find words with typing mistakes too, after the others.")
+  var fuzzy = false
+
   @Flag(help: "Print completions of the last word, and how many objects each finds.")
   var suggest = false
 
   func validate() throws {
-    guard suggest, predicate != nil || prefix else { return }
+    guard suggest, predicate != nil || prefix || fuzzy else { return }
     throw ValidationError(
-      "--suggest completes the last word; it takes neither --where nor --prefix"
+      "--suggest completes the last word; it takes none of --where, --prefix and --fuzzy"
     )
   }
 
@@ -40,7 +43,7 @@ struct Search: AsyncParsableCommand {
     var members = [
       JSONMember("query", .string(query.joined(separator: " "))),
       JSONMember("limit", .integer(Int64(limit))), JSONMember("prefix", .bool(prefix)),
-      JSONMember("highlight", true), JSONMember("snippet", true),
+      JSONMember("fuzzy", .bool(fuzzy)), JSONMember("highlight", true), JSONMember("snippet", true),
     ]
     if !entity.isEmpty {
       members.append(JSONMember("entities", .array(entity.map { .string($0) })))
@@ -85,9 +88,14 @@ struct Search: AsyncParsableCommand {
 
   /// How many there are, and why there is none.
   private func summary(_ answer: JSONValue) -> String {
-    var lines = ["\(answer["total"]?.integer ?? 0) found"]
+    let atLeast = answer["totalIsAtLeast"]?.bool == true ? "At least " : ""
+    var lines = ["\(atLeast)\(answer["total"]?.integer ?? 0) found"]
     let missing = (answer["missing"]?.array ?? []).compactMap(\.string)
     if !missing.isEmpty { lines.append("In no object: \(missing.joined(separator: ", "))") }
+    for word in answer["instead"]?.members ?? [] {
+      let nearest = (word.value.array ?? []).compactMap(\.string).joined(separator: ", ")
+      lines.append("Instead of \(word.name): \(nearest)")
+    }
     for without in answer["omit"]?.members ?? [] {
       lines.append("Without \(without.name): \(without.value.integer ?? 0)")
     }

@@ -8,6 +8,7 @@ package struct SearchCall: Call {
   package let limit: Int
   package let offset: Int
   package let isPrefix: Bool
+  package let isFuzzy: Bool
   package let highlights: Bool
   package let withObjects: Bool
   package let at: String?
@@ -28,6 +29,7 @@ package struct SearchCall: Call {
       .optional("limit", .integer(0...1000), "the maximum number of hits; 20 when absent"),
       .optional("offset", .integer(0...100_000), "the number of hits to skip"),
       .optional("prefix", .boolean, "whether the last word is a prefix, for search as you type"),
+      .optional("fuzzy", .boolean, "find words with typing mistakes too, after the others"),
       .optional("highlight", .boolean, "return the ranges of the words, in UTF-16 code units"),
       .optional("objects", .boolean, "return the complete objects too"),
       .optional("predicate", .string, "return only objects that match this condition"),
@@ -51,6 +53,7 @@ package struct SearchCall: Call {
       .required("token", .token, "the position of the index"),
       .required("storeToken", .token, "the position of titles and objects"),
       .required("total", .count, "the number of matching objects"),
+      .optional("totalIsAtLeast", .boolean, "with fuzzy: whether there may be more"),
       .required(
         "hits",
         .array(
@@ -84,6 +87,11 @@ package struct SearchCall: Call {
       ),
       .optional("omit", .map(.count), "without hits: how many there are without a word"),
       .optional("missing", .array(.string), "the words that are in no document"),
+      .optional(
+        "instead",
+        .map(.array(.string)),
+        "without hits: for missing words, the nearest words of the index"
+      ),
       .required("tookMicroseconds", .count, "the time in the service, in microseconds"),
     ]),
     example: ["query": "json library", "highlight": true, "limit": 3],
@@ -99,6 +107,7 @@ package struct SearchCall: Call {
     limit = params.int("limit") ?? 20
     offset = params.int("offset") ?? 0
     isPrefix = params.bool("prefix")
+    isFuzzy = params.bool("fuzzy")
     highlights = params.bool("highlight")
     withObjects = params.bool("objects")
     at = params.string("at")

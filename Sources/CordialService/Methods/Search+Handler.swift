@@ -68,6 +68,7 @@ extension Service {
       query: call.query,
       entities: entities,
       isPrefix: call.isPrefix,
+      isFuzzy: call.isFuzzy,
       offset: call.offset,
       limit: call.limit,
       wordsMax: limits.queryWordsMax,

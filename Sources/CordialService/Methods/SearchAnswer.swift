@@ -153,6 +153,7 @@ struct SearchAnswer {
     writer.raw(string: snapshot.token.description)
     writer.raw("\",\"total\":")
     writer.integer(result.total)
+    if result.isAtLeast { writer.raw(",\"totalIsAtLeast\":true") }
     writer.raw(",\"hits\":[")
     for (index, hit) in result.hits.enumerated() {
       if index > 0 { writer.raw(",") }
@@ -172,6 +173,13 @@ struct SearchAnswer {
     if !result.missing.isEmpty {
       writer.raw(",\"missing\":")
       writer.value(.array(result.missing.map { .string($0) }))
+    }
+    if !result.instead.isEmpty {
+      writer.raw(",\"instead\":")
+      let members = result.instead.map { word, nearest in
+        JSONMember(word, .array(nearest.map { .string($0) }))
+      }
+      writer.value(.object(members))
     }
     writer.raw(",\"tookMicroseconds\":")
     writer.integer(microseconds())

@@ -1,0 +1,83 @@
+#include "Words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  // The number of words that are known to be collected; a power of two.
+  SLOT_COUNT = 1 << 17,
+};
+
+struct spotlight_words {
+  // Hashes of collected words. One that another word has displaced is collected again.
+  uint64_t known[SLOT_COUNT];
+  // The new words, each with SPOTLIGHT_TOKEN_END behind it.
+  char *bytes;
+  int32_t size, capacity;
+};
+
+struct spotlight_words *spotlight_words_create(void) {
+  return calloc(1, sizeof(struct spotlight_words));
+}
+
+void spotlight_words_free(struct spotlight_words *words) {
+  if (words) free(words->bytes);
+  free(words);
+}
+
+void spotlight_words_forget(struct spotlight_words *words) {
+  memset(words->known, 0, sizeof(words->known));
+  words->size = 0;
+}
+
+const char *spotlight_words_take(struct spotlight_words *words, int32_t *size) {
+  *size = words->size;
+  words->size = 0;
+  return words->bytes;
+}
+
+static uint64_t hash(const char *bytes, int32_t size) {
+  uint64_t hash = (uint64_t)size;
+  while (size > 0) {
+    uint64_t chunk = 0;
+    int32_t count = size < 8 ? size : 8;
+    memcpy(&chunk, bytes, (size_t)count);
+    hash = (hash ^ chunk) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 29;
+    bytes += count;
+    size -= count;
+  }
+  // Zero is an empty slot.
+  return hash | 1;
+}
+
+// Returns whether a word has a digit, or one code point alone: no typing mistake of it is searched.
+static bool isExact(const char *word, int32_t size) {
+  int32_t count = 0;
+  for (int32_t at = 0; at < size; at++) {
+    unsigned char byte = (unsigned char)word[at];
+    if (byte >= '0' && byte <= '9') return true;
+    if ((byte & 0xC0) != 0x80) count++;
+  }
+  return count < 2 || count > SPOTLIGHT_WORD_LETTERS_MAX;
+}
+
+int words_collect(struct spotlight_words *words, const char *word, int32_t size) {
+  if (size > 4 * SPOTLIGHT_WORD_LETTERS_MAX) return SQLITE_OK;
+  uint64_t mark = hash(word, size);
+  uint64_t *slot = &words->known[(mark >> 1) % SLOT_COUNT];
+  if (*slot == mark) return SQLITE_OK;
+  *slot = mark;
+  if (isExact(word, size)) return SQLITE_OK;
+  if (words->capacity - words->size <= size) {
+    int32_t capacity = 2 * words->capacity + size + 1024;
+    char *bytes = realloc(words->bytes, (size_t)capacity);
+    if (!bytes) return SQLITE_NOMEM;
+    words->bytes = bytes;
+    words->capacity = capacity;
+  }
+  memcpy(words->bytes + words->size, word, (size_t)size);
+  words->size += size;
+  words->bytes[words->size++] = SPOTLIGHT_TOKEN_END;
+  return SQLITE_OK;
+}

@@ -1,0 +1,95 @@
+import SQLite
+
+/// Words of the index that a person may have meant.
+extension IndexSnapshot {
+  /// The maximum number of words with typing mistakes that are searched for one word of a query.
+  private static let nearMax = 50
+
+  /// The numbers of words that answer without a hit: for each missing word, and of those with more
+  /// mistakes how many are looked at.
+  private static let insteadMax = (words: 3, tried: 10)
+
+  /// Adds to each word of a query the words of the index that differ from it by typing mistakes.
+  ///
+  /// - Parameter query: The query.
+  /// - Returns: Whether there are more such words than were added.
+  /// - Throws: `SQLiteError`.
+  func addMistakes(to query: inout SearchQuery) throws -> Bool {
+    var isCut = false
+    try query.addMistakes { term in
+      guard let word = term.mistakable else { return [] }
+      let search = MistakeSearch(
+        word,
+        mistakesMax: MistakeSearch.mistakesMax(of: word),
+        isPrefix: term.isPrefix
+      )
+      let (near, isComplete) = try alive(search, isPrefix: term.isPrefix, max: Self.nearMax)
+      if !isComplete { isCut = true }
+      return near
+    }
+    return isCut
+  }
+
+  /// Returns the first words of a search that live documents have, so that words of dead documents
+  /// do not change an answer.
+  private func alive(
+    _ search: MistakeSearch,
+    isPrefix: Bool,
+    max: Int
+  ) throws -> (near: [NearWord], isComplete: Bool) {
+    let statement = try PreparedStatement(db, "SELECT rowid FROM text WHERE text MATCH ?")
+    var alive: [NearWord] = []
+    for near in search.near(try vocabulary.words(db)) {
+      let expression = "\"\(near.text)\"" + (isPrefix ? " *" : "")
+      guard try isAlive(expression, statement) else { continue }
+      if alive.count == max { return (alive, false) }
+      alive.append(near)
+    }
+    return (alive, true)
+  }
+
+  /// Returns for words of a query the nearest words of the index that find something: those with
+  /// fewer mistakes first, then the more frequent ones.
+  ///
+  /// - Parameters:
+  ///   - missing: Words that no document has.
+  ///   - request: The search.
+  ///   - excluded: The documents that are not counted.
+  /// - Returns: The words that have nearest ones.
+  /// - Throws: `SQLiteError`.
+  func nearest(
+    to missing: [SearchQuery.Term],
+    _ request: SearchRequest,
+    _ excluded: [Int64]
+  ) throws -> [(word: String, nearest: [String])] {
+    var answer: [(word: String, nearest: [String])] = []
+    for term in missing {
+      guard let word = term.mistakable, !answer.contains(where: { $0.word == term.text }) else {
+        continue
+      }
+      let nearest = try nearest(to: word, request, excluded)
+      if !nearest.isEmpty { answer.append((term.text, nearest)) }
+    }
+    return answer
+  }
+
+  private func nearest(
+    to word: String,
+    _ request: SearchRequest,
+    _ excluded: [Int64]
+  ) throws -> [String] {
+    let mistakesMax = word.unicodeScalars.count >= 4 ? 2 : 1
+    let search = MistakeSearch(word, mistakesMax: mistakesMax, isPrefix: false)
+    let (all, _) = try alive(search, isPrefix: false, max: Self.insteadMax.tried)
+    var found: [(near: NearWord, documents: Int64)] = []
+    for near in all {
+      let total = try rank(SearchQuery(word: near.text), request, excluded, hitMax: 0).total
+      if total > 0 { found.append((near, total)) }
+    }
+    found.sort { first, second in
+      (first.near.mistakes, second.documents, first.near.text)
+        < (second.near.mistakes, first.documents, second.near.text)
+    }
+    return found.prefix(Self.insteadMax.words).map(\.near.text)
+  }
+}

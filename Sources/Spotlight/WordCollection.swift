@@ -1,0 +1,34 @@
+import CSpotlight
+
+/// The different words of the documents that a writer of the index inserts.
+///
+/// Only the thread that uses the writer's connection uses it.
+@safe final class WordCollection: @unchecked Sendable {
+  let pointer: OpaquePointer
+
+  init() {
+    guard let pointer = unsafe spotlight_words_create() else {
+      fatalError("There is no memory for the words of an index")
+    }
+    unsafe self.pointer = pointer
+  }
+
+  deinit {
+    unsafe spotlight_words_free(pointer)
+  }
+
+  /// Forgets which words were taken, after they may not have been stored.
+  func forget() {
+    unsafe spotlight_words_forget(pointer)
+  }
+
+  /// Returns the words since the last call, each at least once.
+  func take() -> [String] {
+    var size: Int32 = 0
+    guard let bytes = unsafe spotlight_words_take(pointer, &size), size > 0 else { return [] }
+    let words = unsafe UnsafeRawBufferPointer(start: bytes, count: Int(size))
+    return unsafe words.split(separator: UInt8(SPOTLIGHT_TOKEN_END)).map {
+      unsafe String(decoding: $0, as: UTF8.self)
+    }
+  }
+}
