@@ -399,6 +399,8 @@ package struct IndexSnapshot {
   /// - Parameters:
   ///   - expression: The expression.
   ///   - statement: Selects the numbers of documents that match its parameter.
+  /// - Returns: Whether there is one.
+  /// - Throws: `SQLiteError`.
   func isAlive(_ expression: String, _ statement: PreparedStatement) throws -> Bool {
     defer { statement.reset() }
     statement.bind(expression, at: 1)

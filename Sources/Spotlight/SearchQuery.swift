@@ -161,6 +161,7 @@ package struct SearchQuery: Sendable, Equatable {
   /// - Parameters:
   ///   - term: The term.
   ///   - isExact: Whether its words with typing mistakes are left out.
+  /// - Returns: The expression.
   static func expression(_ term: Term, isExact: Bool = false) -> String {
     let all = isExact ? term.phrases : term.allPhrases.map(\.tokens)
     let phrases = all.map { tokens in

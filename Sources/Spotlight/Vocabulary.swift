@@ -72,6 +72,7 @@ struct SortedWords: Sendable {
   /// Returns these words and others.
   ///
   /// - Parameter others: Other words, in the order of their bytes.
+  /// - Returns: All words, in the same order.
   func merged(with others: [[UInt8]]) -> SortedWords {
     var merged = SortedWords()
     merged.bytes.reserveCapacity(bytes.count + others.reduce(0) { $0 + $1.count })
