@@ -12,12 +12,10 @@ import Synchronization
 /// whole index have a thread of their own, so that no search waits for one.
 package final class SearchThreads: Sendable {
   /// The work of a thread, with its connections.
-  package typealias Body = @Sendable (IndexSearcher, StoreReader) throws -> MessageBytes
+  package typealias Body<Output> = @Sendable (IndexSearcher, StoreReader) throws -> Output
 
-  private struct Job {
-    let body: Body
-    let completion: @Sendable (Result<MessageBytes, RPCError>) -> Void
-  }
+  /// Work that calls what it is given on the thread, when it has ended.
+  private typealias Job = @Sendable (SearchThread, _ ended: @escaping @Sendable () -> Void) -> Void
 
   private struct State {
     /// The threads without work; the last one has run most recently.
@@ -45,11 +43,16 @@ package final class SearchThreads: Sendable {
   /// - Parameters:
   ///   - body: The search.
   ///   - completion: Called on the thread of the search, with its result.
-  package func search(
-    _ body: @escaping Body,
-    completion: @escaping @Sendable (Result<MessageBytes, RPCError>) -> Void
+  package func search<Output: Sendable>(
+    _ body: @escaping Body<Output>,
+    completion: @escaping @Sendable (Result<Output, RPCError>) -> Void
   ) {
-    let job = Job(body: body, completion: completion)
+    let job: Job = { thread, ended in
+      thread.search(body) { result in
+        completion(result)
+        ended()
+      }
+    }
     let thread = state.withLock { state -> SearchThread? in
       if let idle = state.idle.popLast() { return idle }
       guard state.count < Self.countMax else {
@@ -64,15 +67,14 @@ package final class SearchThreads: Sendable {
 
   /// Runs a comparison of the whole index, one at a time.
   package func compare(
-    _ body: @escaping Body,
+    _ body: @escaping Body<MessageBytes>,
     completion: @escaping @Sendable (Result<MessageBytes, RPCError>) -> Void
   ) {
     comparing.search(body, completion: completion)
   }
 
-  private func run(_ job: Job, on thread: SearchThread) {
-    thread.search(job.body) { result in
-      job.completion(result)
+  private func run(_ job: @escaping Job, on thread: SearchThread) {
+    job(thread) {
       let next = self.state.withLock { state -> Job? in
         let next = state.waiting.popFirst()
         if next == nil { state.idle.append(thread) }
@@ -103,9 +105,9 @@ private final class SearchThread: Sendable {
     self.index = index
   }
 
-  func search(
-    _ body: @escaping @Sendable (IndexSearcher, StoreReader) throws -> MessageBytes,
-    completion: @escaping @Sendable (Result<MessageBytes, RPCError>) -> Void
+  func search<Output: Sendable>(
+    _ body: @escaping @Sendable (IndexSearcher, StoreReader) throws -> Output,
+    completion: @escaping @Sendable (Result<Output, RPCError>) -> Void
   ) {
     queue.async {
       do {

@@ -128,6 +128,9 @@ package actor Service {
     leaseName = "\(facts.process) \(service)"
     loopReader = try store.makeReader()
     searches = SearchThreads(store: store, index: index)
+    index.setWhenAdvanced { [weak self] in
+      self?.onLoop { service in service.refreshSearches() }
+    }
   }
 
   // MARK: Connections

@@ -103,7 +103,8 @@ package struct LiveResult: Sendable {
       rows.map { ($0.id, $0.values) },
       uniquingKeysWith: { first, _ in first }
     )
-    let list = (result["objects"] ?? result["ids"] ?? result["rows"])?.array ?? []
+    let rowsOfResult = ["objects", "ids", "rows", "hits"].compactMap { result[$0] }.first
+    let list = rowsOfResult?.array ?? []
     let old = rows
     rows = list.map { object in
       var row = Self.row(object)
@@ -116,8 +117,7 @@ package struct LiveResult: Sendable {
       row.mark = .removed
       return (offset, row)
     }
-    let isCounted = result["objects"] == nil && result["ids"] == nil && result["rows"] == nil
-    count = isCounted ? result["count"]?.integer : nil
+    count = rowsOfResult == nil ? result["count"]?.integer : nil
     setSections(result)
   }
 
@@ -168,6 +168,11 @@ package struct LiveResult: Sendable {
   }
 
   private static func row(_ object: JSONValue) -> Row {
+    if let id = object["id"]?.string, let title = object["title"] {
+      // A hit of a search: its score would change with every other document.
+      let selected = object["object"]?["values"]?.members ?? []
+      return Row(id: id, values: [JSONMember("title", title)] + selected)
+    }
     guard let id = object["id"]?.string, let values = object["values"]?.members else {
       return Row(id: object.string ?? "", values: object.members ?? [])
     }

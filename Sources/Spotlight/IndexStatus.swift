@@ -45,3 +45,20 @@ struct IndexStopped: Error {}
 
 /// The error of an index that another process has changed since this process read its position.
 struct IndexMoved: Error {}
+
+extension SearchIndex {
+  /// Returns why the index has not reached the commit that a client waits for.
+  ///
+  /// - Parameter commit: The commit, as part of a sentence.
+  /// - Returns: The error with which the index failed, or a timeout.
+  package func lateness(_ commit: String) -> any Error {
+    let status = status
+    guard status.state != .paused else {
+      return SpotlightError(
+        .busy,
+        "The index is paused before \(commit)"
+      )
+    }
+    return status.failure ?? SpotlightError(.busy, "The index did not reach \(commit) in time")
+  }
+}

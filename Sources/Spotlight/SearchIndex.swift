@@ -52,6 +52,8 @@ package final class SearchIndex: LogFollower {
     var nextWaiter = 0
     /// What the next attempt does before it reads the log, in this order.
     var orders: [IndexOrder] = []
+    /// Called when the index has advanced.
+    var whenAdvanced: (@Sendable () -> Void)?
 
     /// Whether the last attempt has found that the index is paused, and no other one is running.
     var isPaused: Bool { status.state == .paused && !isReading }
@@ -160,19 +162,9 @@ package final class SearchIndex: LogFollower {
     return { self.cancelWait(waiter) }
   }
 
-  /// Returns why the index has not reached the commit that a client waits for.
-  ///
-  /// - Parameter commit: The commit, as part of a sentence.
-  /// - Returns: The error with which the index failed, or a timeout.
-  package func lateness(_ commit: String) -> any Error {
-    let status = status
-    guard status.state != .paused else {
-      return SpotlightError(
-        .busy,
-        "The index is paused before \(commit)"
-      )
-    }
-    return status.failure ?? SpotlightError(.busy, "The index did not reach \(commit) in time")
+  /// Sets what is called on any thread each time the index has advanced.
+  package func setWhenAdvanced(_ body: @escaping @Sendable () -> Void) {
+    shared.withLock { $0.whenAdvanced = body }
   }
 
   /// Stops following the log after the current batch, or the current portion of a rebuild.
@@ -439,11 +431,15 @@ package final class SearchIndex: LogFollower {
 
   private func reached(_ token: StoreToken) {
     let count = documents.aliveCount
-    let done = shared.withLock { shared in
+    let (done, whenAdvanced) = shared.withLock { shared in
+      let isAdvance = shared.status.token != token
       shared.status = IndexStatus(token: token, documents: count, state: .ready)
-      return shared.takeWaiters { $0.number <= token.number }
+      return (
+        shared.takeWaiters { $0.number <= token.number }, isAdvance ? shared.whenAdvanced : nil
+      )
     }
     for waiter in done { waiter.completion(true) }
+    whenAdvanced?()
   }
 
   private func failWaiters() {

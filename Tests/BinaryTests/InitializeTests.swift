@@ -49,7 +49,7 @@ import Testing
   // Evidence: P-021c
   @Test(arguments: [
     ("initialize", #"{"cordial":{"integers":"string"}}"#, -32602),
-    ("observe", #"{"search":{"query":"a"}}"#, -32602),
+    ("observe", #"{"search":{"query":"a","asOf":"x"}}"#, -32602),
     ("observe", #"{"history":{},"explain":true}"#, -32602),
     ("search", #"{"query":"a","facets":["title"]}"#, -32602),
     ("search", #"{"query":"a","explain":true}"#, -32602),

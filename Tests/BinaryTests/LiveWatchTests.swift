@@ -2,9 +2,9 @@ import Testing
 
 /// `cordial watch` on a terminal, which `script` of Debian's package bsdutils provides.
 @Suite struct `The live table of watch` {
-  private func watch(_ socket: String) throws -> Child {
+  private func watch(_ socket: String, _ request: String) throws -> Child {
     try Child(
-      ["-qec", "\(Child.binary) watch \(socket) Task --sort title --select title", "/dev/null"],
+      ["-qec", "\(Child.binary) watch \(socket) \(request)", "/dev/null"],
       program: "/usr/bin/script",
       environment: ["NO_COLOR": "1", "TERM": "xterm"]
     )
@@ -22,7 +22,7 @@ import Testing
     let fixture = try Fixture()
     let store = try fixture.store()
     var daemon = try fixture.daemon(store)
-    let watch = try watch(daemon.socket)
+    let watch = try watch(daemon.socket, "Task --sort title --select title")
     try wait(for: "\u{1B}[?1049h", on: watch)
     try daemon.connect().call("save", ["insert": [task("milk"), task("zinc"), task("zulu")]])
     try wait(for: "+ Task/p1  milk", on: watch)
@@ -41,5 +41,26 @@ import Testing
     try watch.stream.send("\u{3}")
     #expect(try watch.stream.rest().hasSuffix("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"))
     daemon.child.end()
+  }
+
+  @Test func `shows what a search finds`() throws {
+    let fixture = try Fixture()
+    let daemon = try fixture.daemon(try fixture.store())
+    let client = try daemon.connect()
+    try client.call("save", ["insert": [task("Buy milk"), task("Sell milk"), task("Bread")]])
+    let watch = try watch(daemon.socket, "Task --search milk --select priority")
+    try wait(for: "Task/p1  Buy milk", on: watch)
+    // The shortest title comes first; the last line of the screen has no end.
+    try client.call("save", ["update": [["id": "Task/p3", "values": ["title": "Milk"]]]])
+    try wait(for: "+ Task/p3  Milk", on: watch)
+    try client.call("delete", ["ids": ["Task/p3"]])
+    try wait(for: "- Task/p3  Milk", on: watch)
+    try watch.stream.send("\u{3}")
+    _ = try watch.stream.rest()
+    daemon.child.end()
+    let store = try fixture.store("Other.cordial")
+    for arguments in [["watch", store], ["watch", store, "--search", "a", "--count"]] {
+      #expect(try fixture.run(arguments).code == 64)
+    }
   }
 }

@@ -68,10 +68,10 @@ final class ObservedState {
 
   /// Starts over from a whole result.
   func start(_ result: JSONValue) {
-    rows = (mode == "ids" ? result["ids"] : result["objects"])?.array ?? []
+    rows = (mode == "ids" ? result["ids"] : result["objects"] ?? result["hits"])?.array ?? []
     others = [:]
     for name in ["rows", "sections", "total"] { others[name] = result[name] }
-    let isCounted = result["objects"] != nil || result["ids"] != nil
+    let isCounted = ["objects", "ids", "hits"].contains { result[$0] != nil }
     if !isCounted { others["count"] = result["count"] }
     if isCounted, mode != "ids" || request["fetch"] != nil {
       check(result["count"]?.integer == Int64(rows.count), "count of \(result.text)")
@@ -92,6 +92,7 @@ final class ObservedState {
       return start(update["result"] ?? .null)
     }
     let explains = request["explain"] == true
+    check((update["index"] != nil) == (request["search"] != nil && mode != "signal"), "index")
     check((update["explanation"]?.array?.isEmpty == false) == explains, "explanation")
     guard update["signal"] == nil, update["transactions"] == nil else { return }
     if let objects = update["objects"]?.array { for object in objects { apply(object: object) } }
@@ -231,8 +232,9 @@ final class ObservingClient {
       own = "\(request.text) was refused: \(answer.text)"
       return nil
     }
-    // The updates of the older subscriptions come before the response.
-    update()
+    // The updates of the older subscriptions come before the response; others may come after it.
+    let before = peer.messages.prefix { $0["id"]?.integer != Int64(peer.lastID) }
+    update(through: before.count { $0["method"] == "changes" })
     twins.removeAll { $0.values.name == name || $0.signal.name == name }
     let state =
       old.map { ObservedState(copyOf: $0, name: name) }
@@ -248,8 +250,10 @@ final class ObservingClient {
   }
 
   /// Reads what has arrived.
-  func update() {
-    let changes = peer.changes
+  ///
+  /// - Parameter count: The number of all `changes` that are read; nil for all.
+  func update(through count: Int? = nil) {
+    let changes = peer.changes.prefix(count ?? .max)
     defer { readCount = changes.count }
     for change in changes[readCount...] {
       if position != nil, change["from"]?.string != position {

@@ -30,7 +30,7 @@ import Testing
     let (begun, release, ended) = (
       DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
     )
-    let body: SearchThreads.Body = { _, _ in
+    let body: SearchThreads.Body<MessageBytes> = { _, _ in
       begun.signal()
       release.wait()
       return Self.bytes

@@ -18,8 +18,11 @@ struct Watch: AsyncParsableCommand {
 
   @OptionGroup var storeArgument: StoreArgument
 
-  @Argument(help: "The entity's name.")
-  var entity: String
+  @Argument(help: "The entity's name; a search needs none.")
+  var entity: String?
+
+  @Option(help: "Show what a search finds.")
+  var search: String?
 
   @Option(name: [.customLong("where"), .customLong("predicate")], help: "A predicate.")
   var predicate: String?
@@ -52,8 +55,14 @@ struct Watch: AsyncParsableCommand {
   var wire = false
 
   func validate() throws {
-    guard ids, count else { return }
-    throw ValidationError("Name either --ids or --count")
+    if ids, count { throw ValidationError("Name either --ids or --count") }
+    guard search != nil else {
+      if entity == nil { throw ValidationError("Name an entity, or --search") }
+      return
+    }
+    guard sort.isEmpty, sectionBy == nil, !count else {
+      throw ValidationError("--search goes with none of --sort, --section-by and --count")
+    }
   }
 
   func run() async throws {
@@ -77,28 +86,48 @@ struct Watch: AsyncParsableCommand {
 
   /// The words of the request.
   private var title: String {
+    if let search { return "Search: \(search)" }
     let order = sort.isEmpty ? nil : "by \(sort.joined(separator: ", "))"
-    return ([entity] + [predicate.map { "where \($0)" }, order].compactMap(\.self))
+    return ([entity ?? ""] + [predicate.map { "where \($0)" }, order].compactMap(\.self))
       .joined(separator: " ")
   }
 
   /// The params of `observe`.
   private var params: [JSONMember] {
-    var fetch: [JSONMember] = [JSONMember("entity", .string(entity))]
+    if let search { return searchParams(search) }
+    var fetch: [JSONMember] = [JSONMember("entity", .string(entity ?? ""))]
     if let predicate { fetch.append(JSONMember("predicate", .string(predicate))) }
     if !sort.isEmpty { fetch.append(JSONMember("sort", .array(sort.map { .string($0) }))) }
-    if let limit { fetch.append(JSONMember("limit", .integer(Int64(limit)))) }
+    fetch += window
+    if let sectionBy { fetch.append(JSONMember("sectionBy", .string(sectionBy))) }
+    if count { fetch.append(JSONMember("result", "count")) }
+    return [JSONMember("fetch", .object(fetch))] + mode
+  }
+
+  private func searchParams(_ query: String) -> [JSONMember] {
+    var members = [JSONMember("query", .string(query))]
+    if let entity { members.append(JSONMember("entities", [.string(entity)])) }
+    if let predicate { members.append(JSONMember("predicate", .string(predicate))) }
+    return [JSONMember("search", .object(members + window))] + mode
+  }
+
+  /// How much is returned of how many objects.
+  private var window: [JSONMember] {
+    var members: [JSONMember] = []
+    if let limit { members.append(JSONMember("limit", .integer(Int64(limit)))) }
     if let select {
-      fetch.append(
+      members.append(
         JSONMember("select", .array(select.split(separator: ",").map { .string(String($0)) }))
       )
     }
-    if let sectionBy { fetch.append(JSONMember("sectionBy", .string(sectionBy))) }
-    if count { fetch.append(JSONMember("result", "count")) }
-    var params = [JSONMember("fetch", .object(fetch))]
-    if ids { params.append(JSONMember("mode", "ids")) }
-    if let since { params.append(JSONMember("since", .string(since))) }
-    return params
+    return members
+  }
+
+  private var mode: [JSONMember] {
+    var members: [JSONMember] = []
+    if ids { members.append(JSONMember("mode", "ids")) }
+    if let since { members.append(JSONMember("since", .string(since))) }
+    return members
   }
 }
 

@@ -8,6 +8,7 @@ package struct ObserveCall: Call {
     case ids([String], FetchCall)
     case fetch(FetchCall)
     case history(HistoryCall)
+    case search(SearchCall)
   }
 
   /// The content of a subscription's updates.
@@ -30,6 +31,9 @@ package struct ObserveCall: Call {
   /// results and updates.
   package let identity: String
 
+  /// Whether a search is observed.
+  package var isSearch: Bool { if case .search = target { true } else { false } }
+
   package static let method = Method.request(
     "observe",
     "Returns a result, then reports the changes of that result.",
@@ -40,6 +44,7 @@ package struct ObserveCall: Call {
       .optional("include", .array(.string), "with ids: relationships whose objects are returned"),
       .optional("fetch", .object(FetchFields.all), "the fetch to observe"),
       .optional("history", .object(HistoryCall.filters), "the commits to observe, by filters"),
+      .optional("search", .object(SearchCall.observable), "the search to observe"),
       .optional("mode", .choice(["values", "ids", "signal"]), "the content of the updates"),
       .optional("since", .token, "the position to resume from"),
       .optional("key", .string, "a name; a second observe with it replaces the first"),
@@ -57,7 +62,7 @@ package struct ObserveCall: Call {
       .required("fresh", .boolean, "whether the result is complete"),
       .optional(
         "why",
-        .choice(["log", "model", "collation", "ahead", "larger"]),
+        .choice(["log", "model", "collation", "ahead", "larger", "index"]),
         "why the service does not resume from since"
       ),
       .optional("result", .any, "the result of the same fetch"),
@@ -89,34 +94,41 @@ package struct ObserveCall: Call {
     switch target {
     case .ids: observesObjects = true
     case .fetch(let fetch): observesObjects = fetch.result == .objects
-    case .history: observesObjects = false
+    case .history, .search: observesObjects = false
     }
     guard !includesBefore || self.mode == .values && observesObjects else {
       throw Self.refused("before goes with mode values and with objects")
     }
-    if explains, case .history = target {
-      throw Self.refused("explain goes with ids or with a fetch")
+    if explains {
+      switch target {
+      case .ids, .fetch: break
+      case .history, .search: throw Self.refused("explain goes with ids or with a fetch")
+      }
     }
     if first != nil {
       guard case .fetch = target, self.mode == .ids else {
         throw Self.refused("first goes with a fetch in mode ids")
       }
     }
-    let names = ["ids", "select", "include", "fetch", "history", "before", "explain", "first"]
+    let names = [
+      "ids", "select", "include", "fetch", "history", "search", "before", "explain", "first",
+    ]
     let members = names.compactMap { name in params[name].map { JSONMember(name, $0) } }
     identity = self.mode.rawValue + JSONValue.object(members).text
   }
 
   private static func target(_ params: Params) throws(RPCError) -> Target {
-    switch (params["ids"], params["fetch"], params["history"]) {
-    case (.some, nil, nil):
+    let named = ["ids", "fetch", "history", "search"].filter { params[$0] != nil }
+    guard named.count == 1 else { throw refused("name one of ids, fetch, history and search") }
+    if params["ids"] == nil, let other = ["select", "include"].first(where: { params[$0] != nil }) {
+      throw refused("\(other) goes with ids, or inside fetch")
+    }
+    switch (params["fetch"], params["history"], params["search"]) {
+    case (nil, nil, nil):
       let names = ["ids", "select", "include"]
       let members = names.compactMap { name in params[name].map { JSONMember(name, $0) } }
       return .ids(params.strings("ids") ?? [], try FetchCall.read(.object(members)))
-    case (nil, .some(let fetch), nil):
-      if let other = ["select", "include"].first(where: { params[$0] != nil }) {
-        throw refused("\(other) goes with ids, or inside fetch")
-      }
+    case (let fetch?, _, _):
       let call = try FetchCall.read(fetch)
       guard call.at == nil, call.asOf == nil else {
         throw refused("an observed fetch has no at and no asOf")
@@ -124,12 +136,8 @@ package struct ObserveCall: Call {
       if let ids = call.ids { return .ids(ids, call) }
       guard call.after == nil else { throw refused("an observed fetch has no after") }
       return .fetch(call)
-    case (nil, nil, .some(let history)):
-      if let other = ["select", "include"].first(where: { params[$0] != nil }) {
-        throw refused("\(other) goes with ids, or inside fetch")
-      }
-      return .history(try HistoryCall.read(history))
-    default: throw refused("name one of ids, fetch and history")
+    case (_, let history?, _): return .history(try HistoryCall.read(history))
+    case (_, _, let search?): return .search(try SearchCall.read(search))
     }
   }
 
@@ -141,6 +149,7 @@ package struct ObserveCall: Call {
         throw refused("include does not go with mode ids")
       }
       return mode
+    case .search: return mode
     case .history:
       guard mode != .ids else { throw refused("history has the modes values and signal") }
       return mode

@@ -19,27 +19,31 @@ package struct SearchCall: Call {
   /// The properties of the facets; nil for no facets.
   package let facets: [String]?
 
+  /// The params that an observed search may have too.
+  package static let observable: [Field] = [
+    .required("query", .string, "the text that a person types; any text is valid"),
+    .optional("entities", .array(.string), "return only objects of these entities"),
+    .optional("limit", .integer(0...1000), "the maximum number of hits; 20 when absent"),
+    .optional("offset", .integer(0...100_000), "the number of hits to skip"),
+    .optional("prefix", .boolean, "whether the last word is a prefix, for search as you type"),
+    .optional("fuzzy", .boolean, "find words with typing mistakes too, after the others"),
+    .optional("highlight", .boolean, "return the ranges of the words, in UTF-16 code units"),
+    .optional("objects", .boolean, "return the complete objects too"),
+    .optional("predicate", .string, "return only objects that match this condition"),
+    .optional(
+      "arguments",
+      .either([.array(.any), .map(.any)]),
+      "the values of %@ and %K, or of $names, in the predicate"
+    ),
+    .optional("select", .selection, "return these values of each object"),
+    .optional("snippet", .boolean, "return the part of a text that shows the words"),
+  ]
+
   package static let method = Method.request(
     "search",
     "Finds objects by their text: words, \"phrases\", -not, OR, name:word, word*.",
     order: .read,
-    params: [
-      .required("query", .string, "the text that a person types; any text is valid"),
-      .optional("entities", .array(.string), "return only objects of these entities"),
-      .optional("limit", .integer(0...1000), "the maximum number of hits; 20 when absent"),
-      .optional("offset", .integer(0...100_000), "the number of hits to skip"),
-      .optional("prefix", .boolean, "whether the last word is a prefix, for search as you type"),
-      .optional("fuzzy", .boolean, "find words with typing mistakes too, after the others"),
-      .optional("highlight", .boolean, "return the ranges of the words, in UTF-16 code units"),
-      .optional("objects", .boolean, "return the complete objects too"),
-      .optional("predicate", .string, "return only objects that match this condition"),
-      .optional(
-        "arguments",
-        .either([.array(.any), .map(.any)]),
-        "the values of %@ and %K, or of $names, in the predicate"
-      ),
-      .optional("select", .selection, "return these values of each object"),
-      .optional("snippet", .boolean, "return the part of a text that shows the words"),
+    params: observable + [
       .optional(
         "facets",
         .object([

@@ -22,8 +22,16 @@ extension Service {
     }
     let number = replaced ?? session.observed.nextNumber
     if replaced == nil { session.observed.nextNumber += 1 }
-    afterUpdate(session) { service in
-      service.register(call, number: number, since: since, request)
+    guard case .search(let search) = call.target else {
+      return afterUpdate(session) { service in
+        service.register(call, nil, number: number, since: since, request)
+      }
+    }
+    try find(search, request) { service, found in
+      guard let session = service.sessions[request.session] else { return }
+      service.afterUpdate(session) { service in
+        service.register(call, found, number: number, since: since, request)
+      }
     }
   }
 
@@ -40,6 +48,7 @@ extension Service {
   /// Snapshot and registration are one step: the connection gets no update in between.
   private func register(
     _ call: ObserveCall,
+    _ search: ObservedSearch?,
     number: Int,
     since: StoreToken?,
     _ request: Request
@@ -50,7 +59,8 @@ extension Service {
     let observed = session.observed
     let registration = Registration(
       call: call,
-      number: number,
+      subscriber: Subscriber(session: session.number, number: number),
+      search: search,
       since: since,
       id: request.id,
       older: (observed.lag ?? observing.position).flatMap { position in
@@ -62,11 +72,12 @@ extension Service {
             results: observed.pending.reduce(into: [:]) { results, number in
               guard let index = observed.index(of: number) else { return }
               results[number] = observed.subscriptions[index].behind
-            }
+            },
+            searches: olderSearches(of: observed)
           )
         }
       },
-      known: since == nil
+      known: since == nil && search == nil
         ? observing.registry.known(
           call.identity,
           at: observing.isStepping ? nil : observing.position
@@ -77,7 +88,7 @@ extension Service {
     let completion = { @Sendable (outcome: Result<Registration.Outcome, RPCError>) in
       self.onLoop { service in service.registered(outcome, call, number, request) }
     }
-    guard since != nil else {
+    guard since != nil, search == nil else {
       return snapshot({ try registration.perform($0) }, completion: completion)
     }
     pastSnapshot({ try registration.perform($0) }, completion: completion)
@@ -106,6 +117,8 @@ extension Service {
       observing.wanted = max(observing.wanted, newestCommit)
       sendParts(to: session)
       finish(request, .success(registration.message))
+      // The index may have advanced since the search.
+      if call.isSearch { refreshSearches() }
     case .failure(let error): finish(request, .failure(error))
     }
     endUpdate(session)
@@ -210,8 +223,10 @@ extension Service {
     _ request: Request
   ) {
     guard let follower = followers.first else {
-      if let session = sessions[request.session] { sendParts(to: session) }
-      return finish(request, result: ["token": .string(token.description)])
+      return flushSearches(of: request.session) { service in
+        if let session = service.sessions[request.session] { service.sendParts(to: session) }
+        service.finish(request, result: ["token": .string(token.description)])
+      }
     }
     let cancelWait = follower.reach(token, for: request.session) { error in
       self.onLoop { service in

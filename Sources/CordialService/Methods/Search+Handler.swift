@@ -10,7 +10,7 @@ import Synchronization
 
 extension Service {
   /// The time for which a search without `at` waits for the newest commit, in milliseconds.
-  private static let freshnessMilliseconds = 100
+  static let freshnessMilliseconds = 100
 
   /// Checks the length of a query.
   private func check(_ query: String) throws {
@@ -60,13 +60,14 @@ extension Service {
     }
   }
 
-  func search(_ call: SearchCall, _ request: Request) throws {
+  /// Returns the parameters of a search.
+  ///
+  /// - Throws: `RPCError` for a query that is too long, and for an unknown entity.
+  func searchRequest(_ call: SearchCall) throws -> SearchRequest {
     try check(call.query)
-    let entities = try call.entities.map { try EntityNames.numbers($0, in: store.model) }
-    let start = facts.clock()
-    let wanted = SearchRequest(
+    return SearchRequest(
       query: call.query,
-      entities: entities,
+      entities: try call.entities.map { try EntityNames.numbers($0, in: store.model) },
       isPrefix: call.isPrefix,
       isFuzzy: call.isFuzzy,
       offset: call.offset,
@@ -74,6 +75,11 @@ extension Service {
       wordsMax: limits.queryWordsMax,
       wantsAll: call.facets != nil
     )
+  }
+
+  func search(_ call: SearchCall, _ request: Request) throws {
+    let wanted = try searchRequest(call)
+    let start = facts.clock()
     index.follow()
     guard let at = call.at else {
       return whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
@@ -124,14 +130,8 @@ extension Service {
             var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
             MessageWriter.beginResult(request.id, &writer)
             let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
-            let deleted = try answer.deletedObjects()
-            let result = try index.search(
-              wanted,
-              without: deleted ?? [],
-              filter: answer.filter ?? (deleted == nil ? answer.existing : nil)
-            )
             try answer.write(
-              result,
+              try answer.search(wanted, index),
               microseconds: { facts.clock() - start },
               bytesMax: bytesMax,
               to: &writer

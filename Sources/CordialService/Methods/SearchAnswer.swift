@@ -17,6 +17,8 @@ struct SearchAnswer {
   private var facets: [String: Set<Int>] = [:]
   /// The objects that match the predicate; nil without a predicate.
   private(set) var filter: ObjectFilter?
+  /// Whether the predicate reads the time or chance.
+  private(set) var isVolatile = false
 
   /// Prepares an answer.
   ///
@@ -49,7 +51,56 @@ struct SearchAnswer {
     for property in call.facets ?? [] {
       facets[property] = try Self.entities(entities, with: property, snapshot)
     }
-    filter = try call.predicate.map { try Self.filter($0, call, entities, snapshot) }
+    guard let predicate = call.predicate else { return }
+    let conditions = try Self.plans(predicate, call, entities, snapshot)
+    isVolatile = conditions.values.contains(where: \.isVolatile)
+    filter = Self.filter(conditions, snapshot)
+  }
+
+  /// Searches.
+  ///
+  /// - Parameters:
+  ///   - wanted: The parameters of the search.
+  ///   - index: A snapshot of the index, which is not newer than that of the store.
+  /// - Returns: The result.
+  /// - Throws: `SQLiteError`, `SpotlightError`, and the errors of the predicate.
+  func search(_ wanted: SearchRequest, _ index: IndexSnapshot) throws -> SearchResult {
+    let deleted = try deletedObjects()
+    return try index.search(
+      wanted,
+      without: deleted ?? [],
+      filter: filter ?? (deleted == nil ? existing : nil)
+    )
+  }
+
+  /// Returns a result as a subscription keeps it.
+  ///
+  /// - Parameters:
+  ///   - result: The result.
+  ///   - bytesMax: The maximum length of all hits.
+  /// - Returns: The result with its encoded hits.
+  /// - Throws: `limitExceeded` for longer ones; `SQLiteError`.
+  func observed(_ result: SearchResult, bytesMax: Int) throws -> ObservedSearch {
+    var length = 0
+    let hits = try result.hits.map { hit in
+      var writer = JSONWriter()
+      try write(hit, result.highlighter, &writer)
+      length += writer.count
+      try StoreSnapshot.check(writer, bytesMax - length + writer.count)
+      return ObservedSearch.Hit(
+        key: hit.key,
+        id: try snapshot.wrappedID(hit.key).description,
+        bytes: writer.bytes
+      )
+    }
+    return ObservedSearch(
+      token: token,
+      storeToken: snapshot.token,
+      total: result.total,
+      isAtLeast: result.isAtLeast,
+      hits: hits,
+      reasons: Self.reasons(result)
+    )
   }
 
   /// Returns the entities for which the values of a facet can be counted.
@@ -90,12 +141,12 @@ struct SearchAnswer {
     )
   }
 
-  private static func filter(
+  private static func plans(
     _ predicate: String,
     _ call: SearchCall,
     _ entities: [EntityDescription],
     _ snapshot: StoreSnapshot
-  ) throws -> ObjectFilter {
+  ) throws -> [Int: FetchPlan] {
     var plans: [Int: FetchPlan] = [:]
     for entity in entities {
       plans[entity.number] = try snapshot.plan(
@@ -107,7 +158,11 @@ struct SearchAnswer {
         )
       )
     }
-    return ObjectFilter(
+    return plans
+  }
+
+  private static func filter(_ plans: [Int: FetchPlan], _ snapshot: StoreSnapshot) -> ObjectFilter {
+    ObjectFilter(
       matching: { keys in
         var matching: Set<ObjectKey> = []
         for (entity, keys) in Dictionary(grouping: keys, by: \.entity) {
@@ -122,7 +177,7 @@ struct SearchAnswer {
   }
 
   /// The objects that exist, where the history does not tell which were deleted.
-  var existing: ObjectFilter {
+  private var existing: ObjectFilter {
     ObjectFilter(
       matchesMax: .max,
       matching: { keys in Set(try keys.filter { try snapshot.exists($0) }) },
@@ -132,7 +187,7 @@ struct SearchAnswer {
 
   /// Returns the objects that were deleted after the index's position, which the result excludes;
   /// nil where the index was paused and the history no longer has them.
-  func deletedObjects() throws -> Set<ObjectKey>? {
+  private func deletedObjects() throws -> Set<ObjectKey>? {
     guard token.generation == snapshot.token.generation, token.number < snapshot.head.number else {
       return []
     }
@@ -166,24 +221,34 @@ struct SearchAnswer {
       writer.raw(",\"facets\":")
       try writeFacets(of: result.all, properties, bytesMax, &writer)
     }
-    if !result.omit.isEmpty {
-      writer.raw(",\"omit\":")
-      writer.value(.object(result.omit.map { JSONMember($0.word, .integer($0.total)) }))
-    }
-    if !result.missing.isEmpty {
-      writer.raw(",\"missing\":")
-      writer.value(.array(result.missing.map { .string($0) }))
-    }
-    if !result.instead.isEmpty {
-      writer.raw(",\"instead\":")
-      let members = result.instead.map { word, nearest in
-        JSONMember(word, .array(nearest.map { .string($0) }))
-      }
-      writer.value(.object(members))
+    for reason in Self.reasons(result) {
+      writer.raw(",")
+      writer.string(reason.name)
+      writer.raw(":")
+      writer.value(reason.value)
     }
     writer.raw(",\"tookMicroseconds\":")
     writer.integer(microseconds())
     writer.raw("}")
+  }
+
+  /// Returns what an answer says about words that find nothing.
+  private static func reasons(_ result: SearchResult) -> [JSONMember] {
+    var reasons: [JSONMember] = []
+    if !result.omit.isEmpty {
+      let totals = result.omit.map { JSONMember($0.word, .integer($0.total)) }
+      reasons.append(JSONMember("omit", .object(totals)))
+    }
+    if !result.missing.isEmpty {
+      reasons.append(JSONMember("missing", .array(result.missing.map { .string($0) })))
+    }
+    if !result.instead.isEmpty {
+      let nearest = result.instead.map { word, nearest in
+        JSONMember(word, .array(nearest.map { .string($0) }))
+      }
+      reasons.append(JSONMember("instead", .object(nearest)))
+    }
+    return reasons
   }
 
   private func write(

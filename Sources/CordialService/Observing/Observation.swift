@@ -16,26 +16,36 @@ final class ObservedRequest: Sendable {
   /// Whether updates say why they are sent.
   let explains: Bool
   let first: Int
-  /// The mode and the params that name the request; equal texts have equal results and updates.
+  /// The text that names the request: equal texts have equal results and updates.
+  ///
+  /// It has the mode and the params. That of a search has the subscription too, because its results
+  /// are of different positions of the index.
   let identity: String
+  /// The JSON text of the params that name the request.
+  let text: String
 
-  init(_ call: ObserveCall) {
+  /// Creates the request of a call.
+  ///
+  /// - Parameters:
+  ///   - call: The call.
+  ///   - subscriber: The subscription that the call makes.
+  init(_ call: ObserveCall, _ subscriber: Subscriber) {
     target = call.target
     mode = call.mode
     includesBefore = call.includesBefore
     explains = call.explains
     first = call.first ?? 0
-    identity = call.identity
+    text = String(call.identity.dropFirst(mode.rawValue.count))
+    identity =
+      call.isSearch
+      ? "search \(subscriber.session) \(subscriber.number) \(call.identity)" : call.identity
   }
-
-  /// The JSON text of the params that name the request.
-  var text: Substring { identity.dropFirst(mode.rawValue.count) }
 
   /// The fetch of the request; nil for history.
   var fetch: FetchCall? {
     switch target {
     case .ids(_, let fetch), .fetch(let fetch): fetch
-    case .history: nil
+    case .history, .search: nil
     }
   }
 
@@ -51,6 +61,7 @@ enum ObservedPlan: Sendable {
   case count(FetchPlan)
   case values(FetchRequest, ValuesPlan)
   case history(HistoryCall)
+  case search
 
   /// Whether the result depends on ICU's folding or collation.
   var usesCollation: Bool {
@@ -58,7 +69,7 @@ enum ObservedPlan: Sendable {
     case .objects(_, let plans): plans.values.contains(where: \.usesCollation)
     case .rows(let plan), .count(let plan): plan.usesCollation
     case .values(_, let plan): plan.usesCollation
-    case .history: false
+    case .history, .search: false
     }
   }
 
@@ -67,7 +78,7 @@ enum ObservedPlan: Sendable {
     switch self {
     case .objects(_, let plans): plans.values.contains { !$0.related.isEmpty }
     case .rows(let plan): !plan.relatedNames.isEmpty
-    case .count, .values, .history: false
+    case .count, .values, .history, .search: false
     }
   }
 }
@@ -149,6 +160,8 @@ struct Observation: Sendable {
         related: plan.related
       )
     case .history: return .commits
+    // The index decides when a search has another result, not a commit.
+    case .search: return .objects([])
     }
   }
 
@@ -166,7 +179,7 @@ struct Observation: Sendable {
     switch plan {
     case .count: request.include.isEmpty
     case .rows: request.mode == .ids && request.include.isEmpty
-    case .objects, .values, .history: false
+    case .objects, .values, .history, .search: false
     }
   }
 
@@ -189,7 +202,7 @@ struct Observation: Sendable {
     // All rows are read again; the objects only explain it.
     case .values: VerdictLimits(membersMax: request.explains ? Self.valuesMin : Self.namedMax)
     case .count: VerdictLimits(membersMax: Self.valuesMin)
-    case .objects, .history: VerdictLimits()
+    case .objects, .history, .search: VerdictLimits()
     }
   }
 

@@ -87,7 +87,7 @@ extension Observation {
     case .objects: return .id
     case .history: return .predicate
     case .rows(let plan), .count(let plan): return Self.matching(plan.condition)
-    case .values: return .sql
+    case .values, .search: return .sql
     }
   }
 
@@ -102,6 +102,7 @@ extension Observation {
     let rows =
       (result.window?.rows.count ?? 0) + result.objects.count + result.digests.count
       + 2 * result.named.count + 3 * result.included.count + 8 * (result.sections?.count ?? 0)
-    return 1024 + request.identity.utf8.count + 8 * rows
+    let hits = result.search?.hits.reduce(0) { $0 + 64 + $1.bytes.count } ?? 0
+    return 1024 + hits + request.identity.utf8.count + 8 * rows
   }
 }

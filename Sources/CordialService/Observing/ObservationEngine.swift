@@ -11,6 +11,12 @@ struct ObservationEngine {
   var wanted: Int64 = 0
   /// Whether a worker performs a step.
   var isStepping = false
+  /// Whether the observed searches are run again at the moment, and whether they have to be run
+  /// once more.
+  var isSearching = false
+  var searchesAgain = false
+  /// The work that waits for the end of a run of the searches that has not begun.
+  var afterSearches: [@Sendable (isolated Service) -> Void] = []
   /// Whether a timer will forget the results of observations that have ended.
   var forgetsRecent = false
   /// The connections that have missed updates, or have parts or ends to send.

@@ -38,11 +38,13 @@ struct ObservedResult: Sendable {
   var rows: UInt64?
   /// The number of the rows of values.
   var rowCount = 0
+  /// The hits of a search.
+  var search: ObservedSearch?
   /// The digests of the included objects.
   var included: [ObjectKey: UInt64] = [:]
 
   /// The number of rows of the whole result.
-  var elementCount: Int { named.count + objects.count + rowCount }
+  var elementCount: Int { named.count + objects.count + rowCount + (search?.hits.count ?? 0) }
 }
 
 extension UInt64 {

@@ -19,6 +19,17 @@ struct Registration: Sendable {
     let position: LogPosition
     /// The results that differ from those of the registry, by the subscription's number.
     let results: [Int: ObservedResult]
+    /// The searches whose clients have other results than the registry.
+    let searches: [Search]
+  }
+
+  /// An older subscription to a search.
+  struct Search: Sendable {
+    let number: Int
+    /// The result that the client has.
+    let result: ObservedResult
+    /// The search with its newest result.
+    let observation: Observation
   }
 
   /// An older subscription whose result may differ.
@@ -40,7 +51,10 @@ struct Registration: Sendable {
   }
 
   let call: ObserveCall
-  let number: Int
+  /// The connection and the number of the new subscription.
+  let subscriber: Subscriber
+  /// The result of an observed search; nil for other requests.
+  let search: ObservedSearch?
   let since: StoreToken?
   let id: RequestID
   let older: Older?
@@ -55,13 +69,13 @@ struct Registration: Sendable {
   /// - Returns: The registration with the complete response.
   /// - Throws: The errors of the request; `SQLiteError`.
   func perform(_ snapshot: StoreSnapshot) throws -> Outcome {
-    let updates = try olderUpdates(snapshot)
-    let request = ObservedRequest(call)
+    let updates = try olderUpdates(snapshot) + searchUpdates(snapshot)
+    let request = ObservedRequest(call, subscriber)
     var observation = try refreshed(snapshot) ?? compiled(request, snapshot)
     var head = JSONWriter(reserving: 256)
     MessageWriter.beginResult(id, &head)
     head.raw("{\"subscription\":\"")
-    head.raw(string: LiveSubscription.name(number))
+    head.raw(string: LiveSubscription.name(subscriber.number))
     head.raw("\",\"token\":\"")
     head.raw(string: snapshot.token.description)
     head.raw("\",")
@@ -84,13 +98,16 @@ struct Registration: Sendable {
   ) throws -> Observation {
     let reader = ResultReader(snapshot: snapshot, limits: limits)
     let plan = try reader.compile(request)
+    var result = ObservedResult()
+    result.search = search
     return Observation(
       request: request,
       plan: plan,
       modelHash: snapshot.model.hash,
-      mayDangle: snapshot.mayDangle,
+      // A search reads no references itself.
+      mayDangle: snapshot.mayDangle || search != nil,
       inclusion: try reader.inclusion(request, plan),
-      result: ObservedResult(),
+      result: result,
       position: snapshot.head.position
     )
   }
@@ -134,6 +151,7 @@ struct Registration: Sendable {
     _ snapshot: StoreSnapshot
   ) throws -> MessageBytes {
     guard let since else { return try whole(&observation, nil, snapshot) }
+    guard search == nil else { return try whole(&observation, .index, snapshot) }
     let resumption = try Resumption(since, observation, snapshot)
     switch resumption {
     case .startsOver(let why): return try whole(&observation, why, snapshot)
@@ -185,7 +203,10 @@ struct Registration: Sendable {
     let reader = ResultReader(snapshot: snapshot, limits: limits)
     // A known result is written as it is.
     let isKnown = observation.result.revision >= 0
-    if isSignal {
+    if let search {
+      guard !isSignal else { return out.fragments.first?.bytes ?? MessageBytes([]) }
+      try out.object("result") { try search.write(observation.request.mode, to: &$0) }
+    } else if isSignal {
       guard !isKnown else { return out.fragments.first?.bytes ?? MessageBytes([]) }
       var unused = UpdateWriter.discarding
       observation.result = try reader.read(observation.request, observation.plan, to: &unused)
@@ -240,6 +261,25 @@ struct Registration: Sendable {
       }
     }
     return updates
+  }
+
+  /// Returns the updates of older searches, whose results the commits do not tell.
+  private func searchUpdates(_ snapshot: StoreSnapshot) throws -> [OlderUpdate] {
+    guard let older else { return [] }
+    return try older.searches.map { search in
+      let builder = UpdateBuilder(
+        observation: search.observation,
+        snapshot: snapshot,
+        limits: limits,
+        from: older.position,
+        changes: ChangeSet(from: older.position.commit, through: snapshot.head.number)
+      )
+      return OlderUpdate(
+        number: search.number,
+        result: search.observation.result,
+        body: try builder.update(from: search.result, to: search.observation.result)
+      )
+    }
   }
 
   /// Returns the update of an older subscription; without a verdict, the client starts over.

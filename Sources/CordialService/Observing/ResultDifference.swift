@@ -73,7 +73,7 @@ struct ResultDifference {
       if observation.request.mode != .ids { compareRows(old, new, plan, changes, candidates) }
     case .count: countDiffers = old.count != new.count
     case .values: rowsDiffer = old.rows != new.rows
-    case .history: break
+    case .history, .search: break
     }
     totalDiffers = old.total != new.total
     sectionsDiffer = old.sections != new.sections

@@ -63,7 +63,7 @@ extension ResultReader {
     case .values:
       // Only properties that the result does not read have changed.
       if case .values = verdict { return RefreshedResult(result: old) }
-    case .history: return RefreshedResult(result: old)
+    case .history, .search: return RefreshedResult(result: old)
     }
     var out = UpdateWriter.discarding
     var result = try read(observation.request, observation.plan, to: &out)

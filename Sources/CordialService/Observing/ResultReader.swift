@@ -35,6 +35,7 @@ struct ResultReader {
       // An unknown entity is an error of the request, not of the first commit.
       _ = try call.entities.map { try EntityNames.loggedNumbers($0, in: snapshot.model) }
       return .history(call)
+    case .search: return .search
     }
   }
 
@@ -64,7 +65,7 @@ struct ResultReader {
       switch plan {
       case .objects(_, let plans): plans.keys.min().map { snapshot.model.entity($0) }
       case .rows(let plan), .count(let plan): plan.entity
-      case .values, .history: nil
+      case .values, .history, .search: nil
       }
     guard !request.include.isEmpty, let start else { return inclusion }
     for path in request.include {
@@ -122,6 +123,8 @@ struct ResultReader {
     case .history:
       out.beginList("transactions")
       out.endList()
+    // Searches read the index.
+    case .search: break
     }
     return result
   }
@@ -358,7 +361,7 @@ struct ResultReader {
       entity = keys.first.map { snapshot.model.entity($0.entity) }
       objects = keys.map(\.object)
     case .fetch(let fetch): entity = snapshot.model.entity(named: fetch.entity)
-    case .history: break
+    case .history, .search: break
     }
     guard let entity else { return }
     var writer = JSONWriter()

@@ -14,6 +14,8 @@ extension Service {
   package func committed(_ number: Int64) {
     guard number > newestCommit else { return }
     newestCommit = number
+    // Observed searches do not wait until commits are gathered.
+    if observing.registry.hasSearches { index.follow() }
     for follower in followers { wake(follower) }
     updateLease()
     // A new store has no history to remove.

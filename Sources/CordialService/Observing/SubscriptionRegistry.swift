@@ -43,6 +43,8 @@ final class SubscriptionRegistry: Sendable {
     var stragglers: Set<Int> = []
     /// The observations that are not compiled for dangling references.
     var undangling: Set<Int> = []
+    /// The observed searches.
+    var searches: Set<Int> = []
     /// The number of registrations that are under way.
     var readers = 0
     /// The observations with earlier results.
@@ -133,6 +135,7 @@ final class SubscriptionRegistry: Sendable {
       state.table.set(observation.interest, for: number)
       if !isAligned { state.stragglers.insert(number) }
       if !observation.mayDangle { state.undangling.insert(number) }
+      if case .search = observation.plan { state.searches.insert(number) }
       return (number, true, !isAligned)
     }
   }
@@ -147,7 +150,9 @@ final class SubscriptionRegistry: Sendable {
     state.withLock { state in
       state.entries[number]?.subscribers.remove(subscriber)
       guard let entry = state.entries[number], entry.subscribers.isEmpty else { return }
-      state.recent.add(state.current(number, at: position) ?? entry.observation)
+      if state.searches.remove(number) == nil {
+        state.recent.add(state.current(number, at: position) ?? entry.observation)
+      }
       state.entries[number] = nil
       state.numbers[entry.observation.request.identity] = nil
       state.table.remove(number)
@@ -185,6 +190,25 @@ final class SubscriptionRegistry: Sendable {
       } else {
         state.stragglers.insert(number)
       }
+    }
+  }
+
+  /// Whether a search is observed.
+  var hasSearches: Bool { state.withLock { !$0.searches.isEmpty } }
+
+  /// Returns the observed searches, ordered by number.
+  func searches() -> [Affected] {
+    state.withLock { state in state.searches.sorted().compactMap { state.affected($0) } }
+  }
+
+  /// Records the result of a search at a later position of the index.
+  ///
+  /// - Returns: The result before; nil for an observation that was removed meanwhile.
+  func set(_ search: ObservedSearch, of number: Int) -> ObservedResult? {
+    state.withLock { state in
+      let former = state.entries[number]?.observation.result
+      state.entries[number]?.observation.result.search = search
+      return former
     }
   }
 

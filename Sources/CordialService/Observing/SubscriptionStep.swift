@@ -246,7 +246,7 @@ extension SubscriptionRegistry.Affected {
       return window.hasSpare(for: members.count) && window.rows.count > members.count
         && (window.start == 0 || plan.orderColumns != nil && isCounted)
         && (result.total == nil || isCounted)
-    case (.members, .objects), (.members, .history): return false
+    case (.members, .objects), (.members, .history), (.members, .search): return false
     }
   }
 }

@@ -41,7 +41,11 @@ struct UpdateBuilder {
     sequence: SequenceDifference? = nil,
     isLimited: Bool = false
   ) throws -> UpdateBody? {
-    if case .history(let call) = observation.plan { return try transactions(call) }
+    switch observation.plan {
+    case .history(let call): return try transactions(call)
+    case .search: return try search(from: old.search, to: new.search, isLimited: isLimited)
+    case .objects, .rows, .count, .values: break
+    }
     let old = try comparable(old, new)
     let difference = ResultDifference(
       from: old,
@@ -63,7 +67,7 @@ struct UpdateBuilder {
     case .values:
       // All rows are one element.
       _ = try reader.read(observation.request, observation.plan, to: &out)
-    case .history: break
+    case .history, .search: break
     }
     try writeExtras(difference, new, &out)
     if let explanation { try out.member("explanation") { $0.value(explanation) } }
@@ -107,7 +111,13 @@ struct UpdateBuilder {
     try out.member("fresh") { $0.bool(true) }
     try out.member("why") { $0.string(why.rawValue) }
     try out.object("result") { out in
+      if let search = observation.result.search {
+        return try search.write(observation.request.mode, to: &out)
+      }
       _ = try reader.read(observation.request, observation.plan, to: &out)
+    }
+    if let search = observation.result.search {
+      try out.member("index") { $0.string(search.token.description) }
     }
     return UpdateBody(fragments: out.fragments)
   }
@@ -441,6 +451,8 @@ enum FreshReason: String, Sendable {
   case ahead
   /// The difference has more elements than the result.
   case larger
+  /// The index does not keep the documents of that position.
+  case index
 }
 
 /// The members of one update after the name of its subscription, in fragments for messages of

@@ -53,7 +53,7 @@ struct UpdateExplanation {
     switch observation.plan {
     case .rows(let plan), .count(let plan): plan.request
     case .values(let request, _): request
-    case .objects, .history: nil
+    case .objects, .history, .search: nil
     }
   }
 
@@ -66,7 +66,7 @@ struct UpdateExplanation {
         && difference.objects.contains(change.key.object)
     case .count(let plan): isCandidate(change, plan.resultEntities)
     case .values(_, let plan): isCandidate(change, plan.resultEntities)
-    case .history: false
+    case .history, .search: false
     }
   }
 
@@ -158,7 +158,7 @@ struct UpdateExplanation {
     let condition: RowCondition
     switch observation.plan {
     // The difference names members only.
-    case .objects, .history: return true
+    case .objects, .history, .search: return true
     case .rows(let plan) where !plan.isWindow: return true
     case .rows(let plan), .count(let plan): condition = plan.condition
     case .values(_, let plan): condition = plan.condition
@@ -244,7 +244,7 @@ struct UpdateExplanation {
       if observation.inclusion.relationships.contains(property) { return "include" }
       return plan.membership.contains(property) ? "predicate" : nil
     case .values(_, let plan): return plan.ownRead.contains(property) ? "select" : nil
-    case .history: return nil
+    case .history, .search: return nil
     }
   }
 

@@ -54,14 +54,13 @@ struct UpdateWriter {
 
   /// Writes one member.
   mutating func member(
-    _ name: StaticString,
+    _ name: String,
     _ body: (inout JSONWriter) throws -> Void
   ) throws {
     try write { isFirst, writer in
       if !isFirst { writer.raw(",") }
-      writer.raw("\"")
-      writer.raw(name)
-      writer.raw("\":")
+      writer.string(name)
+      writer.raw(":")
       try body(&writer)
     }
   }

@@ -7,17 +7,19 @@ import TestStores
 /// Runs a body with a service of a new store, on a thread of its own.
 ///
 /// - Parameters:
+///   - model: The store's model.
 ///   - limits: The limits of the service.
 ///   - body: What to do with the service.
 /// - Throws: What the body throws, `StoreError`, or `WaitTimeout`.
 func withHost(
+  model: String = TestModels.todo,
   limits: Limits = Limits(),
   _ body: @escaping @Sendable (ServiceHost) throws -> Void
 ) async throws {
   try await onOwnThread {
     var options = ServiceHost.Options()
     options.limits = limits
-    let host = try ServiceHost(model: TestModels.todo, options)
+    let host = try ServiceHost(model: model, options)
     try body(host)
     try host.close()
   }

@@ -1,0 +1,206 @@
+import CordialProtocol
+import CordialValues
+import JSON
+import JSONRPC
+import ObjectModel
+import PersistentStore
+import Subscriptions
+
+/// The result of an observed search at one position of the index.
+final class ObservedSearch: Sendable {
+  struct Hit: Sendable {
+    let key: ObjectKey
+    /// The ID of the object.
+    let id: String
+    /// The hit as `search` answers it.
+    let bytes: [UInt8]
+  }
+
+  /// The position of the index.
+  let token: StoreToken
+  /// The position of titles and objects.
+  let storeToken: StoreToken
+  let total: Int64
+  /// Whether there may be more hits than `total`.
+  let isAtLeast: Bool
+  let hits: [Hit]
+  /// What an answer without hits says.
+  let reasons: [JSONMember]
+
+  init(
+    token: StoreToken,
+    storeToken: StoreToken,
+    total: Int64,
+    isAtLeast: Bool,
+    hits: [Hit],
+    reasons: [JSONMember]
+  ) {
+    self.token = token
+    self.storeToken = storeToken
+    self.total = total
+    self.isAtLeast = isAtLeast
+    self.hits = hits
+    self.reasons = reasons
+  }
+
+  /// Writes the members of the whole result.
+  ///
+  /// - Throws: `limitExceeded` when the writer's limit is exceeded.
+  func write(_ mode: ObserveCall.Mode, to out: inout UpdateWriter) throws {
+    try out.member("token") { $0.string(token.description) }
+    try out.member("storeToken") { $0.string(storeToken.description) }
+    try out.member("total") { $0.integer(total) }
+    if isAtLeast { try out.member("totalIsAtLeast") { $0.bool(true) } }
+    out.beginList(mode == .ids ? "ids" : "hits")
+    for hit in hits {
+      try out.element { writer in
+        if mode == .ids { writer.string(hit.id) } else { writer.raw(hit.bytes) }
+      }
+    }
+    out.endList()
+    try out.member("count") { $0.integer(Int64(hits.count)) }
+    for reason in reasons {
+      try out.member(reason.name) { $0.value(reason.value) }
+    }
+  }
+
+  /// Returns whether a client has to learn of a later result.
+  func differs(from other: ObservedSearch, _ mode: ObserveCall.Mode) throws -> Bool {
+    try total != other.total || isAtLeast != other.isAtLeast
+      || !hits.map(\.key).elementsEqual(other.hits.map(\.key))
+      || mode != .ids
+        && zip(hits, other.hits).contains { try !$0.difference(from: $1).isEmpty }
+  }
+}
+
+extension ObservedSearch.Hit {
+  /// Returns the names of the members that differ, in their order; another score is no difference.
+  ///
+  /// - Parameter other: An earlier hit of the same object.
+  /// - Returns: The names; empty for hits that are equal for a client.
+  /// - Throws: `JSONError`.
+  func difference(from other: ObservedSearch.Hit) throws -> [String] {
+    guard bytes != other.bytes else { return [] }
+    let new = try JSONParser.parse(bytes.span).members ?? []
+    let old = try JSONParser.parse(other.bytes.span).members ?? []
+    var names = new.filter { member in
+      member.name != "score" && old.first { $0.name == member.name }?.value != member.value
+    }.map(\.name)
+    names += old.map(\.name).filter { name in !new.contains { $0.name == name } }
+    return names
+  }
+}
+
+/// The updates of observed searches.
+extension UpdateBuilder {
+  /// Returns the update from one result of a search to another; nil when the results are equal for
+  /// the client.
+  func search(
+    from old: ObservedSearch?,
+    to new: ObservedSearch?,
+    isLimited: Bool
+  ) throws -> UpdateBody? {
+    let mode = observation.request.mode
+    guard let old, let new, try new.differs(from: old, mode) else { return nil }
+    guard mode != .signal else { return .signal }
+    let sequence = Self.sequence(old, new)
+    let former = Dictionary(old.hits.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+    let inserted = Set(sequence.insertions.map(\.offset))
+    var updates: [(offset: Int, hit: ObservedSearch.Hit, properties: [String])] = []
+    if mode == .values {
+      for (offset, hit) in new.hits.enumerated() where !inserted.contains(offset) {
+        guard let properties = try former[hit.key].map({ try hit.difference(from: $0) }),
+          !properties.isEmpty
+        else { continue }
+        updates.append((offset, hit, properties))
+      }
+    }
+    let elementCount = sequence.removals.count + sequence.insertions.count + updates.count
+    if isLimited, elementCount > new.hits.count { return try fresh(.larger) }
+    var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
+    try write(sequence, old, new, &out)
+    if mode == .values {
+      out.beginList("update")
+      for update in updates {
+        try out.element { writer in
+          Self.begin(update.offset, update.hit, &writer)
+          writer.raw(",\"properties\":")
+          writer.value(.array(update.properties.map { .string($0) }))
+          writer.raw(",\"object\":")
+          writer.raw(update.hit.bytes)
+          writer.raw("}")
+        }
+      }
+      out.endList()
+    }
+    try out.member("count") { $0.integer(Int64(new.hits.count)) }
+    if new.total != old.total { try out.member("total") { $0.integer(new.total) } }
+    if new.isAtLeast != old.isAtLeast {
+      try out.member("totalIsAtLeast") { $0.bool(new.isAtLeast) }
+    }
+    try out.member("index") { $0.string(new.token.description) }
+    return UpdateBody(fragments: out.fragments)
+  }
+
+  private func write(
+    _ sequence: SequenceDifference,
+    _ old: ObservedSearch,
+    _ new: ObservedSearch,
+    _ out: inout UpdateWriter
+  ) throws {
+    out.beginList("remove")
+    for removal in sequence.removals {
+      let hit = old.hits[removal.offset]
+      try out.element { writer in
+        Self.begin(removal.offset, hit, &writer)
+        if let offset = removal.movedTo {
+          writer.raw(",\"movedTo\":")
+          writer.integer(Int64(offset))
+        } else if try !snapshot.exists(hit.key) {
+          writer.raw(",\"deleted\":true")
+        }
+        writer.raw("}")
+      }
+    }
+    out.endList()
+    out.beginList("insert")
+    for insertion in sequence.insertions {
+      let hit = new.hits[insertion.offset]
+      try out.element { writer in
+        Self.begin(insertion.offset, hit, &writer)
+        if let offset = insertion.movedFrom {
+          writer.raw(",\"movedFrom\":")
+          writer.integer(Int64(offset))
+        }
+        if observation.request.mode == .values {
+          writer.raw(",\"object\":")
+          writer.raw(hit.bytes)
+        }
+        writer.raw("}")
+      }
+    }
+    out.endList()
+  }
+
+  private static func begin(_ offset: Int, _ hit: ObservedSearch.Hit, _ writer: inout JSONWriter) {
+    writer.raw("{\"offset\":")
+    writer.integer(Int64(offset))
+    writer.raw(",\"id\":")
+    writer.string(hit.id)
+  }
+
+  /// Returns the difference of the hits, whose objects may be of several entities.
+  private static func sequence(_ old: ObservedSearch, _ new: ObservedSearch) -> SequenceDifference {
+    var numbers: [ObjectKey: Int64] = [:]
+    func sequence(_ search: ObservedSearch) -> ObjectSequence {
+      ObjectSequence(
+        search.hits.map { hit in
+          let number = numbers[hit.key] ?? Int64(numbers.count)
+          numbers[hit.key] = number
+          return number
+        }
+      )
+    }
+    return SequenceDifference(from: sequence(old), to: sequence(new))
+  }
+}

@@ -1,0 +1,238 @@
+import CordialProtocol
+import CordialValues
+import JSONRPC
+import PersistentStore
+import Spotlight
+import Subscriptions
+
+/// Observed searches, which have other results when the index has advanced.
+extension Service {
+  /// A search that was run again.
+  private struct Refreshed: Sendable {
+    /// The number of the observation.
+    let number: Int
+    /// The result; nil for the same one.
+    let outcome: Result<ObservedSearch?, RPCError>
+  }
+
+  /// Searches for the first result of a subscription.
+  ///
+  /// - Parameters:
+  ///   - call: The search.
+  ///   - request: The request, which a failure ends.
+  ///   - next: Called with the result.
+  /// - Throws: `RPCError` for a query that is too long, and for an unknown entity.
+  func find(
+    _ call: SearchCall,
+    _ request: Request,
+    _ next: @escaping @Sendable (isolated Service, ObservedSearch) -> Void
+  ) throws {
+    let wanted = try searchRequest(call)
+    let bytesMax = limits.answerBytesMax
+    index.follow()
+    whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
+      service.searches.search(
+        { searcher, reader in
+          try searcher.snapshot { index in
+            try reader.snapshot(hidingUnsealed: true) { snapshot in
+              if snapshot.hidesUnsealedChanges { self.lookForCommits() }
+              let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
+              guard !answer.isVolatile else { throw Self.volatile }
+              return try answer.observed(try answer.search(wanted, index), bytesMax: bytesMax)
+            }
+          }
+        },
+        completion: { outcome in
+          self.onLoop { service in
+            switch outcome {
+            case .success(let search): next(service, search)
+            case .failure(let error): service.finish(request, .failure(error))
+            }
+          }
+        }
+      )
+    }
+  }
+
+  private static var volatile: StoreError {
+    StoreError(
+      .invalidRequest,
+      "observe: the values of now() and random: are not part of a commit",
+      hint: "Send the time as an argument"
+    )
+  }
+
+  /// Returns the searches of a connection whose results its client does not have.
+  func olderSearches(of observed: ObservedState) -> [Registration.Search] {
+    observed.pending.sorted().compactMap { number in
+      guard let index = observed.index(of: number),
+        case let subscription = observed.subscriptions[index],
+        let observation = observing.registry.observation(subscription.observation),
+        case .search = observation.plan, let behind = subscription.behind
+      else { return nil }
+      return Registration.Search(number: number, result: behind, observation: observation)
+    }
+  }
+
+  /// Runs the observed searches again, and reports the differences.
+  ///
+  /// A run that has begun is followed by another one: the index may have advanced since.
+  ///
+  /// - Parameter work: Runs after a run that begins later; nil for none.
+  func refreshSearches(_ work: (@Sendable (isolated Service) -> Void)? = nil) {
+    if let work { observing.afterSearches.append(work) }
+    guard !observing.isSearching else {
+      observing.searchesAgain = true
+      return
+    }
+    let waiting = observing.afterSearches
+    observing.afterSearches = []
+    let known = observing.registry.searches()
+    guard !known.isEmpty else {
+      for work in waiting { work(self) }
+      return
+    }
+    observing.isSearching = true
+    let runs = known.map { affected in (affected, Result { try self.run(of: affected) }) }
+    let bytesMax = limits.answerBytesMax
+    searches.search(
+      { searcher, reader in
+        try searcher.snapshot { index in
+          try reader.snapshot(hidingUnsealed: true) { snapshot in
+            if snapshot.hidesUnsealedChanges { self.lookForCommits() }
+            return try runs.map { affected, run in
+              try Self.refreshed(affected, run, index, snapshot, bytesMax)
+            }
+          }
+        }
+      },
+      completion: { outcome in
+        self.onLoop { service in service.searched(outcome, waiting) }
+      }
+    )
+  }
+
+  private func run(
+    of affected: SubscriptionRegistry.Affected
+  ) throws -> (call: SearchCall, wanted: SearchRequest) {
+    guard case .search(let call) = affected.observation.request.target else {
+      throw RPCError(.internalError, "An observed search has no search")
+    }
+    return (call, try searchRequest(call))
+  }
+
+  /// Runs one search again; an error of the search ends its subscription alone.
+  private static func refreshed(
+    _ affected: SubscriptionRegistry.Affected,
+    _ run: Result<(call: SearchCall, wanted: SearchRequest), any Error>,
+    _ index: IndexSnapshot,
+    _ snapshot: StoreSnapshot,
+    _ bytesMax: Int
+  ) throws -> Refreshed {
+    do {
+      let (call, wanted) = try run.get()
+      let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
+      let search = try answer.observed(try answer.search(wanted, index), bytesMax: bytesMax)
+      let mode = affected.observation.request.mode
+      let differs = try affected.observation.result.search.map {
+        try search.differs(from: $0, mode)
+      }
+      return Refreshed(number: affected.number, outcome: .success(differs == false ? nil : search))
+    } catch let error as StoreError
+      where error.code == .limitExceeded || error.code == .internalError
+    {
+      return Refreshed(number: affected.number, outcome: .failure(RPCError(error)))
+    }
+  }
+
+  private func searched(
+    _ outcome: Result<[Refreshed], RPCError>,
+    _ waiting: [@Sendable (isolated Service) -> Void]
+  ) {
+    // A step that a worker performs has read the results.
+    guard !observing.isStepping else {
+      return observing.afterStep.append { service in service.searched(outcome, waiting) }
+    }
+    observing.isSearching = false
+    switch outcome {
+    case .success(let refreshed):
+      for search in refreshed { take(search) }
+    case .failure(let error):
+      // Changes that are too many to be hidden can only be sealed. The index runs the searches
+      // again when it advances, as after its own failures.
+      if error.code == ErrorName.storeBusy.code { lookForCommits() }
+    }
+    for work in waiting { work(self) }
+    guard observing.searchesAgain || !observing.afterSearches.isEmpty else { return }
+    observing.searchesAgain = false
+    refreshSearches()
+  }
+
+  /// Takes the result of a search, which the next step reports.
+  private func take(_ refreshed: Refreshed) {
+    let subscribers = observing.registry.subscribers(of: refreshed.number)
+    switch refreshed.outcome {
+    case .success(nil): break
+    case .success(let search?):
+      guard let former = observing.registry.set(search, of: refreshed.number) else { return }
+      for subscriber in subscribers {
+        guard let session = sessions[subscriber.session] else { continue }
+        afterUpdate(session) { service in
+          guard let session = service.session(of: subscriber, to: refreshed.number),
+            let position = service.observing.position
+          else { return }
+          session.observed.fallBehind(subscriber.number, with: former, at: position)
+          if !session.isWritable { session.observed.isBlocked = true }
+          service.observing.waiting.insert(session.number)
+          service.markChanged(session)
+        }
+      }
+    case .failure(let error):
+      for subscriber in subscribers {
+        guard let session = sessions[subscriber.session] else { continue }
+        afterUpdate(session) { service in
+          guard let session = service.session(of: subscriber, to: refreshed.number) else { return }
+          service.end(subscriber.number, of: session, error)
+        }
+      }
+    }
+  }
+
+  /// Returns the connection of a subscription; nil where another request has taken its place.
+  private func session(of subscriber: Subscriber, to observation: Int) -> Session? {
+    guard let session = sessions[subscriber.session],
+      let index = session.observed.index(of: subscriber.number),
+      session.observed.subscriptions[index].observation == observation
+    else { return nil }
+    return session
+  }
+
+  /// Ends a subscription with an error.
+  private func end(_ number: Int, of session: Session, _ error: RPCError) {
+    guard let token = session.observed.position else { return }
+    remove(number, session)
+    let body = UpdateBody.end(error)
+    if session.observed.subscriptions.isEmpty {
+      // Without other subscriptions, no later step reports the end.
+      send([(number, body)], through: token, to: session)
+    } else {
+      session.observed.ended.append((number, body))
+      if session.observed.lag == nil { session.observed.lag = observing.position }
+      observing.waiting.insert(session.number)
+    }
+    markChanged(session)
+  }
+
+  /// Reports the differences of a connection's searches at the newest position of the index.
+  func flushSearches(
+    of connection: Int,
+    _ next: @escaping @Sendable (isolated Service) -> Void
+  ) {
+    guard observing.registry.hasSearches else { return next(self) }
+    refreshSearches { service in
+      service.update(connection) { _ in
+        service.onLoop { service in next(service) }
+      }
+    }
+  }
+}

@@ -1,0 +1,262 @@
+import JSON
+import TestSeeds
+import Testing
+
+private enum SearchedTasks {
+  static let model = """
+    {"name": "Searched", "version": "1", "entities": [
+      {"name": "Task",
+       "attributes": [{"name": "title", "type": "string", "optional": true},
+                      {"name": "priority", "type": "int64", "default": 0},
+                      {"name": "due", "type": "date", "optional": true}],
+       "spotlight": {"displayName": "title"}}]}
+    """
+}
+
+@Suite struct `An observed search` {
+  private static let milk = #"{"search":{"query":"milk"}}"#
+
+  private func titles(_ rows: JSONValue?) -> [String] {
+    (rows?.array ?? []).compactMap { ($0["title"] ?? $0["object"]?["title"])?.string }
+  }
+
+  // Evidence: P-080b, P-088a
+  @Test func `has the hits of the search, and reports their differences`() async throws {
+    try await withHost(model: SearchedTasks.model) { host in
+      let (peer, writer) = (HostPeer(host), HostPeer(host))
+      try writer.saveTask("Buy milk")
+      let first = try peer.call("observe", Self.milk)
+      let token = try writer.call("history")["token"]
+      #expect(first["fresh"] == true && first["token"] == token && first["why"] == nil)
+      let result = first["result"]
+      #expect(titles(result?["hits"]) == ["Buy milk"])
+      #expect(result?["token"] == token && result?["total"] == 1 && result?["count"] == 1)
+      #expect(result?["hits"]?.array?.first?["id"] == "Task/p1")
+
+      try writer.saveTask("Sell milk")
+      _ = try peer.call("observe/flush")
+      let changes = try #require(peer.changes.last)
+      let update = try #require(changes["updates"]?.array?.first)
+      #expect(changes["from"] == token && update["index"] == changes["token"])
+      #expect(update["subscription"] == "s1" && update["remove"] == [] && update["update"] == [])
+      #expect(titles(update["insert"]) == ["Sell milk"])
+      #expect(update["insert"]?.array?.first?["offset"] == 1 && update["insert"]?.array?.first?["id"] == "Task/p2")
+      #expect(update["count"] == 2 && update["total"] == 2)
+
+      // A commit that changes no hit sends nothing; the next message spans it.
+      let count = peer.changes.count
+      try writer.saveTask("Bread")
+      _ = try peer.call("observe/flush")
+      #expect(peer.changes.count == count)
+      let rename = #"{"update":[{"id":"Task/p1","values":{"title":"Oat milk"}}]}"#
+      _ = try writer.call("save", rename)
+      _ = try peer.call("observe/flush")
+      let renamed = peer.changes.last?["updates"]?.array?.first
+      #expect(peer.changes.last?["from"] == changes["token"])
+      #expect(renamed?["update"]?.array?.first?["properties"] == ["title"])
+      #expect(titles(renamed?["update"]) == ["Oat milk"] && renamed?["total"] == nil)
+
+      _ = try writer.call("delete", #"{"ids":["Task/p1"]}"#)
+      _ = try peer.call("observe/flush")
+      let removed = peer.changes.last?["updates"]?.array?.first?["remove"]?.array?.first
+      #expect(removed == ["offset": 0, "id": "Task/p1", "deleted": true])
+
+      #expect(try peer.call("unobserve", #"{"subscription":"s1"}"#) == [:])
+      let last = peer.changes.count
+      try writer.saveTask("More milk")
+      _ = try peer.call("observe/flush")
+      #expect(peer.changes.count == last)
+    }
+  }
+
+  // Evidence: P-088b
+  @Test func `reports IDs, or that it differs`() async throws {
+    try await withHost(model: SearchedTasks.model) { host in
+      let (peer, writer) = (HostPeer(host), HostPeer(host))
+      try writer.saveTask("milk")
+      let ids = try peer.call("observe", #"{"search":{"query":"milk"},"mode":"ids"}"#)
+      #expect(ids["result"]?["ids"] == ["Task/p1"] && ids["result"]?["hits"] == nil)
+      let signal = try peer.call("observe", #"{"search":{"query":"milk"},"mode":"signal"}"#)
+      #expect(signal["result"] == nil && signal["fresh"] == true)
+      _ = try writer.call("save", #"{"update":[{"id":"Task/p1","values":{"title":"Milk!"}}]}"#)
+      _ = try peer.call("observe/flush")
+      #expect(peer.changes.last?["updates"] == [["subscription": "s2", "signal": true]])
+      try writer.saveTask("milk")
+      _ = try peer.call("observe/flush")
+      let updates = try #require(peer.changes.last?["updates"]?.array)
+      try #require(updates.count == 2)
+      #expect(updates[0]["insert"] == [["offset": 1, "id": "Task/p2"]])
+      #expect(updates[0]["update"] == nil && updates[1]["signal"] == true)
+    }
+  }
+
+  // Evidence: P-088c
+  @Test func `starts over where it resumes`() async throws {
+    try await withHost(model: SearchedTasks.model) { host in
+      let peer = HostPeer(host)
+      let token = try peer.saveTask("milk")
+      let resumed = try peer.call(
+        "observe",
+        #"{"search":{"query":"milk"},"since":"\#(token)"}"#
+      )
+      #expect(resumed["fresh"] == true && resumed["why"] == "index")
+      #expect(titles(resumed["result"]?["hits"]) == ["milk"])
+    }
+  }
+
+  // Evidence: P-088d
+  @Test func `is replaced under its key while a person types`() async throws {
+    try await withHost(model: SearchedTasks.model) { host in
+      let peer = HostPeer(host)
+      try peer.saveTask("milk")
+      try peer.saveTask("mint")
+      var found: [[String]] = []
+      for query in ["m", "mi", "mil", "milk"] {
+        let params = #"{"search":{"query":"\#(query)","prefix":true},"key":"box"}"#
+        let answer = try peer.call("observe", params)
+        #expect(answer["subscription"] == "s1")
+        found.append(titles(answer["result"]?["hits"]))
+      }
+      #expect(found == [["milk", "mint"], ["milk", "mint"], ["milk"], ["milk"]])
+      try peer.saveTask("mint tea")
+      try peer.saveTask("milk tea")
+      _ = try peer.call("observe/flush")
+      let inserted = peer.changes.flatMap { $0["updates"]?.array ?? [] }
+        .flatMap { titles($0["insert"]) }
+      #expect(inserted == ["milk tea"])
+      #expect(try peer.call("observe/list")["subscriptions"]?.array?.count == 1)
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"search":{"query":"a","at":"x"}}"#, -32602), (#"{"search":{}}"#, -32602),
+    (#"{"search":{"query":"a","facets":{}}}"#, -32602),
+    (#"{"search":{"query":"a"},"explain":true}"#, -32602),
+    (#"{"search":{"query":"a"},"before":true}"#, -32602),
+    (#"{"search":{"query":"a"},"first":1,"mode":"ids"}"#, -32602),
+    (#"{"search":{"query":"a"},"select":["title"]}"#, -32602),
+    (#"{"search":{"query":"a"},"fetch":{"entity":"Task"}}"#, -32602),
+    (#"{"search":{"query":"a","entities":["Nothing"]}}"#, 1002),
+    (#"{"search":{"query":"a","entities":["Task"],"predicate":"titel == 1"}}"#, 1003),
+    (#"{"search":{"query":"a","entities":["Task"],"predicate":"due < now()"}}"#, -32602),
+  ])
+  func `refuses what cannot be observed`(params: String, code: Int) async throws {
+    try await withHost(model: SearchedTasks.model) { host in
+      let peer = HostPeer(host)
+      let answer = try peer.call("observe", params)
+      #expect(answer["code"]?.integer == Int64(code), "\(answer.text)")
+      #expect(try peer.call("observe/list")["subscriptions"] == [])
+    }
+  }
+}
+
+@Suite struct `A client that observes searches` {
+  private static let words = ["milk", "mint", "oat", "tea", "milky"]
+
+  /// The hits without their scores, whose change alone is not reported.
+  private func rows(_ rows: JSONValue?) -> [JSONValue] {
+    (rows?.array ?? []).map { row in
+      row.members.map { .object($0.filter { $0.name != "score" }) } ?? row
+    }
+  }
+
+  // Evidence: P-088a
+  @Test(arguments: Seeds.first(20))
+  func `has what a search finds, whatever happens`(seed: UInt64) async throws {
+    let failure: String? = try await onOwnThread {
+      let host = try ServiceHost(model: SearchedTasks.model)
+      defer { do { try host.close() } catch {} }
+      return try run(host, SplitMix64(seed: seed))
+    }
+    if let failure { Issue.record("\(failure)\n\(Seeds.repeating(seed))") }
+  }
+
+  private func run(_ host: ServiceHost, _ start: SplitMix64) throws -> String? {
+    var random = start
+    let clients = [ObservingClient(host), ObservingClient(host)]
+    let writer = HostPeer(host)
+    var reading = [true, true]
+    var count = 0
+    func request() -> JSONValue {
+      if random.oneIn(4) { return ["fetch": ["entity": "Task", "sort": ["title"]]] }
+      var search: [JSONMember] = [
+        JSONMember("query", .string(random.pick(Self.words + ["milk OR oat", "mi", "-tea milk"]))),
+        JSONMember("limit", .integer(Int64(random.pick([1, 3, 20])))),
+      ]
+      if random.oneIn(3) { search.append(JSONMember("prefix", true)) }
+      if random.oneIn(4) { search.append(JSONMember("fuzzy", true)) }
+      if random.oneIn(4) { search.append(JSONMember("offset", 1)) }
+      if random.oneIn(3) { search.append(JSONMember("highlight", true)) }
+      if random.oneIn(3) {
+        search.append(JSONMember("entities", ["Task"]))
+        search.append(JSONMember("select", ["priority"]))
+        if random.oneIn(2) { search.append(JSONMember("predicate", "priority > 1")) }
+      }
+      var members = [JSONMember("search", .object(search))]
+      if random.oneIn(4) { members.append(JSONMember("mode", "ids")) }
+      return .object(members)
+    }
+    func title() -> String {
+      (0..<1 + random.below(3)).map { _ in random.pick(Self.words) }.joined(separator: " ")
+    }
+    func write() {
+      let id = "Task/p\(1 + random.below(max(count, 1)))"
+      switch random.below(5) {
+      case 0, 1:
+        count += 1
+        writer.send("save", insertTask(title()))
+      case 2: writer.send("delete", #"{"ids":["\#(id)"]}"#)
+      case 3:
+        let values = #"{"priority":\#(random.below(4))}"#
+        writer.send("save", #"{"update":[{"id":"\#(id)","values":\#(values)}]}"#)
+      default:
+        let values = #"{"title":"\#(title())"}"#
+        let peer = random.oneIn(3) ? clients[0].peer : writer
+        peer.send("save", #"{"update":[{"id":"\#(id)","values":\#(values)}]}"#)
+      }
+    }
+    for step in 0..<60 {
+      let index = random.below(2)
+      switch random.below(8) {
+      case 0, 1:
+        guard clients[index].live.count < 5, reading[index] else { continue }
+        clients[index].update()
+        try clients[index].observe(
+          request(),
+          key: random.oneIn(3) ? "box" : nil,
+          since: nil
+        )
+      case 2:
+        reading[index].toggle()
+        if reading[index] {
+          clients[index].peer.resumeReading()
+        } else {
+          clients[index].peer.stopReading()
+        }
+      case 3: try host.settle()
+      default: for _ in 0..<1 + random.below(3) { write() }
+      }
+      guard random.oneIn(2) else { continue }
+      try host.settle()
+      for (client, isReading) in zip(clients, reading) where isReading {
+        _ = try client.peer.call("observe/flush")
+        client.update()
+        if let problem = client.problem { return "step \(step): \(problem)" }
+        for state in client.live where state.mode != "signal" {
+          guard let search = state.request["search"] else { continue }
+          let answer = try writer.call("search", search.text)
+          let expected =
+            state.mode == "ids"
+            ? (answer["hits"]?.array ?? []).compactMap { $0["id"] } : rows(answer["hits"])
+          let known = rows(state.state[state.mode == "ids" ? "ids" : "objects"])
+          guard known == expected, state.state["total"] == answer["total"] else {
+            return """
+              step \(step): \(state.request.text) has \(state.state.text), not \(answer.text)
+              """
+          }
+        }
+      }
+    }
+    return nil
+  }
+}
