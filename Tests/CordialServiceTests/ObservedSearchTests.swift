@@ -38,9 +38,11 @@ private enum SearchedTasks {
       let changes = try #require(peer.changes.last)
       let update = try #require(changes["updates"]?.array?.first)
       #expect(changes["from"] == token && update["index"] == changes["token"])
-      #expect(update["subscription"] == "s1" && update["remove"] == [] && update["update"] == [])
+      #expect(update["subscription"] == "s1")
+      #expect(update["remove"] == [] && update["update"] == [])
       #expect(titles(update["insert"]) == ["Sell milk"])
-      #expect(update["insert"]?.array?.first?["offset"] == 1 && update["insert"]?.array?.first?["id"] == "Task/p2")
+      let insertion = update["insert"]?.array?.first
+      #expect(insertion?["offset"] == 1 && insertion?["id"] == "Task/p2")
       #expect(update["count"] == 2 && update["total"] == 2)
 
       // A commit that changes no hit sends nothing; the next message spans it.

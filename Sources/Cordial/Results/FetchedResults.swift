@@ -6,9 +6,9 @@ public import Observation
 /// The sequence changes only when the IDs or their order do. A change of a value notifies the
 /// observers of its object only. Rows load their values when they are read, in batches.
 ///
-/// A result lives on the actor that creates it: its rows and their values change there only, between
-/// two turns of the actor, and never inside a call of a member. The subscription ends when the last
-/// holder releases the result.
+/// A result lives on the actor that creates it: its rows and their values change there only,
+/// between two turns of the actor, and never inside a call of a member. The subscription ends when
+/// the last holder releases the result.
 public final class FetchedResults<Value: BaseValue>: Observable {
   /// The latest change of the sequence, for the choice of an animation.
   public enum Change: Sendable {
