@@ -35,9 +35,10 @@ final class Vocabulary: Sendable {
     )
     return try state.withLock { state in
       if state.origin != origin { state = State(origin: origin) }
+      // Without the sign, SQLite would walk the index of the texts for their order.
       let read = try PreparedStatement(
         db,
-        "SELECT number, text FROM word WHERE number > ?1 ORDER BY text"
+        "SELECT number, text FROM word WHERE number > ?1 ORDER BY +text"
       )
       defer { read.reset() }
       read.bind(state.last, at: 1)
@@ -97,8 +98,8 @@ struct SortedWords: Sendable {
     ends.append(UInt32(bytes.count))
   }
 
-  /// Returns the index of the first word from `start` on that does not begin with the first bytes of
-  /// the word at `start`.
+  /// Returns the index of the first word from `start` on that does not begin with the first bytes
+  /// of the word at `start`.
   ///
   /// - Complexity: Logarithmic in the number of words between.
   func end(of start: Int, prefix length: Int) -> Int {

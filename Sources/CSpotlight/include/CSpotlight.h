@@ -32,8 +32,9 @@ void spotlight_words_free(struct spotlight_words *words);
 /// Forgets which words were collected, so that all are collected again.
 void spotlight_words_forget(struct spotlight_words *words);
 
-/// Returns the words that were collected since the last call, each with `SPOTLIGHT_TOKEN_END` behind
-/// it, and their length in bytes. A word comes at least once; it is valid until the next document.
+/// Returns the words that were collected since the last call, each with `SPOTLIGHT_TOKEN_END`
+/// behind it, and their length in bytes. A word comes at least once. The words are valid until the
+/// next document.
 const char *spotlight_words_take(struct spotlight_words *words, int32_t *size);
 
 /// Registers the tokenizer `cordial` and the function `cordial_hit` on a connection. The words of
