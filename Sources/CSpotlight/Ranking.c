@@ -66,7 +66,9 @@ void spotlight_sort(struct spotlight_search *search) {
 
 void spotlight_finish(struct spotlight_search *search) {
   free(search->frequencies);
+  free(search->documentCounts);
   search->frequencies = NULL;
+  search->documentCounts = NULL;
 }
 
 // Returns whether an ascending list has a number.
@@ -95,12 +97,13 @@ static bool isAlive(const struct spotlight_search *search, int64_t document) {
 }
 
 struct counting {
-  const struct spotlight_search *search;
+  struct spotlight_search *search;
   int64_t count;
 };
 
 static int countDocument(const Fts5ExtensionApi *api, Fts5Context *context, void *data) {
   struct counting *counting = data;
+  counting->search->readCount++;
   if (isAlive(counting->search, api->xRowid(context))) counting->count++;
   return SQLITE_OK;
 }
@@ -114,7 +117,8 @@ static int readFrequencies(
   int phrases = api->xPhraseCount(context);
   if (phrases > search->describedCount) phrases = search->describedCount;
   search->frequencies = calloc((size_t)phrases + 1, sizeof(double));
-  if (!search->frequencies) return SQLITE_NOMEM;
+  search->documentCounts = calloc((size_t)phrases + 1, sizeof(int64_t));
+  if (!search->frequencies || !search->documentCounts) return SQLITE_NOMEM;
   search->phraseCount = phrases;
   for (int phrase = 0; phrase < phrases; phrase++) {
     struct counting counting = {search, 0};
@@ -123,7 +127,42 @@ static int readFrequencies(
     double count = (double)counting.count, all = (double)search->aliveCount;
     double frequency = log((all - count + 0.5) / (count + 0.5));
     search->frequencies[phrase] = frequency < 0.01 ? 0.01 : frequency;
+    search->documentCounts[phrase] = counting.count;
   }
+  return SQLITE_OK;
+}
+
+// BM25's usual constants.
+static const double k1 = 1.2, b = 0.75;
+
+// Returns the part of BM25 that depends on the length of a document.
+static double lengthNorm(const struct spotlight_search *search, int64_t document) {
+  double length = (double)search->documents[document].length;
+  double average = search->aliveCount > 0
+    ? (double)search->aliveTokens / (double)search->aliveCount : 1;
+  return k1 * (1 - b + b * length / (average > 0 ? average : 1));
+}
+
+// Computes what a phrase adds to the score of the current document.
+static int share(
+  const Fts5ExtensionApi *api, Fts5Context *context, const struct spotlight_search *search,
+  int64_t document, double norm, int phrase, struct spotlight_share *out
+) {
+  const struct spotlight_document *found = &search->documents[document];
+  const double *weights = search->weights + (int64_t)found->entity * search->columnCount;
+  Fts5PhraseIter at;
+  int column, offset;
+  double frequency = 0;
+  out->count = 0;
+  int result = api->xPhraseFirst(context, phrase, &at, &column, &offset);
+  if (result != SQLITE_OK) return result;
+  for (; column >= 0; api->xPhraseNext(context, &at, &column, &offset)) {
+    out->count++;
+    if (column < search->columnCount) frequency += weights[column];
+  }
+  out->documents = search->documentCounts[phrase];
+  out->bound = search->frequencies[phrase] * (k1 + 1) / (1 + search->phrases[phrase].mistakes);
+  out->score = frequency > 0 ? out->bound * frequency / (frequency + norm) : 0;
   return SQLITE_OK;
 }
 
@@ -131,33 +170,17 @@ static int score(
   const Fts5ExtensionApi *api, Fts5Context *context, struct spotlight_search *search,
   int64_t document, struct spotlight_hit *out
 ) {
-  // BM25's usual constants.
-  const double k1 = 1.2, b = 0.75;
-  const struct spotlight_document *found = &search->documents[document];
-  const double *weights = search->weights + (int64_t)found->entity * search->columnCount;
-  double average = search->aliveCount > 0
-    ? (double)search->aliveTokens / (double)search->aliveCount : 1;
-  double norm = k1 * (1 - b + b * (double)found->length / (average > 0 ? average : 1));
+  double norm = lengthNorm(search, document);
   double total = 0;
   uint64_t words = 0, exact = 0;
   for (int phrase = 0; phrase < search->phraseCount; phrase++) {
-    Fts5PhraseIter at;
-    int column, offset;
-    double frequency = 0;
-    int result = api->xPhraseFirst(context, phrase, &at, &column, &offset);
+    struct spotlight_share added;
+    int result = share(api, context, search, document, norm, phrase, &added);
     if (result != SQLITE_OK) return result;
-    bool occurs = column >= 0;
-    for (; column >= 0; api->xPhraseNext(context, &at, &column, &offset)) {
-      if (column < search->columnCount) frequency += weights[column];
-    }
-    const struct spotlight_phrase *described = &search->phrases[phrase];
-    uint64_t word = (uint64_t)1 << (described->word & 63);
+    uint64_t word = (uint64_t)1 << (search->phrases[phrase].word & 63);
     words |= word;
-    if (occurs && described->mistakes == 0) exact |= word;
-    if (frequency > 0) {
-      total += search->frequencies[phrase] * frequency * (k1 + 1) / (frequency + norm)
-        / (1 + described->mistakes);
-    }
+    if (added.count > 0 && search->phrases[phrase].mistakes == 0) exact |= word;
+    total += added.score;
   }
   out->score = total;
   out->isMistaken = exact != words;
@@ -179,6 +202,7 @@ static void hit(
     return;
   }
   sqlite3_result_int(result, 0);
+  search->readCount++;
   int64_t document = api->xRowid(context);
   if (!isAlive(search, document)) return;
   if (!search->wanted[search->documents[document].entity]) return;
@@ -196,6 +220,30 @@ static void hit(
   offer(search, found);
 }
 
+// Implements `cordial_explain(table, search)`, which fills in the shares of the current row.
+static void explain(
+  const Fts5ExtensionApi *api, Fts5Context *context, sqlite3_context *result, int count,
+  sqlite3_value **values
+) {
+  struct spotlight_search *search =
+    count == 1 ? sqlite3_value_pointer(values[0], pointerName) : NULL;
+  if (!search || !search->shares) {
+    sqlite3_result_error(result, "cordial_explain requires a search", -1);
+    return;
+  }
+  int64_t document = api->xRowid(context);
+  bool isKnown = isAlive(search, document);
+  int code = search->frequencies ? SQLITE_OK : readFrequencies(api, context, search);
+  double norm = isKnown ? lengthNorm(search, document) : 0;
+  for (int phrase = 0; isKnown && code == SQLITE_OK && phrase < search->phraseCount; phrase++) {
+    code = share(api, context, search, document, norm, phrase, &search->shares[phrase]);
+  }
+  if (code != SQLITE_OK) return sqlite3_result_error_code(result, code);
+  sqlite3_result_int(result, isKnown);
+}
+
 int spotlight_register_ranking(fts5_api *api) {
-  return api->xCreateFunction(api, "cordial_hit", NULL, hit, NULL);
+  int result = api->xCreateFunction(api, "cordial_hit", NULL, hit, NULL);
+  if (result != SQLITE_OK) return result;
+  return api->xCreateFunction(api, "cordial_explain", NULL, explain, NULL);
 }

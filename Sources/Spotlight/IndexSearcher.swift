@@ -17,6 +17,8 @@ package struct SearchRequest: Sendable {
   package let wordsMax: Int
   /// Whether the result has all matching objects beside the window.
   package let wantsAll: Bool
+  /// Whether each hit says how its score was made.
+  package let explains: Bool
 
   package init(
     query: String,
@@ -26,7 +28,8 @@ package struct SearchRequest: Sendable {
     offset: Int,
     limit: Int,
     wordsMax: Int,
-    wantsAll: Bool = false
+    wantsAll: Bool = false,
+    explains: Bool = false
   ) {
     self.query = query
     self.entities = entities
@@ -36,6 +39,7 @@ package struct SearchRequest: Sendable {
     self.limit = limit
     self.wordsMax = wordsMax
     self.wantsAll = wantsAll
+    self.explains = explains
   }
 }
 
@@ -65,6 +69,8 @@ package struct SearchResult: Sendable {
   package struct Hit: Sendable {
     package let key: ObjectKey
     package let score: Double
+    /// The terms that the object has, where the request wants them.
+    package var explanation: [TermShare] = []
   }
 
   /// The number of matching documents.
@@ -83,6 +89,8 @@ package struct SearchResult: Sendable {
   /// Without a hit: for words of `missing`, the words of the index that are nearest to them.
   package var instead: [(word: String, nearest: [String])] = []
   package let highlighter: Highlighter
+  /// The number of postings that were read.
+  package var readCount: Int64 = 0
 }
 
 /// One connection to the index, used by one thread at a time.
@@ -158,6 +166,9 @@ package final class IndexSearcher {
   }
 }
 
+/// The number of matches of a query, the best ones, and the number of postings that were read.
+typealias Ranked = (total: Int64, hits: [SearchResult.Hit], read: Int64)
+
 /// The index as one read transaction sees it.
 package struct IndexSnapshot {
   /// The position of the snapshot.
@@ -195,30 +206,32 @@ package struct IndexSnapshot {
     return try SpotlightError.reading {
       let missing = try wordsInNoDocument(query)
       let isEmpty = found.total == 0
+      let window = Array(found.hits.dropFirst(request.offset).prefix(request.limit))
       return SearchResult(
         total: found.total,
         isAtLeast: isAtLeast,
-        hits: Array(found.hits.dropFirst(request.offset).prefix(request.limit)),
+        hits: request.explains ? try explained(window, query) : window,
         all: request.wantsAll ? found.hits.map(\.key) : [],
         missing: missing.map(\.text),
         omit: isEmpty && filter == nil ? try totalsWithoutOne(query, request, excluded) : [],
         instead: isEmpty ? try nearest(to: missing, request, excluded) : [],
-        highlighter: Highlighter(query)
+        highlighter: Highlighter(query),
+        readCount: found.read
       )
     }
   }
 
   /// Returns the number of matches and the best ones, or all where the request wants them.
-  private func hits(
+  func hits(
     _ query: SearchQuery,
     _ request: SearchRequest,
     _ excluded: [Int64],
     _ filter: ObjectFilter?
-  ) throws -> (total: Int64, hits: [SearchResult.Hit]) {
+  ) throws -> Ranked {
     func ranked(
       _ hitMax: Int64,
       _ kept: [Int: [Int64]]? = nil
-    ) throws -> (total: Int64, hits: [SearchResult.Hit]) {
+    ) throws -> Ranked {
       try SpotlightError.reading {
         try rank(query, request, excluded, hitMax: Int(hitMax), kept: kept)
       }
@@ -284,8 +297,8 @@ package struct IndexSnapshot {
     _ excluded: [Int64],
     hitMax: Int,
     kept: [Int: [Int64]]? = nil
-  ) throws -> (total: Int64, hits: [SearchResult.Hit]) {
-    guard query.match != nil else { return (0, []) }
+  ) throws -> Ranked {
+    guard query.match != nil else { return (0, [], 0) }
     let statement = try PreparedStatement(
       db,
       "SELECT 1 FROM text WHERE text MATCH ?1 AND cordial_hit(text, ?2)"
@@ -327,7 +340,7 @@ package struct IndexSnapshot {
     _ hitMax: Int,
     _ kept: UnsafePointer<UnsafePointer<Int64>?>?,
     _ keptCounts: UnsafePointer<Int64>?
-  ) throws -> (total: Int64, hits: [SearchResult.Hit]) {
+  ) throws -> Ranked {
     var buffer = Array(repeating: spotlight_hit(), count: max(hitMax, 1))
     let phrases = query.phrases
     return try unsafe view.withSearch { search in
@@ -359,7 +372,7 @@ package struct IndexSnapshot {
                   SearchResult.Hit(key: key, score: hit.score * (hit.isMistaken ? factor : 1))
                 }
               }
-              return unsafe (search.total, found)
+              return unsafe (search.total, found, search.readCount)
             }
           }
         }

@@ -123,6 +123,15 @@ package struct SearchQuery: Sendable, Equatable {
     }
   }
 
+  /// The texts of `phrases`.
+  var phraseTexts: [String] {
+    required.flatMap { alternatives in
+      alternatives.flatMap { term in
+        term.allPhrases.map { $0.tokens.joined(separator: " ") + (term.isPrefix ? "*" : "") }
+      }
+    }
+  }
+
   /// Adds to each required term the words that differ from it by typing mistakes.
   mutating func addMistakes(_ near: (Term) throws -> [NearWord]) rethrows {
     for group in required.indices {

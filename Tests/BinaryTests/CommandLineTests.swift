@@ -104,6 +104,10 @@ import Testing
     #expect(try fixture.run(["search", store, "mlik"]).lines.isEmpty)
     let mistaken = try fixture.run(["search", store, "mlik", "--fuzzy"])
     #expect(try mistaken.lines.at(0)["title"] == "Buy milk")
+    let explained = try fixture.run(["search", store, "milk", "--explain"])
+    #expect(try explained.lines.at(0)["explanation"]?[0]?["term"] == "milk")
+    let reason = try fixture.run(["search", store, "mlik", "--why", "Task/p1"])
+    #expect(try reason.lines.at(0)["nearest"] == ["milk"])
   }
 
   // Evidence: P-112d

@@ -6,7 +6,8 @@ import Testing
 /// `UPDATE_EXPECT=1 swift test --filter CordialServiceTests` rewrites the recorded messages. Review
 /// the changes with `git diff`.
 @Suite struct `Transcripts` {
-  // Evidence: P-090c, P-090d, P-090e, P-090f, P-090g, P-090h, P-090i, P-091d, P-095b, P-095d
+  // Evidence: P-090c, P-090d, P-090e, P-090f, P-090g, P-090h, P-090i, P-090j, P-090k
+  // Evidence: P-091d, P-095b, P-095d
   // Evidence: P-018b, P-019b, P-043a, P-043b, P-043c, P-043d, P-043e, P-052c, P-057a, P-057d, P-080e, P-080f, P-080g, P-080h, P-082f, P-082g, P-082h, P-084b, P-085c, P-085d, P-085e, P-086d, P-114d
   @Test(arguments: Transcript.names)
   func `a replay produces the recorded messages`(name: String) async throws {

@@ -191,7 +191,8 @@ final class TestIndex {
     limit: Int = 1000,
     without excluded: Set<ObjectKey> = [],
     filter: ObjectFilter? = nil,
-    wantsAll: Bool = false
+    wantsAll: Bool = false,
+    explains: Bool = false
   ) throws -> SearchResult {
     let searcher = try self.searcher ?? index.makeSearcher()
     self.searcher = searcher
@@ -205,11 +206,42 @@ final class TestIndex {
           offset: offset,
           limit: limit,
           wordsMax: 64,
-          wantsAll: wantsAll
+          wantsAll: wantsAll,
+          explains: explains
         ),
         without: excluded,
         filter: filter
       )
+    }
+  }
+
+  /// Tells why a query finds an object, or why it does not.
+  func verdict(
+    on key: ObjectKey,
+    _ query: String,
+    fuzzy: Bool = false,
+    entities: Set<Int>? = nil,
+    filter: ObjectFilter? = nil
+  ) throws -> SearchVerdict {
+    let texts = library.state.withLock { $0.objects[key] ?? [] }
+    let request = SearchRequest(
+      query: query,
+      entities: entities,
+      isPrefix: false,
+      isFuzzy: fuzzy,
+      offset: 0,
+      limit: 1000,
+      wordsMax: 64,
+      wantsAll: true
+    )
+    return try index.makeSearcher().snapshot { snapshot in
+      try snapshot.verdict(
+        on: key,
+        texts: texts.compactMap(\.self),
+        request,
+        without: [],
+        filter: filter
+      ).verdict
     }
   }
 

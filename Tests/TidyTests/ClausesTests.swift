@@ -18,7 +18,7 @@ struct Clauses {
     "P-017c": "Only a migration counts its steps.",
     "P-020b": "Every int64 value is written as a number.",
     "P-021b": "There is no transport for MCP.",
-    "P-090b": "The index counts no terms for a client, and keeps no former documents.",
+    "P-090b": "The index keeps no former documents.",
     "P-095e": "A rebuild does not count its documents.",
     "P-111b": "The index has no columns for them.",
   ]

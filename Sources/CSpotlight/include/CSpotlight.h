@@ -37,7 +37,7 @@ void spotlight_words_forget(struct spotlight_words *words);
 /// next document.
 const char *spotlight_words_take(struct spotlight_words *words, int32_t *size);
 
-/// Registers the tokenizer `cordial` and the function `cordial_hit` on a connection. The words of
+/// Registers the tokenizer `cordial` and the functions of the ranking on a connection. The words of
 /// its documents are collected in `words`, which may be NULL and has to outlive the connection's
 /// statements. Returns an SQLite result code.
 int spotlight_register(sqlite3 *connection, struct spotlight_words *words);
@@ -91,6 +91,16 @@ struct spotlight_phrase {
   int32_t mistakes;
 };
 
+/// What a phrase adds to the score of one document.
+struct spotlight_share {
+  /// The number of times that the document has the phrase.
+  int64_t count;
+  /// The number of live documents with the phrase.
+  int64_t documents;
+  /// The greatest score that the phrase can add, and that which it adds.
+  double bound, score;
+};
+
 /// A matching document with its score.
 struct spotlight_hit {
   double score;
@@ -127,18 +137,25 @@ struct spotlight_search {
   /// greatest one of other documents.
   double exactMin;
   double mistakenMax;
+  /// The number of postings that were read: of each phrase, and of the matching documents.
+  int64_t readCount;
+  /// What the phrases add to the score of the row for which `cordial_explain` was called.
+  struct spotlight_share *shares;
   /// The best hits: a heap with the worst hit on top, until `spotlight_sort` sorts them.
   struct spotlight_hit *hits;
   int32_t hitCount;
   int32_t hitMax;
   /// The number of matching documents.
   int64_t total;
-  /// Inverse document frequencies by phrase, filled at the first document.
+  /// Inverse document frequencies by phrase, filled at the first document, and the numbers of
+  /// documents of which they are made.
   double *frequencies;
+  int64_t *documentCounts;
   int32_t phraseCount;
 };
 
-/// Binds a search to a parameter of a statement, for `cordial_hit(table, ?)`.
+/// Binds a search to a parameter of a statement, for `cordial_hit(table, ?)` and
+/// `cordial_explain(table, ?)`.
 int spotlight_bind(sqlite3_stmt *statement, int index, struct spotlight_search *search);
 
 /// Sorts the hits: those without mistakes first, then best score first, then by entity, then by

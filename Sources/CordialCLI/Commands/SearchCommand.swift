@@ -29,13 +29,22 @@ struct Search: AsyncParsableCommand {
   @Flag(help: "Find words with typing mistakes too, after the others.")
   var fuzzy = false
 
+  @Flag(help: "Print how the score of each object was made.")
+  var explain = false
+
+  @Option(help: "Tell why the search finds the object of this ID, or why it does not.")
+  var why: String?
+
   @Flag(help: "Print completions of the last word, and how many objects each finds.")
   var suggest = false
 
   func validate() throws {
-    guard suggest, predicate != nil || prefix || fuzzy else { return }
+    if explain, suggest || why != nil {
+      throw ValidationError("--explain goes with neither --suggest nor --why")
+    }
+    guard suggest, predicate != nil || prefix || fuzzy || why != nil else { return }
     throw ValidationError(
-      "--suggest completes the last word; it takes none of --where, --prefix and --fuzzy"
+      "--suggest completes the last word; it takes none of --where, --prefix, --fuzzy and --why"
     )
   }
 
@@ -45,6 +54,7 @@ struct Search: AsyncParsableCommand {
       JSONMember("limit", .integer(Int64(limit))), JSONMember("prefix", .bool(prefix)),
       JSONMember("fuzzy", .bool(fuzzy)), JSONMember("highlight", true), JSONMember("snippet", true),
     ]
+    if explain { members.append(JSONMember("explain", true)) }
     if !entity.isEmpty {
       members.append(JSONMember("entities", .array(entity.map { .string($0) })))
     }
@@ -54,6 +64,7 @@ struct Search: AsyncParsableCommand {
 
   func run() async throws {
     guard !suggest else { return try await printSuggestions() }
+    if let why { return try await printReason(why) }
     let answer = try await storeArgument.with { client in
       // The index of a store that this command has just opened catches up first.
       _ = try await client.call("observe/flush", [:])
@@ -65,8 +76,32 @@ struct Search: AsyncParsableCommand {
       return
     }
     let width = hits.map { $0["id"]?.string?.count ?? 0 }.max() ?? 0
-    for hit in hits { for line in HitLines(hit, idWidth: width).lines { Terminal.line(line) } }
+    for hit in hits {
+      for line in HitLines(hit, idWidth: width).lines { Terminal.line(line) }
+      for term in hit["explanation"]?.array ?? [] {
+        let indent = String(repeating: " ", count: width + 2)
+        let documents = term["frequency"]?.integer ?? 0
+        Terminal.line(
+          "\(indent)\(term["share"]?.text ?? "") for \(CellText.text(term["term"] ?? .null)), "
+            + "\(term["count"]?.integer ?? 0) times here, in \(documents) objects"
+        )
+      }
+    }
     Terminal.note(summary(answer))
+  }
+
+  private func printReason(_ id: String) async throws {
+    let members = (params.members ?? []).filter {
+      ["query", "entities", "predicate", "prefix", "fuzzy"].contains($0.name)
+    }
+    let answer = try await storeArgument.with { client in
+      _ = try await client.call("observe/flush", [:])
+      return try await client.call(
+        "search/explain",
+        .object(members + [JSONMember("id", .string(id))])
+      )
+    }
+    Terminal.line(answer.text)
   }
 
   private func printSuggestions() async throws {

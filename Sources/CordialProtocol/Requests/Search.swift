@@ -18,6 +18,8 @@ package struct SearchCall: Call {
   package let snippets: Bool
   /// The properties of the facets; nil for no facets.
   package let facets: [String]?
+  /// Whether hits say how their scores were made.
+  package let explains: Bool
 
   /// The params that an observed search may have too.
   package static let observable: [Field] = [
@@ -39,6 +41,23 @@ package struct SearchCall: Call {
     .optional("snippet", .boolean, "return the part of a text that shows the words"),
   ]
 
+  /// The terms of an object with their shares of its score.
+  static let explanation = Schema.array(
+    .object([
+      .required("term", .string, "the words as the index has them"),
+      .required("count", .count, "how many times the object has the term"),
+      .required("frequency", .count, "the number of objects with the term"),
+      .required("bound", .number, "the greatest score that the term can add"),
+      .required("share", .number, "the score that the term adds"),
+    ])
+  )
+
+  /// The entries of the index that a search reads, and those that it passes over.
+  static let postings = Schema.object([
+    .required("read", .count, "the entries that were read"),
+    .required("skipped", .count, "the entries that were passed over"),
+  ])
+
   package static let method = Method.request(
     "search",
     "Finds objects by their text: words, \"phrases\", -not, OR, name:word, word*.",
@@ -52,6 +71,7 @@ package struct SearchCall: Call {
         "count all hits by entity and by the values of properties"
       ),
       .optional("at", .token, "wait until the index has reached this commit"),
+      .optional("explain", .boolean, "return how the score of each hit was made"),
     ],
     result: .object([
       .required("token", .token, "the position of the index"),
@@ -80,6 +100,7 @@ package struct SearchCall: Call {
               "with snippet: absent where no text has a word any more"
             ),
             .optional("object", .storedObject, "with objects or select: the object"),
+            .optional("explanation", explanation, "with explain: the terms of the object"),
           ])
         ),
         "the hits, best first, then by ID"
@@ -90,6 +111,7 @@ package struct SearchCall: Call {
         "numbers of hits: by entity, and by value for each property of each entity"
       ),
       .optional("omit", .map(.count), "without hits: how many there are without a word"),
+      .optional("postings", postings, "with explain: the entries of the index that were read"),
       .optional("missing", .array(.string), "the words that are in no document"),
       .optional(
         "instead",
@@ -121,6 +143,7 @@ package struct SearchCall: Call {
       try FetchCall.selections(value, method: "search")
     }
     snippets = params.bool("snippet")
+    explains = params.bool("explain")
     facets = params["facets"].map { $0["properties"]?.array?.compactMap(\.string) ?? [] }
     guard arguments == nil || predicate != nil else {
       throw RPCError(.invalidParams, "search: arguments need a predicate")

@@ -50,6 +50,9 @@ extension Service {
       $0.flush($1, $2)
     },
     ObjectIdentifier(SearchCall.method): { try $0.search(try SearchCall.read($2.params), $2) },
+    ObjectIdentifier(SearchExplainCall.method): {
+      try $0.explainSearch(try SearchExplainCall.read($2.params), $2)
+    },
     ObjectIdentifier(IndexStatusCall.method): { service, _, request in
       _ = try IndexStatusCall.read(request.params)
       service.indexStatus(request)

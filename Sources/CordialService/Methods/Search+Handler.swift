@@ -62,8 +62,12 @@ extension Service {
 
   /// Returns the parameters of a search.
   ///
+  /// - Parameters:
+  ///   - call: The search.
+  ///   - wantsAll: Whether all hits are needed; those of facets are.
+  /// - Returns: The parameters.
   /// - Throws: `RPCError` for a query that is too long, and for an unknown entity.
-  func searchRequest(_ call: SearchCall) throws -> SearchRequest {
+  func searchRequest(_ call: SearchCall, wantsAll: Bool = false) throws -> SearchRequest {
     try check(call.query)
     return SearchRequest(
       query: call.query,
@@ -73,7 +77,8 @@ extension Service {
       offset: call.offset,
       limit: call.limit,
       wordsMax: limits.queryWordsMax,
-      wantsAll: call.facets != nil
+      wantsAll: wantsAll || call.facets != nil,
+      explains: call.explains
     )
   }
 

@@ -9,8 +9,8 @@ import Spotlight
 /// The encoder of a result of `search`.
 struct SearchAnswer {
   private let call: SearchCall
-  private let snapshot: StoreSnapshot
-  private let token: StoreToken
+  let snapshot: StoreSnapshot
+  let token: StoreToken
   /// The form of an object of each entity that the search includes.
   private var plans: [Int: FetchPlan] = [:]
   /// The numbers of the entities that have the property of a facet.
@@ -177,7 +177,7 @@ struct SearchAnswer {
   }
 
   /// The objects that exist, where the history does not tell which were deleted.
-  private var existing: ObjectFilter {
+  var existing: ObjectFilter {
     ObjectFilter(
       matchesMax: .max,
       matching: { keys in Set(try keys.filter { try snapshot.exists($0) }) },
@@ -187,7 +187,7 @@ struct SearchAnswer {
 
   /// Returns the objects that were deleted after the index's position, which the result excludes;
   /// nil where the index was paused and the history no longer has them.
-  private func deletedObjects() throws -> Set<ObjectKey>? {
+  func deletedObjects() throws -> Set<ObjectKey>? {
     guard token.generation == snapshot.token.generation, token.number < snapshot.head.number else {
       return []
     }
@@ -227,6 +227,10 @@ struct SearchAnswer {
       writer.raw(":")
       writer.value(reason.value)
     }
+    if call.explains {
+      writer.raw(",\"postings\":")
+      writer.value(Self.postings(read: result.readCount))
+    }
     writer.raw(",\"tookMicroseconds\":")
     writer.integer(microseconds())
     writer.raw("}")
@@ -260,8 +264,7 @@ struct SearchAnswer {
     writer.raw("{\"id\":")
     writer.string(try snapshot.wrappedID(hit.key).description)
     writer.raw(",\"score\":")
-    // Four digits distinguish hits; more digits would only lengthen the message.
-    writer.double((hit.score * 10_000).rounded() / 10_000)
+    writer.double(Self.rounded(hit.score))
     let names = entity.spotlight?.weights.map(\.name) ?? []
     let texts = try snapshot.texts(hit.key, names) ?? []
     let values = Dictionary(uniqueKeysWithValues: zip(names, texts))
@@ -284,8 +287,30 @@ struct SearchAnswer {
       writer.raw(",\"object\":")
       if try !snapshot.write(hit.key.object, as: plan, to: &writer) { writer.null() }
     }
+    if call.explains {
+      writer.raw(",\"explanation\":")
+      writer.value(Self.explanation(hit.explanation))
+    }
     writer.raw("}")
   }
+
+  /// Four digits distinguish hits; more digits would only lengthen the message.
+  static func rounded(_ score: Double) -> Double { (score * 10_000).rounded() / 10_000 }
+
+  static func explanation(_ terms: [TermShare]) -> JSONValue {
+    .array(
+      terms.map { term in
+        [
+          "term": .string(term.term), "count": .integer(term.count),
+          "frequency": .integer(term.documents), "bound": .number(rounded(term.bound)),
+          "share": .number(rounded(term.share)),
+        ]
+      }
+    )
+  }
+
+  /// The entries of the index that a search has read; it passes over none.
+  static func postings(read: Int64) -> JSONValue { ["read": .integer(read), "skipped": 0] }
 
   private func highlights(_ values: [String: String?], _ highlighter: Highlighter) -> JSONValue {
     .object(

@@ -1,0 +1,52 @@
+import JSON
+package import JSONRPC
+
+/// `search/explain`: tells why a search finds an object, or why it does not.
+package struct SearchExplainCall: Call {
+  package let search: SearchCall
+  package let id: String
+
+  /// The params of a search that decide what it finds.
+  private static let deciding = [
+    "query", "entities", "predicate", "arguments", "prefix", "fuzzy",
+  ]
+
+  package static let method = Method.request(
+    "search/explain",
+    "Tells why a search finds an object, and at which place, or why it does not.",
+    order: .read,
+    params: SearchCall.observable.filter { deciding.contains($0.name) } + [
+      .required("id", .wrappedID, "the object")
+    ],
+    result: .object([
+      .required("token", .token, "the position of the index"),
+      .required("found", .boolean, "whether the search finds the object"),
+      .optional("rank", .count, "the place among all hits, from 1"),
+      .optional("score", .number, "the score"),
+      .optional("explanation", SearchCall.explanation, "the terms of the object"),
+      .optional(
+        "reason",
+        .choice(["unknown", "notIndexed", "missingWord", "excludedWord", "filtered"]),
+        "why the object is not found"
+      ),
+      .optional("rule", .choice(["entity", "empty"]), "why the object is not indexed"),
+      .optional("word", .string, "the word that the object lacks, or has though it is excluded"),
+      .optional("nearest", .array(.string), "the nearest words that the object has"),
+      .optional("filter", .choice(["entities", "predicate"]), "what excludes the object"),
+      .required("postings", SearchCall.postings, "the entries of the index that were read"),
+    ]),
+    example: ["query": "json library", "id": "Package/p1"],
+    errors: [
+      .unknownEntity, .unknownProperty, .predicateInvalid, .invalidIdentifier, .limitExceeded,
+      .storeBusy,
+    ]
+  )
+
+  package init(_ params: Params) throws(RPCError) {
+    id = params.string("id") ?? ""
+    let members = Self.deciding.compactMap { name in
+      params[name].map { JSONMember(name, $0) }
+    }
+    search = try SearchCall.read(.object(members))
+  }
+}

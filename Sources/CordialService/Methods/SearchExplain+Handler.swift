@@ -1,0 +1,125 @@
+import CordialProtocol
+import CordialValues
+import JSON
+import JSONRPC
+import ObjectModel
+import PersistentHistory
+import PersistentStore
+import Spotlight
+
+extension Service {
+  /// Answers `search/explain`.
+  ///
+  /// - Throws: `RPCError` for a query that is too long, and for an unknown entity.
+  func explainSearch(_ call: SearchExplainCall, _ request: Request) throws {
+    let wanted = try searchRequest(call.search, wantsAll: true)
+    index.follow()
+    whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
+      service.searches.search(
+        { searcher, reader in
+          try searcher.snapshot { index in
+            try reader.snapshot(hidingUnsealed: true) { snapshot in
+              if snapshot.hidesUnsealedChanges { self.lookForCommits() }
+              let answer = try SearchAnswer(call.search, wanted, snapshot, token: index.token)
+              var writer = JSONWriter()
+              MessageWriter.beginResult(request.id, &writer)
+              writer.value(.object(try answer.reason(call.id, wanted, index)))
+              writer.raw("}")
+              return MessageBytes(writer)
+            }
+          }
+        },
+        completion: { outcome in
+          self.onLoop { service in service.finish(request, outcome) }
+        }
+      )
+    }
+  }
+}
+
+extension SearchAnswer {
+  /// Tells why a search finds an object, or why it does not.
+  ///
+  /// - Parameters:
+  ///   - id: The ID of the object.
+  ///   - wanted: The parameters of the search.
+  ///   - index: A snapshot of the index, which is not newer than that of the store.
+  /// - Returns: The members of the answer.
+  /// - Throws: `StoreError` for a text that is no ID; `SpotlightError` where the index has not
+  ///   reached the newest change of the object; `SQLiteError`.
+  fileprivate func reason(
+    _ id: String,
+    _ wanted: SearchRequest,
+    _ index: IndexSnapshot
+  ) throws -> [JSONMember] {
+    var members = [JSONMember("token", .string(token.description))]
+    func end(_ found: Bool, _ others: [JSONMember], read: Int64 = 0) -> [JSONMember] {
+      members.append(JSONMember("found", .bool(found)))
+      return members + others + [JSONMember("postings", Self.postings(read: read))]
+    }
+    guard let key = try snapshot.resolve(id), try snapshot.exists(key) else {
+      return end(false, [JSONMember("reason", "unknown")])
+    }
+    guard let spotlight = snapshot.model.entity(key.entity).spotlight else {
+      return end(false, [JSONMember("reason", "notIndexed"), JSONMember("rule", "entity")])
+    }
+    try checkIndexed(key, id)
+    let texts = try snapshot.texts(key, spotlight.weights.map(\.name)) ?? []
+    let deleted = try deletedObjects()
+    let (verdict, read) = try index.verdict(
+      on: key,
+      texts: texts.compactMap(\.self),
+      wanted,
+      without: deleted ?? [],
+      filter: filter ?? (deleted == nil ? existing : nil)
+    )
+    switch verdict {
+    case .found(let rank, let score, let terms):
+      return end(
+        true,
+        [
+          JSONMember("rank", .integer(Int64(rank))),
+          JSONMember("score", .number(Self.rounded(score))),
+          JSONMember("explanation", Self.explanation(terms)),
+        ],
+        read: read
+      )
+    case .notIndexed:
+      return end(false, [JSONMember("reason", "notIndexed"), JSONMember("rule", "empty")])
+    case .missingWord(let word, let nearest):
+      return end(
+        false,
+        [
+          JSONMember("reason", "missingWord"), JSONMember("word", .string(word)),
+          JSONMember("nearest", .array(nearest.map { .string($0) })),
+        ],
+        read: read
+      )
+    case .excludedWord(let word):
+      return end(
+        false,
+        [JSONMember("reason", "excludedWord"), JSONMember("word", .string(word))],
+        read: read
+      )
+    case .filtered:
+      let isOther = wanted.entities.map { !$0.contains(key.entity) } ?? false
+      return end(
+        false,
+        [
+          JSONMember("reason", "filtered"),
+          JSONMember("filter", isOther ? "entities" : "predicate"),
+        ],
+        read: read
+      )
+    }
+  }
+
+  /// Checks that the index has the present texts of an object.
+  private func checkIndexed(_ key: ObjectKey, _ id: String) throws {
+    guard token.generation == snapshot.token.generation, token.number < snapshot.head.number,
+      let set = try snapshot.log.changeSet(from: token.number, through: snapshot.head.number)
+    else { return }
+    guard set.changes[key] != nil else { return }
+    throw SpotlightError(.busy, "The index has not reached the newest change of \(id)")
+  }
+}

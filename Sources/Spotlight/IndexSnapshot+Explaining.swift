@@ -1,0 +1,183 @@
+import CSpotlight
+package import CordialValues
+import SQLite
+
+/// What a term of a query adds to the score of an object.
+package struct TermShare: Sendable, Equatable {
+  /// The words as the index has them; with an asterisk for the beginning of a word.
+  package let term: String
+  /// The number of times that the object has the term.
+  package let count: Int64
+  /// The number of objects that have it.
+  package let documents: Int64
+  /// The greatest score that the term can add, and that which it adds.
+  package let bound: Double
+  package let share: Double
+}
+
+/// Why a search finds an object, or why it does not.
+package enum SearchVerdict: Sendable {
+  /// The place among all hits, from 1.
+  case found(rank: Int, score: Double, [TermShare])
+  /// The index has no words of the object.
+  case notIndexed
+  /// The object lacks a word; the nearest words that it has.
+  case missingWord(String, nearest: [String])
+  /// The query excludes a word that the object has.
+  case excludedWord(String)
+  /// The search is limited to other objects.
+  case filtered
+}
+
+/// Explanations of hits, and of objects that are none.
+extension IndexSnapshot {
+  /// The number of words that are named for a word that an object lacks.
+  private static let nearestMax = 3
+
+  /// Returns hits with what each term adds to their scores.
+  func explained(
+    _ hits: [SearchResult.Hit],
+    _ query: SearchQuery
+  ) throws -> [SearchResult.Hit] {
+    let statement = try PreparedStatement(
+      db,
+      "SELECT cordial_explain(text, ?2) FROM text WHERE text MATCH ?1 AND rowid = ?3"
+    )
+    let phrases = query.phrases
+    var shares = Array(repeating: spotlight_share(), count: phrases.count)
+    return try unsafe view.withSearch { search in
+      unsafe search.describedCount = Int32(phrases.count)
+      unsafe search.columnCount = Int32(layout.columns.count)
+      unsafe search.entityCount = Int32(layout.entityCount)
+      defer { unsafe spotlight_finish(&search) }
+      return try unsafe phrases.withUnsafeBufferPointer { phrases in
+        try unsafe layout.weights.withUnsafeBufferPointer { weights in
+          unsafe search.phrases = phrases.baseAddress
+          unsafe search.weights = weights.baseAddress
+          return try hits.map { hit in
+            guard let number = try numbers(of: [hit.key]).first else { return hit }
+            try unsafe shares.withUnsafeMutableBufferPointer { shares in
+              unsafe search.shares = shares.baseAddress
+              try unsafe step(statement, query, number, &search)
+            }
+            var hit = hit
+            hit.explanation = Self.terms(query, shares, of: hit)
+            return hit
+          }
+        }
+      }
+    }
+  }
+
+  private func step(
+    _ statement: PreparedStatement,
+    _ query: SearchQuery,
+    _ number: Int64,
+    _ search: inout spotlight_search
+  ) throws {
+    defer { statement.reset() }
+    statement.bind(query.match ?? "", at: 1)
+    statement.bind(number, at: 3)
+    _ = unsafe withUnsafeMutablePointer(to: &search) { pointer in
+      unsafe statement.withHandle { unsafe spotlight_bind($0, 2, pointer) }
+    }
+    while try statement.step() {}
+  }
+
+  private static func terms(
+    _ query: SearchQuery,
+    _ shares: [spotlight_share],
+    of hit: SearchResult.Hit
+  ) -> [TermShare] {
+    // The scores of objects with typing mistakes are lowered together.
+    let sum = shares.reduce(0) { $0 + $1.score }
+    let factor = sum > 0 ? hit.score / sum : 1
+    return zip(query.phraseTexts, shares).filter { $0.1.count > 0 }.map { text, share in
+      TermShare(
+        term: text,
+        count: share.count,
+        documents: share.documents,
+        bound: share.bound * factor,
+        share: share.score * factor
+      )
+    }
+  }
+
+  /// Tells why a search finds an object, or why it does not.
+  ///
+  /// - Parameters:
+  ///   - key: An object of the store.
+  ///   - texts: The texts of the object.
+  ///   - request: The search; its window is ignored.
+  ///   - excluded: The objects that no search finds.
+  ///   - filter: The objects to which the search is limited; nil for no limit.
+  /// - Returns: The verdict, and the number of postings that were read.
+  /// - Throws: `SQLiteError`, and the errors of the filter.
+  package func verdict(
+    on key: ObjectKey,
+    texts: [String],
+    _ request: SearchRequest,
+    without excluded: Set<ObjectKey>,
+    filter: ObjectFilter?
+  ) throws -> (verdict: SearchVerdict, read: Int64) {
+    var query = SearchQuery(
+      request.query,
+      columns: Set(layout.columns),
+      isPrefix: request.isPrefix,
+      wordsMax: request.wordsMax
+    )
+    let tokens = texts.flatMap { Tokens.split($0).map(\.text) }
+    guard !tokens.isEmpty,
+      let number = try SpotlightError.reading({ try numbers(of: [key]) }).first
+    else { return (.notIndexed, 0) }
+    guard query.match != nil else { return (.missingWord("", nearest: []), 0) }
+    if request.isFuzzy { _ = try SpotlightError.reading { try addMistakes(to: &query) } }
+    if let verdict = try SpotlightError.reading({ try wordVerdict(query, number, tokens) }) {
+      return (verdict, 0)
+    }
+    guard request.entities?.contains(key.entity) ?? true else { return (.filtered, 0) }
+    let found = try hits(query, request, try numbers(of: excluded), filter)
+    guard let index = found.hits.firstIndex(where: { $0.key == key }) else {
+      return (.filtered, found.read)
+    }
+    let hit = try SpotlightError.reading { try explained([found.hits[index]], query)[0] }
+    return (.found(rank: index + 1, score: hit.score, hit.explanation), found.read)
+  }
+
+  /// Returns the first word of a query because of which it does not find a document.
+  private func wordVerdict(
+    _ query: SearchQuery,
+    _ number: Int64,
+    _ tokens: [String]
+  ) throws -> SearchVerdict? {
+    let statement = try PreparedStatement(
+      db,
+      "SELECT 1 FROM text WHERE text MATCH ?1 AND rowid = ?2"
+    )
+    func matches(_ term: SearchQuery.Term) throws -> Bool {
+      defer { statement.reset() }
+      statement.bind(SearchQuery.expression(term), at: 1)
+      statement.bind(number, at: 2)
+      return try statement.step()
+    }
+    for alternatives in query.required where try !alternatives.contains(where: matches) {
+      let words = alternatives.map { term in
+        (term.column.map { "\($0):" } ?? "") + term.text
+      }.joined(separator: " OR ")
+      let nearest = alternatives.compactMap(\.mistakable).flatMap { Self.nearest(to: $0, tokens) }
+      return .missingWord(words, nearest: Array(nearest.prefix(Self.nearestMax)))
+    }
+    return try query.excluded.first(where: matches).map { .excludedWord($0.text) }
+  }
+
+  /// Returns the words of a text that are nearest to a word.
+  private static func nearest(to word: String, _ tokens: [String]) -> [String] {
+    let words = Set(tokens).map { Array($0.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
+    let search = MistakeSearch(
+      word,
+      mistakesMax: word.unicodeScalars.count >= 4 ? 2 : 1,
+      isPrefix: false
+    )
+    return search.near(SortedWords().merged(with: words)).map(\.text)
+  }
+}
