@@ -47,8 +47,11 @@ package struct IndexLayout: Sendable {
   ///
   /// Column names have a prefix because FTS5 reserves `rank` and the name of the table.
   static func quotedColumn(_ attribute: String) -> String {
-    SQLNames.quoted("p_" + attribute)
+    SQLNames.quoted(columnName(attribute))
   }
+
+  /// Returns the column name of an attribute.
+  static func columnName(_ attribute: String) -> String { "p_" + attribute }
 
   /// Whether no attribute is indexed.
   package var isEmpty: Bool { columns.isEmpty }

@@ -157,13 +157,6 @@ package final class IndexSearcher {
       return result
     }
   }
-
-  /// Returns the number of tokens of texts, as the index counts them.
-  package static func tokenCount(_ texts: [String?]) -> Int64 {
-    texts.reduce(0) { sum, text in
-      sum + Int64(text.map { Tokens.split($0).count { !$0.isColocated } } ?? 0)
-    }
-  }
 }
 
 /// The number of matches of a query, the best ones, and the number of postings that were read.
@@ -421,26 +414,5 @@ package struct IndexSnapshot {
       if view.key(statement.integer(0)) != nil { return true }
     }
     return false
-  }
-
-  /// Passes the object and length in tokens of each document to a body, for a comparison with the
-  /// store.
-  ///
-  /// - Parameter body: Called for each document, in the order of the keys.
-  /// - Throws: `SQLiteError`, and the errors of the body.
-  package func allDocuments(_ body: (ObjectKey, Int64) throws -> Void) throws {
-    let statement = try SpotlightError.reading {
-      try PreparedStatement(
-        db,
-        "SELECT entity, object, length FROM document ORDER BY entity, object"
-      )
-    }
-    defer { statement.reset() }
-    while try SpotlightError.reading({ try statement.step() }) {
-      try body(
-        ObjectKey(entity: Int(statement.integer(0)), object: statement.integer(1)),
-        statement.integer(2)
-      )
-    }
   }
 }

@@ -158,7 +158,8 @@ extension Service {
   }
 }
 
-/// A comparison of the index's documents with the store's objects, in the order of their keys.
+/// A comparison of every word of the index's documents with the store's objects, in the order of
+/// their keys.
 private struct IndexVerification {
   let layout: IndexLayout
   let snapshot: StoreSnapshot
@@ -166,8 +167,7 @@ private struct IndexVerification {
   private static let differencesMax = 100
 
   func run() throws -> JSONValue {
-    var documents: [ObjectKey: Int64] = [:]
-    try index.allDocuments { key, length in documents[key] = length }
+    var documents = try index.digests()
     guard
       let later = try snapshot.log.changeSet(
         from: index.token.number,
@@ -191,15 +191,15 @@ private struct IndexVerification {
         for object in objects {
           let key = ObjectKey(entity: number, object: object)
           checked += 1
-          let length = documents.removeValue(forKey: key)
+          let digest = documents.removeValue(forKey: key)
           // The index reads changes after its position later.
           guard later.changes[key] == nil else { continue }
-          guard let length else {
+          guard let digest else {
             try differ(key, "missing")
             continue
           }
           let texts = try snapshot.texts(key, attributes.map(\.name)) ?? []
-          if IndexSearcher.tokenCount(texts) != length { try differ(key, "different") }
+          if layout.digest(of: number, texts) != digest { try differ(key, "different") }
         }
         last = end
       }

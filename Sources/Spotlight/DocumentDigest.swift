@@ -1,0 +1,117 @@
+package import CordialValues
+import SQLite
+
+/// The words of a document with their places, in a number: documents with other words have another
+/// one, except by a chance of one in 2^64.
+package struct DocumentDigest: Sendable, Equatable {
+  /// The number of words; several at one place count once.
+  fileprivate(set) var length: Int64
+  private var sum: UInt64 = 0
+
+  /// Creates the digest of a document whose words are added.
+  init(length: Int64) {
+    self.length = length
+  }
+
+  /// Adds one word at one place; the order of the additions does not matter.
+  ///
+  /// - Parameters:
+  ///   - word: The hash of the word.
+  ///   - column: The number of the column.
+  ///   - offset: The place in the column.
+  mutating func add(_ word: UInt64, column: Int, offset: Int64) {
+    sum &+= Self.mixed(Self.mixed(word ^ UInt64(column)) ^ UInt64(bitPattern: offset))
+  }
+
+  /// Returns the hash of a word.
+  static func hash(_ word: String) -> UInt64 {
+    word.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+  }
+
+  private static func mixed(_ value: UInt64) -> UInt64 {
+    var value = value &+ 0x9E37_79B9_7F4A_7C15
+    value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+    return value ^ value >> 31
+  }
+}
+
+extension IndexLayout {
+  /// Returns the digest that the document of an object has to have.
+  ///
+  /// - Parameters:
+  ///   - entity: The number of the object's entity.
+  ///   - texts: The texts of the entity's indexed attributes, in the order of the model.
+  /// - Returns: The digest.
+  package func digest(of entity: Int, _ texts: [String?]) -> DocumentDigest {
+    var digest = DocumentDigest(length: 0)
+    for (field, text) in zip(attributes[entity] ?? [], texts) {
+      guard let text else { continue }
+      var offset: Int64 = -1
+      // FTS5 keeps a word once at each place.
+      var words: Set<String> = []
+      for token in Tokens.split(text) {
+        if !token.isColocated {
+          offset += 1
+          digest.length += 1
+          words.removeAll(keepingCapacity: true)
+        }
+        guard words.insert(token.text).inserted else { continue }
+        digest.add(DocumentDigest.hash(token.text), column: field.column, offset: offset)
+      }
+    }
+    return digest
+  }
+}
+
+extension IndexSnapshot {
+  /// Reads every word of every document.
+  ///
+  /// - Returns: The digests of the documents, by object.
+  /// - Throws: `SQLiteError`; `SpotlightError` for a damaged index.
+  package func digests() throws -> [ObjectKey: DocumentDigest] {
+    try SpotlightError.reading {
+      var digests: [Int64: (key: ObjectKey, digest: DocumentDigest)] = [:]
+      let documents = try PreparedStatement(
+        db,
+        "SELECT number, entity, object, length FROM document"
+      )
+      defer { documents.reset() }
+      while try documents.step() {
+        let key = ObjectKey(entity: Int(documents.integer(1)), object: documents.integer(2))
+        digests[documents.integer(0)] = (key, DocumentDigest(length: documents.integer(3)))
+      }
+      guard !layout.isEmpty else { return [:] }
+      try readWords { document, word, column, offset in
+        digests[document]?.digest.add(word, column: column, offset: offset)
+      }
+      return Dictionary(
+        digests.values.map { ($0.key, $0.digest) },
+        uniquingKeysWith: { first, _ in first }
+      )
+    }
+  }
+
+  /// Passes the words of all documents, dead ones too, to a body.
+  private func readWords(
+    _ body: (_ document: Int64, _ word: UInt64, _ column: Int, _ offset: Int64) -> Void
+  ) throws {
+    try db.execute(
+      "CREATE VIRTUAL TABLE IF NOT EXISTS temp.occurrence USING fts5vocab(main, text, instance)"
+    )
+    var columns: [String: Int] = [:]
+    for (number, name) in layout.columns.enumerated() {
+      columns[IndexLayout.columnName(name)] = number
+    }
+    let words = try PreparedStatement(db, "SELECT doc, term, col, offset FROM occurrence")
+    defer { words.reset() }
+    // The words come in their order, each with all its places.
+    var known = ""
+    var hash = DocumentDigest.hash("")
+    while try words.step() {
+      let word = words.text(1)
+      if word != known { (known, hash) = (word, DocumentDigest.hash(word)) }
+      body(words.integer(0), hash, columns[words.text(2)] ?? layout.columns.count, words.integer(3))
+    }
+  }
+}
