@@ -23,6 +23,9 @@ package struct DocumentDigest: Sendable, Equatable {
     sum &+= Self.mixed(Self.mixed(word ^ UInt64(column)) ^ UInt64(bitPattern: offset))
   }
 
+  /// Makes the digest another one than that of any text.
+  mutating func spoil() { length = -1 }
+
   /// Returns the hash of a word.
   static func hash(_ word: String) -> UInt64 {
     word.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
@@ -84,6 +87,8 @@ extension IndexSnapshot {
       guard !layout.isEmpty else { return [:] }
       try readWords { document, word, column, offset in
         digests[document]?.digest.add(word, column: column, offset: offset)
+      } misread: { document in
+        digests[document]?.digest.spoil()
       }
       return Dictionary(
         digests.values.map { ($0.key, $0.digest) },
@@ -92,9 +97,16 @@ extension IndexSnapshot {
     }
   }
 
-  /// Passes the words of all documents, dead ones too, to a body.
+  /// Passes the words of all documents, dead ones too, to a body, and looks each word up as a search
+  /// does.
+  ///
+  /// - Parameters:
+  ///   - body: Called for each word at each place.
+  ///   - misread: Called with each document with a word by which no search finds it, and with each
+  ///     one that a search finds by a word that it does not have.
   private func readWords(
-    _ body: (_ document: Int64, _ word: UInt64, _ column: Int, _ offset: Int64) -> Void
+    _ body: (_ document: Int64, _ word: UInt64, _ column: Int, _ offset: Int64) -> Void,
+    misread: (_ document: Int64) -> Void
   ) throws {
     try db.execute(
       "CREATE VIRTUAL TABLE IF NOT EXISTS temp.occurrence USING fts5vocab(main, text, instance)"
@@ -105,13 +117,35 @@ extension IndexSnapshot {
     }
     let words = try PreparedStatement(db, "SELECT doc, term, col, offset FROM occurrence")
     defer { words.reset() }
+    let search = try PreparedStatement(db, "SELECT rowid FROM text WHERE text MATCH ?")
     // The words come in their order, each with all its places.
-    var known = ""
+    var known: String?
     var hash = DocumentDigest.hash("")
+    var documents: Set<Int64> = []
+    func endWord() throws {
+      guard let word = known else { return }
+      for document in try documents.symmetricDifference(found(word, search)) { misread(document) }
+      documents.removeAll(keepingCapacity: true)
+    }
     while try words.step() {
       let word = words.text(1)
-      if word != known { (known, hash) = (word, DocumentDigest.hash(word)) }
-      body(words.integer(0), hash, columns[words.text(2)] ?? layout.columns.count, words.integer(3))
+      if word != known {
+        try endWord()
+        (known, hash) = (word, DocumentDigest.hash(word))
+      }
+      let document = words.integer(0)
+      documents.insert(document)
+      body(document, hash, columns[words.text(2)] ?? layout.columns.count, words.integer(3))
     }
+    try endWord()
+  }
+
+  /// Returns the documents that a search for a word of the index finds.
+  private func found(_ word: String, _ search: PreparedStatement) throws -> Set<Int64> {
+    defer { search.reset() }
+    search.bind("\"\(word)\"", at: 1)
+    var documents: Set<Int64> = []
+    while try search.step() { documents.insert(search.integer(0)) }
+    return documents
   }
 }

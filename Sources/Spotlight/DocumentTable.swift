@@ -18,6 +18,8 @@ final class DocumentTable: Sendable {
   struct View: Sendable {
     /// The position of that commit; nil before the first.
     fileprivate(set) var position: IndexPosition?
+    /// The position up to which later commits index nothing; nil where it is that of `position`.
+    fileprivate(set) var followed: StoreToken?
     fileprivate(set) var documents: [spotlight_document] = []
     fileprivate(set) var aliveCount: Int64 = 0
     fileprivate(set) var aliveTokens: Int64 = 0
@@ -38,6 +40,7 @@ final class DocumentTable: Sendable {
   func apply(_ position: IndexPosition, added: [AddedDocument], removed: [Int64]) {
     state.withLock { view in
       view.position = position
+      view.followed = nil
       for number in removed {
         view.aliveCount -= 1
         view.aliveTokens -= Int64(view.documents[Int(number)].length)
@@ -45,6 +48,11 @@ final class DocumentTable: Sendable {
       }
       for document in added { Self.add(document, to: &view) }
     }
+  }
+
+  /// Records that the commits up to a position index nothing.
+  func follow(_ token: StoreToken) {
+    state.withLock { $0.followed = token }
   }
 
   /// Replaces all documents, after the index was opened, reloaded or rebuilt.

@@ -142,7 +142,7 @@ package final class IndexSearcher {
           : DocumentTable.View(position, try SpotlightError.reading { try IndexFile.documents(db) })
         result = try body(
           IndexSnapshot(
-            token: position.token,
+            token: seen.followed ?? position.token,
             db: db,
             layout: layout,
             view: seen,

@@ -26,6 +26,8 @@ package struct IndexOrder: Sendable {
     case resume
     /// Build a new index, while the old one answers.
     case rebuild
+    /// Write the position that the index has reached without another document.
+    case write
   }
 
   let kind: Kind

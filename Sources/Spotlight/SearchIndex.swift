@@ -34,51 +34,22 @@ package final class SearchIndex: LogFollower {
   private let queue = DispatchQueue(label: "cordial.index", qos: .utility)
   private let documents = DocumentTable()
   private let vocabulary = Vocabulary()
-  private let shared = Mutex(Shared())
+  let shared = Mutex(IndexState())
   private let confined: Mutex<Follower?> = Mutex(nil)
-
-  private struct Shared {
-    var status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
-    var lastBatchCount = 0
-    var isScheduled = false
-    /// The number of attempts to read the log that have begun.
-    var attempts = 0
-    var isStopped = false
-    /// Whether a search found damage in the file, which the next attempt then removes.
-    var isDamaged = false
-    /// Whether an attempt is running.
-    var isReading = false
-    var waiters: [Int: IndexWaiter] = [:]
-    var nextWaiter = 0
-    /// What the next attempt does before it reads the log, in this order.
-    var orders: [IndexOrder] = []
-    /// Called when the index has advanced.
-    var whenAdvanced: (@Sendable () -> Void)?
-
-    /// Whether the last attempt has found that the index is paused, and no other one is running.
-    var isPaused: Bool { status.state == .paused && !isReading }
-
-    /// Removes and returns the waiters for which a condition holds.
-    mutating func takeWaiters(_ isTaken: (IndexWaiter) -> Bool = { _ in true }) -> [IndexWaiter] {
-      let taken = waiters.filter { isTaken($0.value) }
-      for number in taken.keys { waiters[number] = nil }
-      return Array(taken.values)
-    }
-
-    /// Ends the state `failed`, because another attempt is to come.
-    mutating func forgetFailure() {
-      guard status.state == .failed else { return }
-      status.state = .catchingUp
-      status.failure = nil
-    }
-  }
 
   /// The state of the index's thread.
   private struct Follower: ~Copyable, @unchecked Sendable {
     // Created and used on the index's queue only; the mutex around it is never contended.
     let file: IndexFile
     let source: any DocumentSource
+    /// The position of the file.
     var position: IndexPosition?
+    /// The position that the index has reached without another document; nil where it is that of
+    /// the file.
+    var followed: StoreToken?
+
+    /// The position that the index has reached.
+    var token: StoreToken? { followed ?? position?.token }
   }
 
   /// Creates an index without opening it.
@@ -216,9 +187,8 @@ package final class SearchIndex: LogFollower {
       for order in orders {
         switch order.kind {
         case .pause, .resume:
-          try follower.file.queue.use { db in
-            try db.transaction(.immediate) { try IndexFile.setPaused(order.kind == .pause, db) }
-          }
+          try pause(order.kind == .pause, &follower)
+        case .write: if follower.followed != nil { try writePosition(&follower) }
         case .rebuild:
           shared.withLock { $0.status.state = .rebuilding }
           try rebuild(&follower)
@@ -233,24 +203,57 @@ package final class SearchIndex: LogFollower {
     for order in orders { order.completion(.success(status)) }
   }
 
+  private func pause(_ isPaused: Bool, _ follower: inout Follower) throws {
+    func write() throws {
+      try writePosition(&follower) { db in try IndexFile.setPaused(isPaused, db) }
+    }
+    do {
+      try write()
+    } catch is IndexMoved {
+      // Another process has written to the file since this attempt began.
+      try reload(&follower)
+      try write()
+    }
+  }
+
+  /// Writes the position that the index has reached without another document.
+  private func writePosition(
+    _ follower: inout Follower,
+    _ body: (SQLiteConnection) throws -> Void = { _ in }
+  ) throws {
+    let file = follower.file
+    let known = follower.position
+    var reached = known
+    if let followed = follower.followed { reached?.token = followed }
+    _ = try file.transaction(documents) { db in
+      guard try IndexFile.position(db) == known else { throw IndexMoved() }
+      if let reached, reached != known { try file.set(reached) }
+      try body(db)
+    } known: { _ in
+      if let reached { documents.apply(reached, added: [], removed: []) }
+    }
+    follower.position = reached
+    follower.followed = nil
+  }
+
   /// Takes over whether the index is paused, and returns it.
   @discardableResult
   private func updatePause(_ follower: borrowing Follower) throws -> Bool {
     let isPaused = try follower.file.queue.use { db in try IndexFile.isPaused(db) }
-    let position = follower.position
+    let token = follower.token
     let count = documents.aliveCount
     let failed = shared.withLock { shared -> [IndexWaiter] in
       guard isPaused else {
         guard shared.status.state == .paused || shared.status.token == nil else { return [] }
-        shared.status = IndexStatus(token: position?.token, documents: count, state: .catchingUp)
+        shared.status = IndexStatus(token: token, documents: count, state: .catchingUp)
         return []
       }
-      shared.status = IndexStatus(token: position?.token, documents: count, state: .paused)
+      shared.status = IndexStatus(token: token, documents: count, state: .paused)
       // As after a failure, waits that began in this attempt go on.
       let attempts = shared.attempts
       return shared.takeWaiters { $0.attempts < attempts }
     }
-    for waiter in failed { waiter.completion(waiter.number <= position?.token.number ?? -1) }
+    for waiter in failed { waiter.completion(waiter.number <= token?.number ?? -1) }
     return isPaused
   }
 
@@ -315,6 +318,10 @@ package final class SearchIndex: LogFollower {
       // The file may have been removed or replaced.
       if follower?.file.isCurrent != true { follower = try open() }
       guard var current = follower.take() else { return false }
+      if try current.file.queue.use({ db in try IndexFile.position(db) }) != current.position {
+        // Another process has written to the file.
+        try reload(&current)
+      }
       try executeOrders(&current)
       if try updatePause(current) {
         follower = consume current
@@ -328,14 +335,18 @@ package final class SearchIndex: LogFollower {
   }
 
   private func step(_ follower: inout Follower) throws -> Bool {
-    guard let token = follower.position?.token,
+    guard let token = follower.token,
       let batch = try follower.source.batch(after: token)
     else {
       try rebuild(&follower)
       return true
     }
     do {
-      if batch.through != token { try apply(batch, &follower) }
+      if !batch.documents.isEmpty {
+        try apply(batch, &follower)
+      } else if batch.through != token {
+        try follow(batch.through, &follower)
+      }
     } catch is IndexMoved {
       try reload(&follower)
       return true
@@ -363,6 +374,20 @@ package final class SearchIndex: LogFollower {
     return Follower(file: file, source: source, position: loaded.position)
   }
 
+  /// Follows commits that index nothing, of which only some are written to the file.
+  private func follow(_ token: StoreToken, _ follower: inout Follower) throws {
+    follower.followed = token
+    documents.follow(token)
+    guard let written = follower.position?.token.number,
+      token.number - written >= Self.unwrittenMax
+    else { return }
+    try writePosition(&follower)
+  }
+
+  /// The number of commits without documents after which the position is written: a later start
+  /// reads so many again at most.
+  private static let unwrittenMax: Int64 = 1000
+
   private func apply(_ batch: IndexBatch, _ follower: inout Follower) throws {
     let file = follower.file
     guard let known = follower.position else { throw IndexMoved() }
@@ -387,6 +412,7 @@ package final class SearchIndex: LogFollower {
       documents.apply(position, added: added, removed: removed)
     }
     follower.position = reached
+    follower.followed = nil
   }
 
   /// Loads the changes that another process has made to the same file.
@@ -394,6 +420,7 @@ package final class SearchIndex: LogFollower {
     let loaded = try follower.file.load()
     documents.replace(loaded.position, added: loaded.documents)
     follower.position = loaded.position
+    follower.followed = nil
   }
 
   /// Rebuilds the index from the store in one transaction; until its commit, searches see the old
@@ -424,6 +451,7 @@ package final class SearchIndex: LogFollower {
       documents.replace(position, added: added)
     }
     follower.position = position
+    follower.followed = nil
     reached(position.token)
   }
 
@@ -444,44 +472,6 @@ package final class SearchIndex: LogFollower {
 
   private func failWaiters() {
     for waiter in shared.withLock({ $0.takeWaiters() }) { waiter.completion(false) }
-  }
-
-  /// Calls a completion handler when the index has reached a commit.
-  ///
-  /// - Parameters:
-  ///   - number: The number of the commit.
-  ///   - completion: Called on any thread, immediately if the index has already reached the commit;
-  ///     with false if the index failed or `cancelWait` was called.
-  /// - Returns: The waiter's number for `cancelWait`, or nil if the handler was already called.
-  package func whenReached(
-    _ number: Int64,
-    _ completion: @escaping @Sendable (Bool) -> Void
-  ) -> Int? {
-    enum Outcome { case now(Bool), later(Int) }
-    let outcome = shared.withLock { shared -> Outcome in
-      if let token = shared.status.token, token.number >= number { return .now(true) }
-      let isRefused = shared.status.state == .failed || shared.isPaused
-      if shared.isStopped || isRefused && !shared.isScheduled { return .now(false) }
-      shared.nextWaiter += 1
-      shared.waiters[shared.nextWaiter] = IndexWaiter(
-        number: number,
-        attempts: shared.attempts,
-        completion: completion
-      )
-      return .later(shared.nextWaiter)
-    }
-    switch outcome {
-    case .now(let reached):
-      completion(reached)
-      return nil
-    case .later(let waiter): return waiter
-    }
-  }
-
-  /// Ends a wait: calls the completion handler with false, unless it was already called.
-  package func cancelWait(_ waiter: Int) {
-    let completion = shared.withLock { $0.waiters.removeValue(forKey: waiter)?.completion }
-    completion?(false)
   }
 
   // MARK: Searching

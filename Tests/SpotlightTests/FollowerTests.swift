@@ -37,6 +37,68 @@ import Testing
     }
   }
 
+  /// The number of the commit in the index file.
+  private func written(_ index: TestIndex) throws -> Int64? {
+    let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")
+    let text = try queue.read { db in
+      try String.fetchOne(db, sql: "SELECT value FROM state WHERE name = 'position'")
+    }
+    return text?.split(separator: " ").first.flatMap { StoreToken(String($0)) }?.number
+  }
+
+  private func token(_ index: TestIndex) throws -> Int64 {
+    try index.index.makeSearcher().snapshot { $0.token.number }
+  }
+
+  // Evidence: P-095f
+  @Test func `commits that index nothing are followed, and written only now and then`()
+    async throws
+  {
+    let index = try TestIndex()
+    commit(index, 1, "milk")
+    #expect(await index.catchUp())
+    let first = try #require(try written(index))
+    for _ in 0..<5 {
+      index.library.commit([])
+      #expect(await index.catchUp())
+    }
+    #expect(try written(index) == first && token(index) == first + 5)
+    #expect(index.index.status.token?.number == first + 5 && index.index.status.state == .ready)
+    #expect(index.index.retention?.number == first + 5)
+    #expect(try index.found("milk") == [1])
+    // A later start reads them again.
+    let again = try TestIndex(index.library, in: index.folder)
+    #expect(await again.catchUp())
+    #expect(try token(again) == first + 5 && written(again) == first)
+    #expect(index.library.state.withLock { $0.wholeReadings } == 1)
+    // Another process writes a document, which this one then has.
+    commit(again, 2, "milk")
+    #expect(await again.catchUp())
+    #expect(await index.catchUp())
+    #expect(try index.found("milk") == [1, 2] && token(index) == first + 6)
+    for _ in 0..<1000 { index.library.commit([]) }
+    #expect(await index.catchUp())
+    #expect(try written(index) == first + 1006 && token(index) == first + 1006)
+    #expect(await again.catchUp())
+    #expect(try again.found("milk") == [1, 2] && token(again) == first + 1006)
+  }
+
+  // Evidence: P-095f
+  @Test(arguments: [IndexOrder.Kind.pause, .write])
+  func `the position is written where it has to stay`(order: IndexOrder.Kind) async throws {
+    let index = try TestIndex()
+    commit(index, 1, "milk")
+    #expect(await index.catchUp())
+    index.library.commit([])
+    #expect(await index.catchUp())
+    let outcome = await withCheckedContinuation { continuation in
+      index.index.execute(order) { continuation.resume(returning: $0) }
+    }
+    #expect(try outcome.get().token?.number == index.library.newest)
+    #expect(try written(index) == index.library.newest)
+    #expect(try token(index) == index.library.newest)
+  }
+
   @Test func `a large batch is read in portions, each after the previous one`() async throws {
     let index = try TestIndex()
     commit(index, 1, "first")

@@ -134,6 +134,9 @@ extension Service {
     let silence = silenceMax
     let lease = leaseName
     let retainedMilliseconds = Int64(limits.historyDaysMin) * Self.dayMilliseconds
+    // A later start of the index would need the commits that it has not written down. Without them
+    // it is rebuilt.
+    index.execute(.write) { _ in }
     snapshot { snapshot in
       let wanted = try goals.map { try snapshot.commit(of: $0) }.max() ?? 0
       var retained = retained

@@ -58,7 +58,7 @@ extension Service {
           "token": .string(token.description), "documents": .integer(status.documents),
           "bytes": .integer(bytes),
         ])
-      case .pause, .resume:
+      case .pause, .resume, .write:
         writer.value([
           "token": .string(token.description), "state": .string(status.state.rawValue),
         ])

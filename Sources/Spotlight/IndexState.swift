@@ -1,0 +1,79 @@
+import CordialValues
+import Synchronization
+
+/// What the index's thread, its callers and its waiters share.
+struct IndexState {
+  var status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
+  var lastBatchCount = 0
+  var isScheduled = false
+  /// The number of attempts to read the log that have begun.
+  var attempts = 0
+  var isStopped = false
+  /// Whether a search found damage in the file, which the next attempt then removes.
+  var isDamaged = false
+  /// Whether an attempt is running.
+  var isReading = false
+  var waiters: [Int: IndexWaiter] = [:]
+  var nextWaiter = 0
+  /// What the next attempt does before it reads the log, in this order.
+  var orders: [IndexOrder] = []
+  /// Called when the index has advanced.
+  var whenAdvanced: (@Sendable () -> Void)?
+
+  /// Whether the last attempt has found that the index is paused, and no other one is running.
+  var isPaused: Bool { status.state == .paused && !isReading }
+
+  /// Removes and returns the waiters for which a condition holds.
+  mutating func takeWaiters(_ isTaken: (IndexWaiter) -> Bool = { _ in true }) -> [IndexWaiter] {
+    let taken = waiters.filter { isTaken($0.value) }
+    for number in taken.keys { waiters[number] = nil }
+    return Array(taken.values)
+  }
+
+  /// Ends the state `failed`, because another attempt is to come.
+  mutating func forgetFailure() {
+    guard status.state == .failed else { return }
+    status.state = .catchingUp
+    status.failure = nil
+  }
+}
+
+extension SearchIndex {
+  /// Calls a completion handler when the index has reached a commit.
+  ///
+  /// - Parameters:
+  ///   - number: The number of the commit.
+  ///   - completion: Called on any thread, immediately if the index has already reached the commit;
+  ///     with false if the index failed or `cancelWait` was called.
+  /// - Returns: The waiter's number for `cancelWait`, or nil if the handler was already called.
+  package func whenReached(
+    _ number: Int64,
+    _ completion: @escaping @Sendable (Bool) -> Void
+  ) -> Int? {
+    enum Outcome { case now(Bool), later(Int) }
+    let outcome = shared.withLock { shared -> Outcome in
+      if let token = shared.status.token, token.number >= number { return .now(true) }
+      let isRefused = shared.status.state == .failed || shared.isPaused
+      if shared.isStopped || isRefused && !shared.isScheduled { return .now(false) }
+      shared.nextWaiter += 1
+      shared.waiters[shared.nextWaiter] = IndexWaiter(
+        number: number,
+        attempts: shared.attempts,
+        completion: completion
+      )
+      return .later(shared.nextWaiter)
+    }
+    switch outcome {
+    case .now(let reached):
+      completion(reached)
+      return nil
+    case .later(let waiter): return waiter
+    }
+  }
+
+  /// Ends a wait: calls the completion handler with false, unless it was already called.
+  package func cancelWait(_ waiter: Int) {
+    let completion = shared.withLock { $0.waiters.removeValue(forKey: waiter)?.completion }
+    completion?(false)
+  }
+}
