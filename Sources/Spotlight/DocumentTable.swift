@@ -75,8 +75,10 @@ final class DocumentTable: Sendable {
 
   var aliveCount: Int64 { state.withLock { $0.aliveCount } }
 
-  /// The number of document numbers without a live document.
-  var deadCount: Int64 { state.withLock { Int64($0.documents.count) - $0.aliveCount } }
+  /// The number of document numbers without a live document; numbers begin with 1.
+  var deadCount: Int64 {
+    state.withLock { view in Int64(max(view.documents.count - 1, 0)) - view.aliveCount }
+  }
 }
 
 extension DocumentTable.View {

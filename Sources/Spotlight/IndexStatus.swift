@@ -49,6 +49,13 @@ struct IndexStopped: Error {}
 struct IndexMoved: Error {}
 
 extension SearchIndex {
+  /// The part of all documents that are those of former texts and of deleted objects, from 0 to 1.
+  package var deadFraction: Double {
+    let dead = Double(documents.deadCount)
+    let all = dead + Double(documents.aliveCount)
+    return all > 0 ? dead / all : 0
+  }
+
   /// Returns why the index has not reached the commit that a client waits for.
   ///
   /// - Parameter commit: The commit, as part of a sentence.

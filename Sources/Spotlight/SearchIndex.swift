@@ -32,7 +32,7 @@ package final class SearchIndex: LogFollower {
   private let path: String
   private let makeSource: @Sendable () throws -> any DocumentSource
   private let queue = DispatchQueue(label: "cordial.index", qos: .utility)
-  private let documents = DocumentTable()
+  let documents = DocumentTable()
   private let vocabulary = Vocabulary()
   let shared = Mutex(IndexState())
   private let confined: Mutex<Follower?> = Mutex(nil)

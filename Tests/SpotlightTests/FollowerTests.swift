@@ -37,6 +37,22 @@ import Testing
     }
   }
 
+  // Evidence: P-095c
+  @Test func `former documents are dead until a rebuild`() async throws {
+    let index = try TestIndex()
+    #expect(await index.catchUp())
+    #expect(index.index.deadFraction == 0)
+    for title in ["a", "b", "c", nil] {
+      commit(index, 1, title)
+      commit(index, 2, "milk")
+      #expect(await index.catchUp())
+    }
+    // Of each object three documents, and one that is alive.
+    #expect(index.index.status.documents == 1 && index.index.deadFraction > 0.8)
+    try await index.rebuild()
+    #expect(index.index.deadFraction == 0)
+  }
+
   /// The number of the commit in the index file.
   private func written(_ index: TestIndex) throws -> Int64? {
     let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")

@@ -11,6 +11,7 @@ package struct IndexStatusCall: Call {
       .required("token", .token, "the position of the index"),
       .required("behind", .count, "the number of commits after that position"),
       .required("documents", .count, "the number of indexed objects"),
+      .required("dead", .number, "the part of all documents that are former ones, from 0 to 1"),
       .required("bytes", .count, "the size on disk"),
       .required(
         "state",

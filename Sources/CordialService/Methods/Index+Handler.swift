@@ -13,14 +13,15 @@ extension Service {
     let status = index.status
     index.follow()
     let bytes = indexBytes
+    let dead = SearchAnswer.rounded(index.deadFraction)
     read(request) { snapshot, writer in
       let token = try status.token ?? snapshot.oldest()
       let behind = max(0, snapshot.head.number - token.number)
       let state = status.state == .ready && behind > 0 ? IndexStatus.State.catchingUp : status.state
       var members: [JSONMember] = [
         JSONMember("token", .string(token.description)), JSONMember("behind", .integer(behind)),
-        JSONMember("documents", .integer(status.documents)), JSONMember("bytes", .integer(bytes)),
-        JSONMember("state", .string(state.rawValue)),
+        JSONMember("documents", .integer(status.documents)), JSONMember("dead", .number(dead)),
+        JSONMember("bytes", .integer(bytes)), JSONMember("state", .string(state.rawValue)),
       ]
       if state == .paused { members.append(JSONMember("reason", "requested")) }
       writer.value(.object(members))
