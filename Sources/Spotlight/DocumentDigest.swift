@@ -97,13 +97,14 @@ extension IndexSnapshot {
     }
   }
 
-  /// Passes the words of all documents, dead ones too, to a body, and looks each word up as a search
-  /// does.
+  /// Passes the words of all documents, dead ones too, to a body, and looks each word up as a
+  /// search does.
   ///
   /// - Parameters:
   ///   - body: Called for each word at each place.
   ///   - misread: Called with each document with a word by which no search finds it, and with each
   ///     one that a search finds by a word that it does not have.
+  /// - Throws: `SQLiteError`.
   private func readWords(
     _ body: (_ document: Int64, _ word: UInt64, _ column: Int, _ offset: Int64) -> Void,
     misread: (_ document: Int64) -> Void
