@@ -61,7 +61,8 @@ static inline uint64_t mix(uint64_t hash, uint64_t chunk) {
 }
 
 static uint64_t hash(const char *bytes, int32_t size) {
-  uint64_t hash = (uint64_t)size;
+  // The length is spread first: beside a short chunk, it would cancel against the last letters.
+  uint64_t hash = mix(0, (uint64_t)size);
   for (; size >= 8; size -= 8, bytes += 8) hash = mix(hash, read8(bytes));
   if (size > 0) hash = mix(hash, readShort(bytes, size));
   // Zero is an empty slot.

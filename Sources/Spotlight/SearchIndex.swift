@@ -38,7 +38,7 @@ package final class SearchIndex: LogFollower {
   private let confined: Mutex<Follower?> = Mutex(nil)
 
   /// The state of the index's thread.
-  private struct Follower: ~Copyable, @unchecked Sendable {
+  struct Follower: ~Copyable, @unchecked Sendable {
     // Created and used on the index's queue only; the mutex around it is never contended.
     let file: IndexFile
     let source: any DocumentSource
@@ -146,99 +146,9 @@ package final class SearchIndex: LogFollower {
     failOrders(IndexStopped())
   }
 
-  // MARK: Orders
-
-  /// Pauses, resumes or rebuilds the index.
-  ///
-  /// - Parameters:
-  ///   - kind: What to do, after the orders before.
-  ///   - completion: Called on any thread, with the status afterwards, or the error that prevented
-  ///     the order.
-  package func execute(
-    _ kind: IndexOrder.Kind,
-    _ completion: @escaping @Sendable (Result<IndexStatus, any Error>) -> Void
-  ) {
-    let isStopped = shared.withLock { shared in
-      if !shared.isStopped {
-        shared.orders.append(IndexOrder(kind: kind, completion: completion))
-      }
-      return shared.isStopped
-    }
-    guard !isStopped else { return completion(.failure(IndexStopped())) }
-    follow()
-  }
-
-  private func takeOrders() -> [IndexOrder] {
-    shared.withLock { shared in
-      defer { shared.orders = [] }
-      return shared.orders
-    }
-  }
-
-  private func failOrders(_ error: any Error) {
-    for order in takeOrders() { order.completion(.failure(error)) }
-  }
-
-  /// Does what clients have asked for since the last attempt.
-  private func executeOrders(_ follower: inout Follower) throws {
-    let orders = takeOrders()
-    guard !orders.isEmpty else { return }
-    do {
-      for order in orders {
-        switch order.kind {
-        case .pause, .resume:
-          try pause(order.kind == .pause, &follower)
-        case .write: if follower.followed != nil { try writePosition(&follower) }
-        case .rebuild:
-          shared.withLock { $0.status.state = .rebuilding }
-          try rebuild(&follower)
-        }
-      }
-      try updatePause(follower)
-    } catch {
-      for order in orders { order.completion(.failure(error)) }
-      throw error
-    }
-    let status = status
-    for order in orders { order.completion(.success(status)) }
-  }
-
-  private func pause(_ isPaused: Bool, _ follower: inout Follower) throws {
-    func write() throws {
-      try writePosition(&follower) { db in try IndexFile.setPaused(isPaused, db) }
-    }
-    do {
-      try write()
-    } catch is IndexMoved {
-      // Another process has written to the file since this attempt began.
-      try reload(&follower)
-      try write()
-    }
-  }
-
-  /// Writes the position that the index has reached without another document.
-  private func writePosition(
-    _ follower: inout Follower,
-    _ body: (SQLiteConnection) throws -> Void = { _ in }
-  ) throws {
-    let file = follower.file
-    let known = follower.position
-    var reached = known
-    if let followed = follower.followed { reached?.token = followed }
-    _ = try file.transaction(documents) { db in
-      guard try IndexFile.position(db) == known else { throw IndexMoved() }
-      if let reached, reached != known { try file.set(reached) }
-      try body(db)
-    } known: { _ in
-      if let reached { documents.apply(reached, added: [], removed: []) }
-    }
-    follower.position = reached
-    follower.followed = nil
-  }
-
   /// Takes over whether the index is paused, and returns it.
   @discardableResult
-  private func updatePause(_ follower: borrowing Follower) throws -> Bool {
+  func updatePause(_ follower: borrowing Follower) throws -> Bool {
     let isPaused = try follower.file.queue.use { db in try IndexFile.isPaused(db) }
     let token = follower.token
     let count = documents.aliveCount
@@ -416,16 +326,32 @@ package final class SearchIndex: LogFollower {
   }
 
   /// Loads the changes that another process has made to the same file.
-  private func reload(_ follower: inout Follower) throws {
+  func reload(_ follower: inout Follower) throws {
     let loaded = try follower.file.load()
+    let (known, followed) = (follower.position, follower.followed)
     documents.replace(loaded.position, added: loaded.documents)
     follower.position = loaded.position
     follower.followed = nil
+    // Without another document, the commits up to here still index nothing.
+    if let followed, let position = loaded.position, position.build == known?.build,
+      position.next == known?.next, position.token.generation == followed.generation,
+      position.token.number < followed.number
+    {
+      follower.followed = followed
+      documents.follow(followed)
+    }
+    let isRebuilt = known?.build != loaded.position?.build
+    let token = follower.token
+    let whenAdvanced = shared.withLock { shared in
+      if shared.status.token != nil { shared.status.token = token }
+      return isRebuilt ? shared.whenAdvanced : nil
+    }
+    whenAdvanced?()
   }
 
   /// Rebuilds the index from the store in one transaction; until its commit, searches see the old
   /// index.
-  private func rebuild(_ follower: inout Follower) throws {
+  func rebuild(_ follower: inout Follower) throws {
     let file = follower.file
     let source = follower.source
     let (_, position) = try file.transaction(documents) {
@@ -452,15 +378,15 @@ package final class SearchIndex: LogFollower {
     }
     follower.position = position
     follower.followed = nil
-    reached(position.token)
+    reached(position.token, isRebuilt: true)
   }
 
   // MARK: Waiting
 
-  private func reached(_ token: StoreToken) {
+  private func reached(_ token: StoreToken, isRebuilt: Bool = false) {
     let count = documents.aliveCount
     let (done, whenAdvanced) = shared.withLock { shared in
-      let isAdvance = shared.status.token != token
+      let isAdvance = isRebuilt || shared.status.token != token
       shared.status = IndexStatus(token: token, documents: count, state: .ready)
       return (
         shared.takeWaiters { $0.number <= token.number }, isAdvance ? shared.whenAdvanced : nil

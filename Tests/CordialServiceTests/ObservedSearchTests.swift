@@ -1,3 +1,4 @@
+import CordialService
 import JSON
 import TestSeeds
 import Testing
@@ -127,6 +128,48 @@ private enum SearchedTasks {
         .flatMap { titles($0["insert"]) }
       #expect(inserted == ["milk tea"])
       #expect(try peer.call("observe/list")["subscriptions"]?.array?.count == 1)
+    }
+  }
+
+  // Evidence: P-084c
+  @Test func `ends alone where its result is too long`() async throws {
+    var limits = Limits()
+    limits.answerBytesMax = 1000
+    try await withHost(model: SearchedTasks.model, limits: limits) { host in
+      let (peer, other, writer) = (HostPeer(host), HostPeer(host), HostPeer(host))
+      try writer.saveTask("milk")
+      for _ in 0..<2 { #expect(try peer.call("observe", Self.milk)["fresh"] == true) }
+      let bread = try other.call("observe", #"{"search":{"query":"bread"}}"#)
+      #expect(bread["result"]?["total"] == 0)
+      let title = "milk " + String(repeating: "and more ", count: 20)
+      for _ in 0..<8 { try writer.saveTask(title) }
+      _ = try peer.call("observe/flush")
+      let ends = peer.changes.flatMap { $0["updates"]?.array ?? [] }.filter { $0["error"] != nil }
+      #expect(ends.map { $0["subscription"] } == ["s1", "s2"])
+      #expect(ends.allSatisfy { $0["error"]?["code"] == 1302 })
+      #expect(try peer.call("observe/list")["subscriptions"]?.array?.count == 1)
+      try writer.saveTask("bread")
+      _ = try other.call("observe/flush")
+      #expect(titles(other.changes.last?["updates"]?.array?.first?["insert"]) == ["bread"])
+      // The connection observes again.
+      let again = try peer.call("observe", #"{"search":{"query":"bread"}}"#)
+      #expect(titles(again["result"]?["hits"]) == ["bread"])
+    }
+  }
+
+  // Evidence: P-088a
+  @Test func `is run again after a rebuild of the index`() async throws {
+    try await withHost(model: SearchedTasks.model) { host in
+      let (peer, writer) = (HostPeer(host), HostPeer(host))
+      try writer.saveTask("milk")
+      _ = try peer.call("observe", Self.milk)
+      _ = try writer.call("index/pause")
+      try writer.saveTask("milk")
+      _ = try peer.call("observe/flush")
+      #expect(peer.changes.isEmpty)
+      _ = try writer.call("index/rebuild")
+      _ = try peer.call("observe/flush")
+      #expect(titles(peer.changes.last?["updates"]?.array?.first?["insert"]) == ["milk"])
     }
   }
 

@@ -1,6 +1,8 @@
 import CordialValues
+import GRDB
 import Spotlight
 import TestSeeds
+import TestStores
 import Testing
 
 @Suite struct `Typing mistakes` {
@@ -125,6 +127,38 @@ import Testing
     #expect(try index.result("xyzwv", fuzzy: true).isAtLeast)
     let many = Array(repeating: "xyzwvabc", count: 64).joined(separator: " ")
     #expect(try index.result(many, fuzzy: true).total == 2)
+  }
+}
+
+@Suite struct `The words of the index` {
+  private func words(_ index: TestIndex) throws -> Set<String> {
+    let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")
+    return try queue.read { db in
+      Set(try String.fetchAll(db, sql: "SELECT text FROM word"))
+    }
+  }
+
+  @Test func `are all words of two letters and more, without digits`() async throws {
+    let letters = Array("abcdefghijklmnopqrstuvwxyz")
+    var all: [String] = []
+    for first in letters {
+      for second in letters {
+        all.append("\(first)\(second)")
+        for third in letters { all.append("\(first)\(second)\(third)") }
+      }
+    }
+    let long = (1...40).flatMap { count in
+      ["a", "ab", "äz", "я"].map { String(repeating: $0, count: count) }
+    }
+    let index = try TestIndex()
+    let texts = (all + long + ["a1", "1", "x"]).joined(separator: " ")
+    index.commit([1: (body: texts, title: nil)])
+    #expect(await index.catchUp())
+    let folded = long.map { $0.replacing("ä", with: "a") }.filter { (2...64).contains($0.count) }
+    #expect(try words(index) == Set(all + folded))
+    // A rebuild collects them again.
+    try await index.rebuild()
+    #expect(try words(index) == Set(all + folded))
   }
 }
 

@@ -48,7 +48,9 @@ final class ObjectPool<Value: BaseValue>: Sendable {
   ///
   /// An observer that reads on the actor misses no change: between its read and its registration
   /// none is made.
-  private let isolation: (any Actor)?
+  ///
+  /// An actor may hold its objects, so that it is not held here.
+  private weak let isolation: (any Actor)?
   private let decode: @Sendable (JSONValue) throws(ValueMismatch) -> Value
   private let report: @Sendable (ClientError) -> Void
 
@@ -245,10 +247,13 @@ final class ObjectPool<Value: BaseValue>: Sendable {
   private func setArrived(on isolation: isolated any Actor) { setArrived() }
 
   private func setArrived() {
-    let updates = state.withLock { state in
+    let updates = state.withLock { state -> [(LiveObject<Value>, Loaded?)] in
       defer { state.arrived = [] }
+      let subscribed = Set(state.subscribed)
       return state.arrived.compactMap { id in
-        state.held[id]?.object.map { ($0, state.loaded[id]) }
+        // The value of an object that another request does not have is not known any more.
+        guard state.loaded[id] != nil || subscribed.contains(id) else { return nil }
+        return state.held[id]?.object.map { ($0, state.loaded[id]) }
       }
     }
     for (object, loaded) in updates {

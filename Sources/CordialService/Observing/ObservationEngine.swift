@@ -15,6 +15,8 @@ struct ObservationEngine {
   /// once more.
   var isSearching = false
   var searchesAgain = false
+  /// The pause after the last run that failed, in milliseconds; 0 after one that did not.
+  var searchPause = 0
   /// The work that waits for the end of a run of the searches that has not begun.
   var afterSearches: [@Sendable (isolated Service) -> Void] = []
   /// Whether a timer will forget the results of observations that have ended.

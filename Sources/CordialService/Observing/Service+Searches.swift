@@ -1,6 +1,7 @@
 import CordialProtocol
 import CordialValues
 import JSONRPC
+import Logging
 import PersistentStore
 import Spotlight
 import Subscriptions
@@ -46,13 +47,19 @@ extension Service {
           self.onLoop { service in
             switch outcome {
             case .success(let search): next(service, search)
-            case .failure(let error): service.finish(request, .failure(error))
+            case .failure(let error):
+              if error.code == ErrorName.storeBusy.code { service.lookForCommits() }
+              service.finish(request, .failure(error))
             }
           }
         }
       )
     }
   }
+
+  /// The first and the longest pause before searches are run again that could not be run, in
+  /// milliseconds.
+  private static let retryMilliseconds = (least: 250, most: 5000)
 
   private static var volatile: StoreError {
     StoreError(
@@ -138,10 +145,15 @@ extension Service {
         try search.differs(from: $0, mode)
       }
       return Refreshed(number: affected.number, outcome: .success(differs == false ? nil : search))
-    } catch let error as StoreError
-      where error.code == .limitExceeded || error.code == .internalError
-    {
-      return Refreshed(number: affected.number, outcome: .failure(RPCError(error)))
+    } catch {
+      if error is UnsealedChanges || error is SpotlightError { throw error }
+      let failure = StoreError(any: error)
+      // Of other errors the store or the index is the cause, not the search.
+      let isOwn =
+        [.limitExceeded, .internalError].contains(failure.code) || error is RPCError
+      guard isOwn else { throw error }
+      let end = error as? RPCError ?? RPCError(failure)
+      return Refreshed(number: affected.number, outcome: .failure(end))
     }
   }
 
@@ -156,11 +168,20 @@ extension Service {
     observing.isSearching = false
     switch outcome {
     case .success(let refreshed):
+      observing.searchPause = 0
       for search in refreshed { take(search) }
     case .failure(let error):
-      // Changes that are too many to be hidden can only be sealed. The index runs the searches
-      // again when it advances, as after its own failures.
+      let (least, most) = Self.retryMilliseconds
+      if observing.searchPause == 0 {
+        log.warning(
+          "Observed searches could not be run again; trying later",
+          metadata: ["error": "\(error.message)"]
+        )
+      }
+      observing.searchPause = min(max(least, 2 * observing.searchPause), most)
+      // Changes that are too many to be hidden can only be sealed.
       if error.code == ErrorName.storeBusy.code { lookForCommits() }
+      onLoop(afterMilliseconds: observing.searchPause) { service in service.refreshSearches() }
     }
     for work in waiting { work(self) }
     guard observing.searchesAgain || !observing.afterSearches.isEmpty else { return }
@@ -213,8 +234,10 @@ extension Service {
     remove(number, session)
     let body = UpdateBody.end(error)
     if session.observed.subscriptions.isEmpty {
-      // Without other subscriptions, no later step reports the end.
-      send([(number, body)], through: token, to: session)
+      // Without other subscriptions, no later step reports the ends.
+      let ended = session.observed.ended + [(number, body)]
+      session.observed.ended = []
+      send(ended.sorted { $0.number < $1.number }, through: token, to: session)
     } else {
       session.observed.ended.append((number, body))
       if session.observed.lag == nil { session.observed.lag = observing.position }

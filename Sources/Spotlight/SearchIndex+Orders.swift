@@ -1,0 +1,104 @@
+import PersistentHistory
+import SQLite
+import Synchronization
+
+/// What clients ask of the index, which its next attempt does before it reads the log.
+extension SearchIndex {
+  /// Pauses, resumes or rebuilds the index.
+  ///
+  /// - Parameters:
+  ///   - kind: What to do, after the orders before.
+  ///   - completion: Called on any thread, with the status afterwards, or the error that prevented
+  ///     the order.
+  package func execute(
+    _ kind: IndexOrder.Kind,
+    _ completion: @escaping @Sendable (Result<IndexStatus, any Error>) -> Void
+  ) {
+    let isStopped = shared.withLock { shared in
+      if !shared.isStopped {
+        shared.orders.append(IndexOrder(kind: kind, completion: completion))
+      }
+      return shared.isStopped
+    }
+    guard !isStopped else { return completion(.failure(IndexStopped())) }
+    follow()
+  }
+
+  private func takeOrders() -> [IndexOrder] {
+    shared.withLock { shared in
+      defer { shared.orders = [] }
+      return shared.orders
+    }
+  }
+
+  func failOrders(_ error: any Error) {
+    for order in takeOrders() { order.completion(.failure(error)) }
+  }
+
+  /// Does what clients have asked for since the last attempt.
+  func executeOrders(_ follower: inout Follower) throws {
+    let orders = takeOrders()
+    guard !orders.isEmpty else { return }
+    do {
+      for order in orders {
+        switch order.kind {
+        case .pause, .resume:
+          try pause(order.kind == .pause, &follower)
+        case .write: try writeFollowed(&follower)
+        case .rebuild:
+          shared.withLock { $0.status.state = .rebuilding }
+          try rebuild(&follower)
+        }
+      }
+      try updatePause(follower)
+    } catch {
+      for order in orders { order.completion(.failure(error)) }
+      throw error
+    }
+    let status = status
+    for order in orders { order.completion(.success(status)) }
+  }
+
+  private func writeFollowed(_ follower: inout Follower) throws {
+    guard follower.followed != nil else { return }
+    do {
+      try writePosition(&follower)
+    } catch is IndexMoved {
+      // Another process has written a position meanwhile.
+      try reload(&follower)
+    }
+  }
+
+  private func pause(_ isPaused: Bool, _ follower: inout Follower) throws {
+    func write() throws {
+      try writePosition(&follower) { db in try IndexFile.setPaused(isPaused, db) }
+    }
+    do {
+      try write()
+    } catch is IndexMoved {
+      // Another process has written to the file since this attempt began.
+      try reload(&follower)
+      try write()
+    }
+  }
+
+  /// Writes the position that the index has reached without another document.
+  func writePosition(
+    _ follower: inout Follower,
+    _ body: (SQLiteConnection) throws -> Void = { _ in }
+  ) throws {
+    let file = follower.file
+    let known = follower.position
+    var reached = known
+    if let followed = follower.followed { reached?.token = followed }
+    _ = try file.transaction(documents) { db in
+      guard try IndexFile.position(db) == known else { throw IndexMoved() }
+      if let reached, reached != known { try file.set(reached) }
+      try body(db)
+    } known: { _ in
+      if let reached { documents.apply(reached, added: [], removed: []) }
+    }
+    follower.position = reached
+    follower.followed = nil
+  }
+}
