@@ -18,7 +18,7 @@ import Testing
       9: (body: "receiver", title: nil),
     ])
     #expect(await index.catchUp())
-    // Dead documents have words that nobody meant.
+    // The words of dead documents must not be found.
     index.commit([8: nil, 7: nil])
     #expect(await index.catchUp())
   }

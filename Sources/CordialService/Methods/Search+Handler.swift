@@ -118,31 +118,27 @@ extension Service {
     loop.schedule(milliseconds: milliseconds) { index.cancelWait(waiter) }
   }
 
-  private func run(
-    _ wanted: SearchRequest,
+  /// Runs a body with a search, at one snapshot of the index and one of the store.
+  ///
+  /// - Parameters:
+  ///   - call: The search.
+  ///   - wanted: Its parameters.
+  ///   - body: Receives the search on a thread of its own, and the snapshot of the index.
+  ///   - completion: Called on the loop, with the result of the body.
+  nonisolated func withSearch<Output: Sendable>(
     _ call: SearchCall,
-    start: Int64,
-    _ request: Request
+    _ wanted: SearchRequest,
+    _ body: @escaping @Sendable (SearchAnswer, IndexSnapshot) throws -> Output,
+    completion: @escaping @Sendable (isolated Service, Result<Output, RPCError>) -> Void
   ) {
-    let facts = facts
-    let bytesMax = limits.answerBytesMax
     searches.search(
       // The index's snapshot comes first, so that the store's is never older.
       { searcher, reader in
         try searcher.snapshot { index in
           try reader.snapshot(hidingUnsealed: true) { snapshot in
             if snapshot.hidesUnsealedChanges { self.lookForCommits() }
-            var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
-            MessageWriter.beginResult(request.id, &writer)
             let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
-            try answer.write(
-              try answer.search(wanted, index),
-              microseconds: { facts.clock() - start },
-              bytesMax: bytesMax,
-              to: &writer
-            )
-            writer.raw("}")
-            return MessageBytes(writer)
+            return try body(answer, index)
           }
         }
       },
@@ -151,8 +147,32 @@ extension Service {
         if case .failure(let error) = outcome, error.code == ErrorName.storeBusy.code {
           self.lookForCommits()
         }
-        self.onLoop { service in service.finish(request, outcome) }
+        self.onLoop { service in completion(service, outcome) }
       }
     )
+  }
+
+  private func run(
+    _ wanted: SearchRequest,
+    _ call: SearchCall,
+    start: Int64,
+    _ request: Request
+  ) {
+    let facts = facts
+    let bytesMax = limits.answerBytesMax
+    withSearch(call, wanted) { answer, index in
+      var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
+      MessageWriter.beginResult(request.id, &writer)
+      try answer.write(
+        try answer.search(wanted, index),
+        microseconds: { facts.clock() - start },
+        bytesMax: bytesMax,
+        to: &writer
+      )
+      writer.raw("}")
+      return MessageBytes(writer)
+    } completion: { service, outcome in
+      service.finish(request, outcome)
+    }
   }
 }

@@ -15,24 +15,15 @@ extension Service {
     let wanted = try searchRequest(call.search, wantsAll: true)
     index.follow()
     whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
-      service.searches.search(
-        { searcher, reader in
-          try searcher.snapshot { index in
-            try reader.snapshot(hidingUnsealed: true) { snapshot in
-              if snapshot.hidesUnsealedChanges { self.lookForCommits() }
-              let answer = try SearchAnswer(call.search, wanted, snapshot, token: index.token)
-              var writer = JSONWriter()
-              MessageWriter.beginResult(request.id, &writer)
-              writer.value(.object(try answer.reason(call.id, wanted, index)))
-              writer.raw("}")
-              return MessageBytes(writer)
-            }
-          }
-        },
-        completion: { outcome in
-          self.onLoop { service in service.finish(request, outcome) }
-        }
-      )
+      service.withSearch(call.search, wanted) { answer, index in
+        var writer = JSONWriter()
+        MessageWriter.beginResult(request.id, &writer)
+        writer.value(.object(try answer.reason(call.id, wanted, index)))
+        writer.raw("}")
+        return MessageBytes(writer)
+      } completion: { service, outcome in
+        service.finish(request, outcome)
+      }
     }
   }
 }

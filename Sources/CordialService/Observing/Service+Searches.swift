@@ -32,28 +32,15 @@ extension Service {
     let bytesMax = limits.answerBytesMax
     index.follow()
     whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
-      service.searches.search(
-        { searcher, reader in
-          try searcher.snapshot { index in
-            try reader.snapshot(hidingUnsealed: true) { snapshot in
-              if snapshot.hidesUnsealedChanges { self.lookForCommits() }
-              let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
-              guard !answer.isVolatile else { throw Self.volatile }
-              return try answer.observed(try answer.search(wanted, index), bytesMax: bytesMax)
-            }
-          }
-        },
-        completion: { outcome in
-          self.onLoop { service in
-            switch outcome {
-            case .success(let search): next(service, search)
-            case .failure(let error):
-              if error.code == ErrorName.storeBusy.code { service.lookForCommits() }
-              service.finish(request, .failure(error))
-            }
-          }
+      service.withSearch(call, wanted) { answer, index in
+        guard !answer.isVolatile else { throw Self.volatile }
+        return try answer.observed(try answer.search(wanted, index), bytesMax: bytesMax)
+      } completion: { service, outcome in
+        switch outcome {
+        case .success(let search): next(service, search)
+        case .failure(let error): service.finish(request, .failure(error))
         }
-      )
+      }
     }
   }
 
