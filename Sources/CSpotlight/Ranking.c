@@ -108,26 +108,45 @@ static int countDocument(const Fts5ExtensionApi *api, Fts5Context *context, void
   return SQLITE_OK;
 }
 
-// Computes BM25's inverse document frequency of each phrase. Its minimum is above zero, so that a
-// word in most documents still counts a little.
+static int prepareCounts(struct spotlight_search *search, int phrases) {
+  search->frequencies = calloc((size_t)phrases + 1, sizeof(double));
+  search->documentCounts = calloc((size_t)phrases + 1, sizeof(int64_t));
+  if (!search->frequencies || !search->documentCounts) return SQLITE_NOMEM;
+  search->phraseCount = phrases;
+  return SQLITE_OK;
+}
+
+// Sets how many documents have a phrase, and BM25's inverse document frequency of it. Its minimum
+// is above zero, so that a word in most documents still counts a little.
+static void setCount(struct spotlight_search *search, int phrase, int64_t documents) {
+  double count = (double)documents, all = (double)search->aliveCount;
+  double frequency = log((all - count + 0.5) / (count + 0.5));
+  search->frequencies[phrase] = frequency < 0.01 ? 0.01 : frequency;
+  search->documentCounts[phrase] = documents;
+}
+
+int spotlight_set_counts(struct spotlight_search *search, const int64_t *counts) {
+  int result = prepareCounts(search, search->describedCount);
+  if (result != SQLITE_OK) return result;
+  for (int phrase = 0; phrase < search->phraseCount; phrase++) {
+    setCount(search, phrase, counts[phrase]);
+  }
+  return SQLITE_OK;
+}
+
 static int readFrequencies(
   const Fts5ExtensionApi *api, Fts5Context *context, struct spotlight_search *search
 ) {
   // An excluded phrase is in no hit.
   int phrases = api->xPhraseCount(context);
   if (phrases > search->describedCount) phrases = search->describedCount;
-  search->frequencies = calloc((size_t)phrases + 1, sizeof(double));
-  search->documentCounts = calloc((size_t)phrases + 1, sizeof(int64_t));
-  if (!search->frequencies || !search->documentCounts) return SQLITE_NOMEM;
-  search->phraseCount = phrases;
+  int prepared = prepareCounts(search, phrases);
+  if (prepared != SQLITE_OK) return prepared;
   for (int phrase = 0; phrase < phrases; phrase++) {
     struct counting counting = {search, 0};
     int result = api->xQueryPhrase(context, phrase, &counting, countDocument);
     if (result != SQLITE_OK) return result;
-    double count = (double)counting.count, all = (double)search->aliveCount;
-    double frequency = log((all - count + 0.5) / (count + 0.5));
-    search->frequencies[phrase] = frequency < 0.01 ? 0.01 : frequency;
-    search->documentCounts[phrase] = counting.count;
+    setCount(search, phrase, counting.count);
   }
   return SQLITE_OK;
 }

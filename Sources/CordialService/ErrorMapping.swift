@@ -46,6 +46,12 @@ extension RPCError {
       )
     case .failed:
       self.init(.internalError, error.message, data: ["code": "indexFailed"])
+    case .expired:
+      self.init(
+        code: ErrorName.historyExpired.code,
+        message: error.message,
+        data: ["code": "historyExpired", "hint": "index/status names the oldest commit"]
+      )
     }
   }
 }

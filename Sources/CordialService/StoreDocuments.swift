@@ -45,67 +45,70 @@ package final class StoreDocuments: DocumentSource {
   }
 
   private func batch(after token: StoreToken, _ snapshot: StoreSnapshot) throws -> IndexBatch? {
-    let from: Int64
-    do {
-      from = try snapshot.position(of: token)
-    } catch let error as StoreError where error.code == .historyExpired {
-      return nil
-    }
+    guard let position = try snapshot.logPosition(of: token) else { return nil }
     // A model without indexed attributes has no documents.
-    guard !layout.attributes.isEmpty else {
+    guard !layout.isEmpty else {
       return IndexBatch(through: snapshot.token, remainingCommits: 0, documents: [])
     }
+    let from = position.commit
     let through = try snapshot.log.commit(after: from, changesMax: Self.changesMax)
-    guard let set = try snapshot.log.changeSet(from: from, through: through) else { return nil }
-    let documents = try set.changes.values.sorted { $0.key < $1.key }.compactMap { change in
-      try document(change, snapshot)
+    guard let (set, spans) = try snapshot.log.changesWithSpans(from: from, through: through)
+    else { return nil }
+    let indexed = try IndexedTexts(snapshot)
+    guard let concerned = try indexed.concerned(by: set, spans: spans, since: position)
+    else { return nil }
+    var documents: [IndexedDocument] = []
+    documents.reserveCapacity(concerned.count)
+    for (entity, keys) in Dictionary(grouping: concerned.keys, by: \.entity) {
+      // The texts are those of the snapshot. If an object changes again after this batch, the batch
+      // with that change indexes it again.
+      let texts = try indexed.texts(keys.map(\.object), of: entity)
+      for key in keys {
+        let change = set.changes[key]
+        let isGone = spans[key] != nil && change == nil
+        documents.append(
+          IndexedDocument(
+            key: key,
+            texts: texts[key.object],
+            isNew: change?.kind == .insert || isGone,
+            commits: concerned[key] ?? through...through
+          )
+        )
+      }
     }
     return IndexBatch(
       through: try snapshot.token(of: through),
       remainingCommits: snapshot.head.number - through,
-      documents: documents
+      documents: documents.sorted {
+        ($0.commits.upperBound, $0.key) < ($1.commits.upperBound, $1.key)
+      }
     )
-  }
-
-  /// Returns the document of a change, or nil if the change does not affect the index.
-  private func document(
-    _ change: ObjectChange,
-    _ snapshot: StoreSnapshot
-  ) throws -> IndexedDocument? {
-    guard let attributes = layout.attributes[change.key.entity] else { return nil }
-    let names = attributes.map(\.name)
-    if change.kind == .update, !change.properties.contains(ChangeSet.everyProperty),
-      change.properties.isDisjoint(with: names)
-    {
-      return nil
-    }
-    // The texts are those of the snapshot. If the object changes again after this batch, the batch
-    // with that change indexes it again.
-    let texts = change.kind == .delete ? nil : try snapshot.texts(change.key, names)
-    return IndexedDocument(key: change.key, texts: texts, isNew: change.kind == .insert)
   }
 
   package func eachObject(_ body: ([IndexedDocument]) throws -> Void) throws -> StoreToken {
     try reader.snapshot(hidingUnsealed: true) { snapshot in
-      for (number, attributes) in layout.attributes.sorted(by: { $0.key < $1.key }) {
+      let indexed = try IndexedTexts(snapshot)
+      let commit = snapshot.head.number
+      for number in indexed.entities {
         let entity = snapshot.model.entity(number)
-        guard !entity.isAbstract else { continue }
-        let names = attributes.map(\.name)
         var last: Int64 = 0
         while true {
-          let portion = try Self.reading {
-            try snapshot.objects(of: entity, after: last, limit: Self.portionMax).map { object in
-              let key = ObjectKey(entity: number, object: object)
-              return IndexedDocument(
-                key: key,
-                texts: try snapshot.texts(key, names),
-                isNew: true
+          let objects = try Self.reading {
+            try snapshot.objects(of: entity, after: last, limit: Self.portionMax)
+          }
+          guard let end = objects.last else { break }
+          let texts = try Self.reading { try indexed.texts(objects, of: number) }
+          try body(
+            objects.map { object in
+              IndexedDocument(
+                key: ObjectKey(entity: number, object: object),
+                texts: texts[object],
+                isNew: true,
+                commits: commit...commit
               )
             }
-          }
-          guard let end = portion.last else { break }
-          try body(portion)
-          last = end.key.object
+          )
+          last = end
         }
       }
       return snapshot.token

@@ -338,16 +338,3 @@ package enum PropertyDescription: Sendable {
     if case .attribute = self { true } else { false }
   }
 }
-
-/// The attributes of an entity that a search covers.
-package struct SpotlightDescription: Sendable, Equatable {
-  /// The attribute shown as a hit's title; always indexed.
-  package let displayName: String?
-  /// The indexed attributes with their weights, including the display name, sorted by name.
-  package let weights: [(name: String, weight: Double)]
-
-  package static func == (first: SpotlightDescription, second: SpotlightDescription) -> Bool {
-    first.displayName == second.displayName
-      && first.weights.elementsEqual(second.weights) { $0 == $1 }
-  }
-}

@@ -298,46 +298,4 @@ extension ModelDocument {
       return names
     }
   }
-
-  private mutating func spotlight(
-    _ value: JSONValue?,
-    _ attributes: [AttributeDescription],
-    at path: String
-  ) -> SpotlightDescription? {
-    guard let value, !value.isNull else { return nil }
-    checkMembers(value, of: Self.spotlightMembers, at: path + ".")
-    let texts = Set(attributes.filter { $0.type.codec.isText }.map(\.name))
-    var weights: [String: Double] = [:]
-    if let attributes = value["attributes"], !attributes.isNull, attributes.members == nil {
-      problem(path + ".attributes", "Expected an object of names and weights")
-    }
-    for member in value["attributes"]?.members ?? [] {
-      let weight: Double? =
-        switch member.value {
-        case .integer(let number): Double(number)
-        case .number(let number): number
-        default: nil
-        }
-      guard texts.contains(member.name), let weight, weight > 0 else {
-        problem(
-          "\(path).attributes.\(member.name)",
-          "Expected a string or uri attribute of the entity with a weight above zero"
-        )
-        continue
-      }
-      weights[member.name] = weight
-    }
-    let displayName = optionalText(value, "displayName", at: path)
-    if let displayName {
-      guard texts.contains(displayName) else {
-        problem(path + ".displayName", "The entity has no string attribute \(displayName)")
-        return nil
-      }
-      weights[displayName, default: 0] += weights[displayName] == nil ? 1 : 0
-    }
-    return SpotlightDescription(
-      displayName: displayName,
-      weights: weights.sorted { $0.key < $1.key }.map { (name: $0.key, weight: $0.value) }
-    )
-  }
 }

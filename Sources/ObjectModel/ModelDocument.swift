@@ -71,9 +71,8 @@ package struct ModelDocument {
     "name", "destination", "toMany", "inverse", "deleteRule", "optional", "minimumCount",
     "maximumCount", "ordered", "renamedFrom", "userInfo", "versionHashModifier",
   ]
-  static let spotlightMembers: Set<String> = ["displayName", "attributes"]
   /// Members of the format that this version does not support and therefore refuses.
-  static let notBuiltYet: Set<String> = ["keywords", "domain", "exclude"]
+  static let notBuiltYet: Set<String> = ["domain"]
 
   /// The maximum number of entities.
   ///
@@ -112,6 +111,7 @@ package struct ModelDocument {
     let entities = entities(slots)
     checkLinkTables(entities)
     checkDerived(entities)
+    checkSpotlight(entities)
     let values = values(document)
     let templates = templates(document)
     checkConfigurations(document)

@@ -239,7 +239,7 @@ package final class HistoryLog {
   /// Returns the range from the last change of one commit to the last change of another.
   ///
   /// - Returns: The numbers of the two changes; nil if the log no longer has the first commit.
-  private func changeRange(from: Int64, through: Int64) throws -> ChangeRange? {
+  func changeRange(from: Int64, through: Int64) throws -> ChangeRange? {
     defer { boundsStatement.reset() }
     boundsStatement.bind(from, at: 1)
     boundsStatement.bind(through, at: 2)

@@ -74,6 +74,10 @@ package final class PersistentStore: Sendable {
       if let obstacle = container.obstacle { throw obstacle }
       if !container.hasStore, model == nil || mode == .readOnly { throw Self.missing(container) }
       if let model, mode != .readOnly {
+        let problems = IndexedTexts.problems(of: model)
+        guard problems.isEmpty else {
+          throw StoreError(ModelError(problems: problems), in: model.name)
+        }
         try container.prepare()
         try StoreFile.create(at: container.storePath, model: model, environment: environment)
       }

@@ -44,11 +44,11 @@ extension IndexLayout {
   ///
   /// - Parameters:
   ///   - entity: The number of the object's entity.
-  ///   - texts: The texts of the entity's indexed attributes, in the order of the model.
+  ///   - texts: The texts of the entity's `fields`, in their order.
   /// - Returns: The digest.
   package func digest(of entity: Int, _ texts: [String?]) -> DocumentDigest {
     var digest = DocumentDigest(length: 0)
-    for (field, text) in zip(attributes[entity] ?? [], texts) {
+    for (field, text) in zip(fields[entity] ?? [], texts) {
       guard let text else { continue }
       var offset: Int64 = -1
       // FTS5 keeps a word once at each place.

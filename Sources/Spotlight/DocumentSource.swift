@@ -3,17 +3,21 @@ package import CordialValues
 /// An object with the texts that the index stores of it.
 package struct IndexedDocument: Sendable {
   package let key: ObjectKey
-  /// The texts of the entity's indexed attributes, in the order of the model.
+  /// The texts of the entity's `fields`, in their order.
   ///
   /// The list is nil if the object was deleted or is not to be indexed.
   package let texts: [String?]?
   /// Whether the index cannot have a document of the object yet.
   package let isNew: Bool
+  /// The first and the last commit of the batch that may have altered the texts; between them, the
+  /// object may have had other texts.
+  package let commits: ClosedRange<Int64>
 
-  package init(key: ObjectKey, texts: [String?]?, isNew: Bool) {
+  package init(key: ObjectKey, texts: [String?]?, isNew: Bool, commits: ClosedRange<Int64>) {
     self.key = key
     self.texts = texts
     self.isNew = isNew
+    self.commits = commits
   }
 }
 
@@ -24,6 +28,9 @@ package struct IndexBatch: Sendable {
   /// The number of commits after that position.
   package let remainingCommits: Int64
   package let documents: [IndexedDocument]
+
+  /// The commit of which the texts are; a later one than `through` where commits remain.
+  var read: Int64 { through.number + remainingCommits }
 
   package init(through: StoreToken, remainingCommits: Int64, documents: [IndexedDocument]) {
     self.through = through
@@ -46,7 +53,7 @@ package protocol DocumentSource: AnyObject {
 
   /// Reads all objects in one snapshot, and passes them to a closure in portions.
   ///
-  /// - Parameter body: Receives a portion.
+  /// - Parameter body: Receives a portion, whose documents are of the snapshot's commit.
   /// - Returns: The position of the snapshot.
   /// - Throws: The source's own errors, and the errors of `body`.
   func eachObject(_ body: ([IndexedDocument]) throws -> Void) throws -> StoreToken

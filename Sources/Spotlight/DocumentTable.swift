@@ -20,9 +20,9 @@ final class DocumentTable: Sendable {
     fileprivate(set) var position: IndexPosition?
     /// The position up to which later commits index nothing; nil where it is that of `position`.
     fileprivate(set) var followed: StoreToken?
-    fileprivate(set) var documents: [spotlight_document] = []
-    fileprivate(set) var aliveCount: Int64 = 0
-    fileprivate(set) var aliveTokens: Int64 = 0
+    private(set) var documents: [spotlight_document] = []
+    private(set) var aliveCount: Int64 = 0
+    private(set) var aliveTokens: Int64 = 0
   }
 
   private let commitLock = Mutex(())
@@ -41,12 +41,8 @@ final class DocumentTable: Sendable {
     state.withLock { view in
       view.position = position
       view.followed = nil
-      for number in removed {
-        view.aliveCount -= 1
-        view.aliveTokens -= Int64(view.documents[Int(number)].length)
-        view.documents[Int(number)] = spotlight_document()
-      }
-      for document in added { Self.add(document, to: &view) }
+      for number in removed { view.remove(number) }
+      for document in added { view.add(document) }
     }
   }
 
@@ -59,18 +55,6 @@ final class DocumentTable: Sendable {
   func replace(_ position: IndexPosition?, added: [AddedDocument]) {
     let view = View(position, added)
     state.withLock { $0 = view }
-  }
-
-  fileprivate static func add(_ document: AddedDocument, to view: inout View) {
-    let number = Int(document.number)
-    while view.documents.count <= number { view.documents.append(spotlight_document()) }
-    view.documents[number] = spotlight_document(
-      object: document.key.object,
-      length: UInt32(clamping: document.length),
-      entity: UInt16(clamping: document.key.entity)
-    )
-    view.aliveCount += 1
-    view.aliveTokens += document.length
   }
 
   var aliveCount: Int64 { state.withLock { $0.aliveCount } }
@@ -86,7 +70,32 @@ extension DocumentTable.View {
   init(_ position: IndexPosition?, _ added: [DocumentTable.AddedDocument]) {
     self.init()
     self.position = position
-    for document in added { DocumentTable.add(document, to: &self) }
+    for document in added { add(document) }
+  }
+
+  mutating func add(_ document: DocumentTable.AddedDocument) {
+    let number = Int(document.number)
+    while documents.count <= number { documents.append(spotlight_document()) }
+    documents[number] = spotlight_document(
+      object: document.key.object,
+      length: UInt32(clamping: document.length),
+      entity: UInt16(clamping: document.key.entity)
+    )
+    aliveCount += 1
+    aliveTokens += document.length
+  }
+
+  mutating func remove(_ number: Int64) {
+    aliveCount -= 1
+    aliveTokens -= Int64(documents[Int(number)].length)
+    documents[Int(number)] = spotlight_document()
+  }
+
+  /// Returns the number of an object's document, or nil for an object without one.
+  ///
+  /// - Complexity: Linear in the documents.
+  func number(of key: ObjectKey) -> Int64? {
+    documents.firstIndex { Int($0.entity) == key.entity && $0.object == key.object }.map(Int64.init)
   }
 
   /// Runs a body with a search that borrows the documents.

@@ -4,44 +4,50 @@ package import ObjectModel
 import PersistentHistory
 import SQLite
 
-/// The assignment of indexed attributes to columns of the index.
+/// The assignment of indexed attributes and key paths to columns of the index.
 package struct IndexLayout: Sendable {
-  /// The distinct names of all indexed attributes of the model, one column for each.
+  /// The distinct names of all indexed attributes and key paths of the model, one column for each.
   package let columns: [String]
-  /// The columns of an entity's indexed attributes in the order of the model, by entity number.
-  package let attributes: [Int: [(name: String, column: Int)]]
+  /// The columns of an entity's texts, in the order of its `fields`, by entity number.
+  let fields: [Int: [(name: String, column: Int)]]
   /// The weights by entity number, then column.
   let weights: [Double]
   let entityCount: Int
-  /// A text with the indexed attributes of each entity, their derivations and their weights.
+  /// A text with what is indexed of each entity.
   ///
   /// An index that was built for one model is valid for another model with the same text.
   let mark: String
 
   package init(_ model: Model) {
     let described = model.entities.compactMap { entity in entity.spotlight.map { (entity, $0) } }
-    let columns = Set(described.flatMap { $0.1.weights.map(\.name) }).sorted()
+    let columns = Set(described.flatMap { $0.1.fields }).sorted()
     self.columns = columns
     entityCount = model.entities.count + 1
-    var attributes: [Int: [(name: String, column: Int)]] = [:]
+    var fields: [Int: [(name: String, column: Int)]] = [:]
     var weights = Array(repeating: 0.0, count: entityCount * max(columns.count, 1))
     for (entity, spotlight) in described {
-      attributes[entity.number] = spotlight.weights.map { name, weight in
+      let keywords = spotlight.keywords.map { (name: $0, weight: Self.keywordWeight) }
+      fields[entity.number] = (spotlight.weights + keywords).map { name, weight in
         let column = columns.firstIndex(of: name) ?? 0
         weights[entity.number * columns.count + column] = weight
         return (name, column)
       }
     }
-    self.attributes = attributes
+    self.fields = fields
     mark = described.map { entity, spotlight in
       let attributes = spotlight.weights.map { name, weight in
         let derived = entity.attributes.first { $0.name == name }?.derived
         return "\(name) \(weight) \(derived.map { "\($0)" } ?? "")"
       }
-      return "\(entity.number) \(entity.name) \(attributes.joined(separator: ", "))"
+      let others =
+        (spotlight.keywords + [spotlight.exclude].compactMap(\.self)).map { ", " + $0 }.joined()
+      return "\(entity.number) \(entity.name) \(attributes.joined(separator: ", "))\(others)"
     }.joined(separator: "; ")
     self.weights = weights
   }
+
+  /// The weight of the texts at a key path.
+  private static let keywordWeight = 1.0
 
   /// Returns the quoted column name of an attribute.
   ///
@@ -60,7 +66,7 @@ package struct IndexLayout: Sendable {
 /// The index's own SQLite file: its tables and the statements of its writer.
 final class IndexFile {
   /// The version of the tables' layout; an index with another version is rebuilt.
-  private static let formatVersion = 3
+  private static let formatVersion = 4
   /// The number of bytes of words that FTS5 collects before it writes a segment.
   ///
   /// The option is undocumented. Its default of 1 MiB produces many small segments when many
@@ -75,6 +81,8 @@ final class IndexFile {
   private let deleteDocument: PreparedStatement
   private let setPosition: PreparedStatement
   private let insertWord: PreparedStatement
+  private let insertFormer: PreparedStatement
+  private let insertUnknown: PreparedStatement
   /// The words of the documents that were inserted.
   private let words: WordCollection
   private let path: String
@@ -93,7 +101,10 @@ final class IndexFile {
     self.queue = queue
     let identity =
       "\(Self.formatVersion) \(SPOTLIGHT_TOKENIZER_VERSION) \(UnicodeVersion.text) \(layout.mark)"
-    (insertText, insertDocument, findDocument, deleteDocument, setPosition, insertWord) =
+    (
+      insertText, insertDocument, findDocument, deleteDocument, setPosition, insertWord,
+      insertFormer, insertUnknown
+    ) =
       try queue.use { db in
         try db.transaction(.immediate) { try Self.prepare(db, layout, identity) }
         let marks = Array(repeating: ", ?", count: layout.columns.count).joined()
@@ -102,15 +113,20 @@ final class IndexFile {
           try PreparedStatement(db, "INSERT INTO text(rowid\(names)) VALUES (?\(marks))"),
           try PreparedStatement(
             db,
-            "INSERT INTO document(number, entity, object, length) VALUES (?, ?, ?, ?)"
+            """
+            INSERT INTO document(number, entity, object, length, inserted, read)
+            VALUES (?, ?, ?, ?, ?, ?)
+            """
           ),
           try PreparedStatement(
             db,
-            "SELECT number FROM document WHERE entity = ? AND object = ?"
+            "SELECT number, length, inserted, read FROM document WHERE entity = ? AND object = ?"
           ),
           try PreparedStatement(db, "DELETE FROM document WHERE number = ?"),
           try PreparedStatement(db, "INSERT OR REPLACE INTO state VALUES ('position', ?)"),
-          try PreparedStatement(db, "INSERT OR IGNORE INTO word(text) VALUES (?)")
+          try PreparedStatement(db, "INSERT OR IGNORE INTO word(text) VALUES (?)"),
+          try PreparedStatement(db, "INSERT INTO former VALUES (?, ?, ?, ?, ?, ?)"),
+          try PreparedStatement(db, "INSERT OR IGNORE INTO unknown VALUES (?, ?, ?, ?)")
         )
       }
   }
@@ -145,14 +161,22 @@ final class IndexFile {
     try db.execute(
       """
       DROP TABLE IF EXISTS text; DROP TABLE IF EXISTS document; DROP TABLE IF EXISTS state;
-      DROP TABLE IF EXISTS word;
+      DROP TABLE IF EXISTS word; DROP TABLE IF EXISTS former; DROP TABLE IF EXISTS unknown;
       CREATE VIRTUAL TABLE text USING fts5(
         \(columns.map(IndexLayout.quotedColumn).joined(separator: ", ")),
         content='', columnsize=0, tokenize='cordial');
       INSERT INTO text(text, rank) VALUES ('hashsize', \(hashBytes));
       CREATE TABLE document(
         number INTEGER PRIMARY KEY, entity INTEGER NOT NULL, object INTEGER NOT NULL,
-        length INTEGER NOT NULL, UNIQUE (entity, object)) STRICT;
+        length INTEGER NOT NULL, inserted INTEGER NOT NULL, read INTEGER NOT NULL,
+        UNIQUE (entity, object)) STRICT;
+      CREATE TABLE former(
+        deleted INTEGER, number INTEGER, entity INTEGER NOT NULL, object INTEGER NOT NULL,
+        length INTEGER NOT NULL, inserted INTEGER NOT NULL,
+        PRIMARY KEY (deleted, number)) STRICT, WITHOUT ROWID;
+      CREATE TABLE unknown(
+        until INTEGER, entity INTEGER, object INTEGER, first INTEGER,
+        PRIMARY KEY (until, entity, object, first)) STRICT, WITHOUT ROWID;
       CREATE TABLE word(number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
       CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
       INSERT INTO state VALUES ('identity', \(SQLNames.literal(identity))),
@@ -224,11 +248,22 @@ final class IndexFile {
   // MARK: Writing, inside a transaction of the queue
 
   /// Inserts a document under a number that no document ever had.
-  func insert(_ number: Int64, _ document: IndexedDocument) throws -> DocumentTable.AddedDocument {
+  ///
+  /// - Parameters:
+  ///   - number: The number, above all former ones.
+  ///   - document: The document, whose last commit is not before those of former ones.
+  ///   - read: The commit of which its texts are.
+  /// - Returns: The document.
+  /// - Throws: `SQLiteError`.
+  func insert(
+    _ number: Int64,
+    _ document: IndexedDocument,
+    read: Int64
+  ) throws -> DocumentTable.AddedDocument {
     _ = spotlight_take_token_count()
     insertText.bind(number, at: 1)
     for column in layout.columns.indices { insertText.bind(nil as String?, at: Int32(column + 2)) }
-    for (field, text) in zip(layout.attributes[document.key.entity] ?? [], document.texts ?? []) {
+    for (field, text) in zip(layout.fields[document.key.entity] ?? [], document.texts ?? []) {
       insertText.bind(text, at: Int32(field.column + 2))
     }
     try insertText.run()
@@ -241,20 +276,53 @@ final class IndexFile {
     insertDocument.bind(Int64(document.key.entity), at: 2)
     insertDocument.bind(document.key.object, at: 3)
     insertDocument.bind(length, at: 4)
+    insertDocument.bind(document.commits.upperBound, at: 5)
+    insertDocument.bind(read, at: 6)
     try insertDocument.run()
     return DocumentTable.AddedDocument(number: number, key: document.key, length: length)
   }
 
-  /// Removes an object's document, and returns its number, or nil if the object has no document.
-  func remove(_ key: ObjectKey) throws -> Int64? {
+  /// Removes an object's document from the live ones, and keeps what a search in the past needs.
+  ///
+  /// - Parameters:
+  ///   - document: The changed object.
+  ///   - read: The commit of which its texts are.
+  /// - Returns: The number of the document, or nil if the object has none.
+  /// - Throws: `SQLiteError`.
+  func remove(_ document: IndexedDocument, read: Int64) throws -> Int64? {
+    let key = document.key
+    let first = document.commits.lowerBound
+    // Between its first change and its last one, the object may have had any texts.
+    try insertUnknown(key, first, until: document.commits.upperBound)
+    // Without texts now, it may have had some after its last change of the batch.
+    if document.texts == nil { try insertUnknown(key, document.commits.upperBound, until: read) }
+    guard !document.isNew else { return nil }
     findDocument.bind(Int64(key.entity), at: 1)
     findDocument.bind(key.object, at: 2)
     defer { findDocument.reset() }
     guard try findDocument.step() else { return nil }
     let number = findDocument.integer(0)
+    let (length, inserted) = (findDocument.integer(1), findDocument.integer(2))
+    let wasReadBefore = findDocument.integer(3) < first
     deleteDocument.bind(number, at: 1)
     try deleteDocument.run()
+    guard wasReadBefore else {
+      // The texts are those after this change.
+      try insertUnknown(key, inserted, until: first)
+      return number
+    }
+    let values = [first, number, Int64(key.entity), key.object, length, inserted]
+    for (index, value) in values.enumerated() { insertFormer.bind(value, at: Int32(index + 1)) }
+    try insertFormer.run()
     return number
+  }
+
+  private func insertUnknown(_ key: ObjectKey, _ first: Int64, until: Int64) throws {
+    guard first < until else { return }
+    for (index, value) in [until, Int64(key.entity), key.object, first].enumerated() {
+      insertUnknown.bind(value, at: Int32(index + 1))
+    }
+    try insertUnknown.run()
   }
 
   func set(_ position: IndexPosition) throws {
@@ -288,7 +356,10 @@ final class IndexFile {
   func removeEverything(_ db: SQLiteConnection) throws {
     words.forget()
     try db.execute(
-      "INSERT INTO text(text) VALUES ('delete-all'); DELETE FROM document; DELETE FROM word"
+      """
+      INSERT INTO text(text) VALUES ('delete-all');
+      DELETE FROM document; DELETE FROM word; DELETE FROM former; DELETE FROM unknown;
+      """
     )
   }
 }

@@ -69,6 +69,8 @@ package struct SearchResult: Sendable {
   package struct Hit: Sendable {
     package let key: ObjectKey
     package let score: Double
+    /// The number of its document.
+    let document: Int64
     /// The terms that the object has, where the request wants them.
     package var explanation: [TermShare] = []
   }
@@ -123,10 +125,16 @@ package final class IndexSearcher {
 
   /// Runs a body inside one read transaction of the index.
   ///
-  /// - Parameter body: Receives the snapshot of the transaction.
+  /// - Parameters:
+  ///   - past: A commit that the index has reached, to search its documents; nil for the newest.
+  ///   - body: Receives the snapshot of the transaction.
   /// - Returns: The result of the body.
-  /// - Throws: `SQLiteError`, and the errors of the body.
-  package func snapshot<Result>(_ body: (IndexSnapshot) throws -> Result) throws -> Result {
+  /// - Throws: `SpotlightError`: `expired` for a commit that the index does not reach back to;
+  ///   `SQLiteError`, and the errors of the body.
+  package func snapshot<Result>(
+    asOf past: StoreToken? = nil,
+    _ body: (IndexSnapshot) throws -> Result
+  ) throws -> Result {
     try queue.use { db in
       try db.begin(.deferred)
       let result: Result
@@ -140,15 +148,15 @@ package final class IndexSearcher {
           view.position == position
           ? view
           : DocumentTable.View(position, try SpotlightError.reading { try IndexFile.documents(db) })
-        result = try body(
-          IndexSnapshot(
-            token: seen.followed ?? position.token,
-            db: db,
-            layout: layout,
-            view: seen,
-            vocabulary: vocabulary
-          )
+        var snapshot = IndexSnapshot(
+          token: seen.followed ?? position.token,
+          db: db,
+          layout: layout,
+          view: seen,
+          vocabulary: vocabulary
         )
+        if let past { try SpotlightError.reading { try snapshot.goBack(to: past) } }
+        result = try body(snapshot)
       } catch {
         try db.rollback()
         throw error
@@ -165,11 +173,32 @@ typealias Ranked = (total: Int64, hits: [SearchResult.Hit], read: Int64)
 /// The index as one read transaction sees it.
 package struct IndexSnapshot {
   /// The position of the snapshot.
-  package let token: StoreToken
+  package private(set) var token: StoreToken
   let db: SQLiteConnection
   let layout: IndexLayout
-  let view: DocumentTable.View
+  var view: DocumentTable.View
   let vocabulary: Vocabulary
+  /// The objects of a past commit whose texts the index does not have: they changed more than once
+  /// before the index read them.
+  package private(set) var unknown: Set<ObjectKey> = []
+  /// Whether the snapshot is of a past commit.
+  private(set) var isPast = false
+  /// The first document that a snapshot of a past commit has beside those of the index.
+  var firstAdded: Int64?
+
+  /// Makes the snapshot one of a past commit.
+  fileprivate mutating func goBack(to past: StoreToken) throws {
+    guard let oldest = try IndexFile.oldest(db), past.generation == token.generation,
+      past.number >= oldest.number
+    else {
+      throw SpotlightError(.expired, "The index has no documents as of \(past)")
+    }
+    guard past.number <= token.number else {
+      throw SpotlightError(.busy, "The index has not reached \(past)")
+    }
+    (view, unknown) = try IndexFile.past(past.number, view, db)
+    (token, isPast) = (past, true)
+  }
 
   /// Searches the snapshot.
   ///
@@ -292,14 +321,16 @@ package struct IndexSnapshot {
     kept: [Int: [Int64]]? = nil
   ) throws -> Ranked {
     guard query.match != nil else { return (0, [], 0) }
-    let statement = try PreparedStatement(
-      db,
-      "SELECT 1 FROM text WHERE text MATCH ?1 AND cordial_hit(text, ?2)"
-    )
+    let statements = try tables.map { table in
+      try PreparedStatement(
+        db,
+        "SELECT 1 FROM \(table) WHERE \(table) MATCH ?1 AND cordial_hit(\(table), ?2)"
+      )
+    }
     let wanted = (0..<layout.entityCount).map { request.entities?.contains($0) ?? true }
     let lists = kept.map { kept in (0..<layout.entityCount).map { kept[$0] ?? [] } }
     return try unsafe Self.withKept(lists) { kept, counts in
-      try unsafe rank(statement, query, excluded, wanted, hitMax, kept, counts)
+      try unsafe rank(statements, query, excluded, wanted, hitMax, kept, counts)
     }
   }
 
@@ -326,7 +357,7 @@ package struct IndexSnapshot {
   }
 
   private func rank(
-    _ statement: PreparedStatement,
+    _ statements: [PreparedStatement],
     _ query: SearchQuery,
     _ excluded: [Int64],
     _ wanted: [Bool],
@@ -356,13 +387,20 @@ package struct IndexSnapshot {
               defer { unsafe spotlight_finish(&search) }
               try unsafe phrases.withUnsafeBufferPointer { phrases in
                 unsafe search.phrases = phrases.baseAddress
-                try unsafe run(statement, query.match ?? "", &search)
+                try unsafe count(query, &search)
+                for statement in statements {
+                  try unsafe run(statement, query.match ?? "", &search)
+                }
               }
               unsafe spotlight_sort(&search)
               let factor = unsafe Self.mistakenFactor(search.exactMin, search.mistakenMax)
               let found = unsafe hits.prefix(Int(search.hitCount)).compactMap { hit in
                 view.key(hit.document).map { key in
-                  SearchResult.Hit(key: key, score: hit.score * (hit.isMistaken ? factor : 1))
+                  SearchResult.Hit(
+                    key: key,
+                    score: hit.score * (hit.isMistaken ? factor : 1),
+                    document: hit.document
+                  )
                 }
               }
               return unsafe (search.total, found, search.readCount)
@@ -394,25 +432,9 @@ package struct IndexSnapshot {
 
   /// Returns the words that no live document contains.
   private func wordsInNoDocument(_ query: SearchQuery) throws -> [SearchQuery.Term] {
-    let statement = try PreparedStatement(db, "SELECT rowid FROM text WHERE text MATCH ?")
+    let statements = try numberStatements()
     return try query.terms.filter { term in
-      try !isAlive(SearchQuery.expression(term, isExact: true), statement)
+      try !isAlive(SearchQuery.expression(term, isExact: true), statements)
     }
-  }
-
-  /// Returns whether an expression matches a live document.
-  ///
-  /// - Parameters:
-  ///   - expression: The expression.
-  ///   - statement: Selects the numbers of documents that match its parameter.
-  /// - Returns: Whether there is one.
-  /// - Throws: `SQLiteError`.
-  func isAlive(_ expression: String, _ statement: PreparedStatement) throws -> Bool {
-    defer { statement.reset() }
-    statement.bind(expression, at: 1)
-    while try statement.step() {
-      if view.key(statement.integer(0)) != nil { return true }
-    }
-    return false
   }
 }

@@ -39,10 +39,13 @@ extension IndexSnapshot {
     _ hits: [SearchResult.Hit],
     _ query: SearchQuery
   ) throws -> [SearchResult.Hit] {
-    let statement = try PreparedStatement(
-      db,
-      "SELECT cordial_explain(text, ?2) FROM text WHERE text MATCH ?1 AND rowid = ?3"
-    )
+    var statements: [String: PreparedStatement] = [:]
+    for table in tables {
+      statements[table] = try PreparedStatement(
+        db,
+        "SELECT cordial_explain(\(table), ?2) FROM \(table) WHERE \(table) MATCH ?1 AND rowid = ?3"
+      )
+    }
     let phrases = query.phrases
     var shares = Array(repeating: spotlight_share(), count: phrases.count)
     return try unsafe view.withSearch { search in
@@ -54,11 +57,12 @@ extension IndexSnapshot {
         try unsafe layout.weights.withUnsafeBufferPointer { weights in
           unsafe search.phrases = phrases.baseAddress
           unsafe search.weights = weights.baseAddress
+          try unsafe count(query, &search)
           return try hits.map { hit in
-            guard let number = try numbers(of: [hit.key]).first else { return hit }
+            guard let statement = statements[table(of: hit.document)] else { return hit }
             try unsafe shares.withUnsafeMutableBufferPointer { shares in
               unsafe search.shares = shares.baseAddress
-              try unsafe step(statement, query, number, &search)
+              try unsafe step(statement, query, hit.document, &search)
             }
             var hit = hit
             hit.explanation = Self.terms(query, shares, of: hit)
@@ -128,7 +132,7 @@ extension IndexSnapshot {
     )
     let tokens = texts.flatMap { Tokens.split($0).map(\.text) }
     guard !tokens.isEmpty,
-      let number = try SpotlightError.reading({ try numbers(of: [key]) }).first
+      let number = try SpotlightError.reading({ try number(of: key) })
     else { return (.notIndexed, 0) }
     guard query.match != nil else { return (.missingWord("", nearest: []), 0) }
     if request.isFuzzy { _ = try SpotlightError.reading { try addMistakes(to: &query) } }
@@ -150,9 +154,10 @@ extension IndexSnapshot {
     _ number: Int64,
     _ tokens: [String]
   ) throws -> SearchVerdict? {
+    let table = table(of: number)
     let statement = try PreparedStatement(
       db,
-      "SELECT 1 FROM text WHERE text MATCH ?1 AND rowid = ?2"
+      "SELECT 1 FROM \(table) WHERE \(table) MATCH ?1 AND rowid = ?2"
     )
     func matches(_ term: SearchQuery.Term) throws -> Bool {
       defer { statement.reset() }

@@ -37,11 +37,11 @@ extension IndexSnapshot {
     isPrefix: Bool,
     max: Int
   ) throws -> (near: [NearWord], isComplete: Bool) {
-    let statement = try PreparedStatement(db, "SELECT rowid FROM text WHERE text MATCH ?")
+    let statements = try numberStatements()
     var alive: [NearWord] = []
     for near in search.near(try vocabulary.words(db)) {
       let expression = "\"\(near.text)\"" + (isPrefix ? " *" : "")
-      guard try isAlive(expression, statement) else { continue }
+      guard try isAlive(expression, statements) else { continue }
       if alive.count == max { return (alive, false) }
       alive.append(near)
     }

@@ -4,6 +4,7 @@ import Synchronization
 /// What the index's thread, its callers and its waiters share.
 struct IndexState {
   var status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
+  var activity = IndexActivity()
   var lastBatchCount = 0
   var isScheduled = false
   /// The number of attempts to read the log that have begun.

@@ -3,8 +3,7 @@ package import CordialValues
 /// The progress of the index.
 package struct IndexStatus: Sendable {
   /// The state of the index: `ready` for the commit of `token`, which may not be the newest one;
-  /// `catchingUp` before the first commit is known; `paused` while the index follows no commit,
-  /// because a client has asked for it.
+  /// `catchingUp` before the first commit is known; `paused` while the index follows no commit.
   package enum State: String, Sendable {
     case ready, catchingUp, rebuilding, paused, failed
   }
@@ -14,6 +13,32 @@ package struct IndexStatus: Sendable {
   package var state: State
   /// The error with which the index failed, or nil if it did not fail.
   package var failure: (any Error)?
+  /// Why the index is paused; nil where a client has asked for it.
+  package var reason: PauseReason?
+
+  /// A reason for a pause that no client has asked for.
+  package enum PauseReason: String, Sendable {
+    /// The index's file cannot grow.
+    case diskFull
+  }
+}
+
+/// What the index does at the moment, and what it has needed.
+package struct IndexActivity: Sendable {
+  /// A part of what the index does.
+  package enum Step: Sendable, Equatable {
+    /// It reads the commits after one.
+    case reading(after: Int64)
+    /// It builds a new index, and has read so many objects.
+    case building(objects: Int)
+  }
+
+  /// The present step; nil while the index waits for a commit.
+  package var step: Step?
+  /// The processor time of the index's thread, in microseconds.
+  package var processorMicroseconds: Int64 = 0
+  /// The oldest commit as of which the index can be searched; nil before the first one.
+  package var oldest: StoreToken?
 }
 
 /// What a client asks of the index, until it is done.
@@ -31,6 +56,8 @@ package struct IndexOrder: Sendable {
   }
 
   let kind: Kind
+  /// Called on the index's thread with the number of objects that a rebuild has read.
+  var progress: (@Sendable (Int) -> Void)?
   let completion: @Sendable (Result<IndexStatus, any Error>) -> Void
 }
 

@@ -8,15 +8,18 @@ extension SearchIndex {
   ///
   /// - Parameters:
   ///   - kind: What to do, after the orders before.
+  ///   - progress: Called on the index's thread while it builds a new index, with the number of
+  ///     objects that it has read.
   ///   - completion: Called on any thread, with the status afterwards, or the error that prevented
   ///     the order.
   package func execute(
     _ kind: IndexOrder.Kind,
+    progress: (@Sendable (Int) -> Void)? = nil,
     _ completion: @escaping @Sendable (Result<IndexStatus, any Error>) -> Void
   ) {
     let isStopped = shared.withLock { shared in
       if !shared.isStopped {
-        shared.orders.append(IndexOrder(kind: kind, completion: completion))
+        shared.orders.append(IndexOrder(kind: kind, progress: progress, completion: completion))
       }
       return shared.isStopped
     }
@@ -47,7 +50,7 @@ extension SearchIndex {
         case .write: try writeFollowed(&follower)
         case .rebuild:
           shared.withLock { $0.status.state = .rebuilding }
-          try rebuild(&follower)
+          try rebuild(&follower, order.progress)
         }
       }
       try updatePause(follower)

@@ -70,6 +70,9 @@ package final class SearchIndex: LogFollower {
 
   package var status: IndexStatus { shared.withLock { $0.status } }
 
+  /// What the index does at the moment, and what it has needed.
+  package var activity: IndexActivity { shared.withLock { $0.activity } }
+
   // MARK: Following
 
   package var statusName: String? { "spotlight" }
@@ -176,29 +179,51 @@ package final class SearchIndex: LogFollower {
       shared.forgetFailure()
       return shared.attempts
     }
-    defer { endReading() }
+    let start = ThreadTime.microseconds
+    defer { endReading(ThreadTime.microseconds - start) }
     do {
       try readToEnd()
     } catch is IndexStopped {
       // `stop()` ends the waits.
     } catch {
       failOrders(error)
+      let isFull = Self.isFull(error)
       let (failed, hasWaiters) = shared.withLock { shared in
-        shared.status.state = .failed
-        shared.status.failure = error
+        if isFull {
+          (shared.status.state, shared.status.reason) = (.paused, .diskFull)
+        } else {
+          (shared.status.state, shared.status.failure) = (.failed, error)
+        }
         // Waiters registered since this attempt began receive the next attempt's result: disk space
         // may be available again.
         return (shared.takeWaiters { $0.attempts < number }, !shared.waiters.isEmpty)
       }
       for waiter in failed { waiter.completion(false) }
-      if hasWaiters { follow() }
+      if isFull {
+        queue.asyncAfter(deadline: .now() + Self.fullPause) { [weak self] in self?.follow() }
+      } else if hasWaiters {
+        follow()
+      }
     }
   }
 
+  /// The time until an index without disk space tries again, beside the attempts that commits and
+  /// searches begin.
+  private static let fullPause = DispatchTimeInterval.seconds(1)
+
+  /// Returns whether an error is that of a file that cannot grow.
+  private static func isFull(_ error: any Error) -> Bool {
+    guard let error = error as? SQLiteError else { return false }
+    return error.code == .full
+      || [.inputOutputWrite, .inputOutputSharedMemorySize].contains(error.extendedCode)
+  }
+
   /// Ends an attempt, and the waits that began in it where the index is paused.
-  private func endReading() {
+  private func endReading(_ microseconds: Int64) {
     let refused = shared.withLock { shared -> [IndexWaiter] in
       shared.isReading = false
+      shared.activity.step = nil
+      shared.activity.processorMicroseconds += microseconds
       return shared.isPaused && !shared.isScheduled ? shared.takeWaiters() : []
     }
     for waiter in refused { waiter.completion(false) }
@@ -245,6 +270,9 @@ package final class SearchIndex: LogFollower {
   }
 
   private func step(_ follower: inout Follower) throws -> Bool {
+    shared.withLock { [token = follower.token] shared in
+      shared.activity.step = token.map { .reading(after: $0.number) }
+    }
     guard let token = follower.token,
       let batch = try follower.source.batch(after: token)
     else {
@@ -269,19 +297,29 @@ package final class SearchIndex: LogFollower {
     shared.withLock { $0.lastBatchCount = count }
     reached(batch.through)
     let dead = documents.deadCount
-    if dead > Self.deadMax, dead > documents.aliveCount { try rebuild(&follower) }
+    if dead > Self.deadMax, dead > documents.aliveCount / 4 { try rebuild(&follower) }
     return batch.remainingCommits > 0
   }
 
-  /// The number of dead documents above which the index is rebuilt, if live documents are fewer.
-  private static let deadMax: Int64 = 50_000
+  /// The number of dead documents up to which the index is not rebuilt, however few live ones it
+  /// has; otherwise, at most a fifth of all documents is dead.
+  private static let deadMax: Int64 = 2000
 
   private func open() throws -> Follower {
     let source = try makeSource()
     let file = try IndexFile(path: path, layout: layout)
-    let loaded = try file.load()
+    let loaded = try load(file)
     documents.replace(loaded.position, added: loaded.documents)
     return Follower(file: file, source: source, position: loaded.position)
+  }
+
+  private func load(
+    _ file: IndexFile
+  ) throws -> (position: IndexPosition?, documents: [DocumentTable.AddedDocument]) {
+    let loaded = try file.load()
+    let oldest = try file.queue.use { db in try IndexFile.oldest(db) }
+    shared.withLock { $0.activity.oldest = oldest }
+    return loaded
   }
 
   /// Follows commits that index nothing, of which only some are written to the file.
@@ -309,11 +347,9 @@ package final class SearchIndex: LogFollower {
       var added: [DocumentTable.AddedDocument] = []
       var removed: [Int64] = []
       for document in batch.documents {
-        if !document.isNew, let number = try file.remove(document.key) {
-          removed.append(number)
-        }
+        if let number = try file.remove(document, read: batch.read) { removed.append(number) }
         guard document.texts != nil else { continue }
-        added.append(try file.insert(position.next, document))
+        added.append(try file.insert(position.next, document, read: batch.read))
         position.next += 1
       }
       try file.set(position)
@@ -327,7 +363,7 @@ package final class SearchIndex: LogFollower {
 
   /// Loads the changes that another process has made to the same file.
   func reload(_ follower: inout Follower) throws {
-    let loaded = try follower.file.load()
+    let loaded = try load(follower.file)
     let (known, followed) = (follower.position, follower.followed)
     documents.replace(loaded.position, added: loaded.documents)
     follower.position = loaded.position
@@ -351,7 +387,7 @@ package final class SearchIndex: LogFollower {
 
   /// Rebuilds the index from the store in one transaction; until its commit, searches see the old
   /// index.
-  func rebuild(_ follower: inout Follower) throws {
+  func rebuild(_ follower: inout Follower, _ progress: ((Int) -> Void)? = nil) throws {
     let file = follower.file
     let source = follower.source
     let (_, position) = try file.transaction(documents) {
@@ -359,11 +395,16 @@ package final class SearchIndex: LogFollower {
       let build = try IndexFile.position(db)?.build ?? 0
       try file.removeEverything(db)
       var added: [DocumentTable.AddedDocument] = []
+      var count = 0
       let token = try source.eachObject { portion in
         // The next start rebuilds the index from the beginning.
         guard !shared.withLock({ $0.isStopped }) else { throw IndexStopped() }
+        count += portion.count
+        shared.withLock { [count] in $0.activity.step = .building(objects: count) }
+        progress?(count)
         for document in portion where document.texts != nil {
-          added.append(try file.insert(Int64(added.count + 1), document))
+          let number = Int64(added.count + 1)
+          added.append(try file.insert(number, document, read: document.commits.upperBound))
         }
       }
       let position = IndexPosition(
@@ -372,12 +413,14 @@ package final class SearchIndex: LogFollower {
         next: Int64(added.count + 1)
       )
       try file.set(position)
+      try IndexFile.setOldest(token, db)
       return (added, position)
     } known: { added, position in
       documents.replace(position, added: added)
     }
     follower.position = position
     follower.followed = nil
+    shared.withLock { $0.activity.oldest = position.token }
     reached(position.token, isRebuilt: true)
   }
 

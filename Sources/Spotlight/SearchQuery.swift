@@ -123,6 +123,15 @@ package struct SearchQuery: Sendable, Equatable {
     }
   }
 
+  /// The phrases of `phrases` in FTS5's syntax.
+  var phraseExpressions: [String] {
+    required.flatMap { alternatives in
+      alternatives.flatMap { term in
+        term.allPhrases.map { Self.column(of: term) + Self.expression($0.tokens, of: term) }
+      }
+    }
+  }
+
   /// The texts of `phrases`.
   var phraseTexts: [String] {
     required.flatMap { alternatives in
@@ -173,13 +182,19 @@ package struct SearchQuery: Sendable, Equatable {
   /// - Returns: The expression.
   static func expression(_ term: Term, isExact: Bool = false) -> String {
     let all = isExact ? term.phrases : term.allPhrases.map(\.tokens)
-    let phrases = all.map { tokens in
-      // A token has no quote: it has letters, digits, signs and pictographs alone.
-      "\"" + tokens.joined(separator: tokenEnd) + "\"" + (term.isPrefix ? " *" : "")
-    }
-    let column = term.column.map { IndexLayout.quotedColumn($0) + " : " } ?? ""
+    let phrases = all.map { expression($0, of: term) }
+    let column = column(of: term)
     return phrases.count == 1
       ? column + phrases[0] : column + "(" + phrases.joined(separator: " OR ") + ")"
+  }
+
+  private static func expression(_ tokens: [String], of term: Term) -> String {
+    // A token has no quote: it has letters, digits, signs and pictographs alone.
+    "\"" + tokens.joined(separator: tokenEnd) + "\"" + (term.isPrefix ? " *" : "")
+  }
+
+  private static func column(of term: Term) -> String {
+    term.column.map { IndexLayout.quotedColumn($0) + " : " } ?? ""
   }
 
   private static let tokenEnd = String(UnicodeScalar(UInt8(SPOTLIGHT_TOKEN_END)))

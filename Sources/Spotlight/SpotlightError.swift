@@ -9,6 +9,8 @@ package struct SpotlightError: Error, Sendable, Equatable {
     case failed
     /// The index's file is damaged; the index can be rebuilt from the store.
     case damaged
+    /// The index does not reach back to the requested position.
+    case expired
   }
 
   package let code: Code

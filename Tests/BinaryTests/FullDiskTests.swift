@@ -180,7 +180,7 @@ struct `A full disk` {
     #expect(objects?[0]?["values"]?["title"] == "kept")
   }
 
-  // Evidence: P-095a
+  // Evidence: P-095a, P-095g
   @Test func `delays the index only until disk space is available`() throws {
     let peer = Peer(try Child(["serve", store]))
     var token: JSON = .null
@@ -193,11 +193,16 @@ struct `A full disk` {
     _ = try ForeignClient.run(store, "PRAGMA wal_checkpoint(PASSIVE)")
     try disk.fill()
     let saved = try peer.call("save", ["insert": [task("late")]])
-    try wait(for: "failed", peer)
+    try wait(for: "paused", peer)
+    #expect(try peer.call("index/status")["reason"] == "diskFull")
+    #expect(try peer.call("search", ["query": "large"])["total"] == 5)
+    let early = ["query": "late", "at": saved["token"] ?? .null] as JSON
+    #expect(try peer.answer(try peer.request("search", early))["error"]?["code"] == 1401)
     try disk.empty()
+    // It resumes without a request for it.
+    try wait(for: "ready", peer)
     let found = try peer.call("search", ["query": "late", "at": saved["token"] ?? .null])
     #expect(found["total"] == 1)
-    try wait(for: "ready", peer)
     #expect(try peer.call("search", ["query": "late"])["total"] == 1)
     #expect(try peer.call("index/verify")["differences"] == [])
   }

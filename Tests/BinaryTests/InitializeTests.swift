@@ -52,7 +52,6 @@ import Testing
     ("observe", #"{"search":{"query":"a","asOf":"x"}}"#, -32602),
     ("observe", #"{"history":{},"explain":true}"#, -32602),
     ("search", #"{"query":"a","facets":["title"]}"#, -32602),
-    ("search", #"{"query":"a","asOf":"x"}"#, -32602),
     ("search", #"{"query":"a","suggest":true}"#, -32602),
     ("tools/list", "{}", -32601),
   ])

@@ -443,7 +443,7 @@ private let todo = """
       entity: #","relationships":[{"name":"one","destination":"B","ordered":true}]"#,
       ["relationships[0].ordered"]
     )
-    check(entity: #","spotlight":{"keywords":["bs.n"]}"#, ["spotlight.keywords"])
+    check(entity: #","spotlight":{"domain":"x"}"#, ["spotlight.domain"])
   }
 
   @Test(arguments: Seeds.first(20))

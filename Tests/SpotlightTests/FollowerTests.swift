@@ -239,9 +239,10 @@ import Testing
       model: try ModelDocument.parse(Array(TestIndex.model.utf8).span),
       makeSource: { BackwardsReader(library) }
     )
-    other.follow()
     let reached = await withCheckedContinuation { continuation in
+      // Once it has opened the file, the index is at the newest commit already.
       _ = other.whenReached(library.newest) { continuation.resume(returning: $0) }
+      other.follow()
     }
     #expect(reached)
     #expect(library.state.withLock { $0.wholeReadings } == 2)

@@ -13,6 +13,8 @@ final class Library: Sendable {
     /// The keys that each commit changed; commit 0 made the library.
     var commits: [[ObjectKey]] = [[]]
     var objects: [ObjectKey: [String?]] = [:]
+    /// The objects after each commit.
+    var pasts: [[ObjectKey: [String?]]] = [[:]]
     var wholeReadings = 0
     var batches = 0
     /// How many of the next readings fail.
@@ -33,12 +35,13 @@ final class Library: Sendable {
     state.withLock { state in
       for (key, texts) in changes { state.objects[key] = texts }
       state.commits.append(changes.map(\.0))
+      state.pasts.append(state.objects)
     }
   }
 
   var newest: Int64 { state.withLock { Int64($0.commits.count - 1) } }
 
-  fileprivate static func token(_ number: Int, _ state: State) -> StoreToken {
+  static func token(_ number: Int, _ state: State) -> StoreToken {
     StoreToken(
       generation: state.generation,
       number: Int64(number),
@@ -71,16 +74,21 @@ final class LibraryReader: DocumentSource {
       }
       state.batches += 1
       var through = from
-      var keys: Set<ObjectKey> = []
+      var keys: [ObjectKey: ClosedRange<Int64>] = [:]
       while through + 1 < state.commits.count, keys.count < state.changesMax {
         through += 1
-        keys.formUnion(state.commits[through])
+        let commit = Int64(through)
+        for key in state.commits[through] {
+          keys[key] = (keys[key]?.lowerBound ?? commit)...commit
+        }
       }
       return IndexBatch(
         through: Library.token(through, state),
         remainingCommits: Int64(state.commits.count - 1 - through),
-        documents: keys.sorted().map {
-          IndexedDocument(key: $0, texts: state.objects[$0], isNew: false)
+        documents: keys.sorted {
+          ($0.value.upperBound, $0.key) < ($1.value.upperBound, $1.key)
+        }.map { key, commits in
+          IndexedDocument(key: key, texts: state.objects[key], isNew: false, commits: commits)
         }
       )
     }
@@ -89,9 +97,15 @@ final class LibraryReader: DocumentSource {
   func eachObject(_ body: ([IndexedDocument]) throws -> Void) throws -> StoreToken {
     let (documents, token) = library.state.withLock { state in
       state.wholeReadings += 1
+      let commit = Int64(state.commits.count - 1)
       return (
         state.objects.sorted { $0.key < $1.key }.map {
-          IndexedDocument(key: $0.key, texts: $0.value, isNew: true)
+          IndexedDocument(
+            key: $0.key,
+            texts: $0.value,
+            isNew: true,
+            commits: commit...commit
+          )
         }, Library.token(state.commits.count - 1, state)
       )
     }
@@ -192,26 +206,33 @@ final class TestIndex {
     without excluded: Set<ObjectKey> = [],
     filter: ObjectFilter? = nil,
     wantsAll: Bool = false,
-    explains: Bool = false
+    explains: Bool = false,
+    asOf commit: Int? = nil
   ) throws -> SearchResult {
     let searcher = try self.searcher ?? index.makeSearcher()
     self.searcher = searcher
-    return try searcher.snapshot { snapshot in
-      try snapshot.search(
-        SearchRequest(
-          query: query,
-          entities: entities,
-          isPrefix: prefix,
-          isFuzzy: fuzzy,
-          offset: offset,
-          limit: limit,
-          wordsMax: 64,
-          wantsAll: wantsAll,
-          explains: explains
-        ),
-        without: excluded,
-        filter: filter
-      )
+    let (past, texts) = library.state.withLock { state in
+      (commit.map { Library.token($0, state) }, state.pasts[commit ?? 0])
+    }
+    return try searcher.snapshot(asOf: past) { snapshot in
+      let unknown = snapshot.unknown.compactMap { key in texts[key].map { (key: key, texts: $0) } }
+      return try snapshot.adding(unknown) { snapshot in
+        try snapshot.search(
+          SearchRequest(
+            query: query,
+            entities: entities,
+            isPrefix: prefix,
+            isFuzzy: fuzzy,
+            offset: offset,
+            limit: limit,
+            wordsMax: 64,
+            wantsAll: wantsAll,
+            explains: explains
+          ),
+          without: excluded,
+          filter: filter
+        )
+      }
     }
   }
 

@@ -24,7 +24,7 @@ enum Walls {
     ],
     "Spotlight": [
       "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "SQLite",
-      "FoundationEssentials", "Synchronization", "Dispatch",
+      "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
     ],
     "Subscriptions": ["CordialValues", "ObjectModel", "Algorithms"],
     "JSONRPC": ["JSON"],

@@ -158,6 +158,10 @@ struct spotlight_search {
 /// `cordial_explain(table, ?)`.
 int spotlight_bind(sqlite3_stmt *statement, int index, struct spotlight_search *search);
 
+/// Sets the numbers of documents with each described phrase, instead of counting them at the first
+/// document. Returns an SQLite result code.
+int spotlight_set_counts(struct spotlight_search *search, const int64_t *counts);
+
 /// Sorts the hits: those without mistakes first, then best score first, then by entity, then by
 /// object.
 void spotlight_sort(struct spotlight_search *search);

@@ -29,6 +29,9 @@ struct Search: AsyncParsableCommand {
   @Flag(help: "Find words with typing mistakes too, after the others.")
   var fuzzy = false
 
+  @Option(help: "Search as of a past commit.")
+  var asOf: String?
+
   @Flag(help: "Print how the score of each object was made.")
   var explain = false
 
@@ -42,9 +45,10 @@ struct Search: AsyncParsableCommand {
     if explain, suggest || why != nil {
       throw ValidationError("--explain goes with neither --suggest nor --why")
     }
-    guard suggest, predicate != nil || prefix || fuzzy || why != nil else { return }
+    guard suggest, predicate != nil || prefix || fuzzy || why != nil || asOf != nil else { return }
     throw ValidationError(
-      "--suggest completes the last word; it takes none of --where, --prefix, --fuzzy and --why"
+      "--suggest completes the last word; it takes none of --where, --prefix, --fuzzy, --as-of "
+        + "and --why"
     )
   }
 
@@ -58,6 +62,7 @@ struct Search: AsyncParsableCommand {
     if !entity.isEmpty {
       members.append(JSONMember("entities", .array(entity.map { .string($0) })))
     }
+    if let asOf { members.append(JSONMember("asOf", .string(asOf))) }
     if let predicate { members.append(JSONMember("predicate", .string(predicate))) }
     return .object(members)
   }
@@ -92,7 +97,7 @@ struct Search: AsyncParsableCommand {
 
   private func printReason(_ id: String) async throws {
     let members = (params.members ?? []).filter {
-      ["query", "entities", "predicate", "prefix", "fuzzy"].contains($0.name)
+      ["query", "entities", "predicate", "prefix", "fuzzy", "asOf"].contains($0.name)
     }
     let answer = try await storeArgument.with { client in
       _ = try await client.call("observe/flush", [:])

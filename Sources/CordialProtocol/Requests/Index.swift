@@ -18,7 +18,10 @@ package struct IndexStatusCall: Call {
         .choice(["ready", "catchingUp", "rebuilding", "paused", "failed"]),
         "the state"
       ),
-      .optional("reason", .choice(["requested"]), "why it is paused"),
+      .optional("reason", .choice(["requested", "diskFull"]), "why it is paused"),
+      .optional("activity", .string, "what the index does at the moment"),
+      .required("oldest", .token, "the oldest commit as of which a search is possible"),
+      .required("processorMicroseconds", .count, "the processor time that the index has used"),
     ])
   )
 

@@ -12,6 +12,7 @@ package struct SearchCall: Call {
   package let highlights: Bool
   package let withObjects: Bool
   package let at: String?
+  package let asOf: String?
   package let predicate: String?
   package let arguments: JSONValue?
   package let select: [FetchCall.Selection]?
@@ -40,6 +41,8 @@ package struct SearchCall: Call {
     .optional("select", .selection, "return these values of each object"),
     .optional("snippet", .boolean, "return the part of a text that shows the words"),
   ]
+
+  static let asOfField = Field.optional("asOf", .token, "search as of this past commit")
 
   /// The terms of an object with their shares of its score.
   static let explanation = Schema.array(
@@ -71,6 +74,7 @@ package struct SearchCall: Call {
         "count all hits by entity and by the values of properties"
       ),
       .optional("at", .token, "wait until the index has reached this commit"),
+      asOfField,
       .optional("explain", .boolean, "return how the score of each hit was made"),
     ],
     result: .object([
@@ -137,6 +141,7 @@ package struct SearchCall: Call {
     highlights = params.bool("highlight")
     withObjects = params.bool("objects")
     at = params.string("at")
+    asOf = params.string("asOf")
     predicate = params.string("predicate")
     arguments = params["arguments"]
     select = try params["select"].map { value throws(RPCError) in
@@ -147,6 +152,9 @@ package struct SearchCall: Call {
     facets = params["facets"].map { $0["properties"]?.array?.compactMap(\.string) ?? [] }
     guard arguments == nil || predicate != nil else {
       throw RPCError(.invalidParams, "search: arguments need a predicate")
+    }
+    guard at == nil || asOf == nil else {
+      throw RPCError(.invalidParams, "search: name either at or asOf")
     }
     guard !withObjects || select == nil else {
       throw RPCError(.invalidParams, "search: name either objects or select")

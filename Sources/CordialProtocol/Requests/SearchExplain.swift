@@ -8,7 +8,7 @@ package struct SearchExplainCall: Call {
 
   /// The params of a search that decide what it finds.
   private static let deciding = [
-    "query", "entities", "predicate", "arguments", "prefix", "fuzzy",
+    "query", "entities", "predicate", "arguments", "prefix", "fuzzy", "asOf",
   ]
 
   package static let method = Method.request(
@@ -16,7 +16,7 @@ package struct SearchExplainCall: Call {
     "Tells why a search finds an object, and at which place, or why it does not.",
     order: .read,
     params: SearchCall.observable.filter { deciding.contains($0.name) } + [
-      .required("id", .wrappedID, "the object")
+      SearchCall.asOfField, .required("id", .wrappedID, "the object"),
     ],
     result: .object([
       .required("token", .token, "the position of the index"),
@@ -29,7 +29,7 @@ package struct SearchExplainCall: Call {
         .choice(["unknown", "notIndexed", "missingWord", "excludedWord", "filtered"]),
         "why the object is not found"
       ),
-      .optional("rule", .choice(["entity", "empty"]), "why the object is not indexed"),
+      .optional("rule", .choice(["entity", "exclude", "empty"]), "why the object is not indexed"),
       .optional("word", .string, "the word that the object lacks, or has though it is excluded"),
       .optional("nearest", .array(.string), "the nearest words that the object has"),
       .optional("filter", .choice(["entities", "predicate"]), "what excludes the object"),
@@ -38,7 +38,7 @@ package struct SearchExplainCall: Call {
     example: ["query": "json library", "id": "Package/p1"],
     errors: [
       .unknownEntity, .unknownProperty, .predicateInvalid, .invalidIdentifier, .limitExceeded,
-      .storeBusy,
+      .storeBusy, .historyExpired,
     ]
   )
 

@@ -6,7 +6,7 @@ package import PersistentStore
 
 /// Explanations and checks of fetches without a service.
 package enum FetchExplainer {
-  /// Returns the faults of a model's stored requests, selections and configurations.
+  /// Returns the faults of a model's stored requests, selections, exclusions and configurations.
   ///
   /// Stored requests and selections are checked as fetches, configurations as models. Arguments are
   /// not known yet: a predicate is valid if it is valid with some arguments.
@@ -27,6 +27,7 @@ package enum FetchExplainer {
       ]
       problems += faults(of: [params], at: "values[\(index)]", model)
     }
+    problems += IndexedTexts.problems(of: model)
     for name in model.document["configurations"]?.members?.map(\.name) ?? [] {
       do {
         _ = try ModelDocument.document(model.document, ofConfiguration: name)

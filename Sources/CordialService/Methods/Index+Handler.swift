@@ -14,16 +14,25 @@ extension Service {
     index.follow()
     let bytes = indexBytes
     let dead = SearchAnswer.rounded(index.deadFraction)
+    let activity = index.activity
     read(request) { snapshot, writer in
       let token = try status.token ?? snapshot.oldest()
+      // A past search also reads the store as of its commit.
+      let past = [activity.oldest ?? token, try snapshot.oldestPast()]
+      let oldest = past.max { $0.number < $1.number } ?? token
       let behind = max(0, snapshot.head.number - token.number)
       let state = status.state == .ready && behind > 0 ? IndexStatus.State.catchingUp : status.state
       var members: [JSONMember] = [
         JSONMember("token", .string(token.description)), JSONMember("behind", .integer(behind)),
         JSONMember("documents", .integer(status.documents)), JSONMember("dead", .number(dead)),
         JSONMember("bytes", .integer(bytes)), JSONMember("state", .string(state.rawValue)),
+        JSONMember("oldest", .string(oldest.description)),
+        JSONMember("processorMicroseconds", .integer(activity.processorMicroseconds)),
       ]
-      if state == .paused { members.append(JSONMember("reason", "requested")) }
+      if state == .paused {
+        members.append(JSONMember("reason", .string(status.reason?.rawValue ?? "requested")))
+      }
+      if let step = activity.step { members.append(JSONMember("activity", .string(step.text))) }
       writer.value(.object(members))
     }
   }
@@ -35,7 +44,25 @@ extension Service {
 
   /// Pauses, resumes or rebuilds the index.
   func order(_ order: IndexOrder.Kind, _ request: Request) {
-    index.execute(order) { outcome in
+    let token = request.params["workDoneToken"].flatMap { $0.isNull ? nil : $0 }
+    guard order == .rebuild, let token else {
+      return index.execute(order) { outcome in
+        self.onLoop { service in service.finish(order, outcome, request) }
+      }
+    }
+    let progress = RebuildProgress(
+      token: token,
+      expected: Int(index.status.documents),
+      clock: facts.clock
+    ) { message in
+      self.onLoop { service in
+        guard let session = service.sessions[request.session] else { return }
+        service.send(MessageBytes(message), to: session)
+      }
+    }
+    progress.begin()
+    index.execute(order, progress: { progress.report($0) }) { outcome in
+      progress.end()
       self.onLoop { service in service.finish(order, outcome, request) }
     }
   }
@@ -169,11 +196,14 @@ private struct IndexVerification {
 
   func run() throws -> JSONValue {
     var documents = try index.digests()
-    guard
-      let later = try snapshot.log.changeSet(
+    let indexed = try IndexedTexts(snapshot)
+    guard let position = try snapshot.logPosition(of: index.token),
+      let (set, spans) = try snapshot.log.changesWithSpans(
         from: index.token.number,
         through: snapshot.head.number
-      )
+      ),
+      // The index reads changes after its position later.
+      let later = try indexed.concerned(by: set, spans: spans, since: position)
     else { throw SpotlightError.needsRebuild }
     var differences: [JSONValue] = []
     var checked: Int64 = 0
@@ -183,29 +213,27 @@ private struct IndexVerification {
         "id": .string(try snapshot.wrappedID(key).description), "what": .string(what),
       ])
     }
-    for (number, attributes) in layout.attributes.sorted(by: { $0.key < $1.key }) {
+    for number in indexed.entities {
       let entity = snapshot.model.entity(number)
       var last: Int64 = 0
       while case let objects = try snapshot.objects(of: entity, after: last, limit: 1000),
         let end = objects.last
       {
+        let texts = try indexed.texts(objects, of: number)
         for object in objects {
           let key = ObjectKey(entity: number, object: object)
           checked += 1
-          let digest = documents.removeValue(forKey: key)
-          // The index reads changes after its position later.
-          guard later.changes[key] == nil else { continue }
-          guard let digest else {
+          guard later[key] == nil, let texts = texts[object] else { continue }
+          guard let digest = documents.removeValue(forKey: key) else {
             try differ(key, "missing")
             continue
           }
-          let texts = try snapshot.texts(key, attributes.map(\.name)) ?? []
           if layout.digest(of: number, texts) != digest { try differ(key, "different") }
         }
         last = end
       }
     }
-    for key in documents.keys.sorted() where later.changes[key] == nil {
+    for key in documents.keys.sorted() where later[key] == nil {
       try differ(key, "leftover")
     }
     return [

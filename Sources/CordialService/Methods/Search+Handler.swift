@@ -85,21 +85,32 @@ extension Service {
   func search(_ call: SearchCall, _ request: Request) throws {
     let wanted = try searchRequest(call)
     let start = facts.clock()
+    try whenIndexed(call, request) { service in
+      service.run(wanted, call, start: start, request)
+    }
+  }
+
+  /// Calls `next` once the index has reached the commit that a search names, or the newest one.
+  func whenIndexed(
+    _ call: SearchCall,
+    _ request: Request,
+    _ next: @escaping @Sendable (isolated Service) -> Void
+  ) throws {
     index.follow()
-    guard let at = call.at else {
+    guard let at = call.at ?? call.asOf else {
       return whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
-        service.run(wanted, call, start: start, request)
+        next(service)
       }
     }
     guard let token = StoreToken(at) else {
-      throw RPCError(.invalidParams, "search: \"\(at)\" is not a token")
+      throw RPCError(.invalidParams, "\(request.method.name): \"\(at)\" is not a token")
     }
     try whenVisible(at, request) { service in
       service.whenIndexed(token.number, milliseconds: service.limits.waitMax) { service, reached in
         guard reached else {
           return service.finish(request, .failure(RPCError(late: service.index.lateness(at))))
         }
-        service.run(wanted, call, start: start, request)
+        next(service)
       }
     }
   }
@@ -131,14 +142,19 @@ extension Service {
     _ body: @escaping @Sendable (SearchAnswer, IndexSnapshot) throws -> Output,
     completion: @escaping @Sendable (isolated Service, Result<Output, RPCError>) -> Void
   ) {
+    let past = call.asOf.flatMap { StoreToken($0) }
     searches.search(
       // The index's snapshot comes first, so that the store's is never older.
       { searcher, reader in
-        try searcher.snapshot { index in
-          try reader.snapshot(hidingUnsealed: true) { snapshot in
-            if snapshot.hidesUnsealedChanges { self.lookForCommits() }
+        try searcher.snapshot(asOf: past) { index in
+          func answer(_ snapshot: StoreSnapshot) throws -> Output {
             let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
-            return try body(answer, index)
+            return try answer.completing(index) { try body(answer, $0) }
+          }
+          if let past { return try reader.snapshot(asOf: past, answer) }
+          return try reader.snapshot(hidingUnsealed: true) { snapshot in
+            if snapshot.hidesUnsealedChanges { self.lookForCommits() }
+            return try answer(snapshot)
           }
         }
       },

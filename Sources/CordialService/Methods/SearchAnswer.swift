@@ -11,6 +11,8 @@ struct SearchAnswer {
   private let call: SearchCall
   let snapshot: StoreSnapshot
   let token: StoreToken
+  /// The texts of the store's objects.
+  let indexed: IndexedTexts
   /// The form of an object of each entity that the search includes.
   private var plans: [Int: FetchPlan] = [:]
   /// The numbers of the entities that have the property of a facet.
@@ -33,6 +35,7 @@ struct SearchAnswer {
     self.call = call
     self.snapshot = snapshot
     self.token = token
+    indexed = try IndexedTexts(snapshot)
     let entities = snapshot.model.entities.filter { entity in
       entity.spotlight != nil && (wanted.entities?.contains(entity.number) ?? true)
     }
@@ -55,6 +58,32 @@ struct SearchAnswer {
     let conditions = try Self.plans(predicate, call, entities, snapshot)
     isVolatile = conditions.values.contains(where: \.isVolatile)
     filter = Self.filter(conditions, snapshot)
+    guard isVolatile, call.asOf != nil else { return }
+    throw StoreError(
+      .invalidRequest,
+      "search: asOf: the values of now() and random: are not part of a commit",
+      hint: "Send the time as an argument"
+    )
+  }
+
+  /// Runs a body with a snapshot of the index that has all texts of its commit.
+  ///
+  /// - Parameters:
+  ///   - index: A snapshot of the index; of a past commit, it may lack texts.
+  ///   - body: Receives the snapshot.
+  /// - Returns: The result of the body.
+  /// - Throws: `SQLiteError`, and the errors of the body.
+  func completing<Output>(
+    _ index: IndexSnapshot,
+    _ body: (IndexSnapshot) throws -> Output
+  ) throws -> Output {
+    var texts: [(key: ObjectKey, texts: [String?])] = []
+    for (entity, keys) in Dictionary(grouping: index.unknown, by: \.entity) {
+      for (object, found) in try indexed.texts(keys.map(\.object), of: entity) {
+        texts.append((ObjectKey(entity: entity, object: object), found))
+      }
+    }
+    return try index.adding(texts, body)
   }
 
   /// Searches.
@@ -265,8 +294,8 @@ struct SearchAnswer {
     writer.string(try snapshot.wrappedID(hit.key).description)
     writer.raw(",\"score\":")
     writer.double(Self.rounded(hit.score))
-    let names = entity.spotlight?.weights.map(\.name) ?? []
-    let texts = try snapshot.texts(hit.key, names) ?? []
+    let names = entity.spotlight?.fields ?? []
+    let texts = try indexed.texts([hit.key.object], of: hit.key.entity)[hit.key.object] ?? []
     let values = Dictionary(uniqueKeysWithValues: zip(names, texts))
     writer.raw(",\"title\":")
     writer.value(

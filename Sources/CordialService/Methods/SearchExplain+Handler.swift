@@ -13,8 +13,7 @@ extension Service {
   /// - Throws: `RPCError` for a query that is too long, and for an unknown entity.
   func explainSearch(_ call: SearchExplainCall, _ request: Request) throws {
     let wanted = try searchRequest(call.search, wantsAll: true)
-    index.follow()
-    whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
+    try whenIndexed(call.search, request) { service in
       service.withSearch(call.search, wanted) { answer, index in
         var writer = JSONWriter()
         MessageWriter.beginResult(request.id, &writer)
@@ -51,11 +50,14 @@ extension SearchAnswer {
     guard let key = try snapshot.resolve(id), try snapshot.exists(key) else {
       return end(false, [JSONMember("reason", "unknown")])
     }
-    guard let spotlight = snapshot.model.entity(key.entity).spotlight else {
+    guard snapshot.model.entity(key.entity).spotlight != nil else {
       return end(false, [JSONMember("reason", "notIndexed"), JSONMember("rule", "entity")])
     }
     try checkIndexed(key, id)
-    let texts = try snapshot.texts(key, spotlight.weights.map(\.name)) ?? []
+    guard try !indexed.isExcluded(key) else {
+      return end(false, [JSONMember("reason", "notIndexed"), JSONMember("rule", "exclude")])
+    }
+    let texts = try indexed.texts([key.object], of: key.entity)[key.object] ?? []
     let deleted = try deletedObjects()
     let (verdict, read) = try index.verdict(
       on: key,
@@ -108,9 +110,14 @@ extension SearchAnswer {
   /// Checks that the index has the present texts of an object.
   private func checkIndexed(_ key: ObjectKey, _ id: String) throws {
     guard token.generation == snapshot.token.generation, token.number < snapshot.head.number,
-      let set = try snapshot.log.changeSet(from: token.number, through: snapshot.head.number)
+      let position = try snapshot.logPosition(of: token),
+      let (set, spans) = try snapshot.log.changesWithSpans(
+        from: token.number,
+        through: snapshot.head.number
+      )
     else { return }
-    guard set.changes[key] != nil else { return }
+    let concerned = try indexed.concerned(by: set, spans: spans, since: position)
+    guard concerned.map({ $0[key] != nil }) ?? true else { return }
     throw SpotlightError(.busy, "The index has not reached the newest change of \(id)")
   }
 }

@@ -167,7 +167,7 @@ package final class StoreReader {
   }
 
   /// Returns the oldest commit whose state can be read.
-  func oldestPast() throws -> StoreToken {
+  fileprivate func oldestPast() throws -> StoreToken {
     let oldest = try commits.oldest()
     guard let migration = try commits.newestBarrier(.migration), migration.number > oldest.number
     else {
@@ -384,4 +384,12 @@ final class SortTimer {
     guard statement.takeSortCount() > 0 else { return }
     try reader.noteSort(self, start.duration(to: .now))
   }
+}
+
+extension StoreSnapshot {
+  /// Returns the oldest commit whose state can be read.
+  ///
+  /// - Returns: Its token.
+  /// - Throws: `SQLiteError`.
+  package func oldestPast() throws -> StoreToken { try reader.oldestPast() }
 }

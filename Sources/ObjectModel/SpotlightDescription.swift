@@ -1,0 +1,136 @@
+import JSON
+
+/// What a search index has of an entity's objects.
+package struct SpotlightDescription: Sendable, Equatable {
+  /// The attribute shown as a hit's title; always indexed.
+  package let displayName: String?
+  /// The indexed attributes with their weights, including the display name, sorted by name.
+  package let weights: [(name: String, weight: Double)]
+  /// The key paths over relationships whose texts are indexed with the object, in the order of the
+  /// model.
+  package let keywords: [String]
+  /// The predicate of the objects that are not indexed; nil for none.
+  package let exclude: String?
+
+  /// The names of the indexed texts: attributes, then key paths.
+  package var fields: [String] { weights.map(\.name) + keywords }
+
+  package static func == (first: SpotlightDescription, second: SpotlightDescription) -> Bool {
+    first.displayName == second.displayName && first.keywords == second.keywords
+      && first.exclude == second.exclude
+      && first.weights.elementsEqual(second.weights) { $0 == $1 }
+  }
+}
+
+/// What a model's file says about search.
+extension ModelDocument {
+  static let spotlightMembers: Set<String> = ["displayName", "attributes", "keywords", "exclude"]
+
+  mutating func spotlight(
+    _ value: JSONValue?,
+    _ attributes: [AttributeDescription],
+    at path: String
+  ) -> SpotlightDescription? {
+    guard let value, !value.isNull else { return nil }
+    checkMembers(value, of: Self.spotlightMembers, at: path + ".")
+    let texts = Set(attributes.filter { $0.type.codec.isText }.map(\.name))
+    var weights: [String: Double] = [:]
+    if let attributes = value["attributes"], !attributes.isNull, attributes.members == nil {
+      problem(path + ".attributes", "Expected an object of names and weights")
+    }
+    for member in value["attributes"]?.members ?? [] {
+      let weight: Double? =
+        switch member.value {
+        case .integer(let number): Double(number)
+        case .number(let number): number
+        default: nil
+        }
+      guard texts.contains(member.name), let weight, weight > 0 else {
+        problem(
+          "\(path).attributes.\(member.name)",
+          "Expected a string or uri attribute of the entity with a weight above zero"
+        )
+        continue
+      }
+      weights[member.name] = weight
+    }
+    let displayName = optionalText(value, "displayName", at: path)
+    if let displayName {
+      guard texts.contains(displayName) else {
+        problem(path + ".displayName", "The entity has no string attribute \(displayName)")
+        return nil
+      }
+      weights[displayName, default: 0] += weights[displayName] == nil ? 1 : 0
+    }
+    return SpotlightDescription(
+      displayName: displayName,
+      weights: weights.sorted { $0.key < $1.key }.map { (name: $0.key, weight: $0.value) },
+      keywords: keywords(value, at: path),
+      exclude: exclude(value, at: path)
+    )
+  }
+
+  private mutating func keywords(_ value: JSONValue, at path: String) -> [String] {
+    var keywords: [String] = []
+    for (index, element) in list(value, "keywords", at: path + ".").enumerated() {
+      guard let keyword = element.string, !keywords.contains(keyword) else {
+        problem("\(path).keywords[\(index)]", "Expected another key path, like group.title")
+        continue
+      }
+      keywords.append(keyword)
+    }
+    return keywords
+  }
+
+  private mutating func exclude(_ value: JSONValue, at path: String) -> String? {
+    guard let text = optionalText(value, "exclude", at: path) else { return nil }
+    do throws(PredicateError) {
+      _ = try PredicateParser.parse(text)
+    } catch {
+      problem(path + ".exclude", error.message)
+    }
+    return text
+  }
+
+  /// Checks that keywords are key paths over relationships to texts.
+  mutating func checkSpotlight(_ entities: [EntityDescription]) {
+    for entity in entities {
+      let (_, path, value) = raw[entity.number - 1]
+      guard let own = value["spotlight"], !own.isNull else { continue }
+      for (index, element) in (own["keywords"]?.array ?? []).enumerated() {
+        guard let keyword = element.string,
+          let message = objection(toKeyword: keyword, of: entity, entities)
+        else { continue }
+        problem("\(path).spotlight.keywords[\(index)]", message)
+      }
+    }
+  }
+
+  /// Returns why a key path is not that of a text of related objects, or nil if it is.
+  private func objection(
+    toKeyword keyword: String,
+    of entity: EntityDescription,
+    _ entities: [EntityDescription]
+  ) -> String? {
+    var entity = entity
+    var names = keyword.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard case .relationship? = entity.property(named: names[0]) else {
+      return "\(entity.name) has no relationship \(names[0]); its own texts belong in attributes"
+    }
+    while !names.isEmpty {
+      // A member of a composite has several names.
+      let rest = names.joined(separator: ".")
+      switch entity.property(named: rest) ?? entity.property(named: names[0]) {
+      case .attribute(let attribute) where attribute.name == rest:
+        return attribute.type.codec.isText
+          ? nil : "\(entity.name).\(rest) is no string and no uri"
+      case .relationship(let relationship):
+        guard names.count > 1 else { return "The key path ends before an attribute" }
+        entity = entities[relationship.destination - 1]
+        names.removeFirst()
+      default: return "\(entity.name) has no property \(rest)"
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,223 @@
+package import CordialValues
+import JSON
+package import ObjectModel
+package import PersistentHistory
+
+/// The texts that a search index has of a store's objects, by the `spotlight` of their entities.
+package struct IndexedTexts {
+  /// What is indexed of one concrete entity.
+  private struct Content {
+    let entity: EntityDescription
+    /// The names of the indexed attributes.
+    let attributes: [String]
+    /// A fetch of the texts at key paths; nil without keywords.
+    let keywords: FetchPlan?
+    /// A fetch of the objects that are not indexed; nil where all are.
+    let exclusion: FetchPlan?
+    /// The properties of an object on which its texts depend.
+    var reads: Set<String> = []
+    /// The properties of related objects on which they depend.
+    var related: [(path: [RelatedReads.Step], properties: [Int: Set<String>])] = []
+
+    init(
+      _ entity: EntityDescription,
+      _ spotlight: SpotlightDescription,
+      _ snapshot: StoreSnapshot
+    )
+      throws(StoreError)
+    {
+      self.entity = entity
+      attributes = spotlight.weights.map(\.name)
+      do {
+        keywords =
+          spotlight.keywords.isEmpty
+          ? nil : try snapshot.plan(IndexedTexts.request(keywords: spotlight.keywords, of: entity))
+        exclusion = try spotlight.exclude.map { predicate in
+          try snapshot.plan(IndexedTexts.request(predicate, of: entity))
+        }
+      } catch {
+        throw StoreError(any: error)
+      }
+      reads = Set(attributes)
+      for plan in [keywords, exclusion].compactMap(\.self) {
+        reads.formUnion(plan.membership)
+        reads.formUnion(plan.valueNames.keys)
+        for (path, properties) in plan.relatedReads.paths {
+          related.append((path.steps, properties))
+        }
+      }
+    }
+  }
+
+  /// The content of each indexed concrete entity, by number.
+  private let contents: [Int: Content]
+  private let snapshot: StoreSnapshot
+
+  /// The maximum number of objects that changes of related objects concern.
+  private static let relatedMax = 100_000
+
+  /// Prepares to read the texts of a snapshot.
+  ///
+  /// - Parameter snapshot: The snapshot.
+  /// - Throws: `StoreError` for a predicate that the store cannot evaluate.
+  package init(_ snapshot: StoreSnapshot) throws(StoreError) {
+    self.snapshot = snapshot
+    var contents: [Int: Content] = [:]
+    for entity in snapshot.model.entities where !entity.isAbstract {
+      guard let spotlight = entity.spotlight else { continue }
+      contents[entity.number] = try Content(entity, spotlight, snapshot)
+    }
+    self.contents = contents
+  }
+
+  /// The numbers of the entities whose objects are indexed, ascending.
+  package var entities: [Int] { contents.keys.sorted() }
+
+  /// Returns the texts of those of some objects that exist and are to be indexed.
+  ///
+  /// - Parameters:
+  ///   - objects: The numbers of the objects.
+  ///   - entity: The number of their entity.
+  /// - Returns: The texts of each object, in the order of the entity's `fields`; nil for a missing
+  ///   text. The texts at a key path over a to-many are in their order, a line each.
+  /// - Throws: `SQLiteError`.
+  /// - Complexity: A few look-ups for each object.
+  package func texts(_ objects: [Int64], of entity: Int) throws -> [Int64: [String?]] {
+    guard let content = contents[entity] else { return [:] }
+    let excluded = try content.exclusion.map { try snapshot.matching(objects, $0) } ?? []
+    var all: [Int64: [String?]] = [:]
+    for object in objects where !excluded.contains(object) {
+      let key = ObjectKey(entity: entity, object: object)
+      guard let own = try snapshot.texts(key, content.attributes) else { continue }
+      all[object] = own + (try content.keywords.map { try keywords(of: object, $0) } ?? [])
+    }
+    return all
+  }
+
+  /// Returns whether the predicate of an object's entity excludes it.
+  ///
+  /// - Parameter key: The object.
+  /// - Returns: Whether the object is not indexed.
+  /// - Throws: `SQLiteError`.
+  package func isExcluded(_ key: ObjectKey) throws -> Bool {
+    guard let exclusion = contents[key.entity]?.exclusion else { return false }
+    return try snapshot.matching([key.object], exclusion).contains(key.object)
+  }
+
+  private func keywords(of object: Int64, _ plan: FetchPlan) throws -> [String?] {
+    var writer = JSONWriter()
+    let names = (plan.request.select ?? []).map(\.name)
+    guard try snapshot.write(object, as: plan, to: &writer) else { return names.map { _ in nil } }
+    let row = try JSONParser.parse(writer.bytes.span)["values"] ?? .null
+    return names.map { name in
+      guard let list = row[name]?.array else { return row[name]?.string }
+      return list.isEmpty ? nil : list.compactMap(\.string).sorted().joined(separator: "\n")
+    }
+  }
+
+  /// Returns the objects whose texts changes may alter.
+  ///
+  /// - Parameters:
+  ///   - changes: Changes that end at the snapshot or before it.
+  ///   - spans: The first and last commit that changed each object.
+  ///   - position: The position at which they begin, to which the log reaches back.
+  /// - Returns: The objects, deleted ones too, each with the first and last commit that may have
+  ///   altered its texts; nil where there are too many.
+  /// - Throws: `SQLiteError`.
+  /// - Complexity: Linear in the changes and in the objects that they concern.
+  package func concerned(
+    by changes: ChangeSet,
+    spans: [ObjectKey: ClosedRange<Int64>],
+    since position: LogPosition
+  ) throws -> [ObjectKey: ClosedRange<Int64>]? {
+    var concerned: [ObjectKey: ClosedRange<Int64>] = [:]
+    for (key, span) in spans {
+      guard let content = contents[key.entity] else { continue }
+      // An object that was inserted and deleted again has no change.
+      if changes.changes[key].map({ Self.touches($0, content.reads) }) ?? true {
+        concerned[key] = span
+      }
+    }
+    for content in contents.values {
+      var (found, commits): (Set<ObjectKey>, ClosedRange<Int64>?) = ([], nil)
+      for (path, properties) in content.related {
+        let reached = changes.changes.values.filter { change in
+          properties[change.key.entity].map { Self.touches(change, $0) } ?? false
+        }
+        guard !reached.isEmpty else { continue }
+        for change in reached {
+          guard let span = spans[change.key] else { continue }
+          commits = commits.map { $0.union(span) } ?? span
+        }
+        let origins = try snapshot.origins(
+          of: Set(reached.map(\.key.object)),
+          on: path,
+          changes,
+          since: position,
+          max: Self.relatedMax
+        )
+        guard let origins else { return nil }
+        for object in origins {
+          let key = snapshot.model.key(content.entity.number, object)
+          if key.entity == content.entity.number { found.insert(key) }
+        }
+      }
+      guard let commits else { continue }
+      // At an earlier commit of the range, other objects may have been related to the changed ones.
+      found.formUnion(concerned.keys.filter { $0.entity == content.entity.number })
+      for key in found { concerned[key] = concerned[key]?.union(commits) ?? commits }
+    }
+    return concerned
+  }
+
+  private static func touches(_ change: ObjectChange, _ properties: Set<String>) -> Bool {
+    change.kind != .update || change.properties.contains(ChangeSet.everyProperty)
+      || !change.properties.isDisjoint(with: properties)
+  }
+
+  private static func request(
+    keywords: [String],
+    of entity: EntityDescription
+  ) -> FetchRequest {
+    FetchRequest(
+      entity: entity.name,
+      select: keywords.enumerated().map { .init(name: "k\($0.offset)", path: $0.element) },
+      subentities: false
+    )
+  }
+
+  private static func request(_ predicate: String, of entity: EntityDescription) -> FetchRequest {
+    FetchRequest(entity: entity.name, predicate: predicate, subentities: false)
+  }
+
+  /// Returns the faults of the predicates of a model's `spotlight`.
+  ///
+  /// - Parameter model: A model without other faults.
+  /// - Returns: The faults, each with its path in the file.
+  package static func problems(of model: Model) -> [ModelProblem] {
+    model.entities.compactMap { entity in
+      guard let predicate = entity.spotlight?.exclude else { return nil }
+      let message: String
+      do throws(StoreError) {
+        let plan = try FetchCompiler.plan(
+          request(predicate, of: entity),
+          model: model,
+          mayDangle: true
+        )
+        guard plan.isVolatile || !plan.relatedReads.elsewhere.isEmpty else { return nil }
+        message =
+          "The predicate has to depend on the object and on related objects alone, not on the time"
+      } catch {
+        message = error.message
+      }
+      return ModelProblem(path: "\(entity.name).spotlight.exclude", message: message)
+    }
+  }
+}
+
+extension ClosedRange<Int64> {
+  /// Returns the smallest range that has both.
+  fileprivate func union(_ other: Self) -> Self {
+    Swift.min(lowerBound, other.lowerBound)...Swift.max(upperBound, other.upperBound)
+  }
+}

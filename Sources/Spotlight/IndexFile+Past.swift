@@ -1,0 +1,81 @@
+import CordialValues
+import SQLite
+
+/// The documents of past commits.
+extension IndexFile {
+  /// Records that the index can be searched as of a commit and later ones.
+  static func setOldest(_ token: StoreToken, _ db: SQLiteConnection) throws {
+    let statement = try PreparedStatement(db, "INSERT OR REPLACE INTO state VALUES ('oldest', ?)")
+    statement.bind(token.description, at: 1)
+    try statement.run()
+  }
+
+  /// Returns the oldest commit as of which the index can be searched; nil before the first one.
+  static func oldest(_ db: SQLiteConnection) throws -> StoreToken? {
+    try db.text("SELECT value FROM state WHERE name = 'oldest'").flatMap { StoreToken($0) }
+  }
+
+  /// Returns the documents of a past commit.
+  ///
+  /// - Parameters:
+  ///   - commit: The number of the commit.
+  ///   - view: The documents of the present position.
+  ///   - db: A connection in the read transaction of the view.
+  /// - Returns: The documents, and the objects whose texts at that commit the index does not have.
+  /// - Throws: `SQLiteError`.
+  /// - Complexity: A copy of the view; linear in the documents that were added or removed later.
+  static func past(
+    _ commit: Int64,
+    _ view: DocumentTable.View,
+    _ db: SQLiteConnection
+  ) throws -> (view: DocumentTable.View, unknown: Set<ObjectKey>) {
+    var view = view
+    var unknown: Set<ObjectKey> = []
+    let reached = view.position?.token.number ?? commit
+    // Later documents have greater numbers, and were inserted and read at the same commit or later.
+    let documents = try PreparedStatement(
+      db,
+      "SELECT number, entity, object, inserted, read FROM document ORDER BY number DESC"
+    )
+    defer { documents.reset() }
+    while try documents.step() {
+      let isLater = documents.integer(3) > commit
+      guard isLater || documents.integer(4) > reached else { break }
+      view.remove(documents.integer(0))
+      if !isLater {
+        unknown.insert(
+          ObjectKey(entity: Int(documents.integer(1)), object: documents.integer(2))
+        )
+      }
+    }
+    let others = try PreparedStatement(
+      db,
+      """
+      SELECT u.entity, u.object, d.number
+      FROM unknown u LEFT JOIN document d ON d.entity = u.entity AND d.object = u.object
+      WHERE u.until > ?1 AND u.first <= ?1
+      """
+    )
+    defer { others.reset() }
+    others.bind(commit, at: 1)
+    while try others.step() {
+      let key = ObjectKey(entity: Int(others.integer(0)), object: others.integer(1))
+      unknown.insert(key)
+      if let number = others.optionalInteger(2), view.key(number) == key { view.remove(number) }
+    }
+    let former = try PreparedStatement(
+      db,
+      "SELECT number, entity, object, length FROM former WHERE deleted > ?1 AND inserted <= ?1"
+    )
+    defer { former.reset() }
+    former.bind(commit, at: 1)
+    while try former.step() {
+      let key = ObjectKey(entity: Int(former.integer(1)), object: former.integer(2))
+      guard !unknown.contains(key) else { continue }
+      view.add(
+        DocumentTable.AddedDocument(number: former.integer(0), key: key, length: former.integer(3))
+      )
+    }
+    return (view, unknown)
+  }
+}

@@ -1,0 +1,125 @@
+import CSpotlight
+package import CordialValues
+import SQLite
+
+/// A snapshot of a past commit, some of whose texts the index does not have.
+extension IndexSnapshot {
+  /// Runs a body with a snapshot that also has texts that the index never had.
+  ///
+  /// - Parameters:
+  ///   - documents: The texts of objects of `unknown`; those of other objects are ignored.
+  ///   - body: Receives the snapshot.
+  /// - Returns: The result of the body.
+  /// - Throws: `SQLiteError`, and the errors of the body.
+  package func adding<Result>(
+    _ documents: [(key: ObjectKey, texts: [String?])],
+    _ body: (IndexSnapshot) throws -> Result
+  ) throws -> Result {
+    let wanted = documents.filter { unknown.contains($0.key) }
+    guard !wanted.isEmpty, !layout.isEmpty else { return try body(self) }
+    var snapshot = self
+    try SpotlightError.reading { try snapshot.add(wanted) }
+    let result = Swift.Result { try body(snapshot) }
+    try SpotlightError.reading { try db.execute("DROP TABLE temp.past") }
+    return try result.get()
+  }
+
+  private mutating func add(_ documents: [(key: ObjectKey, texts: [String?])]) throws {
+    let names = layout.columns.map(IndexLayout.quotedColumn)
+    try db.execute(
+      """
+      DROP TABLE IF EXISTS temp.past;
+      CREATE VIRTUAL TABLE temp.past USING fts5(
+        \(names.joined(separator: ", ")), content='', columnsize=0, tokenize='cordial');
+      """
+    )
+    let marks = names.map { _ in ", ?" }.joined()
+    let insert = try PreparedStatement(
+      db,
+      "INSERT INTO temp.past(rowid, \(names.joined(separator: ", "))) VALUES (?\(marks))"
+    )
+    let first = Int64(max(view.documents.count, 1))
+    for (index, document) in documents.sorted(by: { $0.key < $1.key }).enumerated() {
+      let number = first + Int64(index)
+      insert.bind(number, at: 1)
+      for column in layout.columns.indices { insert.bind(nil as String?, at: Int32(column + 2)) }
+      for (field, text) in zip(layout.fields[document.key.entity] ?? [], document.texts) {
+        insert.bind(text, at: Int32(field.column + 2))
+      }
+      _ = spotlight_take_token_count()
+      try insert.run()
+      let length = spotlight_take_token_count()
+      view.add(DocumentTable.AddedDocument(number: number, key: document.key, length: length))
+    }
+    firstAdded = first
+  }
+
+  /// The tables with the words of documents.
+  var tables: [String] { firstAdded == nil ? ["text"] : ["text", "past"] }
+
+  /// Returns the table with the words of a document.
+  func table(of number: Int64) -> String {
+    firstAdded.map { number >= $0 } == true ? "past" : "text"
+  }
+
+  /// Returns the number of an object's document, or nil for an object without one.
+  func number(of key: ObjectKey) throws -> Int64? {
+    isPast ? view.number(of: key) : try numbers(of: [key]).first
+  }
+
+  /// Counts the documents of each phrase over all tables, where there are several.
+  func count(_ query: SearchQuery, _ search: inout spotlight_search) throws {
+    guard firstAdded != nil else { return }
+    let statements = try numberStatements()
+    let counts = try query.phraseExpressions.map { expression in
+      var count: Int64 = 0
+      try eachAlive(expression, statements) { _ in
+        count += 1
+        return true
+      }
+      return count
+    }
+    try unsafe counts.withUnsafeBufferPointer { counts in
+      guard unsafe spotlight_set_counts(&search, counts.baseAddress) == SQLITE_OK else {
+        throw SQLiteError(.noMemory, "There is no memory for a search")
+      }
+    }
+  }
+
+  /// Statements that select the numbers of the documents that match an expression.
+  func numberStatements() throws -> [PreparedStatement] {
+    try tables.map { try PreparedStatement(db, "SELECT rowid FROM \($0) WHERE \($0) MATCH ?") }
+  }
+
+  /// Calls a body with the live documents that match an expression, until it returns false.
+  func eachAlive(
+    _ expression: String,
+    _ statements: [PreparedStatement],
+    _ body: (Int64) -> Bool
+  ) throws {
+    for statement in statements {
+      defer { statement.reset() }
+      statement.bind(expression, at: 1)
+      while try statement.step() {
+        let number = statement.integer(0)
+        if view.key(number) != nil, !body(number) { return }
+      }
+    }
+  }
+
+  /// Returns whether an expression matches a live document.
+  ///
+  /// - Parameters:
+  ///   - expression: The expression.
+  ///   - statements: Those of `numberStatements`.
+  /// - Returns: Whether there is one.
+  /// - Throws: `SQLiteError`.
+  func isAlive(_ expression: String, _ statements: [PreparedStatement]) throws -> Bool {
+    var isAlive = false
+    try eachAlive(expression, statements) { _ in
+      isAlive = true
+      return false
+    }
+    return isAlive
+  }
+}
