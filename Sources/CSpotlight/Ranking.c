@@ -185,6 +185,90 @@ static int share(
   return SQLITE_OK;
 }
 
+// Returns the factor by which an object's numbers and dates change its score.
+static double boost(const struct spotlight_search *search, int64_t document) {
+  double factor = 1;
+  int64_t entity = search->documents[document].entity;
+  for (int32_t index = 0; index < search->boostCount; index++) {
+    struct spotlight_boost rule = search->boosts[entity * search->boostCount + index];
+    double value = search->boostValues[document * search->boostCount + index];
+    if (rule.weight <= 0) continue;
+    if (rule.halfLife > 0) {
+      // A date far in the future counts no more than one of the past counts less.
+      double age = isnan(value) ? 10 : fmax(-10, fmin(10, (search->now - value) / rule.halfLife));
+      factor *= exp2(-rule.weight * age);
+    } else if (value > 0) {
+      factor *= 1 + rule.weight * log10(1 + value);
+    }
+  }
+  return factor;
+}
+
+// What two successive words add to a score where they are neighbours, as a part of the lower of
+// their frequencies.
+static const double proximity = 0.25;
+
+// Returns how far apart two phrases are in a document: 1 where the second one follows the first.
+// A phrase before the other one is one place farther.
+static int distance(
+  const Fts5ExtensionApi *api, Fts5Context *context, int first, int second, int *out
+) {
+  Fts5PhraseIter at, other;
+  int column, offset, otherColumn, otherOffset;
+  int length = api->xPhraseSize(context, first), otherLength = api->xPhraseSize(context, second);
+  int result = api->xPhraseFirst(context, first, &at, &column, &offset);
+  if (result == SQLITE_OK) {
+    result = api->xPhraseFirst(context, second, &other, &otherColumn, &otherOffset);
+  }
+  if (result != SQLITE_OK) return result;
+  int best = 0;
+  while (column >= 0 && otherColumn >= 0) {
+    bool isAfter = otherColumn > column || (otherColumn == column && otherOffset >= offset);
+    if (column == otherColumn) {
+      int between = isAfter
+        ? otherOffset - offset - length + 1 : offset - otherOffset - otherLength + 2;
+      // Phrases that overlap are the same words.
+      if (between > 0 && (best == 0 || between < best)) best = between;
+    }
+    if (isAfter) api->xPhraseNext(context, &at, &column, &offset);
+    else api->xPhraseNext(context, &other, &otherColumn, &otherOffset);
+  }
+  *out = best;
+  return SQLITE_OK;
+}
+
+// The phrases with which a document has the words of a query.
+struct matched {
+  // The first phrase of each word, and -1 for a word without one.
+  int first[64];
+  int words;
+};
+
+// Returns what two successive words add to a score at most.
+static double pairFrequency(
+  const struct spotlight_search *search, const struct matched *matched, int word
+) {
+  int first = matched->first[word], second = matched->first[word + 1];
+  if (first < 0 || second < 0) return 0;
+  return proximity * fmin(search->frequencies[first], search->frequencies[second]);
+}
+
+static int addProximity(
+  const Fts5ExtensionApi *api, Fts5Context *context, const struct spotlight_search *search,
+  const struct matched *matched, double *total
+) {
+  for (int word = 0; word + 1 < matched->words; word++) {
+    double added = pairFrequency(search, matched, word);
+    if (added <= 0) continue;
+    int apart = 0;
+    int result =
+      distance(api, context, matched->first[word], matched->first[word + 1], &apart);
+    if (result != SQLITE_OK) return result;
+    if (apart > 0) *total += added / apart;
+  }
+  return SQLITE_OK;
+}
+
 static int score(
   const Fts5ExtensionApi *api, Fts5Context *context, struct spotlight_search *search,
   int64_t document, struct spotlight_hit *out
@@ -192,20 +276,37 @@ static int score(
   double norm = lengthNorm(search, document);
   double total = 0;
   uint64_t words = 0, exact = 0;
+  struct matched matched = {.words = 0};
   for (int phrase = 0; phrase < search->phraseCount; phrase++) {
     struct spotlight_share added;
     int result = share(api, context, search, document, norm, phrase, &added);
     if (result != SQLITE_OK) return result;
-    uint64_t word = (uint64_t)1 << (search->phrases[phrase].word & 63);
+    int number = search->phrases[phrase].word & 63;
+    while (matched.words <= number) matched.first[matched.words++] = -1;
+    uint64_t word = (uint64_t)1 << number;
     words |= word;
     if (added.count > 0 && search->phrases[phrase].mistakes == 0) exact |= word;
+    if (added.count > 0 && matched.first[number] < 0) matched.first[number] = phrase;
     total += added.score;
   }
-  out->score = total;
   out->isMistaken = exact != words;
-  if (out->isMistaken && total > search->mistakenMax) search->mistakenMax = total;
-  if (!out->isMistaken && total < search->exactMin) search->exactMin = total;
-  return SQLITE_OK;
+  double factor = search->boostCount > 0 ? boost(search, document) : 1;
+  double bound = total;
+  for (int word = 0; word + 1 < matched.words; word++) {
+    bound += pairFrequency(search, &matched, word);
+  }
+  if (out->isMistaken && bound * factor > search->mistakenMax) {
+    search->mistakenMax = bound * factor;
+  }
+  if (!out->isMistaken && total * factor < search->exactMin) search->exactMin = total * factor;
+  // Most documents cannot be among the best, however close their words are.
+  out->score = bound * factor;
+  bool isKept = search->hitCount < search->hitMax
+    || (search->hitMax > 0 && isWorse(search, search->hits[0], *out));
+  if (!isKept) return SQLITE_OK;
+  int result = addProximity(api, context, search, &matched, &total);
+  out->score = total * factor;
+  return result;
 }
 
 // Implements `cordial_hit(table, search)`, which counts a document and keeps it if it is among the

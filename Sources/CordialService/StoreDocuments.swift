@@ -62,14 +62,14 @@ package final class StoreDocuments: DocumentSource {
     for (entity, keys) in Dictionary(grouping: concerned.keys, by: \.entity) {
       // The texts are those of the snapshot. If an object changes again after this batch, the batch
       // with that change indexes it again.
-      let texts = try indexed.texts(keys.map(\.object), of: entity)
+      let content = try indexed.content(keys.map(\.object), of: entity)
       for key in keys {
         let change = set.changes[key]
         let isGone = spans[key] != nil && change == nil
         documents.append(
           IndexedDocument(
             key: key,
-            texts: texts[key.object],
+            content: content[key.object].map { DocumentContent($0) },
             isNew: change?.kind == .insert || isGone,
             commits: concerned[key] ?? through...through
           )
@@ -97,12 +97,12 @@ package final class StoreDocuments: DocumentSource {
             try snapshot.objects(of: entity, after: last, limit: Self.portionMax)
           }
           guard let end = objects.last else { break }
-          let texts = try Self.reading { try indexed.texts(objects, of: number) }
+          let content = try Self.reading { try indexed.content(objects, of: number) }
           try body(
             objects.map { object in
               IndexedDocument(
                 key: ObjectKey(entity: number, object: object),
-                texts: texts[object],
+                content: content[object].map { DocumentContent($0) },
                 isNew: true,
                 commits: commit...commit
               )
@@ -113,5 +113,12 @@ package final class StoreDocuments: DocumentSource {
       }
       return snapshot.token
     }
+  }
+}
+
+extension DocumentContent {
+  /// Creates what the index stores of an object from what the store has of it.
+  init(_ content: IndexedContent) {
+    self.init(texts: content.texts, boosts: content.boosts)
   }
 }

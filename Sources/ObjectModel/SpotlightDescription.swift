@@ -12,19 +12,33 @@ package struct SpotlightDescription: Sendable, Equatable {
   /// The predicate of the objects that are not indexed; nil for none.
   package let exclude: String?
 
+  /// The attributes whose values change the scores of objects, sorted by name.
+  package let boosts: [SpotlightBoost]
+
   /// The names of the indexed texts: attributes, then key paths.
   package var fields: [String] { weights.map(\.name) + keywords }
 
   package static func == (first: SpotlightDescription, second: SpotlightDescription) -> Bool {
     first.displayName == second.displayName && first.keywords == second.keywords
-      && first.exclude == second.exclude
+      && first.exclude == second.exclude && first.boosts == second.boosts
       && first.weights.elementsEqual(second.weights) { $0 == $1 }
   }
 }
 
+/// How the value of an attribute changes the score of an object.
+package struct SpotlightBoost: Sendable, Equatable {
+  package let attribute: String
+  /// The weight, above zero.
+  package let weight: Double
+  /// The half-life of a date, in days; nil for a number.
+  package let halfLifeDays: Double?
+}
+
 /// What a model's file says about search.
 extension ModelDocument {
-  static let spotlightMembers: Set<String> = ["displayName", "attributes", "keywords", "exclude"]
+  static let spotlightMembers: Set<String> = [
+    "displayName", "attributes", "keywords", "exclude", "boost",
+  ]
 
   mutating func spotlight(
     _ value: JSONValue?,
@@ -39,13 +53,7 @@ extension ModelDocument {
       problem(path + ".attributes", "Expected an object of names and weights")
     }
     for member in value["attributes"]?.members ?? [] {
-      let weight: Double? =
-        switch member.value {
-        case .integer(let number): Double(number)
-        case .number(let number): number
-        default: nil
-        }
-      guard texts.contains(member.name), let weight, weight > 0 else {
+      guard texts.contains(member.name), let weight = Self.positive(member.value) else {
         problem(
           "\(path).attributes.\(member.name)",
           "Expected a string or uri attribute of the entity with a weight above zero"
@@ -66,7 +74,8 @@ extension ModelDocument {
       displayName: displayName,
       weights: weights.sorted { $0.key < $1.key }.map { (name: $0.key, weight: $0.value) },
       keywords: keywords(value, at: path),
-      exclude: exclude(value, at: path)
+      exclude: exclude(value, at: path),
+      boosts: boosts(value["boost"], attributes, at: path + ".boost")
     )
   }
 
@@ -90,6 +99,52 @@ extension ModelDocument {
       problem(path + ".exclude", error.message)
     }
     return text
+  }
+
+  private mutating func boosts(
+    _ value: JSONValue?,
+    _ attributes: [AttributeDescription],
+    at path: String
+  ) -> [SpotlightBoost] {
+    guard let value, !value.isNull else { return [] }
+    guard let members = value.members else {
+      problem(path, "Expected an object of attributes and weights, found \(value.kind)")
+      return []
+    }
+    var boosts: [SpotlightBoost] = []
+    for member in members {
+      let path = "\(path).\(member.name)"
+      let type = attributes.first { $0.name == member.name }?.type
+      if type == .date {
+        checkMembers(member.value, of: ["weight", "halfLifeDays"], at: path + ".")
+        guard let weight = Self.positive(member.value["weight"]),
+          let days = Self.positive(member.value["halfLifeDays"])
+        else {
+          problem(path, "A date wants a weight and halfLifeDays, both above zero")
+          continue
+        }
+        boosts.append(
+          SpotlightBoost(attribute: member.name, weight: weight, halfLifeDays: days)
+        )
+      } else if let type, type.isNumber || type == .decimal {
+        guard let weight = Self.positive(member.value) else {
+          problem(path, "A number wants a weight above zero")
+          continue
+        }
+        boosts.append(SpotlightBoost(attribute: member.name, weight: weight, halfLifeDays: nil))
+      } else {
+        problem(path, "The entity has no number and no date \(member.name)")
+      }
+    }
+    return boosts.sorted { $0.attribute < $1.attribute }
+  }
+
+  private static func positive(_ value: JSONValue?) -> Double? {
+    switch value {
+    case .integer(let number): number > 0 ? Double(number) : nil
+    case .number(let number): number > 0 ? number : nil
+    default: nil
+    }
   }
 
   /// Checks that keywords are key paths over relationships to texts.

@@ -23,6 +23,12 @@ package struct DocumentDigest: Sendable, Equatable {
     sum &+= Self.mixed(Self.mixed(word ^ UInt64(column)) ^ UInt64(bitPattern: offset))
   }
 
+  /// Adds the values that change scores.
+  mutating func add(boosts: [Double?]) {
+    guard let text = BoostValues.text(boosts) else { return }
+    sum &+= Self.mixed(Self.hash(text))
+  }
+
   /// Makes the digest another one than that of any text.
   mutating func spoil() { length = -1 }
 
@@ -44,11 +50,12 @@ extension IndexLayout {
   ///
   /// - Parameters:
   ///   - entity: The number of the object's entity.
-  ///   - texts: The texts of the entity's `fields`, in their order.
+  ///   - content: What the index has to have of the object.
   /// - Returns: The digest.
-  package func digest(of entity: Int, _ texts: [String?]) -> DocumentDigest {
+  package func digest(of entity: Int, _ content: DocumentContent) -> DocumentDigest {
     var digest = DocumentDigest(length: 0)
-    for (field, text) in zip(fields[entity] ?? [], texts) {
+    digest.add(boosts: content.boosts)
+    for (field, text) in zip(fields[entity] ?? [], content.texts) {
       guard let text else { continue }
       var offset: Int64 = -1
       // FTS5 keeps a word once at each place.
@@ -77,12 +84,14 @@ extension IndexSnapshot {
       var digests: [Int64: (key: ObjectKey, digest: DocumentDigest)] = [:]
       let documents = try PreparedStatement(
         db,
-        "SELECT number, entity, object, length FROM document"
+        "SELECT number, entity, object, length, boosts FROM document"
       )
       defer { documents.reset() }
       while try documents.step() {
         let key = ObjectKey(entity: Int(documents.integer(1)), object: documents.integer(2))
-        digests[documents.integer(0)] = (key, DocumentDigest(length: documents.integer(3)))
+        var digest = DocumentDigest(length: documents.integer(3))
+        digest.add(boosts: BoostValues.values(documents.optionalText(4)))
+        digests[documents.integer(0)] = (key, digest)
       }
       guard !layout.isEmpty else { return [:] }
       try readWords { document, word, column, offset in

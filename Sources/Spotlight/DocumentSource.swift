@@ -1,21 +1,38 @@
 package import CordialValues
 
-/// An object with the texts that the index stores of it.
+/// What the index stores of an object.
+package struct DocumentContent: Sendable {
+  /// The texts of the entity's `fields`, in their order.
+  package let texts: [String?]
+  /// The values of the entity's `boosts`, in their order: numbers, and dates in milliseconds since
+  /// 1970; nil for a missing value.
+  package let boosts: [Double?]
+
+  package init(texts: [String?], boosts: [Double?] = []) {
+    self.texts = texts
+    self.boosts = boosts
+  }
+}
+
+/// An object with what the index stores of it.
 package struct IndexedDocument: Sendable {
   package let key: ObjectKey
-  /// The texts of the entity's `fields`, in their order.
-  ///
-  /// The list is nil if the object was deleted or is not to be indexed.
-  package let texts: [String?]?
+  /// The content; nil if the object was deleted or is not to be indexed.
+  package let content: DocumentContent?
   /// Whether the index cannot have a document of the object yet.
   package let isNew: Bool
   /// The first and the last commit of the batch that may have altered the texts; between them, the
   /// object may have had other texts.
   package let commits: ClosedRange<Int64>
 
-  package init(key: ObjectKey, texts: [String?]?, isNew: Bool, commits: ClosedRange<Int64>) {
+  package init(
+    key: ObjectKey,
+    content: DocumentContent?,
+    isNew: Bool,
+    commits: ClosedRange<Int64>
+  ) {
     self.key = key
-    self.texts = texts
+    self.content = content
     self.isNew = isNew
     self.commits = commits
   }

@@ -12,6 +12,7 @@ final class DocumentTable: Sendable {
     let number: Int64
     let key: ObjectKey
     let length: Int64
+    let boosts: [Double?]
   }
 
   /// The documents of one commit of the index, as a search sees them.
@@ -21,12 +22,24 @@ final class DocumentTable: Sendable {
     /// The position up to which later commits index nothing; nil where it is that of `position`.
     fileprivate(set) var followed: StoreToken?
     private(set) var documents: [spotlight_document] = []
+    /// The values that change scores, `boostCount` for each document; NaN for missing ones.
+    private(set) var boosts: [Double] = []
+    fileprivate(set) var boostCount = 0
     private(set) var aliveCount: Int64 = 0
     private(set) var aliveTokens: Int64 = 0
   }
 
   private let commitLock = Mutex(())
-  private let state = Mutex(View())
+  private let state: Mutex<View>
+  /// The number of values of each document that change scores.
+  let boostCount: Int
+
+  init(boostCount: Int) {
+    self.boostCount = boostCount
+    var view = View()
+    view.boostCount = boostCount
+    state = Mutex(view)
+  }
 
   /// Runs a body while no other body of `locked` runs.
   func locked<Result>(_ body: () throws -> sending Result) rethrows -> sending Result {
@@ -53,7 +66,7 @@ final class DocumentTable: Sendable {
 
   /// Replaces all documents, after the index was opened, reloaded or rebuilt.
   func replace(_ position: IndexPosition?, added: [AddedDocument]) {
-    let view = View(position, added)
+    let view = View(position, added, boostCount: boostCount)
     state.withLock { $0 = view }
   }
 
@@ -67,8 +80,9 @@ final class DocumentTable: Sendable {
 
 extension DocumentTable.View {
   /// Creates a view of the documents of one commit.
-  init(_ position: IndexPosition?, _ added: [DocumentTable.AddedDocument]) {
+  init(_ position: IndexPosition?, _ added: [DocumentTable.AddedDocument], boostCount: Int) {
     self.init()
+    self.boostCount = boostCount
     self.position = position
     for document in added { add(document) }
   }
@@ -83,6 +97,12 @@ extension DocumentTable.View {
     )
     aliveCount += 1
     aliveTokens += document.length
+    guard boostCount > 0 else { return }
+    let missing = documents.count * boostCount - boosts.count
+    if missing > 0 { boosts.append(contentsOf: repeatElement(.nan, count: missing)) }
+    for (index, value) in document.boosts.prefix(boostCount).enumerated() {
+      boosts[number * boostCount + index] = value ?? .nan
+    }
   }
 
   mutating func remove(_ number: Int64) {
@@ -109,7 +129,11 @@ extension DocumentTable.View {
       unsafe search.documentCount = Int64(documents.count)
       unsafe search.aliveCount = aliveCount
       unsafe search.aliveTokens = aliveTokens
-      return try unsafe body(&search)
+      return try unsafe boosts.withUnsafeBufferPointer { boosts in
+        unsafe search.boostValues = boosts.baseAddress
+        unsafe search.boostCount = Int32(boostCount)
+        return try unsafe body(&search)
+      }
     }
   }
 

@@ -65,7 +65,10 @@ extension IndexFile {
     }
     let former = try PreparedStatement(
       db,
-      "SELECT number, entity, object, length FROM former WHERE deleted > ?1 AND inserted <= ?1"
+      """
+      SELECT number, entity, object, length, boosts FROM former
+      WHERE deleted > ?1 AND inserted <= ?1
+      """
     )
     defer { former.reset() }
     former.bind(commit, at: 1)
@@ -73,7 +76,12 @@ extension IndexFile {
       let key = ObjectKey(entity: Int(former.integer(1)), object: former.integer(2))
       guard !unknown.contains(key) else { continue }
       view.add(
-        DocumentTable.AddedDocument(number: former.integer(0), key: key, length: former.integer(3))
+        DocumentTable.AddedDocument(
+          number: former.integer(0),
+          key: key,
+          length: former.integer(3),
+          boosts: BoostValues.values(former.optionalText(4))
+        )
       )
     }
     return (view, unknown)

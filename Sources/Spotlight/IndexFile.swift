@@ -1,72 +1,13 @@
 import CSpotlight
 import CordialValues
-package import ObjectModel
+import ObjectModel
 import PersistentHistory
 import SQLite
-
-/// The assignment of indexed attributes and key paths to columns of the index.
-package struct IndexLayout: Sendable {
-  /// The distinct names of all indexed attributes and key paths of the model, one column for each.
-  package let columns: [String]
-  /// The columns of an entity's texts, in the order of its `fields`, by entity number.
-  let fields: [Int: [(name: String, column: Int)]]
-  /// The weights by entity number, then column.
-  let weights: [Double]
-  let entityCount: Int
-  /// A text with what is indexed of each entity.
-  ///
-  /// An index that was built for one model is valid for another model with the same text.
-  let mark: String
-
-  package init(_ model: Model) {
-    let described = model.entities.compactMap { entity in entity.spotlight.map { (entity, $0) } }
-    let columns = Set(described.flatMap { $0.1.fields }).sorted()
-    self.columns = columns
-    entityCount = model.entities.count + 1
-    var fields: [Int: [(name: String, column: Int)]] = [:]
-    var weights = Array(repeating: 0.0, count: entityCount * max(columns.count, 1))
-    for (entity, spotlight) in described {
-      let keywords = spotlight.keywords.map { (name: $0, weight: Self.keywordWeight) }
-      fields[entity.number] = (spotlight.weights + keywords).map { name, weight in
-        let column = columns.firstIndex(of: name) ?? 0
-        weights[entity.number * columns.count + column] = weight
-        return (name, column)
-      }
-    }
-    self.fields = fields
-    mark = described.map { entity, spotlight in
-      let attributes = spotlight.weights.map { name, weight in
-        let derived = entity.attributes.first { $0.name == name }?.derived
-        return "\(name) \(weight) \(derived.map { "\($0)" } ?? "")"
-      }
-      let others =
-        (spotlight.keywords + [spotlight.exclude].compactMap(\.self)).map { ", " + $0 }.joined()
-      return "\(entity.number) \(entity.name) \(attributes.joined(separator: ", "))\(others)"
-    }.joined(separator: "; ")
-    self.weights = weights
-  }
-
-  /// The weight of the texts at a key path.
-  private static let keywordWeight = 1.0
-
-  /// Returns the quoted column name of an attribute.
-  ///
-  /// Column names have a prefix because FTS5 reserves `rank` and the name of the table.
-  static func quotedColumn(_ attribute: String) -> String {
-    SQLNames.quoted(columnName(attribute))
-  }
-
-  /// Returns the column name of an attribute.
-  static func columnName(_ attribute: String) -> String { "p_" + attribute }
-
-  /// Whether no attribute is indexed.
-  package var isEmpty: Bool { columns.isEmpty }
-}
 
 /// The index's own SQLite file: its tables and the statements of its writer.
 final class IndexFile {
   /// The version of the tables' layout; an index with another version is rebuilt.
-  private static let formatVersion = 4
+  private static let formatVersion = 5
   /// The number of bytes of words that FTS5 collects before it writes a segment.
   ///
   /// The option is undocumented. Its default of 1 MiB produces many small segments when many
@@ -114,18 +55,21 @@ final class IndexFile {
           try PreparedStatement(
             db,
             """
-            INSERT INTO document(number, entity, object, length, inserted, read)
-            VALUES (?, ?, ?, ?, ?, ?)
+            INSERT INTO document(number, entity, object, length, inserted, read, boosts)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
             """
           ),
           try PreparedStatement(
             db,
-            "SELECT number, length, inserted, read FROM document WHERE entity = ? AND object = ?"
+            """
+            SELECT number, length, inserted, read, boosts FROM document
+            WHERE entity = ? AND object = ?
+            """
           ),
           try PreparedStatement(db, "DELETE FROM document WHERE number = ?"),
           try PreparedStatement(db, "INSERT OR REPLACE INTO state VALUES ('position', ?)"),
           try PreparedStatement(db, "INSERT OR IGNORE INTO word(text) VALUES (?)"),
-          try PreparedStatement(db, "INSERT INTO former VALUES (?, ?, ?, ?, ?, ?)"),
+          try PreparedStatement(db, "INSERT INTO former VALUES (?, ?, ?, ?, ?, ?, ?)"),
           try PreparedStatement(db, "INSERT OR IGNORE INTO unknown VALUES (?, ?, ?, ?)")
         )
       }
@@ -169,10 +113,10 @@ final class IndexFile {
       CREATE TABLE document(
         number INTEGER PRIMARY KEY, entity INTEGER NOT NULL, object INTEGER NOT NULL,
         length INTEGER NOT NULL, inserted INTEGER NOT NULL, read INTEGER NOT NULL,
-        UNIQUE (entity, object)) STRICT;
+        boosts TEXT, UNIQUE (entity, object)) STRICT;
       CREATE TABLE former(
         deleted INTEGER, number INTEGER, entity INTEGER NOT NULL, object INTEGER NOT NULL,
-        length INTEGER NOT NULL, inserted INTEGER NOT NULL,
+        length INTEGER NOT NULL, inserted INTEGER NOT NULL, boosts TEXT,
         PRIMARY KEY (deleted, number)) STRICT, WITHOUT ROWID;
       CREATE TABLE unknown(
         until INTEGER, entity INTEGER, object INTEGER, first INTEGER,
@@ -230,7 +174,7 @@ final class IndexFile {
     var documents: [DocumentTable.AddedDocument] = []
     let statement = try PreparedStatement(
       db,
-      "SELECT number, entity, object, length FROM document ORDER BY number"
+      "SELECT number, entity, object, length, boosts FROM document ORDER BY number"
     )
     defer { statement.reset() }
     while try statement.step() {
@@ -238,7 +182,8 @@ final class IndexFile {
         DocumentTable.AddedDocument(
           number: statement.integer(0),
           key: ObjectKey(entity: Int(statement.integer(1)), object: statement.integer(2)),
-          length: statement.integer(3)
+          length: statement.integer(3),
+          boosts: BoostValues.values(statement.optionalText(4))
         )
       )
     }
@@ -263,7 +208,10 @@ final class IndexFile {
     _ = spotlight_take_token_count()
     insertText.bind(number, at: 1)
     for column in layout.columns.indices { insertText.bind(nil as String?, at: Int32(column + 2)) }
-    for (field, text) in zip(layout.fields[document.key.entity] ?? [], document.texts ?? []) {
+    for (field, text) in zip(
+      layout.fields[document.key.entity] ?? [],
+      document.content?.texts ?? []
+    ) {
       insertText.bind(text, at: Int32(field.column + 2))
     }
     try insertText.run()
@@ -278,8 +226,15 @@ final class IndexFile {
     insertDocument.bind(length, at: 4)
     insertDocument.bind(document.commits.upperBound, at: 5)
     insertDocument.bind(read, at: 6)
+    let boosts = document.content?.boosts ?? []
+    insertDocument.bind(BoostValues.text(boosts), at: 7)
     try insertDocument.run()
-    return DocumentTable.AddedDocument(number: number, key: document.key, length: length)
+    return DocumentTable.AddedDocument(
+      number: number,
+      key: document.key,
+      length: length,
+      boosts: boosts
+    )
   }
 
   /// Removes an object's document from the live ones, and keeps what a search in the past needs.
@@ -295,7 +250,7 @@ final class IndexFile {
     // Between its first change and its last one, the object may have had any texts.
     try insertUnknown(key, first, until: document.commits.upperBound)
     // Without texts now, it may have had some after its last change of the batch.
-    if document.texts == nil { try insertUnknown(key, document.commits.upperBound, until: read) }
+    if document.content == nil { try insertUnknown(key, document.commits.upperBound, until: read) }
     guard !document.isNew else { return nil }
     findDocument.bind(Int64(key.entity), at: 1)
     findDocument.bind(key.object, at: 2)
@@ -304,6 +259,7 @@ final class IndexFile {
     let number = findDocument.integer(0)
     let (length, inserted) = (findDocument.integer(1), findDocument.integer(2))
     let wasReadBefore = findDocument.integer(3) < first
+    let boosts = findDocument.optionalText(4)
     deleteDocument.bind(number, at: 1)
     try deleteDocument.run()
     guard wasReadBefore else {
@@ -313,6 +269,7 @@ final class IndexFile {
     }
     let values = [first, number, Int64(key.entity), key.object, length, inserted]
     for (index, value) in values.enumerated() { insertFormer.bind(value, at: Int32(index + 1)) }
+    insertFormer.bind(boosts, at: 7)
     try insertFormer.run()
     return number
   }

@@ -19,7 +19,6 @@ package struct SearchRequest: Sendable {
   package let wantsAll: Bool
   /// Whether each hit says how its score was made.
   package let explains: Bool
-
   package init(
     query: String,
     entities: Set<Int>?,
@@ -147,7 +146,11 @@ package final class IndexSearcher {
         let seen =
           view.position == position
           ? view
-          : DocumentTable.View(position, try SpotlightError.reading { try IndexFile.documents(db) })
+          : DocumentTable.View(
+            position,
+            try SpotlightError.reading { try IndexFile.documents(db) },
+            boostCount: documents.boostCount
+          )
         var snapshot = IndexSnapshot(
           token: seen.followed ?? position.token,
           db: db,
@@ -181,6 +184,8 @@ package struct IndexSnapshot {
   /// The objects of a past commit whose texts the index does not have: they changed more than once
   /// before the index read them.
   package private(set) var unknown: Set<ObjectKey> = []
+  /// The time from which the age of dates counts, in milliseconds since 1970; that of the commit.
+  package var now: Int64 = 0
   /// Whether the snapshot is of a past commit.
   private(set) var isPast = false
   /// The first document that a snapshot of a past commit has beside those of the index.
@@ -356,6 +361,23 @@ package struct IndexSnapshot {
     }
   }
 
+  /// Runs a body with a search that borrows the rules of the ranking.
+  private func withRules<Result>(
+    _ search: inout spotlight_search,
+    _ body: (inout spotlight_search) throws -> Result
+  ) rethrows -> Result {
+    try unsafe layout.weights.withUnsafeBufferPointer { weights in
+      try unsafe layout.boosts.withUnsafeBufferPointer { boosts in
+        unsafe search.weights = weights.baseAddress
+        unsafe search.columnCount = Int32(layout.columns.count)
+        unsafe search.entityCount = Int32(layout.entityCount)
+        unsafe search.boosts = boosts.baseAddress
+        unsafe search.now = Double(now)
+        return try unsafe body(&search)
+      }
+    }
+  }
+
   private func rank(
     _ statements: [PreparedStatement],
     _ query: SearchQuery,
@@ -371,12 +393,9 @@ package struct IndexSnapshot {
       unsafe search.describedCount = Int32(phrases.count)
       unsafe search.exactMin = .infinity
       return try unsafe buffer.withUnsafeMutableBufferPointer { hits in
-        try unsafe layout.weights.withUnsafeBufferPointer { weights in
+        try unsafe withRules(&search) { search in
           try unsafe wanted.withUnsafeBufferPointer { wanted in
             try unsafe excluded.withUnsafeBufferPointer { excluded in
-              unsafe search.weights = weights.baseAddress
-              unsafe search.columnCount = Int32(layout.columns.count)
-              unsafe search.entityCount = Int32(layout.entityCount)
               unsafe search.wanted = wanted.baseAddress
               unsafe search.excluded = excluded.baseAddress
               unsafe search.excludedCount = Int64(excluded.count)

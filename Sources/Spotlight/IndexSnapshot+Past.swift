@@ -12,7 +12,7 @@ extension IndexSnapshot {
   /// - Returns: The result of the body.
   /// - Throws: `SQLiteError`, and the errors of the body.
   package func adding<Result>(
-    _ documents: [(key: ObjectKey, texts: [String?])],
+    _ documents: [(key: ObjectKey, content: DocumentContent)],
     _ body: (IndexSnapshot) throws -> Result
   ) throws -> Result {
     let wanted = documents.filter { unknown.contains($0.key) }
@@ -24,7 +24,7 @@ extension IndexSnapshot {
     return try result.get()
   }
 
-  private mutating func add(_ documents: [(key: ObjectKey, texts: [String?])]) throws {
+  private mutating func add(_ documents: [(key: ObjectKey, content: DocumentContent)]) throws {
     let names = layout.columns.map(IndexLayout.quotedColumn)
     try db.execute(
       """
@@ -43,13 +43,21 @@ extension IndexSnapshot {
       let number = first + Int64(index)
       insert.bind(number, at: 1)
       for column in layout.columns.indices { insert.bind(nil as String?, at: Int32(column + 2)) }
-      for (field, text) in zip(layout.fields[document.key.entity] ?? [], document.texts) {
+      for (field, text) in zip(layout.fields[document.key.entity] ?? [], document.content.texts)
+      {
         insert.bind(text, at: Int32(field.column + 2))
       }
       _ = spotlight_take_token_count()
       try insert.run()
       let length = spotlight_take_token_count()
-      view.add(DocumentTable.AddedDocument(number: number, key: document.key, length: length))
+      view.add(
+        DocumentTable.AddedDocument(
+          number: number,
+          key: document.key,
+          length: length,
+          boosts: document.content.boosts
+        )
+      )
     }
     firstAdded = first
   }

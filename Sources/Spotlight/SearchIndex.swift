@@ -30,9 +30,10 @@ import Synchronization
 package final class SearchIndex: LogFollower {
   package let layout: IndexLayout
   private let path: String
+  private let processorTime: @Sendable () -> Int64
   private let makeSource: @Sendable () throws -> any DocumentSource
   private let queue = DispatchQueue(label: "cordial.index", qos: .utility)
-  let documents = DocumentTable()
+  let documents: DocumentTable
   private let vocabulary = Vocabulary()
   let shared = Mutex(IndexState())
   private let confined: Mutex<Follower?> = Mutex(nil)
@@ -57,15 +58,19 @@ package final class SearchIndex: LogFollower {
   /// - Parameters:
   ///   - path: The path of `index.sqlite`.
   ///   - model: The store's model.
+  ///   - processorTime: Returns the processor time of the calling thread, in microseconds.
   ///   - makeSource: Creates the source of documents, on the index's thread.
   package init(
     path: String,
     model: Model,
+    processorTime: @escaping @Sendable () -> Int64 = { ThreadTime.microseconds },
     makeSource: @escaping @Sendable () throws -> any DocumentSource
   ) {
     self.path = path
+    self.processorTime = processorTime
     self.makeSource = makeSource
     layout = IndexLayout(model)
+    documents = DocumentTable(boostCount: layout.boostCount)
   }
 
   package var status: IndexStatus { shared.withLock { $0.status } }
@@ -179,8 +184,8 @@ package final class SearchIndex: LogFollower {
       shared.forgetFailure()
       return shared.attempts
     }
-    let start = ThreadTime.microseconds
-    defer { endReading(ThreadTime.microseconds - start) }
+    let start = processorTime()
+    defer { endReading(processorTime() - start) }
     do {
       try readToEnd()
     } catch is IndexStopped {
@@ -348,7 +353,7 @@ package final class SearchIndex: LogFollower {
       var removed: [Int64] = []
       for document in batch.documents {
         if let number = try file.remove(document, read: batch.read) { removed.append(number) }
-        guard document.texts != nil else { continue }
+        guard document.content != nil else { continue }
         added.append(try file.insert(position.next, document, read: batch.read))
         position.next += 1
       }
@@ -402,7 +407,7 @@ package final class SearchIndex: LogFollower {
         count += portion.count
         shared.withLock { [count] in $0.activity.step = .building(objects: count) }
         progress?(count)
-        for document in portion where document.texts != nil {
+        for document in portion where document.content != nil {
           let number = Int64(added.count + 1)
           added.append(try file.insert(number, document, read: document.commits.upperBound))
         }

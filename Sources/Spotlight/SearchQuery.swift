@@ -39,9 +39,27 @@ package struct SearchQuery: Sendable, Equatable {
       phrases = [phrase]
     }
 
-    /// The tokens of all phrases, with the number of their mistakes.
-    var allPhrases: [(tokens: [String], mistakes: Int)] {
-      phrases.map { ($0, 0) } + near.map { ([$0.text], $0.mistakes) }
+    /// One phrase of the expression.
+    struct Phrase {
+      let tokens: [String]
+      let isPrefix: Bool
+      /// The number of typing mistakes.
+      let mistakes: Int
+    }
+
+    /// The phrases that find the term.
+    ///
+    /// The beginning of a word also counts where it is a whole word, so that this ranks higher.
+    var allPhrases: [Phrase] {
+      exactPhrases
+        + near.map { Phrase(tokens: [$0.text], isPrefix: isPrefix, mistakes: $0.mistakes) }
+    }
+
+    /// The phrases without typing mistakes.
+    var exactPhrases: [Phrase] {
+      let typed = phrases.map { Phrase(tokens: $0, isPrefix: isPrefix, mistakes: 0) }
+      guard isPrefix else { return typed }
+      return typed + phrases.map { Phrase(tokens: $0, isPrefix: false, mistakes: 0) }
     }
 
     /// The word of which typing mistakes are searched; nil for a term of several words, one in
@@ -127,7 +145,7 @@ package struct SearchQuery: Sendable, Equatable {
   var phraseExpressions: [String] {
     required.flatMap { alternatives in
       alternatives.flatMap { term in
-        term.allPhrases.map { Self.column(of: term) + Self.expression($0.tokens, of: term) }
+        term.allPhrases.map { Self.column(of: term) + Self.expression($0) }
       }
     }
   }
@@ -136,7 +154,7 @@ package struct SearchQuery: Sendable, Equatable {
   var phraseTexts: [String] {
     required.flatMap { alternatives in
       alternatives.flatMap { term in
-        term.allPhrases.map { $0.tokens.joined(separator: " ") + (term.isPrefix ? "*" : "") }
+        term.allPhrases.map { $0.tokens.joined(separator: " ") + ($0.isPrefix ? "*" : "") }
       }
     }
   }
@@ -181,16 +199,15 @@ package struct SearchQuery: Sendable, Equatable {
   ///   - isExact: Whether its words with typing mistakes are left out.
   /// - Returns: The expression.
   static func expression(_ term: Term, isExact: Bool = false) -> String {
-    let all = isExact ? term.phrases : term.allPhrases.map(\.tokens)
-    let phrases = all.map { expression($0, of: term) }
+    let phrases = (isExact ? term.exactPhrases : term.allPhrases).map { expression($0) }
     let column = column(of: term)
     return phrases.count == 1
       ? column + phrases[0] : column + "(" + phrases.joined(separator: " OR ") + ")"
   }
 
-  private static func expression(_ tokens: [String], of term: Term) -> String {
+  private static func expression(_ phrase: Term.Phrase) -> String {
     // A token has no quote: it has letters, digits, signs and pictographs alone.
-    "\"" + tokens.joined(separator: tokenEnd) + "\"" + (term.isPrefix ? " *" : "")
+    "\"" + phrase.tokens.joined(separator: tokenEnd) + "\"" + (phrase.isPrefix ? " *" : "")
   }
 
   private static func column(of term: Term) -> String {

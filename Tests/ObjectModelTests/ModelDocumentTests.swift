@@ -412,6 +412,16 @@ private let todo = """
     )
     check(entity: attributes + #","spotlight":{"attributes":{"x":-1}}"#, ["spotlight.attributes.x"])
     check(entity: attributes + #","spotlight":{"title":"x"}"#, ["spotlight.title"])
+    check(entity: attributes + #","spotlight":{"boost":{"n":0.5}}"#, [])
+    check(
+      entity: attributes + #","spotlight":{"boost":{"n":0,"x":1,"y":1}}"#,
+      ["spotlight.boost.n", "spotlight.boost.x", "spotlight.boost.y"]
+    )
+    check(entity: attributes + #","spotlight":{"exclude":"n >"}"#, ["spotlight.exclude"])
+    check(
+      entity: attributes + #","spotlight":{"keywords":["x","y.n",1]}"#,
+      ["spotlight.keywords[0]", "spotlight.keywords[1]", "spotlight.keywords[2]"]
+    )
     check(entity: attributes + #","spotlight":true"#, ["spotlight"])
   }
 

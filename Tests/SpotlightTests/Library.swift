@@ -88,7 +88,12 @@ final class LibraryReader: DocumentSource {
         documents: keys.sorted {
           ($0.value.upperBound, $0.key) < ($1.value.upperBound, $1.key)
         }.map { key, commits in
-          IndexedDocument(key: key, texts: state.objects[key], isNew: false, commits: commits)
+          IndexedDocument(
+            key: key,
+            content: state.objects[key].map { DocumentContent(texts: $0) },
+            isNew: false,
+            commits: commits
+          )
         }
       )
     }
@@ -102,7 +107,7 @@ final class LibraryReader: DocumentSource {
         state.objects.sorted { $0.key < $1.key }.map {
           IndexedDocument(
             key: $0.key,
-            texts: $0.value,
+            content: DocumentContent(texts: $0.value),
             isNew: true,
             commits: commit...commit
           )
@@ -150,6 +155,8 @@ final class TestIndex {
        "spotlight": {"displayName": "title", "attributes": {"title": 2, "body": 1}}},
       {"name": "Plain", "attributes": [{"name": "title", "type": "string", "optional": true}]},
       {"name": "Card", "attributes": [{"name": "name", "type": "string", "optional": true}],
+       "spotlight": {"displayName": "name"}},
+      {"name": "Label", "attributes": [{"name": "name", "type": "string", "optional": true}],
        "spotlight": {"displayName": "name"}}]}
     """
 
@@ -174,6 +181,8 @@ final class TestIndex {
   }
 
   static func note(_ number: Int64) -> ObjectKey { ObjectKey(entity: 1, object: number) }
+
+  static func label(_ number: Int64) -> ObjectKey { ObjectKey(entity: 4, object: number) }
 
   static func card(_ number: Int64) -> ObjectKey { ObjectKey(entity: 3, object: number) }
 
@@ -215,7 +224,9 @@ final class TestIndex {
       (commit.map { Library.token($0, state) }, state.pasts[commit ?? 0])
     }
     return try searcher.snapshot(asOf: past) { snapshot in
-      let unknown = snapshot.unknown.compactMap { key in texts[key].map { (key: key, texts: $0) } }
+      let unknown = snapshot.unknown.compactMap { key in
+        texts[key].map { (key: key, content: DocumentContent(texts: $0)) }
+      }
       return try snapshot.adding(unknown) { snapshot in
         try snapshot.search(
           SearchRequest(

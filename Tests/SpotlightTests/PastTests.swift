@@ -89,3 +89,16 @@ import Testing
     #expect(try index.result("milk", asOf: 2).total == 0)
   }
 }
+
+@Suite struct `The activity of an index` {
+  // Evidence: P-095c
+  @Test func `counts the processor time of its thread`() async throws {
+    let index = try TestIndex()
+    #expect(await index.catchUp())
+    let first = index.index.activity
+    #expect(first.step == nil && first.oldest?.number == 0)
+    index.commit([1: ("milk", nil)])
+    #expect(await index.catchUp())
+    #expect(index.index.activity.processorMicroseconds > first.processorMicroseconds)
+  }
+}

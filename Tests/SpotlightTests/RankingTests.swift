@@ -38,8 +38,42 @@ import Testing
         }
         if weighted > 0 { total += frequency * weighted * (1.2 + 1) / (weighted + norm) }
       }
+      var matched: [(word: String, frequency: Double)] = []
+      var start = 0
+      for group in groups {
+        let found = group.indices.first { index in
+          document.fields.contains { $0.words.contains(group[index]) }
+        }
+        if let found { matched.append((group[found], frequencies[start + found])) }
+        start += group.count
+      }
+      for (first, second) in zip(matched, matched.dropFirst()) {
+        guard let apart = nearest(first.word, second.word, document) else { continue }
+        total += 0.25 * min(first.frequency, second.frequency) / Double(apart)
+      }
       return (document.key, total)
     }.sorted { $0.1 == $1.1 ? $0.0 < $1.0 : $0.1 > $1.1 }
+  }
+
+  /// The least number of places between two words, one more in the wrong order; nil where no field
+  /// has both.
+  private func nearest(_ first: String, _ second: String, _ document: Document) -> Int? {
+    guard first != second else { return repeated(first, document) }
+    return document.fields.compactMap { field in
+      field.words.indices.filter { field.words[$0] == first }.flatMap { place in
+        field.words.indices.filter { field.words[$0] == second }.map { other in
+          other > place ? other - place : place - other + 1
+        }
+      }.min()
+    }.min()
+  }
+
+  /// The least number of places between two occurrences of a word.
+  private func repeated(_ word: String, _ document: Document) -> Int? {
+    document.fields.compactMap { field in
+      let places = field.words.indices.filter { field.words[$0] == word }
+      return zip(places, places.dropFirst()).map { $1 - $0 + 1 }.min()
+    }.min()
   }
 
   @Test(arguments: Seeds.first(20))
@@ -67,8 +101,8 @@ import Testing
         }
         let fields =
           isNote
-          ? [(words: words(10), weight: 1.0), (words: words(4), weight: 2.0)]
-          : [(words: words(5), weight: 1.0)]
+          ? [(words: words(10), weight: 1.0), (words: words(4), weight: 2.1)]
+          : [(words: words(5), weight: 1.05)]
         documents[key] = Document(key: key, fields: fields)
         changes.append((key, fields.map { $0.words.joined(separator: " ") }))
       }
@@ -98,11 +132,10 @@ import Testing
     let index = try TestIndex()
     var keys: [ObjectKey] = []
     for number in [30, 4, 12, 7, 1, 25, 9] as [Int64] {
-      keys += [TestIndex.note(number), TestIndex.card(number)]
+      keys += [TestIndex.label(number), TestIndex.card(number)]
     }
-    // Notes weigh as cards do when the word stands in the body.
     for key in keys {
-      index.library.commit([(key, key.entity == 1 ? ["same", nil] : ["same"])])
+      index.library.commit([(key, ["same"])])
       #expect(await index.catchUp())
     }
     #expect(try index.result("same").hits.map(\.key) == keys.sorted())

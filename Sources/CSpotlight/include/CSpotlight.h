@@ -91,6 +91,14 @@ struct spotlight_phrase {
   int32_t mistakes;
 };
 
+/// How the value of an attribute changes the scores of an entity's objects.
+struct spotlight_boost {
+  /// The weight; 0 for no change.
+  double weight;
+  /// The half-life of a date in milliseconds; 0 for a number.
+  double halfLife;
+};
+
 /// What a phrase adds to the score of one document.
 struct spotlight_share {
   /// The number of times that the document has the phrase.
@@ -121,6 +129,13 @@ struct spotlight_search {
   const double *weights;
   int32_t columnCount;
   int32_t entityCount;
+  /// The values that change scores, `boostCount` for each document, NaN for missing ones; and their
+  /// rules, `boostCount` for each entity.
+  const double *boostValues;
+  const struct spotlight_boost *boosts;
+  int32_t boostCount;
+  /// The time from which the age of dates counts, in milliseconds since 1970.
+  double now;
   /// Whether the search includes the documents of an entity, by entity.
   const bool *wanted;
   /// The numbers of excluded documents, ascending.
@@ -133,8 +148,8 @@ struct spotlight_search {
   /// The phrases in the order of the expression; those behind them are excluded ones.
   const struct spotlight_phrase *phrases;
   int32_t describedCount;
-  /// The lowest score of a document with all words as they were typed, infinite for none; and the
-  /// greatest one of other documents.
+  /// A lower bound of the scores of documents with all words as they were typed, infinite for none;
+  /// and an upper bound of the scores of the others.
   double exactMin;
   double mistakenMax;
   /// The number of postings that were read: of each phrase, and of the matching documents.

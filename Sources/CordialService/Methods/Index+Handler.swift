@@ -10,11 +10,10 @@ import Spotlight
 extension Service {
   func indexStatus(_ request: Request) {
     // A new attempt forgets the failure of the last one.
-    let status = index.status
+    let (status, activity) = (index.status, index.activity)
     index.follow()
     let bytes = indexBytes
     let dead = SearchAnswer.rounded(index.deadFraction)
-    let activity = index.activity
     read(request) { snapshot, writer in
       let token = try status.token ?? snapshot.oldest()
       // A past search also reads the store as of its commit.
@@ -219,16 +218,17 @@ private struct IndexVerification {
       while case let objects = try snapshot.objects(of: entity, after: last, limit: 1000),
         let end = objects.last
       {
-        let texts = try indexed.texts(objects, of: number)
+        let content = try indexed.content(objects, of: number)
         for object in objects {
           let key = ObjectKey(entity: number, object: object)
           checked += 1
-          guard later[key] == nil, let texts = texts[object] else { continue }
+          guard later[key] == nil, let content = content[object] else { continue }
           guard let digest = documents.removeValue(forKey: key) else {
             try differ(key, "missing")
             continue
           }
-          if layout.digest(of: number, texts) != digest { try differ(key, "different") }
+          let wanted = layout.digest(of: number, DocumentContent(content))
+          if wanted != digest { try differ(key, "different") }
         }
         last = end
       }

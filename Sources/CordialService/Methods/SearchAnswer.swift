@@ -77,13 +77,15 @@ struct SearchAnswer {
     _ index: IndexSnapshot,
     _ body: (IndexSnapshot) throws -> Output
   ) throws -> Output {
-    var texts: [(key: ObjectKey, texts: [String?])] = []
+    var index = index
+    index.now = try snapshot.time(of: index.token.number)
+    var documents: [(key: ObjectKey, content: DocumentContent)] = []
     for (entity, keys) in Dictionary(grouping: index.unknown, by: \.entity) {
-      for (object, found) in try indexed.texts(keys.map(\.object), of: entity) {
-        texts.append((ObjectKey(entity: entity, object: object), found))
+      for (object, content) in try indexed.content(keys.map(\.object), of: entity) {
+        documents.append((ObjectKey(entity: entity, object: object), DocumentContent(content)))
       }
     }
-    return try index.adding(texts, body)
+    return try index.adding(documents, body)
   }
 
   /// Searches.
@@ -295,7 +297,8 @@ struct SearchAnswer {
     writer.raw(",\"score\":")
     writer.double(Self.rounded(hit.score))
     let names = entity.spotlight?.fields ?? []
-    let texts = try indexed.texts([hit.key.object], of: hit.key.entity)[hit.key.object] ?? []
+    let content = try indexed.content([hit.key.object], of: hit.key.entity)[hit.key.object]
+    let texts = content?.texts ?? []
     let values = Dictionary(uniqueKeysWithValues: zip(names, texts))
     writer.raw(",\"title\":")
     writer.value(
@@ -323,8 +326,13 @@ struct SearchAnswer {
     writer.raw("}")
   }
 
-  /// Four digits distinguish hits; more digits would only lengthen the message.
-  static func rounded(_ score: Double) -> Double { (score * 10_000).rounded() / 10_000 }
+  /// Four decimals distinguish hits, and more of them where a boost makes all scores small; more
+  /// digits would only lengthen the message.
+  static func rounded(_ score: Double) -> Double {
+    var unit = 10_000.0
+    while score > 0, score * unit < 1000, unit < 1e15 { unit *= 10 }
+    return (score * unit).rounded() / unit
+  }
 
   static func explanation(_ terms: [TermShare]) -> JSONValue {
     .array(

@@ -57,7 +57,7 @@ extension SearchAnswer {
     guard try !indexed.isExcluded(key) else {
       return end(false, [JSONMember("reason", "notIndexed"), JSONMember("rule", "exclude")])
     }
-    let texts = try indexed.texts([key.object], of: key.entity)[key.object] ?? []
+    let texts = try indexed.content([key.object], of: key.entity)[key.object]?.texts ?? []
     let deleted = try deletedObjects()
     let (verdict, read) = try index.verdict(
       on: key,

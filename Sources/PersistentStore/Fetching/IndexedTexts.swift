@@ -3,13 +3,28 @@ import JSON
 package import ObjectModel
 package import PersistentHistory
 
-/// The texts that a search index has of a store's objects, by the `spotlight` of their entities.
+/// What a search index has of one object.
+package struct IndexedContent: Sendable, Equatable {
+  /// The texts, in the order of the entity's `fields`; nil for a missing text.
+  package let texts: [String?]
+  /// The values of the entity's `boosts`, in their order: numbers, and dates in milliseconds since
+  /// 1970; nil for a missing value.
+  package let boosts: [Double?]
+
+  package init(texts: [String?], boosts: [Double?]) {
+    self.texts = texts
+    self.boosts = boosts
+  }
+}
+
+/// What a search index has of a store's objects, by the `spotlight` of their entities.
 package struct IndexedTexts {
   /// What is indexed of one concrete entity.
   private struct Content {
     let entity: EntityDescription
-    /// The names of the indexed attributes.
+    /// The names of the indexed attributes, and of those whose values change scores.
     let attributes: [String]
+    let boosts: [String]
     /// A fetch of the texts at key paths; nil without keywords.
     let keywords: FetchPlan?
     /// A fetch of the objects that are not indexed; nil where all are.
@@ -28,6 +43,7 @@ package struct IndexedTexts {
     {
       self.entity = entity
       attributes = spotlight.weights.map(\.name)
+      boosts = spotlight.boosts.map(\.attribute)
       do {
         keywords =
           spotlight.keywords.isEmpty
@@ -38,7 +54,7 @@ package struct IndexedTexts {
       } catch {
         throw StoreError(any: error)
       }
-      reads = Set(attributes)
+      reads = Set(attributes + boosts)
       for plan in [keywords, exclusion].compactMap(\.self) {
         reads.formUnion(plan.membership)
         reads.formUnion(plan.valueNames.keys)
@@ -73,23 +89,26 @@ package struct IndexedTexts {
   /// The numbers of the entities whose objects are indexed, ascending.
   package var entities: [Int] { contents.keys.sorted() }
 
-  /// Returns the texts of those of some objects that exist and are to be indexed.
+  /// Returns the content of those of some objects that exist and are to be indexed.
   ///
   /// - Parameters:
   ///   - objects: The numbers of the objects.
   ///   - entity: The number of their entity.
-  /// - Returns: The texts of each object, in the order of the entity's `fields`; nil for a missing
-  ///   text. The texts at a key path over a to-many are in their order, a line each.
+  /// - Returns: The content of each object. The texts at a key path over a to-many are in their
+  ///   order, a line each.
   /// - Throws: `SQLiteError`.
   /// - Complexity: A few look-ups for each object.
-  package func texts(_ objects: [Int64], of entity: Int) throws -> [Int64: [String?]] {
+  package func content(_ objects: [Int64], of entity: Int) throws -> [Int64: IndexedContent] {
     guard let content = contents[entity] else { return [:] }
     let excluded = try content.exclusion.map { try snapshot.matching(objects, $0) } ?? []
-    var all: [Int64: [String?]] = [:]
+    var all: [Int64: IndexedContent] = [:]
     for object in objects where !excluded.contains(object) {
       let key = ObjectKey(entity: entity, object: object)
       guard let own = try snapshot.texts(key, content.attributes) else { continue }
-      all[object] = own + (try content.keywords.map { try keywords(of: object, $0) } ?? [])
+      all[object] = IndexedContent(
+        texts: own + (try content.keywords.map { try keywords(of: object, $0) } ?? []),
+        boosts: try values(content.boosts, of: key)
+      )
     }
     return all
   }
@@ -102,6 +121,21 @@ package struct IndexedTexts {
   package func isExcluded(_ key: ObjectKey) throws -> Bool {
     guard let exclusion = contents[key.entity]?.exclusion else { return false }
     return try snapshot.matching([key.object], exclusion).contains(key.object)
+  }
+
+  /// Returns the values of numbers and dates of an object.
+  private func values(_ names: [String], of key: ObjectKey) throws -> [Double?] {
+    guard !names.isEmpty, let values = try snapshot.columns(names, of: key) else {
+      return names.map { _ in nil }
+    }
+    return names.map { name in
+      switch values[name] {
+      case .integer(let number), .date(let number): Double(number)
+      case .double(let number): number
+      case .decimal(let text), .string(let text): Double(text)
+      default: nil
+      }
+    }
   }
 
   private func keywords(of object: Int64, _ plan: FetchPlan) throws -> [String?] {

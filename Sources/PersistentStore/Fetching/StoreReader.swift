@@ -392,4 +392,18 @@ extension StoreSnapshot {
   /// - Returns: Its token.
   /// - Throws: `SQLiteError`.
   package func oldestPast() throws -> StoreToken { try reader.oldestPast() }
+
+  /// Returns the time of a commit, or of the oldest one that the log has, if that is later.
+  ///
+  /// - Parameter number: The number of the commit.
+  /// - Returns: Milliseconds since 1970.
+  /// - Throws: `SQLiteError`.
+  package func time(of number: Int64) throws -> Int64 {
+    let first = try statement(
+      "SELECT time FROM cordial_transaction WHERE number >= ? ORDER BY number LIMIT 1"
+    )
+    defer { first.reset() }
+    first.bind(number, at: 1)
+    return try first.step() ? first.integer(0) : 0
+  }
 }

@@ -1,0 +1,96 @@
+import CSpotlight
+package import ObjectModel
+import SQLite
+
+/// The assignment of indexed attributes and key paths to columns of the index.
+package struct IndexLayout: Sendable {
+  /// The distinct names of all indexed attributes and key paths of the model, one column for each.
+  package let columns: [String]
+  /// The columns of an entity's texts, in the order of its `fields`, by entity number.
+  let fields: [Int: [(name: String, column: Int)]]
+  /// The weights by entity number, then column.
+  let weights: [Double]
+  /// The rules by which values change scores, by entity number, then `boostCount` for each.
+  let boosts: [spotlight_boost]
+  /// The greatest number of such values of an entity.
+  let boostCount: Int
+  let entityCount: Int
+  /// A text with what is indexed of each entity.
+  ///
+  /// An index that was built for one model is valid for another model with the same text.
+  let mark: String
+
+  package init(_ model: Model) {
+    let described = model.entities.compactMap { entity in entity.spotlight.map { (entity, $0) } }
+    let columns = Set(described.flatMap { $0.1.fields }).sorted()
+    self.columns = columns
+    entityCount = model.entities.count + 1
+    var fields: [Int: [(name: String, column: Int)]] = [:]
+    var weights = Array(repeating: 0.0, count: entityCount * max(columns.count, 1))
+    for (entity, spotlight) in described {
+      let keywords = spotlight.keywords.map { (name: $0, weight: Self.keywordWeight) }
+      fields[entity.number] = (spotlight.weights + keywords).map { name, weight in
+        let column = columns.firstIndex(of: name) ?? 0
+        let isTitle = name == spotlight.displayName
+        weights[entity.number * columns.count + column] = weight * (isTitle ? Self.titleFactor : 1)
+        return (name, column)
+      }
+    }
+    self.fields = fields
+    let boostCount = described.map { $0.1.boosts.count }.max() ?? 0
+    var boosts = Array(repeating: spotlight_boost(), count: entityCount * boostCount)
+    for (entity, spotlight) in described {
+      for (index, boost) in spotlight.boosts.enumerated() {
+        boosts[entity.number * boostCount + index] = spotlight_boost(
+          weight: boost.weight,
+          halfLife: (boost.halfLifeDays ?? 0) * Self.millisecondsOfDay
+        )
+      }
+    }
+    (self.boosts, self.boostCount) = (boosts, boostCount)
+    mark = described.map { entity, spotlight in
+      let attributes = spotlight.weights.map { name, weight in
+        let derived = entity.attributes.first { $0.name == name }?.derived
+        return "\(name) \(weight) \(derived.map { "\($0)" } ?? "")"
+      }
+      let others =
+        (spotlight.keywords + [spotlight.exclude].compactMap(\.self)
+        + spotlight.boosts.map { "\($0)" }).map { ", " + $0 }.joined()
+      return "\(entity.number) \(entity.name) \(attributes.joined(separator: ", "))\(others)"
+    }.joined(separator: "; ")
+    self.weights = weights
+  }
+
+  private static let millisecondsOfDay = 86_400_000.0
+  /// The factor by which a word of the display name weighs more than one of another attribute of
+  /// the same weight.
+  private static let titleFactor = 1.05
+  /// The weight of the texts at a key path.
+  private static let keywordWeight = 1.0
+
+  /// Returns the quoted column name of an attribute.
+  ///
+  /// Column names have a prefix because FTS5 reserves `rank` and the name of the table.
+  static func quotedColumn(_ attribute: String) -> String {
+    SQLNames.quoted(columnName(attribute))
+  }
+
+  /// Returns the column name of an attribute.
+  static func columnName(_ attribute: String) -> String { "p_" + attribute }
+
+  /// Whether no attribute is indexed.
+  package var isEmpty: Bool { columns.isEmpty }
+}
+
+/// The values that change scores, as the index's file has them.
+enum BoostValues {
+  /// Returns the text of values, or nil without values.
+  static func text(_ values: [Double?]) -> String? {
+    values.isEmpty ? nil : values.map { $0.map { "\($0)" } ?? "-" }.joined(separator: " ")
+  }
+
+  /// Returns the values of a text.
+  static func values(_ text: String?) -> [Double?] {
+    text.map { $0.split(separator: " ").map { Double($0) } } ?? []
+  }
+}
