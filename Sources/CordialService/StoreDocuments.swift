@@ -58,8 +58,8 @@ package final class StoreDocuments: DocumentSource {
     guard let concerned = try indexed.concerned(by: set, spans: spans, since: position)
     else { return nil }
     var documents: [IndexedDocument] = []
-    documents.reserveCapacity(concerned.count)
-    for (entity, keys) in Dictionary(grouping: concerned.keys, by: \.entity) {
+    documents.reserveCapacity(concerned.objects.count)
+    for (entity, keys) in Dictionary(grouping: concerned.objects.keys, by: \.entity) {
       // The texts are those of the snapshot. If an object changes again after this batch, the batch
       // with that change indexes it again.
       let content = try indexed.content(keys.map(\.object), of: entity)
@@ -71,7 +71,7 @@ package final class StoreDocuments: DocumentSource {
             key: key,
             content: content[key.object].map { DocumentContent($0) },
             isNew: change?.kind == .insert || isGone,
-            commits: concerned[key] ?? through...through
+            commits: concerned.objects[key] ?? through...through
           )
         )
       }
@@ -81,7 +81,8 @@ package final class StoreDocuments: DocumentSource {
       remainingCommits: snapshot.head.number - through,
       documents: documents.sorted {
         ($0.commits.upperBound, $0.key) < ($1.commits.upperBound, $1.key)
-      }
+      },
+      unknown: concerned.entities
     )
   }
 

@@ -117,18 +117,21 @@ extension ModelDocument {
       let type = attributes.first { $0.name == member.name }?.type
       if type == .date {
         checkMembers(member.value, of: ["weight", "halfLifeDays"], at: path + ".")
-        guard let weight = Self.positive(member.value["weight"]),
+        guard let weight = Self.positive(member.value["weight"]), weight <= Self.boostMax,
           let days = Self.positive(member.value["halfLifeDays"])
         else {
-          problem(path, "A date wants a weight and halfLifeDays, both above zero")
+          problem(
+            path,
+            "A date wants halfLifeDays above zero, and a weight above zero and up to 10"
+          )
           continue
         }
         boosts.append(
           SpotlightBoost(attribute: member.name, weight: weight, halfLifeDays: days)
         )
       } else if let type, type.isNumber || type == .decimal {
-        guard let weight = Self.positive(member.value) else {
-          problem(path, "A number wants a weight above zero")
+        guard let weight = Self.positive(member.value), weight <= Self.boostMax else {
+          problem(path, "A number wants a weight above zero and up to 10")
           continue
         }
         boosts.append(SpotlightBoost(attribute: member.name, weight: weight, halfLifeDays: nil))
@@ -138,6 +141,9 @@ extension ModelDocument {
     }
     return boosts.sorted { $0.attribute < $1.attribute }
   }
+
+  /// The maximum weight of a boost, with which scores remain numbers.
+  private static let boostMax = 10.0
 
   private static func positive(_ value: JSONValue?) -> Double? {
     switch value {

@@ -45,11 +45,19 @@ package struct IndexBatch: Sendable {
   /// The number of commits after that position.
   package let remainingCommits: Int64
   package let documents: [IndexedDocument]
+  /// The entities of which any object may have had other texts at some commits.
+  package let unknown: [Int: Range<Int64>]
 
   /// The commit of which the texts are; a later one than `through` where commits remain.
   var read: Int64 { through.number + remainingCommits }
 
-  package init(through: StoreToken, remainingCommits: Int64, documents: [IndexedDocument]) {
+  package init(
+    through: StoreToken,
+    remainingCommits: Int64,
+    documents: [IndexedDocument],
+    unknown: [Int: Range<Int64>] = [:]
+  ) {
+    self.unknown = unknown
     self.through = through
     self.remainingCommits = remainingCommits
     self.documents = documents

@@ -111,6 +111,13 @@ extension DocumentTable.View {
     documents[Int(number)] = spotlight_document()
   }
 
+  /// Removes all documents of entities.
+  mutating func remove(entities: Set<Int>) {
+    for number in documents.indices where entities.contains(Int(documents[number].entity)) {
+      remove(Int64(number))
+    }
+  }
+
   /// Returns the number of an object's document, or nil for an object without one.
   ///
   /// - Complexity: Linear in the documents.

@@ -19,19 +19,21 @@ extension IndexFile {
   ///
   /// - Parameters:
   ///   - commit: The number of the commit.
+  ///   - reached: The number of the commit that the index has reached.
   ///   - view: The documents of the present position.
   ///   - db: A connection in the read transaction of the view.
-  /// - Returns: The documents, and the objects whose texts at that commit the index does not have.
+  /// - Returns: The documents, and the objects whose texts at that commit the index does not have;
+  ///   the object `everyObject` stands for all of its entity.
   /// - Throws: `SQLiteError`.
   /// - Complexity: A copy of the view; linear in the documents that were added or removed later.
   static func past(
     _ commit: Int64,
+    reached: Int64,
     _ view: DocumentTable.View,
     _ db: SQLiteConnection
   ) throws -> (view: DocumentTable.View, unknown: Set<ObjectKey>) {
     var view = view
     var unknown: Set<ObjectKey> = []
-    let reached = view.position?.token.number ?? commit
     // Later documents have greater numbers, and were inserted and read at the same commit or later.
     let documents = try PreparedStatement(
       db,
@@ -63,6 +65,8 @@ extension IndexFile {
       unknown.insert(key)
       if let number = others.optionalInteger(2), view.key(number) == key { view.remove(number) }
     }
+    let entities = Set(unknown.filter { $0.object == everyObject }.map(\.entity))
+    if !entities.isEmpty { view.remove(entities: entities) }
     let former = try PreparedStatement(
       db,
       """
@@ -74,7 +78,7 @@ extension IndexFile {
     former.bind(commit, at: 1)
     while try former.step() {
       let key = ObjectKey(entity: Int(former.integer(1)), object: former.integer(2))
-      guard !unknown.contains(key) else { continue }
+      guard !unknown.contains(key), !entities.contains(key.entity) else { continue }
       view.add(
         DocumentTable.AddedDocument(
           number: former.integer(0),

@@ -274,6 +274,22 @@ final class IndexFile {
     return number
   }
 
+  /// Records that any object of an entity may have had other texts at some commits.
+  func insertUnknown(entity: Int, _ commits: Range<Int64>) throws {
+    let all = ObjectKey(entity: entity, object: Self.everyObject)
+    try insertUnknown(all, commits.lowerBound, until: commits.upperBound)
+  }
+
+  /// The number that stands for every object of an entity; those of objects begin with 1.
+  static let everyObject: Int64 = 0
+
+  /// Returns the number of rows that name objects with unknown texts.
+  static func unknownCount(_ db: SQLiteConnection) throws -> Int64 {
+    let count = try PreparedStatement(db, "SELECT count(*) FROM unknown")
+    defer { count.reset() }
+    return try count.step() ? count.integer(0) : 0
+  }
+
   private func insertUnknown(_ key: ObjectKey, _ first: Int64, until: Int64) throws {
     guard first < until else { return }
     for (index, value) in [until, Int64(key.entity), key.object, first].enumerated() {

@@ -57,8 +57,22 @@ package struct IndexLayout: Sendable {
         (spotlight.keywords + [spotlight.exclude].compactMap(\.self)
         + spotlight.boosts.map { "\($0)" }).map { ", " + $0 }.joined()
       return "\(entity.number) \(entity.name) \(attributes.joined(separator: ", "))\(others)"
-    }.joined(separator: "; ")
+    }.joined(separator: "; ") + Self.derivations(model, described.map(\.1))
     self.weights = weights
+  }
+
+  /// Returns the derivations of all attributes where texts or scores depend on others than texts of
+  /// the object itself.
+  private static func derivations(_ model: Model, _ described: [SpotlightDescription]) -> String {
+    let dependsOnOthers = described.contains {
+      !$0.keywords.isEmpty || $0.exclude != nil || !$0.boosts.isEmpty
+    }
+    guard dependsOnOthers else { return "" }
+    return model.entities.flatMap { entity in
+      entity.attributes.compactMap { attribute in
+        attribute.derived.map { "; \(entity.name).\(attribute.name) = \($0)" }
+      }
+    }.joined()
   }
 
   private static let millisecondsOfDay = 86_400_000.0

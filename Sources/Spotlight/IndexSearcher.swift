@@ -182,7 +182,7 @@ package struct IndexSnapshot {
   var view: DocumentTable.View
   let vocabulary: Vocabulary
   /// The objects of a past commit whose texts the index does not have: they changed more than once
-  /// before the index read them.
+  /// before the index read them. The object 0 stands for all objects of its entity.
   package private(set) var unknown: Set<ObjectKey> = []
   /// The time from which the age of dates counts, in milliseconds since 1970; that of the commit.
   package var now: Int64 = 0
@@ -201,7 +201,7 @@ package struct IndexSnapshot {
     guard past.number <= token.number else {
       throw SpotlightError(.busy, "The index has not reached \(past)")
     }
-    (view, unknown) = try IndexFile.past(past.number, view, db)
+    (view, unknown) = try IndexFile.past(past.number, reached: token.number, view, db)
     (token, isPast) = (past, true)
   }
 

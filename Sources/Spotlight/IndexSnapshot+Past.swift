@@ -7,7 +7,7 @@ extension IndexSnapshot {
   /// Runs a body with a snapshot that also has texts that the index never had.
   ///
   /// - Parameters:
-  ///   - documents: The texts of objects of `unknown`; those of other objects are ignored.
+  ///   - documents: The texts of the objects of `unknown`.
   ///   - body: Receives the snapshot.
   /// - Returns: The result of the body.
   /// - Throws: `SQLiteError`, and the errors of the body.
@@ -15,10 +15,9 @@ extension IndexSnapshot {
     _ documents: [(key: ObjectKey, content: DocumentContent)],
     _ body: (IndexSnapshot) throws -> Result
   ) throws -> Result {
-    let wanted = documents.filter { unknown.contains($0.key) }
-    guard !wanted.isEmpty, !layout.isEmpty else { return try body(self) }
+    guard !documents.isEmpty, !layout.isEmpty else { return try body(self) }
     var snapshot = self
-    try SpotlightError.reading { try snapshot.add(wanted) }
+    try SpotlightError.reading { try snapshot.add(documents) }
     let result = Swift.Result { try body(snapshot) }
     try SpotlightError.reading { try db.execute("DROP TABLE temp.past") }
     return try result.get()
@@ -38,7 +37,8 @@ extension IndexSnapshot {
       db,
       "INSERT INTO temp.past(rowid, \(names.joined(separator: ", "))) VALUES (?\(marks))"
     )
-    let first = Int64(max(view.documents.count, 1))
+    // The index has the words of dead documents up to its next number.
+    let first = max(view.position?.next ?? 1, Int64(view.documents.count), 1)
     for (index, document) in documents.sorted(by: { $0.key < $1.key }).enumerated() {
       let number = first + Int64(index)
       insert.bind(number, at: 1)

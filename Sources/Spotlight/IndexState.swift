@@ -5,6 +5,10 @@ import Synchronization
 struct IndexState {
   var status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
   var activity = IndexActivity()
+  /// The seconds after which an index without disk space tries again; nil where it has space.
+  var fullPause: Int?
+  /// The last such pause since the index has advanced.
+  var lastFullPause: Int?
   var lastBatchCount = 0
   var isScheduled = false
   /// The number of attempts to read the log that have begun.

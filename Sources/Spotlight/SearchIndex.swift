@@ -49,6 +49,9 @@ package final class SearchIndex: LogFollower {
     /// the file.
     var followed: StoreToken?
 
+    /// The number of rows that name objects with unknown texts, about.
+    var unknownCount: Int64 = 0
+
     /// The position that the index has reached.
     var token: StoreToken? { followed ?? position?.token }
   }
@@ -105,10 +108,12 @@ package final class SearchIndex: LogFollower {
 
   package func wake(through commit: Int64) { follow() }
 
-  /// Starts an attempt to read the log up to its end, unless one is already scheduled.
+  /// Starts an attempt to read the log up to its end, unless one is already scheduled, or the index
+  /// waits for disk space.
   package func follow() {
     let starts = shared.withLock { shared in
       guard !shared.isScheduled, !shared.isStopped else { return false }
+      guard shared.fullPause == nil || !shared.orders.isEmpty else { return false }
       shared.isScheduled = true
       // Waiters registered from here on receive this attempt's result, not the previous one's.
       shared.forgetFailure()
@@ -193,28 +198,35 @@ package final class SearchIndex: LogFollower {
     } catch {
       failOrders(error)
       let isFull = Self.isFull(error)
-      let (failed, hasWaiters) = shared.withLock { shared in
+      let (failed, hasWaiters, pause) = shared.withLock { shared in
+        var pause: Int?
         if isFull {
           (shared.status.state, shared.status.reason) = (.paused, .diskFull)
+          pause = min(2 * (shared.lastFullPause ?? 0), Self.fullPauseMax)
+          pause = max(pause ?? 1, 1)
+          (shared.fullPause, shared.lastFullPause) = (pause, pause)
         } else {
           (shared.status.state, shared.status.failure) = (.failed, error)
         }
         // Waiters registered since this attempt began receive the next attempt's result: disk space
         // may be available again.
-        return (shared.takeWaiters { $0.attempts < number }, !shared.waiters.isEmpty)
+        return (shared.takeWaiters { $0.attempts < number }, !shared.waiters.isEmpty, pause)
       }
       for waiter in failed { waiter.completion(false) }
-      if isFull {
-        queue.asyncAfter(deadline: .now() + Self.fullPause) { [weak self] in self?.follow() }
+      if let pause {
+        queue.asyncAfter(deadline: .now() + .seconds(pause)) { [weak self] in
+          self?.shared.withLock { $0.fullPause = nil }
+          self?.follow()
+        }
       } else if hasWaiters {
         follow()
       }
     }
   }
 
-  /// The time until an index without disk space tries again, beside the attempts that commits and
-  /// searches begin.
-  private static let fullPause = DispatchTimeInterval.seconds(1)
+  /// The greatest pause of an index without disk space, in seconds; the first one is a second, and
+  /// each one is twice as long as the one before it.
+  private static let fullPauseMax = 16
 
   /// Returns whether an error is that of a file that cannot grow.
   private static func isFull(_ error: any Error) -> Bool {
@@ -285,7 +297,7 @@ package final class SearchIndex: LogFollower {
       return true
     }
     do {
-      if !batch.documents.isEmpty {
+      if !batch.documents.isEmpty || !batch.unknown.isEmpty {
         try apply(batch, &follower)
       } else if batch.through != token {
         try follow(batch.through, &follower)
@@ -301,7 +313,7 @@ package final class SearchIndex: LogFollower {
     let count = batch.documents.count
     shared.withLock { $0.lastBatchCount = count }
     reached(batch.through)
-    let dead = documents.deadCount
+    let dead = documents.deadCount + follower.unknownCount
     if dead > Self.deadMax, dead > documents.aliveCount / 4 { try rebuild(&follower) }
     return batch.remainingCommits > 0
   }
@@ -315,7 +327,12 @@ package final class SearchIndex: LogFollower {
     let file = try IndexFile(path: path, layout: layout)
     let loaded = try load(file)
     documents.replace(loaded.position, added: loaded.documents)
-    return Follower(file: file, source: source, position: loaded.position)
+    return Follower(
+      file: file,
+      source: source,
+      position: loaded.position,
+      unknownCount: try file.queue.use { db in try IndexFile.unknownCount(db) }
+    )
   }
 
   private func load(
@@ -351,6 +368,9 @@ package final class SearchIndex: LogFollower {
       position.token = batch.through
       var added: [DocumentTable.AddedDocument] = []
       var removed: [Int64] = []
+      for (entity, commits) in batch.unknown {
+        try file.insertUnknown(entity: entity, commits)
+      }
       for document in batch.documents {
         if let number = try file.remove(document, read: batch.read) { removed.append(number) }
         guard document.content != nil else { continue }
@@ -364,6 +384,10 @@ package final class SearchIndex: LogFollower {
     }
     follower.position = reached
     follower.followed = nil
+    let isChanged = { (document: IndexedDocument) in
+      document.commits.count > 1 || document.content == nil && batch.remainingCommits > 0
+    }
+    follower.unknownCount += Int64(batch.unknown.count + batch.documents.count(where: isChanged))
   }
 
   /// Loads the changes that another process has made to the same file.
@@ -425,6 +449,7 @@ package final class SearchIndex: LogFollower {
     }
     follower.position = position
     follower.followed = nil
+    follower.unknownCount = 0
     shared.withLock { $0.activity.oldest = position.token }
     reached(position.token, isRebuilt: true)
   }
@@ -434,6 +459,7 @@ package final class SearchIndex: LogFollower {
   private func reached(_ token: StoreToken, isRebuilt: Bool = false) {
     let count = documents.aliveCount
     let (done, whenAdvanced) = shared.withLock { shared in
+      shared.lastFullPause = nil
       let isAdvance = isRebuilt || shared.status.token != token
       shared.status = IndexStatus(token: token, documents: count, state: .ready)
       return (

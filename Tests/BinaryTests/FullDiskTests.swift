@@ -207,7 +207,7 @@ struct `A full disk` {
     #expect(try peer.call("index/verify")["differences"] == [])
   }
   private func wait(for state: JSON, _ peer: Peer) throws {
-    for _ in 1...10_000 where try peer.call("index/status")["state"] == state { return }
+    for _ in 1...300_000 where try peer.call("index/status")["state"] == state { return }
     throw Failure("the index never was \(state)")
   }
 }

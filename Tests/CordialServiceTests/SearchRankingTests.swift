@@ -74,8 +74,8 @@ import Testing
       let peer = HostPeer(host)
       let rows = [
         ("none", #""seen":null"#), ("views", #""views":999"#), ("negative", #""views":-5"#),
-        ("new", #""seen":"1970-01-01T00:00:00.000Z""#),
-        ("old", #""seen":"1969-12-02T00:00:00.000Z""#),
+        ("new", #""seen":"2026-01-01T00:00:00.000Z""#),
+        ("old", #""seen":"2025-12-02T00:00:00.000Z""#),
         ("ancient", #""seen":"1900-01-01T00:00:00.000Z""#),
       ].map { (code: $0.0, values: #""title":"milk","# + $0.1) }
       _ = try peer.call("save", insert(rows, of: "Film"))

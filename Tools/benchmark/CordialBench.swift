@@ -172,6 +172,46 @@ enum CordialBench {
       usage: "--file F [--tokenizer unicode61|cordial --megabytes N]",
       run: FullText.run
     ),
+    Subcommand(name: "search-model", usage: "--file F", run: SearchCorpus.model),
+    Subcommand(
+      name: "search-fill",
+      usage: "--file F --peer F [--count N]",
+      run: SearchCorpus.fill
+    ),
+    Subcommand(
+      name: "search",
+      usage: "--socket S --kind two|quarter|common|or|letter|three|fuzzy [--rounds N]",
+      run: Searching.search
+    ),
+    Subcommand(
+      name: "search-peer",
+      usage: "--file F --kind K [--rounds N]",
+      run: Searching.peer
+    ),
+    Subcommand(
+      name: "search-filter",
+      usage: "--socket S [--rounds N]",
+      run: Searching.filter
+    ),
+    Subcommand(name: "search-facets", usage: "--socket S [--rounds N]", run: Searching.facets),
+    Subcommand(name: "search-groups", usage: "--file F [--rounds N]", run: Searching.groups),
+    Subcommand(
+      name: "search-beside",
+      usage: "--socket S --kind alone|letters|verify [--rounds N]",
+      run: SearchLoad.beside
+    ),
+    Subcommand(name: "search-live", usage: "--socket S [--rounds N]", run: SearchLoad.live),
+    Subcommand(name: "search-save", usage: "--socket S [--rounds N]", run: SearchLoad.save),
+    Subcommand(
+      name: "search-idle",
+      usage: "--socket S --process PID [--rounds N]",
+      run: SearchLoad.idle
+    ),
+    Subcommand(
+      name: "search-start",
+      usage: "--binary P --store D [--rounds N]",
+      run: SearchLoad.start
+    ),
     Subcommand(
       name: "start",
       usage: "--binary P --store D --model F [--rounds N]",

@@ -48,6 +48,9 @@ struct SampleText {
     return words[min(rank, words.count - 1)]
   }
 
+  /// One of the 200 most common words.
+  mutating func commonWord() -> String { Self.commonWords[random.below(200)] }
+
   private mutating func rareWord() -> String {
     words[Self.commonWords.count + random.below(words.count - Self.commonWords.count)]
   }

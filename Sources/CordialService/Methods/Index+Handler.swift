@@ -202,7 +202,7 @@ private struct IndexVerification {
         through: snapshot.head.number
       ),
       // The index reads changes after its position later.
-      let later = try indexed.concerned(by: set, spans: spans, since: position)
+      let later = try indexed.concerned(by: set, spans: spans, since: position)?.objects
     else { throw SpotlightError.needsRebuild }
     var differences: [JSONValue] = []
     var checked: Int64 = 0

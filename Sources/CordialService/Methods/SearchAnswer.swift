@@ -81,11 +81,31 @@ struct SearchAnswer {
     index.now = try snapshot.time(of: index.token.number)
     var documents: [(key: ObjectKey, content: DocumentContent)] = []
     for (entity, keys) in Dictionary(grouping: index.unknown, by: \.entity) {
-      for (object, content) in try indexed.content(keys.map(\.object), of: entity) {
+      let objects = try objects(keys.map(\.object), of: entity)
+      for (object, content) in try indexed.content(objects, of: entity) {
         documents.append((ObjectKey(entity: entity, object: object), DocumentContent(content)))
       }
     }
     return try index.adding(documents, body)
+  }
+
+  /// The maximum number of objects whose texts a search of a past commit reads from the store.
+  private static let unknownMax = 50_000
+
+  /// Returns the objects with unknown texts; of all objects of the entity, if 0 is among them.
+  private func objects(_ objects: [Int64], of entity: Int) throws -> [Int64] {
+    var objects = objects
+    if objects.contains(0) {
+      let all = snapshot.model.entity(entity)
+      objects = try snapshot.objects(of: all, after: 0, limit: Self.unknownMax + 1)
+    }
+    guard objects.count <= Self.unknownMax else {
+      throw SpotlightError(
+        .expired,
+        "The index has too few texts as of \(token): related objects changed several times at once"
+      )
+    }
+    return objects
   }
 
   /// Searches.
@@ -297,7 +317,9 @@ struct SearchAnswer {
     writer.raw(",\"score\":")
     writer.double(Self.rounded(hit.score))
     let names = entity.spotlight?.fields ?? []
-    let content = try indexed.content([hit.key.object], of: hit.key.entity)[hit.key.object]
+    let object = hit.key.object
+    // An object that the index is about to leave out is still a hit.
+    let content = try indexed.content([object], of: hit.key.entity, withExcluded: true)[object]
     let texts = content?.texts ?? []
     let values = Dictionary(uniqueKeysWithValues: zip(names, texts))
     writer.raw(",\"title\":")

@@ -117,7 +117,7 @@ extension SearchAnswer {
       )
     else { return }
     let concerned = try indexed.concerned(by: set, spans: spans, since: position)
-    guard concerned.map({ $0[key] != nil }) ?? true else { return }
+    guard concerned.map({ $0.objects[key] != nil }) ?? true else { return }
     throw SpotlightError(.busy, "The index has not reached the newest change of \(id)")
   }
 }

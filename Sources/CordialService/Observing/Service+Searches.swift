@@ -126,7 +126,9 @@ extension Service {
     do {
       let (call, wanted) = try run.get()
       let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
-      let search = try answer.observed(try answer.search(wanted, index), bytesMax: bytesMax)
+      let search = try answer.completing(index) { index in
+        try answer.observed(try answer.search(wanted, index), bytesMax: bytesMax)
+      }
       let mode = affected.observation.request.mode
       let differs = try affected.observation.result.search.map {
         try search.differs(from: $0, mode)

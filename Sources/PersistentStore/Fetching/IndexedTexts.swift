@@ -20,7 +20,7 @@ package struct IndexedContent: Sendable, Equatable {
 /// What a search index has of a store's objects, by the `spotlight` of their entities.
 package struct IndexedTexts {
   /// What is indexed of one concrete entity.
-  private struct Content {
+  struct Content {
     let entity: EntityDescription
     /// The names of the indexed attributes, and of those whose values change scores.
     let attributes: [String]
@@ -78,12 +78,17 @@ package struct IndexedTexts {
   /// - Throws: `StoreError` for a predicate that the store cannot evaluate.
   package init(_ snapshot: StoreSnapshot) throws(StoreError) {
     self.snapshot = snapshot
+    if let known = snapshot.reader.indexedContents[snapshot.mayDangle] {
+      contents = known
+      return
+    }
     var contents: [Int: Content] = [:]
     for entity in snapshot.model.entities where !entity.isAbstract {
       guard let spotlight = entity.spotlight else { continue }
       contents[entity.number] = try Content(entity, spotlight, snapshot)
     }
     self.contents = contents
+    snapshot.reader.indexedContents[snapshot.mayDangle] = contents
   }
 
   /// The numbers of the entities whose objects are indexed, ascending.
@@ -94,13 +99,19 @@ package struct IndexedTexts {
   /// - Parameters:
   ///   - objects: The numbers of the objects.
   ///   - entity: The number of their entity.
+  ///   - withExcluded: Whether to include objects that the entity's predicate excludes.
   /// - Returns: The content of each object. The texts at a key path over a to-many are in their
   ///   order, a line each.
   /// - Throws: `SQLiteError`.
   /// - Complexity: A few look-ups for each object.
-  package func content(_ objects: [Int64], of entity: Int) throws -> [Int64: IndexedContent] {
+  package func content(
+    _ objects: [Int64],
+    of entity: Int,
+    withExcluded: Bool = false
+  ) throws -> [Int64: IndexedContent] {
     guard let content = contents[entity] else { return [:] }
-    let excluded = try content.exclusion.map { try snapshot.matching(objects, $0) } ?? []
+    let exclusion = withExcluded ? nil : content.exclusion
+    let excluded = try exclusion.map { try snapshot.matching(objects, $0) } ?? []
     var all: [Int64: IndexedContent] = [:]
     for object in objects where !excluded.contains(object) {
       let key = ObjectKey(entity: entity, object: object)
@@ -149,59 +160,86 @@ package struct IndexedTexts {
     }
   }
 
+  /// The objects whose texts changes may alter.
+  package struct Concerned {
+    /// The objects, deleted ones too, each with the first and last commit that may have altered its
+    /// texts.
+    package var objects: [ObjectKey: ClosedRange<Int64>] = [:]
+    /// The entities of which any object may have had other texts at these commits, because its
+    /// related objects changed more than once.
+    package var entities: [Int: Range<Int64>] = [:]
+  }
+
   /// Returns the objects whose texts changes may alter.
   ///
   /// - Parameters:
   ///   - changes: Changes that end at the snapshot or before it.
   ///   - spans: The first and last commit that changed each object.
   ///   - position: The position at which they begin, to which the log reaches back.
-  /// - Returns: The objects, deleted ones too, each with the first and last commit that may have
-  ///   altered its texts; nil where there are too many.
+  /// - Returns: The objects; nil where there are too many.
   /// - Throws: `SQLiteError`.
   /// - Complexity: Linear in the changes and in the objects that they concern.
   package func concerned(
     by changes: ChangeSet,
     spans: [ObjectKey: ClosedRange<Int64>],
     since position: LogPosition
-  ) throws -> [ObjectKey: ClosedRange<Int64>]? {
-    var concerned: [ObjectKey: ClosedRange<Int64>] = [:]
+  ) throws -> Concerned? {
+    var concerned = Concerned()
     for (key, span) in spans {
       guard let content = contents[key.entity] else { continue }
       // An object that was inserted and deleted again has no change.
       if changes.changes[key].map({ Self.touches($0, content.reads) }) ?? true {
-        concerned[key] = span
+        concerned.objects[key] = span
       }
     }
     for content in contents.values {
-      var (found, commits): (Set<ObjectKey>, ClosedRange<Int64>?) = ([], nil)
-      for (path, properties) in content.related {
-        let reached = changes.changes.values.filter { change in
-          properties[change.key.entity].map { Self.touches(change, $0) } ?? false
-        }
-        guard !reached.isEmpty else { continue }
-        for change in reached {
-          guard let span = spans[change.key] else { continue }
-          commits = commits.map { $0.union(span) } ?? span
-        }
-        let origins = try snapshot.origins(
-          of: Set(reached.map(\.key.object)),
-          on: path,
-          changes,
-          since: position,
-          max: Self.relatedMax
-        )
-        guard let origins else { return nil }
-        for object in origins {
-          let key = snapshot.model.key(content.entity.number, object)
-          if key.entity == content.entity.number { found.insert(key) }
-        }
-      }
-      guard let commits else { continue }
-      // At an earlier commit of the range, other objects may have been related to the changed ones.
-      found.formUnion(concerned.keys.filter { $0.entity == content.entity.number })
-      for key in found { concerned[key] = concerned[key]?.union(commits) ?? commits }
+      guard try add(content, changes, spans, position, to: &concerned) else { return nil }
     }
     return concerned
+  }
+
+  /// Adds the objects of an entity that changes of related objects concern, and returns whether
+  /// they are few enough.
+  private func add(
+    _ content: Content,
+    _ changes: ChangeSet,
+    _ spans: [ObjectKey: ClosedRange<Int64>],
+    _ position: LogPosition,
+    to concerned: inout Concerned
+  ) throws -> Bool {
+    var (found, commits): (Set<ObjectKey>, ClosedRange<Int64>?) = ([], nil)
+    for (path, properties) in content.related {
+      let reached = spans.filter { key, _ in
+        guard let read = properties[key.entity] else { return false }
+        return changes.changes[key].map { Self.touches($0, read) } ?? true
+      }
+      guard !reached.isEmpty else { continue }
+      for span in reached.values { commits = commits.map { $0.union(span) } ?? span }
+      let origins = try snapshot.origins(
+        of: Set(reached.keys.map(\.object)),
+        on: path,
+        changes,
+        since: position,
+        max: Self.relatedMax
+      )
+      guard let origins else { return false }
+      for object in origins {
+        let key = snapshot.model.key(content.entity.number, object)
+        if key.entity == content.entity.number { found.insert(key) }
+      }
+    }
+    guard let commits else { return true }
+    // The objects are related as in the snapshot, which may be of a later commit.
+    let last = changes.through < snapshot.head.number ? snapshot.head.number : commits.upperBound
+    if commits.lowerBound < last {
+      concerned.entities[content.entity.number] = commits.lowerBound..<last
+    }
+    // An object that changed itself may have been related to the changed ones before.
+    found.formUnion(concerned.objects.keys.filter { $0.entity == content.entity.number })
+    for key in found {
+      concerned.objects[key] = concerned.objects[key]?.union(commits) ?? commits
+    }
+    return true
   }
 
   private static func touches(_ change: ObjectChange, _ properties: Set<String>) -> Bool {

@@ -30,6 +30,8 @@ package final class StoreReader {
   private var known: (head: HistoryHead, version: UInt32, token: String)?
   /// The statements that look up one object of an entity, by the entity's number.
   private var lookUps: [Int: LookUp] = [:]
+  /// What is indexed of each entity, by whether to-ones may reference objects that do not exist.
+  var indexedContents: [Bool: [Int: IndexedTexts.Content]] = [:]
   private var texts: [Int: (attributes: [String], statement: PreparedStatement)] = [:]
   /// Whether the statement of an SQL text sorts its whole result, for statements that sort.
   private var sortsWholly: [String: Bool] = [:]
@@ -393,14 +395,19 @@ extension StoreSnapshot {
   /// - Throws: `SQLiteError`.
   package func oldestPast() throws -> StoreToken { try reader.oldestPast() }
 
-  /// Returns the time of a commit, or of the oldest one that the log has, if that is later.
+  /// Returns the time of a commit; of the next one that the log has, or of the newest one, where it
+  /// does not have the commit.
   ///
   /// - Parameter number: The number of the commit.
   /// - Returns: Milliseconds since 1970.
   /// - Throws: `SQLiteError`.
   package func time(of number: Int64) throws -> Int64 {
     let first = try statement(
-      "SELECT time FROM cordial_transaction WHERE number >= ? ORDER BY number LIMIT 1"
+      """
+      SELECT time FROM cordial_transaction WHERE number = coalesce(
+        (SELECT min(number) FROM cordial_transaction WHERE number >= ?),
+        (SELECT max(number) FROM cordial_transaction))
+      """
     )
     defer { first.reset() }
     first.bind(number, at: 1)
