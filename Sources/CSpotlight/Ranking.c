@@ -92,8 +92,13 @@ static bool isKept(const struct spotlight_search *search, int64_t document) {
 
 static bool isAlive(const struct spotlight_search *search, int64_t document) {
   if (document <= 0 || document >= search->documentCount) return false;
-  int32_t entity = search->documents[document].entity;
-  return entity != 0 && entity < search->entityCount;
+  return search->alive[document >> 6] >> (document & 63) & 1;
+}
+
+// Returns whether the search may return a live document.
+static bool isWanted(const struct spotlight_search *search, int64_t document) {
+  return search->wanted[search->documents[document].entity]
+    && !contains(search->excluded, search->excludedCount, document) && isKept(search, document);
 }
 
 struct counting {
@@ -180,8 +185,12 @@ static int share(
     if (column < search->columnCount) frequency += weights[column];
   }
   out->documents = search->documentCounts[phrase];
-  out->bound = search->frequencies[phrase] * (k1 + 1) / (1 + search->phrases[phrase].mistakes);
-  out->score = frequency > 0 ? out->bound * frequency / (frequency + norm) : 0;
+  // The frequency of the phrase is the last factor, so that a pass that knows it only at its end
+  // computes the same score.
+  double limit = (k1 + 1) / (1 + search->phrases[phrase].mistakes);
+  out->bound = limit * search->frequencies[phrase];
+  out->score =
+    frequency > 0 ? limit * frequency / (frequency + norm) * search->frequencies[phrase] : 0;
   return SQLITE_OK;
 }
 
@@ -324,10 +333,7 @@ static void hit(
   sqlite3_result_int(result, 0);
   search->readCount++;
   int64_t document = api->xRowid(context);
-  if (!isAlive(search, document)) return;
-  if (!search->wanted[search->documents[document].entity]) return;
-  if (contains(search->excluded, search->excludedCount, document)) return;
-  if (!isKept(search, document)) return;
+  if (!isAlive(search, document) || !isWanted(search, document)) return;
   int code = SQLITE_OK;
   if (!search->frequencies) code = readFrequencies(api, context, search);
   struct spotlight_hit found = {0, document, false};
@@ -338,6 +344,123 @@ static void hit(
   }
   search->total++;
   offer(search, found);
+}
+
+// One pass over the documents of a phrase.
+struct pass {
+  struct spotlight_search *search;
+  int64_t count;
+  // The scores so far, by document; negative for no match. NULL where one pass ranks.
+  double *scores;
+  // The documents of this pass with their scores, which are multiplied by the frequency at its end.
+  struct spotlight_hit *found;
+  int64_t foundCount, foundMax;
+};
+
+static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) {
+  struct pass *pass = data;
+  struct spotlight_search *search = pass->search;
+  search->readCount++;
+  int64_t document = api->xRowid(context);
+  if (!isAlive(search, document)) return SQLITE_OK;
+  pass->count++;
+  if (!isWanted(search, document)) return SQLITE_OK;
+  struct spotlight_share added;
+  double norm = lengthNorm(search, document);
+  // The cursor of a phrase has this phrase alone.
+  int result = share(api, context, search, document, norm, 0, &added);
+  if (result != SQLITE_OK) return result;
+  struct spotlight_hit hit = {added.score, document, false};
+  if (!pass->scores) {
+    search->total++;
+    offer(search, hit);
+    return SQLITE_OK;
+  }
+  if (pass->foundCount == pass->foundMax) {
+    int64_t max = pass->foundMax == 0 ? 1024 : 2 * pass->foundMax;
+    struct spotlight_hit *grown = realloc(pass->found, (size_t)max * sizeof hit);
+    if (!grown) return SQLITE_NOMEM;
+    pass->found = grown;
+    pass->foundMax = max;
+  }
+  pass->found[pass->foundCount++] = hit;
+  return SQLITE_OK;
+}
+
+// Ranks the documents of several phrases of one word, or with factors for their scores.
+static int rankPhrases(
+  const Fts5ExtensionApi *api, Fts5Context *context, struct spotlight_search *search
+) {
+  int phrases = search->phraseCount;
+  struct pass pass = {.search = search};
+  pass.scores = malloc((size_t)search->documentCount * sizeof(double));
+  double *frequencies = calloc((size_t)phrases, sizeof(double));
+  int64_t *counts = calloc((size_t)phrases, sizeof(int64_t));
+  int result = pass.scores && frequencies && counts ? SQLITE_OK : SQLITE_NOMEM;
+  for (int64_t at = 0; result == SQLITE_OK && at < search->documentCount; at++) {
+    pass.scores[at] = -1;
+  }
+  for (int phrase = 0; result == SQLITE_OK && phrase < phrases; phrase++) {
+    pass.count = 0;
+    pass.foundCount = 0;
+    result = api->xQueryPhrase(context, phrase, &pass, visit);
+    if (result != SQLITE_OK) break;
+    counts[phrase] = pass.count;
+    // The passes read a frequency of 1 at the first place.
+    setCount(search, phrase, pass.count);
+    frequencies[phrase] = search->frequencies[phrase];
+    search->frequencies[0] = 1;
+    for (int64_t at = 0; at < pass.foundCount; at++) {
+      double *score = &pass.scores[pass.found[at].document];
+      *score = fmax(*score, 0) + pass.found[at].score * frequencies[phrase];
+    }
+  }
+  for (int64_t document = 1; result == SQLITE_OK && document < search->documentCount; document++) {
+    if (pass.scores[document] < 0) continue;
+    double factor = search->boostCount > 0 ? boost(search, document) : 1;
+    search->total++;
+    offer(search, (struct spotlight_hit){pass.scores[document] * factor, document, false});
+  }
+  for (int phrase = 0; result == SQLITE_OK && phrase < phrases; phrase++) {
+    setCount(search, phrase, counts[phrase]);
+  }
+  free(pass.scores);
+  free(pass.found);
+  free(frequencies);
+  free(counts);
+  return result;
+}
+
+// Implements `cordial_word(table, search)`, which ranks all documents of a query of one word
+// without mistakes, once for the first row. A row of SQL for each document costs as much again.
+static void word(
+  const Fts5ExtensionApi *api, Fts5Context *context, sqlite3_context *result, int count,
+  sqlite3_value **values
+) {
+  struct spotlight_search *search =
+    count == 1 ? sqlite3_value_pointer(values[0], pointerName) : NULL;
+  if (!search) {
+    sqlite3_result_error(result, "cordial_word requires a search", -1);
+    return;
+  }
+  int phrases = api->xPhraseCount(context);
+  if (phrases > search->describedCount) phrases = search->describedCount;
+  int code = prepareCounts(search, phrases);
+  if (code == SQLITE_OK) {
+    search->frequencies[0] = 1;
+    if (phrases > 1 || search->boostCount > 0) {
+      code = rankPhrases(api, context, search);
+    } else {
+      struct pass pass = {.search = search};
+      code = api->xQueryPhrase(context, 0, &pass, visit);
+      setCount(search, 0, pass.count);
+      for (int32_t at = 0; at < search->hitCount; at++) {
+        search->hits[at].score *= search->frequencies[0];
+      }
+    }
+  }
+  if (code != SQLITE_OK) return sqlite3_result_error_code(result, code);
+  sqlite3_result_int(result, 1);
 }
 
 // Implements `cordial_explain(table, search)`, which fills in the shares of the current row.
@@ -364,6 +487,8 @@ static void explain(
 
 int spotlight_register_ranking(fts5_api *api) {
   int result = api->xCreateFunction(api, "cordial_hit", NULL, hit, NULL);
+  if (result != SQLITE_OK) return result;
+  result = api->xCreateFunction(api, "cordial_word", NULL, word, NULL);
   if (result != SQLITE_OK) return result;
   return api->xCreateFunction(api, "cordial_explain", NULL, explain, NULL);
 }

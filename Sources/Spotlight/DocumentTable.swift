@@ -22,6 +22,10 @@ final class DocumentTable: Sendable {
     /// The position up to which later commits index nothing; nil where it is that of `position`.
     fileprivate(set) var followed: StoreToken?
     private(set) var documents: [spotlight_document] = []
+    /// A bit for each document number: whether the document is live.
+    ///
+    /// Counting reads a bit for each entry of the index, and the caches have room for these.
+    private var alive: [UInt64] = []
     /// The values that change scores, `boostCount` for each document; NaN for missing ones.
     private(set) var boosts: [Double] = []
     fileprivate(set) var boostCount = 0
@@ -95,6 +99,8 @@ extension DocumentTable.View {
       length: UInt32(clamping: document.length),
       entity: UInt16(clamping: document.key.entity)
     )
+    while alive.count <= number / 64 { alive.append(0) }
+    alive[number / 64] |= 1 << UInt64(number % 64)
     aliveCount += 1
     aliveTokens += document.length
     guard boostCount > 0 else { return }
@@ -109,6 +115,7 @@ extension DocumentTable.View {
     aliveCount -= 1
     aliveTokens -= Int64(documents[Int(number)].length)
     documents[Int(number)] = spotlight_document()
+    alive[Int(number) / 64] &= ~(1 << UInt64(number % 64))
   }
 
   /// Removes all documents of entities.
@@ -136,10 +143,13 @@ extension DocumentTable.View {
       unsafe search.documentCount = Int64(documents.count)
       unsafe search.aliveCount = aliveCount
       unsafe search.aliveTokens = aliveTokens
-      return try unsafe boosts.withUnsafeBufferPointer { boosts in
-        unsafe search.boostValues = boosts.baseAddress
-        unsafe search.boostCount = Int32(boostCount)
-        return try unsafe body(&search)
+      return try unsafe alive.withUnsafeBufferPointer { alive in
+        unsafe search.alive = alive.baseAddress
+        return try unsafe boosts.withUnsafeBufferPointer { boosts in
+          unsafe search.boostValues = boosts.baseAddress
+          unsafe search.boostCount = Int32(boostCount)
+          return try unsafe body(&search)
+        }
       }
     }
   }

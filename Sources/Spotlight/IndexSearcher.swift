@@ -326,10 +326,14 @@ package struct IndexSnapshot {
     kept: [Int: [Int64]]? = nil
   ) throws -> Ranked {
     guard query.match != nil else { return (0, [], 0) }
+    // A query of one word needs no row for each of its documents.
+    let isWord = tables.count == 1 && query.isWord
     let statements = try tables.map { table in
       try PreparedStatement(
         db,
-        "SELECT 1 FROM \(table) WHERE \(table) MATCH ?1 AND cordial_hit(\(table), ?2)"
+        isWord
+          ? "SELECT cordial_word(\(table), ?2) FROM \(table) WHERE \(table) MATCH ?1 LIMIT 1"
+          : "SELECT 1 FROM \(table) WHERE \(table) MATCH ?1 AND cordial_hit(\(table), ?2)"
       )
     }
     let wanted = (0..<layout.entityCount).map { request.entities?.contains($0) ?? true }

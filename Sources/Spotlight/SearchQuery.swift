@@ -132,6 +132,11 @@ package struct SearchQuery: Sendable, Equatable {
     required = [[Term(phrase: [word], column: nil)]]
   }
 
+  /// Whether the query is one word or phrase without typing mistakes, and excludes nothing.
+  var isWord: Bool {
+    excluded.isEmpty && required.count == 1 && required[0].count == 1 && required[0][0].near.isEmpty
+  }
+
   /// The phrases in the order in which `match` has them, without the excluded ones.
   var phrases: [spotlight_phrase] {
     required.enumerated().flatMap { number, alternatives in

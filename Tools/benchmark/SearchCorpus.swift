@@ -75,7 +75,12 @@ enum SearchCorpus {
   ///     `or`: two of the most common words; `letter` and `three`: the beginning of a word; `fuzzy`:
   ///     two words with a mistake each.
   ///   - count: Their number.
-  static func queries(_ kind: String, count: Int) throws -> [String] {
+  ///   - notes: The number of notes.
+  static func queries(
+    _ kind: String,
+    count: Int,
+    notes: Int = .max
+  ) throws -> [String] {
     var sample = SampleText(seed: 11)
     var random = SeededRandom(seed: 13)
     func mistyped(_ number: Int) -> String {
@@ -91,8 +96,8 @@ enum SearchCorpus {
       case "or": "\(sample.commonWord()) OR \(sample.commonWord())"
       case "letter": String(Array("abcdefghijklmnopqrstuvwxyz")[index % 26])
       case "three": String(rareWord(random.below(rareCount)).prefix(3))
-      case "fuzzy":
-        "\(mistyped(random.below(rareCount))) \(mistyped(random.below(rareCount)))"
+      // Every fourth note has the other word.
+      case "fuzzy": "\(mistyped(4 * random.below(min(rareCount, notes) / 4))) quartrely"
       default: throw BenchmarkError("No kind of query is called \(kind)")
       }
     }

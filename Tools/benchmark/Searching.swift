@@ -17,7 +17,9 @@ enum Searching {
     let kind = try options.text("kind")
     let rounds = try options.number("rounds", default: 500)
     let connection = try Connection(to: options.text("socket"))
-    let queries = try SearchCorpus.queries(kind, count: rounds)
+    try Cordial.waitUntilIndexed(on: connection)
+    let notes = try Cordial.call("index/status", on: connection)["documents"]?.integer ?? 0
+    let queries = try SearchCorpus.queries(kind, count: rounds, notes: Int(notes))
     let messages = queries.map { Cordial.request("search", params($0, kind)) }
     // The first search with typing mistakes reads the words of the index.
     _ = try connection.exchange(messages[0], LineFormat())

@@ -122,6 +122,8 @@ struct spotlight_search {
   /// The documents, by document number.
   const struct spotlight_document *documents;
   int64_t documentCount;
+  /// A bit for each document number: whether the document is live.
+  const uint64_t *alive;
   /// The number of live documents, and the number of their tokens.
   int64_t aliveCount;
   int64_t aliveTokens;
@@ -169,8 +171,8 @@ struct spotlight_search {
   int32_t phraseCount;
 };
 
-/// Binds a search to a parameter of a statement, for `cordial_hit(table, ?)` and
-/// `cordial_explain(table, ?)`.
+/// Binds a search to a parameter of a statement, for `cordial_hit(table, ?)`,
+/// `cordial_word(table, ?)` and `cordial_explain(table, ?)`.
 int spotlight_bind(sqlite3_stmt *statement, int index, struct spotlight_search *search);
 
 /// Sets the numbers of documents with each described phrase, instead of counting them at the first
