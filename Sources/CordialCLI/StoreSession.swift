@@ -99,3 +99,25 @@ enum Logging {
   /// The logger of errors only, for a command that opens the store itself.
   static var quiet: Logger { service(.error) }
 }
+
+extension ClientConnection {
+  /// The number of times that a command waits for the index: five minutes.
+  private static let catchUpMax = 60
+
+  /// Lets the index of a store that a command has just opened catch up, as long as it advances.
+  ///
+  /// - Throws: The error of the last wait, where the index is neither reading nor built.
+  func catchUp() async throws {
+    for attempt in 1... {
+      do {
+        _ = try await call("observe/flush", [:])
+        return
+      } catch {
+        let status = try await call("index/status", [:])
+        let isBusy = ["catchingUp", "rebuilding"].contains(status["state"]?.string)
+        guard isBusy, attempt < Self.catchUpMax else { throw error }
+        if let activity = status["activity"]?.string { Terminal.note("The index is \(activity)") }
+      }
+    }
+  }
+}

@@ -326,6 +326,14 @@ final class IndexFile {
     }
   }
 
+  /// Merges the parts in which FTS5 wrote many documents.
+  ///
+  /// Otherwise FTS5 merges them with the parts of the next few documents, during whose commit a
+  /// search for these would wait for the whole index to be written again.
+  func mergeParts(_ db: SQLiteConnection) throws {
+    try db.execute("INSERT INTO text(text) VALUES ('optimize')")
+  }
+
   func removeEverything(_ db: SQLiteConnection) throws {
     words.forget()
     try db.execute(

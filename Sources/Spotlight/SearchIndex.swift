@@ -441,6 +441,7 @@ package final class SearchIndex: LogFollower {
         build: build + 1,
         next: Int64(added.count + 1)
       )
+      try file.mergeParts(db)
       try file.set(position)
       try IndexFile.setOldest(token, db)
       return (added, position)

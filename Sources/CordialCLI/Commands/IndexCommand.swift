@@ -31,7 +31,7 @@ struct Index: AsyncParsableCommand {
   func run() async throws {
     let answer = try await storeArgument.with { client in
       // The index of a store that this command has just opened catches up first.
-      if action == .status { _ = try await client.call("observe/flush", [:]) }
+      if action == .status { try await client.catchUp() }
       return try await client.call(action.method, [:])
     }
     Terminal.line(answer.text)

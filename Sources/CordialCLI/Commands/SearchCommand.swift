@@ -72,7 +72,7 @@ struct Search: AsyncParsableCommand {
     if let why { return try await printReason(why) }
     let answer = try await storeArgument.with { client in
       // The index of a store that this command has just opened catches up first.
-      _ = try await client.call("observe/flush", [:])
+      try await client.catchUp()
       return try await client.call("search", params)
     }
     let hits = answer["hits"]?.array ?? []
@@ -100,7 +100,7 @@ struct Search: AsyncParsableCommand {
       ["query", "entities", "predicate", "prefix", "fuzzy", "asOf"].contains($0.name)
     }
     let answer = try await storeArgument.with { client in
-      _ = try await client.call("observe/flush", [:])
+      try await client.catchUp()
       return try await client.call(
         "search/explain",
         .object(members + [JSONMember("id", .string(id))])
@@ -114,7 +114,7 @@ struct Search: AsyncParsableCommand {
       ["query", "entities", "limit"].contains($0.name)
     }
     let answer = try await storeArgument.with { client in
-      _ = try await client.call("observe/flush", [:])
+      try await client.catchUp()
       return try await client.call("suggest", .object(members))
     }
     for suggestion in answer["suggestions"]?.array ?? [] {
