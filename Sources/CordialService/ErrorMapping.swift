@@ -42,7 +42,10 @@ extension RPCError {
       self.init(
         code: ErrorName.storeBusy.code,
         message: error.message,
-        data: ["code": "storeBusy"]
+        data: .object(
+          [JSONMember("code", "storeBusy")]
+            + (error.advice.map { [JSONMember("hint", .string($0.words))] } ?? [])
+        )
       )
     case .failed:
       self.init(.internalError, error.message, data: ["code": "indexFailed"])
@@ -52,6 +55,17 @@ extension RPCError {
         message: error.message,
         data: ["code": "historyExpired", "hint": "index/status names the oldest commit"]
       )
+    }
+  }
+}
+
+extension SpotlightError.Advice {
+  /// The advice in the words of the protocol.
+  fileprivate var words: String {
+    switch self {
+    case .resume: "index/resume lets it follow the history again"
+    case .freeSpace: "Free disk space; the index tries again by itself"
+    case .readStatus: "index/status says what the index does"
     }
   }
 }

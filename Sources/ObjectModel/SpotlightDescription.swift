@@ -82,8 +82,15 @@ extension ModelDocument {
   private mutating func keywords(_ value: JSONValue, at path: String) -> [String] {
     var keywords: [String] = []
     for (index, element) in list(value, "keywords", at: path + ".").enumerated() {
-      guard let keyword = element.string, !keywords.contains(keyword) else {
-        problem("\(path).keywords[\(index)]", "Expected another key path, like group.title")
+      guard let keyword = element.string else {
+        problem(
+          "\(path).keywords[\(index)]",
+          "Expected a key path like group.title, found \(element.kind)"
+        )
+        continue
+      }
+      guard !keywords.contains(keyword) else {
+        problem("\(path).keywords[\(index)]", "The key path \(keyword) is there twice")
         continue
       }
       keywords.append(keyword)

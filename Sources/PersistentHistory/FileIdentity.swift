@@ -1,7 +1,7 @@
 import Glibc
 
 /// The identity of the file at a path; another file may have the same path later.
-package struct FileIdentity: Equatable {
+package struct FileIdentity: Equatable, Sendable {
   private let device: dev_t
   private let inode: ino_t
 

@@ -28,7 +28,7 @@ final class IndexFile {
   private let words: WordCollection
   private let path: String
   /// The identity of the file that was opened.
-  private let opened: FileIdentity?
+  let opened: FileIdentity?
 
   /// Opens the index's file, and recreates its tables if they are of another layout, tokenizer, ICU
   /// or model.

@@ -48,16 +48,17 @@ package struct IndexLayout: Sendable {
       }
     }
     (self.boosts, self.boostCount) = (boosts, boostCount)
-    mark = described.map { entity, spotlight in
-      let attributes = spotlight.weights.map { name, weight in
-        let derived = entity.attributes.first { $0.name == name }?.derived
-        return "\(name) \(weight) \(derived.map { "\($0)" } ?? "")"
-      }
-      let others =
-        (spotlight.keywords + [spotlight.exclude].compactMap(\.self)
-        + spotlight.boosts.map { "\($0)" }).map { ", " + $0 }.joined()
-      return "\(entity.number) \(entity.name) \(attributes.joined(separator: ", "))\(others)"
-    }.joined(separator: "; ") + Self.derivations(model, described.map(\.1))
+    mark =
+      described.map { entity, spotlight in
+        let attributes = spotlight.weights.map { name, weight in
+          let derived = entity.attributes.first { $0.name == name }?.derived
+          return "\(name) \(weight) \(derived.map { "\($0)" } ?? "")"
+        }
+        let others =
+          (spotlight.keywords + [spotlight.exclude].compactMap(\.self)
+          + spotlight.boosts.map { "\($0)" }).map { ", " + $0 }.joined()
+        return "\(entity.number) \(entity.name) \(attributes.joined(separator: ", "))\(others)"
+      }.joined(separator: "; ") + Self.derivations(model, described.map(\.1))
     self.weights = weights
   }
 

@@ -103,13 +103,17 @@ package final class IndexSearcher {
   private let path: String
   /// The identity of the file that was opened.
   private let opened: FileIdentity?
+  /// Called when another process has written to the file since this one read it.
+  private let whenStale: @Sendable () -> Void
 
   init(
     path: String,
     layout: IndexLayout,
     documents: DocumentTable,
-    vocabulary: Vocabulary
+    vocabulary: Vocabulary,
+    whenStale: @escaping @Sendable () -> Void
   ) throws {
+    self.whenStale = whenStale
     self.layout = layout
     self.documents = documents
     self.vocabulary = vocabulary
@@ -142,6 +146,7 @@ package final class IndexSearcher {
           try documents.locked { (try IndexFile.position(db), documents.view) }
         }
         guard let position else { throw SpotlightError(.busy, "The index is being built") }
+        if view.position != position { whenStale() }
         // If another process has written to the file, this transaction reads the documents itself.
         let seen =
           view.position == position
@@ -181,8 +186,10 @@ package struct IndexSnapshot {
   let layout: IndexLayout
   var view: DocumentTable.View
   let vocabulary: Vocabulary
-  /// The objects of a past commit whose texts the index does not have: they changed more than once
-  /// before the index read them. The object 0 stands for all objects of its entity.
+  /// The objects of a past commit whose texts the index does not have.
+  ///
+  /// They changed more than once before the index read them. The object 0 stands for all objects of
+  /// its entity.
   package private(set) var unknown: Set<ObjectKey> = []
   /// The time from which the age of dates counts, in milliseconds since 1970; that of the commit.
   package var now: Int64 = 0

@@ -43,8 +43,7 @@ extension IndexSnapshot {
       let number = first + Int64(index)
       insert.bind(number, at: 1)
       for column in layout.columns.indices { insert.bind(nil as String?, at: Int32(column + 2)) }
-      for (field, text) in zip(layout.fields[document.key.entity] ?? [], document.content.texts)
-      {
+      for (field, text) in zip(layout.fields[document.key.entity] ?? [], document.content.texts) {
         insert.bind(text, at: Int32(field.column + 2))
       }
       _ = spotlight_take_token_count()

@@ -1,10 +1,13 @@
 import CordialValues
+import PersistentHistory
 import Synchronization
 
 /// What the index's thread, its callers and its waiters share.
 struct IndexState {
   var status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
   var activity = IndexActivity()
+  /// The identity of the file that the last attempt opened.
+  var opened: FileIdentity?
   /// The seconds after which an index without disk space tries again; nil where it has space.
   var fullPause: Int?
   /// The last such pause since the index has advanced.

@@ -92,7 +92,8 @@ extension SearchIndex {
     guard status.state != .paused else {
       return SpotlightError(
         .busy,
-        "The index is paused before \(commit)"
+        "The index is paused before \(commit)",
+        advice: status.reason == .diskFull ? .freeSpace : .resume
       )
     }
     return status.failure ?? SpotlightError(.busy, "The index did not reach \(commit) in time")

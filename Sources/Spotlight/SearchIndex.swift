@@ -29,7 +29,7 @@ import Synchronization
 /// damaged.
 package final class SearchIndex: LogFollower {
   package let layout: IndexLayout
-  private let path: String
+  let path: String
   private let processorTime: @Sendable () -> Int64
   private let makeSource: @Sendable () throws -> any DocumentSource
   private let queue = DispatchQueue(label: "cordial.index", qos: .utility)
@@ -228,13 +228,6 @@ package final class SearchIndex: LogFollower {
   /// each one is twice as long as the one before it.
   private static let fullPauseMax = 16
 
-  /// Returns whether an error is that of a file that cannot grow.
-  private static func isFull(_ error: any Error) -> Bool {
-    guard let error = error as? SQLiteError else { return false }
-    return error.code == .full
-      || [.inputOutputWrite, .inputOutputSharedMemorySize].contains(error.extendedCode)
-  }
-
   /// Ends an attempt, and the waits that began in it where the index is paused.
   private func endReading(_ microseconds: Int64) {
     let refused = shared.withLock { shared -> [IndexWaiter] in
@@ -320,7 +313,7 @@ package final class SearchIndex: LogFollower {
 
   /// The number of dead documents up to which the index is not rebuilt, however few live ones it
   /// has; otherwise, at most a fifth of all documents is dead.
-  private static let deadMax: Int64 = 2000
+  private static let deadMax: Int64 = 10_000
 
   private func open() throws -> Follower {
     let source = try makeSource()
@@ -340,7 +333,10 @@ package final class SearchIndex: LogFollower {
   ) throws -> (position: IndexPosition?, documents: [DocumentTable.AddedDocument]) {
     let loaded = try file.load()
     let oldest = try file.queue.use { db in try IndexFile.oldest(db) }
-    shared.withLock { $0.activity.oldest = oldest }
+    shared.withLock { shared in
+      shared.activity.oldest = oldest
+      shared.opened = file.opened
+    }
     return loaded
   }
 
@@ -482,6 +478,12 @@ package final class SearchIndex: LogFollower {
   /// - Returns: The connection.
   /// - Throws: `SQLiteError`.
   package func makeSearcher() throws -> IndexSearcher {
-    try IndexSearcher(path: path, layout: layout, documents: documents, vocabulary: vocabulary)
+    try IndexSearcher(
+      path: path,
+      layout: layout,
+      documents: documents,
+      vocabulary: vocabulary,
+      whenStale: { [weak self] in self?.follow() }
+    )
   }
 }

@@ -16,10 +16,23 @@ package struct SpotlightError: Error, Sendable, Equatable {
   package let code: Code
   /// One sentence.
   package let message: String
+  /// What to do about it; nil where there is nothing to do but to try again.
+  package let advice: Advice?
 
-  package init(_ code: Code, _ message: String) {
+  /// What a client may do about an error.
+  package enum Advice: Sendable {
+    /// End the pause of the index.
+    case resume
+    /// Free disk space.
+    case freeSpace
+    /// Find out what the index does.
+    case readStatus
+  }
+
+  package init(_ code: Code, _ message: String, advice: Advice? = nil) {
     self.code = code
     self.message = message
+    self.advice = advice
   }
 }
 

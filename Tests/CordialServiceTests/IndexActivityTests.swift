@@ -27,9 +27,11 @@ import Testing
       #expect(kinds.dropFirst().dropLast().allSatisfy { $0 == "report" })
       #expect(progress[1]["value"]?["percentage"] == 40)
       #expect(messages.last?["result"]?["documents"] == 2500)
+      let odd = try peer.call("index/rebuild", #"{"workDoneToken":{}}"#)
+      #expect(odd["code"] == -32602)
       // Without a token, there is none.
       _ = try peer.call("index/rebuild")
-      #expect(peer.messages.count == before + progress.count + 2)
+      #expect(peer.messages.count == before + progress.count + 3)
     }
   }
 

@@ -1,6 +1,8 @@
 import CordialService
 import JSON
 import JSONRPC
+import ObjectModel
+import PersistentStore
 import TestSeeds
 import Testing
 
@@ -156,6 +158,31 @@ private enum Office {
         #expect(refused["code"]?.integer == Int64(code), "\(refused.text)")
       }
     }
+  }
+
+  // Evidence: P-111b
+  @Test(arguments: [
+    (#""exclude":"now() > now()""#, "exclude"), (#""exclude":"random() > 0.5""#, "exclude"),
+    (#""exclude":"titel == 1""#, "exclude"), (#""exclude":"title MATCHES '(a+)+$'""#, "exclude"),
+    (
+      "\"keywords\":[\"\(Array(repeating: "parent", count: 61).joined(separator: "."))"
+        + ".title\"]", "keywords"
+    ),
+    (#""exclude":"ANY children.title == 'a'","keywords":["parent.parent.title"]"#, nil),
+  ])
+  func `a model that an index cannot follow is refused`(rule: String, member: String?) throws {
+    let model = """
+      {"name": "Tree", "version": "1", "entities": [
+        {"name": "Node", "attributes": [{"name": "title", "type": "string", "optional": true}],
+         "relationships": [{"name": "parent", "destination": "Node", "inverse": "children",
+                            "optional": true},
+                           {"name": "children", "destination": "Node", "toMany": true,
+                            "inverse": "parent"}],
+         "spotlight": {"displayName": "title", \(rule)}}]}
+      """
+    let problems = IndexedTexts.problems(of: try ModelDocument.parse(Array(model.utf8).span))
+    #expect(problems.map(\.path) == (member.map { ["Node.spotlight.\($0)"] } ?? []))
+    #expect(problems.allSatisfy { !$0.message.isEmpty })
   }
 
   /// After random saves, deletions and undos, the index equals a rebuilt one, and each former

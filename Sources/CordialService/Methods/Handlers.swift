@@ -66,15 +66,15 @@ extension Service {
     },
     ObjectIdentifier(IndexRebuildCall.method): { service, _, request in
       _ = try IndexRebuildCall.read(request.params)
-      service.order(.rebuild, request)
+      try service.order(.rebuild, request)
     },
     ObjectIdentifier(IndexPauseCall.method): { service, _, request in
       _ = try IndexPauseCall.read(request.params)
-      service.order(.pause, request)
+      try service.order(.pause, request)
     },
     ObjectIdentifier(IndexResumeCall.method): { service, _, request in
       _ = try IndexResumeCall.read(request.params)
-      service.order(.resume, request)
+      try service.order(.resume, request)
     },
     ObjectIdentifier(HistoryCall.method): { try $0.history(try HistoryCall.read($2.params), $2) },
     ObjectIdentifier(PurgeCall.method): { try $0.purge(try PurgeCall.read($2.params), $2) },

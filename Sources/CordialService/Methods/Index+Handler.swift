@@ -9,6 +9,17 @@ import Spotlight
 
 extension Service {
   func indexStatus(_ request: Request) {
+    guard index.status.token == nil, index.status.state == .catchingUp else {
+      return answerStatus(request)
+    }
+    // The index has not opened its file yet.
+    index.follow()
+    whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
+      service.answerStatus(request)
+    }
+  }
+
+  private func answerStatus(_ request: Request) {
     // A new attempt forgets the failure of the last one.
     let (status, activity) = (index.status, index.activity)
     index.follow()
@@ -42,8 +53,16 @@ extension Service {
   }
 
   /// Pauses, resumes or rebuilds the index.
-  func order(_ order: IndexOrder.Kind, _ request: Request) {
+  ///
+  /// - Throws: `RPCError` for a `workDoneToken` that is neither a string nor an integer.
+  func order(_ order: IndexOrder.Kind, _ request: Request) throws(RPCError) {
     let token = request.params["workDoneToken"].flatMap { $0.isNull ? nil : $0 }
+    guard token == nil || token?.string != nil || token?.integer != nil else {
+      throw RPCError(
+        .invalidParams,
+        "\(request.method.name): workDoneToken wants a string or an integer"
+      )
+    }
     guard order == .rebuild, let token else {
       return index.execute(order) { outcome in
         self.onLoop { service in service.finish(order, outcome, request) }

@@ -33,7 +33,7 @@ extension Service {
       limit: call.limit,
       wordsMax: limits.queryWordsMax
     )
-    index.follow()
+    index.follow(to: newestCommit)
     whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
       service.searches.search(
         { searcher, _ in
@@ -96,7 +96,7 @@ extension Service {
     _ request: Request,
     _ next: @escaping @Sendable (isolated Service) -> Void
   ) throws {
-    index.follow()
+    index.follow(to: newestCommit)
     guard let at = call.at ?? call.asOf else {
       return whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
         next(service)

@@ -352,7 +352,7 @@ struct SearchAnswer {
   /// digits would only lengthen the message.
   static func rounded(_ score: Double) -> Double {
     var unit = 10_000.0
-    while score > 0, score * unit < 1000, unit < 1e15 { unit *= 10 }
+    while score > 0, score * unit < 1000, unit < 1e300 { unit *= 10 }
     return (score * unit).rounded() / unit
   }
 

@@ -118,6 +118,10 @@ extension SearchAnswer {
     else { return }
     let concerned = try indexed.concerned(by: set, spans: spans, since: position)
     guard concerned.map({ $0.objects[key] != nil }) ?? true else { return }
-    throw SpotlightError(.busy, "The index has not reached the newest change of \(id)")
+    throw SpotlightError(
+      .busy,
+      "The index has not reached the newest change of \(id)",
+      advice: .readStatus
+    )
   }
 }

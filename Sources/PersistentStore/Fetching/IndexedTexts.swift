@@ -262,28 +262,45 @@ package struct IndexedTexts {
     FetchRequest(entity: entity.name, predicate: predicate, subentities: false)
   }
 
-  /// Returns the faults of the predicates of a model's `spotlight`.
+  /// Returns the faults of the predicates and key paths of a model's `spotlight`.
   ///
   /// - Parameter model: A model without other faults.
   /// - Returns: The faults, each with its path in the file.
   package static func problems(of model: Model) -> [ModelProblem] {
-    model.entities.compactMap { entity in
-      guard let predicate = entity.spotlight?.exclude else { return nil }
-      let message: String
-      do throws(StoreError) {
-        let plan = try FetchCompiler.plan(
-          request(predicate, of: entity),
-          model: model,
-          mayDangle: true
-        )
-        guard plan.isVolatile || !plan.relatedReads.elsewhere.isEmpty else { return nil }
-        message =
-          "The predicate has to depend on the object and on related objects alone, not on the time"
-      } catch {
-        message = error.message
+    model.entities.flatMap { entity -> [ModelProblem] in
+      guard let spotlight = entity.spotlight else { return [] }
+      let fetches = [
+        (
+          "keywords",
+          spotlight.keywords.isEmpty ? nil : request(keywords: spotlight.keywords, of: entity)
+        ),
+        ("exclude", spotlight.exclude.map { request($0, of: entity) }),
+      ]
+      return fetches.compactMap { member, request in
+        guard let message = request.flatMap({ objection(to: $0, model) }) else { return nil }
+        return ModelProblem(path: "\(entity.name).spotlight.\(member)", message: message)
       }
-      return ModelProblem(path: "\(entity.name).spotlight.exclude", message: message)
     }
+  }
+
+  /// Returns why the index cannot depend on a fetch, or nil if it can.
+  private static func objection(to request: FetchRequest, _ model: Model) -> String? {
+    let plan: FetchPlan
+    do throws(StoreError) {
+      plan = try FetchCompiler.plan(request, model: model, mayDangle: true)
+    } catch {
+      return error.message
+    }
+    guard !plan.isVolatile, plan.relatedReads.elsewhere.isEmpty else {
+      return "The predicate has to depend on the object and on related objects alone, "
+        + "neither on the time nor on chance"
+    }
+    // A pattern that takes too long for one object would stop the index at its commit.
+    guard !plan.matchSQL.contains("cordial_matches(") else {
+      return "The predicate must not use MATCHES, which may take too long for one object; "
+        + "use LIKE, BEGINSWITH, ENDSWITH or CONTAINS"
+    }
+    return nil
   }
 }
 
