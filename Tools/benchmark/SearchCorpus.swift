@@ -76,6 +76,8 @@ enum SearchCorpus {
   ///     two words with a mistake each.
   ///   - count: Their number.
   ///   - notes: The number of notes.
+  /// - Returns: The texts of the queries.
+  /// - Throws: `BenchmarkError` for another kind.
   static func queries(
     _ kind: String,
     count: Int,
