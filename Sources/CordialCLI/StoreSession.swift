@@ -116,7 +116,9 @@ extension ClientConnection {
         let status = try await call("index/status", [:])
         let isBusy = ["catchingUp", "rebuilding"].contains(status["state"]?.string)
         guard isBusy, attempt < Self.catchUpMax else { throw error }
-        if let activity = status["activity"]?.string { Terminal.note("The index is \(activity)") }
+        if let activity = status["activity"]?.string {
+          Terminal.note("Waiting for the index, \(activity)")
+        }
       }
     }
   }

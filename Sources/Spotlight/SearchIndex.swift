@@ -25,6 +25,8 @@ import Synchronization
 /// - with an error: the state is `failed`, and the waiters from before the attempt are answered;
 /// - when the index is stopped: `stop()` answers all waiters, and no attempt is scheduled again.
 ///
+/// Without disk space, the state is `paused`, and only time or an order begins the next attempt.
+///
 /// A commit or a waiter schedules the next attempt, which first removes a file that a search found
 /// damaged.
 package final class SearchIndex: LogFollower {

@@ -42,7 +42,11 @@ extension Service {
       if state == .paused {
         members.append(JSONMember("reason", .string(status.reason?.rawValue ?? "requested")))
       }
-      if let step = activity.step { members.append(JSONMember("activity", .string(step.text))) }
+      // This request itself makes the index look for commits.
+      let isWaiting = state == .ready && behind == 0
+      if let step = activity.step, !isWaiting {
+        members.append(JSONMember("activity", .string(step.text)))
+      }
       writer.value(.object(members))
     }
   }

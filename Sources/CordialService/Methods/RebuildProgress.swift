@@ -8,7 +8,7 @@ extension IndexActivity.Step {
   var text: String {
     switch self {
     case .reading(let commit): "reading the commits after \(commit)"
-    case .building(let objects): "building a new index: \(objects) objects"
+    case .building(let objects): "building it anew, \(objects) objects read"
     }
   }
 }
