@@ -118,7 +118,7 @@ package final class IndexSearcher {
     self.documents = documents
     self.vocabulary = vocabulary
     self.path = path
-    queue = try SpotlightError.reading { try IndexFile.open(path, readonly: true) }
+    queue = try SpotlightError.opening(path) { try IndexFile.open(path, readonly: true) }
     opened = FileIdentity(path)
   }
 

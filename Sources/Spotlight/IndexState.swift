@@ -38,6 +38,13 @@ struct IndexState {
     return Array(taken.values)
   }
 
+  /// Records that the file is damaged: until the next attempt has removed it, the index has no
+  /// position, so that no search opens the file.
+  mutating func setDamaged() {
+    isDamaged = true
+    status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
+  }
+
   /// Ends the state `failed`, because another attempt is to come.
   mutating func forgetFailure() {
     guard status.state == .failed else { return }

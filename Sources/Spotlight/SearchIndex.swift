@@ -126,10 +126,7 @@ package final class SearchIndex: LogFollower {
 
   /// Starts a rebuild of the index, after a search found damage in its file.
   package func startRebuild() {
-    shared.withLock { shared in
-      shared.isDamaged = true
-      shared.status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
-    }
+    shared.withLock { $0.setDamaged() }
     follow()
   }
 
@@ -168,6 +165,7 @@ package final class SearchIndex: LogFollower {
     let token = follower.token
     let count = documents.aliveCount
     let failed = shared.withLock { shared -> [IndexWaiter] in
+      guard !shared.isDamaged else { return [] }
       guard isPaused else {
         guard shared.status.state == .paused || shared.status.token == nil else { return [] }
         shared.status = IndexStatus(token: token, documents: count, state: .catchingUp)
@@ -243,20 +241,23 @@ package final class SearchIndex: LogFollower {
 
   private func readToEnd() throws {
     func read() throws { while try step(), !shared.withLock({ $0.isStopped }) {} }
-    let isDamaged = shared.withLock { shared in
-      defer { shared.isDamaged = false }
-      return shared.isDamaged
-    }
     do {
-      if isDamaged { try IndexRemoval.remove(path) }
+      if shared.withLock({ $0.isDamaged }) { try removeFile() }
       try read()
     } catch let error as SQLiteError
       where [.corrupt, .notADatabase].contains(error.code)
     {
       // The index can be rebuilt from the store.
-      try IndexRemoval.remove(path)
+      shared.withLock { $0.setDamaged() }
+      try removeFile()
       try read()
     }
+  }
+
+  /// Removes a damaged file, while no search expects one.
+  private func removeFile() throws {
+    try IndexRemoval.remove(path)
+    shared.withLock { $0.isDamaged = false }
   }
 
   /// Applies one batch, and returns whether more may follow.
@@ -457,13 +458,15 @@ package final class SearchIndex: LogFollower {
 
   private func reached(_ token: StoreToken, isRebuilt: Bool = false) {
     let count = documents.aliveCount
-    let (done, whenAdvanced) = shared.withLock { shared in
+    let (done, whenAdvanced) = shared.withLock {
+      shared -> ([IndexWaiter], (@Sendable () -> Void)?) in
       shared.lastFullPause = nil
+      // A search found damage meanwhile; the next attempt rebuilds the index.
+      guard !shared.isDamaged else { return ([], nil) }
       let isAdvance = isRebuilt || shared.status.token != token
       shared.status = IndexStatus(token: token, documents: count, state: .ready)
-      return (
-        shared.takeWaiters { $0.number <= token.number }, isAdvance ? shared.whenAdvanced : nil
-      )
+      let done = shared.takeWaiters { $0.number <= token.number }
+      return (done, isAdvance ? shared.whenAdvanced : nil)
     }
     for waiter in done { waiter.completion(true) }
     whenAdvanced?()

@@ -1,3 +1,4 @@
+import PersistentHistory
 import SQLite
 
 /// The error of a request that the index cannot serve.
@@ -45,6 +46,19 @@ extension SpotlightError {
       where [.corrupt, .notADatabase].contains(error.code)
     {
       throw SpotlightError(.damaged, "The index was damaged and is being rebuilt")
+    }
+  }
+
+  /// Opens the index's file, and reports a file that is missing or cannot be opened as an error of
+  /// the index, not of the store.
+  static func opening<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+    do {
+      return try reading(body)
+    } catch let error as SQLiteError {
+      guard error.code != .cannotOpen || FileIdentity(path) != nil else {
+        throw SpotlightError(.busy, "The index is being built", advice: .readStatus)
+      }
+      throw SpotlightError(.failed, "The index's file cannot be opened: \(error)")
     }
   }
 }

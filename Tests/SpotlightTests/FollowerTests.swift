@@ -411,6 +411,50 @@ import Testing
     #expect(try index.found("milk") == [1, 2])
   }
 
+  // Evidence: P-094b
+  @Test func `damage found during an attempt is repaired before any wait ends`() async throws {
+    let index = try TestIndex()
+    for number in 1...5 { commit(index, Int64(number), "milk") }
+    #expect(await index.catchUp())
+    let (opened, newest, library) = (index.index, index.library.newest, index.library)
+    let path = index.folder.path + "/index.sqlite"
+    let damaged = try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int
+    let readings = AsyncStream<Int>.makeStream()
+    library.state.withLock { state in
+      state.whileReading = { start in
+        // While the first rebuild runs, a search reports damage, and another one waits.
+        guard start > 0 else { return }
+        library.state.withLock { $0.whileReading = nil }
+        opened.startRebuild()
+        #expect(opened.status.token == nil)
+        _ = opened.whenReached(newest) { _ in
+          readings.continuation.yield(library.state.withLock { $0.wholeReadings })
+        }
+      }
+    }
+    try await index.rebuild()
+    var waits = readings.stream.makeAsyncIterator()
+    #expect(await waits.next() == 3)
+    let repaired = try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int
+    #expect(repaired != damaged)
+    #expect(try index.index.makeSearcher().isCurrent)
+    #expect(index.index.status.documents == 5)
+  }
+
+  // Evidence: P-094b
+  @Test func `a search without a file is told to try again`() async throws {
+    let index = try TestIndex()
+    #expect(await index.catchUp())
+    let path = index.folder.path + "/index.sqlite"
+    try FileManager.default.removeItem(atPath: path)
+    let error = #expect(throws: SpotlightError.self) { _ = try index.index.makeSearcher() }
+    #expect(error?.code == .busy)
+    // A file that is there and cannot be opened is another matter.
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    let other = #expect(throws: SpotlightError.self) { _ = try index.index.makeSearcher() }
+    #expect(other?.code == .failed && other?.message.contains("cannot be opened") == true)
+  }
+
   @Test func `a waiter is notified when the index stops or the wait is cancelled`() async throws {
     let index = try TestIndex()
     commit(index, 1, "milk")
