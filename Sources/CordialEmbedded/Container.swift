@@ -161,6 +161,8 @@ public final class Container: Sendable {
   ///   - followers: The parts of the program that are told every commit of each store, from the
   ///     initializer's return until the container is closed. The logger gets the error of one that
   ///     fails.
+  ///   - spotlight: The part of the program that decides what the search indexes have; nil where
+  ///     the model decides alone.
   ///   - arguments: The arguments of the program, for its profile.
   ///   - logger: The logger of the service; nil for none.
   /// - Throws: `ContainerError`; no store stays open then.
@@ -169,6 +171,7 @@ public final class Container: Sendable {
     stores: [StoreDescription],
     profile: ContainerProfile? = nil,
     followers: [any HistoryFollower] = [],
+    spotlight: (any SpotlightDelegate)? = nil,
     arguments: [String] = CommandLine.arguments,
     logger: Logger? = nil
   ) async throws(ContainerError) {
@@ -178,6 +181,7 @@ public final class Container: Sendable {
       throw ContainerError(message: "A container needs at least one store")
     }
     let parsed = try model.parsed()
+    let delegate: IndexDelegate? = if let spotlight { try IndexDelegate(spotlight) } else { nil }
     var engines: [String: Engine] = [:]
     let logger = logger ?? Logger(label: "cordial") { _ in SwiftLogNoOpLogHandler() }
     do throws(ContainerError) {
@@ -185,7 +189,7 @@ public final class Container: Sendable {
         guard engines[store.name] == nil else {
           throw ContainerError(message: "Two stores have the name \"\(store.name)\"")
         }
-        engines[store.name] = try Self.engine(store, profile, parsed, logger)
+        engines[store.name] = try Self.engine(store, profile, parsed, delegate, logger)
       }
     } catch {
       await Self.close(engines, logger)
@@ -244,6 +248,7 @@ public final class Container: Sendable {
     _ description: StoreDescription,
     _ profile: ContainerProfile,
     _ model: Model,
+    _ delegate: IndexDelegate?,
     _ logger: Logger
   ) throws(ContainerError) -> Engine {
     do throws(StoreError) {
@@ -262,6 +267,7 @@ public final class Container: Sendable {
         container: container,
         model: model,
         mode: mode,
+        indexDelegate: delegate,
         version: "0",
         log: logger
       )
@@ -270,12 +276,8 @@ public final class Container: Sendable {
     }
   }
 
-  /// Returns a new client of a store.
-  ///
-  /// - Parameter store: The name of the store; nil for the first one.
-  /// - Returns: The client.
-  /// - Throws: `ClientError` for a name that the container does not have.
-  public func client(_ store: String? = nil) async throws(ClientError) -> Client {
+  /// Returns the service of a store.
+  func engine(_ store: String?) throws(ClientError) -> Engine {
     let name = store ?? firstName
     guard let engine = engines[name] else {
       let names = descriptions.map(\.name).joined(separator: ", ")
@@ -284,6 +286,16 @@ public final class Container: Sendable {
         message: "The container has no store \"\(name)\"; it has \(names)"
       )
     }
+    return engine
+  }
+
+  /// Returns a new client of a store.
+  ///
+  /// - Parameter store: The name of the store; nil for the first one.
+  /// - Returns: The client.
+  /// - Throws: `ClientError` for a name that the container does not have.
+  public func client(_ store: String? = nil) async throws(ClientError) -> Client {
+    let engine = try engine(store)
     return try await Client(
       { connection throws(ClientError) in await engine.connect(connection) },
       pause: { milliseconds in await engine.loop.pause(milliseconds: milliseconds) }

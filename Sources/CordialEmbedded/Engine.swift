@@ -12,7 +12,7 @@ import JSONRPC
 package import Logging
 package import ObjectModel
 package import PersistentStore
-import Spotlight
+package import Spotlight
 import Synchronization
 package import Transport
 
@@ -21,6 +21,7 @@ package final class Engine: Sendable {
   package let service: Service
   package let loop: TransportLoop
   package let store: PersistentStore
+  package let index: SearchIndex
   /// The limits of the service, which `initialize` announces.
   package let limits: Limits
   private let watcher: CommitWatcher?
@@ -38,6 +39,8 @@ package final class Engine: Sendable {
   ///   - mergePolicies: The program's own merge policies, by the names that saves use for them.
   ///   - computedValues: The program's functions for transient attributes, by the names in
   ///     `computed` of the model.
+  ///   - indexDelegate: What the program decides about the search index, which then has a file of
+  ///     its own; nil where the model decides alone.
   ///   - limits: The limits of the service.
   ///   - loop: The thread of the service and its connections, nil for a new one.
   ///   - version: The program's version.
@@ -52,6 +55,7 @@ package final class Engine: Sendable {
     allowsModelMismatch: Bool = false,
     mergePolicies: [String: MergeDecision] = [:],
     computedValues: [String: ComputedValue] = [:],
+    indexDelegate: IndexDelegate? = nil,
     limits: Limits = Limits(),
     loop: TransportLoop? = nil,
     version: String,
@@ -61,6 +65,7 @@ package final class Engine: Sendable {
     var environment = StoreEnvironment.system
     environment.mergePolicies = mergePolicies
     environment.computedValues = computedValues
+    environment.indexDelegate = indexDelegate
     let store = try PersistentStore(
       container: container,
       model: model,
@@ -82,8 +87,9 @@ package final class Engine: Sendable {
     if let mismatch = store.mismatch { log.error("\(mismatch.message)") }
     indexFolder =
       store.isReadOnly ? try StoreContainer.inMemory(number: SystemFacts.randomNumber()) : nil
-    let path = (indexFolder ?? container).indexPath
-    let index = SearchIndex(path: path, model: store.model) {
+    let path = (indexFolder ?? container).indexPath(of: indexDelegate)
+    let delegateVersion = indexDelegate?.version
+    let index = SearchIndex(path: path, model: store.model, delegateVersion: delegateVersion) {
       try StoreDocuments(store: store, layout: IndexLayout(store.model))
     }
     let loop = loop ?? TransportLoop()
@@ -105,6 +111,7 @@ package final class Engine: Sendable {
       throw StoreError(any: error)
     }
     self.store = store
+    self.index = index
     self.limits = limits
     self.loop = loop
     let service = service

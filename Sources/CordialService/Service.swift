@@ -128,7 +128,7 @@ package actor Service {
     leaseName = "\(facts.process) \(service)"
     loopReader = try store.makeReader()
     searches = SearchThreads(store: store, index: index)
-    index.setWhenAdvanced { [weak self] in
+    _ = index.whenAdvanced { [weak self] in
       self?.onLoop { service in service.refreshSearches() }
     }
   }

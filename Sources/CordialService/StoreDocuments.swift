@@ -120,6 +120,6 @@ package final class StoreDocuments: DocumentSource {
 extension DocumentContent {
   /// Creates what the index stores of an object from what the store has of it.
   init(_ content: IndexedContent) {
-    self.init(texts: content.texts, boosts: content.boosts)
+    self.init(texts: content.texts, boosts: content.boosts, domain: content.domain)
   }
 }

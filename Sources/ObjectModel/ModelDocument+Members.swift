@@ -9,12 +9,9 @@ extension ModelDocument {
       return
     }
     for member in members where !Self.isAbsent(member) {
-      if Self.notBuiltYet.contains(member.name) {
-        problem(path + member.name, "This version of Cordial does not support \(member.name) yet")
-      } else if !known.contains(member.name) {
-        let names = known.sorted().joined(separator: ", ")
-        problem(path + member.name, "Unknown member; known members are: \(names)")
-      }
+      guard !known.contains(member.name) else { continue }
+      let names = known.sorted().joined(separator: ", ")
+      problem(path + member.name, "Unknown member; known members are: \(names)")
     }
   }
 

@@ -71,8 +71,6 @@ package struct ModelDocument {
     "name", "destination", "toMany", "inverse", "deleteRule", "optional", "minimumCount",
     "maximumCount", "ordered", "renamedFrom", "userInfo", "versionHashModifier",
   ]
-  /// Members of the format that this version does not support and therefore refuses.
-  static let notBuiltYet: Set<String> = ["domain"]
 
   /// The maximum number of entities.
   ///

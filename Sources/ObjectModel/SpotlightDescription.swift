@@ -11,6 +11,8 @@ package struct SpotlightDescription: Sendable, Equatable {
   package let keywords: [String]
   /// The predicate of the objects that are not indexed; nil for none.
   package let exclude: String?
+  /// The key path over to-ones whose value is the domain of an object; nil for none.
+  package let domain: String?
 
   /// The attributes whose values change the scores of objects, sorted by name.
   package let boosts: [SpotlightBoost]
@@ -18,9 +20,14 @@ package struct SpotlightDescription: Sendable, Equatable {
   /// The names of the indexed texts: attributes, then key paths.
   package var fields: [String] { weights.map(\.name) + keywords }
 
+  /// The key paths whose values an object's content has beside its attributes: the keywords, then
+  /// the domain.
+  package var paths: [String] { keywords + [domain].compactMap(\.self) }
+
   package static func == (first: SpotlightDescription, second: SpotlightDescription) -> Bool {
     first.displayName == second.displayName && first.keywords == second.keywords
-      && first.exclude == second.exclude && first.boosts == second.boosts
+      && first.exclude == second.exclude && first.domain == second.domain
+      && first.boosts == second.boosts
       && first.weights.elementsEqual(second.weights) { $0 == $1 }
   }
 }
@@ -37,7 +44,7 @@ package struct SpotlightBoost: Sendable, Equatable {
 /// What a model's file says about search.
 extension ModelDocument {
   static let spotlightMembers: Set<String> = [
-    "displayName", "attributes", "keywords", "exclude", "boost",
+    "displayName", "attributes", "keywords", "domain", "exclude", "boost",
   ]
 
   mutating func spotlight(
@@ -75,6 +82,7 @@ extension ModelDocument {
       weights: weights.sorted { $0.key < $1.key }.map { (name: $0.key, weight: $0.value) },
       keywords: keywords(value, at: path),
       exclude: exclude(value, at: path),
+      domain: optionalText(value, "domain", at: path),
       boosts: boosts(value["boost"], attributes, at: path + ".boost")
     )
   }
@@ -160,7 +168,8 @@ extension ModelDocument {
     }
   }
 
-  /// Checks that keywords are key paths over relationships to texts.
+  /// Checks that keywords are key paths over relationships to texts, and that a domain is one over
+  /// to-ones.
   mutating func checkSpotlight(_ entities: [EntityDescription]) {
     for entity in entities {
       let (_, path, value) = raw[entity.number - 1]
@@ -171,7 +180,40 @@ extension ModelDocument {
         else { continue }
         problem("\(path).spotlight.keywords[\(index)]", message)
       }
+      if let domain = own["domain"]?.string,
+        let message = objection(toDomain: domain, of: entity, entities)
+      {
+        problem("\(path).spotlight.domain", message)
+      }
     }
+  }
+
+  /// Returns why a key path is not that of a domain, or nil if it is.
+  private func objection(
+    toDomain domain: String,
+    of entity: EntityDescription,
+    _ entities: [EntityDescription]
+  ) -> String? {
+    var entity = entity
+    var names = domain.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    while !names.isEmpty {
+      // A member of a composite has several names.
+      let rest = names.joined(separator: ".")
+      switch entity.property(named: rest) ?? entity.property(named: names[0]) {
+      case .attribute(let attribute) where attribute.name == rest:
+        let isName =
+          attribute.type.codec.isText || attribute.type.isInteger || attribute.type == .uuid
+        return isName ? nil : "\(entity.name).\(rest) is no string, uri, uuid or integer"
+      case .relationship(let relationship):
+        guard !relationship.toMany else {
+          return "\(entity.name).\(names[0]) is a to-many; an object has one domain"
+        }
+        entity = entities[relationship.destination - 1]
+        names.removeFirst()
+      default: return "\(entity.name) has no property \(rest)"
+      }
+    }
+    return nil
   }
 
   /// Returns why a key path is not that of a text of related objects, or nil if it is.

@@ -100,6 +100,7 @@ package final class PersistentStore: Sendable {
       // A writer computes the sort keys anew, before any reader opens the file.
       if !isReadOnly { facts.hasSortKeys = true }
       facts.computing = environment.computedValues
+      facts.indexDelegate = environment.indexDelegate
       self.facts = facts
       self.mismatch = mismatch
       let (sorts, indexes, role) = (unindexedSorts, usedIndexes, role)
@@ -162,6 +163,8 @@ package final class PersistentStore: Sendable {
   package var generation: UInt32 { facts.generation }
   /// Returns the current time, in milliseconds since 1970.
   package func now() -> Int64 { environment.now() }
+  /// What the program decides about the search index; nil where the model decides alone.
+  package var indexDelegate: IndexDelegate? { environment.indexDelegate }
   /// The names of the program's own merge policies.
   package var mergePolicies: Set<String> { Set(environment.mergePolicies.keys) }
 

@@ -29,6 +29,13 @@ package struct DocumentDigest: Sendable, Equatable {
     sum &+= Self.mixed(Self.hash(text))
   }
 
+  /// Adds the domain.
+  mutating func add(domain: String?) {
+    guard let domain else { return }
+    // A domain is not the text of boosts, whatever it says.
+    sum &+= Self.mixed(~Self.hash(domain))
+  }
+
   /// Makes the digest another one than that of any text.
   mutating func spoil() { length = -1 }
 
@@ -55,6 +62,7 @@ extension IndexLayout {
   package func digest(of entity: Int, _ content: DocumentContent) -> DocumentDigest {
     var digest = DocumentDigest(length: 0)
     digest.add(boosts: content.boosts)
+    digest.add(domain: content.domain)
     for (field, text) in zip(fields[entity] ?? [], content.texts) {
       guard let text else { continue }
       var offset: Int64 = -1
@@ -84,13 +92,14 @@ extension IndexSnapshot {
       var digests: [Int64: (key: ObjectKey, digest: DocumentDigest)] = [:]
       let documents = try PreparedStatement(
         db,
-        "SELECT number, entity, object, length, boosts FROM document"
+        "SELECT number, entity, object, length, boosts, domain FROM document"
       )
       defer { documents.reset() }
       while try documents.step() {
         let key = ObjectKey(entity: Int(documents.integer(1)), object: documents.integer(2))
         var digest = DocumentDigest(length: documents.integer(3))
         digest.add(boosts: BoostValues.values(documents.optionalText(4)))
+        digest.add(domain: documents.optionalText(5))
         digests[documents.integer(0)] = (key, digest)
       }
       guard !layout.isEmpty else { return [:] }

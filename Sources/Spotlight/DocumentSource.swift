@@ -7,10 +7,13 @@ package struct DocumentContent: Sendable {
   /// The values of the entity's `boosts`, in their order: numbers, and dates in milliseconds since
   /// 1970; nil for a missing value.
   package let boosts: [Double?]
+  /// The domain of the object, by which its documents can be deleted; nil for none.
+  package let domain: String?
 
-  package init(texts: [String?], boosts: [Double?] = []) {
+  package init(texts: [String?], boosts: [Double?] = [], domain: String? = nil) {
     self.texts = texts
     self.boosts = boosts
+    self.domain = domain
   }
 }
 
@@ -35,6 +38,17 @@ package struct IndexedDocument: Sendable {
     self.content = content
     self.isNew = isNew
     self.commits = commits
+  }
+}
+
+extension IndexedDocument {
+  /// Returns whether the index has a document of the object.
+  ///
+  /// - Parameter domains: The domains whose objects the index leaves out.
+  /// - Returns: Whether the object has content, and another domain or none.
+  func isIndexed(without domains: Set<String>) -> Bool {
+    guard let content else { return false }
+    return content.domain.map { !domains.contains($0) } ?? true
   }
 }
 

@@ -7,7 +7,7 @@ import SQLite
 /// The index's own SQLite file: its tables and the statements of its writer.
 final class IndexFile {
   /// The version of the tables' layout; an index with another version is rebuilt.
-  private static let formatVersion = 5
+  private static let formatVersion = 6
   /// The number of bytes of words that FTS5 collects before it writes a segment.
   ///
   /// The option is undocumented. Its default of 1 MiB produces many small segments when many
@@ -55,8 +55,8 @@ final class IndexFile {
           try PreparedStatement(
             db,
             """
-            INSERT INTO document(number, entity, object, length, inserted, read, boosts)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO document(number, entity, object, length, inserted, read, boosts, domain)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """
           ),
           try PreparedStatement(
@@ -113,7 +113,7 @@ final class IndexFile {
       CREATE TABLE document(
         number INTEGER PRIMARY KEY, entity INTEGER NOT NULL, object INTEGER NOT NULL,
         length INTEGER NOT NULL, inserted INTEGER NOT NULL, read INTEGER NOT NULL,
-        boosts TEXT, UNIQUE (entity, object)) STRICT;
+        boosts TEXT, domain TEXT, UNIQUE (entity, object)) STRICT;
       CREATE TABLE former(
         deleted INTEGER, number INTEGER, entity INTEGER NOT NULL, object INTEGER NOT NULL,
         length INTEGER NOT NULL, inserted INTEGER NOT NULL, boosts TEXT,
@@ -121,6 +121,7 @@ final class IndexFile {
       CREATE TABLE unknown(
         until INTEGER, entity INTEGER, object INTEGER, first INTEGER,
         PRIMARY KEY (until, entity, object, first)) STRICT, WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS deleted_domain(domain TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
       CREATE TABLE word(number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
       CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
       INSERT INTO state VALUES ('identity', \(SQLNames.literal(identity))),
@@ -228,6 +229,7 @@ final class IndexFile {
     insertDocument.bind(read, at: 6)
     let boosts = document.content?.boosts ?? []
     insertDocument.bind(BoostValues.text(boosts), at: 7)
+    insertDocument.bind(document.content?.domain, at: 8)
     try insertDocument.run()
     return DocumentTable.AddedDocument(
       number: number,

@@ -20,7 +20,7 @@ package struct IndexLayout: Sendable {
   /// An index that was built for one model is valid for another model with the same text.
   let mark: String
 
-  package init(_ model: Model) {
+  package init(_ model: Model, delegateVersion: String? = nil) {
     let described = model.entities.compactMap { entity in entity.spotlight.map { (entity, $0) } }
     let columns = Set(described.flatMap { $0.1.fields }).sorted()
     self.columns = columns
@@ -56,9 +56,11 @@ package struct IndexLayout: Sendable {
         }
         let others =
           (spotlight.keywords + [spotlight.exclude].compactMap(\.self)
+          + [spotlight.domain].compactMap(\.self).map { "domain \($0)" }
           + spotlight.boosts.map { "\($0)" }).map { ", " + $0 }.joined()
         return "\(entity.number) \(entity.name) \(attributes.joined(separator: ", "))\(others)"
       }.joined(separator: "; ") + Self.derivations(model, described.map(\.1))
+      + (delegateVersion.map { "; delegate \($0)" } ?? "")
     self.weights = weights
   }
 
@@ -66,7 +68,7 @@ package struct IndexLayout: Sendable {
   /// the object itself.
   private static func derivations(_ model: Model, _ described: [SpotlightDescription]) -> String {
     let dependsOnOthers = described.contains {
-      !$0.keywords.isEmpty || $0.exclude != nil || !$0.boosts.isEmpty
+      !$0.paths.isEmpty || $0.exclude != nil || !$0.boosts.isEmpty
     }
     guard dependsOnOthers else { return "" }
     return model.entities.flatMap { entity in

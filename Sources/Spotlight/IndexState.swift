@@ -25,8 +25,9 @@ struct IndexState {
   var nextWaiter = 0
   /// What the next attempt does before it reads the log, in this order.
   var orders: [IndexOrder] = []
-  /// Called when the index has advanced.
-  var whenAdvanced: (@Sendable () -> Void)?
+  /// Called when the index has advanced, by the numbers of their registrations.
+  var advances: [Int: @Sendable () -> Void] = [:]
+  var nextAdvance = 0
 
   /// Whether the last attempt has found that the index is paused, and no other one is running.
   var isPaused: Bool { status.state == .paused && !isReading }
@@ -54,6 +55,23 @@ struct IndexState {
 }
 
 extension SearchIndex {
+  /// Calls a body each time the index has advanced.
+  ///
+  /// - Parameter body: Called on any thread.
+  /// - Returns: The number of the registration for `endAdvances`.
+  package func whenAdvanced(_ body: @escaping @Sendable () -> Void) -> Int {
+    shared.withLock { shared in
+      shared.nextAdvance += 1
+      shared.advances[shared.nextAdvance] = body
+      return shared.nextAdvance
+    }
+  }
+
+  /// Ends a registration of `whenAdvanced`; a call may still be running.
+  package func endAdvances(_ number: Int) {
+    shared.withLock { $0.advances[number] = nil }
+  }
+
   /// Calls a completion handler when the index has reached a commit.
   ///
   /// - Parameters:

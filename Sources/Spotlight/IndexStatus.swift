@@ -44,7 +44,7 @@ package struct IndexActivity: Sendable {
 /// What a client asks of the index, until it is done.
 package struct IndexOrder: Sendable {
   /// What to do.
-  package enum Kind: Sendable {
+  package enum Kind: Sendable, Equatable {
     /// Follow no commit until `resume`, also after a restart.
     case pause
     /// Follow the commits again.
@@ -53,6 +53,10 @@ package struct IndexOrder: Sendable {
     case rebuild
     /// Write the position that the index has reached without another document.
     case write
+    /// Leave all objects of some domains out, also later ones, until `restoreDomains`.
+    case deleteDomains([String])
+    /// Index the objects of some domains again.
+    case restoreDomains([String])
   }
 
   let kind: Kind

@@ -48,6 +48,10 @@ extension SearchIndex {
         case .pause, .resume:
           try pause(order.kind == .pause, &follower)
         case .write: try writeFollowed(&follower)
+        case .deleteDomains(let domains): try deleteDomains(domains, &follower)
+        case .restoreDomains(let domains):
+          try restoreDomains(domains, &follower)
+          try rebuild(&follower, order.progress)
         case .rebuild:
           shared.withLock { $0.status.state = .rebuilding }
           try rebuild(&follower, order.progress)

@@ -31,7 +31,7 @@ import Synchronization
 /// damaged.
 package final class SearchIndex: LogFollower {
   package let layout: IndexLayout
-  let path: String
+  package let path: String
   private let processorTime: @Sendable () -> Int64
   private let makeSource: @Sendable () throws -> any DocumentSource
   private let queue = DispatchQueue(label: "cordial.index", qos: .utility)
@@ -63,18 +63,21 @@ package final class SearchIndex: LogFollower {
   /// - Parameters:
   ///   - path: The path of `index.sqlite`.
   ///   - model: The store's model.
+  ///   - delegateVersion: A text that is another one where the source decides otherwise what is
+  ///     indexed; nil where the model decides alone.
   ///   - processorTime: Returns the processor time of the calling thread, in microseconds.
   ///   - makeSource: Creates the source of documents, on the index's thread.
   package init(
     path: String,
     model: Model,
+    delegateVersion: String? = nil,
     processorTime: @escaping @Sendable () -> Int64 = { ThreadTime.microseconds },
     makeSource: @escaping @Sendable () throws -> any DocumentSource
   ) {
     self.path = path
     self.processorTime = processorTime
     self.makeSource = makeSource
-    layout = IndexLayout(model)
+    layout = IndexLayout(model, delegateVersion: delegateVersion)
     documents = DocumentTable(boostCount: layout.boostCount)
   }
 
@@ -143,11 +146,6 @@ package final class SearchIndex: LogFollower {
     }
     guard let waiter else { return nil }
     return { self.cancelWait(waiter) }
-  }
-
-  /// Sets what is called on any thread each time the index has advanced.
-  package func setWhenAdvanced(_ body: @escaping @Sendable () -> Void) {
-    shared.withLock { $0.whenAdvanced = body }
   }
 
   /// Stops following the log after the current batch, or the current portion of a rebuild.
@@ -370,9 +368,10 @@ package final class SearchIndex: LogFollower {
       for (entity, commits) in batch.unknown {
         try file.insertUnknown(entity: entity, commits)
       }
+      let deleted = try IndexFile.deletedDomains(db)
       for document in batch.documents {
         if let number = try file.remove(document, read: batch.read) { removed.append(number) }
-        guard document.content != nil else { continue }
+        guard document.isIndexed(without: deleted) else { continue }
         added.append(try file.insert(position.next, document, read: batch.read))
         position.next += 1
       }
@@ -404,13 +403,13 @@ package final class SearchIndex: LogFollower {
       follower.followed = followed
       documents.follow(followed)
     }
-    let isRebuilt = known?.build != loaded.position?.build
+    let hasMoved = known != loaded.position
     let token = follower.token
-    let whenAdvanced = shared.withLock { shared in
+    let advances = shared.withLock { shared in
       if shared.status.token != nil { shared.status.token = token }
-      return isRebuilt ? shared.whenAdvanced : nil
+      return hasMoved ? Array(shared.advances.values) : []
     }
-    whenAdvanced?()
+    for advance in advances { advance() }
   }
 
   /// Rebuilds the index from the store in one transaction; until its commit, searches see the old
@@ -422,6 +421,7 @@ package final class SearchIndex: LogFollower {
       db -> ([DocumentTable.AddedDocument], IndexPosition) in
       let build = try IndexFile.position(db)?.build ?? 0
       try file.removeEverything(db)
+      let deleted = try IndexFile.deletedDomains(db)
       var added: [DocumentTable.AddedDocument] = []
       var count = 0
       let token = try source.eachObject { portion in
@@ -430,7 +430,7 @@ package final class SearchIndex: LogFollower {
         count += portion.count
         shared.withLock { [count] in $0.activity.step = .building(objects: count) }
         progress?(count)
-        for document in portion where document.content != nil {
+        for document in portion where document.isIndexed(without: deleted) {
           let number = Int64(added.count + 1)
           added.append(try file.insert(number, document, read: document.commits.upperBound))
         }
@@ -458,18 +458,18 @@ package final class SearchIndex: LogFollower {
 
   private func reached(_ token: StoreToken, isRebuilt: Bool = false) {
     let count = documents.aliveCount
-    let (done, whenAdvanced) = shared.withLock {
-      shared -> ([IndexWaiter], (@Sendable () -> Void)?) in
+    let (done, advances) = shared.withLock {
+      shared -> ([IndexWaiter], [@Sendable () -> Void]) in
       shared.lastFullPause = nil
       // A search found damage meanwhile; the next attempt rebuilds the index.
-      guard !shared.isDamaged else { return ([], nil) }
+      guard !shared.isDamaged else { return ([], []) }
       let isAdvance = isRebuilt || shared.status.token != token
       shared.status = IndexStatus(token: token, documents: count, state: .ready)
       let done = shared.takeWaiters { $0.number <= token.number }
-      return (done, isAdvance ? shared.whenAdvanced : nil)
+      return (done, isAdvance ? Array(shared.advances.values) : [])
     }
     for waiter in done { waiter.completion(true) }
-    whenAdvanced?()
+    for advance in advances { advance() }
   }
 
   private func failWaiters() {

@@ -21,7 +21,7 @@ private enum Office {
                           "optional": true},
                          {"name": "tasks", "destination": "Task", "toMany": true,
                           "inverse": "group", "deleteRule": "nullify"}],
-       "spotlight": {"displayName": "title", "keywords": ["tasks.title"]}},
+       "spotlight": {"displayName": "title", "keywords": ["tasks.title"], "domain": "owner"}},
       {"name": "Tag", "attributes": [{"name": "name", "type": "string", "optional": true}],
        "relationships": [{"name": "tasks", "destination": "Task", "toMany": true,
                           "inverse": "tags"}]},
@@ -33,6 +33,7 @@ private enum Office {
                          {"name": "tags", "destination": "Tag", "toMany": true,
                           "inverse": "tasks"}],
        "spotlight": {"displayName": "title", "attributes": {"title": 2},
+                     "domain": "group.owner.name",
                      "keywords": ["group.title", "group.owner.name", "tags.name"],
                      "exclude": "completed == YES OR group.archived == YES"}}]}
     """

@@ -256,6 +256,28 @@ import Testing
     #expect(try index.found("oats") == [1])
   }
 
+  // Evidence: P-088a
+  @Test func `an advance of another process is one of this process too`() async throws {
+    let index = try TestIndex()
+    commit(index, 1, "milk")
+    #expect(await index.catchUp())
+    let other = try TestIndex(index.library, in: index.folder)
+    #expect(await other.catchUp())
+    let tokens = Mutex<[Int64?]>([])
+    let opened = index.index
+    let number = opened.whenAdvanced { tokens.withLock { $0.append(opened.status.token?.number) } }
+    commit(index, 2, "milk")
+    #expect(await other.catchUp())
+    // The other one has indexed the commit; this one reads it.
+    #expect(await index.catchUp())
+    #expect(tokens.withLock { $0.contains(index.library.newest) })
+    opened.endAdvances(number)
+    let count = tokens.withLock { $0.count }
+    commit(index, 3, "milk")
+    #expect(await index.catchUp())
+    #expect(tokens.withLock { $0.count } == count)
+  }
+
   @Test func `another model rebuilds the index`() async throws {
     let first = try TestIndex()
     commit(first, 1, "milk")
@@ -496,7 +518,7 @@ import Testing
     self.store = store
     let opened = store.store
     index = SearchIndex(
-      path: opened.container.indexPath,
+      path: opened.container.indexPath(of: nil),
       model: opened.model,
       makeSource: { try StoreDocuments(store: opened, layout: IndexLayout(opened.model)) }
     )

@@ -13,6 +13,8 @@ final class Library: Sendable {
     /// The keys that each commit changed; commit 0 made the library.
     var commits: [[ObjectKey]] = [[]]
     var objects: [ObjectKey: [String?]] = [:]
+    /// The domains of objects that have one.
+    var domains: [ObjectKey: String] = [:]
     /// The objects after each commit.
     var pasts: [[ObjectKey: [String?]]] = [[:]]
     var wholeReadings = 0
@@ -90,7 +92,9 @@ final class LibraryReader: DocumentSource {
         }.map { key, commits in
           IndexedDocument(
             key: key,
-            content: state.objects[key].map { DocumentContent(texts: $0) },
+            content: state.objects[key].map {
+              DocumentContent(texts: $0, domain: state.domains[key])
+            },
             isNew: false,
             commits: commits
           )
@@ -107,7 +111,7 @@ final class LibraryReader: DocumentSource {
         state.objects.sorted { $0.key < $1.key }.map {
           IndexedDocument(
             key: $0.key,
-            content: DocumentContent(texts: $0.value),
+            content: DocumentContent(texts: $0.value, domain: state.domains[$0.key]),
             isNew: true,
             commits: commit...commit
           )

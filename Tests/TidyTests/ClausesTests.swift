@@ -18,7 +18,6 @@ struct Clauses {
     "P-017c": "Only a migration counts its steps.",
     "P-020b": "Every int64 value is written as a number.",
     "P-021b": "There is no transport for MCP.",
-    "P-111e": "The index does not know domains.",
   ]
 
   /// The clauses in the order of the text; empty if protocol.md is missing.

@@ -53,7 +53,7 @@ extension Service {
 
   /// The size of the index's files.
   private var indexBytes: Int64 {
-    Int64(FileSize.of([store.container.indexPath, store.container.indexPath + "-wal"]))
+    Int64(FileSize.of([index.path, index.path + "-wal"]))
   }
 
   /// Pauses, resumes or rebuilds the index.
@@ -108,7 +108,7 @@ extension Service {
           "token": .string(token.description), "documents": .integer(status.documents),
           "bytes": .integer(bytes),
         ])
-      case .pause, .resume, .write:
+      case .pause, .resume, .write, .deleteDomains, .restoreDomains:
         writer.value([
           "token": .string(token.description), "state": .string(status.state.rawValue),
         ])
@@ -219,6 +219,7 @@ private struct IndexVerification {
   func run() throws -> JSONValue {
     var documents = try index.digests()
     let indexed = try IndexedTexts(snapshot)
+    let deleted = try index.deletedDomains()
     guard let position = try snapshot.logPosition(of: index.token),
       let (set, spans) = try snapshot.log.changesWithSpans(
         from: index.token.number,
@@ -245,7 +246,9 @@ private struct IndexVerification {
         for object in objects {
           let key = ObjectKey(entity: number, object: object)
           checked += 1
-          guard later[key] == nil, let content = content[object] else { continue }
+          guard later[key] == nil, let content = content[object],
+            content.domain.map({ !deleted.contains($0) }) ?? true
+          else { continue }
           guard let digest = documents.removeValue(forKey: key) else {
             try differ(key, "missing")
             continue

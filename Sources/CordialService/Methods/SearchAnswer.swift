@@ -80,9 +80,11 @@ struct SearchAnswer {
     var index = index
     index.now = try snapshot.time(of: index.token.number)
     var documents: [(key: ObjectKey, content: DocumentContent)] = []
+    let deleted = index.unknown.isEmpty ? [] : try index.deletedDomains()
     for (entity, keys) in Dictionary(grouping: index.unknown, by: \.entity) {
       let objects = try objects(keys.map(\.object), of: entity)
-      for (object, content) in try indexed.content(objects, of: entity) {
+      for (object, content) in try indexed.content(objects, of: entity)
+      where content.domain.map({ !deleted.contains($0) }) ?? true {
         documents.append((ObjectKey(entity: entity, object: object), DocumentContent(content)))
       }
     }

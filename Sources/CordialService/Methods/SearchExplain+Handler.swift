@@ -54,10 +54,15 @@ extension SearchAnswer {
       return end(false, [JSONMember("reason", "notIndexed"), JSONMember("rule", "entity")])
     }
     try checkIndexed(key, id)
-    guard try !indexed.isExcluded(key) else {
-      return end(false, [JSONMember("reason", "notIndexed"), JSONMember("rule", "exclude")])
+    let content = try indexed.content([key.object], of: key.entity)[key.object]
+    let isDeleted = try content?.domain.map { try index.deletedDomains().contains($0) } ?? false
+    if let rule = isDeleted ? .delegate : try indexed.exclusion(of: key) {
+      return end(
+        false,
+        [JSONMember("reason", "notIndexed"), JSONMember("rule", .string(rule.rawValue))]
+      )
     }
-    let texts = try indexed.content([key.object], of: key.entity)[key.object]?.texts ?? []
+    let texts = content?.texts ?? []
     let deleted = try deletedObjects()
     let (verdict, read) = try index.verdict(
       on: key,

@@ -3,20 +3,6 @@ import JSON
 package import ObjectModel
 package import PersistentHistory
 
-/// What a search index has of one object.
-package struct IndexedContent: Sendable, Equatable {
-  /// The texts, in the order of the entity's `fields`; nil for a missing text.
-  package let texts: [String?]
-  /// The values of the entity's `boosts`, in their order: numbers, and dates in milliseconds since
-  /// 1970; nil for a missing value.
-  package let boosts: [Double?]
-
-  package init(texts: [String?], boosts: [Double?]) {
-    self.texts = texts
-    self.boosts = boosts
-  }
-}
-
 /// What a search index has of a store's objects, by the `spotlight` of their entities.
 package struct IndexedTexts {
   /// What is indexed of one concrete entity.
@@ -25,8 +11,13 @@ package struct IndexedTexts {
     /// The names of the indexed attributes, and of those whose values change scores.
     let attributes: [String]
     let boosts: [String]
-    /// A fetch of the texts at key paths; nil without keywords.
-    let keywords: FetchPlan?
+    /// A fetch of the values at key paths: the keywords, then the domain; nil without both.
+    let paths: FetchPlan?
+    let hasDomain: Bool
+    /// The names of the indexed texts.
+    let fields: [String]
+    /// The form of an object for the program's delegate; nil without one.
+    let whole: FetchPlan?
     /// A fetch of the objects that are not indexed; nil where all are.
     let exclusion: FetchPlan?
     /// The properties of an object on which its texts depend.
@@ -45,17 +36,20 @@ package struct IndexedTexts {
       attributes = spotlight.weights.map(\.name)
       boosts = spotlight.boosts.map(\.attribute)
       do {
-        keywords =
-          spotlight.keywords.isEmpty
-          ? nil : try snapshot.plan(IndexedTexts.request(keywords: spotlight.keywords, of: entity))
+        hasDomain = spotlight.domain != nil
+        fields = spotlight.fields
+        whole =
+          snapshot.reader.facts.indexDelegate == nil ? nil : try snapshot.plan(of: entity)
+        paths = try IndexedTexts.request(spotlight.paths, of: entity).map(snapshot.plan)
         exclusion = try spotlight.exclude.map { predicate in
           try snapshot.plan(IndexedTexts.request(predicate, of: entity))
         }
       } catch {
         throw StoreError(any: error)
       }
-      reads = Set(attributes + boosts)
-      for plan in [keywords, exclusion].compactMap(\.self) {
+      // A delegate may read every property of the object.
+      reads = whole == nil ? Set(attributes + boosts) : [ChangeSet.everyProperty]
+      for plan in [paths, exclusion].compactMap(\.self) {
         reads.formUnion(plan.membership)
         reads.formUnion(plan.valueNames.keys)
         for (path, properties) in plan.relatedReads.paths {
@@ -99,10 +93,11 @@ package struct IndexedTexts {
   /// - Parameters:
   ///   - objects: The numbers of the objects.
   ///   - entity: The number of their entity.
-  ///   - withExcluded: Whether to include objects that the entity's predicate excludes.
+  ///   - withExcluded: Whether to include objects that the entity's predicate or the program's
+  ///     delegate excludes.
   /// - Returns: The content of each object. The texts at a key path over a to-many are in their
   ///   order, a line each.
-  /// - Throws: `SQLiteError`.
+  /// - Throws: `SQLiteError`, and the errors of the delegate.
   /// - Complexity: A few look-ups for each object.
   package func content(
     _ objects: [Int64],
@@ -116,22 +111,53 @@ package struct IndexedTexts {
     for object in objects where !excluded.contains(object) {
       let key = ObjectKey(entity: entity, object: object)
       guard let own = try snapshot.texts(key, content.attributes) else { continue }
-      all[object] = IndexedContent(
-        texts: own + (try content.keywords.map { try keywords(of: object, $0) } ?? []),
-        boosts: try values(content.boosts, of: key)
+      var paths = try content.paths.map { try values(of: object, $0) } ?? []
+      let domain = content.hasDomain ? paths.popLast() ?? nil : nil
+      let declared = IndexedContent(
+        texts: own + paths,
+        boosts: try values(content.boosts, of: key),
+        domain: domain
       )
+      all[object] =
+        try decided(declared, content, object) ?? (withExcluded ? declared : nil)
     }
     return all
   }
 
-  /// Returns whether the predicate of an object's entity excludes it.
+  /// Returns the content of an object for which the program's delegate decides, if there is one.
+  private func decided(
+    _ declared: IndexedContent,
+    _ content: Content,
+    _ object: Int64
+  ) throws -> IndexedContent? {
+    guard let whole = content.whole, let delegate = snapshot.reader.facts.indexDelegate else {
+      return declared
+    }
+    var writer = JSONWriter()
+    let key = ObjectKey(entity: content.entity.number, object: object)
+    guard try snapshot.write(object, as: whole, to: &writer) else { return nil }
+    let candidate = IndexCandidate(
+      entity: content.entity.name,
+      id: try snapshot.wrappedID(key),
+      values: try JSONParser.parse(writer.bytes.span)["values"] ?? .object([]),
+      fields: content.fields,
+      content: declared
+    )
+    return try delegate.content(candidate)
+  }
+
+  /// Returns why an object of an indexed entity is not indexed.
   ///
-  /// - Parameter key: The object.
-  /// - Returns: Whether the object is not indexed.
-  /// - Throws: `SQLiteError`.
-  package func isExcluded(_ key: ObjectKey) throws -> Bool {
-    guard let exclusion = contents[key.entity]?.exclusion else { return false }
-    return try snapshot.matching([key.object], exclusion).contains(key.object)
+  /// - Parameter key: The object, which exists.
+  /// - Returns: The reason, or nil for an object that is indexed.
+  /// - Throws: `SQLiteError`, and the errors of the delegate.
+  package func exclusion(of key: ObjectKey) throws -> IndexExclusion? {
+    if let exclusion = contents[key.entity]?.exclusion,
+      try snapshot.matching([key.object], exclusion).contains(key.object)
+    {
+      return .exclude
+    }
+    return try content([key.object], of: key.entity)[key.object] == nil ? .delegate : nil
   }
 
   /// Returns the values of numbers and dates of an object.
@@ -149,13 +175,16 @@ package struct IndexedTexts {
     }
   }
 
-  private func keywords(of object: Int64, _ plan: FetchPlan) throws -> [String?] {
+  /// Returns the texts at key paths.
+  private func values(of object: Int64, _ plan: FetchPlan) throws -> [String?] {
     var writer = JSONWriter()
     let names = (plan.request.select ?? []).map(\.name)
     guard try snapshot.write(object, as: plan, to: &writer) else { return names.map { _ in nil } }
     let row = try JSONParser.parse(writer.bytes.span)["values"] ?? .null
     return names.map { name in
-      guard let list = row[name]?.array else { return row[name]?.string }
+      guard let list = row[name]?.array else {
+        return row[name]?.string ?? row[name]?.integer.map { "\($0)" }
+      }
       return list.isEmpty ? nil : list.compactMap(\.string).sorted().joined(separator: "\n")
     }
   }
@@ -243,17 +272,20 @@ package struct IndexedTexts {
   }
 
   private static func touches(_ change: ObjectChange, _ properties: Set<String>) -> Bool {
-    change.kind != .update || change.properties.contains(ChangeSet.everyProperty)
+    change.kind != .update || properties.contains(ChangeSet.everyProperty)
+      || change.properties.contains(ChangeSet.everyProperty)
       || !change.properties.isDisjoint(with: properties)
   }
 
+  /// Returns a fetch of the values at key paths, or nil without any.
   private static func request(
-    keywords: [String],
+    _ paths: [String],
     of entity: EntityDescription
-  ) -> FetchRequest {
-    FetchRequest(
+  ) -> FetchRequest? {
+    guard !paths.isEmpty else { return nil }
+    return FetchRequest(
       entity: entity.name,
-      select: keywords.enumerated().map { .init(name: "k\($0.offset)", path: $0.element) },
+      select: paths.enumerated().map { .init(name: "k\($0.offset)", path: $0.element) },
       subentities: false
     )
   }
@@ -270,10 +302,8 @@ package struct IndexedTexts {
     model.entities.flatMap { entity -> [ModelProblem] in
       guard let spotlight = entity.spotlight else { return [] }
       let fetches = [
-        (
-          "keywords",
-          spotlight.keywords.isEmpty ? nil : request(keywords: spotlight.keywords, of: entity)
-        ),
+        ("keywords", request(spotlight.keywords, of: entity)),
+        ("domain", request([spotlight.domain].compactMap(\.self), of: entity)),
         ("exclude", spotlight.exclude.map { request($0, of: entity) }),
       ]
       return fetches.compactMap { member, request in

@@ -135,9 +135,7 @@ package enum StoreBackup {
       // A store that is too damaged to be opened has no content to lose.
       try replaceFiles(of: target, with: fresh)
     }
-    for file in [target.indexPath, target.indexPath + "-wal", target.indexPath + "-shm"] {
-      unsafe unlink(file)
-    }
+    for file in try target.indexFiles() { unsafe unlink(file) }
     syncFolder(target.path)
     return outcome
   }

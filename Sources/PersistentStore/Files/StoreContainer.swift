@@ -21,9 +21,29 @@ package struct StoreContainer: Sendable {
   }
 
   package var storePath: String { path + "/store.sqlite" }
-  package var indexPath: String { path + "/index.sqlite" }
   package var modelPath: String { path + "/model.json" }
   package var lockPath: String { path + "/lock" }
+
+  /// Returns the file of a search index.
+  ///
+  /// - Parameter delegate: The delegate that decides about the index; nil for none.
+  /// - Returns: The absolute path.
+  package func indexPath(of delegate: IndexDelegate?) -> String {
+    path + (delegate.map { "/index-\($0.name).sqlite" } ?? "/index.sqlite")
+  }
+
+  /// Returns the files of all search indexes, those of programs with delegates too.
+  ///
+  /// - Returns: The paths.
+  /// - Throws: `cannotOpen` where the folder cannot be read.
+  func indexFiles() throws(StoreError) -> [String] {
+    do {
+      return try FileManager.default.contentsOfDirectory(atPath: path)
+        .filter { $0.hasPrefix("index") && $0.contains(".sqlite") }.map { "\(path)/\($0)" }
+    } catch {
+      throw StoreError(.cannotOpen, "\(path) cannot be read: \(error)")
+    }
+  }
 
   /// Whether the folder contains a store.
   package var hasStore: Bool { FileManager.default.fileExists(atPath: storePath) }

@@ -17,6 +17,9 @@ package struct StoreEnvironment: Sendable {
   /// The program's functions for transient attributes, by the names in `computed` of a model.
   package var computedValues: [String: ComputedValue] = [:]
 
+  /// What the program decides about the search index; nil where the model decides alone.
+  package var indexDelegate: IndexDelegate?
+
   /// The limits for saves that write many rows.
   package var bulk = BulkLimits()
 

@@ -87,7 +87,7 @@ final class ServiceHost {
     )
     self.store = store
     // As in `Engine`, the index of a read-only store is in another folder.
-    let path = store.isReadOnly ? folder.path + "/index.sqlite" : container.indexPath
+    let path = store.isReadOnly ? folder.path + "/index.sqlite" : container.indexPath(of: nil)
     index = SearchIndex(path: path, model: store.model, processorTime: { 0 }) {
       try StoreDocuments(store: store, layout: IndexLayout(store.model))
     }

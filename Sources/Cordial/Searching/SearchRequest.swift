@@ -1,0 +1,79 @@
+import JSON
+
+/// A request for the objects that a person's text finds.
+///
+///     let found = try await client.search(SearchRequest("oat mil", isPrefix: true))
+public struct SearchRequest: Equatable, Sendable {
+  /// The text: words that all have to match, `"a phrase"`, `-not`, `OR`, `title:word` and `word*`.
+  ///
+  /// Any text is a query.
+  public var query: String
+  /// The names of the entities; nil for all that are indexed.
+  public var entities: [String]?
+  /// The condition on the objects beside the text; nil for none.
+  public var predicate: FetchPredicate?
+  /// Whether the last word is unfinished, as in a search while a person types.
+  public var isPrefix: Bool
+  /// Whether words with typing mistakes match.
+  public var isFuzzy: Bool
+  /// The maximum number of hits.
+  public var limit: Int
+  /// The number of hits that the result omits at its beginning.
+  public var offset: Int
+  /// The position that the index has to have reached, such as that of a `SaveResult`; nil to wait a
+  /// tenth of a second at most.
+  public var at: String?
+
+  /// Creates a request.
+  ///
+  /// - Parameters:
+  ///   - query: The text.
+  ///   - entities: The names of the entities; nil for all that are indexed.
+  ///   - predicate: The condition on the objects beside the text; nil for none.
+  ///   - isPrefix: Whether the last word is unfinished.
+  ///   - isFuzzy: Whether words with typing mistakes match.
+  ///   - limit: The maximum number of hits.
+  ///   - offset: The number of hits that the result omits at its beginning.
+  ///   - at: The position that the index has to have reached; nil to wait a tenth of a second at
+  ///     most.
+  public init(
+    _ query: String,
+    entities: [String]? = nil,
+    predicate: FetchPredicate? = nil,
+    isPrefix: Bool = false,
+    isFuzzy: Bool = false,
+    limit: Int = 20,
+    offset: Int = 0,
+    at: String? = nil
+  ) {
+    self.query = query
+    self.entities = entities
+    self.predicate = predicate
+    self.isPrefix = isPrefix
+    self.isFuzzy = isFuzzy
+    self.limit = limit
+    self.offset = offset
+    self.at = at
+  }
+
+  /// The params of `search`.
+  var members: [JSONMember] {
+    var members: [JSONMember] = [
+      JSONMember("query", .string(query)), JSONMember("limit", .integer(Int64(limit))),
+    ]
+    if let entities {
+      members.append(JSONMember("entities", .array(entities.map(JSONValue.string))))
+    }
+    if let predicate {
+      members.append(JSONMember("predicate", .string(predicate.format)))
+      if !predicate.arguments.isEmpty {
+        members.append(JSONMember("arguments", .array(predicate.arguments.map(\.json))))
+      }
+    }
+    if isPrefix { members.append(JSONMember("prefix", true)) }
+    if isFuzzy { members.append(JSONMember("fuzzy", true)) }
+    if offset > 0 { members.append(JSONMember("offset", .integer(Int64(offset)))) }
+    if let at { members.append(JSONMember("at", .string(at))) }
+    return members
+  }
+}

@@ -1,0 +1,138 @@
+public import CordialValues
+import JSON
+
+/// An object that a search has found.
+public struct SearchHit: Sendable, Equatable {
+  /// The ID of the object.
+  public let id: WrappedID
+  /// The display name of the object; nil where it has none.
+  public let title: String?
+  /// The score, above zero; hits come by it, the greatest first.
+  public let score: Double
+  /// The places of the query's words in each text, in UTF-16 code units, ascending.
+  public let highlights: [String: [Range<Int>]]
+
+  init(_ json: JSONValue) throws(ClientError) {
+    guard let id = json["id"]?.string.flatMap({ WrappedID($0) }),
+      let score = json["score"].flatMap({ WireValue($0) }).flatMap({ Double(wireValue: $0) })
+    else {
+      throw ClientError(code: .internalError, message: "A hit of a search has no object")
+    }
+    (self.id, self.score) = (id, score)
+    title = json["title"]?.string
+    var highlights: [String: [Range<Int>]] = [:]
+    for member in json["highlights"]?.members ?? [] {
+      highlights[member.name] = (member.value.array ?? []).compactMap { range in
+        guard let bounds = range.array?.compactMap(\.integer), bounds.count == 2,
+          bounds[0] <= bounds[1]
+        else { return nil }
+        return Int(bounds[0])..<Int(bounds[1])
+      }
+    }
+    self.highlights = highlights
+  }
+}
+
+/// What a search has found.
+public struct SearchResult: Sendable, Equatable {
+  /// The position that the index had reached.
+  public let token: String
+  /// The number of all objects that match, those beyond the limit too.
+  public let total: Int
+  /// Whether `total` is a lower bound, which only a search for typing mistakes can have.
+  public let totalIsAtLeast: Bool
+  /// The hits, the best first, then by ID.
+  public let hits: [SearchHit]
+  /// The words of the query that no object has.
+  public let missing: [String]
+  /// Without a hit: the nearest words of the index to words of `missing`.
+  public let instead: [String: [String]]
+
+  init(_ json: JSONValue) throws(ClientError) {
+    guard let token = json["token"]?.string, let total = json["total"]?.integer else {
+      throw ClientError(code: .internalError, message: "The result of a search has no total")
+    }
+    (self.token, self.total) = (token, Int(total))
+    totalIsAtLeast = json["totalIsAtLeast"] == true
+    var hits: [SearchHit] = []
+    for hit in json["hits"]?.array ?? [] { hits.append(try SearchHit(hit)) }
+    self.hits = hits
+    missing = (json["missing"]?.array ?? []).compactMap(\.string)
+    var instead: [String: [String]] = [:]
+    for member in json["instead"]?.members ?? [] {
+      instead[member.name] = (member.value.array ?? []).compactMap(\.string)
+    }
+    self.instead = instead
+  }
+}
+
+extension Client {
+  /// Finds the objects that a person's text means.
+  ///
+  /// - Parameter request: The request.
+  /// - Returns: The hits, with the places of the query's words.
+  /// - Throws: `ClientError`; `unknownEntity` for an entity that the model does not have.
+  public func search(_ request: SearchRequest) async throws(ClientError) -> SearchResult {
+    let params = request.members + [JSONMember("highlight", true)]
+    return try SearchResult(try await core.call("search", .object(params)))
+  }
+
+  /// Finds the objects that a person's text means, as values.
+  ///
+  /// - Parameters:
+  ///   - request: The request; its entities are replaced by that of the type.
+  ///   - type: The type of the values.
+  /// - Returns: The values, the best first.
+  /// - Throws: `ClientError`; `valueMismatch` for an object that has no value of the type, and for
+  ///   a type of one of the model's `values`, which a search cannot return.
+  public func search<Value: ObjectValue>(
+    _ request: SearchRequest,
+    as type: Value.Type
+  ) async throws(ClientError) -> [Value] {
+    let selection = TypeSelection.of(type)
+    try core.check(type, selection)
+    guard case .paths = selection else {
+      throw ClientError(
+        code: .valueMismatch,
+        message: "\(type) is one of the model's values; a search returns properties"
+      )
+    }
+    var request = request
+    request.entities = [type.entity]
+    let result = try await core.call("search", .object(request.members + selection.members))
+    var values: [Value] = []
+    for hit in result["hits"]?.array ?? [] {
+      // An object that was deleted meanwhile has no value.
+      guard let object = hit["object"], !object.isNull else { continue }
+      do throws(ValueMismatch) {
+        values.append(try ValueDecoder.decode(type, from: object))
+      } catch {
+        throw ClientError(error)
+      }
+    }
+    return values
+  }
+
+  /// Completes the last word of a text from the words of the index.
+  ///
+  /// - Parameters:
+  ///   - query: The text.
+  ///   - entities: The names of the entities; nil for all that are indexed.
+  ///   - limit: The maximum number of texts.
+  /// - Returns: Texts that find something, the one that finds the most first.
+  /// - Throws: `ClientError`; `unknownEntity` for an entity that the model does not have.
+  public func suggestions(
+    for query: String,
+    entities: [String]? = nil,
+    limit: Int = 10
+  ) async throws(ClientError) -> [String] {
+    var params = [
+      JSONMember("query", .string(query)), JSONMember("limit", .integer(Int64(limit))),
+    ]
+    if let entities {
+      params.append(JSONMember("entities", .array(entities.map(JSONValue.string))))
+    }
+    let result = try await core.call("suggest", .object(params))
+    return (result["suggestions"]?.array ?? []).compactMap { $0["text"]?.string }
+  }
+}

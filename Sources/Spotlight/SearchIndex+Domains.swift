@@ -1,0 +1,131 @@
+import CordialValues
+import PersistentHistory
+import SQLite
+import Synchronization
+
+/// The domains whose objects the index leaves out.
+extension SearchIndex {
+  /// Removes the documents of some domains, and has later ones left out.
+  func deleteDomains(_ domains: [String], _ follower: inout Follower) throws {
+    if follower.position == nil { try rebuild(&follower) }
+    do {
+      try removeDocuments(of: domains, &follower)
+    } catch is IndexMoved {
+      // Another process has written to the file since this attempt began.
+      try reload(&follower)
+      try removeDocuments(of: domains, &follower)
+    }
+  }
+
+  private func removeDocuments(of domains: [String], _ follower: inout Follower) throws {
+    try writePosition(&follower)
+    let file = follower.file
+    guard let known = follower.position else { return }
+    let (removed, reached) = try file.transaction(documents) { db -> ([Int64], IndexPosition) in
+      guard try IndexFile.position(db) == known else { throw IndexMoved() }
+      try IndexFile.insertDeletedDomains(domains, db)
+      let commit = known.token.number
+      var removed: [Int64] = []
+      for key in try IndexFile.objects(in: Set(domains), db) {
+        let document = IndexedDocument(
+          key: key,
+          content: nil,
+          isNew: false,
+          commits: commit...commit
+        )
+        if let number = try file.remove(document, read: commit) { removed.append(number) }
+      }
+      var position = known
+      // Another position makes other processes read the documents again.
+      position.next += 1
+      try file.set(position)
+      return (removed, position)
+    } known: { removed, position in
+      documents.apply(position, added: [], removed: removed)
+    }
+    follower.position = reached
+    announce(removed.count)
+  }
+
+  /// Has the objects of some domains indexed again by the next rebuild.
+  func restoreDomains(_ domains: [String], _ follower: inout Follower) throws {
+    _ = try follower.file.transaction(documents) { db in
+      try IndexFile.removeDeletedDomains(domains, db)
+    } known: { _ in
+    }
+  }
+
+  /// Updates the status after documents were removed, and calls those who wait for advances.
+  private func announce(_ removed: Int) {
+    guard removed > 0 else { return }
+    let count = documents.aliveCount
+    let advances = shared.withLock { shared in
+      shared.status.documents = count
+      return Array(shared.advances.values)
+    }
+    for advance in advances { advance() }
+  }
+}
+
+extension IndexFile {
+  /// Returns the domains whose objects the index leaves out.
+  static func deletedDomains(_ db: SQLiteConnection) throws -> Set<String> {
+    let statement = try PreparedStatement(db, "SELECT domain FROM deleted_domain")
+    defer { statement.reset() }
+    var domains: Set<String> = []
+    while try statement.step() { domains.insert(statement.text(0)) }
+    return domains
+  }
+
+  fileprivate static func insertDeletedDomains(
+    _ domains: [String],
+    _ db: SQLiteConnection
+  ) throws {
+    let insert = try PreparedStatement(db, "INSERT OR IGNORE INTO deleted_domain VALUES (?)")
+    for domain in domains {
+      insert.bind(domain, at: 1)
+      try insert.run()
+    }
+  }
+
+  fileprivate static func removeDeletedDomains(
+    _ domains: [String],
+    _ db: SQLiteConnection
+  ) throws {
+    let delete = try PreparedStatement(db, "DELETE FROM deleted_domain WHERE domain = ?")
+    for domain in domains {
+      delete.bind(domain, at: 1)
+      try delete.run()
+    }
+  }
+
+  /// Returns the objects with a document in one of some domains.
+  ///
+  /// - Complexity: Linear in the documents.
+  fileprivate static func objects(
+    in domains: Set<String>,
+    _ db: SQLiteConnection
+  ) throws -> [ObjectKey] {
+    let statement = try PreparedStatement(
+      db,
+      "SELECT entity, object, domain FROM document WHERE domain IS NOT NULL ORDER BY number"
+    )
+    defer { statement.reset() }
+    var keys: [ObjectKey] = []
+    while try statement.step() {
+      guard domains.contains(statement.text(2)) else { continue }
+      keys.append(ObjectKey(entity: Int(statement.integer(0)), object: statement.integer(1)))
+    }
+    return keys
+  }
+}
+
+extension IndexSnapshot {
+  /// Returns the domains whose objects the index leaves out.
+  ///
+  /// - Returns: The domains.
+  /// - Throws: `SQLiteError`; `SpotlightError` for a damaged index.
+  package func deletedDomains() throws -> Set<String> {
+    try SpotlightError.reading { try IndexFile.deletedDomains(db) }
+  }
+}
