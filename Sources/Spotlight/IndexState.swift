@@ -12,6 +12,8 @@ struct IndexState {
   var fullPause: Int?
   /// The last such pause since the index has advanced.
   var lastFullPause: Int?
+  /// The pause before another attempt to take the lease, in milliseconds.
+  var leasePause = 1
   var lastBatchCount = 0
   var isScheduled = false
   /// The number of attempts to read the log that have begun.

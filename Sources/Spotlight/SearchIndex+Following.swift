@@ -1,4 +1,5 @@
 import CordialValues
+import Dispatch
 import PersistentHistory
 import SQLite
 import Synchronization
@@ -17,6 +18,41 @@ extension SearchIndex {
     }
     if let opened, opened == FileIdentity(path) { return }
     follow()
+  }
+
+  /// Reads what another process writes while it advances the index, and tries again soon.
+  func awaitLease() {
+    let pause = shared.withLock { shared -> Int? in
+      guard !shared.isStopped else { return nil }
+      shared.leasePause = min(2 * shared.leasePause, Self.leasePauseMax)
+      return shared.leasePause
+    }
+    guard let pause else { return }
+    do {
+      try readOthers()
+    } catch {
+      // The attempt with the lease meets the same error, and reports it.
+    }
+    // The attempt remains scheduled meanwhile.
+    queue.asyncAfter(deadline: .now() + .milliseconds(pause)) { [weak self] in
+      guard let self, !shared.withLock({ $0.isStopped }) else { return }
+      readLog()
+    }
+  }
+
+  /// The longest pause before another attempt to take the lease, in milliseconds.
+  private static let leasePauseMax = 64
+
+  /// Takes over the position that another process has written, if there is another one.
+  private func readOthers() throws {
+    try confined.withLock { follower in
+      guard follower?.file.isCurrent == true, var current = follower.take() else { return }
+      if try current.file.queue.use({ db in try IndexFile.position(db) }) != current.position {
+        try reload(&current)
+        if try !updatePause(current), let token = current.token { reached(token) }
+      }
+      follower = consume current
+    }
   }
 
   /// Returns whether an error is that of a file that cannot grow.

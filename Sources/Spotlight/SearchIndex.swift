@@ -34,11 +34,12 @@ package final class SearchIndex: LogFollower {
   package let path: String
   private let processorTime: @Sendable () -> Int64
   private let makeSource: @Sendable () throws -> any DocumentSource
-  private let queue = DispatchQueue(label: "cordial.index", qos: .utility)
+  let queue = DispatchQueue(label: "cordial.index", qos: .utility)
+  private let lease: IndexLease
   let documents: DocumentTable
   private let vocabulary = Vocabulary()
   let shared = Mutex(IndexState())
-  private let confined: Mutex<Follower?> = Mutex(nil)
+  let confined: Mutex<Follower?> = Mutex(nil)
 
   /// The state of the index's thread.
   struct Follower: ~Copyable, @unchecked Sendable {
@@ -75,6 +76,7 @@ package final class SearchIndex: LogFollower {
     makeSource: @escaping @Sendable () throws -> any DocumentSource
   ) {
     self.path = path
+    lease = IndexLease(of: path)
     self.processorTime = processorTime
     self.makeSource = makeSource
     layout = IndexLayout(model, delegateVersion: delegateVersion)
@@ -178,10 +180,13 @@ package final class SearchIndex: LogFollower {
     return isPaused
   }
 
-  private func readLog() {
+  func readLog() {
     dispatchPrecondition(condition: .onQueue(queue))
+    guard lease.take() else { return awaitLease() }
+    defer { lease.release() }
     let number = shared.withLock { shared in
       (shared.isScheduled, shared.isReading) = (false, true)
+      shared.leasePause = 1
       shared.attempts += 1
       // The previous attempt may have failed after this one was scheduled.
       shared.forgetFailure()
@@ -456,7 +461,7 @@ package final class SearchIndex: LogFollower {
 
   // MARK: Waiting
 
-  private func reached(_ token: StoreToken, isRebuilt: Bool = false) {
+  func reached(_ token: StoreToken, isRebuilt: Bool = false) {
     let count = documents.aliveCount
     let (done, advances) = shared.withLock {
       shared -> ([IndexWaiter], [@Sendable () -> Void]) in

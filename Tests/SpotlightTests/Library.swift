@@ -19,6 +19,8 @@ final class Library: Sendable {
     var pasts: [[ObjectKey: [String?]]] = [[:]]
     var wholeReadings = 0
     var batches = 0
+    /// The number of documents in all batches.
+    var documents = 0
     /// How many of the next readings fail.
     var failures = 0
     /// What happens while one fails.
@@ -84,6 +86,7 @@ final class LibraryReader: DocumentSource {
           keys[key] = (keys[key]?.lowerBound ?? commit)...commit
         }
       }
+      state.documents += keys.count
       return IndexBatch(
         through: Library.token(through, state),
         remainingCommits: Int64(state.commits.count - 1 - through),
