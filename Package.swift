@@ -180,7 +180,7 @@ let package = Package(
       "SubscriptionsTests",
       uses: ["Subscriptions", "CordialValues", "ObjectModel", "TestSeeds"]
     ),
-    .tests("LiveTableTests", uses: ["LiveTable", "JSON"]),
+    .tests("LiveTableTests", uses: ["LiveTable", "JSON", "TestSeeds"]),
     .tests("JSONRPCTests", uses: ["JSONRPC", "JSON", "TestSeeds"]),
     .target(
       name: "TestStores",

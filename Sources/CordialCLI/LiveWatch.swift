@@ -169,7 +169,7 @@ private final class EventQueue: Sendable {
 
 /// The second screen of a terminal; the first one stays unchanged.
 final class LiveScreen: Sendable {
-  private let hasColors = unsafe getenv("NO_COLOR") == nil
+  let hasColors = unsafe getenv("NO_COLOR") == nil
 
   init() {
     // A suspended program would leave the second screen to the shell.
@@ -194,10 +194,15 @@ final class LiveScreen: Sendable {
   func show(_ result: LiveResult, _ title: String) {
     let size = Terminal.size
     let lines = TableLines(result, width: size.columns, height: size.lines).lines(title: title)
+    show(lines: lines.map(colored))
+  }
+
+  /// Shows lines, of which the terminal cuts long ones.
+  func show(lines: [String]) {
     var text = "\u{1B}[H"
     for (index, line) in lines.enumerated() {
       if index > 0 { text += "\r\n" }
-      text += colored(line) + "\u{1B}[K"
+      text += line + "\u{1B}[K"
     }
     Terminal.raw(text + "\u{1B}[J")
   }

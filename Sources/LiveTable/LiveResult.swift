@@ -1,11 +1,11 @@
-// LiveTable: an observed result as a table on a terminal. The rows with the marks of the last
-// update, and the lines that fit a size.
+// LiveTable: what a terminal shows while it changes. An observed result as a table, whose rows have
+// the marks of the last update; and a search while a person types.
 //
 // Must not know: connections, files, terminals, the time.
 //
 // What always holds:
 // 1. After a whole update, the rows are those of the service's result.
-// 2. No line is wider than the terminal.
+// 2. No line of a table is wider than the terminal.
 
 package import JSON
 

@@ -3,8 +3,12 @@ import Testing
 /// `cordial watch` on a terminal, which `script` of Debian's package bsdutils provides.
 @Suite struct `The live table of watch` {
   private func watch(_ socket: String, _ request: String) throws -> Child {
+    try terminal("\(Child.binary) watch \(socket) \(request)")
+  }
+
+  private func terminal(_ command: String) throws -> Child {
     try Child(
-      ["-qec", "\(Child.binary) watch \(socket) \(request)", "/dev/null"],
+      ["-qec", command, "/dev/null"],
       program: "/usr/bin/script",
       environment: ["NO_COLOR": "1", "TERM": "xterm"]
     )
@@ -41,6 +45,54 @@ import Testing
     try watch.stream.send("\u{3}")
     #expect(try watch.stream.rest().hasSuffix("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"))
     daemon.child.end()
+  }
+
+  @Test func `is one of a search while a person types, and opens an object`() throws {
+    let fixture = try Fixture()
+    let daemon = try fixture.daemon(try fixture.store())
+    let client = try daemon.connect()
+    try client.call(
+      "save",
+      [
+        "insert": [
+          task("Buy milk"), task("Sell milk"), task("Bread"),
+          ["entity": "Group", "values": ["title": "Milk bar"]],
+        ]
+      ]
+    )
+    let search = try terminal("\(Child.binary) search \(daemon.socket) --interactive")
+    #expect(try search.stream.text(upTo: "Type words") != nil)
+    try search.stream.send("mi")
+    #expect(try search.stream.text(upTo: "3 found: Group 1, Task 2") != nil)
+    try search.stream.send("lk buy")
+    #expect(try search.stream.text(upTo: "1 found: Task 1") != nil)
+    // Control-W deletes the word, and the arrow selects another hit.
+    try search.stream.send("\u{17}")
+    #expect(try search.stream.text(upTo: "3 found") != nil)
+    try search.stream.send("\u{1B}[B\u{1B}OB\r")
+    #expect(try search.stream.text(upTo: "title: Sell milk") != nil)
+    try search.stream.send("\u{1B}")
+    #expect(try search.stream.text(upTo: "3 found") != nil)
+    try search.stream.send("\u{15}brad")
+    #expect(try search.stream.text(upTo: "instead of brad: bread") != nil)
+    try search.stream.send("\u{1B}")
+    #expect(try search.stream.rest().hasSuffix("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"))
+    #expect(try search.exitCode() == 0)
+
+    // The terminal is as it was, also after a signal.
+    let killed = try terminal(
+      "trap : INT; \(Child.binary) search \(daemon.socket) --interactive milk; stty -a"
+    )
+    #expect(try killed.stream.text(upTo: "3 found") != nil)
+    try killed.stream.send("\u{3}")
+    let rest = try killed.stream.rest()
+    #expect(rest.contains(" icanon") && rest.contains(" echo "), "\(rest)")
+    daemon.child.end()
+    for arguments in [["search", "x", "--interactive", "--suggest"], ["search", "x"]] {
+      #expect(try fixture.run(arguments).code == 64)
+    }
+    let outcome = try fixture.run(["search", try fixture.store("Other.cordial"), "--interactive"])
+    #expect(outcome.code == 1 && outcome.errors.contains("needs a terminal"))
   }
 
   @Test func `shows what a search finds`() throws {

@@ -55,7 +55,7 @@ enum Walls {
       "ArgumentParser", "Logging",
       "ServiceLifecycle", "UnixSignals",
       "FoundationEssentials",
-      "Glibc",
+      "Dispatch", "Glibc",
     ],
   ]
 

@@ -98,12 +98,16 @@ package final class ClientConnection: Sendable {
   ///   - params: The method's params.
   ///   - completion: Called once: on the link's thread in the order of the messages, or at once
   ///     where the connection has ended.
+  /// - Returns: The ID of the request, by which it can be cancelled.
+  @discardableResult
   package func start(
     _ method: String,
     _ params: JSONValue,
     _ completion: @escaping @Sendable (Outcome) -> Void
-  ) {
-    start(method, params, id: nextID(), completion)
+  ) -> Int64 {
+    let id = nextID()
+    start(method, params, id: id, completion)
+    return id
   }
 
   private func nextID() -> Int64 {

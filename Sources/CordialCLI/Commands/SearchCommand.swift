@@ -12,7 +12,7 @@ struct Search: AsyncParsableCommand {
   @OptionGroup var storeArgument: StoreArgument
 
   @Argument(help: "The query; several words need no quotes.")
-  var query: [String]
+  var query: [String] = []
 
   @Option(help: "Only objects of this entity; repeatable.")
   var entity: [String] = []
@@ -38,10 +38,19 @@ struct Search: AsyncParsableCommand {
   @Option(help: "Tell why the search finds the object of this ID, or why it does not.")
   var why: String?
 
+  @Flag(help: "Search on the terminal while you type; Enter opens an object.")
+  var interactive = false
+
   @Flag(help: "Print completions of the last word, and how many objects each finds.")
   var suggest = false
 
   func validate() throws {
+    guard interactive || !query.isEmpty else {
+      throw ValidationError("A query is missing; --interactive asks for it")
+    }
+    if interactive, explain || suggest || why != nil {
+      throw ValidationError("--interactive goes with none of --explain, --suggest and --why")
+    }
     if explain, suggest || why != nil {
       throw ValidationError("--explain goes with neither --suggest nor --why")
     }
@@ -68,6 +77,7 @@ struct Search: AsyncParsableCommand {
   }
 
   func run() async throws {
+    guard !interactive else { return try await searchInteractively() }
     guard !suggest else { return try await printSuggestions() }
     if let why { return try await printReason(why) }
     let answer = try await storeArgument.with { client in
@@ -80,9 +90,10 @@ struct Search: AsyncParsableCommand {
       for hit in hits { Terminal.line(hit.text) }
       return
     }
-    let width = hits.map { $0["id"]?.string?.count ?? 0 }.max() ?? 0
+    let width = hits.map { CellText.width($0["id"]?.string ?? "") }.max() ?? 0
+    let marks = Terminal.hasColors ? ("\u{1B}[1;33m", "\u{1B}[0m") : nil
     for hit in hits {
-      for line in HitLines(hit, idWidth: width).lines { Terminal.line(line) }
+      for line in HitLines(hit, idWidth: width, marks: marks).lines { Terminal.line(line) }
       for term in hit["explanation"]?.array ?? [] {
         let indent = String(repeating: " ", count: width + 2)
         let documents = term["frequency"]?.integer ?? 0
@@ -93,6 +104,20 @@ struct Search: AsyncParsableCommand {
       }
     }
     Terminal.note(summary(answer))
+  }
+
+  private func searchInteractively() async throws {
+    var members = (params.members ?? []).filter {
+      !["query", "prefix", "highlight"].contains($0.name)
+    }
+    // The last word is unfinished as long as the person types.
+    members += [JSONMember("prefix", true), JSONMember("facets", .object([]))]
+    let search = InteractiveSearch(
+      store: storeArgument,
+      query: query.joined(separator: " "),
+      params: members
+    )
+    try await search.run()
   }
 
   private func printReason(_ id: String) async throws {
@@ -140,36 +165,5 @@ struct Search: AsyncParsableCommand {
       lines.append("Without \(without.name): \(without.value.integer ?? 0)")
     }
     return lines.joined(separator: "\n") + "\n"
-  }
-}
-
-/// A hit as a person reads it: its ID and title, and below the part of a text that matches.
-struct HitLines {
-  /// One line, or two.
-  let lines: [String]
-
-  init(_ hit: JSONValue, idWidth: Int) {
-    let id = hit["id"]?.string ?? ""
-    let title = hit["title"]?.string ?? ""
-    let indent = String(repeating: " ", count: idWidth + 2)
-    let head = id + indent.dropFirst(id.count)
-    guard let snippet = hit["snippet"], let text = snippet["text"]?.string else {
-      lines = [head + Self.marked(title, [])]
-      return
-    }
-    let ranges = (snippet["highlights"]?.array ?? []).compactMap { pair -> Range<Int>? in
-      guard let start = pair.array?.first?.integer, let end = pair.array?.last?.integer,
-        start <= end
-      else { return nil }
-      return Int(start)..<Int(end)
-    }
-    lines =
-      text == title || title.isEmpty
-      ? [head + Self.marked(text, ranges)]
-      : [head + Self.marked(title, []), indent + Self.marked(text, ranges)]
-  }
-
-  private static func marked(_ text: String, _ ranges: [Range<Int>]) -> String {
-    CellText.marked(text, ranges, Terminal.hasColors ? ("\u{1B}[1;33m", "\u{1B}[0m") : nil)
   }
 }

@@ -1,0 +1,176 @@
+import Cordial
+import Dispatch
+import Glibc
+import JSON
+import LiveTable
+import UnixSignals
+
+/// `cordial search --interactive`: a search on a terminal while a person types.
+struct InteractiveSearch {
+  let store: StoreArgument
+  /// The query to begin with.
+  let query: String
+  /// The params of `search`, without the query.
+  let params: [JSONMember]
+
+  /// What the search waits for.
+  private enum Event: Sendable {
+    case input([UInt8])
+    case answer(ClientConnection.Outcome, search: Int)
+    case object(ClientConnection.Outcome, id: String)
+    case redraw
+    /// The service has ended the connection.
+    case ended
+  }
+
+  /// Searches until the person or a signal ends it.
+  ///
+  /// - Throws: `InputError` without a terminal, and where the service ends the connection;
+  ///   `ClientError`, `StoreError` or `TransportError`.
+  func run() async throws {
+    guard Terminal.isOutput, let keyboard = Keyboard() else {
+      throw InputError(message: "--interactive needs a terminal")
+    }
+    let (events, source) = AsyncStream.makeStream(of: Event.self)
+    try await store.with(whenEnded: { source.yield(.ended) }) { client in
+      try await client.catchUp()
+      let signals = await UnixSignalsSequence(
+        trapping: .sigint,
+        .sigterm,
+        .sighup,
+        .sigquit,
+        .sigwinch
+      )
+      let screen = LiveScreen()
+      keyboard.begin { source.yield(.input($0)) }
+      defer {
+        keyboard.restore()
+        screen.leave()
+      }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          for await signal in signals {
+            if signal != .sigwinch {
+              keyboard.restore()
+              screen.end(signal)
+            }
+            source.yield(.redraw)
+          }
+        }
+        defer { group.cancelAll() }
+        try await show(events, source, client, screen)
+      }
+    }
+  }
+
+  /// Takes keys and answers, until a key ends the search.
+  private func show(
+    _ events: AsyncStream<Event>,
+    _ source: AsyncStream<Event>.Continuation,
+    _ client: ClientConnection,
+    _ screen: LiveScreen
+  ) async throws {
+    var box = SearchBox(query: query)
+    var reader = KeyReader()
+    /// The number of the newest search, and the request of one that has no answer yet.
+    var search = 0
+    var running: Int64?
+    func find() {
+      // A search for fewer letters is of no use any more.
+      if let running { client.notify("$/cancelRequest", ["id": .integer(running)]) }
+      search += 1
+      let number = search
+      guard !box.query.allSatisfy(\.isWhitespace) else {
+        running = nil
+        return box.show(answer: nil)
+      }
+      let query = JSONMember("query", .string(box.query))
+      running = client.start("search", .object([query] + params)) {
+        source.yield(.answer($0, search: number))
+      }
+    }
+    find()
+    screen.show(box)
+    for await event in events {
+      switch event {
+      case .input(let bytes):
+        // Without a terminal, there are no more keys.
+        guard !bytes.isEmpty else { return }
+        for key in reader.keys(bytes) {
+          switch box.press(key) {
+          case .search: find()
+          case .open(let id):
+            client.start("fetch", ["ids": [.string(id)]]) { source.yield(.object($0, id: id)) }
+          case .quit: return
+          case nil: break
+          }
+        }
+      case .answer(let outcome, search):
+        running = nil
+        switch outcome {
+        case .success(let answer): box.show(answer: answer)
+        case .failure(let error): box.show(message: error.message)
+        }
+      case .object(.success(let answer), let id):
+        let object = answer["objects"]?.array?.first
+        box.show(object: id, object?["values"]?.members)
+      case .object(.failure(let error), _): box.show(message: error.message)
+      // The answer of an earlier search.
+      case .answer: continue
+      case .redraw: break
+      case .ended: throw InputError(message: "The service ended the connection")
+      }
+      screen.show(box)
+    }
+  }
+}
+
+extension LiveScreen {
+  /// Shows a search, with the selected hit in reverse.
+  fileprivate func show(_ box: SearchBox) {
+    let marks = hasColors ? ("\u{1B}[1;33m", "\u{1B}[22;39m") : nil
+    let lines = box.lines(height: Terminal.size.lines, marks: marks).map { line in
+      line.isSelected ? "\u{1B}[7m\(line.text)\u{1B}[0m" : line.text
+    }
+    show(lines: lines)
+  }
+}
+
+/// The keyboard of a terminal, whose keys come at once and are not shown.
+private struct Keyboard: Sendable {
+  private let former: termios
+
+  /// Creates the keyboard of standard input; nil where that is no terminal.
+  init?() {
+    var former = termios()
+    guard unsafe tcgetattr(0, &former) == 0 else { return nil }
+    self.former = former
+  }
+
+  /// Has keys come at once, and passes their bytes to a body on a thread that ends with the
+  /// program; no bytes at the end of the input.
+  func begin(_ body: @escaping @Sendable ([UInt8]) -> Void) {
+    var raw = former
+    raw.c_lflag &= ~tcflag_t(ICANON | ECHO)
+    // The keys that a terminal would keep for itself, such as Control-S.
+    raw.c_iflag &= ~tcflag_t(IXON | ICRNL)
+    _ = unsafe tcsetattr(0, TCSANOW, &raw)
+    DispatchQueue(label: "cordial.keyboard").async {
+      while true {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = unsafe buffer.withUnsafeMutableBytes {
+          unsafe read(0, $0.baseAddress, $0.count)
+        }
+        if count < 0, errno == EINTR { continue }
+        body(Array(buffer.prefix(max(count, 0))))
+        guard count > 0 else { return }
+      }
+    }
+  }
+
+  /// Restores the terminal.
+  func restore() {
+    var former = former
+    _ = unsafe tcsetattr(0, TCSANOW, &former)
+  }
+}

@@ -1,0 +1,101 @@
+/// A key of a terminal.
+package enum Key: Sendable, Equatable {
+  /// Characters, several where a person pastes.
+  case text(String)
+  case backspace
+  /// Control-W.
+  case deleteWord
+  /// Control-U.
+  case deleteAll
+  case up, down
+  case enter
+  case escape
+  /// Control-D.
+  case end
+}
+
+/// The keys in the bytes that a terminal sends.
+package struct KeyReader: Sendable {
+  /// The beginning of a key whose other bytes have not come yet.
+  private var rest: [UInt8] = []
+
+  package init() {}
+
+  /// Returns the keys of some bytes.
+  ///
+  /// - Parameter bytes: The bytes after those of the last call.
+  /// - Returns: The keys; others, such as those of functions, are left out.
+  package mutating func keys(_ bytes: [UInt8]) -> [Key] {
+    let bytes = rest + bytes
+    rest = []
+    var keys: [Key] = []
+    var text: [UInt8] = []
+    func endText() {
+      guard !text.isEmpty else { return }
+      keys.append(.text(String(decoding: text, as: UTF8.self)))
+      text = []
+    }
+    var index = 0
+    while index < bytes.count {
+      let byte = bytes[index]
+      if byte >= 0x80 {
+        let length = Self.length(byte)
+        guard index + length <= bytes.count else { break }
+        text += bytes[index..<index + length]
+        index += length
+        continue
+      }
+      guard byte < 0x20 || byte == 0x7F else {
+        text.append(byte)
+        index += 1
+        continue
+      }
+      endText()
+      if byte == 0x1B {
+        guard let (key, length) = Self.sequence(bytes[index...]) else { break }
+        if let key { keys.append(key) }
+        index += length
+      } else {
+        if let key = Self.controls[byte] { keys.append(key) }
+        index += 1
+      }
+    }
+    endText()
+    rest = Array(bytes[index...])
+    return keys
+  }
+
+  private static let controls: [UInt8: Key] = [
+    0x04: .end, 0x08: .backspace, 0x7F: .backspace, 0x0A: .enter, 0x0D: .enter, 0x15: .deleteAll,
+    0x17: .deleteWord, 0x0E: .down, 0x10: .up,
+  ]
+
+  /// Returns the number of bytes of a character with a first byte; 1 for one that is no first byte.
+  private static func length(_ first: UInt8) -> Int {
+    switch first {
+    case 0xC2...0xDF: 2
+    case 0xE0...0xEF: 3
+    case 0xF0...0xF4: 4
+    default: 1
+    }
+  }
+
+  /// Returns the key that begins with an escape, and its length; nil where it has not come whole.
+  private static func sequence(_ bytes: ArraySlice<UInt8>) -> (key: Key?, length: Int)? {
+    let second = bytes.dropFirst().first
+    // A terminal sends a sequence at once, so that an escape at the end is the key.
+    guard let second, second == UInt8(ascii: "[") || second == UInt8(ascii: "O") else {
+      return (.escape, 1)
+    }
+    guard let end = bytes.dropFirst(2).firstIndex(where: { (0x40...0x7E).contains($0) }) else {
+      // No sequence is so long.
+      return bytes.count > 16 ? (nil, bytes.count) : nil
+    }
+    let length = end - bytes.startIndex + 1
+    switch bytes[end] {
+    case UInt8(ascii: "A"): return (.up, length)
+    case UInt8(ascii: "B"): return (.down, length)
+    default: return (nil, length)
+    }
+  }
+}

@@ -1,0 +1,145 @@
+package import JSON
+
+/// A search as a person types: the query, the hits, and the object that is open.
+package struct SearchBox: Sendable {
+  /// What a key asks for.
+  package enum Action: Sendable, Equatable {
+    /// Search for `query`.
+    case search
+    /// Show the object of an ID.
+    case open(id: String)
+    /// End the search.
+    case quit
+  }
+
+  /// A line of the screen.
+  package struct Line: Sendable, Equatable {
+    package let text: String
+    /// Whether the line is of the selected hit.
+    package let isSelected: Bool
+  }
+
+  /// The text that the person has typed.
+  package private(set) var query: String
+  /// The number of the selected hit, from 0.
+  package private(set) var selected = 0
+  private var answer: JSONValue?
+  private var opened: (id: String, values: [JSONMember])?
+  private var message: String?
+
+  /// Creates a search that has no answer yet.
+  package init(query: String) {
+    self.query = query
+  }
+
+  private var hits: [JSONValue] { answer?["hits"]?.array ?? [] }
+
+  /// Takes a key.
+  ///
+  /// - Parameter key: The key.
+  /// - Returns: What it asks for; nil where the screen alone changes.
+  package mutating func press(_ key: Key) -> Action? {
+    message = nil
+    if opened != nil {
+      switch key {
+      case .escape, .enter, .backspace: opened = nil
+      case .end: return .quit
+      default: break
+      }
+      return nil
+    }
+    let before = query
+    switch key {
+    case .text(let text): query += text
+    case .backspace: query = String(query.dropLast())
+    case .deleteAll: query = ""
+    case .deleteWord:
+      while query.last?.isWhitespace == true { query.removeLast() }
+      while query.last?.isWhitespace == false { query.removeLast() }
+    case .up: selected = max(selected - 1, 0)
+    case .down: selected = max(min(selected + 1, hits.count - 1), 0)
+    case .enter:
+      guard hits.indices.contains(selected) else { return nil }
+      return hits[selected]["id"]?.string.map { .open(id: $0) }
+    case .escape, .end: return .quit
+    }
+    guard query != before else { return nil }
+    selected = 0
+    return .search
+  }
+
+  /// Shows the answer of a search; nil for none.
+  package mutating func show(answer: JSONValue?) {
+    (self.answer, message) = (answer, nil)
+    selected = max(min(selected, hits.count - 1), 0)
+  }
+
+  /// Shows an object.
+  ///
+  /// - Parameters:
+  ///   - id: The ID of the object.
+  ///   - values: Its values by name; nil for an object that no longer exists.
+  package mutating func show(object id: String, _ values: [JSONMember]?) {
+    guard let values else { return show(message: "\(id) no longer exists") }
+    opened = (id, values)
+  }
+
+  /// Shows a sentence until the next key or answer.
+  package mutating func show(message: String) {
+    self.message = message
+  }
+
+  /// Returns the lines of the screen.
+  ///
+  /// - Parameters:
+  ///   - height: The number of lines that fit.
+  ///   - marks: What is written before and after each word of the query; nil for nothing.
+  /// - Returns: At most so many lines; those of the selected hit are among them.
+  package func lines(height: Int, marks: (before: String, after: String)?) -> [Line] {
+    let head = [
+      Line(text: "Search: \(CellText.text(.string(query)))▏", isSelected: false),
+      Line(text: message.map { CellText.text(.string($0)) } ?? summary, isSelected: false),
+    ]
+    let rows = max(height - head.count, 0)
+    if let opened {
+      let title = Line(text: CellText.text(.string(opened.id)), isSelected: false)
+      let values = opened.values.map { member in
+        Line(text: "  \(member.name): \(CellText.text(member.value))", isSelected: false)
+      }
+      return (head + ([title] + values).prefix(rows)).prefix(height).map(\.self)
+    }
+    let width = hits.map { CellText.width($0["id"]?.string ?? "") }.max() ?? 0
+    var lines: [Line] = []
+    var first = 0
+    for (index, hit) in hits.enumerated() {
+      for text in HitLines(hit, idWidth: width, marks: marks).lines {
+        lines.append(Line(text: text, isSelected: index == selected))
+      }
+      if index == selected { first = max(lines.count - rows, 0) }
+    }
+    return (head + lines.dropFirst(first).prefix(rows)).prefix(height).map(\.self)
+  }
+
+  /// How many objects there are of each entity, or why there is none.
+  private var summary: String {
+    if opened != nil { return "Escape goes back to the hits" }
+    guard let answer else { return "Type words; Enter opens an object, Escape ends" }
+    let total = answer["total"]?.integer ?? 0
+    let atLeast = answer["totalIsAtLeast"]?.bool == true ? "at least " : ""
+    guard total == 0 else {
+      let entities = (answer["facets"]?["entities"]?.members ?? []).map { member in
+        "\(member.name) \(member.value.integer ?? 0)"
+      }
+      return "\(atLeast)\(total) found: \(entities.joined(separator: ", "))"
+    }
+    let instead = (answer["instead"]?.members ?? []).map { word in
+      let nearest = (word.value.array ?? []).compactMap(\.string).joined(separator: ", ")
+      return "instead of \(word.name): \(nearest)"
+    }
+    let omit = (answer["omit"]?.members ?? []).map { word in
+      "without \(word.name): \(word.value.integer ?? 0)"
+    }
+    let reasons = (instead + omit).joined(separator: "; ")
+    return CellText.text(.string(reasons.isEmpty ? "0 found" : "0 found; \(reasons)"))
+  }
+}
