@@ -71,6 +71,17 @@ void spotlight_finish(struct spotlight_search *search) {
   search->documentCounts = NULL;
 }
 
+void spotlight_stop(int32_t *flag) { __atomic_store_n(flag, 1, __ATOMIC_RELAXED); }
+
+bool spotlight_is_stopped(const int32_t *flag) { return __atomic_load_n(flag, __ATOMIC_RELAXED); }
+
+// Counts a posting that is read. Returns SQLITE_INTERRUPT where the search is to end.
+static int readPosting(struct spotlight_search *search) {
+  search->readCount++;
+  bool looks = search->stopped && search->readCount % 1024 == 0;
+  return looks && spotlight_is_stopped(search->stopped) ? SQLITE_INTERRUPT : SQLITE_OK;
+}
+
 // Returns whether an ascending list has a number.
 static bool contains(const int64_t *numbers, int64_t count, int64_t number) {
   int64_t low = 0, high = count;
@@ -108,9 +119,8 @@ struct counting {
 
 static int countDocument(const Fts5ExtensionApi *api, Fts5Context *context, void *data) {
   struct counting *counting = data;
-  counting->search->readCount++;
   if (isAlive(counting->search, api->xRowid(context))) counting->count++;
-  return SQLITE_OK;
+  return readPosting(counting->search);
 }
 
 static int prepareCounts(struct spotlight_search *search, int phrases) {
@@ -331,10 +341,10 @@ static void hit(
     return;
   }
   sqlite3_result_int(result, 0);
-  search->readCount++;
+  int code = readPosting(search);
+  if (code != SQLITE_OK) return sqlite3_result_error_code(result, code);
   int64_t document = api->xRowid(context);
   if (!isAlive(search, document) || !isWanted(search, document)) return;
-  int code = SQLITE_OK;
   if (!search->frequencies) code = readFrequencies(api, context, search);
   struct spotlight_hit found = {0, document, false};
   if (code == SQLITE_OK) code = score(api, context, search, document, &found);
@@ -360,7 +370,8 @@ struct pass {
 static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) {
   struct pass *pass = data;
   struct spotlight_search *search = pass->search;
-  search->readCount++;
+  int result = readPosting(search);
+  if (result != SQLITE_OK) return result;
   int64_t document = api->xRowid(context);
   if (!isAlive(search, document)) return SQLITE_OK;
   pass->count++;
@@ -368,7 +379,7 @@ static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) 
   struct spotlight_share added;
   double norm = lengthNorm(search, document);
   // The cursor of a phrase has this phrase alone.
-  int result = share(api, context, search, document, norm, 0, &added);
+  result = share(api, context, search, document, norm, 0, &added);
   if (result != SQLITE_OK) return result;
   struct spotlight_hit hit = {added.score, document, false};
   if (!pass->scores) {

@@ -33,7 +33,7 @@ package actor Service {
   let log: Logger
   /// The loop's own read connection, for requests that are answered on the loop.
   let loopReader: StoreReader
-  let searches: SearchThreads
+  package nonisolated let searches: SearchThreads
   /// The saves that the writer has executed and the loop has not answered, in order.
   nonisolated let executedSaves = Mutex<[ExecutedSave]>([])
   var sessions: [Int: Session] = [:]
@@ -235,6 +235,7 @@ package actor Service {
     perform { service in
       guard let session = service.sessions.removeValue(forKey: number) else { return }
       session.disconnect()
+      session.searches.stopAll()
       service.removeSubscriptions(of: session)
       service.finishStopping()
     }
@@ -310,9 +311,9 @@ package actor Service {
   }
 
   private func notified(_ method: String, _ params: JSONValue, _ session: Session) {
-    guard method == CancelNotification.method.name, let id = params["id"].flatMap(RequestID.init),
-      let request = session.queue.cancel(id)
+    guard method == CancelNotification.method.name, let id = params["id"].flatMap(RequestID.init)
     else { return }
+    guard let request = session.queue.cancel(id) else { return session.searches.stop(id) }
     let error = RPCError(.requestCancelled, "The request was cancelled before it began")
     answer(MessageWriter.error(id, error), at: request.slot, session)
   }
@@ -342,6 +343,10 @@ package actor Service {
         "This connection has too many pending requests"
       )
       return answer(MessageWriter.error(id, error), at: slot, session)
+    }
+    if method === ObserveCall.method, let key = params["key"]?.string {
+      // A search box goes on to another search.
+      session.searches.stop(key: key)
     }
     session.nextSerial += 1
     session.queue.add(
@@ -383,6 +388,7 @@ package actor Service {
   func finish(_ request: Request, _ outcome: Result<MessageBytes, RPCError>) {
     guard let session = sessions[request.session] else { return }
     session.queue.finish(request.serial)
+    session.searches.remove(request.serial)
     if request.method === InitializeCall.method {
       if case .success = outcome {
         initializeEnded(session, succeeded: true)

@@ -193,6 +193,8 @@ package struct IndexSnapshot {
   package private(set) var unknown: Set<ObjectKey> = []
   /// The time from which the age of dates counts, in milliseconds since 1970; that of the commit.
   package var now: Int64 = 0
+  /// What stops the searches of the snapshot; nil for nothing.
+  package var stop: SearchStop?
   /// Whether the snapshot is of a past commit.
   private(set) var isPast = false
   /// The first document that a snapshot of a past commit has beside those of the index.
@@ -231,6 +233,7 @@ package struct IndexSnapshot {
       isPrefix: request.isPrefix,
       wordsMax: request.wordsMax
     )
+    try stop?.check()
     guard query.match != nil, !layout.isEmpty else {
       return SearchResult(total: 0, hits: [], missing: [], highlighter: Highlighter(query))
     }
@@ -403,6 +406,7 @@ package struct IndexSnapshot {
     return try unsafe view.withSearch { search in
       unsafe search.describedCount = Int32(phrases.count)
       unsafe search.exactMin = .infinity
+      unsafe search.stopped = stop?.pointer
       return try unsafe buffer.withUnsafeMutableBufferPointer { hits in
         try unsafe withRules(&search) { search in
           try unsafe wanted.withUnsafeBufferPointer { wanted in

@@ -124,6 +124,7 @@ extension IndexSnapshot {
     without excluded: Set<ObjectKey>,
     filter: ObjectFilter?
   ) throws -> (verdict: SearchVerdict, read: Int64) {
+    try stop?.check()
     var query = SearchQuery(
       request.query,
       columns: Set(layout.columns),

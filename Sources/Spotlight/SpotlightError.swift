@@ -12,6 +12,8 @@ package struct SpotlightError: Error, Sendable, Equatable {
     case damaged
     /// The index does not reach back to the requested position.
     case expired
+    /// The client does not want the result any more.
+    case stopped
   }
 
   package let code: Code
@@ -46,6 +48,8 @@ extension SpotlightError {
       where [.corrupt, .notADatabase].contains(error.code)
     {
       throw SpotlightError(.damaged, "The index was damaged and is being rebuilt")
+    } catch let error as SQLiteError where error.code == .interrupted {
+      throw SpotlightError.stopped
     }
   }
 

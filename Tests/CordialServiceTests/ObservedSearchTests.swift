@@ -131,6 +131,57 @@ private enum SearchedTasks {
     }
   }
 
+  // Evidence: P-088d
+  @Test func `that is still running is stopped by the next one with its key`() async throws {
+    try await withHost(model: SearchedTasks.model) { host in
+      let peer = HostPeer(host)
+      try peer.saveTask("milk")
+      func box(_ query: String, _ key: String) -> Int {
+        peer.send("observe", #"{"search":{"query":"\#(query)"},"key":"\#(key)"}"#)
+      }
+      var ids: [Int] = []
+      try host.withBlockedSearches {
+        ids = [box("m", "box"), box("milk", "box")]
+        #expect(peer.answeredIDs == [1])
+      }
+      try host.run(until: "both are answered") { peer.answer(to: ids[1]) != nil }
+      #expect(peer.answer(to: ids[0])?["error"]?["code"]?.integer == -32800)
+      let result = peer.answer(to: ids[1])?["result"]
+      #expect(titles(result?["result"]?["hits"]) == ["milk"])
+      // Another key, and a search that has ended, stop nothing.
+      try host.withBlockedSearches { ids = [box("milk", "other"), box("milk", "third")] }
+      try host.run(until: "both are answered") { peer.answer(to: ids[1]) != nil }
+      for id in ids { #expect(peer.answer(to: id)?["result"] != nil) }
+      try host.settle()
+      #expect(try peer.call("observe/list")["subscriptions"]?.array?.count == 3)
+    }
+  }
+
+  // Evidence: P-017a
+  @Test func `and a search that are cancelled end with -32800`() async throws {
+    try await withHost(model: SearchedTasks.model) { host in
+      let peer = HostPeer(host)
+      try peer.saveTask("milk")
+      for (method, params) in [
+        ("search", #"{"query":"milk"}"#), ("observe", Self.milk),
+        ("search/explain", #"{"query":"milk","id":"Task/p1"}"#),
+      ] {
+        var id = 0
+        try host.withBlockedSearches {
+          id = peer.send(method, params)
+          peer.cancel(id)
+          peer.cancel(99)
+        }
+        try host.run(until: "it is answered") { peer.answer(to: id) != nil }
+        #expect(peer.answer(to: id)?["error"]?["code"]?.integer == -32800, "\(method)")
+        try host.settle()
+        #expect(try peer.call(method, params)["code"] == nil)
+        // The connection of the thread is as before.
+        #expect(try peer.call("search", #"{"query":"milk"}"#)["total"] == 1)
+      }
+    }
+  }
+
   // Evidence: P-084c
   @Test func `ends alone where its result is too long`() async throws {
     var limits = Limits()

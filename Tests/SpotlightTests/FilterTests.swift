@@ -1,7 +1,44 @@
 import CordialValues
 import Spotlight
+import Synchronization
 import TestSeeds
 import Testing
+
+@Suite struct `A search that is stopped` {
+  /// The second pass of a search, after its predicate was evaluated, reads enough to notice.
+  // Evidence: P-017a
+  @Test(arguments: ["milk", "milk oat", "mi*", "milk OR oat"])
+  func `ends in the middle of its documents, and the next one succeeds`(query: String) async throws
+  {
+    let index = try TestIndex()
+    let numbers = Array(1...3000 as ClosedRange<Int64>)
+    for part in stride(from: 0, to: numbers.count, by: 1000) {
+      let notes = numbers[part..<part + 1000].map {
+        ($0, (body: nil as String?, title: "milk oat"))
+      }
+      index.commit(Dictionary(uniqueKeysWithValues: notes).mapValues { .some($0) })
+    }
+    #expect(await index.catchUp())
+    let stop = SearchStop()
+    let evaluations = Mutex(0)
+    let filter = ObjectFilter(
+      matchesMax: 10,
+      matching: { _ in [] },
+      all: {
+        evaluations.withLock { $0 += 1 }
+        stop.stop()
+        return [1: numbers]
+      }
+    )
+    let error = #expect(throws: SpotlightError.self) {
+      try index.result(query, filter: filter, stop: stop)
+    }
+    #expect(error?.code == .stopped)
+    #expect(evaluations.withLock { $0 } == 1)
+    #expect(throws: SpotlightError.self) { try index.result(query, stop: stop) }
+    #expect(try index.result(query, limit: 1, stop: SearchStop()).total == 3000)
+  }
+}
 
 @Suite struct `A search with a predicate` {
   /// The window, the total and all hits are those of the whole search without what the predicate

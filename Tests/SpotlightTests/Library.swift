@@ -223,7 +223,8 @@ final class TestIndex {
     filter: ObjectFilter? = nil,
     wantsAll: Bool = false,
     explains: Bool = false,
-    asOf commit: Int? = nil
+    asOf commit: Int? = nil,
+    stop: SearchStop? = nil
   ) throws -> SearchResult {
     let searcher = try self.searcher ?? index.makeSearcher()
     self.searcher = searcher
@@ -231,6 +232,8 @@ final class TestIndex {
       (commit.map { Library.token($0, state) }, state.pasts[commit ?? 0])
     }
     return try searcher.snapshot(asOf: past) { snapshot in
+      var snapshot = snapshot
+      snapshot.stop = stop
       let unknown = snapshot.unknown.compactMap { key in
         texts[key].map { (key: key, content: DocumentContent(texts: $0)) }
       }

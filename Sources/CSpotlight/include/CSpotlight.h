@@ -156,6 +156,8 @@ struct spotlight_search {
   double mistakenMax;
   /// The number of postings that were read: of each phrase, and of the matching documents.
   int64_t readCount;
+  /// A flag of `spotlight_stop`, which ends the search with SQLITE_INTERRUPT; NULL for none.
+  const int32_t *stopped;
   /// What the phrases add to the score of the row for which `cordial_explain` was called.
   struct spotlight_share *shares;
   /// The best hits: a heap with the worst hit on top, until `spotlight_sort` sorts them.
@@ -170,6 +172,12 @@ struct spotlight_search {
   int64_t *documentCounts;
   int32_t phraseCount;
 };
+
+/// Sets the flag of a search, from any thread.
+void spotlight_stop(int32_t *flag);
+
+/// Returns whether the flag of a search is set.
+bool spotlight_is_stopped(const int32_t *flag);
 
 /// Binds a search to a parameter of a statement, for `cordial_hit(table, ?)`,
 /// `cordial_word(table, ?)` and `cordial_explain(table, ?)`.

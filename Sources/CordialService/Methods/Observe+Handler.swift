@@ -27,7 +27,7 @@ extension Service {
         service.register(call, nil, number: number, since: since, request)
       }
     }
-    try find(search, request) { service, found in
+    try find(search, key: call.key, request) { service, found in
       guard let session = service.sessions[request.session] else { return }
       service.afterUpdate(session) { service in
         service.register(call, found, number: number, since: since, request)

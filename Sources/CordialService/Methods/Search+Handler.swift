@@ -85,8 +85,9 @@ extension Service {
   func search(_ call: SearchCall, _ request: Request) throws {
     let wanted = try searchRequest(call)
     let start = facts.clock()
+    let stop = stop(for: request)
     try whenIndexed(call, request) { service in
-      service.run(wanted, call, start: start, request)
+      service.run(wanted, call, stop, start: start, request)
     }
   }
 
@@ -134,11 +135,13 @@ extension Service {
   /// - Parameters:
   ///   - call: The search.
   ///   - wanted: Its parameters.
+  ///   - stop: What stops the search.
   ///   - body: Receives the search on a thread of its own, and the snapshot of the index.
   ///   - completion: Called on the loop, with the result of the body.
   nonisolated func withSearch<Output: Sendable>(
     _ call: SearchCall,
     _ wanted: SearchRequest,
+    _ stop: SearchStop,
     _ body: @escaping @Sendable (SearchAnswer, IndexSnapshot) throws -> Output,
     completion: @escaping @Sendable (isolated Service, Result<Output, RPCError>) -> Void
   ) {
@@ -147,6 +150,8 @@ extension Service {
       // The index's snapshot comes first, so that the store's is never older.
       { searcher, reader in
         try searcher.snapshot(asOf: past) { index in
+          var index = index
+          index.stop = stop
           func answer(_ snapshot: StoreSnapshot) throws -> Output {
             let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
             return try answer.completing(index) { try body(answer, $0) }
@@ -168,15 +173,26 @@ extension Service {
     )
   }
 
+  /// Returns what stops the search of a request, which the client cancels or replaces.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - key: The key of the subscription that the search is for; nil for none.
+  /// - Returns: What stops the search; nothing does where the connection has ended.
+  func stop(for request: Request, key: String? = nil) -> SearchStop {
+    sessions[request.session]?.searches.add(request, key: key) ?? SearchStop()
+  }
+
   private func run(
     _ wanted: SearchRequest,
     _ call: SearchCall,
+    _ stop: SearchStop,
     start: Int64,
     _ request: Request
   ) {
     let facts = facts
     let bytesMax = limits.answerBytesMax
-    withSearch(call, wanted) { answer, index in
+    withSearch(call, wanted, stop) { answer, index in
       var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
       MessageWriter.beginResult(request.id, &writer)
       try answer.write(

@@ -20,19 +20,22 @@ extension Service {
   ///
   /// - Parameters:
   ///   - call: The search.
+  ///   - key: The key of the subscription; nil for none.
   ///   - request: The request, which a failure ends.
   ///   - next: Called with the result.
   /// - Throws: `RPCError` for a query that is too long, and for an unknown entity.
   func find(
     _ call: SearchCall,
+    key: String?,
     _ request: Request,
     _ next: @escaping @Sendable (isolated Service, ObservedSearch) -> Void
   ) throws {
     let wanted = try searchRequest(call)
     let bytesMax = limits.answerBytesMax
     index.follow()
+    let stop = stop(for: request, key: key)
     whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
-      service.withSearch(call, wanted) { answer, index in
+      service.withSearch(call, wanted, stop) { answer, index in
         guard !answer.isVolatile else { throw Self.volatile }
         return try answer.observed(try answer.search(wanted, index), bytesMax: bytesMax)
       } completion: { service, outcome in

@@ -21,6 +21,7 @@ final class Session {
   /// The merge policy of saves that name none.
   var mergePolicy = SaveRequest.MergePolicy.error
   var observed = ObservedState()
+  var searches = RunningSearches()
   /// The number of bytes received since the queue was last empty.
   var bytesInFlight = 0
   /// Whether the service has stopped reading the peer, because too many requests are pending.

@@ -65,6 +65,12 @@ final class HostPeer {
     send(bytes: framing.frame(Array(#"{"jsonrpc":"2.0","method":"\#(method)"}"#.utf8)))
   }
 
+  /// Cancels a request.
+  func cancel(_ id: Int) {
+    let text = #"{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":\#(id)}}"#
+    send(bytes: framing.frame(Array(text.utf8)))
+  }
+
   /// Sends bytes, which the service handles before this returns.
   func send(bytes: [UInt8]) {
     guard let number = session.number else { return }

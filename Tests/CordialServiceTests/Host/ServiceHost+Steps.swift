@@ -43,6 +43,27 @@ extension ServiceHost {
     try body()
   }
 
+  /// Runs a body while all threads of searches are busy, so that its searches begin after it.
+  ///
+  /// - Parameter body: What to do meanwhile. It must not wait for a search.
+  /// - Throws: What the body throws, or `WaitTimeout`.
+  func withBlockedSearches(_ body: () throws -> Void) throws {
+    let entered = DispatchSemaphore(value: 0)
+    let leave = DispatchSemaphore(value: 0)
+    for _ in 0..<SearchThreads.countMax {
+      service.searches.search(
+        { _, _ in
+          entered.signal()
+          leave.wait()
+        },
+        completion: { _ in }
+      )
+    }
+    defer { for _ in 0..<SearchThreads.countMax { leave.signal() } }
+    for _ in 0..<SearchThreads.countMax { try waitFor(entered, "a thread of searches is busy") }
+    try body()
+  }
+
   /// Waits until the writer has executed its saves, without answering them: no job of the loop
   /// runs.
   ///

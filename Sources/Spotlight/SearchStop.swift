@@ -1,0 +1,32 @@
+import CSpotlight
+
+/// The means to stop a search that is running, from any thread.
+// The ranking reads the flag by atomic operations, and `stop()` sets it by one.
+@safe package final class SearchStop: @unchecked Sendable {
+  private let flag: UnsafeMutablePointer<Int32>
+
+  package init() {
+    unsafe flag = UnsafeMutablePointer.allocate(capacity: 1)
+    unsafe flag.initialize(to: 0)
+  }
+
+  deinit {
+    unsafe flag.deallocate()
+  }
+
+  /// Has the search end with `SpotlightError.Code.stopped`, unless it has ended.
+  package func stop() { unsafe spotlight_stop(flag) }
+
+  /// What the ranking reads.
+  var pointer: UnsafePointer<Int32> { unsafe UnsafePointer(flag) }
+
+  /// Throws where the search is to end.
+  func check() throws(SpotlightError) {
+    if unsafe spotlight_is_stopped(flag) { throw .stopped }
+  }
+}
+
+extension SpotlightError {
+  /// The error of a search that its client does not want any more.
+  static let stopped = SpotlightError(.stopped, "The search was cancelled")
+}
