@@ -103,7 +103,7 @@ struct LiveWatch {
       whenEnded: { events.add(.ended(connection: connection)) }
     ) { client in
       var params = params
-      if let token = known.token { params.append(JSONMember("since", .string(token))) }
+      if let since = known.resumption { params.append(JSONMember("since", .string(since))) }
       known.begin(try await client.call("observe", .object(params)))
       screen.show(known, title)
       var shown = clock.now

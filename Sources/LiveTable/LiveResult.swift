@@ -40,6 +40,11 @@ package struct LiveResult: Sendable {
   package private(set) var count: Int64?
   /// The position of the result; nil before the first one.
   package private(set) var token: String?
+  /// The position from which the result can be resumed; nil before the first one.
+  ///
+  /// A search has that of the index, which may be before `token`.
+  package var resumption: String? { indexToken ?? token }
+  private var indexToken: String?
   /// The updates of the parts that have arrived.
   private var parts: [JSONMember] = []
 
@@ -103,6 +108,7 @@ package struct LiveResult: Sendable {
       rows.map { ($0.id, $0.values) },
       uniquingKeysWith: { first, _ in first }
     )
+    if result["hits"] != nil { indexToken = result["token"]?.string }
     let rowsOfResult = ["objects", "ids", "rows", "hits"].compactMap { result[$0] }.first
     let list = rowsOfResult?.array ?? []
     let old = rows

@@ -1,4 +1,5 @@
 import CordialService
+import CordialValues
 import JSON
 import TestSeeds
 import Testing
@@ -94,16 +95,100 @@ private enum SearchedTasks {
   }
 
   // Evidence: P-088c
-  @Test func `starts over where it resumes`() async throws {
+  @Test func `resumes by the difference, or starts over`() async throws {
     try await withHost(model: SearchedTasks.model) { host in
-      let peer = HostPeer(host)
-      let token = try peer.saveTask("milk")
-      let resumed = try peer.call(
-        "observe",
-        #"{"search":{"query":"milk"},"since":"\#(token)"}"#
+      let (peer, writer) = (HostPeer(host), HostPeer(host))
+      for title in ["milk", "oat milk", "rye milk"] { try writer.saveTask(title) }
+      let first = try #require(try peer.call("observe", Self.milk)["result"])
+      let since = try #require(first["token"]?.string)
+      peer.disconnect()
+      let changes =
+        #"{"update":[{"id":"Task/p2","values":{"title":"soy milk"}}],"delete":["Task/p3"]}"#
+      _ = try writer.call("save", changes)
+      let last = try writer.saveTask("milk bar")
+      _ = try writer.call("observe/flush")
+      func resume(_ since: String, _ rest: String = "") throws -> JSONValue {
+        let params = #"{"search":{"query":"milk"},"since":"\#(since)"\#(rest)}"#
+        return try HostPeer(host).call("observe", params)
+      }
+      let resumed = try resume(since)
+      #expect(resumed["fresh"] == false && resumed["why"] == nil && resumed["result"] == nil)
+      let update = try #require(resumed["update"])
+      #expect(update["remove"] == [["offset": 2, "id": "Task/p3", "deleted": true]])
+      #expect(titles(update["insert"]) == ["milk bar"])
+      #expect(titles(update["update"]) == ["soy milk"])
+      #expect(update["index"]?.string == last && update["count"] == 3)
+      let ids = try resume(since, #","mode":"ids""#)
+      #expect(ids["fresh"] == false && ids["update"]?["update"] == nil)
+      // Without a difference there is no update.
+      #expect(try resume(last)["update"] == [:])
+
+      _ = try writer.call("delete", #"{"entity":"Task","predicate":"TRUEPREDICATE"}"#)
+      let larger = try resume(since)
+      #expect(larger["fresh"] == true && larger["why"] == "larger")
+      let ahead = try #require(
+        StoreToken(last).map { token in
+          "\(token)".replacing("-\(token.number)-", with: "-\(token.number + 99)-")
+        }
       )
-      #expect(resumed["fresh"] == true && resumed["why"] == "index")
-      #expect(titles(resumed["result"]?["hits"]) == ["milk"])
+      #expect(try resume(ahead)["why"] == "ahead")
+      // A rebuild ends the past of the index.
+      _ = try writer.call("index/rebuild")
+      let rebuilt = try resume(since)
+      #expect(rebuilt["fresh"] == true && rebuilt["why"] == "index")
+      #expect(rebuilt["result"]?["hits"] == [])
+    }
+  }
+
+  /// A client that resumes at any position of its result has the hits of a new search.
+  // Evidence: P-088c
+  @Test(arguments: Seeds.first(8))
+  func `resumes from any position with the hits of a new search`(seed: UInt64) async throws {
+    try await withHost(model: SearchedTasks.model) { host in
+      var random = SplitMix64(seed: seed)
+      let (peer, writer) = (HostPeer(host), HostPeer(host))
+      let words = ["milk", "oat", "rye", "milk bar", "oat milk"]
+      var known: [(token: String, ids: [String])] = []
+      for _ in 0..<30 {
+        switch random.below(4) {
+        case 0: _ = writer.send("delete", #"{"ids":["Task/p\#(1 + random.below(8))"]}"#)
+        case 1:
+          let title = random.pick(words)
+          let id = "Task/p\(1 + random.below(8))"
+          writer.send("save", #"{"update":[{"id":"\#(id)","values":{"title":"\#(title)"}}]}"#)
+        default: try writer.saveTask(random.pick(words))
+        }
+        if random.oneIn(3) { continue }
+        _ = try writer.call("observe/flush")
+        let found = try writer.call("search", #"{"query":"milk","limit":4}"#)
+        let ids = (found["hits"]?.array ?? []).compactMap { $0["id"]?.string }
+        known.append((found["token"]?.string ?? "", ids))
+      }
+      let wanted = try writer.call("search", #"{"query":"milk","limit":4}"#)["hits"]?.array ?? []
+      for former in known {
+        let resumed = try peer.call(
+          "observe",
+          #"{"search":{"query":"milk","limit":4},"since":"\#(former.token)"}"#
+        )
+        var ids = former.ids
+        if resumed["fresh"] == true {
+          ids = (resumed["result"]?["hits"]?.array ?? []).compactMap { $0["id"]?.string }
+        } else {
+          for removal in resumed["update"]?["remove"]?.array ?? [] {
+            let offset = try #require(removal["offset"]?.integer)
+            try #require(
+              ids.indices.contains(Int(offset)) && removal["id"]?.string == ids[Int(offset)]
+            )
+            ids.remove(at: Int(offset))
+          }
+          for insertion in resumed["update"]?["insert"]?.array ?? [] {
+            let offset = try #require(insertion["offset"]?.integer)
+            try #require(Int(offset) <= ids.count)
+            ids.insert(insertion["id"]?.string ?? "", at: Int(offset))
+          }
+        }
+        #expect(ids == wanted.compactMap { $0["id"]?.string }, "\(Seeds.repeating(seed))")
+      }
     }
   }
 

@@ -12,7 +12,8 @@ struct Watch: AsyncParsableCommand {
       continues after the service restarts.
 
       Elsewhere, and with --lines, the first line has a token, and so has each change. --since \
-      TOKEN continues from there: it prints what changed since then instead of the objects.
+      TOKEN continues from there: it prints what changed since then instead of the objects. \
+      With --search, that is the token of the first result, and then the index of a change.
       """
   )
 

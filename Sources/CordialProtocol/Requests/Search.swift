@@ -12,7 +12,7 @@ package struct SearchCall: Call {
   package let highlights: Bool
   package let withObjects: Bool
   package let at: String?
-  package let asOf: String?
+  package var asOf: String?
   package let predicate: String?
   package let arguments: JSONValue?
   package let select: [FetchCall.Selection]?

@@ -24,13 +24,13 @@ extension Service {
     if replaced == nil { session.observed.nextNumber += 1 }
     guard case .search(let search) = call.target else {
       return afterUpdate(session) { service in
-        service.register(call, nil, number: number, since: since, request)
+        service.register(call, nil, nil, number: number, since: since, request)
       }
     }
-    try find(search, key: call.key, request) { service, found in
+    try find(search, key: call.key, since: since, request) { service, found, former in
       guard let session = service.sessions[request.session] else { return }
       service.afterUpdate(session) { service in
-        service.register(call, found, number: number, since: since, request)
+        service.register(call, found, former, number: number, since: since, request)
       }
     }
   }
@@ -49,6 +49,7 @@ extension Service {
   private func register(
     _ call: ObserveCall,
     _ search: ObservedSearch?,
+    _ former: ObservedSearch?,
     number: Int,
     since: StoreToken?,
     _ request: Request
@@ -61,6 +62,7 @@ extension Service {
       call: call,
       subscriber: Subscriber(session: session.number, number: number),
       search: search,
+      former: former,
       since: since,
       id: request.id,
       older: (observed.lag ?? observing.position).flatMap { position in

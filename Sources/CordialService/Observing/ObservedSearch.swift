@@ -64,6 +64,14 @@ final class ObservedSearch: Sendable {
     }
   }
 
+  /// Returns the number of elements of the difference from an earlier result.
+  func elementCount(from other: ObservedSearch, _ mode: ObserveCall.Mode) throws -> Int {
+    let sequence = UpdateBuilder.sequence(other, self)
+    let updates =
+      mode == .values ? try UpdateBuilder.updates(sequence, from: other, to: self).count : 0
+    return sequence.removals.count + sequence.insertions.count + updates
+  }
+
   /// Returns whether a client has to learn of a later result.
   func differs(from other: ObservedSearch, _ mode: ObserveCall.Mode) throws -> Bool {
     try total != other.total || isAtLeast != other.isAtLeast
@@ -104,17 +112,7 @@ extension UpdateBuilder {
     guard let old, let new, try new.differs(from: old, mode) else { return nil }
     guard mode != .signal else { return .signal }
     let sequence = Self.sequence(old, new)
-    let former = Dictionary(old.hits.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-    let inserted = Set(sequence.insertions.map(\.offset))
-    var updates: [(offset: Int, hit: ObservedSearch.Hit, properties: [String])] = []
-    if mode == .values {
-      for (offset, hit) in new.hits.enumerated() where !inserted.contains(offset) {
-        guard let properties = try former[hit.key].map({ try hit.difference(from: $0) }),
-          !properties.isEmpty
-        else { continue }
-        updates.append((offset, hit, properties))
-      }
-    }
+    let updates = mode == .values ? try Self.updates(sequence, from: old, to: new) : []
     let elementCount = sequence.removals.count + sequence.insertions.count + updates.count
     if isLimited, elementCount > new.hits.count { return try fresh(.larger) }
     var out = UpdateWriter(fragmentBytesMax: limits.fragmentBytesMax)
@@ -140,6 +138,24 @@ extension UpdateBuilder {
     }
     try out.member("index") { $0.string(new.token.description) }
     return UpdateBody(fragments: out.fragments)
+  }
+
+  /// Returns the hits that remain and differ, with the names of their members that do.
+  fileprivate static func updates(
+    _ sequence: SequenceDifference,
+    from old: ObservedSearch,
+    to new: ObservedSearch
+  ) throws -> [(offset: Int, hit: ObservedSearch.Hit, properties: [String])] {
+    let former = Dictionary(old.hits.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+    let inserted = Set(sequence.insertions.map(\.offset))
+    var updates: [(offset: Int, hit: ObservedSearch.Hit, properties: [String])] = []
+    for (offset, hit) in new.hits.enumerated() where !inserted.contains(offset) {
+      guard let properties = try former[hit.key].map({ try hit.difference(from: $0) }),
+        !properties.isEmpty
+      else { continue }
+      updates.append((offset, hit, properties))
+    }
+    return updates
   }
 
   private func write(
@@ -190,7 +206,10 @@ extension UpdateBuilder {
   }
 
   /// Returns the difference of the hits, whose objects may be of several entities.
-  private static func sequence(_ old: ObservedSearch, _ new: ObservedSearch) -> SequenceDifference {
+  fileprivate static func sequence(
+    _ old: ObservedSearch,
+    _ new: ObservedSearch
+  ) -> SequenceDifference {
     var numbers: [ObjectKey: Int64] = [:]
     func sequence(_ search: ObservedSearch) -> ObjectSequence {
       ObjectSequence(

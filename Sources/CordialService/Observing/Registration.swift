@@ -55,6 +55,8 @@ struct Registration: Sendable {
   let subscriber: Subscriber
   /// The result of an observed search; nil for other requests.
   let search: ObservedSearch?
+  /// The result of an observed search at `since`; nil where the index does not have it.
+  let former: ObservedSearch?
   let since: StoreToken?
   let id: RequestID
   let older: Older?
@@ -151,10 +153,11 @@ struct Registration: Sendable {
     _ snapshot: StoreSnapshot
   ) throws -> MessageBytes {
     guard let since else { return try whole(&observation, nil, snapshot) }
-    guard search == nil else { return try whole(&observation, .index, snapshot) }
     let resumption = try Resumption(since, observation, snapshot)
     switch resumption {
     case .startsOver(let why): return try whole(&observation, why, snapshot)
+    case .resumes(let position, let changes) where search != nil:
+      return try resumed(&observation, position, changes, snapshot)
     case .resumes(let position, let changes):
       let old = try snapshot.earlier(position) { earlier in
         let reader = ResultReader(snapshot: earlier, limits: limits)
@@ -183,12 +186,38 @@ struct Registration: Sendable {
       if isLarger, observation.request.mode != .signal {
         return try whole(&observation, .larger, snapshot)
       }
-      let body = try builder.update(from: old, to: observation.result)
-      var message = MessageBytes(Array("\"fresh\":false,\"update\":{".utf8))
-      if let fragment = body?.fragments.first { message.append(fragment.bytes) }
-      message.append(Array("}".utf8))
-      return message
+      return Self.message(try builder.update(from: old, to: observation.result))
     }
+  }
+
+  /// Returns the update of a search from the result that the client has.
+  private func resumed(
+    _ observation: inout Observation,
+    _ position: LogPosition,
+    _ changes: ChangeSet,
+    _ snapshot: StoreSnapshot
+  ) throws -> MessageBytes {
+    guard let former, let search else { return try whole(&observation, .index, snapshot) }
+    let mode = observation.request.mode
+    if mode != .signal, try search.elementCount(from: former, mode) > search.hits.count {
+      return try whole(&observation, .larger, snapshot)
+    }
+    let builder = UpdateBuilder(
+      observation: observation,
+      snapshot: snapshot,
+      limits: limits.unsplit,
+      from: position,
+      changes: changes
+    )
+    return Self.message(try builder.search(from: former, to: search, isLimited: false))
+  }
+
+  /// Returns the rest of the result of an `observe` that resumes; a nil body is no difference.
+  private static func message(_ body: UpdateBody?) -> MessageBytes {
+    var message = MessageBytes(Array("\"fresh\":false,\"update\":{".utf8))
+    if let fragment = body?.fragments.first { message.append(fragment.bytes) }
+    message.append(Array("}".utf8))
+    return message
   }
 
   private func whole(

@@ -21,29 +21,55 @@ extension Service {
   /// - Parameters:
   ///   - call: The search.
   ///   - key: The key of the subscription; nil for none.
+  ///   - since: The position of the result that the client has; nil for none.
   ///   - request: The request, which a failure ends.
-  ///   - next: Called with the result.
+  ///   - next: Called with the result, and with that of `since`; the latter is nil where the index
+  ///     does not have it.
   /// - Throws: `RPCError` for a query that is too long, and for an unknown entity.
   func find(
     _ call: SearchCall,
     key: String?,
+    since: StoreToken?,
     _ request: Request,
-    _ next: @escaping @Sendable (isolated Service, ObservedSearch) -> Void
+    _ next: @escaping @Sendable (isolated Service, ObservedSearch, ObservedSearch?) -> Void
   ) throws {
     let wanted = try searchRequest(call)
-    let bytesMax = limits.answerBytesMax
     index.follow()
     let stop = stop(for: request, key: key)
     whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
-      service.withSearch(call, wanted, stop) { answer, index in
-        guard !answer.isVolatile else { throw Self.volatile }
-        return try answer.observed(try answer.search(wanted, index), bytesMax: bytesMax)
-      } completion: { service, outcome in
+      service.find(call, wanted, stop) { service, outcome in
         switch outcome {
-        case .success(let search): next(service, search)
+        case .success(let search):
+          guard let since else { return next(service, search, nil) }
+          var former = call
+          former.asOf = since.description
+          service.find(former, wanted, stop) { service, outcome in
+            switch outcome {
+            case .success(let former): next(service, search, former)
+            case .failure(let error) where error.code == RPCError.Code.requestCancelled.rawValue:
+              service.finish(request, .failure(error))
+            // Whatever else prevents a search of the past, the client starts over.
+            case .failure: next(service, search, nil)
+            }
+          }
         case .failure(let error): service.finish(request, .failure(error))
         }
       }
+    }
+  }
+
+  private func find(
+    _ call: SearchCall,
+    _ wanted: SearchRequest,
+    _ stop: SearchStop,
+    completion: @escaping @Sendable (isolated Service, Result<ObservedSearch, RPCError>) -> Void
+  ) {
+    let bytesMax = limits.answerBytesMax
+    withSearch(call, wanted, stop) { answer, index in
+      guard !answer.isVolatile else { throw Self.volatile }
+      return try answer.observed(try answer.search(wanted, index), bytesMax: bytesMax)
+    } completion: { service, outcome in
+      completion(service, outcome)
     }
   }
 
