@@ -1,4 +1,5 @@
 #include "CSpotlight.h"
+#include "Hits.h"
 #include "Ranking.h"
 
 #include <math.h>
@@ -8,60 +9,6 @@ static const char pointerName[] = "cordial_search";
 
 int spotlight_bind(sqlite3_stmt *statement, int index, struct spotlight_search *search) {
   return sqlite3_bind_pointer(statement, index, search, pointerName, NULL);
-}
-
-// Returns whether the first hit ranks after the second: by mistakes, by a lower score, then by a
-// greater ID.
-static bool isWorse(
-  const struct spotlight_search *search, struct spotlight_hit a, struct spotlight_hit b
-) {
-  if (a.isMistaken != b.isMistaken) return a.isMistaken;
-  if (a.score != b.score) return a.score < b.score;
-  const struct spotlight_document *first = &search->documents[a.document];
-  const struct spotlight_document *second = &search->documents[b.document];
-  if (first->entity != second->entity) return first->entity > second->entity;
-  return first->object > second->object;
-}
-
-static void siftDown(struct spotlight_search *search, int32_t at, int32_t count) {
-  struct spotlight_hit *hits = search->hits;
-  for (;;) {
-    int32_t worst = at, left = 2 * at + 1;
-    if (left < count && isWorse(search, hits[left], hits[worst])) worst = left;
-    if (left + 1 < count && isWorse(search, hits[left + 1], hits[worst])) worst = left + 1;
-    if (worst == at) return;
-    struct spotlight_hit held = hits[at];
-    hits[at] = hits[worst];
-    hits[worst] = held;
-    at = worst;
-  }
-}
-
-static void offer(struct spotlight_search *search, struct spotlight_hit hit) {
-  if (search->hitMax == 0) return;
-  if (search->hitCount == search->hitMax) {
-    if (!isWorse(search, search->hits[0], hit)) return;
-    search->hits[0] = hit;
-    siftDown(search, 0, search->hitCount);
-    return;
-  }
-  int32_t at = search->hitCount++;
-  search->hits[at] = hit;
-  while (at > 0 && isWorse(search, search->hits[at], search->hits[(at - 1) / 2])) {
-    struct spotlight_hit held = search->hits[at];
-    search->hits[at] = search->hits[(at - 1) / 2];
-    search->hits[(at - 1) / 2] = held;
-    at = (at - 1) / 2;
-  }
-}
-
-void spotlight_sort(struct spotlight_search *search) {
-  for (int32_t count = search->hitCount - 1; count > 0; count--) {
-    struct spotlight_hit held = search->hits[0];
-    search->hits[0] = search->hits[count];
-    search->hits[count] = held;
-    siftDown(search, 0, count);
-  }
 }
 
 void spotlight_finish(struct spotlight_search *search) {
@@ -321,7 +268,7 @@ static int score(
   // Most documents cannot be among the best, however close their words are.
   out->score = bound * factor;
   bool isKept = search->hitCount < search->hitMax
-    || (search->hitMax > 0 && isWorse(search, search->hits[0], *out));
+    || (search->hitMax > 0 && hits_is_worse(search, search->hits[0], *out));
   if (!isKept) return SQLITE_OK;
   int result = addProximity(api, context, search, &matched, &total);
   out->score = total * factor;
@@ -353,7 +300,7 @@ static void hit(
     return;
   }
   search->total++;
-  offer(search, found);
+  hits_offer(search, found);
 }
 
 // One pass over the documents of a phrase.
@@ -384,7 +331,7 @@ static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) 
   struct spotlight_hit hit = {added.score, document, false};
   if (!pass->scores) {
     search->total++;
-    offer(search, hit);
+    hits_offer(search, hit);
     return SQLITE_OK;
   }
   if (pass->foundCount == pass->foundMax) {
@@ -430,7 +377,7 @@ static int rankPhrases(
     if (pass.scores[document] < 0) continue;
     double factor = search->boostCount > 0 ? boost(search, document) : 1;
     search->total++;
-    offer(search, (struct spotlight_hit){pass.scores[document] * factor, document, false});
+    hits_offer(search, (struct spotlight_hit){pass.scores[document] * factor, document, false});
   }
   for (int phrase = 0; result == SQLITE_OK && phrase < phrases; phrase++) {
     setCount(search, phrase, counts[phrase]);

@@ -1,8 +1,8 @@
 import CSpotlight
 
 /// The means to stop a search that is running, from any thread.
-// The ranking reads the flag by atomic operations, and `stop()` sets it by one.
 @safe package final class SearchStop: @unchecked Sendable {
+  // The ranking reads the flag by atomic operations, and `stop()` sets it by one.
   private let flag: UnsafeMutablePointer<Int32>
 
   package init() {
