@@ -17,7 +17,7 @@ struct InteractiveSearch {
   private enum Event: Sendable {
     case input([UInt8])
     case answer(ClientConnection.Outcome, search: Int)
-    case object(ClientConnection.Outcome, id: String)
+    case object(ClientConnection.Outcome, id: String, search: Int)
     case redraw
     /// The service has ended the connection.
     case ended
@@ -100,7 +100,10 @@ struct InteractiveSearch {
           switch box.press(key) {
           case .search: find()
           case .open(let id):
-            client.start("fetch", ["ids": [.string(id)]]) { source.yield(.object($0, id: id)) }
+            let number = search
+            client.start("fetch", ["ids": [.string(id)]]) {
+              source.yield(.object($0, id: id, search: number))
+            }
           case .quit: return
           case nil: break
           }
@@ -111,12 +114,12 @@ struct InteractiveSearch {
         case .success(let answer): box.show(answer: answer)
         case .failure(let error): box.show(message: error.message)
         }
-      case .object(.success(let answer), let id):
+      case .object(.success(let answer), let id, search):
         let object = answer["objects"]?.array?.first
         box.show(object: id, object?["values"]?.members)
-      case .object(.failure(let error), _): box.show(message: error.message)
-      // The answer of an earlier search.
-      case .answer: continue
+      case .object(.failure(let error), _, search): box.show(message: error.message)
+      // The answer of an earlier search, and an object of its hits.
+      case .answer, .object: continue
       case .redraw: break
       case .ended: throw InputError(message: "The service ended the connection")
       }

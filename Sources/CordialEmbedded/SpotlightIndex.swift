@@ -42,8 +42,9 @@ public struct SpotlightIndex: Sendable {
 
   /// Removes the objects of some domains from the index, and leaves later ones out.
   ///
-  /// It lasts until `restore(domains:)`, also after a restart. A damaged index is built again with
-  /// all domains.
+  /// The past of the index ends, so that no search of a former commit finds them. It lasts until
+  /// `restore(domains:)`, also after a restart; an index that was damaged, and that of a restored
+  /// backup, have all domains. Observed searches of other processes follow with the next commit.
   ///
   /// - Parameter domains: The domains, whole: `work` is not `work.private`.
   /// - Throws: `ClientError` where the index's file cannot be written.

@@ -108,7 +108,7 @@ package struct LiveResult: Sendable {
       rows.map { ($0.id, $0.values) },
       uniquingKeysWith: { first, _ in first }
     )
-    if result["hits"] != nil { indexToken = result["token"]?.string }
+    if result["storeToken"] != nil { indexToken = result["token"]?.string }
     let rowsOfResult = ["objects", "ids", "rows", "hits"].compactMap { result[$0] }.first
     let list = rowsOfResult?.array ?? []
     let old = rows
@@ -129,6 +129,7 @@ package struct LiveResult: Sendable {
 
   private mutating func apply(_ members: [JSONMember]) {
     let update = JSONValue.object(members)
+    if let index = update["index"]?.string { indexToken = index }
     removed = []
     for index in rows.indices { rows[index].mark = nil }
     if count != nil { count = update["count"]?.integer ?? count }

@@ -10,6 +10,12 @@ extension IndexFile {
     try statement.run()
   }
 
+  /// Forgets the documents of the commits before one.
+  static func forgetPast(until token: StoreToken, _ db: SQLiteConnection) throws {
+    try db.execute("DELETE FROM former; DELETE FROM unknown")
+    try setOldest(token, db)
+  }
+
   /// Returns the oldest commit as of which the index can be searched; nil before the first one.
   static func oldest(_ db: SQLiteConnection) throws -> StoreToken? {
     try db.text("SELECT value FROM state WHERE name = 'oldest'").flatMap { StoreToken($0) }

@@ -130,12 +130,15 @@ package final class IndexSearcher {
   ///
   /// - Parameters:
   ///   - past: A commit that the index has reached, to search its documents; nil for the newest.
+  ///   - isResuming: Whether a client has a result of that commit. The index must have been built
+  ///     before it, because another build may index objects differently.
   ///   - body: Receives the snapshot of the transaction.
   /// - Returns: The result of the body.
   /// - Throws: `SpotlightError`: `expired` for a commit that the index does not reach back to;
   ///   `SQLiteError`, and the errors of the body.
   package func snapshot<Result>(
     asOf past: StoreToken? = nil,
+    isResuming: Bool = false,
     _ body: (IndexSnapshot) throws -> Result
   ) throws -> Result {
     try queue.use { db in
@@ -163,7 +166,9 @@ package final class IndexSearcher {
           view: seen,
           vocabulary: vocabulary
         )
-        if let past { try SpotlightError.reading { try snapshot.goBack(to: past) } }
+        if let past {
+          try SpotlightError.reading { try snapshot.goBack(to: past, isResuming) }
+        }
         result = try body(snapshot)
       } catch {
         try db.rollback()
@@ -201,9 +206,9 @@ package struct IndexSnapshot {
   var firstAdded: Int64?
 
   /// Makes the snapshot one of a past commit.
-  fileprivate mutating func goBack(to past: StoreToken) throws {
+  fileprivate mutating func goBack(to past: StoreToken, _ isResuming: Bool) throws {
     guard let oldest = try IndexFile.oldest(db), past.generation == token.generation,
-      past.number >= oldest.number
+      past.number >= oldest.number, !isResuming || past.number > oldest.number
     else {
       throw SpotlightError(.expired, "The index has no documents as of \(past)")
     }

@@ -12,8 +12,10 @@ struct IndexState {
   var fullPause: Int?
   /// The last such pause since the index has advanced.
   var lastFullPause: Int?
-  /// The pause before another attempt to take the lease, in milliseconds.
+  /// The pause before another attempt to take the lease, and the sum of the pauses since the other
+  /// process has advanced, in milliseconds.
   var leasePause = 1
+  var leaseWait = 0
   var lastBatchCount = 0
   var isScheduled = false
   /// The number of attempts to read the log that have begun.
@@ -21,6 +23,8 @@ struct IndexState {
   var isStopped = false
   /// Whether a search found damage in the file, which the next attempt then removes.
   var isDamaged = false
+  /// The damaged file; another process may have replaced it.
+  var damagedFile: FileIdentity?
   /// Whether an attempt is running.
   var isReading = false
   var waiters: [Int: IndexWaiter] = [:]
@@ -41,10 +45,10 @@ struct IndexState {
     return Array(taken.values)
   }
 
-  /// Records that the file is damaged: until the next attempt has removed it, the index has no
-  /// position, so that no search opens the file.
-  mutating func setDamaged() {
-    isDamaged = true
+  /// Records that a file is damaged: until the next attempt has removed it, the index has no
+  /// position, and searches open no connection to it.
+  mutating func setDamaged(_ file: FileIdentity?) {
+    (isDamaged, damagedFile) = (true, file)
     status = IndexStatus(token: nil, documents: 0, state: .catchingUp)
   }
 

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The domains whose objects the index leaves out.
 extension SearchIndex {
-  /// Removes the documents of some domains, and has later ones left out.
+  /// Removes the documents of some domains and the past of the index, and has later ones left out.
   func deleteDomains(_ domains: [String], _ follower: inout Follower) throws {
     if follower.position == nil { try rebuild(&follower) }
     do {
@@ -35,6 +35,8 @@ extension SearchIndex {
         )
         if let number = try file.remove(document, read: commit) { removed.append(number) }
       }
+      // Nobody finds them in the past either.
+      try IndexFile.forgetPast(until: known.token, db)
       var position = known
       // Another position makes other processes read the documents again.
       position.next += 1
@@ -44,15 +46,9 @@ extension SearchIndex {
       documents.apply(position, added: [], removed: removed)
     }
     follower.position = reached
+    follower.unknownCount = 0
+    shared.withLock { $0.activity.oldest = known.token }
     announce(removed.count)
-  }
-
-  /// Has the objects of some domains indexed again by the next rebuild.
-  func restoreDomains(_ domains: [String], _ follower: inout Follower) throws {
-    _ = try follower.file.transaction(documents) { db in
-      try IndexFile.removeDeletedDomains(domains, db)
-    } known: { _ in
-    }
   }
 
   /// Updates the status after documents were removed, and calls those who wait for advances.
@@ -88,7 +84,7 @@ extension IndexFile {
     }
   }
 
-  fileprivate static func removeDeletedDomains(
+  static func removeDeletedDomains(
     _ domains: [String],
     _ db: SQLiteConnection
   ) throws {

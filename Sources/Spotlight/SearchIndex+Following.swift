@@ -25,6 +25,7 @@ extension SearchIndex {
     let pause = shared.withLock { shared -> Int? in
       guard !shared.isStopped else { return nil }
       shared.leasePause = min(2 * shared.leasePause, Self.leasePauseMax)
+      shared.leaseWait += shared.leasePause
       return shared.leasePause
     }
     guard let pause else { return }
@@ -42,16 +43,31 @@ extension SearchIndex {
 
   /// The longest pause before another attempt to take the lease, in milliseconds.
   private static let leasePauseMax = 64
+  /// The time without an advance after which the lease is that of a process that has stopped, in
+  /// milliseconds. SQLite's locks then decide which process writes.
+  private static let leaseWaitMax = 10_000
+
+  /// Takes the lease, or does without it where its process does not advance.
+  func takeLease() -> Bool {
+    lease.take() || shared.withLock { $0.leaseWait >= Self.leaseWaitMax }
+  }
 
   /// Takes over the position that another process has written, if there is another one.
   private func readOthers() throws {
     try confined.withLock { follower in
       guard follower?.file.isCurrent == true, var current = follower.take() else { return }
-      if try current.file.queue.use({ db in try IndexFile.position(db) }) != current.position {
-        try reload(&current)
-        if try !updatePause(current), let token = current.token { reached(token) }
+      do {
+        let position = try current.file.queue.use { db in try IndexFile.position(db) }
+        if position != current.position {
+          shared.withLock { $0.leaseWait = 0 }
+          try reload(&current)
+          if try !updatePause(current), let token = current.token { reached(token) }
+        }
+        follower = consume current
+      } catch {
+        follower = consume current
+        throw error
       }
-      follower = consume current
     }
   }
 

@@ -1,3 +1,4 @@
+import CordialValues
 import PersistentHistory
 import SQLite
 import Synchronization
@@ -50,8 +51,7 @@ extension SearchIndex {
         case .write: try writeFollowed(&follower)
         case .deleteDomains(let domains): try deleteDomains(domains, &follower)
         case .restoreDomains(let domains):
-          try restoreDomains(domains, &follower)
-          try rebuild(&follower, order.progress)
+          try rebuild(&follower, order.progress, restoring: domains)
         case .rebuild:
           shared.withLock { $0.status.state = .rebuilding }
           try rebuild(&follower, order.progress)
@@ -64,6 +64,28 @@ extension SearchIndex {
     }
     let status = status
     for order in orders { order.completion(.success(status)) }
+  }
+
+  /// Takes over whether the index is paused, and returns it.
+  @discardableResult
+  func updatePause(_ follower: borrowing Follower) throws -> Bool {
+    let isPaused = try follower.file.queue.use { db in try IndexFile.isPaused(db) }
+    let token = follower.token
+    let count = documents.aliveCount
+    let failed = shared.withLock { shared -> [IndexWaiter] in
+      guard !shared.isDamaged else { return [] }
+      guard isPaused else {
+        guard shared.status.state == .paused || shared.status.token == nil else { return [] }
+        shared.status = IndexStatus(token: token, documents: count, state: .catchingUp)
+        return []
+      }
+      shared.status = IndexStatus(token: token, documents: count, state: .paused)
+      // As after a failure, waits that began in this attempt go on.
+      let attempts = shared.attempts
+      return shared.takeWaiters { $0.attempts < attempts }
+    }
+    for waiter in failed { waiter.completion(waiter.number <= token?.number ?? -1) }
+    return isPaused
   }
 
   private func writeFollowed(_ follower: inout Follower) throws {

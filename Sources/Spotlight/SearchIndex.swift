@@ -35,7 +35,7 @@ package final class SearchIndex: LogFollower {
   private let processorTime: @Sendable () -> Int64
   private let makeSource: @Sendable () throws -> any DocumentSource
   let queue = DispatchQueue(label: "cordial.index", qos: .utility)
-  private let lease: IndexLease
+  let lease: IndexLease
   let documents: DocumentTable
   private let vocabulary = Vocabulary()
   let shared = Mutex(IndexState())
@@ -131,7 +131,8 @@ package final class SearchIndex: LogFollower {
 
   /// Starts a rebuild of the index, after a search found damage in its file.
   package func startRebuild() {
-    shared.withLock { $0.setDamaged() }
+    let file = FileIdentity(path)
+    shared.withLock { $0.setDamaged(file) }
     follow()
   }
 
@@ -158,35 +159,13 @@ package final class SearchIndex: LogFollower {
     failOrders(IndexStopped())
   }
 
-  /// Takes over whether the index is paused, and returns it.
-  @discardableResult
-  func updatePause(_ follower: borrowing Follower) throws -> Bool {
-    let isPaused = try follower.file.queue.use { db in try IndexFile.isPaused(db) }
-    let token = follower.token
-    let count = documents.aliveCount
-    let failed = shared.withLock { shared -> [IndexWaiter] in
-      guard !shared.isDamaged else { return [] }
-      guard isPaused else {
-        guard shared.status.state == .paused || shared.status.token == nil else { return [] }
-        shared.status = IndexStatus(token: token, documents: count, state: .catchingUp)
-        return []
-      }
-      shared.status = IndexStatus(token: token, documents: count, state: .paused)
-      // As after a failure, waits that began in this attempt go on.
-      let attempts = shared.attempts
-      return shared.takeWaiters { $0.attempts < attempts }
-    }
-    for waiter in failed { waiter.completion(waiter.number <= token?.number ?? -1) }
-    return isPaused
-  }
-
   func readLog() {
     dispatchPrecondition(condition: .onQueue(queue))
-    guard lease.take() else { return awaitLease() }
+    guard takeLease() else { return awaitLease() }
     defer { lease.release() }
     let number = shared.withLock { shared in
       (shared.isScheduled, shared.isReading) = (false, true)
-      shared.leasePause = 1
+      (shared.leasePause, shared.leaseWait) = (1, 0)
       shared.attempts += 1
       // The previous attempt may have failed after this one was scheduled.
       shared.forgetFailure()
@@ -251,16 +230,17 @@ package final class SearchIndex: LogFollower {
       where [.corrupt, .notADatabase].contains(error.code)
     {
       // The index can be rebuilt from the store.
-      shared.withLock { $0.setDamaged() }
+      let file = FileIdentity(path)
+      shared.withLock { $0.setDamaged(file) }
       try removeFile()
       try read()
     }
   }
 
-  /// Removes a damaged file, while no search expects one.
+  /// Removes a damaged file, unless another process has done so.
   private func removeFile() throws {
-    try IndexRemoval.remove(path)
-    shared.withLock { $0.isDamaged = false }
+    if shared.withLock({ $0.damagedFile }) == FileIdentity(path) { try IndexRemoval.remove(path) }
+    shared.withLock { ($0.isDamaged, $0.damagedFile) = (false, nil) }
   }
 
   /// Applies one batch, and returns whether more may follow.
@@ -419,13 +399,18 @@ package final class SearchIndex: LogFollower {
 
   /// Rebuilds the index from the store in one transaction; until its commit, searches see the old
   /// index.
-  func rebuild(_ follower: inout Follower, _ progress: ((Int) -> Void)? = nil) throws {
+  func rebuild(
+    _ follower: inout Follower,
+    _ progress: ((Int) -> Void)? = nil,
+    restoring domains: [String] = []
+  ) throws {
     let file = follower.file
     let source = follower.source
     let (_, position) = try file.transaction(documents) {
       db -> ([DocumentTable.AddedDocument], IndexPosition) in
       let build = try IndexFile.position(db)?.build ?? 0
       try file.removeEverything(db)
+      try IndexFile.removeDeletedDomains(domains, db)
       let deleted = try IndexFile.deletedDomains(db)
       var added: [DocumentTable.AddedDocument] = []
       var count = 0
@@ -486,9 +471,10 @@ package final class SearchIndex: LogFollower {
   /// Creates a connection for searches, for use by one thread.
   ///
   /// - Returns: The connection.
-  /// - Throws: `SQLiteError`.
+  /// - Throws: `SpotlightError`: `busy` while a damaged file is to be removed; `SQLiteError`.
   package func makeSearcher() throws -> IndexSearcher {
-    try IndexSearcher(
+    guard !shared.withLock({ $0.isDamaged }) else { throw SpotlightError.beingBuilt }
+    return try IndexSearcher(
       path: path,
       layout: layout,
       documents: documents,

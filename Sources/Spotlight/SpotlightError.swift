@@ -40,6 +40,9 @@ package struct SpotlightError: Error, Sendable, Equatable {
 }
 
 extension SpotlightError {
+  /// The error of a search before the index has a file.
+  static let beingBuilt = SpotlightError(.busy, "The index is being built", advice: .readStatus)
+
   /// Reads the index's file, and reports its damage as `damaged`, not as damage of the store.
   static func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
@@ -60,7 +63,7 @@ extension SpotlightError {
       return try reading(body)
     } catch let error as SQLiteError {
       guard error.code != .cannotOpen || FileIdentity(path) != nil else {
-        throw SpotlightError(.busy, "The index is being built", advice: .readStatus)
+        throw beingBuilt
       }
       throw SpotlightError(.failed, "The index's file cannot be opened: \(error)")
     }

@@ -140,6 +140,34 @@ private enum SearchedTasks {
     }
   }
 
+  /// What is observed while the index is behind is what a search as of its position finds, so that
+  /// the difference from it is right.
+  // Evidence: P-088a, P-088c
+  @Test func `has the objects of the position of the index, and resumes from it`() async throws {
+    try await withHost(model: SearchedTasks.model) { host in
+      let (peer, writer) = (HostPeer(host), HostPeer(host))
+      for title in ["milk", "oat milk", "rye milk"] { try writer.saveTask(title) }
+      _ = try writer.call("observe/flush")
+      _ = try writer.call("index/pause")
+      _ = try writer.call("delete", #"{"ids":["Task/p3"]}"#)
+      _ = try writer.call("save", #"{"update":[{"id":"Task/p2","values":{"title":"soy milk"}}]}"#)
+      let result = try #require(try peer.call("observe", Self.milk)["result"])
+      #expect(titles(result["hits"]) == ["milk", "oat milk", "rye milk"])
+      #expect(result["storeToken"] == result["token"])
+      let since = try #require(result["token"]?.string)
+      _ = try writer.call("index/resume")
+      _ = try writer.call("observe/flush")
+      let params = #"{"search":{"query":"milk"},"since":"\#(since)"}"#
+      for update in [
+        peer.changes.last?["updates"]?.array?.first,
+        try HostPeer(host).call("observe", params)["update"],
+      ] {
+        #expect(update?["remove"] == [["offset": 2, "id": "Task/p3", "deleted": true]])
+        #expect(titles(update?["update"]) == ["soy milk"] && update?["insert"] == [])
+      }
+    }
+  }
+
   /// A client that resumes at any position of its result has the hits of a new search.
   // Evidence: P-088c
   @Test(arguments: Seeds.first(8))

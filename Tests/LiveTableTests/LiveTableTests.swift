@@ -94,6 +94,26 @@ private func changes(_ update: JSONValue, more: Bool = false) -> JSONValue {
     #expect(result.token == "c" && result.rows.map(\.mark) == [nil, .changed, nil])
   }
 
+  @Test func `resumes a search from the position of the index`() {
+    var search = LiveResult()
+    #expect(search.resumption == nil)
+    let hit: JSONValue = ["id": "T/p1", "title": "milk", "score": 1]
+    search.begin([
+      "token": "t9", "fresh": true,
+      "result": ["token": "t7", "storeToken": "t7", "hits": [hit], "count": 1, "total": 1],
+    ])
+    #expect(search.token == "t9" && search.resumption == "t7")
+    let update: JSONValue = [
+      "subscription": "s1", "remove": [["offset": 0, "id": "T/p1"]], "insert": [], "index": "t8",
+    ]
+    #expect(search.change(["from": "t9", "token": "t10", "updates": [update]]) == nil)
+    #expect(search.token == "t10" && search.resumption == "t8")
+    var fetch = result()
+    #expect(fetch.resumption == "a")
+    #expect(fetch.change(changes(["subscription": "s1", "count": 3])) == nil)
+    #expect(fetch.resumption == "b")
+  }
+
   @Test func `shows a number, and IDs alone`() {
     var counted = LiveResult()
     counted.begin(["token": "a", "result": ["count": 5]])

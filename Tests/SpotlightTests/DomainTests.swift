@@ -47,7 +47,7 @@ import Testing
     #expect(before < Int(test.library.newest))
   }
 
-  @Test func `leave nothing behind that a search of an earlier commit lacks`() async throws {
+  @Test func `end the past of the index, which nobody searches any more`() async throws {
     let test = try TestIndex()
     #expect(await test.catchUp())
     commit(test, [1: ("milk", "work")])
@@ -56,8 +56,12 @@ import Testing
     commit(test, [2: ("milk", "home")])
     #expect(await test.catchUp())
     try await execute(.deleteDomains(["work"]), test)
-    #expect(try test.result("milk", asOf: former).hits.map(\.key.object) == [1])
+    let error = #expect(throws: SpotlightError.self) { try test.result("milk", asOf: former) }
+    #expect(error?.code == .expired)
+    let newest = Int(test.library.newest)
+    #expect(try test.result("milk", asOf: newest).hits.map(\.key.object) == [2])
     #expect(try test.found("milk") == [2])
+    #expect(test.index.activity.oldest?.number == Int64(newest))
   }
 
   @Test func `are in the digest of a document`() throws {

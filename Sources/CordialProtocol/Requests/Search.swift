@@ -13,6 +13,8 @@ package struct SearchCall: Call {
   package let withObjects: Bool
   package let at: String?
   package var asOf: String?
+  /// Whether the search is that of an `observe`.
+  package var isObserved = false
   package let predicate: String?
   package let arguments: JSONValue?
   package let select: [FetchCall.Selection]?

@@ -146,10 +146,12 @@ extension Service {
     completion: @escaping @Sendable (isolated Service, Result<Output, RPCError>) -> Void
   ) {
     let past = call.asOf.flatMap { StoreToken($0) }
+    // A later search of the same commit has to have the result of an observed one.
+    let isExact = call.isObserved
     searches.search(
       // The index's snapshot comes first, so that the store's is never older.
       { searcher, reader in
-        try searcher.snapshot(asOf: past) { index in
+        try searcher.snapshot(asOf: past, isResuming: isExact) { index in
           var index = index
           index.stop = stop
           func answer(_ snapshot: StoreSnapshot) throws -> Output {
@@ -157,6 +159,7 @@ extension Service {
             return try answer.completing(index) { try body(answer, $0) }
           }
           if let past { return try reader.snapshot(asOf: past, answer) }
+          if isExact { return try self.snapshot(reader, at: index.token, answer) }
           return try reader.snapshot(hidingUnsealed: true) { snapshot in
             if snapshot.hidesUnsealedChanges { self.lookForCommits() }
             return try answer(snapshot)
@@ -171,6 +174,25 @@ extension Service {
         self.onLoop { service in completion(service, outcome) }
       }
     )
+  }
+
+  /// Reads the store as of the position of the index, where its history has it, and otherwise as it
+  /// is.
+  nonisolated func snapshot<Output>(
+    _ reader: StoreReader,
+    at token: StoreToken,
+    _ body: (StoreSnapshot) throws -> Output
+  ) throws -> Output {
+    let newest = try reader.snapshot(hidingUnsealed: true) { snapshot -> Output? in
+      if snapshot.hidesUnsealedChanges { self.lookForCommits() }
+      return snapshot.token == token ? try body(snapshot) : nil
+    }
+    if let newest { return newest }
+    do {
+      return try reader.snapshot(asOf: token, body)
+    } catch let error as StoreError where error.code == .historyExpired {
+      return try reader.snapshot(hidingUnsealed: true, body)
+    }
   }
 
   /// Returns what stops the search of a request, which the client cancels or replaces.

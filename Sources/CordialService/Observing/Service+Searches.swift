@@ -34,9 +34,13 @@ extension Service {
     _ next: @escaping @Sendable (isolated Service, ObservedSearch, ObservedSearch?) -> Void
   ) throws {
     let wanted = try searchRequest(call)
+    var call = call
+    call.isObserved = true
     index.follow()
     let stop = stop(for: request, key: key)
+    let observed = call
     whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
+      let call = observed
       service.find(call, wanted, stop) { service, outcome in
         switch outcome {
         case .success(let search):
@@ -121,9 +125,8 @@ extension Service {
     searches.search(
       { searcher, reader in
         try searcher.snapshot { index in
-          try reader.snapshot(hidingUnsealed: true) { snapshot in
-            if snapshot.hidesUnsealedChanges { self.lookForCommits() }
-            return try runs.map { affected, run in
+          try self.snapshot(reader, at: index.token) { snapshot in
+            try runs.map { affected, run in
               try Self.refreshed(affected, run, index, snapshot, bytesMax)
             }
           }

@@ -127,6 +127,7 @@ package enum StoreBackup {
     let outcome = try copy(backup, to: fresh, environment: environment)
     defer { fresh.remove() }
     try check(fresh, of: backup)
+    let indexFiles = try target.indexFiles()
     do {
       try overwrite(target, with: fresh)
     } catch {
@@ -135,7 +136,7 @@ package enum StoreBackup {
       // A store that is too damaged to be opened has no content to lose.
       try replaceFiles(of: target, with: fresh)
     }
-    for file in try target.indexFiles() { unsafe unlink(file) }
+    for file in indexFiles { unsafe unlink(file) }
     syncFolder(target.path)
     return outcome
   }

@@ -39,7 +39,8 @@ package struct StoreContainer: Sendable {
   func indexFiles() throws(StoreError) -> [String] {
     do {
       return try FileManager.default.contentsOfDirectory(atPath: path)
-        .filter { $0.hasPrefix("index") && $0.contains(".sqlite") }.map { "\(path)/\($0)" }
+        .filter { $0.wholeMatch(of: /index(-[A-Za-z0-9_-]+)?\.sqlite(-wal|-shm)?/) != nil }
+        .map { "\(path)/\($0)" }
     } catch {
       throw StoreError(.cannotOpen, "\(path) cannot be read: \(error)")
     }
