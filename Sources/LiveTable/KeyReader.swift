@@ -84,13 +84,18 @@ package struct KeyReader: Sendable {
   private static func sequence(_ bytes: ArraySlice<UInt8>) -> (key: Key?, length: Int)? {
     let second = bytes.dropFirst().first
     // A terminal sends a sequence at once, so that an escape at the end is the key.
-    guard let second, second == UInt8(ascii: "[") || second == UInt8(ascii: "O") else {
-      return (.escape, 1)
+    guard let second else { return (.escape, 1) }
+    // Keys with Alt have no meaning here, and a second escape begins anew.
+    guard second == UInt8(ascii: "[") || second == UInt8(ascii: "O") else {
+      return second < 0x20 ? (.escape, 1) : (nil, 2)
     }
-    guard let end = bytes.dropFirst(2).firstIndex(where: { (0x40...0x7E).contains($0) }) else {
+    let isEnd = { (byte: UInt8) in (0x40...0x7E).contains(byte) || byte < 0x20 }
+    guard let end = bytes.dropFirst(2).firstIndex(where: isEnd) else {
       // No sequence is so long.
       return bytes.count > 16 ? (nil, bytes.count) : nil
     }
+    // A control character is a key of its own; what is before it is no sequence.
+    guard bytes[end] >= 0x20 else { return (nil, end - bytes.startIndex) }
     let length = end - bytes.startIndex + 1
     switch bytes[end] {
     case UInt8(ascii: "A"): return (.up, length)

@@ -14,6 +14,7 @@ package struct SQLiteError: Error, Sendable, CustomStringConvertible {
     package static let full = Code(rawValue: SQLITE_FULL)
     package static let noMemory = Code(rawValue: SQLITE_NOMEM)
     package static let inputOutput = Code(rawValue: SQLITE_IOERR)
+    package static let inputOutputShortRead = Code(rawValue: SQLITE_IOERR | 2 << 8)
     package static let inputOutputWrite = Code(rawValue: SQLITE_IOERR | 3 << 8)
     package static let inputOutputSharedMemorySize = Code(rawValue: SQLITE_IOERR | 19 << 8)
     package static let corrupt = Code(rawValue: SQLITE_CORRUPT)

@@ -44,7 +44,9 @@ extension SearchIndex {
   /// The longest pause before another attempt to take the lease, in milliseconds.
   private static let leasePauseMax = 64
   /// The time without an advance after which the lease is that of a process that has stopped, in
-  /// milliseconds. SQLite's locks then decide which process writes.
+  /// milliseconds.
+  ///
+  /// SQLite's locks then decide which process writes.
   private static let leaseWaitMax = 10_000
 
   /// Takes the lease, or does without it where its process does not advance.

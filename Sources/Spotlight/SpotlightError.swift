@@ -43,6 +43,11 @@ extension SpotlightError {
   /// The error of a search before the index has a file.
   static let beingBuilt = SpotlightError(.busy, "The index is being built", advice: .readStatus)
 
+  private static let damaged = SpotlightError(
+    .damaged,
+    "The index was damaged and is being rebuilt"
+  )
+
   /// Reads the index's file, and reports its damage as `damaged`, not as damage of the store.
   static func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
@@ -50,7 +55,7 @@ extension SpotlightError {
     } catch let error as SQLiteError
       where [.corrupt, .notADatabase].contains(error.code)
     {
-      throw SpotlightError(.damaged, "The index was damaged and is being rebuilt")
+      throw damaged
     } catch let error as SQLiteError where error.code == .interrupted {
       throw SpotlightError.stopped
     }
@@ -65,6 +70,8 @@ extension SpotlightError {
       guard error.code != .cannotOpen || FileIdentity(path) != nil else {
         throw beingBuilt
       }
+      // Without its log, the file is as it was at some time before.
+      guard error.extendedCode != .inputOutputShortRead else { throw damaged }
       throw SpotlightError(.failed, "The index's file cannot be opened: \(error)")
     }
   }

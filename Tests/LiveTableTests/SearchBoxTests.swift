@@ -19,7 +19,11 @@ import Testing
     #expect(keys("\u{1B}[A\u{1B}OB\u{1B}[1;5Aa") == [.up, .down, .up, .text("a")])
     #expect(keys("\r\n\u{4}\u{E}\u{10}") == [.enter, .enter, .end, .down, .up])
     #expect(keys("\u{1B}") == [.escape])
-    #expect(keys("\u{1B}x") == [.escape, .text("x")])
+    // A key with Alt has no meaning here.
+    #expect(keys("\u{1B}xy") == [.text("y")])
+    #expect(keys("\u{1B}\u{1B}[A") == [.escape, .up])
+    // Control keys behind a sequence that does not end.
+    #expect(keys("a\u{1B}[\u{15}\u{4}") == [.text("a"), .deleteAll, .end])
     // Keys without a meaning here: F5, delete, Control-A.
     #expect(keys("\u{1B}[15~\u{1B}[3~\u{1}") == [])
   }

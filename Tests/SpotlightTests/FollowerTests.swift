@@ -463,6 +463,23 @@ import Testing
     #expect(index.index.status.documents == 5)
   }
 
+  // Evidence: P-095a
+  @Test func `a file without its log is rebuilt`() async throws {
+    let index = try TestIndex()
+    for number in 1...5 { commit(index, Int64(number), "milk") }
+    #expect(await index.catchUp())
+    // The writer goes on with the removed files, which no other connection sees.
+    for suffix in ["-wal", "-shm"] {
+      try FileManager.default.removeItem(atPath: index.folder.path + "/index.sqlite" + suffix)
+    }
+    let error = #expect(throws: SpotlightError.self) { _ = try index.index.makeSearcher() }
+    #expect(error?.code == .damaged)
+    index.index.startRebuild()
+    commit(index, 6, "milk")
+    #expect(await index.catchUp())
+    #expect(try index.found("milk") == [1, 2, 3, 4, 5, 6])
+  }
+
   // Evidence: P-094b
   @Test func `a search without a file is told to try again`() async throws {
     let index = try TestIndex()
