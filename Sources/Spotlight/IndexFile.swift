@@ -328,12 +328,38 @@ final class IndexFile {
     }
   }
 
-  /// Merges the parts in which FTS5 wrote many documents.
+  /// Merges the parts in which FTS5 wrote many documents, and raises the whole.
   ///
-  /// Otherwise FTS5 merges them with the parts of the next few documents, during whose commit a
-  /// search for these would wait for the whole index to be written again.
+  /// FTS5 merges up to 16 parts of one level into one of the next level. A whole index on a low
+  /// level would be written again among the next few hundred small parts, in the commit of one
+  /// document, whose searches would wait for it. Each further merge with a small part raises it by
+  /// two levels.
   func mergeParts(_ db: SQLiteConnection) throws {
     try db.execute("INSERT INTO text(text) VALUES ('optimize')")
+    guard let column = layout.columns.first else { return }
+    let small = try PreparedStatement(
+      db,
+      "INSERT INTO text(rowid, \(IndexLayout.quotedColumn(column))) VALUES (0, 'smallpart')"
+    )
+    for _ in 0..<Self.raisesMax {
+      guard try Self.levelCount(db) < Self.levelsMin else { break }
+      try small.run()
+      try db.execute("INSERT INTO text(text) VALUES ('optimize')")
+    }
+    // The word is of no document.
+    words.forget()
+    _ = spotlight_take_token_count()
+  }
+
+  /// The number of levels that let thousands of commits pass before the whole is merged again.
+  private static let levelsMin = 4
+  private static let raisesMax = 3
+
+  /// Returns the number of levels of parts, which FTS5 keeps behind the first four bytes of the
+  /// record 10.
+  private static func levelCount(_ db: SQLiteConnection) throws -> Int {
+    let text = try db.text("SELECT hex(substr(block, 5, 1)) FROM text_data WHERE id = 10")
+    return text.flatMap { Int($0, radix: 16) } ?? levelsMin
   }
 
   func removeEverything(_ db: SQLiteConnection) throws {

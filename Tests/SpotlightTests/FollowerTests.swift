@@ -53,6 +53,36 @@ import Testing
     #expect(index.index.deadFraction == 0)
   }
 
+  /// Otherwise the commit of one document would write the whole index again.
+  // Evidence: P-095b
+  @Test func `a rebuilt index is a part of a high level`() async throws {
+    let index = try TestIndex()
+    // A part of one page would be moved to the level of the next one.
+    let notes = (1...1000 as ClosedRange<Int64>).map { ($0, (body: "word\($0)", title: "milk")) }
+    index.commit(Dictionary(uniqueKeysWithValues: notes).mapValues { .some($0) })
+    #expect(await index.catchUp())
+    for _ in 0..<2 {
+      try await index.rebuild()
+      let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")
+      let levels = try await queue.read { db in
+        try String.fetchOne(
+          db,
+          sql: "SELECT hex(substr(block, 5, 1)) FROM text_data WHERE id = 10"
+        )
+      }
+      #expect(levels.flatMap { Int($0, radix: 16) } ?? 0 >= 4)
+      // What raises it is no document and no word of one.
+      #expect(try index.result("smallpart").missing == ["smallpart"])
+      #expect(try index.result("small", prefix: true).total == 0)
+      #expect(try index.suggestions("sma", entities: nil, limit: 5).isEmpty)
+      #expect(index.index.status.documents == 1000 && index.index.deadFraction == 0)
+    }
+    commit(index, 1001, "smallpart")
+    #expect(await index.catchUp())
+    #expect(try index.found("smallpart") == [1001])
+    #expect(try index.suggestions("sma", entities: nil, limit: 5).map(\.text) == ["smallpart"])
+  }
+
   /// The number of the commit in the index file.
   private func written(_ index: TestIndex) throws -> Int64? {
     let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")
