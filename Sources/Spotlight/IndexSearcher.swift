@@ -100,6 +100,7 @@ package final class IndexSearcher {
   private let layout: IndexLayout
   private let documents: DocumentTable
   private let vocabulary: Vocabulary
+  private let phraseCounts: PhraseCounts
   private let path: String
   /// The identity of the file that was opened.
   private let opened: FileIdentity?
@@ -111,12 +112,14 @@ package final class IndexSearcher {
     layout: IndexLayout,
     documents: DocumentTable,
     vocabulary: Vocabulary,
+    phraseCounts: PhraseCounts,
     whenStale: @escaping @Sendable () -> Void
   ) throws {
     self.whenStale = whenStale
     self.layout = layout
     self.documents = documents
     self.vocabulary = vocabulary
+    self.phraseCounts = phraseCounts
     self.path = path
     queue = try SpotlightError.opening(path) { try IndexFile.open(path, readonly: true) }
     opened = FileIdentity(path)
@@ -164,7 +167,8 @@ package final class IndexSearcher {
           db: db,
           layout: layout,
           view: seen,
-          vocabulary: vocabulary
+          vocabulary: vocabulary,
+          phraseCounts: phraseCounts
         )
         if let past {
           try SpotlightError.reading { try snapshot.goBack(to: past, isResuming) }
@@ -191,6 +195,7 @@ package struct IndexSnapshot {
   let layout: IndexLayout
   var view: DocumentTable.View
   let vocabulary: Vocabulary
+  let phraseCounts: PhraseCounts
   /// The objects of a past commit whose texts the index does not have.
   ///
   /// They changed more than once before the index read them. The object 0 stands for all objects of
@@ -354,7 +359,16 @@ package struct IndexSnapshot {
     let wanted = (0..<layout.entityCount).map { request.entities?.contains($0) ?? true }
     let lists = kept.map { kept in (0..<layout.entityCount).map { kept[$0] ?? [] } }
     return try unsafe Self.withKept(lists) { kept, counts in
-      try unsafe rank(statements, query, excluded, wanted, hitMax, kept, counts)
+      try unsafe rank(
+        statements,
+        query,
+        request.explains,
+        excluded,
+        wanted,
+        hitMax,
+        kept,
+        counts
+      )
     }
   }
 
@@ -400,6 +414,7 @@ package struct IndexSnapshot {
   private func rank(
     _ statements: [PreparedStatement],
     _ query: SearchQuery,
+    _ explains: Bool,
     _ excluded: [Int64],
     _ wanted: [Bool],
     _ hitMax: Int,
@@ -408,6 +423,7 @@ package struct IndexSnapshot {
   ) throws -> Ranked {
     var buffer = Array(repeating: spotlight_hit(), count: max(hitMax, 1))
     let phrases = query.phrases
+    let counted = counted(query, explains: explains)
     return try unsafe view.withSearch { search in
       unsafe search.describedCount = Int32(phrases.count)
       unsafe search.exactMin = .infinity
@@ -426,10 +442,11 @@ package struct IndexSnapshot {
               defer { unsafe spotlight_finish(&search) }
               try unsafe phrases.withUnsafeBufferPointer { phrases in
                 unsafe search.phrases = phrases.baseAddress
-                try unsafe count(query, &search)
+                try unsafe count(query, counted, &search)
                 for statement in statements {
                   try unsafe run(statement, query.match ?? "", &search)
                 }
+                unsafe keepCounts(search, of: counted)
               }
               unsafe spotlight_sort(&search)
               let factor = unsafe Self.mistakenFactor(search.exactMin, search.mistakenMax)

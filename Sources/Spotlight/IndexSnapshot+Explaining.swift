@@ -57,7 +57,7 @@ extension IndexSnapshot {
         try unsafe layout.weights.withUnsafeBufferPointer { weights in
           unsafe search.phrases = phrases.baseAddress
           unsafe search.weights = weights.baseAddress
-          try unsafe count(query, &search)
+          try unsafe count(query, nil, &search)
           return try hits.map { hit in
             guard let statement = statements[table(of: hit.document)] else { return hit }
             try unsafe shares.withUnsafeMutableBufferPointer { shares in

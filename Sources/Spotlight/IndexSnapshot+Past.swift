@@ -74,8 +74,16 @@ extension IndexSnapshot {
     isPast ? view.number(of: key) : try numbers(of: [key]).first
   }
 
-  /// Counts the documents of each phrase over all tables, where there are several.
-  func count(_ query: SearchQuery, _ search: inout spotlight_search) throws {
+  /// Sets the number of documents of each phrase, where it is known or where there are several
+  /// tables to count over.
+  func count(
+    _ query: SearchQuery,
+    _ counted: (phrases: [String], position: IndexPosition)?,
+    _ search: inout spotlight_search
+  ) throws {
+    if let counted, let known = phraseCounts.counts(of: counted.phrases, at: counted.position) {
+      return try unsafe set(known, &search)
+    }
     guard firstAdded != nil else { return }
     let statements = try numberStatements()
     let counts = try query.phraseExpressions.map { expression in
@@ -86,6 +94,10 @@ extension IndexSnapshot {
       }
       return count
     }
+    try unsafe set(counts, &search)
+  }
+
+  private func set(_ counts: [Int64], _ search: inout spotlight_search) throws {
     try unsafe counts.withUnsafeBufferPointer { counts in
       guard unsafe spotlight_set_counts(&search, counts.baseAddress) == SQLITE_OK else {
         throw SQLiteError(.noMemory, "There is no memory for a search")

@@ -38,6 +38,7 @@ package final class SearchIndex: LogFollower {
   let lease: IndexLease
   let documents: DocumentTable
   private let vocabulary = Vocabulary()
+  private let phraseCounts = PhraseCounts()
   let shared = Mutex(IndexState())
   let confined: Mutex<Follower?> = Mutex(nil)
 
@@ -479,6 +480,7 @@ package final class SearchIndex: LogFollower {
       layout: layout,
       documents: documents,
       vocabulary: vocabulary,
+      phraseCounts: phraseCounts,
       whenStale: { [weak self] in self?.follow() }
     )
   }

@@ -1,0 +1,67 @@
+import CSpotlight
+import Synchronization
+
+/// The numbers of live documents with a phrase, as searches of one position have counted them.
+///
+/// A search of several words otherwise reads all documents of each word before it ranks the first
+/// one.
+final class PhraseCounts: Sendable {
+  private struct State {
+    var position: IndexPosition?
+    /// The counts, by the phrase in FTS5's syntax.
+    var counts: [String: Int64] = [:]
+  }
+
+  private let state = Mutex(State())
+  /// The number of phrases at which all counts are forgotten.
+  private static let phrasesMax = 10_000
+
+  /// Returns the counts of phrases at a position, or nil where one of them is not known.
+  func counts(of phrases: [String], at position: IndexPosition) -> [Int64]? {
+    state.withLock { state in
+      guard state.position == position else { return nil }
+      var counts: [Int64] = []
+      for phrase in phrases {
+        guard let count = state.counts[phrase] else { return nil }
+        counts.append(count)
+      }
+      return counts
+    }
+  }
+
+  /// Keeps the counts of phrases at a position, instead of those of any other position.
+  func keep(_ counts: some Sequence<Int64>, of phrases: [String], at position: IndexPosition) {
+    state.withLock { state in
+      if state.position != position || state.counts.count >= Self.phrasesMax {
+        state = State(position: position)
+      }
+      for (phrase, count) in zip(phrases, counts) { state.counts[phrase] = count }
+    }
+  }
+}
+
+extension IndexSnapshot {
+  /// The phrases of a query whose counts may be known, and the position of the counts; nil for a
+  /// search that counts them itself.
+  ///
+  /// A search of a past commit has other documents. An explained search reports what it reads, which
+  /// must not depend on earlier searches.
+  func counted(
+    _ query: SearchQuery,
+    explains: Bool
+  ) -> (phrases: [String], position: IndexPosition)? {
+    guard !isPast, !explains, !query.isWord, let position = view.position else { return nil }
+    return (query.phraseExpressions, position)
+  }
+
+  /// Keeps the counts that a search has read.
+  func keepCounts(
+    _ search: borrowing spotlight_search,
+    of counted: (phrases: [String], position: IndexPosition)?
+  ) {
+    guard let counted, let counts = unsafe search.documentCounts else { return }
+    let read = unsafe UnsafeBufferPointer(start: counts, count: Int(search.phraseCount))
+    guard read.count == counted.phrases.count else { return }
+    unsafe phraseCounts.keep(read, of: counted.phrases, at: counted.position)
+  }
+}

@@ -1,0 +1,56 @@
+import CordialValues
+import Spotlight
+import Synchronization
+import TestSeeds
+import Testing
+
+@Suite struct `Counts that earlier searches have read` {
+  private static let words = ["milk", "oat", "rye", "tea", "京都", "oatmeal"]
+  private static let queries = [
+    "milk oat", "milk OR tea", "oat -rye milk", "oa* milk", "body:milk oat", "京都 tea",
+    "\"milk oat\" tea", "none milk",
+  ]
+
+  private struct Hit: Equatable {
+    let key: ObjectKey
+    let score: Double
+  }
+
+  private func hits(_ result: SearchResult) -> [Hit] {
+    result.hits.map { Hit(key: $0.key, score: $0.score) }
+  }
+
+  /// After each commit, searches have the scores of an index that has never searched, whichever
+  /// searches came before, and also those that are explained or of the past.
+  // Evidence: P-093a
+  @Test(arguments: Seeds.first(6))
+  func `are those of the position of the search`(seed: UInt64) async throws {
+    var random = SplitMix64(seed: seed)
+    let index = try TestIndex()
+    func text() -> String {
+      (0...random.below(4)).map { _ in random.pick(Self.words) }.joined(separator: " ")
+    }
+    for _ in 0..<12 {
+      var notes: [Int64: (body: String?, title: String?)?] = [:]
+      for _ in 0...random.below(6) {
+        notes[Int64(1 + random.below(20))] = random.oneIn(5) ? .some(nil) : .some((text(), text()))
+      }
+      index.commit(notes)
+      #expect(await index.catchUp())
+      let former = Library()
+      let objects = index.library.state.withLock { $0.objects }
+      former.commit(objects.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+      for query in Self.queries + Self.queries.reversed() {
+        let fresh = try TestIndex(former)
+        #expect(await fresh.catchUp())
+        let wanted = hits(try fresh.result(query))
+        #expect(hits(try index.result(query)) == wanted, "\(query), \(Seeds.repeating(seed))")
+        let past = Int(index.library.newest)
+        #expect(hits(try index.result(query, asOf: past)) == wanted)
+        let explained = try index.result(query, explains: true)
+        #expect(hits(explained) == wanted)
+        #expect(try index.result(query, explains: true).readCount == explained.readCount)
+      }
+    }
+  }
+}
