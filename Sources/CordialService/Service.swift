@@ -344,9 +344,8 @@ package actor Service {
       )
       return answer(MessageWriter.error(id, error), at: slot, session)
     }
-    if method === ObserveCall.method, let key = params["key"]?.string {
-      // A search box goes on to another search.
-      session.searches.stop(key: key)
+    if method === ObserveCall.method, params["search"] != nil, let key = params["key"]?.string {
+      endSearches(for: key, session)
     }
     session.nextSerial += 1
     session.queue.add(
@@ -360,6 +359,19 @@ package actor Service {
       )
     )
     startRequests(session)
+  }
+
+  /// Ends the searches of a search box that goes on to another one.
+  private func endSearches(for key: String, _ session: Session) {
+    session.searches.stop(key: key)
+    let waiting = session.queue.cancel { request in
+      request.method === ObserveCall.method && request.params["search"] != nil
+        && request.params["key"]?.string == key
+    }
+    for request in waiting {
+      let error = RPCError(.requestCancelled, "Another observe has replaced this one")
+      answer(MessageWriter.error(request.id, error), at: request.slot, session)
+    }
   }
 
   /// The methods that are served while the store has another model than the requested one.

@@ -32,7 +32,13 @@ final class IndexFile {
 
   /// Opens the index's file, and recreates its tables if they are of another layout, tokenizer, ICU
   /// or model.
-  init(path: String, layout: IndexLayout) throws {
+  ///
+  /// - Parameters:
+  ///   - path: The path of the file.
+  ///   - layout: The columns of the index.
+  ///   - isPrepared: Whether other tables are an error instead.
+  /// - Throws: `SQLiteError`; `IndexMoved` for other tables.
+  init(path: String, layout: IndexLayout, isPrepared: Bool = false) throws {
     self.layout = layout
     self.path = path
     let words = WordCollection()
@@ -47,7 +53,11 @@ final class IndexFile {
       insertFormer, insertUnknown
     ) =
       try queue.use { db in
-        try db.transaction(.immediate) { try Self.prepare(db, layout, identity) }
+        // An index that another process writes to is read without waiting for it.
+        if try Self.identity(db) != identity {
+          guard !isPrepared else { throw IndexMoved() }
+          try db.transaction(.immediate) { try Self.prepare(db, layout, identity) }
+        }
         let marks = Array(repeating: ", ?", count: layout.columns.count).joined()
         let names = layout.columns.map { ", " + IndexLayout.quotedColumn($0) }.joined()
         return (
@@ -91,14 +101,18 @@ final class IndexFile {
     return try SQLiteQueue(path: path, options)
   }
 
+  /// Returns the layout, tokenizer, ICU and model of the tables, or nil without tables.
+  private static func identity(_ db: SQLiteConnection) throws -> String? {
+    try db.hasTable("state")
+      ? try db.text("SELECT value FROM state WHERE name = 'identity'") : nil
+  }
+
   private static func prepare(
     _ db: SQLiteConnection,
     _ layout: IndexLayout,
     _ identity: String
   ) throws {
-    let known =
-      try db.hasTable("state")
-      ? try db.text("SELECT value FROM state WHERE name = 'identity'") : nil
+    let known = try Self.identity(db)
     guard known != identity else { return }
     let isPaused = try known != nil && Self.isPaused(db)
     let columns = layout.columns.isEmpty ? ["none"] : layout.columns

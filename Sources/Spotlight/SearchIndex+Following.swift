@@ -43,21 +43,29 @@ extension SearchIndex {
 
   /// The longest pause before another attempt to take the lease, in milliseconds.
   private static let leasePauseMax = 64
-  /// The time without an advance after which the lease is that of a process that has stopped, in
-  /// milliseconds.
-  ///
-  /// SQLite's locks then decide which process writes.
-  private static let leaseWaitMax = 10_000
 
-  /// Takes the lease, or does without it where its process does not advance.
+  /// Takes the lease, or does without it where its process does not advance: SQLite's locks then
+  /// decide which process writes.
   func takeLease() -> Bool {
-    lease.take() || shared.withLock { $0.leaseWait >= Self.leaseWaitMax }
+    let isTaken = lease.take()
+    return shared.withLock { shared in
+      if isTaken { (shared.leasePause, shared.leaseWait) = (1, 0) }
+      // As long as the other process holds it, later attempts do without it too.
+      return isTaken || shared.leaseWait >= leaseWaitMax
+    }
   }
 
   /// Takes over the position that another process has written, if there is another one.
   private func readOthers() throws {
     try confined.withLock { follower in
-      guard follower?.file.isCurrent == true, var current = follower.take() else { return }
+      if follower?.file.isCurrent != true {
+        guard FileIdentity(path) != nil, !shared.withLock({ $0.isDamaged }) else { return }
+        let opened = try open(isPrepared: true)
+        if try !updatePause(opened), let token = opened.token { reached(token) }
+        follower = consume opened
+        return
+      }
+      guard var current = follower.take() else { return }
       do {
         let position = try current.file.queue.use { db in try IndexFile.position(db) }
         if position != current.position {

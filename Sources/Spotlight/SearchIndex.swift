@@ -36,6 +36,7 @@ package final class SearchIndex: LogFollower {
   private let makeSource: @Sendable () throws -> any DocumentSource
   let queue = DispatchQueue(label: "cordial.index", qos: .utility)
   let lease: IndexLease
+  let leaseWaitMax: Int
   let documents: DocumentTable
   private let vocabulary = Vocabulary()
   private let phraseCounts = PhraseCounts()
@@ -67,17 +68,21 @@ package final class SearchIndex: LogFollower {
   ///   - model: The store's model.
   ///   - delegateVersion: A text that is another one where the source decides otherwise what is
   ///     indexed; nil where the model decides alone.
+  ///   - leaseWaitMax: The time without an advance after which the lease is that of a process that
+  ///     has stopped, in milliseconds.
   ///   - processorTime: Returns the processor time of the calling thread, in microseconds.
   ///   - makeSource: Creates the source of documents, on the index's thread.
   package init(
     path: String,
     model: Model,
     delegateVersion: String? = nil,
+    leaseWaitMax: Int = 10_000,
     processorTime: @escaping @Sendable () -> Int64 = { ThreadTime.microseconds },
     makeSource: @escaping @Sendable () throws -> any DocumentSource
   ) {
     self.path = path
     lease = IndexLease(of: path)
+    self.leaseWaitMax = leaseWaitMax
     self.processorTime = processorTime
     self.makeSource = makeSource
     layout = IndexLayout(model, delegateVersion: delegateVersion)
@@ -166,7 +171,6 @@ package final class SearchIndex: LogFollower {
     defer { lease.release() }
     let number = shared.withLock { shared in
       (shared.isScheduled, shared.isReading) = (false, true)
-      (shared.leasePause, shared.leaseWait) = (1, 0)
       shared.attempts += 1
       // The previous attempt may have failed after this one was scheduled.
       shared.forgetFailure()
@@ -302,9 +306,9 @@ package final class SearchIndex: LogFollower {
   /// has; otherwise, at most a fifth of all documents is dead.
   private static let deadMax: Int64 = 10_000
 
-  private func open() throws -> Follower {
+  func open(isPrepared: Bool = false) throws -> Follower {
     let source = try makeSource()
-    let file = try IndexFile(path: path, layout: layout)
+    let file = try IndexFile(path: path, layout: layout, isPrepared: isPrepared)
     let loaded = try load(file)
     documents.replace(loaded.position, added: loaded.documents)
     return Follower(

@@ -54,6 +54,34 @@ import Testing
     #expect(try index.found("milk") == [1])
   }
 
+  // Evidence: P-094b
+  @Test func `is not needed to read what another process has indexed`() async throws {
+    let index = try TestIndex()
+    commit(index, 1)
+    #expect(await index.catchUp())
+    let descriptor = unsafe open(index.folder.path + "/index.sqlite-lease", O_RDWR | O_CLOEXEC)
+    #expect(descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    let other = try TestIndex(index.library, in: index.folder)
+    #expect(await other.catchUp())
+    #expect(try other.found("milk") == [1])
+    #expect(index.library.state.withLock { $0.wholeReadings } == 1)
+    #expect(close(descriptor) == 0)
+  }
+
+  // Evidence: P-094b
+  @Test func `of a process that does not advance is passed over`() async throws {
+    let index = try TestIndex(leaseWaitMax: 20)
+    #expect(await index.catchUp())
+    let descriptor = unsafe open(index.folder.path + "/index.sqlite-lease", O_RDWR | O_CLOEXEC)
+    #expect(descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    for number in 1...3 {
+      commit(index, Int64(number))
+      #expect(await index.catchUp())
+    }
+    #expect(try index.found("milk") == [1, 2, 3])
+    #expect(close(descriptor) == 0)
+  }
+
   @Test func `of another process is no reason to stop late`() async throws {
     let index = try TestIndex()
     #expect(await index.catchUp())

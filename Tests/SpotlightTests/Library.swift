@@ -172,13 +172,18 @@ final class TestIndex {
   let index: SearchIndex
   private var searcher: IndexSearcher?
 
-  init(_ library: Library = Library(), in folder: TestFolder? = nil) throws {
+  init(
+    _ library: Library = Library(),
+    in folder: TestFolder? = nil,
+    leaseWaitMax: Int = 60_000
+  ) throws {
     let folder = try folder ?? TestFolder()
     self.folder = folder
     self.library = library
     index = SearchIndex(
       path: folder.path + "/index.sqlite",
       model: try ModelDocument.parse(Array(Self.model.utf8).span),
+      leaseWaitMax: leaseWaitMax,
       makeSource: { LibraryReader(library) }
     )
   }

@@ -63,6 +63,13 @@ struct RequestQueue {
     return waiting.remove(at: index)
   }
 
+  /// Removes and returns the requests that have not started and for which a condition holds.
+  mutating func cancel(where isCancelled: (Request) -> Bool) -> [Request] {
+    let cancelled = waiting.filter(isCancelled)
+    waiting.removeAll(where: isCancelled)
+    return Array(cancelled)
+  }
+
   /// Removes and returns all requests that have not started.
   mutating func cancelAll() -> [Request] {
     defer { waiting.removeAll() }
