@@ -44,8 +44,8 @@ extension IndexSnapshot {
   /// The phrases of a query whose counts may be known, and the position of the counts; nil for a
   /// search that counts them itself.
   ///
-  /// A search of a past commit has other documents. An explained search reports what it reads, which
-  /// must not depend on earlier searches.
+  /// A search of a past commit has other documents. An explained search reports what it reads,
+  /// which must not depend on earlier searches.
   func counted(
     _ query: SearchQuery,
     explains: Bool
