@@ -376,6 +376,11 @@ final class IndexFile {
     return text.flatMap { Int($0, radix: 16) } ?? levelsMin
   }
 
+  /// Gives back the memory that a rebuild needed, which later documents do not need.
+  func releaseMemory() throws {
+    try queue.use { db in try db.execute("PRAGMA shrink_memory") }
+  }
+
   func removeEverything(_ db: SQLiteConnection) throws {
     words.forget()
     try db.execute(

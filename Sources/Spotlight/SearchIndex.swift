@@ -447,6 +447,7 @@ package final class SearchIndex: LogFollower {
     follower.unknownCount = 0
     shared.withLock { $0.activity.oldest = position.token }
     reached(position.token, isRebuilt: true)
+    try file.releaseMemory()
   }
 
   // MARK: Waiting
