@@ -34,13 +34,7 @@ struct InteractiveSearch {
     let (events, source) = AsyncStream.makeStream(of: Event.self)
     try await store.with(whenEnded: { source.yield(.ended) }) { client in
       try await client.catchUp()
-      let signals = await UnixSignalsSequence(
-        trapping: .sigint,
-        .sigterm,
-        .sighup,
-        .sigquit,
-        .sigwinch
-      )
+      let signals = await LiveScreen.signals()
       let screen = LiveScreen()
       keyboard.begin { source.yield(.input($0)) }
       defer {

@@ -39,13 +39,7 @@ struct LiveWatch {
     let isSocket = store.isSocket
     let screen = LiveScreen()
     defer { screen.leave() }
-    let signals = await UnixSignalsSequence(
-      trapping: .sigint,
-      .sigterm,
-      .sighup,
-      .sigquit,
-      .sigwinch
-    )
+    let signals = await LiveScreen.signals()
     let events = EventQueue()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
@@ -176,6 +170,11 @@ final class LiveScreen: Sendable {
     Glibc.signal(SIGTSTP, SIG_IGN)
     // The second screen, without a cursor and without line wrap.
     Terminal.raw("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l")
+  }
+
+  /// Returns the signals that end the program or change the size of the terminal.
+  static func signals() async -> UnixSignalsSequence {
+    await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup, .sigquit, .sigwinch)
   }
 
   /// Returns to the first screen.

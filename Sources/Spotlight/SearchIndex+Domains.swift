@@ -73,25 +73,28 @@ extension IndexFile {
     return domains
   }
 
+  /// Has the index leave out the objects of some domains.
   fileprivate static func insertDeletedDomains(
     _ domains: [String],
     _ db: SQLiteConnection
   ) throws {
-    let insert = try PreparedStatement(db, "INSERT OR IGNORE INTO deleted_domain VALUES (?)")
-    for domain in domains {
-      insert.bind(domain, at: 1)
-      try insert.run()
-    }
+    try run("INSERT OR IGNORE INTO deleted_domain VALUES (?)", for: domains, db)
   }
 
-  static func removeDeletedDomains(
-    _ domains: [String],
+  /// Has the next rebuild index the objects of some domains again.
+  static func removeDeletedDomains(_ domains: [String], _ db: SQLiteConnection) throws {
+    try run("DELETE FROM deleted_domain WHERE domain = ?", for: domains, db)
+  }
+
+  private static func run(
+    _ sql: String,
+    for domains: [String],
     _ db: SQLiteConnection
   ) throws {
-    let delete = try PreparedStatement(db, "DELETE FROM deleted_domain WHERE domain = ?")
+    let statement = try PreparedStatement(db, sql)
     for domain in domains {
-      delete.bind(domain, at: 1)
-      try delete.run()
+      statement.bind(domain, at: 1)
+      try statement.run()
     }
   }
 

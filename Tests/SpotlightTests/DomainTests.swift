@@ -47,7 +47,7 @@ import Testing
     #expect(before < Int(test.library.newest))
   }
 
-  @Test func `end the past of the index, which nobody searches any more`() async throws {
+  @Test func `are in no search of an earlier commit once they are deleted`() async throws {
     let test = try TestIndex()
     #expect(await test.catchUp())
     commit(test, [1: ("milk", "work")])

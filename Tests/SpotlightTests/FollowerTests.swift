@@ -511,7 +511,7 @@ import Testing
   }
 
   // Evidence: P-094b
-  @Test func `a search without a file is told to try again`() async throws {
+  @Test func `a connection for searches cannot be opened before the file exists`() async throws {
     let index = try TestIndex()
     #expect(await index.catchUp())
     let path = index.folder.path + "/index.sqlite"

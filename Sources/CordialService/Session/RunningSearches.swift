@@ -35,7 +35,7 @@ struct RunningSearches {
     for search in searches where search.key == key { search.stop.stop() }
   }
 
-  /// Stops all searches, whose results nobody reads.
+  /// Stops all searches, after the connection has ended.
   func stopAll() {
     for search in searches { search.stop.stop() }
   }
