@@ -5,8 +5,8 @@ bool hits_is_worse(
 ) {
   if (a.isMistaken != b.isMistaken) return a.isMistaken;
   if (a.score != b.score) return a.score < b.score;
-  const struct spotlight_document *first = &search->documents[a.document];
-  const struct spotlight_document *second = &search->documents[b.document];
+  const struct spotlight_document *first = documentAt(search, a.document);
+  const struct spotlight_document *second = documentAt(search, b.document);
   if (first->entity != second->entity) return first->entity > second->entity;
   return first->object > second->object;
 }

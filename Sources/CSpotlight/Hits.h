@@ -3,6 +3,18 @@
 
 #include "CSpotlight.h"
 
+/// Returns the place of a document in its chunk.
+static inline int64_t placeInChunk(int64_t document) {
+  return document & ((1 << SPOTLIGHT_CHUNK_BITS) - 1);
+}
+
+/// Returns the data of a document.
+static inline const struct spotlight_document *documentAt(
+  const struct spotlight_search *search, int64_t document
+) {
+  return &search->documents[document >> SPOTLIGHT_CHUNK_BITS][placeInChunk(document)];
+}
+
 /// Returns whether the first hit ranks after the second: by mistakes, by a lower score, then by a
 /// greater ID.
 bool hits_is_worse(

@@ -43,7 +43,7 @@ static bool contains(const int64_t *numbers, int64_t count, int64_t number) {
 
 static bool isKept(const struct spotlight_search *search, int64_t document) {
   if (!search->kept) return true;
-  const struct spotlight_document *found = &search->documents[document];
+  const struct spotlight_document *found = documentAt(search, document);
   return contains(
     search->kept[found->entity], search->keptCounts[found->entity], found->object);
 }
@@ -55,7 +55,7 @@ static bool isAlive(const struct spotlight_search *search, int64_t document) {
 
 // Returns whether the search may return a live document.
 static bool isWanted(const struct spotlight_search *search, int64_t document) {
-  return search->wanted[search->documents[document].entity]
+  return search->wanted[documentAt(search, document)->entity]
     && !contains(search->excluded, search->excludedCount, document) && isKept(search, document);
 }
 
@@ -118,7 +118,7 @@ static const double k1 = 1.2, b = 0.75;
 
 // Returns the part of BM25 that depends on the length of a document.
 static double lengthNorm(const struct spotlight_search *search, int64_t document) {
-  double length = (double)search->documents[document].length;
+  double length = (double)documentAt(search, document)->length;
   double average = search->aliveCount > 0
     ? (double)search->aliveTokens / (double)search->aliveCount : 1;
   return k1 * (1 - b + b * length / (average > 0 ? average : 1));
@@ -129,7 +129,7 @@ static int share(
   const Fts5ExtensionApi *api, Fts5Context *context, const struct spotlight_search *search,
   int64_t document, double norm, int phrase, struct spotlight_share *out
 ) {
-  const struct spotlight_document *found = &search->documents[document];
+  const struct spotlight_document *found = documentAt(search, document);
   const double *weights = search->weights + (int64_t)found->entity * search->columnCount;
   Fts5PhraseIter at;
   int column, offset;
@@ -154,10 +154,12 @@ static int share(
 // Returns the factor by which an object's numbers and dates change its score.
 static double boost(const struct spotlight_search *search, int64_t document) {
   double factor = 1;
-  int64_t entity = search->documents[document].entity;
+  int64_t entity = documentAt(search, document)->entity;
+  const double *chunk = search->boostValues[document >> SPOTLIGHT_CHUNK_BITS];
+  const double *values = chunk + placeInChunk(document) * search->boostCount;
   for (int32_t index = 0; index < search->boostCount; index++) {
     struct spotlight_boost rule = search->boosts[entity * search->boostCount + index];
-    double value = search->boostValues[document * search->boostCount + index];
+    double value = values[index];
     if (rule.weight <= 0) continue;
     if (rule.halfLife > 0) {
       // A date far in the future counts no more than one of the past counts less.

@@ -16,33 +16,35 @@ final class DocumentTable: Sendable {
   }
 
   /// The documents of one commit of the index, as a search sees them.
+  ///
+  /// A copy shares the chunks of the original. The one that is written to first copies the chunks
+  /// that it changes: a batch of new documents copies the last one at most, and a removal none.
   struct View: Sendable {
     /// The position of that commit; nil before the first.
-    fileprivate(set) var position: IndexPosition?
+    var position: IndexPosition?
     /// The position up to which later commits index nothing; nil where it is that of `position`.
     fileprivate(set) var followed: StoreToken?
-    private(set) var documents: [spotlight_document] = []
-    /// A bit for each document number: whether the document is live.
+    private var chunks: [DocumentChunk] = []
+    /// The number behind the greatest number of a document.
+    private(set) var numbersEnd = 0
+    /// A bit for each document number: whether the document is live. The data of a dead one remain.
     ///
     /// Counting reads a bit for each entry of the index, and the caches have room for these.
     private var alive: [UInt64] = []
-    /// The values that change scores, `boostCount` for each document; NaN for missing ones.
-    private(set) var boosts: [Double] = []
-    fileprivate(set) var boostCount = 0
+    /// The number of values of each document that change scores.
+    private let boostCount: Int
     private(set) var aliveCount: Int64 = 0
     private(set) var aliveTokens: Int64 = 0
   }
 
   private let commitLock = Mutex(())
   private let state: Mutex<View>
-  /// The number of values of each document that change scores.
-  let boostCount: Int
 
+  /// Creates a table without documents.
+  ///
+  /// - Parameter boostCount: The number of values of each document that change scores.
   init(boostCount: Int) {
-    self.boostCount = boostCount
-    var view = View()
-    view.boostCount = boostCount
-    state = Mutex(view)
+    state = Mutex(View(boostCount: boostCount))
   }
 
   /// Runs a body while no other body of `locked` runs.
@@ -50,7 +52,7 @@ final class DocumentTable: Sendable {
     try commitLock.withLock { _ in try body() }
   }
 
-  /// The current documents; the array is shared, so that a batch applied during a search copies it.
+  /// The current documents.
   var view: View { state.withLock { $0 } }
 
   /// Applies a batch: the documents that it added and those that it removed.
@@ -69,8 +71,7 @@ final class DocumentTable: Sendable {
   }
 
   /// Replaces all documents, after the index was opened, reloaded or rebuilt.
-  func replace(_ position: IndexPosition?, added: [AddedDocument]) {
-    let view = View(position, added, boostCount: boostCount)
+  func replace(_ view: View) {
     state.withLock { $0 = view }
   }
 
@@ -78,58 +79,66 @@ final class DocumentTable: Sendable {
 
   /// The number of document numbers without a live document; numbers begin with 1.
   var deadCount: Int64 {
-    state.withLock { view in Int64(max(view.documents.count - 1, 0)) - view.aliveCount }
+    state.withLock { view in Int64(max(view.numbersEnd - 1, 0)) - view.aliveCount }
   }
 }
 
 extension DocumentTable.View {
-  /// Creates a view of the documents of one commit.
-  init(_ position: IndexPosition?, _ added: [DocumentTable.AddedDocument], boostCount: Int) {
-    self.init()
+  /// Creates a view without documents.
+  init(boostCount: Int) {
     self.boostCount = boostCount
-    self.position = position
-    for document in added { add(document) }
   }
 
   mutating func add(_ document: DocumentTable.AddedDocument) {
     let number = Int(document.number)
-    while documents.count <= number { documents.append(spotlight_document()) }
-    documents[number] = spotlight_document(
+    let (index, place) = (number / DocumentChunk.size, number % DocumentChunk.size)
+    while chunks.count <= index { chunks.append(DocumentChunk(boostCount: boostCount)) }
+    if !isKnownUniquelyReferenced(&chunks[index]) { chunks[index] = DocumentChunk(chunks[index]) }
+    let data = spotlight_document(
       object: document.key.object,
       length: UInt32(clamping: document.length),
       entity: UInt16(clamping: document.key.entity)
     )
+    chunks[index].set(data, boosts: document.boosts, at: place)
+    numbersEnd = max(numbersEnd, number + 1)
     while alive.count <= number / 64 { alive.append(0) }
     alive[number / 64] |= 1 << UInt64(number % 64)
     aliveCount += 1
     aliveTokens += document.length
-    guard boostCount > 0 else { return }
-    let missing = documents.count * boostCount - boosts.count
-    if missing > 0 { boosts.append(contentsOf: repeatElement(.nan, count: missing)) }
-    for (index, value) in document.boosts.prefix(boostCount).enumerated() {
-      boosts[number * boostCount + index] = value ?? .nan
-    }
   }
 
   mutating func remove(_ number: Int64) {
+    guard let document = document(number) else { return }
     aliveCount -= 1
-    aliveTokens -= Int64(documents[Int(number)].length)
-    documents[Int(number)] = spotlight_document()
+    aliveTokens -= Int64(document.length)
     alive[Int(number) / 64] &= ~(1 << UInt64(number % 64))
   }
 
   /// Removes all documents of entities.
   mutating func remove(entities: Set<Int>) {
-    for number in documents.indices where entities.contains(Int(documents[number].entity)) {
-      remove(Int64(number))
+    for number in 0..<Int64(numbersEnd) {
+      if let key = key(number), entities.contains(key.entity) { remove(number) }
     }
+  }
+
+  /// Returns the data of a live document, or nil for another number.
+  private func document(_ number: Int64) -> spotlight_document? {
+    guard number >= 0, number < numbersEnd,
+      alive[Int(number) / 64] >> UInt64(number % 64) & 1 == 1
+    else { return nil }
+    return chunks[Int(number) / DocumentChunk.size].document(Int(number) % DocumentChunk.size)
+  }
+
+  /// Returns the object of a live document, or nil for another number.
+  func key(_ number: Int64) -> ObjectKey? {
+    document(number).map { ObjectKey(entity: Int($0.entity), object: $0.object) }
   }
 
   /// Returns the number of an object's document, or nil for an object without one.
   ///
   /// - Complexity: Linear in the documents.
   func number(of key: ObjectKey) -> Int64? {
-    documents.firstIndex { Int($0.entity) == key.entity && $0.object == key.object }.map(Int64.init)
+    (0..<Int64(numbersEnd)).first { self.key($0) == key }
   }
 
   /// Runs a body with a search that borrows the documents.
@@ -137,10 +146,12 @@ extension DocumentTable.View {
   /// - Parameter body: Receives a search with the table's part; it fills in the rest and runs it.
   /// - Returns: The result of the body.
   func withSearch<Result>(_ body: (inout spotlight_search) throws -> Result) rethrows -> Result {
-    try unsafe documents.withUnsafeBufferPointer { buffer in
+    let documents = unsafe chunks.map { unsafe UnsafePointer($0.documents) as Optional }
+    let boosts = unsafe chunks.map { unsafe UnsafePointer($0.boosts) as Optional }
+    return try unsafe documents.withUnsafeBufferPointer { documents in
       var search = unsafe spotlight_search()
-      unsafe search.documents = buffer.baseAddress
-      unsafe search.documentCount = Int64(documents.count)
+      unsafe search.documents = documents.baseAddress
+      unsafe search.documentCount = Int64(numbersEnd)
       unsafe search.aliveCount = aliveCount
       unsafe search.aliveTokens = aliveTokens
       return try unsafe alive.withUnsafeBufferPointer { alive in
@@ -148,18 +159,10 @@ extension DocumentTable.View {
         return try unsafe boosts.withUnsafeBufferPointer { boosts in
           unsafe search.boostValues = boosts.baseAddress
           unsafe search.boostCount = Int32(boostCount)
-          return try unsafe body(&search)
+          // The view keeps the chunks alive, to whose memory the lists of addresses refer.
+          return try withExtendedLifetime(chunks) { try unsafe body(&search) }
         }
       }
     }
-  }
-
-  /// Returns the object of a document, or nil for an unused number.
-  func key(_ number: Int64) -> ObjectKey? {
-    guard documents.indices.contains(Int(number)), documents[Int(number)].entity != 0 else {
-      return nil
-    }
-    let found = documents[Int(number)]
-    return ObjectKey(entity: Int(found.entity), object: found.object)
   }
 }

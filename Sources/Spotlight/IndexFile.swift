@@ -151,11 +151,13 @@ final class IndexFile {
   // MARK: Reading
 
   /// Reads the position of the file and all its documents.
-  func load() throws -> (position: IndexPosition?, documents: [DocumentTable.AddedDocument]) {
+  func load() throws -> DocumentTable.View {
     try queue.use { db in
       // Another process may have built the index, without the words that this one has collected.
       words.forget()
-      return try db.transaction(.deferred) { (try Self.position(db), try Self.documents(db)) }
+      return try db.transaction(.deferred) {
+        try Self.documents(Self.position(db), db, layout)
+      }
     }
   }
 
@@ -184,25 +186,31 @@ final class IndexFile {
     )
   }
 
-  /// Returns all documents, in the order of their numbers.
-  static func documents(_ db: SQLiteConnection) throws -> [DocumentTable.AddedDocument] {
-    var documents: [DocumentTable.AddedDocument] = []
+  /// Returns all documents, which are those of a position.
+  static func documents(
+    _ position: IndexPosition?,
+    _ db: SQLiteConnection,
+    _ layout: IndexLayout
+  ) throws -> DocumentTable.View {
+    var view = DocumentTable.View(boostCount: layout.boostCount)
+    view.position = position
+    let boosts = layout.boostCount > 0 ? ", boosts" : ""
     let statement = try PreparedStatement(
       db,
-      "SELECT number, entity, object, length, boosts FROM document ORDER BY number"
+      "SELECT number, entity, object, length\(boosts) FROM document ORDER BY number"
     )
     defer { statement.reset() }
     while try statement.step() {
-      documents.append(
+      view.add(
         DocumentTable.AddedDocument(
           number: statement.integer(0),
           key: ObjectKey(entity: Int(statement.integer(1)), object: statement.integer(2)),
           length: statement.integer(3),
-          boosts: BoostValues.values(statement.optionalText(4))
+          boosts: boosts.isEmpty ? [] : BoostValues.values(statement.optionalText(4))
         )
       )
     }
-    return documents
+    return view
   }
 
   // MARK: Writing, inside a transaction of the queue

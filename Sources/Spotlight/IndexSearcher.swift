@@ -157,11 +157,7 @@ package final class IndexSearcher {
         let seen =
           view.position == position
           ? view
-          : DocumentTable.View(
-            position,
-            try SpotlightError.reading { try IndexFile.documents(db) },
-            boostCount: documents.boostCount
-          )
+          : try SpotlightError.reading { try IndexFile.documents(position, db, layout) }
         var snapshot = IndexSnapshot(
           token: seen.followed ?? position.token,
           db: db,

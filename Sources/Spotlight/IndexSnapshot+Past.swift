@@ -38,7 +38,7 @@ extension IndexSnapshot {
       "INSERT INTO temp.past(rowid, \(names.joined(separator: ", "))) VALUES (?\(marks))"
     )
     // The index has the words of dead documents up to its next number.
-    let first = max(view.position?.next ?? 1, Int64(view.documents.count), 1)
+    let first = max(view.position?.next ?? 1, Int64(view.numbersEnd), 1)
     for (index, document) in documents.sorted(by: { $0.key < $1.key }).enumerated() {
       let number = first + Int64(index)
       insert.bind(number, at: 1)

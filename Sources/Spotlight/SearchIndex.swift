@@ -310,7 +310,7 @@ package final class SearchIndex: LogFollower {
     let source = try makeSource()
     let file = try IndexFile(path: path, layout: layout, isPrepared: isPrepared)
     let loaded = try load(file)
-    documents.replace(loaded.position, added: loaded.documents)
+    documents.replace(loaded)
     return Follower(
       file: file,
       source: source,
@@ -319,9 +319,7 @@ package final class SearchIndex: LogFollower {
     )
   }
 
-  private func load(
-    _ file: IndexFile
-  ) throws -> (position: IndexPosition?, documents: [DocumentTable.AddedDocument]) {
+  private func load(_ file: IndexFile) throws -> DocumentTable.View {
     let loaded = try file.load()
     let oldest = try file.queue.use { db in try IndexFile.oldest(db) }
     shared.withLock { shared in
@@ -382,7 +380,7 @@ package final class SearchIndex: LogFollower {
   func reload(_ follower: inout Follower) throws {
     let loaded = try load(follower.file)
     let (known, followed) = (follower.position, follower.followed)
-    documents.replace(loaded.position, added: loaded.documents)
+    documents.replace(loaded)
     follower.position = loaded.position
     follower.followed = nil
     // Without another document, the commits up to here still index nothing.
@@ -412,12 +410,12 @@ package final class SearchIndex: LogFollower {
     let file = follower.file
     let source = follower.source
     let (_, position) = try file.transaction(documents) {
-      db -> ([DocumentTable.AddedDocument], IndexPosition) in
+      db -> (DocumentTable.View, IndexPosition) in
       let build = try IndexFile.position(db)?.build ?? 0
       try file.removeEverything(db)
       try IndexFile.removeDeletedDomains(domains, db)
       let deleted = try IndexFile.deletedDomains(db)
-      var added: [DocumentTable.AddedDocument] = []
+      var view = DocumentTable.View(boostCount: layout.boostCount)
       var count = 0
       let token = try source.eachObject { portion in
         // The next start rebuilds the index from the beginning.
@@ -426,21 +424,23 @@ package final class SearchIndex: LogFollower {
         shared.withLock { [count] in $0.activity.step = .building(objects: count) }
         progress?(count)
         for document in portion where document.isIndexed(without: deleted) {
-          let number = Int64(added.count + 1)
-          added.append(try file.insert(number, document, read: document.commits.upperBound))
+          view.add(
+            try file.insert(view.aliveCount + 1, document, read: document.commits.upperBound)
+          )
         }
       }
       let position = IndexPosition(
         token: token,
         build: build + 1,
-        next: Int64(added.count + 1)
+        next: view.aliveCount + 1
       )
       try file.mergeParts(db)
       try file.set(position)
       try IndexFile.setOldest(token, db)
-      return (added, position)
-    } known: { added, position in
-      documents.replace(position, added: added)
+      view.position = position
+      return (view, position)
+    } known: { view, _ in
+      documents.replace(view)
     }
     follower.position = position
     follower.followed = nil

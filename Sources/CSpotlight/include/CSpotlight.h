@@ -76,7 +76,10 @@ typedef int (*spotlight_token)(
 int spotlight_tokenize(
   const char *text, int32_t length, int flags, void *context, spotlight_token take);
 
-/// The data of a document for ranking; entity 0 marks an unused document number.
+/// The documents are in chunks of so many bits of their numbers.
+#define SPOTLIGHT_CHUNK_BITS 12
+
+/// The data of a document for ranking.
 struct spotlight_document {
   int64_t object;
   uint32_t length;
@@ -119,8 +122,8 @@ struct spotlight_hit {
 
 /// One search: the input of `cordial_hit` and its results. The caller owns all of it.
 struct spotlight_search {
-  /// The documents, by document number.
-  const struct spotlight_document *documents;
+  /// The chunks of the documents, by document number.
+  const struct spotlight_document *const *documents;
   int64_t documentCount;
   /// A bit for each document number: whether the document is live.
   const uint64_t *alive;
@@ -131,9 +134,9 @@ struct spotlight_search {
   const double *weights;
   int32_t columnCount;
   int32_t entityCount;
-  /// The values that change scores, `boostCount` for each document, NaN for missing ones; and their
-  /// rules, `boostCount` for each entity.
-  const double *boostValues;
+  /// The values that change scores, in chunks with `boostCount` for each document, NaN for missing
+  /// ones; and their rules, `boostCount` for each entity.
+  const double *const *boostValues;
   const struct spotlight_boost *boosts;
   int32_t boostCount;
   /// The time from which the age of dates counts, in milliseconds since 1970.

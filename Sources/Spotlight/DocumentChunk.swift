@@ -1,0 +1,53 @@
+import CSpotlight
+
+/// The data of documents with successive numbers, and the values that change their scores.
+///
+/// A chunk that two owners share is not written to: the writer copies it first.
+@safe final class DocumentChunk: @unchecked Sendable {
+  /// The number of documents of a chunk.
+  static let size = 1 << Int(SPOTLIGHT_CHUNK_BITS)
+
+  private let boostCount: Int
+  /// The documents, in the order of their numbers.
+  let documents: UnsafeMutablePointer<spotlight_document>
+  /// `boostCount` values for each document; NaN for missing ones.
+  let boosts: UnsafeMutablePointer<Double>
+
+  init(boostCount: Int) {
+    self.boostCount = boostCount
+    unsafe documents = .allocate(capacity: Self.size)
+    unsafe documents.initialize(repeating: spotlight_document(), count: Self.size)
+    unsafe boosts = .allocate(capacity: max(boostCount * Self.size, 1))
+    unsafe boosts.initialize(repeating: .nan, count: boostCount * Self.size)
+  }
+
+  /// Creates a copy of a chunk.
+  init(_ other: DocumentChunk) {
+    boostCount = other.boostCount
+    unsafe documents = .allocate(capacity: Self.size)
+    unsafe documents.initialize(from: other.documents, count: Self.size)
+    unsafe boosts = .allocate(capacity: max(boostCount * Self.size, 1))
+    unsafe boosts.initialize(from: other.boosts, count: boostCount * Self.size)
+  }
+
+  deinit {
+    unsafe documents.deallocate()
+    unsafe boosts.deallocate()
+  }
+
+  /// Returns the document at a place from 0 to `size - 1`.
+  func document(_ place: Int) -> spotlight_document {
+    precondition(place >= 0 && place < Self.size)
+    return unsafe documents[place]
+  }
+
+  /// Sets the document at a place from 0 to `size - 1`.
+  func set(_ document: spotlight_document, boosts values: [Double?], at place: Int) {
+    precondition(place >= 0 && place < Self.size)
+    unsafe documents[place] = document
+    for index in 0..<boostCount {
+      unsafe boosts[place * boostCount + index] =
+        (index < values.count ? values[index] : nil) ?? .nan
+    }
+  }
+}
