@@ -92,7 +92,10 @@ extension IndexSnapshot {
       var digests: [Int64: (key: ObjectKey, digest: DocumentDigest)] = [:]
       let documents = try PreparedStatement(
         db,
-        "SELECT number, entity, object, length, boosts, domain FROM document"
+        """
+        SELECT number, entity, object, length, boosts, domain
+        FROM document LEFT JOIN detail USING (number)
+        """
       )
       defer { documents.reset() }
       while try documents.step() {

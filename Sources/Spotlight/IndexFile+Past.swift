@@ -3,6 +3,23 @@ import SQLite
 
 /// The documents of past commits.
 extension IndexFile {
+  /// Records the commit of which the index was built, with the words of this tokenizer and ICU.
+  static func setBuilt(_ token: StoreToken, _ db: SQLiteConnection) throws {
+    let statement = try PreparedStatement(
+      db,
+      "INSERT OR REPLACE INTO state VALUES ('built', ?), ('words', ?)"
+    )
+    statement.bind("\(token.number)", at: 1)
+    statement.bind(WordsVersion.text, at: 2)
+    try statement.run()
+  }
+
+  /// Whether another tokenizer or ICU has built the index.
+  static func isOutdated(_ db: SQLiteConnection) throws -> Bool {
+    let words = try db.text("SELECT value FROM state WHERE name = 'words'")
+    return words.map { $0 != WordsVersion.text } ?? false
+  }
+
   /// Records that the index can be searched as of a commit and later ones.
   static func setOldest(_ token: StoreToken, _ db: SQLiteConnection) throws {
     let statement = try PreparedStatement(db, "INSERT OR REPLACE INTO state VALUES ('oldest', ?)")
@@ -41,20 +58,17 @@ extension IndexFile {
     var view = view
     var unknown: Set<ObjectKey> = []
     // Later documents have greater numbers, and were inserted and read at the same commit or later.
+    // Those of the build are older than all others.
     let documents = try PreparedStatement(
       db,
-      "SELECT number, entity, object, inserted, read FROM document ORDER BY number DESC"
+      "SELECT number, inserted, read FROM later ORDER BY number DESC"
     )
     defer { documents.reset() }
     while try documents.step() {
-      let isLater = documents.integer(3) > commit
-      guard isLater || documents.integer(4) > reached else { break }
+      let isLater = documents.integer(1) > commit
+      guard isLater || documents.integer(2) > reached else { break }
+      if !isLater, let key = view.key(documents.integer(0)) { unknown.insert(key) }
       view.remove(documents.integer(0))
-      if !isLater {
-        unknown.insert(
-          ObjectKey(entity: Int(documents.integer(1)), object: documents.integer(2))
-        )
-      }
     }
     let others = try PreparedStatement(
       db,

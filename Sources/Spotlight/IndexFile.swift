@@ -7,7 +7,7 @@ import SQLite
 /// The index's own SQLite file: its tables and the statements of its writer.
 final class IndexFile {
   /// The version of the tables' layout; an index with another version is rebuilt.
-  private static let formatVersion = 6
+  private static let formatVersion = 7
   /// The number of bytes of words that FTS5 collects before it writes a segment.
   ///
   /// The option is undocumented. Its default of 1 MiB produces many small segments when many
@@ -20,6 +20,9 @@ final class IndexFile {
   private let insertDocument: PreparedStatement
   private let findDocument: PreparedStatement
   private let deleteDocument: PreparedStatement
+  private let deleteDetails: [PreparedStatement]
+  private let insertLater: PreparedStatement
+  private let insertDetail: PreparedStatement
   private let setPosition: PreparedStatement
   private let insertWord: PreparedStatement
   private let insertFormer: PreparedStatement
@@ -30,8 +33,7 @@ final class IndexFile {
   /// The identity of the file that was opened.
   let opened: FileIdentity?
 
-  /// Opens the index's file, and recreates its tables if they are of another layout, tokenizer, ICU
-  /// or model.
+  /// Opens the index's file, and recreates its tables if they are of another layout or model.
   ///
   /// - Parameters:
   ///   - path: The path of the file.
@@ -46,11 +48,11 @@ final class IndexFile {
     let queue = try Self.open(path, readonly: false, words)
     opened = FileIdentity(path)
     self.queue = queue
-    let identity =
-      "\(Self.formatVersion) \(SPOTLIGHT_TOKENIZER_VERSION) \(UnicodeVersion.text) \(layout.mark)"
+    let identity = "\(Self.formatVersion) \(layout.mark)"
     (
-      insertText, insertDocument, findDocument, deleteDocument, setPosition, insertWord,
-      insertFormer, insertUnknown
+      insertText, insertDocument, findDocument, deleteDocument, deleteDetails, insertLater,
+      insertDetail,
+      setPosition, insertWord, insertFormer, insertUnknown
     ) =
       try queue.use { db in
         // An index that another process writes to is read without waiting for it.
@@ -62,23 +64,24 @@ final class IndexFile {
         let names = layout.columns.map { ", " + IndexLayout.quotedColumn($0) }.joined()
         return (
           try PreparedStatement(db, "INSERT INTO text(rowid\(names)) VALUES (?\(marks))"),
+          try PreparedStatement(db, "INSERT INTO document VALUES (?, ?, ?, ?)"),
           try PreparedStatement(
             db,
             """
-            INSERT INTO document(number, entity, object, length, inserted, read, boosts, domain)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            """
-          ),
-          try PreparedStatement(
-            db,
-            """
-            SELECT number, length, inserted, read, boosts FROM document
+            SELECT number, length, coalesce(inserted, built), coalesce(read, built), boosts
+            FROM document LEFT JOIN later USING (number) LEFT JOIN detail USING (number),
+              (SELECT CAST(value AS INTEGER) AS built FROM state WHERE name = 'built')
             WHERE entity = ? AND object = ?
             """
           ),
-          try PreparedStatement(db, "DELETE FROM document WHERE number = ?"),
+          try PreparedStatement(db, "DELETE FROM document WHERE entity = ? AND object = ?"),
+          try ["later", "detail"].map {
+            try PreparedStatement(db, "DELETE FROM \($0) WHERE number = ?")
+          },
+          try PreparedStatement(db, "INSERT INTO later VALUES (?, ?, ?)"),
+          try PreparedStatement(db, "INSERT INTO detail VALUES (?, ?, ?)"),
           try PreparedStatement(db, "INSERT OR REPLACE INTO state VALUES ('position', ?)"),
-          try PreparedStatement(db, "INSERT OR IGNORE INTO word(text) VALUES (?)"),
+          try PreparedStatement(db, "INSERT OR IGNORE INTO word(text, number) VALUES (?, ?)"),
           try PreparedStatement(db, "INSERT INTO former VALUES (?, ?, ?, ?, ?, ?, ?)"),
           try PreparedStatement(db, "INSERT OR IGNORE INTO unknown VALUES (?, ?, ?, ?)")
         )
@@ -96,12 +99,14 @@ final class IndexFile {
     // waits for the disk.
     options.durability = .normal
     options.prepare = { db in
+      // It takes effect in a new file.
+      if !readonly { try db.execute("PRAGMA auto_vacuum = INCREMENTAL") }
       try unsafe db.withHandle { unsafe spotlight_register($0, words?.pointer) }
     }
     return try SQLiteQueue(path: path, options)
   }
 
-  /// Returns the layout, tokenizer, ICU and model of the tables, or nil without tables.
+  /// Returns the layout and model of the tables, or nil without tables.
   private static func identity(_ db: SQLiteConnection) throws -> String? {
     try db.hasTable("state")
       ? try db.text("SELECT value FROM state WHERE name = 'identity'") : nil
@@ -119,15 +124,18 @@ final class IndexFile {
     try db.execute(
       """
       DROP TABLE IF EXISTS text; DROP TABLE IF EXISTS document; DROP TABLE IF EXISTS state;
+      DROP TABLE IF EXISTS later; DROP TABLE IF EXISTS detail;
       DROP TABLE IF EXISTS word; DROP TABLE IF EXISTS former; DROP TABLE IF EXISTS unknown;
       CREATE VIRTUAL TABLE text USING fts5(
         \(columns.map(IndexLayout.quotedColumn).joined(separator: ", ")),
         content='', columnsize=0, tokenize='cordial');
       INSERT INTO text(text, rank) VALUES ('hashsize', \(hashBytes));
       CREATE TABLE document(
-        number INTEGER PRIMARY KEY, entity INTEGER NOT NULL, object INTEGER NOT NULL,
-        length INTEGER NOT NULL, inserted INTEGER NOT NULL, read INTEGER NOT NULL,
-        boosts TEXT, domain TEXT, UNIQUE (entity, object)) STRICT;
+        entity INTEGER, object INTEGER, number INTEGER NOT NULL, length INTEGER NOT NULL,
+        PRIMARY KEY (entity, object)) STRICT, WITHOUT ROWID;
+      CREATE TABLE later(
+        number INTEGER PRIMARY KEY, inserted INTEGER NOT NULL, read INTEGER NOT NULL) STRICT;
+      CREATE TABLE detail(number INTEGER PRIMARY KEY, boosts TEXT, domain TEXT) STRICT;
       CREATE TABLE former(
         deleted INTEGER, number INTEGER, entity INTEGER NOT NULL, object INTEGER NOT NULL,
         length INTEGER NOT NULL, inserted INTEGER NOT NULL, boosts TEXT,
@@ -136,7 +144,8 @@ final class IndexFile {
         until INTEGER, entity INTEGER, object INTEGER, first INTEGER,
         PRIMARY KEY (until, entity, object, first)) STRICT, WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS deleted_domain(domain TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-      CREATE TABLE word(number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
+      CREATE TABLE word(text TEXT PRIMARY KEY, number INTEGER) STRICT, WITHOUT ROWID;
+      CREATE INDEX later_word ON word(number) WHERE number IS NOT NULL;
       CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
       INSERT INTO state VALUES ('identity', \(SQLNames.literal(identity))),
         ('mark', lower(hex(randomblob(8))));
@@ -194,10 +203,15 @@ final class IndexFile {
   ) throws -> DocumentTable.View {
     var view = DocumentTable.View(boostCount: layout.boostCount)
     view.position = position
-    let boosts = layout.boostCount > 0 ? ", boosts" : ""
+    let hasBoosts = layout.boostCount > 0
     let statement = try PreparedStatement(
       db,
-      "SELECT number, entity, object, length\(boosts) FROM document ORDER BY number"
+      hasBoosts
+        ? """
+        SELECT number, entity, object, length, boosts
+        FROM document LEFT JOIN detail USING (number)
+        """
+        : "SELECT number, entity, object, length FROM document"
     )
     defer { statement.reset() }
     while try statement.step() {
@@ -206,7 +220,7 @@ final class IndexFile {
           number: statement.integer(0),
           key: ObjectKey(entity: Int(statement.integer(1)), object: statement.integer(2)),
           length: statement.integer(3),
-          boosts: boosts.isEmpty ? [] : BoostValues.values(statement.optionalText(4))
+          boosts: hasBoosts ? BoostValues.values(statement.optionalText(4)) : []
         )
       )
     }
@@ -220,13 +234,14 @@ final class IndexFile {
   /// - Parameters:
   ///   - number: The number, above all former ones.
   ///   - document: The document, whose last commit is not before those of former ones.
-  ///   - read: The commit of which its texts are.
+  ///   - read: The commit of which its texts are; nil for a document of the build, which was
+  ///     inserted at the build's commit too.
   /// - Returns: The document.
   /// - Throws: `SQLiteError`.
   func insert(
     _ number: Int64,
     _ document: IndexedDocument,
-    read: Int64
+    read: Int64?
   ) throws -> DocumentTable.AddedDocument {
     _ = spotlight_take_token_count()
     insertText.bind(number, at: 1)
@@ -240,19 +255,30 @@ final class IndexFile {
     try insertText.run()
     for word in words.take() {
       insertWord.bind(word, at: 1)
+      // Words of the build have no number, which another process looks for to read the later ones.
+      insertWord.bind(read.map { _ in number }, at: 2)
       try insertWord.run()
     }
     let length = spotlight_take_token_count()
-    insertDocument.bind(number, at: 1)
-    insertDocument.bind(Int64(document.key.entity), at: 2)
-    insertDocument.bind(document.key.object, at: 3)
+    insertDocument.bind(Int64(document.key.entity), at: 1)
+    insertDocument.bind(document.key.object, at: 2)
+    insertDocument.bind(number, at: 3)
     insertDocument.bind(length, at: 4)
-    insertDocument.bind(document.commits.upperBound, at: 5)
-    insertDocument.bind(read, at: 6)
-    let boosts = document.content?.boosts ?? []
-    insertDocument.bind(BoostValues.text(boosts), at: 7)
-    insertDocument.bind(document.content?.domain, at: 8)
     try insertDocument.run()
+    if let read {
+      insertLater.bind(number, at: 1)
+      insertLater.bind(document.commits.upperBound, at: 2)
+      insertLater.bind(read, at: 3)
+      try insertLater.run()
+    }
+    let boosts = document.content?.boosts ?? []
+    let domain = document.content?.domain
+    if !boosts.isEmpty || domain != nil {
+      insertDetail.bind(number, at: 1)
+      insertDetail.bind(BoostValues.text(boosts), at: 2)
+      insertDetail.bind(domain, at: 3)
+      try insertDetail.run()
+    }
     return DocumentTable.AddedDocument(
       number: number,
       key: document.key,
@@ -284,8 +310,13 @@ final class IndexFile {
     let (length, inserted) = (findDocument.integer(1), findDocument.integer(2))
     let wasReadBefore = findDocument.integer(3) < first
     let boosts = findDocument.optionalText(4)
-    deleteDocument.bind(number, at: 1)
+    deleteDocument.bind(Int64(key.entity), at: 1)
+    deleteDocument.bind(key.object, at: 2)
     try deleteDocument.run()
+    for delete in deleteDetails {
+      delete.bind(number, at: 1)
+      try delete.run()
+    }
     guard wasReadBefore else {
       // The texts are those after this change.
       try insertUnknown(key, inserted, until: first)
@@ -394,15 +425,16 @@ final class IndexFile {
     try db.execute(
       """
       INSERT INTO text(text) VALUES ('delete-all');
-      DELETE FROM document; DELETE FROM word; DELETE FROM former; DELETE FROM unknown;
+      DELETE FROM document; DELETE FROM later; DELETE FROM detail; DELETE FROM word;
+      DELETE FROM former; DELETE FROM unknown;
       """
     )
   }
 }
 
-/// The versions of ICU's data with which words are folded.
-enum UnicodeVersion {
+/// The versions of the tokenizer and of ICU's data with which words are divided and folded.
+enum WordsVersion {
   static var text: String {
-    unsafe String(cString: spotlight_unicode_version())
+    unsafe "\(SPOTLIGHT_TOKENIZER_VERSION) \(String(cString: spotlight_unicode_version()))"
   }
 }

@@ -107,7 +107,10 @@ extension IndexFile {
   ) throws -> [ObjectKey] {
     let statement = try PreparedStatement(
       db,
-      "SELECT entity, object, domain FROM document WHERE domain IS NOT NULL ORDER BY number"
+      """
+      SELECT entity, object, domain FROM document JOIN detail USING (number)
+      WHERE domain IS NOT NULL ORDER BY number
+      """
     )
     defer { statement.reset() }
     var keys: [ObjectKey] = []

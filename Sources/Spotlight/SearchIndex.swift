@@ -54,6 +54,9 @@ package final class SearchIndex: LogFollower {
     /// the file.
     var followed: StoreToken?
 
+    /// Whether another tokenizer or ICU has written the words of the file, which answers until a
+    /// new index is built.
+    var isOutdated = false
     /// The number of rows that name objects with unknown texts, about.
     var unknownCount: Int64 = 0
 
@@ -274,7 +277,7 @@ package final class SearchIndex: LogFollower {
     shared.withLock { [token = follower.token] shared in
       shared.activity.step = token.map { .reading(after: $0.number) }
     }
-    guard let token = follower.token,
+    guard let token = follower.token, !follower.isOutdated,
       let batch = try follower.source.batch(after: token)
     else {
       try rebuild(&follower)
@@ -311,10 +314,22 @@ package final class SearchIndex: LogFollower {
     let file = try IndexFile(path: path, layout: layout, isPrepared: isPrepared)
     let loaded = try load(file)
     documents.replace(loaded)
+    let isOutdated = try file.queue.use { db in try IndexFile.isOutdated(db) }
+    if isOutdated, let token = loaded.position?.token {
+      shared.withLock { shared in
+        guard !shared.isDamaged else { return }
+        shared.status = IndexStatus(
+          token: token,
+          documents: loaded.aliveCount,
+          state: .rebuilding
+        )
+      }
+    }
     return Follower(
       file: file,
       source: source,
       position: loaded.position,
+      isOutdated: isOutdated,
       unknownCount: try file.queue.use { db in try IndexFile.unknownCount(db) }
     )
   }
@@ -392,62 +407,13 @@ package final class SearchIndex: LogFollower {
       documents.follow(followed)
     }
     let hasMoved = known != loaded.position
+    if known?.build != loaded.position?.build { follower.isOutdated = false }
     let token = follower.token
     let advances = shared.withLock { shared in
       if shared.status.token != nil { shared.status.token = token }
       return hasMoved ? Array(shared.advances.values) : []
     }
     for advance in advances { advance() }
-  }
-
-  /// Rebuilds the index from the store in one transaction; until its commit, searches see the old
-  /// index.
-  func rebuild(
-    _ follower: inout Follower,
-    _ progress: ((Int) -> Void)? = nil,
-    restoring domains: [String] = []
-  ) throws {
-    let file = follower.file
-    let source = follower.source
-    let (_, position) = try file.transaction(documents) {
-      db -> (DocumentTable.View, IndexPosition) in
-      let build = try IndexFile.position(db)?.build ?? 0
-      try file.removeEverything(db)
-      try IndexFile.removeDeletedDomains(domains, db)
-      let deleted = try IndexFile.deletedDomains(db)
-      var view = DocumentTable.View(boostCount: layout.boostCount)
-      var count = 0
-      let token = try source.eachObject { portion in
-        // The next start rebuilds the index from the beginning.
-        guard !shared.withLock({ $0.isStopped }) else { throw IndexStopped() }
-        count += portion.count
-        shared.withLock { [count] in $0.activity.step = .building(objects: count) }
-        progress?(count)
-        for document in portion where document.isIndexed(without: deleted) {
-          view.add(
-            try file.insert(view.aliveCount + 1, document, read: document.commits.upperBound)
-          )
-        }
-      }
-      let position = IndexPosition(
-        token: token,
-        build: build + 1,
-        next: view.aliveCount + 1
-      )
-      try file.mergeParts(db)
-      try file.set(position)
-      try IndexFile.setOldest(token, db)
-      view.position = position
-      return (view, position)
-    } known: { view, _ in
-      documents.replace(view)
-    }
-    follower.position = position
-    follower.followed = nil
-    follower.unknownCount = 0
-    shared.withLock { $0.activity.oldest = position.token }
-    reached(position.token, isRebuilt: true)
-    try file.releaseMemory()
   }
 
   // MARK: Waiting

@@ -16,7 +16,7 @@ final class Vocabulary: Sendable {
   private struct State {
     /// The file and the build of the index that the words are of.
     var origin: Origin?
-    /// The number of the last word that was read.
+    /// The number of the newest word that was read; words of the build have none.
     var last: Int64 = 0
     var words = SortedWords()
   }
@@ -34,18 +34,20 @@ final class Vocabulary: Sendable {
       build: try IndexFile.position(db)?.build
     )
     return try state.withLock { state in
-      if state.origin != origin { state = State(origin: origin) }
-      // Without the sign, SQLite would walk the index of the texts for their order.
+      let isFirst = state.origin != origin
+      if isFirst { state = State(origin: origin) }
       let read = try PreparedStatement(
         db,
-        "SELECT number, text FROM word WHERE number > ?1 ORDER BY +text"
+        isFirst
+          ? "SELECT number, text FROM word ORDER BY text"
+          : "SELECT number, text FROM word WHERE number > ?1 ORDER BY +text"
       )
       defer { read.reset() }
-      read.bind(state.last, at: 1)
+      if !isFirst { read.bind(state.last, at: 1) }
       var added: [[UInt8]] = []
       var last = state.last
       while try read.step() {
-        last = max(last, read.integer(0))
+        last = max(last, read.optionalInteger(0) ?? 0)
         added.append(Array(read.text(1).utf8))
       }
       guard !added.isEmpty else { return state.words }

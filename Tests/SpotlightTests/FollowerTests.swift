@@ -329,6 +329,59 @@ import Testing
     second.stop()
   }
 
+  /// The words of the old index are those of another version; most of them are the same.
+  // Evidence: P-095b
+  @Test func `an index of another tokenizer or ICU answers until a new one is built`() async throws
+  {
+    let first = try TestIndex()
+    for number in 1...5 as ClosedRange<Int64> { commit(first, number, "milk") }
+    #expect(await first.catchUp())
+    first.index.stop()
+    let queue = try DatabaseQueue(path: first.folder.path + "/index.sqlite")
+    try await queue.write { db in
+      try db.execute(sql: "UPDATE state SET value = '1 71.1' WHERE name = 'words'")
+      #expect(db.changesCount == 1)
+    }
+    try queue.close()
+    commit(first, 6, "milk")
+
+    let second = try TestIndex(first.library, in: first.folder)
+    let statuses = Mutex<[IndexStatus]>([])
+    let totals = Mutex<[Result<Int64, any Error>]>([])
+    let request = SearchRequest(
+      query: "milk",
+      entities: nil,
+      isPrefix: false,
+      offset: 0,
+      limit: 10,
+      wordsMax: 64
+    )
+    first.library.state.withLock { [index = second.index] state in
+      state.whileReading = { _ in
+        let total = Result {
+          try index.makeSearcher().snapshot { try $0.search(request, without: []).total }
+        }
+        totals.withLock { $0.append(total) }
+        statuses.withLock { $0.append(index.status) }
+      }
+    }
+    #expect(await second.catchUp())
+    let answers = totals.withLock { $0 }
+    #expect(try answers.map { try $0.get() } == [5, 5])
+    let known = statuses.withLock { $0 }
+    #expect(known.map(\.state) == [.rebuilding, .rebuilding])
+    #expect(known.map { $0.token?.number } == [5, 5])
+    #expect(try second.found("milk") == [1, 2, 3, 4, 5, 6])
+    #expect(second.library.state.withLock { $0.wholeReadings } == 2)
+
+    // The new index is of this version.
+    second.index.stop()
+    first.library.state.withLock { $0.whileReading = nil }
+    let third = try TestIndex(first.library, in: first.folder)
+    #expect(await third.catchUp())
+    #expect(third.library.state.withLock { $0.wholeReadings } == 2)
+  }
+
   // MARK: Damage
 
   // Evidence: P-095a
