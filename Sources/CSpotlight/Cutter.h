@@ -9,6 +9,9 @@ enum {
   WORD_BYTES_MAX = 512,
   // The maximum length of a word with its sign, like "#tag".
   SIGN_BYTES_MAX = 128,
+  // The maximum lengths of text in which ICU looks for words at once, and of its folded form.
+  RUN_BYTES_MAX = 1024,
+  RUN_FOLDED_MAX = 4 * RUN_BYTES_MAX,
 };
 
 /// One run of the tokenizer over a text.
@@ -21,6 +24,10 @@ struct cutter {
   /// The word with a sign that stands where the next word does; of length 0 for none.
   char sign[SIGN_BYTES_MAX + 1];
   int32_t signSize;
+  /// The end of the last run of singles, the number of its folded code points before the next
+  /// single, and a bit for each of them: whether a word begins there. A query has no runs.
+  int32_t runEnd, runPlace;
+  uint8_t starts[RUN_FOLDED_MAX / 8];
   /// Whether the words before `*at` are so many that their compound is no token.
   bool isLongCompound;
 };

@@ -47,6 +47,60 @@ int cutter_emit(
   return cutter_colocate(cutter, cutter->sign, signSize, start, end);
 }
 
+// Returns the class of the code point at an offset, and moves the offset behind it.
+static int classAt(const struct cutter *cutter, int32_t *at) {
+  UChar32 c;
+  U8_NEXT(cutter->text, *at, cutter->length, c);
+  return c < 0 ? UNICODE_SEPARATOR : unicode_look_up(c)->class;
+}
+
+// Finds the words in the run of singles that begins at an offset. ICU reads the folded text, which is
+// the same for all normal forms, and in which kana and characters are still as they were written.
+static int findWords(struct cutter *cutter, int32_t at) {
+  int32_t end = at;
+  while (end < cutter->length && end - at < RUN_BYTES_MAX - U8_MAX_LENGTH) {
+    int32_t next = end;
+    uint8_t class = classAt(cutter, &next);
+    if (class != UNICODE_SINGLE && class != UNICODE_VOICING && class != UNICODE_JAMO
+        && class != UNICODE_JAMO_BEHIND) {
+      break;
+    }
+    end = next;
+  }
+  cutter->runEnd = end;
+  cutter->runPlace = 0;
+  memset(cutter->starts, 0, sizeof cutter->starts);
+  char folded[RUN_FOLDED_MAX];
+  int32_t size = unicode_fold(
+    cutter->text + at, end - at, UNICODE_FOLD_CASE, folded, RUN_FOLDED_MAX);
+  if (size < 0) return SQLITE_NOMEM;
+  if (size <= RUN_FOLDED_MAX) unicode_word_starts(folded, size, cutter->starts);
+  return 0;
+}
+
+static int32_t codePointCount(const char *text, int32_t size) {
+  int32_t count = 0;
+  for (int32_t at = 0; at < size; at++) count += ((unsigned char)text[at] & 0xC0) != 0x80;
+  return count;
+}
+
+// Emits the single at an offset, and its form at the beginning of a word if it is at one.
+static int emitWithStart(
+  struct cutter *cutter, const char *token, int32_t size, int32_t start, int32_t end
+) {
+  int result = cutter_emit(cutter, token, size, start, end);
+  if (result != 0 || cutter->flags & SPOTLIGHT_QUERY) return result;
+  if (start >= cutter->runEnd) result = findWords(cutter, start);
+  if (result != 0) return result;
+  int32_t place = cutter->runPlace;
+  cutter->runPlace += codePointCount(token, size);
+  if (place >= RUN_FOLDED_MAX || !(cutter->starts[place >> 3] >> (place & 7) & 1)) return 0;
+  char marked[WORD_BYTES_MAX + 1];
+  marked[0] = SPOTLIGHT_START_MARK;
+  memcpy(marked + 1, token, (size_t)size);
+  return cutter_colocate(cutter, marked, size + 1, start, end);
+}
+
 // Folds a range of the text as a whole, for code points that fold only with adjacent ones.
 static int emitFolded(struct cutter *cutter, int32_t start, int32_t end) {
   char word[WORD_BYTES_MAX];
@@ -56,14 +110,7 @@ static int emitFolded(struct cutter *cutter, int32_t start, int32_t end) {
   if (size == 0) return 0;
   if (size > WORD_BYTES_MAX) size = WORD_BYTES_MAX;
   unicode_fold_kana(word, size);
-  return cutter_emit(cutter, word, size, start, end);
-}
-
-// Returns the class of the code point at an offset, and moves the offset behind it.
-static int classAt(const struct cutter *cutter, int32_t *at) {
-  UChar32 c;
-  U8_NEXT(cutter->text, *at, cutter->length, c);
-  return c < 0 ? UNICODE_SEPARATOR : unicode_look_up(c)->class;
+  return emitWithStart(cutter, word, size, start, end);
 }
 
 // Emits a single as a word, with the voicing marks or the letters of its syllable after it.
@@ -78,7 +125,7 @@ static int emitSingle(
     *at = next;
   }
   if (*at > end) return emitFolded(cutter, start, *at);
-  return cutter_emit(cutter, folded->bytes, folded->length, start, end);
+  return emitWithStart(cutter, folded->bytes, folded->length, start, end);
 }
 
 // Emits a sequence of pictographs as one word, without its variation selectors and skin tones.
@@ -223,6 +270,8 @@ int spotlight_tokenize(
   cutter.context = context;
   cutter.take = take;
   cutter.signSize = 0;
+  cutter.runEnd = 0;
+  cutter.runPlace = 0;
   cutter.isLongCompound = false;
   int32_t at = 0, end = -1;
   while (at < length) {
@@ -239,6 +288,15 @@ int spotlight_tokenize(
     end = at;
   }
   return 0;
+}
+
+bool spotlight_is_single(const char *token, int32_t length) {
+  UChar32 c;
+  int32_t at = 0;
+  U8_NEXT(token, at, length, c);
+  if (c < 0) return false;
+  uint8_t class = unicode_look_up(c)->class;
+  return class == UNICODE_SINGLE || class == UNICODE_JAMO || class == UNICODE_JAMO_BEHIND;
 }
 
 const char *spotlight_unicode_version(void) {

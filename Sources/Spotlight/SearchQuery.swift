@@ -56,10 +56,20 @@ package struct SearchQuery: Sendable, Equatable {
     }
 
     /// The phrases without typing mistakes.
+    ///
+    /// The phrases of `starts` find no other documents, and rank those higher.
     var exactPhrases: [Phrase] {
-      let typed = phrases.map { Phrase(tokens: $0, isPrefix: isPrefix, mistakes: 0) }
+      let all = phrases + starts
+      let typed = all.map { Phrase(tokens: $0, isPrefix: isPrefix, mistakes: 0) }
       guard isPrefix else { return typed }
-      return typed + phrases.map { Phrase(tokens: $0, isPrefix: false, mistakes: 0) }
+      return typed + all.map { Phrase(tokens: $0, isPrefix: false, mistakes: 0) }
+    }
+
+    /// The phrases of a script without spaces, at the beginning of a word.
+    private var starts: [[String]] {
+      phrases.compactMap { phrase in
+        phrase.first.flatMap { Tokens.start(of: $0) }.map { [$0] + phrase.dropFirst() }
+      }
     }
 
     /// The word of which typing mistakes are searched; nil for a term of several words, one in

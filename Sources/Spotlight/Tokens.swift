@@ -34,6 +34,21 @@ enum Tokens {
     split(text, flags: Int32(SPOTLIGHT_QUERY_WHOLES))
   }
 
+  /// Returns the token that stands for another one at the beginning of a word, or nil for a token of
+  /// a script with spaces.
+  static func start(of token: String) -> String? {
+    var text = token
+    let isSingle = text.withUTF8 { bytes in
+      unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
+        guard let address = characters.baseAddress else { return false }
+        return unsafe spotlight_is_single(address, Int32(characters.count))
+      }
+    }
+    return isSingle ? startMark + token : nil
+  }
+
+  private static let startMark = String(UnicodeScalar(UInt8(SPOTLIGHT_START_MARK)))
+
   /// Splits a text into tokens as the index does, or as `flags` say for a search query.
   static func split(_ text: String, flags: Int32 = 0) -> [Token] {
     var text = text

@@ -157,6 +157,27 @@ import Testing
     #expect(try index.result("milk").hits.map(\.key.object) == [2, 1])
     #expect(try index.result("eggs OR bread").hits.first?.key.object == 3)
   }
+
+  // Evidence: P-093c
+  @Test func `a word counts more where a word of the object begins, in scripts without spaces`()
+    async throws
+  {
+    let index = try TestIndex()
+    index.commit([
+      1: (body: "東京都庁", title: nil), 2: (body: "京都寺院", title: nil),
+      3: (body: "외국어", title: nil), 4: (body: "국어가", title: nil),
+      5: (body: "ภาษาไทย", title: nil), 6: (body: "ไทยภาษา", title: nil),
+      7: (body: "milk", title: nil), 8: (body: "bread", title: nil),
+    ])
+    #expect(await index.catchUp())
+    #expect(try index.result("京都").hits.map(\.key.object) == [2, 1])
+    #expect(try index.result("京都", prefix: true).hits.map(\.key.object) == [2, 1])
+    #expect(try index.result("국어").hits.map(\.key.object) == [4, 3])
+    let thai = try index.result("ไทย", explains: true)
+    #expect(thai.hits.map(\.key.object) == [5, 6])
+    #expect(thai.hits.allSatisfy { $0.explanation.count == 2 })
+    #expect(try index.suggestions("^", entities: nil, limit: 5).isEmpty)
+  }
 }
 
 @Suite struct `Matches are highlighted` {

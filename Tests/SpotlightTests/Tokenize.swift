@@ -8,6 +8,9 @@ struct TokenizedWord: Equatable {
   /// Whether it stands at the place of the token before it.
   let isColocated: Bool
 
+  /// Whether it is the letter of the token before it, at the beginning of a word.
+  var isStart: Bool { isColocated && bytes.first == UInt8(SPOTLIGHT_START_MARK) && bytes.count > 1 }
+
   var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 

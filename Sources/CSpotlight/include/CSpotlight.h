@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 /// The version of the rules in `spotlight_tokenize`. An index with another version is rebuilt.
-#define SPOTLIGHT_TOKENIZER_VERSION 2
+#define SPOTLIGHT_TOKENIZER_VERSION 3
 
 /// The different words of documents, as a writer of the index collects them.
 struct spotlight_words;
@@ -62,6 +62,14 @@ enum {
   /// `foo-bar` is one word, `foobar`.
   SPOTLIGHT_QUERY_WHOLES = 4,
 };
+
+/// The byte, a caret, before a token of one letter of a script without spaces, at the beginning of a word.
+///
+/// The letter is a token without it too, so that any part of a word is found.
+#define SPOTLIGHT_START_MARK 0x5E
+
+/// Returns whether a token begins with a letter that is a token of its own.
+bool spotlight_is_single(const char *token, int32_t length);
 
 /// The byte between two tokens of a phrase in a MATCH expression, whose words are tokens already.
 #define SPOTLIGHT_TOKEN_END 0x1F

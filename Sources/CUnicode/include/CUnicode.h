@@ -99,6 +99,12 @@ struct unicode_folded {
 /// Replaces hiragana by katakana in UTF-8, in place.
 void unicode_fold_kana(char *text, int32_t length);
 
+/// Finds the words in text of a script without spaces, by ICU's dictionaries.
+///
+/// `starts` has a bit for each code point of the text, all zero; those at which a word begins are
+/// set. A text of Hangul alone is one word, of which ICU knows no parts.
+void unicode_word_starts(const char *text, int32_t length, uint8_t *starts);
+
 /// Looks up a code point; the first look-up in a block of 256 costs some 100 µs, later ones
 /// nanoseconds.
 const struct unicode_folded *unicode_look_up(int32_t codePoint);
