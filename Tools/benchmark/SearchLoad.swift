@@ -132,7 +132,7 @@ enum SearchLoad {
     for _ in 0..<rounds {
       let start = ContinuousClock.now
       let process = try ChildProcess(binary, ["serve", store, "--stdio"])
-      try process.send(Cordial.request("search", #"{"query":"quarterly report","limit":1}"#))
+      try process.send(Cordial.request("search", #"{"query":"quarterly","limit":1}"#))
       let drain = try Drain(from: process.output, until: .endOfLine)
       latencies.add(ContinuousClock.now - start)
       try LineFormat().refuseError(drain.beginning)
