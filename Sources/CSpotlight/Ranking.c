@@ -124,10 +124,54 @@ static double lengthNorm(const struct spotlight_search *search, int64_t document
   return k1 * (1 - b + b * length / (average > 0 ? average : 1));
 }
 
-// Computes what a phrase adds to the score of the current document.
+// What the words of a query are in the display name of a document.
+struct title {
+  // The column of the name; -1 for none.
+  int column;
+  // The place at which the name has to have the next word, if it begins with the query.
+  int expected;
+  bool begins;
+  // The number of tokens of the name that the words before cover.
+  int covered;
+  // The same of the present word: the most that one of its phrases covers anywhere, and at the
+  // expected place.
+  int anywhere, there;
+};
+
+static struct title makeTitle(const struct spotlight_search *search, int64_t document) {
+  struct title title = {.column = -1, .begins = true};
+  if (search->titleColumns) title.column = search->titleColumns[documentAt(search, document)->entity];
+  return title;
+}
+
+// Adds a place of a phrase of the present word.
+static void addToTitle(struct title *title, int size, int offset) {
+  if (size > title->anywhere) title->anywhere = size;
+  if (offset == title->expected && size > title->there) title->there = size;
+}
+
+static void endTitleWord(struct title *title) {
+  title->covered += title->anywhere;
+  title->expected += title->there;
+  if (title->there == 0) title->begins = false;
+  title->anywhere = 0;
+  title->there = 0;
+}
+
+// Returns the factor for the score of a document whose display name has words of the query.
+static double titleFactor(
+  const struct spotlight_search *search, int64_t document, int covered, bool begins
+) {
+  int length = documentAt(search, document)->titleLength;
+  if (covered == 0 || length == 0) return 1;
+  if (covered >= length) return begins ? 3 : 1.5;
+  return 1 + 0.5 * (double)covered / length + (begins ? 0.5 : 0);
+}
+
+// Computes what a phrase adds to the score of the current document, and what it is in its title.
 static int share(
   const Fts5ExtensionApi *api, Fts5Context *context, const struct spotlight_search *search,
-  int64_t document, double norm, int phrase, struct spotlight_share *out
+  int64_t document, double norm, int phrase, struct title *title, struct spotlight_share *out
 ) {
   const struct spotlight_document *found = documentAt(search, document);
   const double *weights = search->weights + (int64_t)found->entity * search->columnCount;
@@ -140,14 +184,15 @@ static int share(
   for (; column >= 0; api->xPhraseNext(context, &at, &column, &offset)) {
     out->count++;
     if (column < search->columnCount) frequency += weights[column];
+    if (column == title->column) addToTitle(title, api->xPhraseSize(context, phrase), offset);
   }
   out->documents = search->documentCounts[phrase];
   // The frequency of the phrase is the last factor, so that a pass that knows it only at its end
   // computes the same score.
   double limit = (k1 + 1) / (1 + search->phrases[phrase].mistakes);
   out->bound = limit * search->frequencies[phrase];
-  out->score =
-    frequency > 0 ? limit * frequency / (frequency + norm) * search->frequencies[phrase] : 0;
+  out->plain = frequency > 0 ? limit * frequency / (frequency + norm) : 0;
+  out->score = out->plain * search->frequencies[phrase];
   return SQLITE_OK;
 }
 
@@ -245,20 +290,34 @@ static int score(
   double total = 0;
   uint64_t words = 0, exact = 0;
   struct matched matched = {.words = 0};
+  struct title title = makeTitle(search, document);
+  // The greatest share with typing mistakes of the present word: a document with several such words
+  // has what was meant no more often.
+  double mistaken = 0, plain = 0;
   for (int phrase = 0; phrase < search->phraseCount; phrase++) {
     struct spotlight_share added;
-    int result = share(api, context, search, document, norm, phrase, &added);
-    if (result != SQLITE_OK) return result;
     int number = search->phrases[phrase].word & 63;
+    if (number >= matched.words) {
+      if (matched.words > 0) endTitleWord(&title);
+      total += mistaken;
+      mistaken = 0;
+    }
     while (matched.words <= number) matched.first[matched.words++] = -1;
+    int result = share(api, context, search, document, norm, phrase, &title, &added);
+    if (result != SQLITE_OK) return result;
     uint64_t word = (uint64_t)1 << number;
     words |= word;
     if (added.count > 0 && search->phrases[phrase].mistakes == 0) exact |= word;
     if (added.count > 0 && matched.first[number] < 0) matched.first[number] = phrase;
-    total += added.score;
+    plain = added.plain;
+    if (search->phrases[phrase].mistakes == 0) total += added.score;
+    else if (added.score > mistaken) mistaken = added.score;
   }
+  total += mistaken;
+  endTitleWord(&title);
   out->isMistaken = exact != words;
-  double factor = search->boostCount > 0 ? boost(search, document) : 1;
+  double factor = titleFactor(search, document, title.covered, title.begins);
+  if (search->boostCount > 0) factor *= boost(search, document);
   double bound = total;
   for (int word = 0; word + 1 < matched.words; word++) {
     bound += pairFrequency(search, &matched, word);
@@ -269,6 +328,11 @@ static int score(
   if (!out->isMistaken && total * factor < search->exactMin) search->exactMin = total * factor;
   // Most documents cannot be among the best, however close their words are.
   out->score = bound * factor;
+  // One phrase has the same score here as in `visit`, to the last bit.
+  if (search->phraseCount == 1 && search->boostCount == 0) {
+    out->score = plain * factor * search->frequencies[0];
+    return SQLITE_OK;
+  }
   bool isKept = search->hitCount < search->hitMax
     || (search->hitMax > 0 && hits_is_worse(search, search->hits[0], *out));
   if (!isKept) return SQLITE_OK;
@@ -305,14 +369,24 @@ static void hit(
   hits_offer(search, found);
 }
 
+// What a document has of a word.
+struct found {
+  // Negative for a document without the word.
+  double score;
+  int64_t document;
+  // What the word covers of the display name, and whether the name begins with it.
+  int covered;
+  bool begins;
+};
+
 // One pass over the documents of a phrase.
 struct pass {
   struct spotlight_search *search;
   int64_t count;
-  // The scores so far, by document; negative for no match. NULL where one pass ranks.
-  double *scores;
+  // What each document has of the phrases so far. NULL where one pass ranks.
+  struct found *documents;
   // The documents of this pass with their scores, which are multiplied by the frequency at its end.
-  struct spotlight_hit *found;
+  struct found *found;
   int64_t foundCount, foundMax;
 };
 
@@ -328,22 +402,25 @@ static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) 
   struct spotlight_share added;
   double norm = lengthNorm(search, document);
   // The cursor of a phrase has this phrase alone.
-  result = share(api, context, search, document, norm, 0, &added);
+  struct title title = makeTitle(search, document);
+  result = share(api, context, search, document, norm, 0, &title, &added);
   if (result != SQLITE_OK) return result;
-  struct spotlight_hit hit = {added.score, document, false};
-  if (!pass->scores) {
+  endTitleWord(&title);
+  if (!pass->documents) {
+    double factor = titleFactor(search, document, title.covered, title.begins);
     search->total++;
-    hits_offer(search, hit);
+    hits_offer(search, (struct spotlight_hit){added.plain * factor, document, false});
     return SQLITE_OK;
   }
   if (pass->foundCount == pass->foundMax) {
     int64_t max = pass->foundMax == 0 ? 1024 : 2 * pass->foundMax;
-    struct spotlight_hit *grown = realloc(pass->found, (size_t)max * sizeof hit);
+    struct found *grown = realloc(pass->found, (size_t)max * sizeof *grown);
     if (!grown) return SQLITE_NOMEM;
     pass->found = grown;
     pass->foundMax = max;
   }
-  pass->found[pass->foundCount++] = hit;
+  pass->found[pass->foundCount++] =
+    (struct found){added.score, document, title.covered, title.begins};
   return SQLITE_OK;
 }
 
@@ -353,12 +430,12 @@ static int rankPhrases(
 ) {
   int phrases = search->phraseCount;
   struct pass pass = {.search = search};
-  pass.scores = malloc((size_t)search->documentCount * sizeof(double));
+  pass.documents = malloc((size_t)search->documentCount * sizeof *pass.documents);
   double *frequencies = calloc((size_t)phrases, sizeof(double));
   int64_t *counts = calloc((size_t)phrases, sizeof(int64_t));
-  int result = pass.scores && frequencies && counts ? SQLITE_OK : SQLITE_NOMEM;
+  int result = pass.documents && frequencies && counts ? SQLITE_OK : SQLITE_NOMEM;
   for (int64_t at = 0; result == SQLITE_OK && at < search->documentCount; at++) {
-    pass.scores[at] = -1;
+    pass.documents[at] = (struct found){.score = -1};
   }
   for (int phrase = 0; result == SQLITE_OK && phrase < phrases; phrase++) {
     pass.count = 0;
@@ -371,20 +448,24 @@ static int rankPhrases(
     frequencies[phrase] = search->frequencies[phrase];
     search->frequencies[0] = 1;
     for (int64_t at = 0; at < pass.foundCount; at++) {
-      double *score = &pass.scores[pass.found[at].document];
-      *score = fmax(*score, 0) + pass.found[at].score * frequencies[phrase];
+      struct found found = pass.found[at], *known = &pass.documents[found.document];
+      known->score = fmax(known->score, 0) + found.score * frequencies[phrase];
+      if (found.covered > known->covered) known->covered = found.covered;
+      if (found.begins) known->begins = true;
     }
   }
   for (int64_t document = 1; result == SQLITE_OK && document < search->documentCount; document++) {
-    if (pass.scores[document] < 0) continue;
-    double factor = search->boostCount > 0 ? boost(search, document) : 1;
+    struct found found = pass.documents[document];
+    if (found.score < 0) continue;
+    double factor = titleFactor(search, document, found.covered, found.begins);
+    if (search->boostCount > 0) factor *= boost(search, document);
     search->total++;
-    hits_offer(search, (struct spotlight_hit){pass.scores[document] * factor, document, false});
+    hits_offer(search, (struct spotlight_hit){found.score * factor, document, false});
   }
   for (int phrase = 0; result == SQLITE_OK && phrase < phrases; phrase++) {
     setCount(search, phrase, counts[phrase]);
   }
-  free(pass.scores);
+  free(pass.documents);
   free(pass.found);
   free(frequencies);
   free(counts);
@@ -438,8 +519,9 @@ static void explain(
   bool isKnown = isAlive(search, document);
   int code = search->frequencies ? SQLITE_OK : readFrequencies(api, context, search);
   double norm = isKnown ? lengthNorm(search, document) : 0;
+  struct title title = {.column = -1};
   for (int phrase = 0; isKnown && code == SQLITE_OK && phrase < search->phraseCount; phrase++) {
-    code = share(api, context, search, document, norm, phrase, &search->shares[phrase]);
+    code = share(api, context, search, document, norm, phrase, &title, &search->shares[phrase]);
   }
   if (code != SQLITE_OK) return sqlite3_result_error_code(result, code);
   sqlite3_result_int(result, isKnown);

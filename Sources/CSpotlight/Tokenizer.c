@@ -299,6 +299,24 @@ bool spotlight_is_single(const char *token, int32_t length) {
   return class == UNICODE_SINGLE || class == UNICODE_JAMO || class == UNICODE_JAMO_BEHIND;
 }
 
+static int countToken(
+  void *context, const char *token, int32_t length, int32_t start, int32_t end, bool colocated
+) {
+  (void)token;
+  (void)length;
+  (void)start;
+  (void)end;
+  int64_t *count = context;
+  if (!colocated) ++*count;
+  return 0;
+}
+
+int64_t spotlight_token_count(const char *text, int32_t length) {
+  int64_t count = 0;
+  spotlight_tokenize(text, length, 0, &count, countToken);
+  return count;
+}
+
 const char *spotlight_unicode_version(void) {
   return unicode_version();
 }

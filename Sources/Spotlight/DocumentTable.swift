@@ -12,6 +12,7 @@ final class DocumentTable: Sendable {
     let number: Int64
     let key: ObjectKey
     let length: Int64
+    let titleLength: Int64
     let boosts: [Double?]
   }
 
@@ -97,7 +98,8 @@ extension DocumentTable.View {
     let data = spotlight_document(
       object: document.key.object,
       length: UInt32(clamping: document.length),
-      entity: UInt16(clamping: document.key.entity)
+      entity: UInt16(clamping: document.key.entity),
+      titleLength: UInt16(clamping: document.titleLength)
     )
     chunks[index].set(data, boosts: document.boosts, at: place)
     numbersEnd = max(numbersEnd, number + 1)

@@ -90,7 +90,7 @@ extension IndexFile {
     let former = try PreparedStatement(
       db,
       """
-      SELECT number, entity, object, length, boosts FROM former
+      SELECT number, entity, object, length, title, boosts FROM former
       WHERE deleted > ?1 AND inserted <= ?1
       """
     )
@@ -104,7 +104,8 @@ extension IndexFile {
           number: former.integer(0),
           key: key,
           length: former.integer(3),
-          boosts: BoostValues.values(former.optionalText(4))
+          titleLength: former.integer(4),
+          boosts: BoostValues.values(former.optionalText(5))
         )
       )
     }

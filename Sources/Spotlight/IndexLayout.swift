@@ -10,6 +10,10 @@ package struct IndexLayout: Sendable {
   let fields: [Int: [(name: String, column: Int)]]
   /// The weights by entity number, then column.
   let weights: [Double]
+  /// The place of the display name among the texts of an entity, by entity number.
+  private let titles: [Int: Int]
+  /// The column of the display name, by entity number; -1 for an entity without one.
+  let titleColumns: [Int32]
   /// The rules by which values change scores, by entity number, then `boostCount` for each.
   let boosts: [spotlight_boost]
   /// The greatest number of such values of an entity.
@@ -37,6 +41,16 @@ package struct IndexLayout: Sendable {
       }
     }
     self.fields = fields
+    var titles: [Int: Int] = [:]
+    var titleColumns = Array(repeating: Int32(-1), count: entityCount)
+    for (entity, spotlight) in described {
+      guard
+        let index = fields[entity.number]?.firstIndex(where: { $0.name == spotlight.displayName })
+      else { continue }
+      titles[entity.number] = index
+      titleColumns[entity.number] = Int32(fields[entity.number]?[index].column ?? -1)
+    }
+    (self.titles, self.titleColumns) = (titles, titleColumns)
     let boostCount = described.map { $0.1.boosts.count }.max() ?? 0
     var boosts = Array(repeating: spotlight_boost(), count: entityCount * boostCount)
     for (entity, spotlight) in described {
@@ -76,6 +90,14 @@ package struct IndexLayout: Sendable {
         attribute.derived.map { "; \(entity.name).\(attribute.name) = \($0)" }
       }
     }.joined()
+  }
+
+  /// Returns the number of tokens of the display name among the texts of an object.
+  func titleLength(of entity: Int, _ texts: [String?]) -> Int64 {
+    guard let index = titles[entity], index < texts.count, let title = texts[index] else {
+      return 0
+    }
+    return Tokens.count(title)
   }
 
   private static let millisecondsOfDay = 86_400_000.0

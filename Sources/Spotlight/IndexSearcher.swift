@@ -400,9 +400,12 @@ package struct IndexSnapshot {
         unsafe search.weights = weights.baseAddress
         unsafe search.columnCount = Int32(layout.columns.count)
         unsafe search.entityCount = Int32(layout.entityCount)
-        unsafe search.boosts = boosts.baseAddress
-        unsafe search.now = Double(now)
-        return try unsafe body(&search)
+        return try unsafe layout.titleColumns.withUnsafeBufferPointer { titleColumns in
+          unsafe search.boosts = boosts.baseAddress
+          unsafe search.now = Double(now)
+          unsafe search.titleColumns = titleColumns.baseAddress
+          return try unsafe body(&search)
+        }
       }
     }
   }

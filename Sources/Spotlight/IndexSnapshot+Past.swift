@@ -54,6 +54,7 @@ extension IndexSnapshot {
           number: number,
           key: document.key,
           length: length,
+          titleLength: layout.titleLength(of: document.key.entity, document.content.texts),
           boosts: document.content.boosts
         )
       )

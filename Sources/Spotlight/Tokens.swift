@@ -49,6 +49,16 @@ enum Tokens {
 
   private static let startMark = String(UnicodeScalar(UInt8(SPOTLIGHT_START_MARK)))
 
+  /// Returns the number of places of tokens that the index has of a text.
+  static func count(_ text: String) -> Int64 {
+    var text = text
+    return text.withUTF8 { bytes in
+      unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
+        unsafe spotlight_token_count(characters.baseAddress, Int32(characters.count))
+      }
+    }
+  }
+
   /// Splits a text into tokens as the index does, or as `flags` say for a search query.
   static func split(_ text: String, flags: Int32 = 0) -> [Token] {
     var text = text

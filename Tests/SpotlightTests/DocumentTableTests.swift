@@ -49,7 +49,7 @@ import Testing
         let key = ObjectKey(entity: Int.random(in: 1...3, using: &random), object: next)
         let length = Int64.random(in: 0...90, using: &random)
         let boost = Bool.random(using: &random) ? Double(next) : nil
-        added.append(Added(number: next, key: key, length: length, boosts: [boost]))
+        added.append(Added(number: next, key: key, length: length, titleLength: 0, boosts: [boost]))
         next += 1
       }
       let count = min(model.keys.count, Int.random(in: 0...200, using: &random))
@@ -82,7 +82,13 @@ import Testing
   @Test func `A batch during a search copies the chunk of its new documents at most`() {
     let size = Int64(DocumentChunk.size)
     let added = (1..<3 * size - 10).map { number in
-      Added(number: number, key: ObjectKey(entity: 1, object: number), length: 1, boosts: [])
+      Added(
+        number: number,
+        key: ObjectKey(entity: 1, object: number),
+        length: 1,
+        titleLength: 0,
+        boosts: []
+      )
     }
     let position = IndexPosition(
       token: StoreToken(generation: 1, number: 1, mark: 0),
@@ -97,6 +103,7 @@ import Testing
       number: 3 * size - 10,
       key: ObjectKey(entity: 1, object: 0),
       length: 1,
+      titleLength: 0,
       boosts: []
     )
     table.apply(position, added: [last], removed: [1, size, 2 * size])

@@ -9,11 +9,23 @@ import Testing
     let key: ObjectKey
     /// Each with its weight.
     let fields: [(words: [String], weight: Double)]
+    let title: [String]
 
     var length: Int { fields.reduce(0) { $0 + $1.words.count } }
   }
 
-  /// BM25 as Ranking.c has it, over every document.
+  /// The factor of a document whose title has words of the query, or begins with it.
+  private func factor(_ groups: [[String]], _ title: [String]) -> Double {
+    let covered = groups.count { group in group.contains { title.contains($0) } }
+    guard covered > 0 else { return 1 }
+    let begins =
+      title.count >= groups.count && zip(groups, title).allSatisfy { $0.contains($1) }
+    let isWhole = begins && covered >= title.count
+    return 1 + 0.5 * min(1, Double(covered) / Double(title.count)) + (begins ? 0.5 : 0)
+      + (isWhole ? 1 : 0)
+  }
+
+  /// BM25 with the contract's factors, over every document.
   private func ranked(_ groups: [[String]], _ documents: [Document]) -> [(ObjectKey, Double)] {
     let words = groups.flatMap { $0 }
     let all = Double(documents.count)
@@ -51,7 +63,7 @@ import Testing
         guard let apart = nearest(first.word, second.word, document) else { continue }
         total += 0.25 * min(first.frequency, second.frequency) / Double(apart)
       }
-      return (document.key, total)
+      return (document.key, total * factor(groups, document.title))
     }.sorted { $0.1 == $1.1 ? $0.0 < $1.0 : $0.1 > $1.1 }
   }
 
@@ -103,7 +115,11 @@ import Testing
           isNote
           ? [(words: words(10), weight: 1.0), (words: words(4), weight: 2.1)]
           : [(words: words(5), weight: 1.05)]
-        documents[key] = Document(key: key, fields: fields)
+        documents[key] = Document(
+          key: key,
+          fields: fields,
+          title: isNote ? fields[1].words : fields[0].words
+        )
         changes.append((key, fields.map { $0.words.joined(separator: " ") }))
       }
       index.library.commit(changes)
@@ -156,6 +172,23 @@ import Testing
     #expect(await index.catchUp())
     #expect(try index.result("milk").hits.map(\.key.object) == [2, 1])
     #expect(try index.result("eggs OR bread").hits.first?.key.object == 3)
+  }
+
+  // Evidence: P-093c
+  @Test func `a title that is the query is before others that have it more often`() async throws {
+    let index = try TestIndex()
+    index.commit([
+      1: (body: "jackd and jackd", title: "libjack jackd"),
+      2: (body: "the audio connection kit and its server", title: "jackd"),
+      3: (body: "of jackd", title: "jackd tools"), 4: (body: "a program", title: "sudo"),
+      5: (body: "another one", title: "milk"), 6: (body: nil, title: "bread and milk"),
+      7: (body: nil, title: "milk and bread"), 8: (body: nil, title: "salt"),
+    ])
+    #expect(await index.catchUp())
+    #expect(try index.result("jackd").hits.first?.key.object == 2)
+    #expect(try index.result("jac", prefix: true).hits.first?.key.object == 2)
+    #expect(try index.result("milk and").hits.map(\.key.object) == [7, 6])
+    #expect(try index.result("jacdk", fuzzy: true).hits.first?.key.object == 2)
   }
 
   // Evidence: P-093c

@@ -87,11 +87,16 @@ int spotlight_tokenize(
 /// The documents are in chunks of so many bits of their numbers.
 #define SPOTLIGHT_CHUNK_BITS 12
 
+/// Returns the number of places of tokens that a document has for a text.
+int64_t spotlight_token_count(const char *text, int32_t length);
+
 /// The data of a document for ranking.
 struct spotlight_document {
   int64_t object;
   uint32_t length;
   uint16_t entity;
+  /// The number of tokens of the display name, or the greatest number that this holds.
+  uint16_t titleLength;
 };
 
 /// A phrase of a MATCH expression.
@@ -118,6 +123,8 @@ struct spotlight_share {
   int64_t documents;
   /// The greatest score that the phrase can add, and that which it adds.
   double bound, score;
+  /// The score of a phrase whose frequency is 1.
+  double plain;
 };
 
 /// A matching document with its score.
@@ -142,6 +149,8 @@ struct spotlight_search {
   const double *weights;
   int32_t columnCount;
   int32_t entityCount;
+  /// The column of the display name, by entity; -1 for an entity without one.
+  const int32_t *titleColumns;
   /// The values that change scores, in chunks with `boostCount` for each document, NaN for missing
   /// ones; and their rules, `boostCount` for each entity.
   const double *const *boostValues;
