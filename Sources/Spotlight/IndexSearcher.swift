@@ -243,7 +243,9 @@ package struct IndexSnapshot {
     guard query.match != nil, !layout.isEmpty else {
       return SearchResult(total: 0, hits: [], missing: [], highlighter: Highlighter(query))
     }
-    let isAtLeast = try request.isFuzzy && SpotlightError.reading { try addMistakes(to: &query) }
+    let isAtLeast =
+      try request.isFuzzy
+      && SpotlightError.reading { try addMistakes(to: &query, wordsMax: request.wordsMax) }
     let excluded = try SpotlightError.reading { try numbers(of: excluded) }
     let found = try hits(query, request, excluded, filter)
     return try SpotlightError.reading {

@@ -136,7 +136,9 @@ extension IndexSnapshot {
       let number = try SpotlightError.reading({ try number(of: key) })
     else { return (.notIndexed, 0) }
     guard query.match != nil else { return (.missingWord("", nearest: []), 0) }
-    if request.isFuzzy { _ = try SpotlightError.reading { try addMistakes(to: &query) } }
+    if request.isFuzzy {
+      _ = try SpotlightError.reading { try addMistakes(to: &query, wordsMax: request.wordsMax) }
+    }
     if let verdict = try SpotlightError.reading({ try wordVerdict(query, number, tokens) }) {
       return (verdict, 0)
     }

@@ -11,11 +11,24 @@ extension IndexSnapshot {
 
   /// Adds to each word of a query the words of the index that differ from it by typing mistakes.
   ///
-  /// - Parameter query: The query.
+  /// A word that the index lacks is divided into its parts, of which each may have mistakes.
+  ///
+  /// - Parameters:
+  ///   - query: The query.
+  ///   - wordsMax: The maximum number of words to look up.
   /// - Returns: Whether there are more such words than were added.
   /// - Throws: `SQLiteError`.
-  func addMistakes(to query: inout SearchQuery) throws -> Bool {
+  func addMistakes(to query: inout SearchQuery, wordsMax: Int) throws -> Bool {
     var isCut = false
+    let statements = try numberStatements()
+    func isMissing(_ term: SearchQuery.Term) throws -> Bool {
+      try !isAlive(SearchQuery.expression(term, isExact: true), statements)
+    }
+    try query.divideTerms(wordsMax: wordsMax, isMissing)
+    try query.addMeant { term in
+      let meant = term.meantRuns
+      return try meant.isEmpty || !isMissing(term) ? [] : meant
+    }
     try query.addMistakes { term in
       guard let word = term.mistakable else { return [] }
       let search = MistakeSearch(

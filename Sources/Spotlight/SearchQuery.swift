@@ -5,7 +5,7 @@ import CSpotlight
 /// All words and phrases of a query must match. Its syntax:
 ///
 /// - `"a phrase"` matches adjacent words in this order.
-/// - `-word` excludes documents with the word.
+/// - `-word`, behind white space, excludes documents with the word; `--word` is the word.
 /// - `OR` between two words or phrases requires either of them.
 /// - `name:word` searches one indexed property.
 /// - `word*` matches the beginning of a word.
@@ -21,6 +21,8 @@ package struct SearchQuery: Sendable, Equatable {
     var isPrefix: Bool
     /// The words of the index that differ from the term by typing mistakes, and find it too.
     var near: [NearWord] = []
+    /// Phrases that a person may have meant, which find the term too.
+    var meant: [MeantPhrase] = []
 
     init(text: String, column: String?, isPrefix: Bool, isQuoted: Bool = false) {
       self.text = text
@@ -39,6 +41,13 @@ package struct SearchQuery: Sendable, Equatable {
       phrases = [phrase]
     }
 
+    /// A phrase that differs from what was typed.
+    struct MeantPhrase: Sendable, Equatable {
+      let tokens: [String]
+      /// How many typing mistakes it counts as.
+      let mistakes: Int
+    }
+
     /// One phrase of the expression.
     struct Phrase {
       let tokens: [String]
@@ -53,6 +62,7 @@ package struct SearchQuery: Sendable, Equatable {
     var allPhrases: [Phrase] {
       exactPhrases
         + near.map { Phrase(tokens: [$0.text], isPrefix: isPrefix, mistakes: $0.mistakes) }
+        + meant.map { Phrase(tokens: $0.tokens, isPrefix: false, mistakes: $0.mistakes) }
     }
 
     /// The phrases without typing mistakes.
@@ -144,7 +154,8 @@ package struct SearchQuery: Sendable, Equatable {
 
   /// Whether the query is one word or phrase without typing mistakes, and excludes nothing.
   var isWord: Bool {
-    excluded.isEmpty && required.count == 1 && required[0].count == 1 && required[0][0].near.isEmpty
+    excluded.isEmpty && required.count == 1 && required[0].count == 1
+      && required[0][0].near.isEmpty && required[0][0].meant.isEmpty
   }
 
   /// The phrases in the order in which `match` has them, without the excluded ones.
@@ -170,6 +181,34 @@ package struct SearchQuery: Sendable, Equatable {
     required.flatMap { alternatives in
       alternatives.flatMap { term in
         term.allPhrases.map { $0.tokens.joined(separator: " ") + ($0.isPrefix ? "*" : "") }
+      }
+    }
+  }
+
+  /// Replaces each required term of several words that has no alternative by its words.
+  ///
+  /// - Parameters:
+  ///   - wordsMax: The maximum number of words afterwards; what would exceed it is not divided.
+  ///   - isDivided: Returns whether a term is divided.
+  mutating func divideTerms(wordsMax: Int, _ isDivided: (Term) throws -> Bool) rethrows {
+    var divided: [[Term]] = []
+    for (index, group) in required.enumerated() {
+      let parts = group.count == 1 ? group[0].parts : []
+      let count = divided.count + parts.count + required.count - index - 1
+      if parts.count > 1, count <= wordsMax, try isDivided(group[0]) {
+        divided += parts.map { [$0] }
+      } else {
+        divided.append(group)
+      }
+    }
+    required = divided
+  }
+
+  /// Adds to each required term the phrases that a person may have meant.
+  mutating func addMeant(_ meant: (Term) throws -> [Term.MeantPhrase]) rethrows {
+    for group in required.indices {
+      for index in required[group].indices {
+        required[group][index].meant += try meant(required[group][index])
       }
     }
   }
@@ -240,6 +279,8 @@ private struct Reader {
   }
 
   private var rest: Substring.UnicodeScalarView
+  /// Whether white space or nothing stands before `rest`.
+  private var isApart = true
   private let columns: Set<String>
 
   init(text: String, columns: Set<String>) {
@@ -248,9 +289,11 @@ private struct Reader {
   }
 
   mutating func next() -> Item? {
+    let start = rest.startIndex
     rest = rest.drop { Self.isSpace($0) }
     guard !rest.isEmpty else { return nil }
-    let isExcluded = rest.first == "-" && rest.dropFirst().first.map { !Self.isSpace($0) } == true
+    let isExcluded = (isApart || rest.startIndex > start) && excludes()
+    isApart = false
     if isExcluded { rest = rest.dropFirst() }
     let column = takeColumn()
     if rest.first == "\"" { return phrase(column, isExcluded) }
@@ -264,6 +307,15 @@ private struct Reader {
       isPrefix: isPrefix
     )
     return .term(term, isExcluded: isExcluded, isOpen: rest.isEmpty)
+  }
+
+  /// Whether the rest is a minus before what it excludes, and not one inside other text, as an
+  /// option of a command or a bracket.
+  private func excludes() -> Bool {
+    guard rest.first == "-", let second = rest.dropFirst().first else { return false }
+    let begins: [Unicode.Scalar] = ["\"", "#", "@", "_"]
+    return begins.contains(second) || second.properties.isAlphabetic
+      || second.properties.numericType != nil || !second.isASCII && !Self.isSpace(second)
   }
 
   private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {

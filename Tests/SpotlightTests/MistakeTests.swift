@@ -44,9 +44,14 @@ import Testing
       // Two from eight on.
       ("milksahke", [3]), ("mlikshakee", [3]), ("imlkshaek", [3]), ("imlkshaeek", []),
       ("recievre", [9, 5]), ("receiver", [9, 5]), ("reciever", [9, 5]),
-      // None in numbers, in quotes, in excluded words, in scripts without spaces.
+      // None in numbers, in quotes, in excluded words, in three letters of a script without spaces.
       ("1234576", []), ("iphone14", []), (#""mlik""#, []), ("shop -mlik", [1]), ("東京者", []),
-      ("한국말", []),
+      ("한국말", []), (#""東京市内""#, []),
+      // Of a longer run of letters, either half may be meant, or two letters exchanged.
+      ("東京市内", [6]), ("市内東京", [6]), ("한국말을", [6]), ("市東内京", []),
+      // A word that the index lacks is divided, and its parts are as they are typed or near.
+      ("mlik-sohp", [1]), ("milk-shop", [1]), ("iphnoe15", [5]), ("iphnoe14", []),
+      ("cheese-mlid", [2]), ("한국mlik", []), ("oat東京市内", []), ("iphnoe-lettres-15", [5]),
       // Each word may have some; letters count, not bytes.
       ("mlik sohp", [1]), ("mlik OR wya", [1]), ("кофй молако", [4]), ("caef", [4]), ("cofe", [4]),
       ("title:mlik", [1]), ("body:mlik", [1]), ("title:mild", [1]), ("body:cefa", []),

@@ -1,0 +1,53 @@
+/// What a term consists of, for searches that allow typing mistakes.
+extension SearchQuery.Term {
+  /// The words of the term, each as a term: `dselect` and `에서` of `dselect에서`; letters of scripts
+  /// without spaces stay together. One in quotes is whole.
+  var parts: [SearchQuery.Term] {
+    guard !isQuoted, let tokens = phrases.first else { return [] }
+    var texts: [String] = []
+    var isRun = false
+    for token in tokens {
+      let isSingle = Tokens.start(of: token) != nil
+      if isSingle, isRun, let last = texts.popLast() {
+        texts.append(last + token)
+      } else {
+        texts.append(token)
+      }
+      isRun = isSingle
+    }
+    return texts.indices.map { index in
+      SearchQuery.Term(
+        text: texts[index],
+        column: column,
+        isPrefix: isPrefix && index == texts.count - 1
+      )
+    }
+  }
+
+  /// The letters of a term that is one run of a script without spaces; otherwise empty.
+  private var letters: [String] {
+    guard !isQuoted, phrases.count == 1, phrases[0].allSatisfy({ Tokens.start(of: $0) != nil })
+    else { return [] }
+    return phrases[0]
+  }
+
+  /// The phrases of a run of letters that a person may have meant: those with two successive letters
+  /// exchanged, and its halves, of which a typing mistake leaves one intact.
+  var meantRuns: [MeantPhrase] {
+    let letters = letters
+    guard letters.count >= Self.lettersMin, letters.count <= Self.lettersMax else { return [] }
+    let exchanged = (1..<letters.count).map { index in
+      var letters = letters
+      letters.swapAt(index - 1, index)
+      return MeantPhrase(tokens: letters, mistakes: 1)
+    }
+    let half = max(2, letters.count / 2)
+    return exchanged + [
+      MeantPhrase(tokens: Array(letters.prefix(half)), mistakes: 2),
+      MeantPhrase(tokens: Array(letters.suffix(half)), mistakes: 2),
+    ]
+  }
+
+  /// The numbers of letters of a run in which typing mistakes are searched.
+  private static let (lettersMin, lettersMax) = (4, 16)
+}
