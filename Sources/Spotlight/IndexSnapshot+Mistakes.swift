@@ -24,19 +24,24 @@ extension IndexSnapshot {
     func isMissing(_ term: SearchQuery.Term) throws -> Bool {
       try !isAlive(SearchQuery.expression(term, isExact: true), statements)
     }
-    try query.divideTerms(wordsMax: wordsMax, isMissing)
-    try query.addMeant { term in
-      let meant = term.meantRuns
-      return try meant.isEmpty || !isMissing(term) ? [] : meant
-    }
-    try query.addMistakes { term in
-      guard let word = term.mistakable else { return [] }
+    func near(_ term: SearchQuery.Term) throws -> (near: [NearWord], isComplete: Bool) {
+      guard let word = term.mistakable else { return ([], true) }
       let search = MistakeSearch(
         word,
         mistakesMax: MistakeSearch.mistakesMax(of: word),
         isPrefix: term.isPrefix
       )
-      let (near, isComplete) = try alive(search, isPrefix: term.isPrefix, max: Self.nearMax)
+      return try alive(search, isPrefix: term.isPrefix, max: Self.nearMax)
+    }
+    try query.divideTerms(wordsMax: wordsMax) { term in
+      try isMissing(term) && near(term).near.isEmpty
+    }
+    try query.addMeant { term in
+      let meant = term.meantRuns
+      return try meant.isEmpty || !isMissing(term) ? [] : meant
+    }
+    try query.addMistakes { term in
+      let (near, isComplete) = try near(term)
       if !isComplete { isCut = true }
       return near
     }

@@ -52,6 +52,7 @@ import Testing
       // A word that the index lacks is divided, and its parts are as they are typed or near.
       ("mlik-sohp", [1]), ("milk-shop", [1]), ("iphnoe15", [5]), ("iphnoe14", []),
       ("cheese-mlid", [2]), ("한국mlik", []), ("oat東京市内", []), ("iphnoe-lettres-15", [5]),
+      ("mLik", [1]),
       // Each word may have some; letters count, not bytes.
       ("mlik sohp", [1]), ("mlik OR wya", [1]), ("кофй молако", [4]), ("caef", [4]), ("cofe", [4]),
       ("title:mlik", [1]), ("body:mlik", [1]), ("title:mild", [1]), ("body:cefa", []),
