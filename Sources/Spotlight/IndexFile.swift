@@ -7,7 +7,7 @@ import SQLite
 /// The index's own SQLite file: its tables and the statements of its writer.
 final class IndexFile {
   /// The version of the tables' layout; an index with another version is rebuilt.
-  private static let formatVersion = 8
+  private static let formatVersion = 9
   /// The number of bytes of words that FTS5 collects before it writes a segment.
   ///
   /// The option is undocumented. Its default of 1 MiB produces many small segments when many
@@ -29,6 +29,8 @@ final class IndexFile {
   private let insertUnknown: PreparedStatement
   /// The words of the documents that were inserted.
   private let words: WordCollection
+  /// Those of them that are not yet in the file.
+  private var newWords: [String] = []
   private let path: String
   /// The identity of the file that was opened.
   let opened: FileIdentity?
@@ -81,7 +83,7 @@ final class IndexFile {
           try PreparedStatement(db, "INSERT INTO later VALUES (?, ?, ?)"),
           try PreparedStatement(db, "INSERT INTO detail VALUES (?, ?, ?)"),
           try PreparedStatement(db, "INSERT OR REPLACE INTO state VALUES ('position', ?)"),
-          try PreparedStatement(db, "INSERT OR IGNORE INTO word(text, number) VALUES (?, ?)"),
+          try PreparedStatement(db, "INSERT OR IGNORE INTO word VALUES (?)"),
           try PreparedStatement(db, "INSERT INTO former VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
           try PreparedStatement(db, "INSERT OR IGNORE INTO unknown VALUES (?, ?, ?, ?)")
         )
@@ -145,8 +147,7 @@ final class IndexFile {
         until INTEGER, entity INTEGER, object INTEGER, first INTEGER,
         PRIMARY KEY (until, entity, object, first)) STRICT, WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS deleted_domain(domain TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-      CREATE TABLE word(text TEXT PRIMARY KEY, number INTEGER) STRICT, WITHOUT ROWID;
-      CREATE INDEX later_word ON word(number) WHERE number IS NOT NULL;
+      CREATE TABLE word(text TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
       CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
       INSERT INTO state VALUES ('identity', \(SQLNames.literal(identity))),
         ('mark', lower(hex(randomblob(8))));
@@ -255,12 +256,8 @@ final class IndexFile {
       insertText.bind(text, at: Int32(field.column + 2))
     }
     try insertText.run()
-    for word in words.take() {
-      insertWord.bind(word, at: 1)
-      // Words of the build have no number, which another process looks for to read the later ones.
-      insertWord.bind(read.map { _ in number }, at: 2)
-      try insertWord.run()
-    }
+    newWords += words.take()
+    if newWords.count >= Self.newWordsMax { _ = try writeWords() }
     let length = spotlight_take_token_count()
     insertDocument.bind(Int64(document.key.entity), at: 1)
     insertDocument.bind(document.key.object, at: 2)
@@ -381,45 +378,29 @@ final class IndexFile {
         return result
       } catch {
         words.forget()
+        newWords = []
         if db.isInTransaction { try db.rollback() }
         throw error
       }
     }
   }
 
-  /// Merges the parts in which FTS5 wrote many documents, and raises the whole.
+  /// Writes the words of the documents that were inserted.
   ///
-  /// FTS5 merges up to 16 parts of one level into one of the next level. A whole index on a low
-  /// level would be written again among the next few hundred small parts, in the commit of one
-  /// document, whose searches would wait for it. Each further merge with a small part raises it by
-  /// two levels.
-  func mergeParts(_ db: SQLiteConnection) throws {
-    try db.execute("INSERT INTO text(text) VALUES ('optimize')")
-    guard let column = layout.columns.first else { return }
-    let small = try PreparedStatement(
-      db,
-      "INSERT INTO text(rowid, \(IndexLayout.quotedColumn(column))) VALUES (0, 'smallpart')"
-    )
-    for _ in 0..<Self.raisesMax {
-      guard try Self.levelCount(db) < Self.levelsMin else { break }
-      try small.run()
-      try db.execute("INSERT INTO text(text) VALUES ('optimize')")
+  /// - Returns: The words, some of which the file may have had.
+  func writeWords() throws -> [String] {
+    // In about their order in the file, many are written much faster.
+    let words = newWords.sorted()
+    newWords = []
+    for word in words {
+      insertWord.bind(word, at: 1)
+      try insertWord.run()
     }
-    // The word is of no document.
-    words.forget()
-    _ = spotlight_take_token_count()
+    return words
   }
 
-  /// The number of levels that let thousands of commits pass before the whole is merged again.
-  private static let levelsMin = 4
-  private static let raisesMax = 3
-
-  /// Returns the number of levels of parts, which FTS5 keeps behind the first four bytes of the
-  /// record 10.
-  private static func levelCount(_ db: SQLiteConnection) throws -> Int {
-    let text = try db.text("SELECT hex(substr(block, 5, 1)) FROM text_data WHERE id = 10")
-    return text.flatMap { Int($0, radix: 16) } ?? levelsMin
-  }
+  /// The number of words that are written at once.
+  private static let newWordsMax = 100_000
 
   /// Gives back the memory that a rebuild needed, which later documents do not need.
   func releaseMemory() throws {

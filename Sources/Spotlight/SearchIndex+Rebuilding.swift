@@ -36,7 +36,8 @@ extension SearchIndex {
         build: build + 1,
         next: view.aliveCount + 1
       )
-      try file.mergeParts(db)
+      _ = try file.writeWords()
+      try IndexFile.mergeParts(db)
       try file.set(position)
       try IndexFile.setBuilt(token, db)
       try IndexFile.setOldest(token, db)
@@ -46,6 +47,7 @@ extension SearchIndex {
       return (view, position)
     } known: { view, _ in
       documents.replace(view)
+      vocabulary.forget()
     }
     follower.position = position
     follower.followed = nil

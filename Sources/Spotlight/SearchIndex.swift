@@ -38,7 +38,7 @@ package final class SearchIndex: LogFollower {
   let lease: IndexLease
   let leaseWaitMax: Int
   let documents: DocumentTable
-  private let vocabulary = Vocabulary()
+  let vocabulary = Vocabulary()
   private let phraseCounts = PhraseCounts()
   let shared = Mutex(IndexState())
   let confined: Mutex<Follower?> = Mutex(nil)
@@ -361,8 +361,8 @@ package final class SearchIndex: LogFollower {
   private func apply(_ batch: IndexBatch, _ follower: inout Follower) throws {
     let file = follower.file
     guard let known = follower.position else { throw IndexMoved() }
-    let (_, _, reached) = try file.transaction(documents) {
-      db -> ([DocumentTable.AddedDocument], [Int64], IndexPosition) in
+    let (_, _, _, reached) = try file.transaction(documents) {
+      db -> ([DocumentTable.AddedDocument], [Int64], [String], IndexPosition) in
       guard try IndexFile.position(db) == known else { throw IndexMoved() }
       var position = known
       position.token = batch.through
@@ -379,9 +379,13 @@ package final class SearchIndex: LogFollower {
         position.next += 1
       }
       try file.set(position)
-      return (added, removed, position)
-    } known: { added, removed, position in
+      let words = try file.writeWords()
+      // The parts that FTS5 has merged leave pages without content.
+      if added.count >= Self.largeBatch { try db.execute("PRAGMA incremental_vacuum") }
+      return (added, removed, words, position)
+    } known: { added, removed, words, position in
       documents.apply(position, added: added, removed: removed)
+      vocabulary.add(words, from: known, to: position)
     }
     follower.position = reached
     follower.followed = nil

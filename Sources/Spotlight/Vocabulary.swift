@@ -7,21 +7,23 @@ import Synchronization
 /// It is read at the first such search. A word stays until the index is rebuilt, so that a search
 /// asks the index whether a document with the word is alive.
 final class Vocabulary: Sendable {
-  /// The rebuild of an index file; another file may have as many.
+  /// What the words are of: a file, a build of it, and its documents up to a number.
   private struct Origin: Equatable {
     let file: String?
-    let build: Int64?
+    let build: Int64
+    var next: Int64
   }
 
   private struct State {
-    /// The file and the build of the index that the words are of.
     var origin: Origin?
-    /// The number of the newest word that was read; words of the build have none.
-    var last: Int64 = 0
     var words = SortedWords()
+    /// Words that are to be merged with `words`.
+    var later: [[UInt8]] = []
   }
 
   private let state = Mutex(State())
+  /// The number of later words at which all words are forgotten.
+  private static let laterMax = 100_000
 
   /// Returns all words of a snapshot, and possibly later ones.
   ///
@@ -29,32 +31,47 @@ final class Vocabulary: Sendable {
   /// - Returns: The words.
   /// - Throws: `SQLiteError`.
   func words(_ db: SQLiteConnection) throws -> SortedWords {
-    let origin = Origin(
-      file: try IndexFile.mark(db),
-      build: try IndexFile.position(db)?.build
-    )
-    return try state.withLock { state in
-      let isFirst = state.origin != origin
-      if isFirst { state = State(origin: origin) }
-      let read = try PreparedStatement(
-        db,
-        isFirst
-          ? "SELECT number, text FROM word ORDER BY text"
-          : "SELECT number, text FROM word WHERE number > ?1 ORDER BY +text"
-      )
-      defer { read.reset() }
-      if !isFirst { read.bind(state.last, at: 1) }
-      var added: [[UInt8]] = []
-      var last = state.last
-      while try read.step() {
-        last = max(last, read.optionalInteger(0) ?? 0)
-        added.append(Array(read.text(1).utf8))
+    guard let position = try IndexFile.position(db) else { return SortedWords() }
+    let file = try IndexFile.mark(db)
+    let known = state.withLock { state -> SortedWords? in
+      guard let origin = state.origin, origin.file == file, origin.build == position.build,
+        origin.next >= position.next
+      else { return nil }
+      if !state.later.isEmpty {
+        state.later.sort { $0.lexicographicallyPrecedes($1) }
+        state.words = state.words.merged(with: state.later)
+        state.later = []
       }
-      guard !added.isEmpty else { return state.words }
-      state.words = state.words.merged(with: added)
-      state.last = last
       return state.words
     }
+    if let known { return known }
+    let read = try PreparedStatement(db, "SELECT text FROM word ORDER BY text")
+    defer { read.reset() }
+    var words = SortedWords()
+    while try read.step() { words.append(Array(read.text(0).utf8)[...]) }
+    state.withLock { state in
+      state = State(
+        origin: Origin(file: file, build: position.build, next: position.next),
+        words: words
+      )
+    }
+    return words
+  }
+
+  /// Adds the words of documents that the index has taken up, if the words before them are known.
+  func add(_ words: [String], from known: IndexPosition, to position: IndexPosition) {
+    state.withLock { state in
+      guard let origin = state.origin, origin.build == known.build, origin.next == known.next,
+        state.later.count + words.count <= Self.laterMax
+      else { return state = State() }
+      state.origin?.next = position.next
+      state.later += words.map { Array($0.utf8) }
+    }
+  }
+
+  /// Forgets all words, which are read again when a search needs them.
+  func forget() {
+    state.withLock { $0 = State() }
   }
 }
 
@@ -72,9 +89,9 @@ struct SortedWords: Sendable {
     (index == 0 ? 0 : Int(ends[index - 1]))..<Int(ends[index])
   }
 
-  /// Returns these words and others.
+  /// Returns these words and others, each once.
   ///
-  /// - Parameter others: Other words, in the order of their bytes.
+  /// - Parameter others: Words in the order of their bytes.
   /// - Returns: All words, in the same order.
   func merged(with others: [[UInt8]]) -> SortedWords {
     var merged = SortedWords()
@@ -86,6 +103,8 @@ struct SortedWords: Sendable {
         merged.append(bytes[self[index]])
         index += 1
       }
+      if merged.count > 0, merged.bytes[merged[merged.count - 1]].elementsEqual(other) { continue }
+      if index < count, bytes[self[index]].elementsEqual(other) { index += 1 }
       merged.append(other[...])
     }
     while index < count {
@@ -95,7 +114,7 @@ struct SortedWords: Sendable {
     return merged
   }
 
-  private mutating func append(_ word: ArraySlice<UInt8>) {
+  mutating func append(_ word: ArraySlice<UInt8>) {
     bytes += word
     ends.append(UInt32(bytes.count))
   }

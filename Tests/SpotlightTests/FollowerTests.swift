@@ -77,6 +77,17 @@ import Testing
       #expect(try index.suggestions("sma", entities: nil, limit: 5).isEmpty)
       #expect(index.index.status.documents == 1000 && index.index.deadFraction == 0)
     }
+    for number in 1..<60 as Range<Int64> {
+      commit(index, number, "changed")
+      #expect(await index.catchUp())
+    }
+    let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")
+    let levels = try await queue.read { db in
+      try String.fetchOne(db, sql: "SELECT hex(substr(block, 5, 1)) FROM text_data WHERE id = 10")
+    }
+    #expect(levels.flatMap { Int($0, radix: 16) } ?? 0 >= 4)
+    #expect(try index.found("word60") == [60] && index.found("word59") == [])
+    #expect(try index.result("changed").total == 59)
     commit(index, 1001, "smallpart")
     #expect(await index.catchUp())
     #expect(try index.found("smallpart") == [1001])

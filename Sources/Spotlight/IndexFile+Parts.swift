@@ -1,0 +1,48 @@
+import SQLite
+
+/// The parts in which FTS5 keeps the words of documents.
+extension IndexFile {
+  /// Merges the parts of a new index into one, on a high level.
+  ///
+  /// FTS5 merges up to 16 parts of one level into one of the next level. A whole index on a low
+  /// level would be written again among the next few hundred small parts, in the commit of one
+  /// document, whose searches would wait for it.
+  static func mergeParts(_ db: SQLiteConnection) throws {
+    try db.execute("INSERT INTO text(text) VALUES ('optimize')")
+    let record = "SELECT hex(block) FROM text_data WHERE id = \(structureRecord)"
+    guard let text = try db.text(record), let raised = raised(bytes(text)) else { return }
+    let hex = raised.map { byte in
+      (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }.joined()
+    try db.execute("UPDATE text_data SET block = X'\(hex)' WHERE id = \(structureRecord)")
+    // FTS5 reads the record again after a rollback alone.
+    try db.execute("SAVEPOINT raised; ROLLBACK TO raised; RELEASE raised")
+  }
+
+  /// The number of the record with the levels and their parts.
+  private static let structureRecord = 10
+  /// The number of levels that let thousands of commits pass before the whole is merged again.
+  private static let levelsMin: UInt8 = 4
+
+  /// Returns the record with empty levels below the others.
+  ///
+  /// - Parameter record: Four bytes; the numbers of levels, of parts and of written pages, as
+  ///   varints; and for each level two numbers and its parts.
+  /// - Returns: The new record; nil for one with as many levels, and for one of another form.
+  private static func raised(_ record: [UInt8]) -> [UInt8]? {
+    guard record.count > 7, record[4] > 0, record[4] < levelsMin else { return nil }
+    var at = 5
+    for _ in 0..<2 {
+      while at < record.count, record[at] >= 0x80 { at += 1 }
+      at += 1
+    }
+    guard at < record.count else { return nil }
+    let empty = Array(repeating: UInt8(0), count: 2 * Int(levelsMin - record[4]))
+    return record[..<4] + [levelsMin] + record[5..<at] + empty + record[at...]
+  }
+
+  private static func bytes(_ hex: String) -> [UInt8] {
+    let digits = hex.utf8.map { $0 < 0x41 ? $0 - 0x30 : $0 - 0x41 + 10 }
+    return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+  }
+}
