@@ -380,12 +380,14 @@ package final class SearchIndex: LogFollower {
       }
       try file.set(position)
       let words = try file.writeWords()
-      // The parts that FTS5 has merged leave pages without content.
-      if added.count >= Self.largeBatch { try db.execute("PRAGMA incremental_vacuum") }
       return (added, removed, words, position)
     } known: { added, removed, words, position in
       documents.apply(position, added: added, removed: removed)
       vocabulary.add(words, from: known, to: position)
+    }
+    // The parts that FTS5 merges at a commit leave pages without content.
+    if batch.documents.count >= Self.largeBatch {
+      try file.queue.use { db in try db.execute("PRAGMA incremental_vacuum") }
     }
     follower.position = reached
     follower.followed = nil
