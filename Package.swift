@@ -86,7 +86,7 @@ let package = Package(
 
     .module(
       "Spotlight",
-      uses: ["ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "SQLite"]
+      uses: ["ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "CUnicode", "SQLite"]
     ),
     .module(
       "Subscriptions",

@@ -4,8 +4,10 @@
 
 if $quick; then
   search_notes=20000 search_rounds=300 search_saves=300 search_commits=2000
+  search_ages=2000 search_many=100000
 else
   search_notes=200000 search_rounds=2000 search_saves=1500 search_commits=10000
+  search_ages=100000 search_many=1000000
 fi
 
 # search_goal FIGURE: a goal for the full size; quick runs have fewer notes and no goals.
@@ -27,6 +29,34 @@ serve_notes() {
     2>"$work/cordial.log" &
   pids[notes]=$!
   "$bench" wait --socket "$work/notes.sock" >/dev/null
+}
+
+# service_memory STORE: the memory of a new service that has searched once, in bytes.
+service_memory() {
+  local anonymous
+  "$cordial" serve "$1" --socket "$work/many.sock" </dev/null >/dev/null 2>>"$work/cordial.log" &
+  pids[many]=$!
+  "$bench" wait --socket "$work/many.sock" >/dev/null
+  "$cordial" search "$work/many.sock" 'note 12345' >/dev/null
+  anonymous=$(awk '/^RssAnon/ { print $2 * 1024 }' "/proc/${pids[many]}/status")
+  stop many
+  printf '{"bytes":%s}\n' "$anonymous"
+}
+
+# A store of many notes of two words each, and one without notes.
+measure_memory() {
+  local store
+  for store in many none; do
+    "$cordial" init "$work/$store" --model "$work/search-model.json" 2>/dev/null
+  done
+  sqlite3 "$work/many/store.sqlite" "WITH RECURSIVE n(i) AS (
+    SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $search_many)
+    INSERT INTO Note(title, body, kind, part, count) SELECT 'note ' || i, '', 0, 0, 0 FROM n"
+  # The first service enters what was written, and builds the index.
+  for store in many none; do
+    service_memory "$work/$store" >/dev/null
+    service_memory "$work/$store" >>"$work/figures/search-memory-$store"
+  done
 }
 
 measure_searches() {
@@ -57,9 +87,12 @@ row_search() {
   measure search-save "$bench" search-save --socket "$work/notes.sock" --rounds "$search_saves"
   measure search-idle "$bench" search-idle --socket "$work/notes.sock" \
     --process "${pids[notes]}" --rounds "$search_commits"
-  stop notes
-  measure search-start "$bench" search-start --binary "$cordial" --store "$work/notes"
   size=$(stat -c %s "$work/notes/index.sqlite")
+  measure search-aged "$bench" search-aged --socket "$work/notes.sock" \
+    --file "$work/notes/index.sqlite" --rounds "$search_ages"
+  stop notes
+  measure_memory
+  measure search-start "$bench" search-start --binary "$cordial" --store "$work/notes"
 
   row "two words, p50, $search_notes notes" us 'FTS5 rank and count' \
     "$(figure search-peer-two p50Microseconds)" "$(figure search-two serviceP50Microseconds)"
@@ -99,5 +132,14 @@ row_search() {
   row 'the same, worst' us '' '' "$(figure search-save worstMicroseconds)" '<= 50000'
   row 'start to the first hit, p50' us '' '' "$(figure search-start p50Microseconds)" '<= 30000'
   row 'size of the index' bytes 'the text' "$(figure search-fill bytes)" "$size" '<= 0.7 x'
+  row "after $search_ages commits of a note" us 'the rebuilt index' \
+    "$(figure search-aged builtMicroseconds)" "$(figure search-aged agedMicroseconds)" '<= 1.5 x'
+  row 'its size' bytes 'the rebuilt index' "$(figure search-aged builtBytes)" \
+    "$(figure search-aged agedBytes)" '<= 1.3 x'
+  row "memory of $search_many notes" bytes 'a store without notes' \
+    "$(figure search-memory-none bytes)" "$(figure search-memory-many bytes)"
+  row 'the same, more than without notes' bytes '' '' \
+    "$(($(figure search-memory-many bytes) - $(figure search-memory-none bytes)))" \
+    "$(search_goal '<= 40000000')"
   row 'index, commits without a text' percent '' '' "$(figure search-idle percent)" '<= 1'
 }

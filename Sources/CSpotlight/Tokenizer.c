@@ -368,10 +368,14 @@ static int takeTokens(
   void *context, const char *text, int length,
   int (*take)(void *, int, const char *, int, int, int)
 ) {
+  int flags = 0;
   for (int start = 0, at = 0; at <= length; at++) {
-    if (at < length && text[at] != SPOTLIGHT_TOKEN_END) continue;
-    int result = at > start ? take(context, 0, text + start, at - start, start, at) : SQLITE_OK;
+    bool isOr = at < length && text[at] == SPOTLIGHT_TOKEN_OR;
+    if (at < length && text[at] != SPOTLIGHT_TOKEN_END && !isOr) continue;
+    int result =
+      at > start ? take(context, flags, text + start, at - start, start, at) : SQLITE_OK;
     if (result != SQLITE_OK) return result;
+    flags = isOr ? FTS5_TOKEN_COLOCATED : 0;
     start = at + 1;
   }
   return SQLITE_OK;

@@ -3,7 +3,8 @@ package struct Highlighter: Sendable {
   private struct Phrase: Sendable {
     /// The number of the query's word.
     let term: Int
-    let tokens: [String]
+    /// The alternatives at each place.
+    let tokens: [Set<String>]
     let column: String?
     let isPrefix: Bool
   }
@@ -13,7 +14,12 @@ package struct Highlighter: Sendable {
   init(_ query: SearchQuery) {
     phrases = query.terms.enumerated().flatMap { number, term in
       term.allPhrases.map {
-        Phrase(term: number, tokens: $0.tokens, column: term.column, isPrefix: term.isPrefix)
+        Phrase(
+          term: number,
+          tokens: $0.tokens.map { Set($0.split(separator: Readings.alternative).map(String.init)) },
+          column: term.column,
+          isPrefix: $0.isPrefix
+        )
       }
     }
   }
@@ -77,7 +83,8 @@ package struct Highlighter: Sendable {
       guard
         let index = positions[start + offset].first(where: { index in
           isLast && phrase.isPrefix
-            ? tokens[index].text.utf8.starts(with: wanted.utf8) : tokens[index].text == wanted
+            ? wanted.contains { tokens[index].text.utf8.starts(with: $0.utf8) }
+            : wanted.contains(tokens[index].text)
         })
       else { return nil }
       end = tokens[index].end

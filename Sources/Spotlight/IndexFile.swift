@@ -407,6 +407,16 @@ final class IndexFile {
     try queue.use { db in try db.execute("PRAGMA shrink_memory") }
   }
 
+  /// Writes what SQLite's log has to the file and empties the log, which the next start would read.
+  ///
+  /// A reader is not waited for; the log then stays until the next time.
+  func emptyLog() throws {
+    try queue.use { db in
+      try db.execute("PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)")
+      try db.execute("PRAGMA busy_timeout = \(Int(SQLiteQueue.Options().busySecondsMax * 1000))")
+    }
+  }
+
   func removeEverything(_ db: SQLiteConnection) throws {
     words.forget()
     try db.execute(

@@ -11,6 +11,8 @@ package struct SearchRequest: Sendable {
   package let isPrefix: Bool
   /// Whether words match that differ from those of the query by typing mistakes.
   package let isFuzzy: Bool
+  /// Whether words match that are read as those of the query.
+  package let hasReadings: Bool
   package let offset: Int
   package let limit: Int
   /// The maximum number of words to look up.
@@ -24,6 +26,7 @@ package struct SearchRequest: Sendable {
     entities: Set<Int>?,
     isPrefix: Bool,
     isFuzzy: Bool = false,
+    hasReadings: Bool = false,
     offset: Int,
     limit: Int,
     wordsMax: Int,
@@ -34,6 +37,7 @@ package struct SearchRequest: Sendable {
     self.entities = entities
     self.isPrefix = isPrefix
     self.isFuzzy = isFuzzy
+    self.hasReadings = hasReadings
     self.offset = offset
     self.limit = limit
     self.wordsMax = wordsMax
@@ -246,6 +250,7 @@ package struct IndexSnapshot {
     let isAtLeast =
       try request.isFuzzy
       && SpotlightError.reading { try addMistakes(to: &query, wordsMax: request.wordsMax) }
+    if request.hasReadings { query.addReadings() }
     let excluded = try SpotlightError.reading { try numbers(of: excluded) }
     let found = try hits(query, request, excluded, filter)
     return try SpotlightError.reading {

@@ -139,6 +139,7 @@ extension IndexSnapshot {
     if request.isFuzzy {
       _ = try SpotlightError.reading { try addMistakes(to: &query, wordsMax: request.wordsMax) }
     }
+    if request.hasReadings { query.addReadings() }
     if let verdict = try SpotlightError.reading({ try wordVerdict(query, number, tokens) }) {
       return (verdict, 0)
     }

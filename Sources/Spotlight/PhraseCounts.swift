@@ -51,8 +51,13 @@ extension IndexSnapshot {
     explains: Bool
   ) -> (phrases: [String], position: IndexPosition)? {
     guard !isPast, !explains, !query.isWord, let position = view.position else { return nil }
-    return (query.phraseExpressions, position)
+    let phrases = query.phraseExpressions
+    // The characters of a reading are too many to be kept.
+    guard phrases.allSatisfy({ $0.utf8.count <= Self.keptBytesMax }) else { return nil }
+    return (phrases, position)
   }
+
+  private static let keptBytesMax = 512
 
   /// Keeps the counts that a search has read.
   func keepCounts(

@@ -55,5 +55,6 @@ extension SearchIndex {
     shared.withLock { $0.activity.oldest = position.token }
     reached(position.token, isRebuilt: true)
     try file.releaseMemory()
+    try file.emptyLog()
   }
 }

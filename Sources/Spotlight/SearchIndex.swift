@@ -163,7 +163,16 @@ package final class SearchIndex: LogFollower {
   /// Stops following the log after the current batch, or the current portion of a rebuild.
   package func stop() {
     shared.withLock { $0.isStopped = true }
-    queue.sync { confined.withLock { $0 = nil } }
+    queue.sync {
+      confined.withLock { follower in
+        do {
+          try follower?.file.emptyLog()
+        } catch {
+          // The next start reads the log.
+        }
+        follower = nil
+      }
+    }
     failWaiters()
     failOrders(IndexStopped())
   }

@@ -46,6 +46,8 @@ package struct SearchQuery: Sendable, Equatable {
       let tokens: [String]
       /// How many typing mistakes it counts as.
       let mistakes: Int
+      /// The word that is read so; nil for a phrase of other origin.
+      var reading: String?
     }
 
     /// One phrase of the expression.
@@ -54,6 +56,11 @@ package struct SearchQuery: Sendable, Equatable {
       let isPrefix: Bool
       /// The number of typing mistakes.
       let mistakes: Int
+      /// The word that is read so; nil for a phrase of other origin.
+      var reading: String?
+
+      /// The phrase as an explanation names it.
+      var text: String { reading ?? tokens.joined(separator: " ") + (isPrefix ? "*" : "") }
     }
 
     /// The phrases that find the term.
@@ -62,7 +69,9 @@ package struct SearchQuery: Sendable, Equatable {
     var allPhrases: [Phrase] {
       exactPhrases
         + near.map { Phrase(tokens: [$0.text], isPrefix: isPrefix, mistakes: $0.mistakes) }
-        + meant.map { Phrase(tokens: $0.tokens, isPrefix: false, mistakes: $0.mistakes) }
+        + meant.map {
+          Phrase(tokens: $0.tokens, isPrefix: false, mistakes: $0.mistakes, reading: $0.reading)
+        }
     }
 
     /// The phrases without typing mistakes.
@@ -180,7 +189,7 @@ package struct SearchQuery: Sendable, Equatable {
   var phraseTexts: [String] {
     required.flatMap { alternatives in
       alternatives.flatMap { term in
-        term.allPhrases.map { $0.tokens.joined(separator: " ") + ($0.isPrefix ? "*" : "") }
+        term.allPhrases.map(\.text)
       }
     }
   }
@@ -211,6 +220,12 @@ package struct SearchQuery: Sendable, Equatable {
         required[group][index].meant += try meant(required[group][index])
       }
     }
+  }
+
+  /// Adds to each required term the phrases that are read like it.
+  mutating func addReadings() {
+    var room = Readings.alternativesMax
+    addMeant { Readings.phrases(of: $0, room: &room) }
   }
 
   /// Adds to each required term the words that differ from it by typing mistakes.

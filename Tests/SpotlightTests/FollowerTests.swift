@@ -233,6 +233,28 @@ import Testing
     #expect(index.index.status.documents == 1)
   }
 
+  @Test func `a rebuild and a stop empty SQLite's log, beside connections of searches`()
+    async throws
+  {
+    let index = try TestIndex()
+    let log = index.folder.path + "/index.sqlite-wal"
+    func size() throws -> Int {
+      try FileManager.default.attributesOfItem(atPath: log)[.size] as? Int ?? 0
+    }
+    for number in 1...5 as ClosedRange<Int64> { commit(index, number, "milk") }
+    #expect(await index.catchUp())
+    #expect(try index.found("milk").count == 5)
+    #expect(try size() > 0)
+    try await index.rebuild()
+    #expect(try size() == 0)
+    commit(index, 6, "milk")
+    #expect(await index.catchUp())
+    #expect(try index.found("milk").count == 6)
+    #expect(try size() > 0)
+    index.index.stop()
+    #expect(try size() == 0)
+  }
+
   @Test func `a reopened index continues at its position`() async throws {
     let first = try TestIndex()
     for number in 1...5 as ClosedRange<Int64> { commit(first, number, "milk") }

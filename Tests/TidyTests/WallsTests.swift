@@ -23,7 +23,7 @@ enum Walls {
       "SQLite", "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
     ],
     "Spotlight": [
-      "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "SQLite",
+      "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "CUnicode", "SQLite",
       "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
     ],
     "Subscriptions": ["CordialValues", "ObjectModel", "Algorithms"],

@@ -203,6 +203,11 @@ enum CordialBench {
     Subcommand(name: "search-live", usage: "--socket S [--rounds N]", run: SearchLoad.live),
     Subcommand(name: "search-save", usage: "--socket S [--rounds N]", run: SearchLoad.save),
     Subcommand(
+      name: "search-aged",
+      usage: "--socket S --file INDEX [--rounds N]",
+      run: SearchAge.run
+    ),
+    Subcommand(
       name: "search-idle",
       usage: "--socket S --process PID [--rounds N]",
       run: SearchLoad.idle

@@ -74,6 +74,9 @@ bool spotlight_is_single(const char *token, int32_t length);
 /// The byte between two tokens of a phrase in a MATCH expression, whose words are tokens already.
 #define SPOTLIGHT_TOKEN_END 0x1F
 
+/// The byte between two tokens of which either may stand at one place of such a phrase.
+#define SPOTLIGHT_TOKEN_OR 0x1E
+
 /// Receives one token. Positions count from 0. A colocated token has the position of the token
 /// before it. A result other than 0 stops the tokenizer.
 typedef int (*spotlight_token)(

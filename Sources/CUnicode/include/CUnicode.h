@@ -105,6 +105,21 @@ void unicode_fold_kana(char *text, int32_t length);
 /// set. A text of Hangul alone is one word, of which ICU knows no parts.
 void unicode_word_starts(const char *text, int32_t length, uint8_t *starts);
 
+/// A transliteration of ICU; only one thread may use it at a time.
+struct unicode_transliterator;
+
+/// Opens a transliteration by its identifier in ASCII, as "Latin-Hiragana". Returns NULL if ICU has
+/// none of this name or memory is short.
+struct unicode_transliterator *unicode_transliterator_open(const char *name);
+
+/// Transliterates UTF-8 into `out`. Returns the length of the complete result in bytes, or -1 if
+/// memory is short. If the length is greater than `capacity`, the content of `out` is undefined.
+int32_t unicode_transliterate(
+  struct unicode_transliterator *transliterator, const char *text, int32_t length, char *out,
+  int32_t capacity);
+
+void unicode_transliterator_close(struct unicode_transliterator *transliterator);
+
 /// Looks up a code point; the first look-up in a block of 256 costs some 100 µs, later ones
 /// nanoseconds.
 const struct unicode_folded *unicode_look_up(int32_t codePoint);

@@ -16,6 +16,8 @@ public struct SearchRequest: Equatable, Sendable {
   public var isPrefix: Bool
   /// Whether words with typing mistakes match.
   public var isFuzzy: Bool
+  /// Whether pinyin finds Chinese, romaji kana, and initial letters Korean.
+  public var hasReadings: Bool
   /// The maximum number of hits.
   public var limit: Int
   /// The number of hits that the result omits at its beginning.
@@ -32,6 +34,7 @@ public struct SearchRequest: Equatable, Sendable {
   ///   - predicate: The condition on the objects beside the text; nil for none.
   ///   - isPrefix: Whether the last word is unfinished.
   ///   - isFuzzy: Whether words with typing mistakes match.
+  ///   - hasReadings: Whether pinyin finds Chinese, romaji kana, and initial letters Korean.
   ///   - limit: The maximum number of hits.
   ///   - offset: The number of hits that the result omits at its beginning.
   ///   - at: The position that the index has to have reached; nil to wait a tenth of a second at
@@ -42,6 +45,7 @@ public struct SearchRequest: Equatable, Sendable {
     predicate: FetchPredicate? = nil,
     isPrefix: Bool = false,
     isFuzzy: Bool = false,
+    hasReadings: Bool = false,
     limit: Int = 20,
     offset: Int = 0,
     at: String? = nil
@@ -51,6 +55,7 @@ public struct SearchRequest: Equatable, Sendable {
     self.predicate = predicate
     self.isPrefix = isPrefix
     self.isFuzzy = isFuzzy
+    self.hasReadings = hasReadings
     self.limit = limit
     self.offset = offset
     self.at = at
@@ -72,6 +77,7 @@ public struct SearchRequest: Equatable, Sendable {
     }
     if isPrefix { members.append(JSONMember("prefix", true)) }
     if isFuzzy { members.append(JSONMember("fuzzy", true)) }
+    if hasReadings { members.append(JSONMember("readings", true)) }
     if offset > 0 { members.append(JSONMember("offset", .integer(Int64(offset)))) }
     if let at { members.append(JSONMember("at", .string(at))) }
     return members

@@ -29,6 +29,9 @@ struct Search: AsyncParsableCommand {
   @Flag(help: "Find words with typing mistakes too, after the others.")
   var fuzzy = false
 
+  @Flag(help: "Find Chinese by pinyin, kana by romaji and Korean by initials too, last.")
+  var readings = false
+
   @Option(help: "Search as of a past commit.")
   var asOf: String?
 
@@ -54,10 +57,12 @@ struct Search: AsyncParsableCommand {
     if explain, suggest || why != nil {
       throw ValidationError("--explain goes with neither --suggest nor --why")
     }
-    guard suggest, predicate != nil || prefix || fuzzy || why != nil || asOf != nil else { return }
+    guard suggest,
+      predicate != nil || prefix || fuzzy || readings || why != nil || asOf != nil
+    else { return }
     throw ValidationError(
-      "--suggest completes the last word; it takes none of --where, --prefix, --fuzzy, --as-of "
-        + "and --why"
+      "--suggest completes the last word; it takes none of --where, --prefix, --fuzzy, "
+        + "--readings, --as-of and --why"
     )
   }
 
@@ -68,6 +73,7 @@ struct Search: AsyncParsableCommand {
       JSONMember("fuzzy", .bool(fuzzy)), JSONMember("highlight", true), JSONMember("snippet", true),
     ]
     if explain { members.append(JSONMember("explain", true)) }
+    if readings { members.append(JSONMember("readings", true)) }
     if !entity.isEmpty {
       members.append(JSONMember("entities", .array(entity.map { .string($0) })))
     }
@@ -122,7 +128,7 @@ struct Search: AsyncParsableCommand {
 
   private func printReason(_ id: String) async throws {
     let members = (params.members ?? []).filter {
-      ["query", "entities", "predicate", "prefix", "fuzzy", "asOf"].contains($0.name)
+      ["query", "entities", "predicate", "prefix", "fuzzy", "readings", "asOf"].contains($0.name)
     }
     let answer = try await storeArgument.with { client in
       try await client.catchUp()

@@ -9,6 +9,7 @@ package struct SearchCall: Call {
   package let offset: Int
   package let isPrefix: Bool
   package let isFuzzy: Bool
+  package let hasReadings: Bool
   package let highlights: Bool
   package let withObjects: Bool
   package let at: String?
@@ -32,6 +33,11 @@ package struct SearchCall: Call {
     .optional("offset", .integer(0...100_000), "the number of hits to skip"),
     .optional("prefix", .boolean, "whether the last word is a prefix, for search as you type"),
     .optional("fuzzy", .boolean, "find words with typing mistakes too, after the others"),
+    .optional(
+      "readings",
+      .boolean,
+      "find Chinese by pinyin, kana by romaji and Korean by initials too, after the others"
+    ),
     .optional("highlight", .boolean, "return the ranges of the words, in UTF-16 code units"),
     .optional("objects", .boolean, "return the complete objects too"),
     .optional("predicate", .string, "return only objects that match this condition"),
@@ -140,6 +146,7 @@ package struct SearchCall: Call {
     offset = params.int("offset") ?? 0
     isPrefix = params.bool("prefix")
     isFuzzy = params.bool("fuzzy")
+    hasReadings = params.bool("readings")
     highlights = params.bool("highlight")
     withObjects = params.bool("objects")
     at = params.string("at")

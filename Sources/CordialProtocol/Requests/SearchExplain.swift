@@ -8,7 +8,7 @@ package struct SearchExplainCall: Call {
 
   /// The params of a search that decide what it finds.
   private static let deciding = [
-    "query", "entities", "predicate", "arguments", "prefix", "fuzzy", "asOf",
+    "query", "entities", "predicate", "arguments", "prefix", "fuzzy", "readings", "asOf",
   ]
 
   package static let method = Method.request(
@@ -29,7 +29,11 @@ package struct SearchExplainCall: Call {
         .choice(["unknown", "notIndexed", "missingWord", "excludedWord", "filtered"]),
         "why the object is not found"
       ),
-      .optional("rule", .choice(["entity", "exclude", "empty"]), "why the object is not indexed"),
+      .optional(
+        "rule",
+        .choice(["entity", "exclude", "delegate", "empty"]),
+        "why the object is not indexed"
+      ),
       .optional("word", .string, "the word that the object lacks, or has though it is excluded"),
       .optional("nearest", .array(.string), "the nearest words that the object has"),
       .optional("filter", .choice(["entities", "predicate"]), "what excludes the object"),

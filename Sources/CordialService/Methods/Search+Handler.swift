@@ -74,6 +74,7 @@ extension Service {
       entities: try call.entities.map { try EntityNames.numbers($0, in: store.model) },
       isPrefix: call.isPrefix,
       isFuzzy: call.isFuzzy,
+      hasReadings: call.hasReadings,
       offset: call.offset,
       limit: call.limit,
       wordsMax: limits.queryWordsMax,

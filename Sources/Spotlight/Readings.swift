@@ -1,0 +1,180 @@
+import CSpotlight
+import CUnicode
+import Synchronization
+
+/// What a word in Latin letters or of Korean initials may be read for: pinyin of Chinese characters,
+/// romaji of kana, and the first letters of Korean syllables.
+///
+/// The index has no readings. A query has the characters with a reading instead, so that indexing
+/// costs nothing for them.
+enum Readings {
+  /// The maximum number of alternatives of one query's readings.
+  static let alternativesMax = 4000
+  /// The maximum number of ways to divide a word into syllables.
+  private static let divisionsMax = 4
+  /// The maximum number of letters of a word that is read.
+  private static let lettersMax = 32
+
+  /// Returns the phrases that a word may be read for.
+  ///
+  /// - Parameters:
+  ///   - term: A term of a query.
+  ///   - room: The number of alternatives that the query may still have, which is lowered.
+  /// - Returns: The phrases; alternatives at one place are joined by `SPOTLIGHT_TOKEN_OR`.
+  static func phrases(
+    of term: SearchQuery.Term,
+    room: inout Int
+  ) -> [SearchQuery.Term.MeantPhrase] {
+    guard !term.isQuoted else { return [] }
+    var found: [[[String]]] = []
+    let wholes = Tokens.wholes(term.text)
+    if wholes.count == 1, let word = wholes.first?.text, word.utf8.count <= lettersMax,
+      word.utf8.allSatisfy({ (0x61...0x7A).contains($0) })
+    {
+      found += Pinyin.shared.characters(word, isPrefix: term.isPrefix, max: divisionsMax)
+      if let kana = romaji.kana(word) { found.append(kana.map { [$0] }) }
+    } else if let tokens = term.phrases.first, tokens.count <= lettersMax {
+      let places = tokens.compactMap { syllables(initial: $0) }
+      if places.count == tokens.count { found.append(places) }
+    }
+    return found.compactMap { places in
+      let count = places.reduce(0) { $0 + $1.count }
+      guard !places.isEmpty, places.allSatisfy({ !$0.isEmpty }), count <= room else { return nil }
+      room -= count
+      return SearchQuery.Term.MeantPhrase(
+        tokens: places.map { $0.joined(separator: alternative) },
+        mistakes: 1,
+        reading: term.text
+      )
+    }
+  }
+
+  /// What stands between alternatives.
+  static let alternative = String(UnicodeScalar(UInt8(SPOTLIGHT_TOKEN_OR)))
+
+  /// Returns the Korean syllables that begin with a letter, or nil for another token.
+  private static func syllables(initial token: String) -> [String]? {
+    let scalars = token.unicodeScalars
+    guard scalars.count == 1, let letter = scalars.first?.value, (0x1100...0x1112).contains(letter)
+    else { return nil }
+    let first = 0xAC00 + (letter - 0x1100) * 588
+    return (first..<first + 588).compactMap { UnicodeScalar($0).map(String.init) }
+  }
+
+  private static let romaji = Romaji()
+}
+
+/// The Chinese characters by their syllables without tones.
+private struct Pinyin: Sendable {
+  /// Made at the first use, which takes some tenths of a second.
+  static let shared = Pinyin()
+
+  private var characters: [String: [String]] = [:]
+  private var longest = 0
+
+  private init() {
+    guard let latin = Transliterator("Han-Latin; Latin-ASCII; Lower") else { return }
+    // A character that is folded to another one has no token of its own.
+    let all = (0x4E00...0x9FFF as ClosedRange<UInt32>).compactMap(UnicodeScalar.init).map(
+      String.init
+    )
+    .filter { Tokens.split($0).first?.text == $0 }
+    let readings = latin.transliterate(all.joined(separator: "\n")).split(
+      separator: "\n",
+      omittingEmptySubsequences: false
+    )
+    guard readings.count == all.count else { return }
+    for (character, reading) in zip(all, readings) {
+      let letters = reading.filter { $0.isASCII && $0.isLetter }
+      guard !letters.isEmpty, letters.utf8.count == reading.utf8.count else { continue }
+      characters[String(letters), default: []].append(character)
+      longest = max(longest, letters.utf8.count)
+    }
+  }
+
+  /// Returns the characters at each place of the ways to divide a word into syllables, those with
+  /// the longest first syllables first.
+  ///
+  /// - Parameters:
+  ///   - word: Letters from a to z.
+  ///   - isPrefix: Whether the last syllable may be unfinished.
+  ///   - max: The maximum number of ways.
+  /// - Returns: The ways; empty for a word that is none of syllables.
+  func characters(_ word: String, isPrefix: Bool, max: Int) -> [[[String]]] {
+    // Keyboards have v for ü.
+    let letters = Array(word.utf8.map { $0 == UInt8(ascii: "v") ? UInt8(ascii: "u") : $0 })
+    var ways: [[[String]]] = []
+    // Whether the rest from a place on was found to be no syllables.
+    var isDead = Array(repeating: false, count: letters.count + 1)
+    func divide(_ start: Int, _ before: [[String]]) {
+      guard ways.count < max else { return }
+      guard start < letters.count else { return ways.append(before) }
+      guard !isDead[start] else { return }
+      let count = ways.count
+      for length in stride(from: min(longest, letters.count - start), to: 0, by: -1) {
+        let syllable = String(decoding: letters[start..<start + length], as: UTF8.self)
+        if let found = characters[syllable] { divide(start + length, before + [found]) }
+      }
+      if isPrefix, start > 0 {
+        let rest = String(decoding: letters[start...], as: UTF8.self)
+        let found = characters.filter { $0.key.hasPrefix(rest) && $0.key != rest }
+        if !found.isEmpty, ways.count < max {
+          ways.append(before + [found.sorted { $0.key < $1.key }.flatMap(\.value)])
+        }
+      }
+      if ways.count == count { isDead[start] = true }
+    }
+    divide(0, [])
+    return ways
+  }
+}
+
+/// Latin letters as kana.
+private final class Romaji: Sendable {
+  private let transliterator = Mutex(Transliterator("Latin-Hiragana"))
+
+  /// Returns the tokens of a word in kana, or nil for one that is no romaji.
+  func kana(_ word: String) -> [String]? {
+    let kana = transliterator.withLock { $0?.transliterate(word) }
+    guard let kana, !kana.isEmpty, kana.unicodeScalars.allSatisfy({ $0.value >= 0x3040 }) else {
+      return nil
+    }
+    return Tokens.phrases(kana).first
+  }
+}
+
+/// A transliteration of ICU, which one thread uses at a time.
+@safe private final class Transliterator: @unchecked Sendable {
+  // Its users hold a lock, or use it on one thread alone.
+  private let pointer: OpaquePointer
+
+  /// Opens a transliteration, or returns nil if ICU has none of the name.
+  init?(_ name: String) {
+    guard let pointer = unsafe unicode_transliterator_open(name) else { return nil }
+    unsafe self.pointer = pointer
+  }
+
+  deinit {
+    unsafe unicode_transliterator_close(pointer)
+  }
+
+  /// Returns a text in the other script; an empty one if memory is short.
+  func transliterate(_ text: String) -> String {
+    var text = text
+    return text.withUTF8 { bytes in
+      unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
+        guard let address = characters.baseAddress else { return "" }
+        var out = Array(repeating: CChar(0), count: 8 * characters.count + 64)
+        let count = unsafe unicode_transliterate(
+          pointer,
+          address,
+          Int32(characters.count),
+          &out,
+          Int32(out.count)
+        )
+        guard count > 0, count <= out.count else { return "" }
+        return String(decoding: out.prefix(Int(count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      }
+    }
+  }
+}
