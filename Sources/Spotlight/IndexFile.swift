@@ -34,6 +34,8 @@ final class IndexFile {
   private let path: String
   /// The identity of the file that was opened.
   let opened: FileIdentity?
+  /// The identity of SQLite's log, which exists as long as the connection.
+  private let openedLog: FileIdentity?
 
   /// Opens the index's file, and recreates its tables if they are of another layout or model.
   ///
@@ -88,6 +90,7 @@ final class IndexFile {
           try PreparedStatement(db, "INSERT OR IGNORE INTO unknown VALUES (?, ?, ?, ?)")
         )
       }
+    openedLog = FileIdentity(path + "-wal")
   }
 
   static func open(
@@ -158,6 +161,9 @@ final class IndexFile {
 
   /// Whether the path still refers to the file that was opened.
   var isCurrent: Bool { FileIdentity(path) == opened }
+
+  /// Whether SQLite's log was removed alone, so that no other connection sees what this one writes.
+  var hasLostLog: Bool { isCurrent && FileIdentity(path + "-wal") != openedLog }
 
   // MARK: Reading
 

@@ -263,6 +263,10 @@ package final class SearchIndex: LogFollower {
   /// Applies one batch, and returns whether more may follow.
   private func step() throws -> Bool {
     try confined.withLock { follower in
+      if follower?.file.hasLostLog == true {
+        follower = nil
+        throw SQLiteError(.corrupt, "The log of \(path) was removed")
+      }
       // The file may have been removed or replaced.
       if follower?.file.isCurrent != true { follower = try open() }
       guard var current = follower.take() else { return false }

@@ -243,6 +243,8 @@ import Testing
     }
     for number in 1...5 as ClosedRange<Int64> { commit(index, number, "milk") }
     #expect(await index.catchUp())
+    commit(index, 5, "oat milk")
+    #expect(await index.catchUp())
     #expect(try index.found("milk").count == 5)
     #expect(try size() > 0)
     try await index.rebuild()
@@ -582,18 +584,18 @@ import Testing
   // Evidence: P-095a
   @Test func `a file without its log is rebuilt`() async throws {
     let index = try TestIndex()
-    for number in 1...5 { commit(index, Int64(number), "milk") }
-    #expect(await index.catchUp())
+    for number in 1...5 {
+      commit(index, Int64(number), "milk")
+      #expect(await index.catchUp())
+    }
     // The writer goes on with the removed files, which no other connection sees.
     for suffix in ["-wal", "-shm"] {
       try FileManager.default.removeItem(atPath: index.folder.path + "/index.sqlite" + suffix)
     }
-    let error = #expect(throws: SpotlightError.self) { _ = try index.index.makeSearcher() }
-    #expect(error?.code == .damaged)
-    index.index.startRebuild()
     commit(index, 6, "milk")
     #expect(await index.catchUp())
     #expect(try index.found("milk") == [1, 2, 3, 4, 5, 6])
+    #expect(index.library.state.withLock { $0.wholeReadings } == 2)
   }
 
   // Evidence: P-094b
