@@ -1,5 +1,24 @@
 import CSpotlight
 
+/// The numbers of tokens of a document and of its display name, as the file has them.
+struct DocumentLengths {
+  let document: Int64
+  /// At most 255.
+  let title: Int64
+
+  init(document: Int64, title: Int64) {
+    self.document = document
+    self.title = min(title, 255)
+  }
+
+  init(packed: Int64) {
+    self.init(document: packed >> 8, title: packed & 255)
+  }
+
+  /// Both in one number, which takes less room.
+  var packed: Int64 { document << 8 | title }
+}
+
 /// The data of documents with successive numbers, and the values that change their scores.
 ///
 /// A chunk that two owners share is not written to: the writer copies it first.

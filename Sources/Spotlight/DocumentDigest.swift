@@ -93,14 +93,16 @@ extension IndexSnapshot {
       let documents = try PreparedStatement(
         db,
         """
-        SELECT number, entity, object, length, boosts, domain
+        SELECT number, entity, object, lengths, boosts, domain
         FROM document LEFT JOIN detail USING (number)
         """
       )
       defer { documents.reset() }
       while try documents.step() {
         let key = ObjectKey(entity: Int(documents.integer(1)), object: documents.integer(2))
-        var digest = DocumentDigest(length: documents.integer(3))
+        var digest = DocumentDigest(
+          length: DocumentLengths(packed: documents.integer(3)).document
+        )
         digest.add(boosts: BoostValues.values(documents.optionalText(4)))
         digest.add(domain: documents.optionalText(5))
         digests[documents.integer(0)] = (key, digest)

@@ -90,7 +90,7 @@ extension IndexFile {
     let former = try PreparedStatement(
       db,
       """
-      SELECT number, entity, object, length, title, boosts FROM former
+      SELECT number, entity, object, lengths, boosts FROM former
       WHERE deleted > ?1 AND inserted <= ?1
       """
     )
@@ -98,14 +98,15 @@ extension IndexFile {
     former.bind(commit, at: 1)
     while try former.step() {
       let key = ObjectKey(entity: Int(former.integer(1)), object: former.integer(2))
+      let lengths = DocumentLengths(packed: former.integer(3))
       guard !unknown.contains(key), !entities.contains(key.entity) else { continue }
       view.add(
         DocumentTable.AddedDocument(
           number: former.integer(0),
           key: key,
-          length: former.integer(3),
-          titleLength: former.integer(4),
-          boosts: BoostValues.values(former.optionalText(5))
+          length: lengths.document,
+          titleLength: lengths.title,
+          boosts: BoostValues.values(former.optionalText(4))
         )
       )
     }

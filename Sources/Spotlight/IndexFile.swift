@@ -7,7 +7,7 @@ import SQLite
 /// The index's own SQLite file: its tables and the statements of its writer.
 final class IndexFile {
   /// The version of the tables' layout; an index with another version is rebuilt.
-  private static let formatVersion = 9
+  private static let formatVersion = 10
   /// The number of bytes of words that FTS5 collects before it writes a segment.
   ///
   /// The option is undocumented. Its default of 1 MiB produces many small segments when many
@@ -68,11 +68,11 @@ final class IndexFile {
         let names = layout.columns.map { ", " + IndexLayout.quotedColumn($0) }.joined()
         return (
           try PreparedStatement(db, "INSERT INTO text(rowid\(names)) VALUES (?\(marks))"),
-          try PreparedStatement(db, "INSERT INTO document VALUES (?, ?, ?, ?, ?)"),
+          try PreparedStatement(db, "INSERT INTO document VALUES (?, ?, ?, ?)"),
           try PreparedStatement(
             db,
             """
-            SELECT number, length, coalesce(inserted, built), coalesce(read, built), boosts, title
+            SELECT number, lengths, coalesce(inserted, built), coalesce(read, built), boosts
             FROM document LEFT JOIN later USING (number) LEFT JOIN detail USING (number),
               (SELECT CAST(value AS INTEGER) AS built FROM state WHERE name = 'built')
             WHERE entity = ? AND object = ?
@@ -86,7 +86,7 @@ final class IndexFile {
           try PreparedStatement(db, "INSERT INTO detail VALUES (?, ?, ?)"),
           try PreparedStatement(db, "INSERT OR REPLACE INTO state VALUES ('position', ?)"),
           try PreparedStatement(db, "INSERT OR IGNORE INTO word VALUES (?)"),
-          try PreparedStatement(db, "INSERT INTO former VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
+          try PreparedStatement(db, "INSERT INTO former VALUES (?, ?, ?, ?, ?, ?, ?)"),
           try PreparedStatement(db, "INSERT OR IGNORE INTO unknown VALUES (?, ?, ?, ?)")
         )
       }
@@ -136,15 +136,14 @@ final class IndexFile {
         content='', columnsize=0, tokenize='cordial');
       INSERT INTO text(text, rank) VALUES ('hashsize', \(hashBytes));
       CREATE TABLE document(
-        entity INTEGER, object INTEGER, number INTEGER NOT NULL, length INTEGER NOT NULL,
-        title INTEGER NOT NULL,
+        entity INTEGER, object INTEGER, number INTEGER NOT NULL, lengths INTEGER NOT NULL,
         PRIMARY KEY (entity, object)) STRICT, WITHOUT ROWID;
       CREATE TABLE later(
         number INTEGER PRIMARY KEY, inserted INTEGER NOT NULL, read INTEGER NOT NULL) STRICT;
       CREATE TABLE detail(number INTEGER PRIMARY KEY, boosts TEXT, domain TEXT) STRICT;
       CREATE TABLE former(
         deleted INTEGER, number INTEGER, entity INTEGER NOT NULL, object INTEGER NOT NULL,
-        length INTEGER NOT NULL, title INTEGER NOT NULL, inserted INTEGER NOT NULL, boosts TEXT,
+        lengths INTEGER NOT NULL, inserted INTEGER NOT NULL, boosts TEXT,
         PRIMARY KEY (deleted, number)) STRICT, WITHOUT ROWID;
       CREATE TABLE unknown(
         until INTEGER, entity INTEGER, object INTEGER, first INTEGER,
@@ -216,20 +215,21 @@ final class IndexFile {
       db,
       hasBoosts
         ? """
-        SELECT number, entity, object, length, title, boosts
+        SELECT number, entity, object, lengths, boosts
         FROM document LEFT JOIN detail USING (number)
         """
-        : "SELECT number, entity, object, length, title FROM document"
+        : "SELECT number, entity, object, lengths FROM document"
     )
     defer { statement.reset() }
     while try statement.step() {
+      let lengths = DocumentLengths(packed: statement.integer(3))
       view.add(
         DocumentTable.AddedDocument(
           number: statement.integer(0),
           key: ObjectKey(entity: Int(statement.integer(1)), object: statement.integer(2)),
-          length: statement.integer(3),
-          titleLength: statement.integer(4),
-          boosts: hasBoosts ? BoostValues.values(statement.optionalText(5)) : []
+          length: lengths.document,
+          titleLength: lengths.title,
+          boosts: hasBoosts ? BoostValues.values(statement.optionalText(4)) : []
         )
       )
     }
@@ -268,9 +268,11 @@ final class IndexFile {
     insertDocument.bind(Int64(document.key.entity), at: 1)
     insertDocument.bind(document.key.object, at: 2)
     insertDocument.bind(number, at: 3)
-    let titleLength = layout.titleLength(of: document.key.entity, document.content?.texts ?? [])
-    insertDocument.bind(length, at: 4)
-    insertDocument.bind(titleLength, at: 5)
+    let lengths = DocumentLengths(
+      document: length,
+      title: layout.titleLength(of: document.key.entity, document.content?.texts ?? [])
+    )
+    insertDocument.bind(lengths.packed, at: 4)
     try insertDocument.run()
     if let read {
       insertLater.bind(number, at: 1)
@@ -290,7 +292,7 @@ final class IndexFile {
       number: number,
       key: document.key,
       length: length,
-      titleLength: titleLength,
+      titleLength: lengths.title,
       boosts: boosts
     )
   }
@@ -315,10 +317,9 @@ final class IndexFile {
     defer { findDocument.reset() }
     guard try findDocument.step() else { return nil }
     let number = findDocument.integer(0)
-    let (length, inserted) = (findDocument.integer(1), findDocument.integer(2))
+    let (lengths, inserted) = (findDocument.integer(1), findDocument.integer(2))
     let wasReadBefore = findDocument.integer(3) < first
     let boosts = findDocument.optionalText(4)
-    let title = findDocument.integer(5)
     deleteDocument.bind(Int64(key.entity), at: 1)
     deleteDocument.bind(key.object, at: 2)
     try deleteDocument.run()
@@ -331,9 +332,9 @@ final class IndexFile {
       try insertUnknown(key, inserted, until: first)
       return number
     }
-    let values = [first, number, Int64(key.entity), key.object, length, title, inserted]
+    let values = [first, number, Int64(key.entity), key.object, lengths, inserted]
     for (index, value) in values.enumerated() { insertFormer.bind(value, at: Int32(index + 1)) }
-    insertFormer.bind(boosts, at: 8)
+    insertFormer.bind(boosts, at: 7)
     try insertFormer.run()
     return number
   }

@@ -48,13 +48,16 @@ extension IndexSnapshot {
       }
       _ = spotlight_take_token_count()
       try insert.run()
-      let length = spotlight_take_token_count()
+      let lengths = DocumentLengths(
+        document: spotlight_take_token_count(),
+        title: layout.titleLength(of: document.key.entity, document.content.texts)
+      )
       view.add(
         DocumentTable.AddedDocument(
           number: number,
           key: document.key,
-          length: length,
-          titleLength: layout.titleLength(of: document.key.entity, document.content.texts),
+          length: lengths.document,
+          titleLength: lengths.title,
           boosts: document.content.boosts
         )
       )
