@@ -86,7 +86,9 @@ let package = Package(
 
     .module(
       "Spotlight",
-      uses: ["ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "CUnicode", "SQLite"]
+      uses: [
+        "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "CUnicode", "SQLite",
+      ]
     ),
     .module(
       "Subscriptions",

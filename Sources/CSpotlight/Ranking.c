@@ -1,6 +1,7 @@
 #include "CSpotlight.h"
 #include "Hits.h"
 #include "Ranking.h"
+#include "Titles.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -124,50 +125,6 @@ static double lengthNorm(const struct spotlight_search *search, int64_t document
   return k1 * (1 - b + b * length / (average > 0 ? average : 1));
 }
 
-// What the words of a query are in the display name of a document.
-struct title {
-  // The column of the name; -1 for none.
-  int column;
-  // The place at which the name has to have the next word, if it begins with the query.
-  int expected;
-  bool begins;
-  // The number of tokens of the name that the words before cover.
-  int covered;
-  // The same of the present word: the most that one of its phrases covers anywhere, and at the
-  // expected place.
-  int anywhere, there;
-};
-
-static struct title makeTitle(const struct spotlight_search *search, int64_t document) {
-  struct title title = {.column = -1, .begins = true};
-  if (search->titleColumns) title.column = search->titleColumns[documentAt(search, document)->entity];
-  return title;
-}
-
-// Adds a place of a phrase of the present word.
-static void addToTitle(struct title *title, int size, int offset) {
-  if (size > title->anywhere) title->anywhere = size;
-  if (offset == title->expected && size > title->there) title->there = size;
-}
-
-static void endTitleWord(struct title *title) {
-  title->covered += title->anywhere;
-  title->expected += title->there;
-  if (title->there == 0) title->begins = false;
-  title->anywhere = 0;
-  title->there = 0;
-}
-
-// Returns the factor for the score of a document whose display name has words of the query.
-static double titleFactor(
-  const struct spotlight_search *search, int64_t document, int covered, bool begins
-) {
-  int length = documentAt(search, document)->titleLength;
-  if (covered == 0 || length == 0) return 1;
-  if (covered >= length) return begins ? 3 : 1.5;
-  return 1 + 0.5 * (double)covered / length + (begins ? 0.5 : 0);
-}
-
 // Computes what a phrase adds to the score of the current document, and what it is in its title.
 static int share(
   const Fts5ExtensionApi *api, Fts5Context *context, const struct spotlight_search *search,
@@ -184,7 +141,7 @@ static int share(
   for (; column >= 0; api->xPhraseNext(context, &at, &column, &offset)) {
     out->count++;
     if (column < search->columnCount) frequency += weights[column];
-    if (column == title->column) addToTitle(title, api->xPhraseSize(context, phrase), offset);
+    if (column == title->column) title_add(title, api->xPhraseSize(context, phrase), offset);
   }
   out->documents = search->documentCounts[phrase];
   // The frequency of the phrase is the last factor, so that a pass that knows it only at its end
@@ -290,7 +247,7 @@ static int score(
   double total = 0;
   uint64_t words = 0, exact = 0;
   struct matched matched = {.words = 0};
-  struct title title = makeTitle(search, document);
+  struct title title = title_make(search, document);
   // The greatest share with typing mistakes of the present word: a document with several such words
   // has what was meant no more often.
   double mistaken = 0, plain = 0;
@@ -298,7 +255,7 @@ static int score(
     struct spotlight_share added;
     int number = search->phrases[phrase].word & 63;
     if (number >= matched.words) {
-      if (matched.words > 0) endTitleWord(&title);
+      if (matched.words > 0) title_end_word(&title);
       total += mistaken;
       mistaken = 0;
     }
@@ -314,9 +271,9 @@ static int score(
     else if (added.score > mistaken) mistaken = added.score;
   }
   total += mistaken;
-  endTitleWord(&title);
+  title_end_word(&title);
   out->isMistaken = exact != words;
-  double factor = titleFactor(search, document, title.covered, title.begins);
+  double factor = title_factor(search, document, title.covered, title.begins);
   if (search->boostCount > 0) factor *= boost(search, document);
   double bound = total;
   for (int word = 0; word + 1 < matched.words; word++) {
@@ -402,12 +359,12 @@ static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) 
   struct spotlight_share added;
   double norm = lengthNorm(search, document);
   // The cursor of a phrase has this phrase alone.
-  struct title title = makeTitle(search, document);
+  struct title title = title_make(search, document);
   result = share(api, context, search, document, norm, 0, &title, &added);
   if (result != SQLITE_OK) return result;
-  endTitleWord(&title);
+  title_end_word(&title);
   if (!pass->documents) {
-    double factor = titleFactor(search, document, title.covered, title.begins);
+    double factor = title_factor(search, document, title.covered, title.begins);
     search->total++;
     hits_offer(search, (struct spotlight_hit){added.plain * factor, document, false});
     return SQLITE_OK;
@@ -457,7 +414,7 @@ static int rankPhrases(
   for (int64_t document = 1; result == SQLITE_OK && document < search->documentCount; document++) {
     struct found found = pass.documents[document];
     if (found.score < 0) continue;
-    double factor = titleFactor(search, document, found.covered, found.begins);
+    double factor = title_factor(search, document, found.covered, found.begins);
     if (search->boostCount > 0) factor *= boost(search, document);
     search->total++;
     hits_offer(search, (struct spotlight_hit){found.score * factor, document, false});

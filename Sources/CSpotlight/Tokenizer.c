@@ -54,8 +54,8 @@ static int classAt(const struct cutter *cutter, int32_t *at) {
   return c < 0 ? UNICODE_SEPARATOR : unicode_look_up(c)->class;
 }
 
-// Finds the words in the run of singles that begins at an offset. ICU reads the folded text, which is
-// the same for all normal forms, and in which kana and characters are still as they were written.
+// Finds the words in the run of singles that begins at an offset. ICU reads the folded text, which
+// is the same for all normal forms, and in which kana and characters are still as written.
 static int findWords(struct cutter *cutter, int32_t at) {
   int32_t end = at;
   while (end < cutter->length && end - at < RUN_BYTES_MAX - U8_MAX_LENGTH) {

@@ -22,9 +22,9 @@ struct DocumentLengths {
 /// The data of documents with successive numbers, and the values that change their scores.
 ///
 /// A chunk that two owners share is not written to: the writer copies it first.
-@safe final class DocumentChunk: @unchecked Sendable {
+@safe package final class DocumentChunk: @unchecked Sendable {
   /// The number of documents of a chunk.
-  static let size = 1 << Int(SPOTLIGHT_CHUNK_BITS)
+  package static let size = 1 << Int(SPOTLIGHT_CHUNK_BITS)
 
   private let boostCount: Int
   /// The documents, in the order of their numbers.

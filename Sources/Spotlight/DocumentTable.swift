@@ -1,26 +1,41 @@
-import CSpotlight
-import CordialValues
+package import CSpotlight
+package import CordialValues
 import Synchronization
 
 /// The documents of an index in memory, by number, as ranking reads them.
 ///
 /// A commit to the index file and its update of this table are one step for every search: both
 /// happen inside `locked`, and a search begins its read transaction inside `locked` too.
-final class DocumentTable: Sendable {
+package final class DocumentTable: Sendable {
   /// A document that was added.
-  struct AddedDocument {
-    let number: Int64
-    let key: ObjectKey
-    let length: Int64
-    let titleLength: Int64
-    let boosts: [Double?]
+  package struct AddedDocument {
+    package let number: Int64
+    package let key: ObjectKey
+    /// The number of tokens of the document, and of its display name.
+    package let length: Int64
+    package let titleLength: Int64
+    package let boosts: [Double?]
+
+    package init(
+      number: Int64,
+      key: ObjectKey,
+      length: Int64,
+      titleLength: Int64,
+      boosts: [Double?]
+    ) {
+      self.number = number
+      self.key = key
+      self.length = length
+      self.titleLength = titleLength
+      self.boosts = boosts
+    }
   }
 
   /// The documents of one commit of the index, as a search sees them.
   ///
   /// A copy shares the chunks of the original. The one that is written to first copies the chunks
   /// that it changes: a batch of new documents copies the last one at most, and a removal none.
-  struct View: Sendable {
+  package struct View: Sendable {
     /// The position of that commit; nil before the first.
     var position: IndexPosition?
     /// The position up to which later commits index nothing; nil where it is that of `position`.
@@ -28,14 +43,15 @@ final class DocumentTable: Sendable {
     private var chunks: [DocumentChunk] = []
     /// The number behind the greatest number of a document.
     private(set) var numbersEnd = 0
-    /// A bit for each document number: whether the document is live. The data of a dead one remain.
+    /// A bit for each document number: whether the document is live.
     ///
+    /// The data of a dead one remain.
     /// Counting reads a bit for each entry of the index, and the caches have room for these.
     private var alive: [UInt64] = []
     /// The number of values of each document that change scores.
     private let boostCount: Int
-    private(set) var aliveCount: Int64 = 0
-    private(set) var aliveTokens: Int64 = 0
+    package private(set) var aliveCount: Int64 = 0
+    package private(set) var aliveTokens: Int64 = 0
   }
 
   private let commitLock = Mutex(())
@@ -44,7 +60,7 @@ final class DocumentTable: Sendable {
   /// Creates a table without documents.
   ///
   /// - Parameter boostCount: The number of values of each document that change scores.
-  init(boostCount: Int) {
+  package init(boostCount: Int) {
     state = Mutex(View(boostCount: boostCount))
   }
 
@@ -54,10 +70,10 @@ final class DocumentTable: Sendable {
   }
 
   /// The current documents.
-  var view: View { state.withLock { $0 } }
+  package var view: View { state.withLock { $0 } }
 
   /// Applies a batch: the documents that it added and those that it removed.
-  func apply(_ position: IndexPosition, added: [AddedDocument], removed: [Int64]) {
+  package func apply(_ position: IndexPosition, added: [AddedDocument], removed: [Int64]) {
     state.withLock { view in
       view.position = position
       view.followed = nil
@@ -132,7 +148,7 @@ extension DocumentTable.View {
   }
 
   /// Returns the object of a live document, or nil for another number.
-  func key(_ number: Int64) -> ObjectKey? {
+  package func key(_ number: Int64) -> ObjectKey? {
     document(number).map { ObjectKey(entity: Int($0.entity), object: $0.object) }
   }
 
@@ -147,7 +163,9 @@ extension DocumentTable.View {
   ///
   /// - Parameter body: Receives a search with the table's part; it fills in the rest and runs it.
   /// - Returns: The result of the body.
-  func withSearch<Result>(_ body: (inout spotlight_search) throws -> Result) rethrows -> Result {
+  package func withSearch<Result>(
+    _ body: (inout spotlight_search) throws -> Result
+  ) rethrows -> Result {
     let documents = unsafe chunks.map { unsafe UnsafePointer($0.documents) as Optional }
     let boosts = unsafe chunks.map { unsafe UnsafePointer($0.boosts) as Optional }
     return try unsafe documents.withUnsafeBufferPointer { documents in

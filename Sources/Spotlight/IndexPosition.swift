@@ -1,10 +1,10 @@
-import CordialValues
+package import CordialValues
 
 /// The position of an index file in the log, with the build of the index.
 ///
 /// The build is part of it because another process may have rebuilt the index at the same position,
 /// with other document numbers.
-struct IndexPosition: Sendable, Equatable {
+package struct IndexPosition: Sendable, Equatable {
   var token: StoreToken
   /// The number of rebuilds of the index.
   var build: Int64
@@ -13,7 +13,7 @@ struct IndexPosition: Sendable, Equatable {
   /// Numbers of dead documents are not reused, because the words of those stay in the index.
   var next: Int64
 
-  init(token: StoreToken, build: Int64, next: Int64) {
+  package init(token: StoreToken, build: Int64, next: Int64) {
     self.token = token
     self.build = build
     self.next = next

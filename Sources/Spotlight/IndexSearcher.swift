@@ -3,49 +3,6 @@ package import CordialValues
 import PersistentHistory
 import SQLite
 
-/// The parameters of a search.
-package struct SearchRequest: Sendable {
-  package let query: String
-  /// The numbers of the entities to search, or nil for all.
-  package let entities: Set<Int>?
-  package let isPrefix: Bool
-  /// Whether words match that differ from those of the query by typing mistakes.
-  package let isFuzzy: Bool
-  /// Whether words match that are read as those of the query.
-  package let hasReadings: Bool
-  package let offset: Int
-  package let limit: Int
-  /// The maximum number of words to look up.
-  package let wordsMax: Int
-  /// Whether the result has all matching objects beside the window.
-  package let wantsAll: Bool
-  /// Whether each hit says how its score was made.
-  package let explains: Bool
-  package init(
-    query: String,
-    entities: Set<Int>?,
-    isPrefix: Bool,
-    isFuzzy: Bool = false,
-    hasReadings: Bool = false,
-    offset: Int,
-    limit: Int,
-    wordsMax: Int,
-    wantsAll: Bool = false,
-    explains: Bool = false
-  ) {
-    self.query = query
-    self.entities = entities
-    self.isPrefix = isPrefix
-    self.isFuzzy = isFuzzy
-    self.hasReadings = hasReadings
-    self.offset = offset
-    self.limit = limit
-    self.wordsMax = wordsMax
-    self.wantsAll = wantsAll
-    self.explains = explains
-  }
-}
-
 /// The objects to which a predicate limits a search; the store evaluates it.
 package struct ObjectFilter {
   /// Returns those of some objects that match.

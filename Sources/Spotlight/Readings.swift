@@ -2,8 +2,8 @@ import CSpotlight
 import CUnicode
 import Synchronization
 
-/// What a word in Latin letters or of Korean initials may be read for: pinyin of Chinese characters,
-/// romaji of kana, and the first letters of Korean syllables.
+/// What a word may be read for: pinyin of Chinese characters, romaji of kana, and the first letters
+/// of Korean syllables.
 ///
 /// The index has no readings. A query has the characters with a reading instead, so that indexing
 /// costs nothing for them.

@@ -1,7 +1,8 @@
 /// What a term consists of, for searches that allow typing mistakes.
 extension SearchQuery.Term {
-  /// The words of the term, each as a term: `dselect` and `에서` of `dselect에서`; letters of scripts
-  /// without spaces stay together. One in quotes is whole.
+  /// The words of the term, each as a term: `dselect` and `에서` of `dselect에서`.
+  ///
+  /// Letters of scripts without spaces stay together. A term in quotes has no parts.
   var parts: [SearchQuery.Term] {
     guard !isQuoted, let tokens = phrases.first else { return [] }
     var texts: [String] = []
@@ -31,8 +32,10 @@ extension SearchQuery.Term {
     return phrases[0]
   }
 
-  /// The phrases of a run of letters that a person may have meant: those with two successive letters
-  /// exchanged, and its halves, of which a typing mistake leaves one intact.
+  /// The phrases of a run of letters that a person may have meant.
+  ///
+  /// They are those with two successive letters exchanged, and its halves, of which a typing mistake
+  /// leaves one intact.
   var meantRuns: [MeantPhrase] {
     let letters = letters
     guard letters.count >= Self.lettersMin, letters.count <= Self.lettersMax else { return [] }

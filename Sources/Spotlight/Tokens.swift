@@ -34,8 +34,10 @@ enum Tokens {
     split(text, flags: Int32(SPOTLIGHT_QUERY_WHOLES))
   }
 
-  /// Returns the token that stands for another one at the beginning of a word, or nil for a token of
-  /// a script with spaces.
+  /// Returns the token that stands for another one at the beginning of a word.
+  ///
+  /// - Parameter token: A token of a query.
+  /// - Returns: The token; nil for one of a script with spaces.
   static func start(of token: String) -> String? {
     var text = token
     let isSingle = text.withUTF8 { bytes in

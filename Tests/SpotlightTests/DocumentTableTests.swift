@@ -1,9 +1,8 @@
 import CSpotlight
 import CordialValues
+import Spotlight
 import TestSeeds
 import Testing
-
-@testable import Spotlight
 
 @Suite struct DocumentTableTests {
   private typealias Added = DocumentTable.AddedDocument

@@ -1,0 +1,31 @@
+#ifndef TITLES_H
+#define TITLES_H
+
+#include "CSpotlight.h"
+
+/// What the words of a query are in the display name of a document.
+struct title {
+  /// The column of the name; -1 for none.
+  int column;
+  /// The place at which the name has to have the next word, if it begins with the query.
+  int expected;
+  bool begins;
+  /// The number of tokens of the name that the words before cover.
+  int covered;
+  /// The same of the present word: the most that one of its phrases covers anywhere, and at the
+  /// expected place.
+  int anywhere, there;
+};
+
+struct title title_make(const struct spotlight_search *search, int64_t document);
+
+/// Adds a place of a phrase of the present word.
+void title_add(struct title *title, int size, int offset);
+
+void title_end_word(struct title *title);
+
+/// Returns the factor for the score of a document whose display name has words of the query.
+double title_factor(
+  const struct spotlight_search *search, int64_t document, int covered, bool begins);
+
+#endif
