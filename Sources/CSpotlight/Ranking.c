@@ -244,35 +244,42 @@ static int score(
   int64_t document, struct spotlight_hit *out
 ) {
   double norm = lengthNorm(search, document);
-  double total = 0;
-  uint64_t words = 0, exact = 0;
+  double total = 0, plain = 0;
+  bool isMistaken = false;
   struct matched matched = {.words = 0};
   struct title title = title_make(search, document);
-  // The greatest share with typing mistakes of the present word: a document with several such words
-  // has what was meant no more often.
-  double mistaken = 0, plain = 0;
-  for (int phrase = 0; phrase < search->phraseCount; phrase++) {
-    struct spotlight_share added;
-    int number = search->phrases[phrase].word & 63;
-    if (number >= matched.words) {
-      if (matched.words > 0) title_end_word(&title);
-      total += mistaken;
-      mistaken = 0;
+  for (int start = 0, end; start < search->phraseCount; start = end) {
+    int number = search->phrases[start].word & 63;
+    for (end = start; end < search->phraseCount; end++) {
+      if (search->phrases[end].word != search->phrases[start].word) break;
     }
     while (matched.words <= number) matched.first[matched.words++] = -1;
-    int result = share(api, context, search, document, norm, phrase, &title, &added);
-    if (result != SQLITE_OK) return result;
-    uint64_t word = (uint64_t)1 << number;
-    words |= word;
-    if (added.count > 0 && search->phrases[phrase].mistakes == 0) exact |= word;
-    if (added.count > 0 && matched.first[number] < 0) matched.first[number] = phrase;
-    plain = added.plain;
-    if (search->phrases[phrase].mistakes == 0) total += added.score;
-    else if (added.score > mistaken) mistaken = added.score;
+    // A document that has the word as it was typed needs none with typing mistakes. Of several of
+    // those, one counts: a document with them has what was meant no more often.
+    double mistaken = 0;
+    bool isExact = false;
+    for (int pass = 0; pass < 2 && !isExact; pass++) {
+      for (int phrase = start; phrase < end; phrase++) {
+        if ((search->phrases[phrase].mistakes > 0) != (pass > 0)) continue;
+        struct spotlight_share added;
+        int result = share(api, context, search, document, norm, phrase, &title, &added);
+        if (result != SQLITE_OK) return result;
+        if (added.count == 0) continue;
+        if (matched.first[number] < 0) matched.first[number] = phrase;
+        plain = added.plain;
+        if (pass == 0) {
+          isExact = true;
+          total += added.score;
+        } else if (added.score > mistaken) {
+          mistaken = added.score;
+        }
+      }
+    }
+    total += mistaken;
+    if (!isExact) isMistaken = true;
+    title_end_word(&title);
   }
-  total += mistaken;
-  title_end_word(&title);
-  out->isMistaken = exact != words;
+  out->isMistaken = isMistaken;
   double factor = title_factor(search, document, title.covered, title.begins);
   if (search->boostCount > 0) factor *= boost(search, document);
   double bound = total;
@@ -331,8 +338,8 @@ struct found {
   // Negative for a document without the word.
   double score;
   int64_t document;
-  // What the word covers of the display name, and whether the name begins with it.
-  int covered;
+  // The places of the display name that the word covers, and whether the name begins with it.
+  uint64_t covered;
   bool begins;
 };
 
@@ -406,8 +413,10 @@ static int rankPhrases(
     search->frequencies[0] = 1;
     for (int64_t at = 0; at < pass.foundCount; at++) {
       struct found found = pass.found[at], *known = &pass.documents[found.document];
-      known->score = fmax(known->score, 0) + found.score * frequencies[phrase];
-      if (found.covered > known->covered) known->covered = found.covered;
+      // The product is rounded by itself, as where one row has all phrases.
+      double added = found.score * frequencies[phrase];
+      known->score = fmax(known->score, 0) + added;
+      known->covered |= found.covered;
       if (found.begins) known->begins = true;
     }
   }
@@ -452,8 +461,13 @@ static void word(
       struct pass pass = {.search = search};
       code = api->xQueryPhrase(context, 0, &pass, visit);
       setCount(search, 0, pass.count);
-      for (int32_t at = 0; at < search->hitCount; at++) {
-        search->hits[at].score *= search->frequencies[0];
+      // Different scores may become equal ones, which are ordered otherwise.
+      int32_t count = search->hitCount;
+      search->hitCount = 0;
+      for (int32_t at = 0; at < count; at++) {
+        struct spotlight_hit found = search->hits[at];
+        found.score *= search->frequencies[0];
+        hits_offer(search, found);
       }
     }
   }

@@ -9,23 +9,24 @@ struct title title_make(const struct spotlight_search *search, int64_t document)
 }
 
 void title_add(struct title *title, int size, int offset) {
-  if (size > title->anywhere) title->anywhere = size;
+  for (int place = offset; place < offset + size && place < 64; place++) {
+    title->covered |= (uint64_t)1 << place;
+  }
   if (offset == title->expected && size > title->there) title->there = size;
 }
 
 void title_end_word(struct title *title) {
-  title->covered += title->anywhere;
   title->expected += title->there;
   if (title->there == 0) title->begins = false;
-  title->anywhere = 0;
   title->there = 0;
 }
 
 double title_factor(
-  const struct spotlight_search *search, int64_t document, int covered, bool begins
+  const struct spotlight_search *search, int64_t document, uint64_t covered, bool begins
 ) {
   int length = documentAt(search, document)->titleLength;
   if (covered == 0 || length == 0) return 1;
-  if (covered >= length) return begins ? 3 : 1.5;
-  return 1 + 0.5 * (double)covered / length + (begins ? 0.5 : 0);
+  int count = __builtin_popcountll(covered);
+  if (count >= length) return begins ? 3 : 1.5;
+  return 1 + 0.5 * (double)count / length + (begins ? 0.5 : 0);
 }

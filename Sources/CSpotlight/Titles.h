@@ -10,11 +10,10 @@ struct title {
   /// The place at which the name has to have the next word, if it begins with the query.
   int expected;
   bool begins;
-  /// The number of tokens of the name that the words before cover.
-  int covered;
-  /// The same of the present word: the most that one of its phrases covers anywhere, and at the
-  /// expected place.
-  int anywhere, there;
+  /// A bit for each of the first 64 places of the name: whether a word covers it.
+  uint64_t covered;
+  /// The most places that a phrase of the present word covers from the expected one on.
+  int there;
 };
 
 struct title title_make(const struct spotlight_search *search, int64_t document);
@@ -26,6 +25,6 @@ void title_end_word(struct title *title);
 
 /// Returns the factor for the score of a document whose display name has words of the query.
 double title_factor(
-  const struct spotlight_search *search, int64_t document, int covered, bool begins);
+  const struct spotlight_search *search, int64_t document, uint64_t covered, bool begins);
 
 #endif

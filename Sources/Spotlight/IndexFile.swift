@@ -29,8 +29,9 @@ final class IndexFile {
   private let insertUnknown: PreparedStatement
   /// The words of the documents that were inserted.
   private let words: WordCollection
-  /// Those of them that are not yet in the file.
+  /// Those of them that are not yet in the file, and those of the transaction that are.
   private var newWords: [String] = []
+  private var writtenWords: [String] = []
   private let path: String
   /// The identity of the file that was opened.
   let opened: FileIdentity?
@@ -63,6 +64,7 @@ final class IndexFile {
         if try Self.identity(db) != identity {
           guard !isPrepared else { throw IndexMoved() }
           try db.transaction(.immediate) { try Self.prepare(db, layout, identity) }
+          try Self.allowShrinking(db)
         }
         let marks = Array(repeating: ", ?", count: layout.columns.count).joined()
         let names = layout.columns.map { ", " + IndexLayout.quotedColumn($0) }.joined()
@@ -156,6 +158,16 @@ final class IndexFile {
       """
     )
     if isPaused { try setPaused(true, db) }
+  }
+
+  /// Has a file of a former format give back pages that it does not need.
+  private static func allowShrinking(_ db: SQLiteConnection) throws {
+    guard try db.text("PRAGMA auto_vacuum") != "2" else { return }
+    do {
+      try db.execute("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
+    } catch let error as SQLiteError where error.code == .busy {
+      // Another process reads the file, which then keeps its size.
+    }
   }
 
   /// Whether the path still refers to the file that was opened.
@@ -263,7 +275,7 @@ final class IndexFile {
     }
     try insertText.run()
     newWords += words.take()
-    if newWords.count >= Self.newWordsMax { _ = try writeWords() }
+    if newWords.count >= Self.newWordsMax { try writeNewWords() }
     let length = spotlight_take_token_count()
     insertDocument.bind(Int64(document.key.entity), at: 1)
     insertDocument.bind(document.key.object, at: 2)
@@ -385,17 +397,23 @@ final class IndexFile {
         return result
       } catch {
         words.forget()
-        newWords = []
+        (newWords, writtenWords) = ([], [])
         if db.isInTransaction { try db.rollback() }
         throw error
       }
     }
   }
 
-  /// Writes the words of the documents that were inserted.
+  /// Writes the words of the documents that the transaction has inserted.
   ///
   /// - Returns: The words, some of which the file may have had.
   func writeWords() throws -> [String] {
+    try writeNewWords()
+    defer { writtenWords = [] }
+    return writtenWords
+  }
+
+  private func writeNewWords() throws {
     // In about their order in the file, many are written much faster.
     let words = newWords.sorted()
     newWords = []
@@ -403,7 +421,7 @@ final class IndexFile {
       insertWord.bind(word, at: 1)
       try insertWord.run()
     }
-    return words
+    writtenWords += words
   }
 
   /// The number of words that are written at once.
@@ -414,12 +432,32 @@ final class IndexFile {
     try queue.use { db in try db.execute("PRAGMA shrink_memory") }
   }
 
+  /// Gives back the pages without content that the merges of FTS5 leave.
+  func giveBackPages() throws {
+    try queue.use { db in
+      try Self.housekeeping { try db.execute("PRAGMA incremental_vacuum") }
+    }
+  }
+
+  /// Runs work without which the index is right, and which is done another time where it fails.
+  private static func housekeeping(_ work: () throws -> Void) throws {
+    do {
+      try work()
+    } catch let error as SQLiteError
+      where ![.corrupt, .notADatabase].contains(error.code)
+    {
+      // The file stays longer than it has to be.
+    }
+  }
+
   /// Writes what SQLite's log has to the file and empties the log, which the next start would read.
   ///
   /// A reader is not waited for; the log then stays until the next time.
   func emptyLog() throws {
     try queue.use { db in
-      try db.execute("PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)")
+      try Self.housekeeping {
+        try db.execute("PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)")
+      }
       try db.execute("PRAGMA busy_timeout = \(Int(SQLiteQueue.Options().busySecondsMax * 1000))")
     }
   }

@@ -93,7 +93,8 @@ extension IndexSnapshot {
     _ shares: [spotlight_share],
     of hit: SearchResult.Hit
   ) -> [TermShare] {
-    // The scores of objects with typing mistakes are lowered together.
+    let shares = counted(query, shares)
+    // Display name, neighbours, boosts and typing mistakes change all shares together.
     let sum = shares.reduce(0) { $0 + $1.score }
     let factor = sum > 0 ? hit.score / sum : 1
     return zip(query.phraseTexts, shares).filter { $0.1.count > 0 }.map { text, share in
@@ -105,6 +106,27 @@ extension IndexSnapshot {
         share: share.score * factor
       )
     }
+  }
+
+  /// Returns the shares of which the score is made: of words with typing mistakes, the greatest one
+  /// of each word that the object does not have as it was typed.
+  private static func counted(
+    _ query: SearchQuery,
+    _ shares: [spotlight_share]
+  ) -> [spotlight_share] {
+    var shares = shares
+    let words = Dictionary(grouping: query.phrases.indices, by: { query.phrases[$0].word })
+    for phrases in words.values {
+      let (mistaken, exact) = (
+        phrases.filter { query.phrases[$0].mistakes > 0 },
+        phrases.filter { query.phrases[$0].mistakes == 0 }
+      )
+      let isExact = exact.contains { shares[$0].count > 0 }
+      let best = isExact ? nil : mistaken.max { shares[$0].score < shares[$1].score }
+      for phrase in mistaken where phrase != best { shares[phrase].count = 0 }
+      for phrase in mistaken where phrase != best { shares[phrase].score = 0 }
+    }
+    return shares
   }
 
   /// Tells why a search finds an object, or why it does not.

@@ -24,14 +24,20 @@ extension IndexSnapshot {
     func isMissing(_ term: SearchQuery.Term) throws -> Bool {
       try !isAlive(SearchQuery.expression(term, isExact: true), statements)
     }
+    var known: [String: (near: [NearWord], isComplete: Bool)] = [:]
     func near(_ term: SearchQuery.Term) throws -> (near: [NearWord], isComplete: Bool) {
       guard let word = term.mistakable else { return ([], true) }
+      let key = word + (term.isPrefix ? "*" : "")
+      if let near = known[key] { return near }
+      try stop?.check()
       let search = MistakeSearch(
         word,
         mistakesMax: MistakeSearch.mistakesMax(of: word),
         isPrefix: term.isPrefix
       )
-      return try alive(search, isPrefix: term.isPrefix, max: Self.nearMax)
+      let near = try alive(search, isPrefix: term.isPrefix, max: Self.nearMax)
+      known[key] = near
+      return near
     }
     try query.divideTerms(wordsMax: wordsMax) { term in
       try isMissing(term) && near(term).near.isEmpty

@@ -9,7 +9,7 @@ import Synchronization
 /// costs nothing for them.
 enum Readings {
   /// The maximum number of alternatives of one query's readings.
-  static let alternativesMax = 4000
+  static let alternativesMax = 8000
   /// The maximum number of ways to divide a word into syllables.
   private static let divisionsMax = 4
   /// The maximum number of letters of a word that is read.
@@ -115,7 +115,7 @@ private struct Pinyin: Sendable {
         let syllable = String(decoding: letters[start..<start + length], as: UTF8.self)
         if let found = characters[syllable] { divide(start + length, before + [found]) }
       }
-      if isPrefix, start > 0 {
+      if isPrefix, start > 0 || letters.count > 1 {
         let rest = String(decoding: letters[start...], as: UTF8.self)
         let found = characters.filter { $0.key.hasPrefix(rest) && $0.key != rest }
         if !found.isEmpty, ways.count < max {

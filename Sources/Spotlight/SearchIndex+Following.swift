@@ -61,7 +61,9 @@ extension SearchIndex {
       if follower?.file.isCurrent != true {
         guard FileIdentity(path) != nil, !shared.withLock({ $0.isDamaged }) else { return }
         let opened = try open(isPrepared: true)
-        if try !updatePause(opened), let token = opened.token { reached(token) }
+        if try !updatePause(opened), !opened.isOutdated, let token = opened.token {
+          reached(token)
+        }
         follower = consume opened
         return
       }
@@ -71,7 +73,9 @@ extension SearchIndex {
         if position != current.position {
           shared.withLock { $0.leaseWait = 0 }
           try reload(&current)
-          if try !updatePause(current), let token = current.token { reached(token) }
+          if try !updatePause(current), !current.isOutdated, let token = current.token {
+            reached(token)
+          }
         }
         follower = consume current
       } catch {

@@ -15,7 +15,8 @@ extension SearchIndex {
     let source = follower.source
     let (_, position) = try file.transaction(documents) {
       db -> (DocumentTable.View, IndexPosition) in
-      let build = try IndexFile.position(db)?.build ?? 0
+      // Another file has other builds.
+      let build = try IndexFile.position(db)?.build ?? Int64(UInt32.random(in: .min ... .max))
       try file.removeEverything(db)
       try IndexFile.removeDeletedDomains(domains, db)
       let deleted = try IndexFile.deletedDomains(db)

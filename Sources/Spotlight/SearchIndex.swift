@@ -248,7 +248,9 @@ package final class SearchIndex: LogFollower {
     {
       // The index can be rebuilt from the store.
       let file = FileIdentity(path)
-      shared.withLock { $0.setDamaged(file) }
+      shared.withLock { shared in
+        if !shared.isDamaged { shared.setDamaged(file) }
+      }
       try removeFile()
       try read()
     }
@@ -263,7 +265,8 @@ package final class SearchIndex: LogFollower {
   /// Applies one batch, and returns whether more may follow.
   private func step() throws -> Bool {
     try confined.withLock { follower in
-      if follower?.file.hasLostLog == true {
+      if let file = follower?.file, file.hasLostLog {
+        shared.withLock { $0.setDamaged(file.opened) }
         follower = nil
         throw SQLiteError(.corrupt, "The log of \(path) was removed")
       }
@@ -376,7 +379,9 @@ package final class SearchIndex: LogFollower {
     guard let known = follower.position else { throw IndexMoved() }
     let (_, _, _, reached) = try file.transaction(documents) {
       db -> ([DocumentTable.AddedDocument], [Int64], [String], IndexPosition) in
-      guard try IndexFile.position(db) == known else { throw IndexMoved() }
+      guard try IndexFile.position(db) == known, try !IndexFile.isOutdated(db) else {
+        throw IndexMoved()
+      }
       var position = known
       position.token = batch.through
       var added: [DocumentTable.AddedDocument] = []
@@ -398,12 +403,9 @@ package final class SearchIndex: LogFollower {
       documents.apply(position, added: added, removed: removed)
       vocabulary.add(words, from: known, to: position)
     }
-    // The parts that FTS5 merges at a commit leave pages without content.
-    if batch.documents.count >= Self.largeBatch {
-      try file.queue.use { db in try db.execute("PRAGMA incremental_vacuum") }
-    }
     follower.position = reached
     follower.followed = nil
+    if batch.documents.count >= Self.largeBatch { try file.giveBackPages() }
     let isChanged = { (document: IndexedDocument) in
       document.commits.count > 1 || document.content == nil && batch.remainingCommits > 0
     }
@@ -426,7 +428,7 @@ package final class SearchIndex: LogFollower {
       documents.follow(followed)
     }
     let hasMoved = known != loaded.position
-    if known?.build != loaded.position?.build { follower.isOutdated = false }
+    follower.isOutdated = try follower.file.queue.use { db in try IndexFile.isOutdated(db) }
     let token = follower.token
     let advances = shared.withLock { shared in
       if shared.status.token != nil { shared.status.token = token }

@@ -76,6 +76,26 @@ import Testing
     #expect(try found("milk", prefix: true).prefix(2).sorted() == [1, 3])
   }
 
+  /// Similar words in the same object, or in its title, change nothing.
+  // Evidence: P-091d
+  @Test func `change no score of an object with the words as they were typed`() async throws {
+    let index = try TestIndex()
+    index.commit([
+      1: (body: "milk and mild", title: "Mild"), 2: (body: "milk", title: "Cheese"),
+      3: (body: "oat", title: "Milk"), 4: (body: "mild milk mulk", title: "milk mulk"),
+      5: (body: "mild", title: "other"), 6: (body: "none of them", title: "nothing"),
+    ])
+    #expect(await index.catchUp())
+    for query in ["milk", "milk OR oat", "milk cheese", "milk mild"] {
+      let (plain, fuzzy) = (try index.result(query), try index.result(query, fuzzy: true))
+      let first = fuzzy.hits.prefix(plain.hits.count)
+      #expect(first.map(\.key) == plain.hits.map(\.key), "\(query)")
+      #expect(first.map(\.score) == plain.hits.map(\.score), "\(query)")
+      #expect(fuzzy.total >= plain.total, "\(query)")
+    }
+    #expect(try index.result("milk", fuzzy: true).total == 5)
+  }
+
   @Test func `are marked in the texts`() throws {
     let highlighter = try index.result("mlik sohp", fuzzy: true).highlighter
     #expect(highlighter.ranges(in: "oat milk from the shop", column: "body") == [4..<8, 18..<22])

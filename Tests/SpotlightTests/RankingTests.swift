@@ -16,7 +16,7 @@ import Testing
 
   /// The factor of a document whose title has words of the query, or begins with it.
   private func factor(_ groups: [[String]], _ title: [String]) -> Double {
-    let covered = groups.count { group in group.contains { title.contains($0) } }
+    let covered = title.count { word in groups.contains { $0.contains(word) } }
     guard covered > 0 else { return 1 }
     let begins =
       title.count >= groups.count && zip(groups, title).allSatisfy { $0.contains($1) }
