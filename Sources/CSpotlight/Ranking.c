@@ -1,5 +1,6 @@
 #include "CSpotlight.h"
 #include "Hits.h"
+#include "Proximity.h"
 #include "Ranking.h"
 #include "Titles.h"
 
@@ -174,71 +175,6 @@ static double boost(const struct spotlight_search *search, int64_t document) {
   return factor;
 }
 
-// What two successive words add to a score where they are neighbours, as a part of the lower of
-// their frequencies.
-static const double proximity = 0.25;
-
-// Returns how far apart two phrases are in a document: 1 where the second one follows the first.
-// A phrase before the other one is one place farther.
-static int distance(
-  const Fts5ExtensionApi *api, Fts5Context *context, int first, int second, int *out
-) {
-  Fts5PhraseIter at, other;
-  int column, offset, otherColumn, otherOffset;
-  int length = api->xPhraseSize(context, first), otherLength = api->xPhraseSize(context, second);
-  int result = api->xPhraseFirst(context, first, &at, &column, &offset);
-  if (result == SQLITE_OK) {
-    result = api->xPhraseFirst(context, second, &other, &otherColumn, &otherOffset);
-  }
-  if (result != SQLITE_OK) return result;
-  int best = 0;
-  while (column >= 0 && otherColumn >= 0) {
-    bool isAfter = otherColumn > column || (otherColumn == column && otherOffset >= offset);
-    if (column == otherColumn) {
-      int between = isAfter
-        ? otherOffset - offset - length + 1 : offset - otherOffset - otherLength + 2;
-      // Phrases that overlap are the same words.
-      if (between > 0 && (best == 0 || between < best)) best = between;
-    }
-    if (isAfter) api->xPhraseNext(context, &at, &column, &offset);
-    else api->xPhraseNext(context, &other, &otherColumn, &otherOffset);
-  }
-  *out = best;
-  return SQLITE_OK;
-}
-
-// The phrases with which a document has the words of a query.
-struct matched {
-  // The first phrase of each word, and -1 for a word without one.
-  int first[64];
-  int words;
-};
-
-// Returns what two successive words add to a score at most.
-static double pairFrequency(
-  const struct spotlight_search *search, const struct matched *matched, int word
-) {
-  int first = matched->first[word], second = matched->first[word + 1];
-  if (first < 0 || second < 0) return 0;
-  return proximity * fmin(search->frequencies[first], search->frequencies[second]);
-}
-
-static int addProximity(
-  const Fts5ExtensionApi *api, Fts5Context *context, const struct spotlight_search *search,
-  const struct matched *matched, double *total
-) {
-  for (int word = 0; word + 1 < matched->words; word++) {
-    double added = pairFrequency(search, matched, word);
-    if (added <= 0) continue;
-    int apart = 0;
-    int result =
-      distance(api, context, matched->first[word], matched->first[word + 1], &apart);
-    if (result != SQLITE_OK) return result;
-    if (apart > 0) *total += added / apart;
-  }
-  return SQLITE_OK;
-}
-
 static int score(
   const Fts5ExtensionApi *api, Fts5Context *context, struct spotlight_search *search,
   int64_t document, struct spotlight_hit *out
@@ -284,7 +220,7 @@ static int score(
   if (search->boostCount > 0) factor *= boost(search, document);
   double bound = total;
   for (int word = 0; word + 1 < matched.words; word++) {
-    bound += pairFrequency(search, &matched, word);
+    bound += proximity_most(search, &matched, word);
   }
   if (out->isMistaken && bound * factor > search->mistakenMax) {
     search->mistakenMax = bound * factor;
@@ -300,7 +236,7 @@ static int score(
   bool isKept = search->hitCount < search->hitMax
     || (search->hitMax > 0 && hits_is_worse(search, search->hits[0], *out));
   if (!isKept) return SQLITE_OK;
-  int result = addProximity(api, context, search, &matched, &total);
+  int result = proximity_add(api, context, search, &matched, &total);
   out->score = total * factor;
   return result;
 }

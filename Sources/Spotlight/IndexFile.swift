@@ -200,6 +200,11 @@ final class IndexFile {
     try db.text("SELECT value FROM state WHERE name = 'mark'")
   }
 
+  /// Returns a number for the first build of a file, which that of another file hardly has.
+  static func firstBuild(_ db: SQLiteConnection) throws -> Int64 {
+    try mark(db).flatMap { Int64($0.prefix(8), radix: 16) } ?? 0
+  }
+
   /// Whether the index is paused, by any process.
   static func isPaused(_ db: SQLiteConnection) throws -> Bool {
     try db.text("SELECT value FROM state WHERE name = 'paused'") != nil

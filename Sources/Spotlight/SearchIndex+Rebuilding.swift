@@ -15,8 +15,7 @@ extension SearchIndex {
     let source = follower.source
     let (_, position) = try file.transaction(documents) {
       db -> (DocumentTable.View, IndexPosition) in
-      // Another file has other builds.
-      let build = try IndexFile.position(db)?.build ?? Int64(UInt32.random(in: .min ... .max))
+      let build = try IndexFile.position(db)?.build ?? IndexFile.firstBuild(db)
       try file.removeEverything(db)
       try IndexFile.removeDeletedDomains(domains, db)
       let deleted = try IndexFile.deletedDomains(db)

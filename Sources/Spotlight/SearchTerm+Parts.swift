@@ -34,8 +34,8 @@ extension SearchQuery.Term {
 
   /// The phrases of a run of letters that a person may have meant.
   ///
-  /// They are those with two successive letters exchanged, and its halves, of which a typing mistake
-  /// leaves one intact.
+  /// They are those with two successive letters exchanged, and its halves: a typing mistake leaves
+  /// one of them intact.
   var meantRuns: [MeantPhrase] {
     let letters = letters
     guard letters.count >= Self.lettersMin, letters.count <= Self.lettersMax else { return [] }

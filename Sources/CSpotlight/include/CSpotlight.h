@@ -63,8 +63,7 @@ enum {
   SPOTLIGHT_QUERY_WHOLES = 4,
 };
 
-/// The byte, a caret, before a token of one letter of a script without spaces, at the beginning of a
-/// word.
+/// The byte, a caret, before a token of one letter of a script without spaces, where a word begins.
 ///
 /// The letter is a token without it too, so that any part of a word is found.
 #define SPOTLIGHT_START_MARK 0x5E

@@ -1,0 +1,60 @@
+#include "Proximity.h"
+
+#include <math.h>
+
+// What two successive words add to a score where they are neighbours, as a part of the lower of
+// their frequencies.
+static const double proximity = 0.25;
+
+// Returns how far apart two phrases are in a document: 1 where the second one follows the first.
+// A phrase before the other one is one place farther.
+static int distance(
+  const Fts5ExtensionApi *api, Fts5Context *context, int first, int second, int *out
+) {
+  Fts5PhraseIter at, other;
+  int column, offset, otherColumn, otherOffset;
+  int length = api->xPhraseSize(context, first), otherLength = api->xPhraseSize(context, second);
+  int result = api->xPhraseFirst(context, first, &at, &column, &offset);
+  if (result == SQLITE_OK) {
+    result = api->xPhraseFirst(context, second, &other, &otherColumn, &otherOffset);
+  }
+  if (result != SQLITE_OK) return result;
+  int best = 0;
+  while (column >= 0 && otherColumn >= 0) {
+    bool isAfter = otherColumn > column || (otherColumn == column && otherOffset >= offset);
+    if (column == otherColumn) {
+      int between = isAfter
+        ? otherOffset - offset - length + 1 : offset - otherOffset - otherLength + 2;
+      // Phrases that overlap are the same words.
+      if (between > 0 && (best == 0 || between < best)) best = between;
+    }
+    if (isAfter) api->xPhraseNext(context, &at, &column, &offset);
+    else api->xPhraseNext(context, &other, &otherColumn, &otherOffset);
+  }
+  *out = best;
+  return SQLITE_OK;
+}
+
+double proximity_most(
+  const struct spotlight_search *search, const struct matched *matched, int word
+) {
+  int first = matched->first[word], second = matched->first[word + 1];
+  if (first < 0 || second < 0) return 0;
+  return proximity * fmin(search->frequencies[first], search->frequencies[second]);
+}
+
+int proximity_add(
+  const Fts5ExtensionApi *api, Fts5Context *context, const struct spotlight_search *search,
+  const struct matched *matched, double *total
+) {
+  for (int word = 0; word + 1 < matched->words; word++) {
+    double added = proximity_most(search, matched, word);
+    if (added <= 0) continue;
+    int apart = 0;
+    int result =
+      distance(api, context, matched->first[word], matched->first[word + 1], &apart);
+    if (result != SQLITE_OK) return result;
+    if (apart > 0) *total += added / apart;
+  }
+  return SQLITE_OK;
+}
