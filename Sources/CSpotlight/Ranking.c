@@ -198,6 +198,7 @@ static int score(
       for (int phrase = start; phrase < end; phrase++) {
         if ((search->phrases[phrase].mistakes > 0) != (pass > 0)) continue;
         struct spotlight_share added;
+        title.isPrefix = search->phrases[phrase].isPrefix;
         int result = share(api, context, search, document, norm, phrase, &title, &added);
         if (result != SQLITE_OK) return result;
         if (added.count == 0) continue;
@@ -216,7 +217,8 @@ static int score(
     title_end_word(&title);
   }
   out->isMistaken = isMistaken;
-  double factor = title_factor(search, document, title.covered, title.begins);
+  double factor = title_factor(
+      search, document, title.covered, title.begins, title.isFinished);
   if (search->boostCount > 0) factor *= boost(search, document);
   double bound = total;
   for (int word = 0; word + 1 < matched.words; word++) {
@@ -276,12 +278,14 @@ struct found {
   int64_t document;
   // The places of the display name that the word covers, and whether the name begins with it.
   uint64_t covered;
-  bool begins;
+  bool begins, isFinished;
 };
 
 // One pass over the documents of a phrase.
 struct pass {
   struct spotlight_search *search;
+  // The number of the phrase in the query.
+  int phrase;
   int64_t count;
   // What each document has of the phrases so far. NULL where one pass ranks.
   struct found *documents;
@@ -303,11 +307,13 @@ static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) 
   double norm = lengthNorm(search, document);
   // The cursor of a phrase has this phrase alone.
   struct title title = title_make(search, document);
+  title.isPrefix = search->phrases[pass->phrase].isPrefix;
   result = share(api, context, search, document, norm, 0, &title, &added);
   if (result != SQLITE_OK) return result;
   title_end_word(&title);
   if (!pass->documents) {
-    double factor = title_factor(search, document, title.covered, title.begins);
+    double factor = title_factor(
+      search, document, title.covered, title.begins, title.isFinished);
     search->total++;
     hits_offer(search, (struct spotlight_hit){added.plain * factor, document, false});
     return SQLITE_OK;
@@ -320,7 +326,7 @@ static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) 
     pass->foundMax = max;
   }
   pass->found[pass->foundCount++] =
-    (struct found){added.score, document, title.covered, title.begins};
+    (struct found){added.score, document, title.covered, title.begins, title.isFinished};
   return SQLITE_OK;
 }
 
@@ -338,6 +344,7 @@ static int rankPhrases(
     pass.documents[at] = (struct found){.score = -1};
   }
   for (int phrase = 0; result == SQLITE_OK && phrase < phrases; phrase++) {
+    pass.phrase = phrase;
     pass.count = 0;
     pass.foundCount = 0;
     result = api->xQueryPhrase(context, phrase, &pass, visit);
@@ -354,12 +361,14 @@ static int rankPhrases(
       known->score = fmax(known->score, 0) + added;
       known->covered |= found.covered;
       if (found.begins) known->begins = true;
+      if (found.begins && found.isFinished) known->isFinished = true;
     }
   }
   for (int64_t document = 1; result == SQLITE_OK && document < search->documentCount; document++) {
     struct found found = pass.documents[document];
     if (found.score < 0) continue;
-    double factor = title_factor(search, document, found.covered, found.begins);
+    double factor = title_factor(
+      search, document, found.covered, found.begins, found.isFinished);
     if (search->boostCount > 0) factor *= boost(search, document);
     search->total++;
     hits_offer(search, (struct spotlight_hit){found.score * factor, document, false});

@@ -2,7 +2,7 @@
 #include "Hits.h"
 
 struct title title_make(const struct spotlight_search *search, int64_t document) {
-  struct title title = {.column = -1, .begins = true};
+  struct title title = {.column = -1, .begins = true, .isFinished = true};
   const int32_t *columns = search->titleColumns;
   if (columns) title.column = columns[documentAt(search, document)->entity];
   return title;
@@ -12,21 +12,26 @@ void title_add(struct title *title, int size, int offset) {
   for (int place = offset; place < offset + size && place < 64; place++) {
     title->covered |= (uint64_t)1 << place;
   }
-  if (offset == title->expected && size > title->there) title->there = size;
+  if (offset != title->expected) return;
+  if (size > title->there) title->there = size;
+  if (!title->isPrefix && size > title->finished) title->finished = size;
 }
 
 void title_end_word(struct title *title) {
   title->expected += title->there;
   if (title->there == 0) title->begins = false;
+  if (title->finished == 0) title->isFinished = false;
   title->there = 0;
+  title->finished = 0;
 }
 
 double title_factor(
-  const struct spotlight_search *search, int64_t document, uint64_t covered, bool begins
+  const struct spotlight_search *search, int64_t document, uint64_t covered, bool begins,
+  bool isFinished
 ) {
   int length = documentAt(search, document)->titleLength;
   if (covered == 0 || length == 0) return 1;
   int count = __builtin_popcountll(covered);
-  if (count >= length) return begins ? 3 : 1.5;
+  if (count >= length) return begins ? isFinished ? 4 : 3 : 1.5;
   return 1 + 0.5 * (double)count / length + (begins ? 0.5 : 0);
 }

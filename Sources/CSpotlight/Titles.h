@@ -12,8 +12,13 @@ struct title {
   bool begins;
   /// A bit for each of the first 64 places of the name: whether a word covers it.
   uint64_t covered;
-  /// The most places that a phrase of the present word covers from the expected one on.
-  int there;
+  /// Whether it begins with words as they are in the query, of which none is unfinished.
+  bool isFinished;
+  /// The most places that a phrase of the present word covers from the expected one on; of a
+  /// finished phrase, and of any.
+  int finished, there;
+  /// Whether the present phrase ends with the beginning of a word.
+  bool isPrefix;
 };
 
 struct title title_make(const struct spotlight_search *search, int64_t document);
@@ -25,6 +30,7 @@ void title_end_word(struct title *title);
 
 /// Returns the factor for the score of a document whose display name has words of the query.
 double title_factor(
-  const struct spotlight_search *search, int64_t document, uint64_t covered, bool begins);
+  const struct spotlight_search *search, int64_t document, uint64_t covered, bool begins,
+  bool isFinished);
 
 #endif

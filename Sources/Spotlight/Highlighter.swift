@@ -1,10 +1,24 @@
 /// A highlighter, which finds the words of a query in texts.
 package struct Highlighter: Sendable {
+  /// What may stand at one place of a phrase.
+  private struct Place: Sendable {
+    let token: String
+    /// The others that may stand there; nil for none.
+    let alternatives: Set<String>?
+
+    init(_ text: String) {
+      let tokens = text.split(separator: Readings.alternative).map(String.init)
+      token = tokens.first ?? text
+      alternatives = tokens.count > 1 ? Set(tokens) : nil
+    }
+
+    func matches(_ text: String) -> Bool { text == token || alternatives?.contains(text) == true }
+  }
+
   private struct Phrase: Sendable {
     /// The number of the query's word.
     let term: Int
-    /// The alternatives at each place.
-    let tokens: [Set<String>]
+    let tokens: [Place]
     let column: String?
     let isPrefix: Bool
   }
@@ -16,7 +30,7 @@ package struct Highlighter: Sendable {
       term.allPhrases.map {
         Phrase(
           term: number,
-          tokens: $0.tokens.map { Set($0.split(separator: Readings.alternative).map(String.init)) },
+          tokens: $0.tokens.map { Place($0) },
           column: term.column,
           isPrefix: $0.isPrefix
         )
@@ -83,8 +97,8 @@ package struct Highlighter: Sendable {
       guard
         let index = positions[start + offset].first(where: { index in
           isLast && phrase.isPrefix
-            ? wanted.contains { tokens[index].text.utf8.starts(with: $0.utf8) }
-            : wanted.contains(tokens[index].text)
+            ? tokens[index].text.utf8.starts(with: wanted.token.utf8)
+            : wanted.matches(tokens[index].text)
         })
       else { return nil }
       end = tokens[index].end

@@ -86,10 +86,13 @@ package struct SearchQuery: Sendable, Equatable {
 
     /// The phrases of a script without spaces, at the beginning of a word.
     private var starts: [[String]] {
-      phrases.compactMap { phrase in
+      phrases.filter { $0.count <= Self.startLettersMax }.compactMap { phrase in
         phrase.first.flatMap { Tokens.start(of: $0) }.map { [$0] + phrase.dropFirst() }
       }
     }
+
+    /// The number of letters up to which a phrase is looked for at the beginning of a word.
+    private static let startLettersMax = 32
 
     /// The word of which typing mistakes are searched; nil for a term of several words, one in
     /// quotes, and one with a digit.
@@ -171,7 +174,11 @@ package struct SearchQuery: Sendable, Equatable {
   var phrases: [spotlight_phrase] {
     required.enumerated().flatMap { number, alternatives in
       alternatives.flatMap(\.allPhrases).map { phrase in
-        spotlight_phrase(word: Int32(number), mistakes: Int32(phrase.mistakes))
+        spotlight_phrase(
+          word: Int32(number),
+          mistakes: Int32(phrase.mistakes),
+          isPrefix: phrase.isPrefix
+        )
       }
     }
   }

@@ -22,7 +22,7 @@ import Testing
       title.count >= groups.count && zip(groups, title).allSatisfy { $0.contains($1) }
     let isWhole = begins && covered >= title.count
     return 1 + 0.5 * min(1, Double(covered) / Double(title.count)) + (begins ? 0.5 : 0)
-      + (isWhole ? 1 : 0)
+      + (isWhole ? 2 : 0)
   }
 
   /// BM25 with the contract's factors, over every document.
@@ -183,10 +183,12 @@ import Testing
       3: (body: "of jackd", title: "jackd tools"), 4: (body: "a program", title: "sudo"),
       5: (body: "another one", title: "milk"), 6: (body: nil, title: "bread and milk"),
       7: (body: nil, title: "milk and bread"), 8: (body: nil, title: "salt"),
+      9: (body: nil, title: "milky"),
     ])
     #expect(await index.catchUp())
     #expect(try index.result("jackd").hits.first?.key.object == 2)
     #expect(try index.result("jac", prefix: true).hits.first?.key.object == 2)
+    #expect(try index.result("milk", prefix: true).hits.first?.key.object == 5)
     #expect(try index.result("milk and").hits.map(\.key.object) == [7, 6])
     #expect(try index.result("jacdk", fuzzy: true).hits.first?.key.object == 2)
   }

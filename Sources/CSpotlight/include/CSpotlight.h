@@ -108,6 +108,8 @@ struct spotlight_phrase {
   int32_t word;
   /// The number of typing mistakes by which it differs from that word.
   int32_t mistakes;
+  /// Whether its last token is the beginning of one.
+  bool isPrefix;
 };
 
 /// How the value of an attribute changes the scores of an entity's objects.
