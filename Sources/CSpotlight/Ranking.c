@@ -259,6 +259,7 @@ static void hit(
   int code = readPosting(search);
   if (code != SQLITE_OK) return sqlite3_result_error_code(result, code);
   int64_t document = api->xRowid(context);
+  if (search->total > search->totalMax) return;
   if (!isAlive(search, document) || !isWanted(search, document)) return;
   if (!search->frequencies) code = readFrequencies(api, context, search);
   struct spotlight_hit found = {0, document, false};
@@ -299,6 +300,7 @@ static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) 
   struct spotlight_search *search = pass->search;
   int result = readPosting(search);
   if (result != SQLITE_OK) return result;
+  if (search->total > search->totalMax) return SQLITE_DONE;
   int64_t document = api->xRowid(context);
   if (!isAlive(search, document)) return SQLITE_OK;
   pass->count++;

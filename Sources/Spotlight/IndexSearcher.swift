@@ -237,17 +237,26 @@ package struct IndexSnapshot {
   ) throws -> Ranked {
     func ranked(
       _ hitMax: Int64,
-      _ kept: [Int: [Int64]]? = nil
+      _ kept: [Int: [Int64]]? = nil,
+      totalMax: Int64 = .max
     ) throws -> Ranked {
       try SpotlightError.reading {
-        try rank(query, request, excluded, hitMax: Int(hitMax), kept: kept)
+        try rank(
+          query,
+          request,
+          excluded,
+          hitMax: Int(hitMax),
+          totalMax: totalMax,
+          kept: kept
+        )
       }
     }
     let window = Int64(request.offset + request.limit)
     guard filter != nil || request.wantsAll else { return try ranked(window) }
     // Most words match so few documents that one pass keeps all of them.
     let keptMax = filter?.matchesMax ?? Self.keptMax
-    var found = try ranked(min(keptMax, Int64(view.aliveCount)))
+    let aliveCount = Int64(view.aliveCount)
+    var found = try ranked(min(keptMax, aliveCount), totalMax: keptMax)
     guard found.total > keptMax else {
       guard let filter else { return found }
       let matching = try filter.matching(found.hits.map(\.key))
@@ -255,7 +264,7 @@ package struct IndexSnapshot {
       found.total = Int64(found.hits.count)
       return found
     }
-    return try ranked(request.wantsAll ? found.total : window, try filter?.all())
+    return try ranked(request.wantsAll ? aliveCount : window, try filter?.all())
   }
 
   /// The number of hits that a search for all of them keeps in its first pass.
@@ -297,12 +306,14 @@ package struct IndexSnapshot {
     return numbers.sorted()
   }
 
-  /// Visits every match inside SQLite, and returns the number of matches and the best ones.
+  /// Visits every match inside SQLite, and returns the number of matches and the best ones; after
+  /// more than `totalMax` matches, those so far.
   func rank(
     _ query: SearchQuery,
     _ request: SearchRequest,
     _ excluded: [Int64],
     hitMax: Int,
+    totalMax: Int64 = .max,
     kept: [Int: [Int64]]? = nil
   ) throws -> Ranked {
     guard query.match != nil else { return (0, [], 0) }
@@ -325,7 +336,7 @@ package struct IndexSnapshot {
         request.explains,
         excluded,
         wanted,
-        hitMax,
+        (hitMax, totalMax),
         kept,
         counts
       )
@@ -380,11 +391,11 @@ package struct IndexSnapshot {
     _ explains: Bool,
     _ excluded: [Int64],
     _ wanted: [Bool],
-    _ hitMax: Int,
+    _ most: (hits: Int, total: Int64),
     _ kept: UnsafePointer<UnsafePointer<Int64>?>?,
     _ keptCounts: UnsafePointer<Int64>?
   ) throws -> Ranked {
-    var buffer = Array(repeating: spotlight_hit(), count: max(hitMax, 1))
+    var buffer = Array(repeating: spotlight_hit(), count: max(most.hits, 1))
     let phrases = query.phrases
     let counted = counted(query, explains: explains)
     return try unsafe view.withSearch { search in
@@ -401,7 +412,8 @@ package struct IndexSnapshot {
               unsafe search.kept = kept
               unsafe search.keptCounts = keptCounts
               unsafe search.hits = hits.baseAddress
-              unsafe search.hitMax = Int32(hitMax)
+              unsafe search.hitMax = Int32(most.hits)
+              unsafe search.totalMax = most.total
               defer { unsafe spotlight_finish(&search) }
               try unsafe phrases.withUnsafeBufferPointer { phrases in
                 unsafe search.phrases = phrases.baseAddress

@@ -189,8 +189,9 @@ struct spotlight_search {
   struct spotlight_hit *hits;
   int32_t hitCount;
   int32_t hitMax;
-  /// The number of matching documents.
+  /// The number of matching documents; where it exceeds `totalMax`, no more are looked at.
   int64_t total;
+  int64_t totalMax;
   /// Inverse document frequencies by phrase, filled at the first document, and the numbers of
   /// documents of which they are made.
   double *frequencies;
