@@ -25,6 +25,23 @@ import GRDBSQLite
     self.sql = sql
   }
 
+  /// Returns the statement that its connection keeps compiled for this SQL.
+  ///
+  /// All owners of such a statement share its arguments and its row. Each binds its arguments, steps
+  /// and resets it before another one does.
+  ///
+  /// - Parameters:
+  ///   - sql: One SQL statement, of few different ones: the connection keeps all of them.
+  ///   - connection: The statement's connection.
+  /// - Throws: `SQLiteError` when SQLite rejects the SQL.
+  package init(kept sql: String, _ connection: SQLiteConnection) throws {
+    statement = try SQLiteError.translating {
+      try connection.database.cachedStatement(sql: sql)
+    }
+    unsafe handle = statement.sqliteStatement
+    self.sql = sql
+  }
+
   // MARK: Arguments; parameters are numbered from 1.
 
   package func bind(_ value: Int64?, at index: Int32) {

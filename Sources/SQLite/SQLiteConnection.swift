@@ -109,10 +109,11 @@ package struct SQLiteConnection {
   package var isInTransaction: Bool { database.isInsideTransaction }
 
   package func begin(_ kind: TransactionKind) throws {
-    try execute(kind == .deferred ? "BEGIN DEFERRED" : "BEGIN IMMEDIATE")
+    try PreparedStatement(kept: kind == .deferred ? "BEGIN DEFERRED" : "BEGIN IMMEDIATE", self)
+      .run()
   }
 
-  package func commit() throws { try execute("COMMIT") }
+  package func commit() throws { try PreparedStatement(kept: "COMMIT", self).run() }
 
   package func rollback() throws { try execute("ROLLBACK") }
 

@@ -1,3 +1,5 @@
+import CSpotlight
+
 /// A highlighter, which finds the words of a query in texts.
 package struct Highlighter: Sendable {
   /// What may stand at one place of a phrase.
@@ -7,9 +9,13 @@ package struct Highlighter: Sendable {
     let alternatives: Set<String>?
 
     init(_ text: String) {
+      guard text.utf8.contains(UInt8(SPOTLIGHT_TOKEN_OR)) else {
+        (token, alternatives) = (text, nil)
+        return
+      }
       let tokens = text.split(separator: Readings.alternative).map(String.init)
       token = tokens.first ?? text
-      alternatives = tokens.count > 1 ? Set(tokens) : nil
+      alternatives = Set(tokens)
     }
 
     func matches(_ text: String) -> Bool { text == token || alternatives?.contains(text) == true }

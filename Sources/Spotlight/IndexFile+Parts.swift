@@ -9,6 +9,11 @@ extension IndexFile {
   /// document, whose searches would wait for it.
   static func mergeParts(_ db: SQLiteConnection) throws {
     try db.execute("INSERT INTO text(text) VALUES ('optimize')")
+    try raiseParts(db)
+  }
+
+  /// Raises all parts until the greatest is on a high level.
+  private static func raiseParts(_ db: SQLiteConnection) throws {
     let record = "SELECT hex(block) FROM text_data WHERE id = \(structureRecord)"
     guard let text = try db.text(record), let raised = raised(bytes(text)) else { return }
     let hex = raised.map { byte in
@@ -18,6 +23,32 @@ extension IndexFile {
     // FTS5 reads the record again after a rollback alone.
     try db.execute("SAVEPOINT raised; ROLLBACK TO raised; RELEASE raised")
   }
+
+  /// Merges some of the parts that large batches have written.
+  ///
+  /// FTS5 merges four parts of one level into one of the next level. At the end, all are raised.
+  ///
+  /// - Returns: Whether some may be left.
+  /// - Throws: `SQLiteError` for a damaged file.
+  func mergeSomeParts() throws -> Bool {
+    var isMore = false
+    try queue.use { db in
+      try Self.housekeeping {
+        isMore = try db.transaction(.immediate) {
+          let before = db.totalChanges
+          try db.execute("INSERT INTO text(text, rank) VALUES ('merge', \(Self.mergedPages))")
+          // FTS5 changes one row where it merges nothing.
+          let isMore = db.totalChanges - before >= 2
+          if !isMore { try Self.raiseParts(db) }
+          return isMore
+        }
+      }
+    }
+    return isMore
+  }
+
+  /// The number of pages that are merged at once, for about 20 ms.
+  private static let mergedPages = 500
 
   /// The number of the record with the levels and their parts.
   private static let structureRecord = 10

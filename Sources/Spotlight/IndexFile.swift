@@ -191,8 +191,14 @@ final class IndexFile {
 
   /// Returns the position of the file, or nil if it has none yet.
   static func position(_ db: SQLiteConnection) throws -> IndexPosition? {
-    try db.text("SELECT value FROM state WHERE name = 'position'")
-      .flatMap { IndexPosition($0) }
+    try positionText(db).flatMap { IndexPosition($0) }
+  }
+
+  /// Returns the text of the position.
+  static func positionText(_ db: SQLiteConnection) throws -> String? {
+    let select = try PreparedStatement(kept: "SELECT value FROM state WHERE name = 'position'", db)
+    defer { select.reset() }
+    return try select.step() ? select.optionalText(0) : nil
   }
 
   /// Returns the text that tells these tables from those of a former or another file.
@@ -445,7 +451,7 @@ final class IndexFile {
   }
 
   /// Runs work without which the index is right, and which is done another time where it fails.
-  private static func housekeeping(_ work: () throws -> Void) throws {
+  static func housekeeping(_ work: () throws -> Void) throws {
     do {
       try work()
     } catch let error as SQLiteError

@@ -67,6 +67,8 @@ package final class IndexSearcher {
   private let opened: FileIdentity?
   /// Called when another process has written to the file since this one read it.
   private let whenStale: @Sendable () -> Void
+  /// The position that was read last, with its text: to compare texts is faster than to parse one.
+  private var lastRead: (text: String, position: IndexPosition?)?
 
   init(
     path: String,
@@ -110,7 +112,7 @@ package final class IndexSearcher {
       let result: Result
       do {
         let (position, view) = try SpotlightError.reading {
-          try documents.locked { (try IndexFile.position(db), documents.view) }
+          try documents.locked { (try readPosition(db), documents.view) }
         }
         guard let position else { throw SpotlightError(.busy, "The index is being built") }
         if view.position != position { whenStale() }
@@ -138,6 +140,14 @@ package final class IndexSearcher {
       try db.commit()
       return result
     }
+  }
+
+  private func readPosition(_ db: SQLiteConnection) throws -> IndexPosition? {
+    guard let text = try IndexFile.positionText(db) else { return nil }
+    if let lastRead, lastRead.text == text { return lastRead.position }
+    let position = IndexPosition(text)
+    lastRead = (text, position)
+    return position
   }
 }
 
@@ -201,7 +211,7 @@ package struct IndexSnapshot {
       wordsMax: request.wordsMax
     )
     try stop?.check()
-    guard query.match != nil, !layout.isEmpty else {
+    guard !query.isEmpty, !layout.isEmpty else {
       return SearchResult(total: 0, hits: [], missing: [], highlighter: Highlighter(query))
     }
     let isAtLeast =
@@ -211,8 +221,8 @@ package struct IndexSnapshot {
     let excluded = try SpotlightError.reading { try numbers(of: excluded) }
     let found = try hits(query, request, excluded, filter)
     return try SpotlightError.reading {
-      let missing = try wordsInNoDocument(query)
       let isEmpty = found.total == 0
+      let missing = try wordsInNoDocument(query, isEmpty: isEmpty)
       let window = Array(found.hits.dropFirst(request.offset).prefix(request.limit))
       return SearchResult(
         total: found.total,
@@ -293,8 +303,8 @@ package struct IndexSnapshot {
   func numbers(of keys: Set<ObjectKey>) throws -> [Int64] {
     guard !keys.isEmpty else { return [] }
     let find = try PreparedStatement(
-      db,
-      "SELECT number FROM document WHERE entity = ? AND object = ?"
+      kept: "SELECT number FROM document WHERE entity = ? AND object = ?",
+      db
     )
     var numbers: [Int64] = []
     for key in keys {
@@ -316,15 +326,15 @@ package struct IndexSnapshot {
     totalMax: Int64 = .max,
     kept: [Int: [Int64]]? = nil
   ) throws -> Ranked {
-    guard query.match != nil else { return (0, [], 0) }
+    guard let match = query.match else { return (0, [], 0) }
     // A query of one word needs no row for each of its documents.
     let isWord = tables.count == 1 && query.isWord
     let statements = try tables.map { table in
       try PreparedStatement(
-        db,
-        isWord
+        kept: isWord
           ? "SELECT cordial_word(\(table), ?2) FROM \(table) WHERE \(table) MATCH ?1 LIMIT 1"
-          : "SELECT 1 FROM \(table) WHERE \(table) MATCH ?1 AND cordial_hit(\(table), ?2)"
+          : "SELECT 1 FROM \(table) WHERE \(table) MATCH ?1 AND cordial_hit(\(table), ?2)",
+        db
       )
     }
     let wanted = (0..<layout.entityCount).map { request.entities?.contains($0) ?? true }
@@ -333,6 +343,7 @@ package struct IndexSnapshot {
       try unsafe rank(
         statements,
         query,
+        match,
         request.explains,
         excluded,
         wanted,
@@ -388,6 +399,7 @@ package struct IndexSnapshot {
   private func rank(
     _ statements: [PreparedStatement],
     _ query: SearchQuery,
+    _ match: String,
     _ explains: Bool,
     _ excluded: [Int64],
     _ wanted: [Bool],
@@ -419,7 +431,7 @@ package struct IndexSnapshot {
                 unsafe search.phrases = phrases.baseAddress
                 try unsafe count(query, counted, &search)
                 for statement in statements {
-                  try unsafe run(statement, query.match ?? "", &search)
+                  try unsafe run(statement, match, &search)
                 }
                 unsafe keepCounts(search, of: counted)
               }
@@ -462,10 +474,18 @@ package struct IndexSnapshot {
   }
 
   /// Returns the words that no live document contains.
-  private func wordsInNoDocument(_ query: SearchQuery) throws -> [SearchQuery.Term] {
+  ///
+  /// A hit has each word for which the query has no alternative.
+  private func wordsInNoDocument(
+    _ query: SearchQuery,
+    isEmpty: Bool
+  ) throws -> [SearchQuery.Term] {
     let statements = try numberStatements()
-    return try query.terms.filter { term in
-      try !isAlive(SearchQuery.expression(term, isExact: true), statements)
+    return try query.required.flatMap { alternatives in
+      try alternatives.filter { term in
+        let isFound = !isEmpty && alternatives.count == 1 && term.near.isEmpty && term.meant.isEmpty
+        return try !isFound && !isAlive(SearchQuery.expression(term, isExact: true), statements)
+      }
     }
   }
 }

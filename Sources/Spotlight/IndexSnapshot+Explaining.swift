@@ -157,7 +157,7 @@ extension IndexSnapshot {
     guard !tokens.isEmpty,
       let number = try SpotlightError.reading({ try number(of: key) })
     else { return (.notIndexed, 0) }
-    guard query.match != nil else { return (.missingWord("", nearest: []), 0) }
+    guard !query.isEmpty else { return (.missingWord("", nearest: []), 0) }
     if request.isFuzzy {
       _ = try SpotlightError.reading { try addMistakes(to: &query, wordsMax: request.wordsMax) }
     }

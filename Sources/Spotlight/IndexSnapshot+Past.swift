@@ -111,7 +111,9 @@ extension IndexSnapshot {
 
   /// Statements that select the numbers of the documents that match an expression.
   func numberStatements() throws -> [PreparedStatement] {
-    try tables.map { try PreparedStatement(db, "SELECT rowid FROM \($0) WHERE \($0) MATCH ?") }
+    try tables.map {
+      try PreparedStatement(kept: "SELECT rowid FROM \($0) WHERE \($0) MATCH ?", db)
+    }
   }
 
   /// Calls a body with the live documents that match an expression, until it returns false.

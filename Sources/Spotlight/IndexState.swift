@@ -17,6 +17,8 @@ struct IndexState {
   var leasePause = 1
   var leaseWait = 0
   var lastBatchCount = 0
+  /// Whether large batches have written parts of the index that may be merged.
+  var mergesParts = false
   var isScheduled = false
   /// The number of attempts to read the log that have begun.
   var attempts = 0

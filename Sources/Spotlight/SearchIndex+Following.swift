@@ -85,6 +85,24 @@ extension SearchIndex {
     }
   }
 
+  /// Merges some parts of the index that large batches have written: a search looks for each word in
+  /// each part.
+  ///
+  /// The next attempt, which indexes later commits first, goes on with it.
+  func mergeParts() throws {
+    guard shared.withLock({ $0.mergesParts && $0.status.state == .ready }) else { return }
+    let isMore = try confined.withLock { follower in
+      guard let isMore = try follower?.file.mergeSomeParts() else { return false }
+      if !isMore {
+        try follower?.file.giveBackPages()
+        try follower?.file.emptyLog()
+      }
+      return isMore
+    }
+    shared.withLock { $0.mergesParts = isMore }
+    if isMore { follow() }
+  }
+
   /// Returns whether an error is that of a file that cannot grow.
   static func isFull(_ error: any Error) -> Bool {
     guard let error = error as? SQLiteError else { return false }

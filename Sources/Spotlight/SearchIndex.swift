@@ -243,6 +243,7 @@ package final class SearchIndex: LogFollower {
     do {
       if shared.withLock({ $0.isDamaged }) { try removeFile() }
       try read()
+      try mergeParts()
     } catch let error as SQLiteError
       where [.corrupt, .notADatabase].contains(error.code)
     {
@@ -314,7 +315,10 @@ package final class SearchIndex: LogFollower {
       return true
     }
     let count = batch.documents.count
-    shared.withLock { $0.lastBatchCount = count }
+    shared.withLock { shared in
+      shared.lastBatchCount = count
+      if count >= Self.largeBatch { shared.mergesParts = true }
+    }
     reached(batch.through)
     let dead = documents.deadCount + follower.unknownCount
     if dead > Self.deadMax, dead > documents.aliveCount / 4 { try rebuild(&follower) }

@@ -148,6 +148,9 @@ package struct SearchQuery: Sendable, Equatable {
     required[last][required[last].count - 1].isPrefix = true
   }
 
+  /// Whether the query has no positive term and so finds nothing.
+  var isEmpty: Bool { required.isEmpty }
+
   /// The query in FTS5's syntax, or nil if it has no positive term and so finds nothing.
   var match: String? {
     guard !required.isEmpty else { return nil }

@@ -94,6 +94,52 @@ import Testing
     #expect(try index.suggestions("sma", entities: nil, limit: 5).map(\.text) == ["smallpart"])
   }
 
+  /// The numbers of the levels of the index and of its parts.
+  private func parts(_ index: TestIndex) throws -> (levels: Int, parts: Int) {
+    let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")
+    return try queue.read { db in
+      let levels = try String.fetchOne(
+        db,
+        sql: "SELECT hex(substr(block, 5, 1)) FROM text_data WHERE id = 10"
+      )
+      let parts = try Int.fetchOne(db, sql: "SELECT count(DISTINCT segid) FROM text_idx")
+      return (levels.flatMap { Int($0, radix: 16) } ?? 0, parts ?? 0)
+    }
+  }
+
+  /// A search looks for each word in each part.
+  // Evidence: P-095b
+  @Test func `the parts of large batches are merged afterwards`() async throws {
+    let index = try TestIndex()
+    let (batches, size) = (8 as Int64, 1000 as Int64)
+    for batch in 0..<batches {
+      let notes = (1...size).map { (batch * size + $0, (body: "word\(batch)x\($0)", title: "milk")) }
+      index.commit(Dictionary(uniqueKeysWithValues: notes).mapValues { .some($0) })
+      #expect(await index.catchUp())
+    }
+    // Each attempt merges some.
+    var attempts = 0
+    while try parts(index).levels < 4, attempts < 1000 {
+      attempts += 1
+      let outcome = await withCheckedContinuation { continuation in
+        index.index.execute(.write) { continuation.resume(returning: $0) }
+      }
+      _ = try outcome.get()
+    }
+    let (levels, parts) = try parts(index)
+    #expect(levels >= 4 && parts < 4)
+    #expect(try index.result("milk").total == batches * size)
+    for batch in 0..<batches {
+      #expect(try index.found("word\(batch)x7") == [batch * size + 7])
+    }
+    commit(index, 7, "changed")
+    #expect(await index.catchUp())
+    #expect(try index.found("word0x7") == [] && index.found("changed") == [7])
+    let before = try index.result("mi", prefix: true).total
+    try await index.rebuild()
+    #expect(try index.result("mi", prefix: true).total == before)
+  }
+
   /// The number of the commit in the index file.
   private func written(_ index: TestIndex) throws -> Int64? {
     let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")

@@ -39,7 +39,7 @@ import Testing
     // Another process has the lease and does not index.
     let path = index.folder.path + "/index.sqlite-lease"
     let descriptor = unsafe open(path, O_RDWR | O_CLOEXEC)
-    #expect(descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    #expect(descriptor >= 0 && flock(descriptor, LOCK_EX) == 0)
     commit(index, 1)
     let newest = index.library.newest
     let (reached, answer) = AsyncStream.makeStream(of: Bool.self)
@@ -60,7 +60,7 @@ import Testing
     commit(index, 1)
     #expect(await index.catchUp())
     let descriptor = unsafe open(index.folder.path + "/index.sqlite-lease", O_RDWR | O_CLOEXEC)
-    #expect(descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    #expect(descriptor >= 0 && flock(descriptor, LOCK_EX) == 0)
     let other = try TestIndex(index.library, in: index.folder)
     #expect(await other.catchUp())
     #expect(try other.found("milk") == [1])
@@ -73,7 +73,7 @@ import Testing
     let index = try TestIndex(leaseWaitMax: 20)
     #expect(await index.catchUp())
     let descriptor = unsafe open(index.folder.path + "/index.sqlite-lease", O_RDWR | O_CLOEXEC)
-    #expect(descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    #expect(descriptor >= 0 && flock(descriptor, LOCK_EX) == 0)
     for number in 1...3 {
       commit(index, Int64(number))
       #expect(await index.catchUp())
@@ -86,7 +86,7 @@ import Testing
     let index = try TestIndex()
     #expect(await index.catchUp())
     let descriptor = unsafe open(index.folder.path + "/index.sqlite-lease", O_RDWR | O_CLOEXEC)
-    #expect(descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    #expect(descriptor >= 0 && flock(descriptor, LOCK_EX) == 0)
     commit(index, 1)
     let newest = index.library.newest
     let (reached, answer) = AsyncStream.makeStream(of: Bool.self)
