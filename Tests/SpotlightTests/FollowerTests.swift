@@ -113,7 +113,9 @@ import Testing
     let index = try TestIndex()
     let (batches, size) = (8 as Int64, 1000 as Int64)
     for batch in 0..<batches {
-      let notes = (1...size).map { (batch * size + $0, (body: "word\(batch)x\($0)", title: "milk")) }
+      let notes = (1...size).map { number in
+        (batch * size + number, (body: "word\(batch)x\(number)", title: "milk"))
+      }
       index.commit(Dictionary(uniqueKeysWithValues: notes).mapValues { .some($0) })
       #expect(await index.catchUp())
     }

@@ -168,7 +168,7 @@ struct SearchAnswer {
     var failure: StoreError?
     for entity in entities {
       do throws(StoreError) {
-        _ = try snapshot.valuesPlan(Self.counts(of: property, entity, []))
+        _ = try snapshot.valuesPlan(Self.counts(of: property, entity, ObjectNumbers([])))
         found.insert(entity.number)
       } catch {
         failure = failure ?? error
@@ -182,15 +182,14 @@ struct SearchAnswer {
   private static func counts(
     of property: String,
     _ entity: EntityDescription,
-    _ objects: [JSONValue]
+    _ objects: ObjectNumbers
   ) -> FetchRequest {
     FetchRequest(
       entity: entity.name,
-      predicate: "SELF IN $objects",
-      arguments: .named([JSONMember("objects", .array(objects))]),
       select: [.init(name: "value", path: property), .init(name: "count", path: "@count")],
       groupBy: [property],
-      subentities: false
+      subentities: false,
+      objects: objects
     )
   }
 
@@ -417,7 +416,7 @@ struct SearchAnswer {
       let entity = snapshot.model.entity(number)
       let wanted = properties.filter { facets[$0]?.contains(number) == true }
       guard !wanted.isEmpty else { continue }
-      let objects = try keys.map { JSONValue.string(try snapshot.wrappedID($0).description) }
+      let objects = ObjectNumbers(keys.map(\.object))
       for property in wanted {
         writer.raw(",")
         writer.string("\(entity.name).\(property)")

@@ -79,7 +79,7 @@ extension StoreSnapshot {
   ) throws -> Set<Int64> {
     let rows = try statement(sql)
     defer { rows.reset() }
-    rows.bind("[" + objects.map(String.init).joined(separator: ",") + "]", at: 1)
+    rows.bind(ObjectNumbers(objects).text, at: 1)
     for (index, value) in values.enumerated() { rows.bind(value, at: Int32(index + 2)) }
     var matching: Set<Int64> = []
     while try rows.step() { matching.insert(rows.integer(0)) }

@@ -39,6 +39,8 @@ package struct FetchRequest: Sendable, Equatable {
   package var distinct: Bool
   /// Whether to include objects of the entity's descendants.
   package var subentities: Bool
+  /// The objects to which the fetch is limited, of an entity without descendants; nil for all.
+  package var objects: ObjectNumbers?
 
   /// Whether rows of values are of groups of objects.
   var isGrouped: Bool {
@@ -61,7 +63,8 @@ package struct FetchRequest: Sendable, Equatable {
     groupBy: [String] = [],
     having: String? = nil,
     distinct: Bool = false,
-    subentities: Bool = true
+    subentities: Bool = true,
+    objects: ObjectNumbers? = nil
   ) {
     self.entity = entity
     self.predicate = predicate
@@ -76,5 +79,21 @@ package struct FetchRequest: Sendable, Equatable {
     self.having = having
     self.distinct = distinct
     self.subentities = subentities
+    self.objects = objects
+  }
+}
+
+/// The numbers of objects of one entity, as SQL reads a list.
+package struct ObjectNumbers: Sendable, Equatable {
+  /// A JSON array.
+  let text: String
+
+  package init(_ numbers: some Sequence<Int64>) {
+    var text = "["
+    for number in numbers {
+      if text.utf8.count > 1 { text += "," }
+      text += String(number)
+    }
+    self.text = text + "]"
   }
 }
