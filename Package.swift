@@ -160,10 +160,15 @@ let package = Package(
     // MARK: Measuring and testing.
 
     .target(name: "CHeap", path: "Tools/benchmark-heap"),
+    .target(
+      name: "CWords",
+      path: "Tools/benchmark-words",
+      linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("icuuc")]
+    ),
     .executableTarget(
       name: "cordial-bench",
       dependencies: [
-        "CHeap", "Cordial", "CordialValues", "JSON", "CSpotlight",
+        "CHeap", "CWords", "Cordial", "CordialValues", "JSON", "CSpotlight",
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       path: "Tools/benchmark",

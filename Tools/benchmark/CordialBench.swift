@@ -172,6 +172,7 @@ enum CordialBench {
       usage: "--file F [--tokenizer unicode61|cordial --megabytes N]",
       run: FullText.run
     ),
+    Subcommand(name: "words", usage: "--documents F --file F", run: WordIndex.run),
     Subcommand(name: "search-model", usage: "--file F", run: SearchCorpus.model),
     Subcommand(
       name: "search-fill",
