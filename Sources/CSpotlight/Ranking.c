@@ -72,7 +72,14 @@ static int countDocument(const Fts5ExtensionApi *api, Fts5Context *context, void
   return readPosting(counting->search);
 }
 
+// BM25's usual constants.
+static const double k1 = 1.2, b = 0.75;
+
 static int prepareCounts(struct spotlight_search *search, int phrases) {
+  double average = search->aliveCount > 0
+    ? (double)search->aliveTokens / (double)search->aliveCount : 1;
+  search->lengthBase = k1 * (1 - b);
+  search->lengthFactor = k1 * b / (average > 0 ? average : 1);
   search->frequencies = calloc((size_t)phrases + 1, sizeof(double));
   search->documentCounts = calloc((size_t)phrases + 1, sizeof(int64_t));
   if (!search->frequencies || !search->documentCounts) return SQLITE_NOMEM;
@@ -115,15 +122,10 @@ static int readFrequencies(
   return SQLITE_OK;
 }
 
-// BM25's usual constants.
-static const double k1 = 1.2, b = 0.75;
-
 // Returns the part of BM25 that depends on the length of a document.
 static double lengthNorm(const struct spotlight_search *search, int64_t document) {
-  double length = (double)documentAt(search, document)->length;
-  double average = search->aliveCount > 0
-    ? (double)search->aliveTokens / (double)search->aliveCount : 1;
-  return k1 * (1 - b + b * length / (average > 0 ? average : 1));
+  return search->lengthBase
+    + search->lengthFactor * (double)documentAt(search, document)->length;
 }
 
 // Computes what a phrase adds to the score of the current document, and what it is in its title.
@@ -147,7 +149,8 @@ static int share(
   out->documents = search->documentCounts[phrase];
   // The frequency of the phrase is the last factor, so that a pass that knows it only at its end
   // computes the same score.
-  double limit = (k1 + 1) / (1 + search->phrases[phrase].mistakes);
+  int mistakes = search->phrases[phrase].mistakes;
+  double limit = mistakes > 0 ? (k1 + 1) / (1 + mistakes) : k1 + 1;
   out->bound = limit * search->frequencies[phrase];
   out->plain = frequency > 0 ? limit * frequency / (frequency + norm) : 0;
   out->score = out->plain * search->frequencies[phrase];
@@ -274,12 +277,17 @@ static void hit(
 
 // What a document has of a word.
 struct found {
-  // Negative for a document without the word.
   double score;
   int64_t document;
   // The places of the display name that the word covers, and whether the name begins with it.
   uint64_t covered;
   bool begins, isFinished;
+};
+
+// Documents with the scores of a word, by their numbers.
+struct founds {
+  struct found *documents;
+  int64_t count, max;
 };
 
 // One pass over the documents of a phrase.
@@ -288,12 +296,29 @@ struct pass {
   // The number of the phrase in the query.
   int phrase;
   int64_t count;
-  // What each document has of the phrases so far. NULL where one pass ranks.
-  struct found *documents;
-  // The documents of this pass with their scores, which are multiplied by the frequency at its end.
-  struct found *found;
-  int64_t foundCount, foundMax;
+  // Whether the pass ranks the documents itself; otherwise it adds them to `found`, with scores
+  // that are multiplied by the frequency at its end.
+  bool ranks;
+  struct founds found;
 };
+
+static int reserve(struct founds *founds, int64_t max) {
+  if (max <= founds->max) return SQLITE_OK;
+  struct found *grown = realloc(founds->documents, (size_t)max * sizeof *grown);
+  if (!grown) return SQLITE_NOMEM;
+  founds->documents = grown;
+  founds->max = max;
+  return SQLITE_OK;
+}
+
+static int addFound(struct founds *founds, struct found found) {
+  if (founds->count == founds->max) {
+    int result = reserve(founds, founds->max == 0 ? 1024 : 2 * founds->max);
+    if (result != SQLITE_OK) return result;
+  }
+  founds->documents[founds->count++] = found;
+  return SQLITE_OK;
+}
 
 static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) {
   struct pass *pass = data;
@@ -313,23 +338,45 @@ static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) 
   result = share(api, context, search, document, norm, 0, &title, &added);
   if (result != SQLITE_OK) return result;
   title_end_word(&title);
-  if (!pass->documents) {
+  if (pass->ranks) {
     double factor = title_factor(
       search, document, title.covered, title.begins, title.isFinished);
+    double score = added.plain * factor;
     search->total++;
-    hits_offer(search, (struct spotlight_hit){added.plain * factor, document, false});
+    if (!hits_refuse(search, score)) {
+      hits_offer(search, (struct spotlight_hit){score, document, false});
+    }
     return SQLITE_OK;
   }
-  if (pass->foundCount == pass->foundMax) {
-    int64_t max = pass->foundMax == 0 ? 1024 : 2 * pass->foundMax;
-    struct found *grown = realloc(pass->found, (size_t)max * sizeof *grown);
-    if (!grown) return SQLITE_NOMEM;
-    pass->found = grown;
-    pass->foundMax = max;
+  return addFound(&pass->found, (struct found){
+    added.score, document, title.covered, title.begins, title.isFinished});
+}
+
+// Adds the documents of another phrase to those of the phrases before it.
+static int addPhrase(struct founds *all, const struct founds *phrase, double frequency) {
+  struct founds sum = {.documents = NULL};
+  int result = reserve(&sum, all->count + phrase->count);
+  int64_t at = 0, next = 0;
+  while (result == SQLITE_OK && (at < all->count || next < phrase->count)) {
+    bool isKnown = at < all->count
+      && (next == phrase->count
+        || all->documents[at].document <= phrase->documents[next].document);
+    struct found found = isKnown ? all->documents[at++] : (struct found){
+      .document = phrase->documents[next].document};
+    if (next < phrase->count && phrase->documents[next].document == found.document) {
+      struct found added = phrase->documents[next++];
+      // The product is rounded by itself, as where one row has all phrases.
+      double score = added.score * frequency;
+      found.score += score;
+      found.covered |= added.covered;
+      if (added.begins) found.begins = true;
+      if (added.begins && added.isFinished) found.isFinished = true;
+    }
+    sum.documents[sum.count++] = found;
   }
-  pass->found[pass->foundCount++] =
-    (struct found){added.score, document, title.covered, title.begins, title.isFinished};
-  return SQLITE_OK;
+  free(all->documents);
+  *all = sum;
+  return result;
 }
 
 // Ranks the documents of several phrases of one word, or with factors for their scores.
@@ -338,17 +385,14 @@ static int rankPhrases(
 ) {
   int phrases = search->phraseCount;
   struct pass pass = {.search = search};
-  pass.documents = malloc((size_t)search->documentCount * sizeof *pass.documents);
+  struct founds all = {.documents = NULL};
   double *frequencies = calloc((size_t)phrases, sizeof(double));
   int64_t *counts = calloc((size_t)phrases, sizeof(int64_t));
-  int result = pass.documents && frequencies && counts ? SQLITE_OK : SQLITE_NOMEM;
-  for (int64_t at = 0; result == SQLITE_OK && at < search->documentCount; at++) {
-    pass.documents[at] = (struct found){.score = -1};
-  }
+  int result = frequencies && counts ? SQLITE_OK : SQLITE_NOMEM;
   for (int phrase = 0; result == SQLITE_OK && phrase < phrases; phrase++) {
     pass.phrase = phrase;
     pass.count = 0;
-    pass.foundCount = 0;
+    pass.found.count = 0;
     result = api->xQueryPhrase(context, phrase, &pass, visit);
     if (result != SQLITE_OK) break;
     counts[phrase] = pass.count;
@@ -356,37 +400,31 @@ static int rankPhrases(
     setCount(search, phrase, pass.count);
     frequencies[phrase] = search->frequencies[phrase];
     search->frequencies[0] = 1;
-    for (int64_t at = 0; at < pass.foundCount; at++) {
-      struct found found = pass.found[at], *known = &pass.documents[found.document];
-      // The product is rounded by itself, as where one row has all phrases.
-      double added = found.score * frequencies[phrase];
-      known->score = fmax(known->score, 0) + added;
-      known->covered |= found.covered;
-      if (found.begins) known->begins = true;
-      if (found.begins && found.isFinished) known->isFinished = true;
-    }
+    result = addPhrase(&all, &pass.found, frequencies[phrase]);
   }
-  for (int64_t document = 1; result == SQLITE_OK && document < search->documentCount; document++) {
-    struct found found = pass.documents[document];
-    if (found.score < 0) continue;
+  for (int64_t at = 0; result == SQLITE_OK && at < all.count; at++) {
+    struct found found = all.documents[at];
     double factor = title_factor(
-      search, document, found.covered, found.begins, found.isFinished);
-    if (search->boostCount > 0) factor *= boost(search, document);
+      search, found.document, found.covered, found.begins, found.isFinished);
+    if (search->boostCount > 0) factor *= boost(search, found.document);
+    double score = found.score * factor;
     search->total++;
-    hits_offer(search, (struct spotlight_hit){found.score * factor, document, false});
+    if (!hits_refuse(search, score)) {
+      hits_offer(search, (struct spotlight_hit){score, found.document, false});
+    }
   }
   for (int phrase = 0; result == SQLITE_OK && phrase < phrases; phrase++) {
     setCount(search, phrase, counts[phrase]);
   }
-  free(pass.documents);
-  free(pass.found);
+  free(all.documents);
+  free(pass.found.documents);
   free(frequencies);
   free(counts);
   return result;
 }
 
-// Implements `cordial_word(table, search)`, which ranks all documents of a query of one word
-// without mistakes, once for the first row. A row of SQL for each document costs as much again.
+// Implements `cordial_word(table, search)`, which ranks all documents of a query of one word, or of
+// any of several words, without mistakes, once for the first row. A row of SQL for each document costs as much again.
 static void word(
   const Fts5ExtensionApi *api, Fts5Context *context, sqlite3_context *result, int count,
   sqlite3_value **values
@@ -405,7 +443,7 @@ static void word(
     if (phrases > 1 || search->boostCount > 0) {
       code = rankPhrases(api, context, search);
     } else {
-      struct pass pass = {.search = search};
+      struct pass pass = {.search = search, .ranks = true};
       code = api->xQueryPhrase(context, 0, &pass, visit);
       setCount(search, 0, pass.count);
       // Different scores may become equal ones, which are ordered otherwise.

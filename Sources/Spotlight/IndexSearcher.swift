@@ -327,7 +327,7 @@ package struct IndexSnapshot {
     kept: [Int: [Int64]]? = nil
   ) throws -> Ranked {
     guard let match = query.match else { return (0, [], 0) }
-    // A query of one word needs no row for each of its documents.
+    // A query of one word, or of any of several, needs no row for each of its documents.
     let isWord = tables.count == 1 && query.isWord
     let statements = try tables.map { table in
       try PreparedStatement(

@@ -167,10 +167,11 @@ package struct SearchQuery: Sendable, Equatable {
     required = [[Term(phrase: [word], column: nil)]]
   }
 
-  /// Whether the query is one word or phrase without typing mistakes, and excludes nothing.
+  /// Whether the query is one word or phrase, or any of several, without typing mistakes, and
+  /// excludes nothing.
   var isWord: Bool {
-    excluded.isEmpty && required.count == 1 && required[0].count == 1
-      && required[0][0].near.isEmpty && required[0][0].meant.isEmpty
+    excluded.isEmpty && required.count == 1
+      && required[0].allSatisfy { $0.near.isEmpty && $0.meant.isEmpty }
   }
 
   /// The phrases in the order in which `match` has them, without the excluded ones.

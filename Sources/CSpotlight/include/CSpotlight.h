@@ -197,6 +197,9 @@ struct spotlight_search {
   double *frequencies;
   int64_t *documentCounts;
   int32_t phraseCount;
+  /// The part of BM25 that depends on the length of a document: `lengthBase`, and `lengthFactor` for
+  /// each token.
+  double lengthBase, lengthFactor;
 };
 
 /// Sets the flag of a search, from any thread.
