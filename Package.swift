@@ -178,7 +178,10 @@ let package = Package(
     .tests("JSONTests", uses: ["JSON", "TestSeeds"]),
     .tests("SQLiteTests", uses: ["SQLite", "TestStores"]),
     .tests("CordialValuesTests", uses: ["CordialValues", "TestSeeds"]),
-    .tests("ObjectModelTests", uses: ["ObjectModel", "CordialValues", "JSON", "TestSeeds"]),
+    .tests(
+      "ObjectModelTests",
+      uses: ["ObjectModel", "CUnicode", "CordialValues", "JSON", "TestSeeds"]
+    ),
     .tests(
       "XcodeModelTests",
       uses: ["XcodeModel", "ObjectModel", "CordialValues", "JSON", "TestStores"]

@@ -89,7 +89,7 @@ static int emitWithStart(
   struct cutter *cutter, const char *token, int32_t size, int32_t start, int32_t end
 ) {
   int result = cutter_emit(cutter, token, size, start, end);
-  if (result != 0 || cutter->flags & SPOTLIGHT_QUERY) return result;
+  if (result != 0 || cutter->flags & (SPOTLIGHT_QUERY | PLACES_ONLY)) return result;
   if (start >= cutter->runEnd) result = findWords(cutter, start);
   if (result != 0) return result;
   int32_t place = cutter->runPlace;
@@ -313,7 +313,7 @@ static int countToken(
 
 int64_t spotlight_token_count(const char *text, int32_t length) {
   int64_t count = 0;
-  spotlight_tokenize(text, length, 0, &count, countToken);
+  spotlight_tokenize(text, length, PLACES_ONLY, &count, countToken);
   return count;
 }
 

@@ -109,6 +109,18 @@ static bool apply(const UNormalizer2 *form, UChar **text, int32_t *length) {
   return count >= 0;
 }
 
+// Returns whether a text has only code points that no folding of case changes, beside any of these:
+// kana, Chinese characters and Korean syllables.
+static int isSettled(const char *text, int32_t length) {
+  for (int32_t at = 0; at < length;) {
+    UChar32 c;
+    U8_NEXT(text, at, length, c);
+    int isKana = (c >= 0x3041 && c <= 0x3096) || (c >= 0x30A1 && c <= 0x30FA) || c == 0x30FC;
+    if (!isKana && !(c >= 0x4E00 && c <= 0x9FFF) && !(c >= 0xAC00 && c <= 0xD7A3)) return 0;
+  }
+  return 1;
+}
+
 int32_t unicode_fold(
   const char *text, int32_t length, int flags, char *out, int32_t capacity
 ) {
@@ -120,6 +132,10 @@ int32_t unicode_fold(
       char c = text[i];
       out[i] = (flags & UNICODE_FOLD_CASE) && c >= 'A' && c <= 'Z' ? c + 32 : c;
     }
+    return length;
+  }
+  if (flags == UNICODE_FOLD_CASE && isSettled(text, length)) {
+    memcpy(out, text, (size_t)(length < capacity ? length : capacity));
     return length;
   }
   UErrorCode status = U_ZERO_ERROR;
