@@ -438,11 +438,6 @@ final class IndexFile {
   /// The number of words that are written at once.
   private static let newWordsMax = 100_000
 
-  /// Gives back the memory that a rebuild needed, which later documents do not need.
-  func releaseMemory() throws {
-    try queue.use { db in try db.execute("PRAGMA shrink_memory") }
-  }
-
   /// Gives back the pages without content that the merges of FTS5 leave.
   func giveBackPages() throws {
     try queue.use { db in

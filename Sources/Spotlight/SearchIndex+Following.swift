@@ -92,11 +92,14 @@ extension SearchIndex {
   func mergeParts() throws {
     guard shared.withLock({ $0.mergesParts && $0.status.state == .ready }) else { return }
     let isMore = try confined.withLock { follower in
-      guard let isMore = try follower?.file.mergeSomeParts() else { return false }
+      guard var current = follower.take() else { return false }
+      // If this throws, the next attempt opens the file again.
+      let isMore = try current.file.mergeSomeParts()
       if !isMore {
-        try follower?.file.giveBackPages()
-        try follower?.file.emptyLog()
+        try current.file.giveBackPages()
+        try reopen(&current)
       }
+      follower = consume current
       return isMore
     }
     shared.withLock { $0.mergesParts = isMore }

@@ -54,7 +54,16 @@ extension SearchIndex {
     (follower.unknownCount, follower.isOutdated) = (0, false)
     shared.withLock { $0.activity.oldest = position.token }
     reached(position.token, isRebuilt: true)
-    try file.releaseMemory()
-    try file.emptyLog()
+    try reopen(&follower)
+  }
+
+  /// Opens the file again after many documents at once, and empties its log.
+  ///
+  /// FTS5's table of the words of a transaction stays as large as the largest transaction made it,
+  /// and each later commit goes through all of it.
+  func reopen(_ follower: inout Follower) throws {
+    follower.file = try IndexFile(path: path, layout: layout, isPrepared: true)
+    // GRDB writes to an empty log when it opens a file.
+    try follower.file.emptyLog()
   }
 }

@@ -46,7 +46,7 @@ package final class SearchIndex: LogFollower {
   /// The state of the index's thread.
   struct Follower: ~Copyable, @unchecked Sendable {
     // Created and used on the index's queue only; the mutex around it is never contended.
-    let file: IndexFile
+    var file: IndexFile
     let source: any DocumentSource
     /// The position of the file.
     var position: IndexPosition?
