@@ -112,12 +112,14 @@ package final class SearchIndex: LogFollower {
     return HistoryRetention(number: token.number, reason: "the index, which is catching up")
   }
 
-  /// The pause for gathering commits, which is longer after a large batch.
+  /// The pause for gathering commits, which is longer after a large batch and after an empty one.
   ///
   /// A transaction of the index costs as much for one object as for fifty. When clients write many
-  /// objects at a time, fewer and larger transactions cost far less.
+  /// objects at a time, fewer and larger transactions cost far less. Where the last commits have
+  /// indexed nothing, the next ones probably do not either. A search does not wait for the pause.
   package var pauseMilliseconds: Int {
-    shared.withLock { $0.lastBatchCount } < Self.largeBatch ? 20 : 250
+    let count = shared.withLock { $0.lastBatchCount }
+    return count > 0 && count < Self.largeBatch ? 20 : 250
   }
 
   private static let largeBatch = 1000
