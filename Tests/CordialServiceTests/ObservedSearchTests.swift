@@ -73,6 +73,30 @@ private enum SearchedTasks {
     }
   }
 
+  /// Equal searches are run once for all of them.
+  @Test func `of several clients has the same updates for each`() async throws {
+    try await withHost(model: SearchedTasks.model) { host in
+      let (peer, other, writer) = (HostPeer(host), HostPeer(host), HostPeer(host))
+      try writer.saveTask("Buy milk")
+      for search in ["milk", "milk", "bread"] {
+        _ = try peer.call("observe", #"{"search":{"query":"\#(search)"}}"#)
+      }
+      _ = try other.call("observe", #"{"search":{"query":"milk"},"mode":"ids"}"#)
+      try writer.saveTask("Milk and bread")
+      _ = try peer.call("observe/flush")
+      _ = try other.call("observe/flush")
+      let updates = try #require(peer.changes.last?["updates"]?.array)
+      #expect(updates.map { $0["subscription"]?.string } == ["s1", "s2", "s3"])
+      #expect(
+        updates.map { titles($0["insert"]) } == Array(repeating: ["Milk and bread"], count: 3)
+      )
+      #expect(updates.map { $0["total"]?.integer } == [2, 2, 1])
+      #expect(updates[0]["insert"] == updates[1]["insert"])
+      let ids = try #require(other.changes.last?["updates"]?.array?.first)
+      #expect(ids["insert"]?.array?.first?["id"] == "Task/p2" && ids["total"] == 2)
+    }
+  }
+
   // Evidence: P-088b
   @Test func `reports IDs, or that it differs`() async throws {
     try await withHost(model: SearchedTasks.model) { host in

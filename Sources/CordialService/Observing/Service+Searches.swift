@@ -126,8 +126,9 @@ extension Service {
       { searcher, reader in
         try searcher.snapshot { index in
           try self.snapshot(reader, at: index.token) { snapshot in
-            try runs.map { affected, run in
-              try Self.refreshed(affected, run, index, snapshot, bytesMax)
+            var found: [String: ObservedSearch] = [:]
+            return try runs.map { affected, run in
+              try Self.refreshed(affected, run, &found, index, snapshot, bytesMax)
             }
           }
         }
@@ -148,18 +149,37 @@ extension Service {
   }
 
   /// Runs one search again; an error of the search ends its subscription alone.
+  ///
+  /// - Parameters:
+  ///   - affected: The observation of the search.
+  ///   - run: The search.
+  ///   - found: The results of the same run, by the texts of their requests: a result that another
+  ///     client observes too is found once.
+  ///   - index: A snapshot of the index.
+  ///   - snapshot: That of the store.
+  ///   - bytesMax: The maximum length of all hits.
+  /// - Returns: The result.
+  /// - Throws: The errors of the store and of the index.
   private static func refreshed(
     _ affected: SubscriptionRegistry.Affected,
     _ run: Result<(call: SearchCall, wanted: SearchRequest), any Error>,
+    _ found: inout [String: ObservedSearch],
     _ index: IndexSnapshot,
     _ snapshot: StoreSnapshot,
     _ bytesMax: Int
   ) throws -> Refreshed {
     do {
       let (call, wanted) = try run.get()
-      let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
-      let search = try answer.completing(index) { index in
-        try answer.observed(try answer.search(wanted, index), bytesMax: bytesMax)
+      let text = affected.observation.request.text
+      let search: ObservedSearch
+      if let known = found[text] {
+        search = known
+      } else {
+        let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
+        search = try answer.completing(index) { index in
+          try answer.observed(try answer.search(wanted, index), bytesMax: bytesMax)
+        }
+        found[text] = search
       }
       let mode = affected.observation.request.mode
       let differs = try affected.observation.result.search.map {
