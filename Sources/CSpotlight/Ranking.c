@@ -46,8 +46,11 @@ static bool contains(const int64_t *numbers, int64_t count, int64_t number) {
 static bool isKept(const struct spotlight_search *search, int64_t document) {
   if (!search->kept) return true;
   const struct spotlight_document *found = documentAt(search, document);
-  return contains(
-    search->kept[found->entity], search->keptCounts[found->entity], found->object);
+  const int64_t *kept = search->kept[found->entity];
+  int64_t count = search->keptCounts[found->entity], object = found->object;
+  const uint64_t *bits = search->keptBits[found->entity];
+  if (!bits) return contains(kept, count, object);
+  return object >= 0 && object <= kept[count - 1] && bits[object >> 6] >> (object & 63) & 1;
 }
 
 static bool isAlive(const struct spotlight_search *search, int64_t document) {

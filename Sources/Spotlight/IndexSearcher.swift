@@ -338,42 +338,16 @@ package struct IndexSnapshot {
       )
     }
     let wanted = (0..<layout.entityCount).map { request.entities?.contains($0) ?? true }
-    let lists = kept.map { kept in (0..<layout.entityCount).map { kept[$0] ?? [] } }
-    return try unsafe Self.withKept(lists) { kept, counts in
-      try unsafe rank(
-        statements,
-        query,
-        match,
-        request.explains,
-        excluded,
-        wanted,
-        (hitMax, totalMax),
-        kept,
-        counts
-      )
-    }
-  }
-
-  /// Passes lists of numbers to a body in the form of `spotlight_search`.
-  private static func withKept<Result>(
-    _ lists: [[Int64]]?,
-    _ body: (UnsafePointer<UnsafePointer<Int64>?>?, UnsafePointer<Int64>?) throws -> Result
-  ) rethrows -> Result {
-    guard let lists else { return try body(nil, nil) }
-    let flat = lists.flatMap { $0 }
-    let counts = lists.map { Int64($0.count) }
-    return try unsafe flat.withUnsafeBufferPointer { flat in
-      var start = 0
-      let pointers = unsafe counts.map { count -> UnsafePointer<Int64>? in
-        defer { start += Int(count) }
-        return unsafe flat.baseAddress.map { unsafe $0 + start }
-      }
-      return try unsafe pointers.withUnsafeBufferPointer { pointers in
-        try unsafe counts.withUnsafeBufferPointer { counts in
-          try unsafe body(pointers.baseAddress, counts.baseAddress)
-        }
-      }
-    }
+    return try rank(
+      statements,
+      query,
+      match,
+      request.explains,
+      excluded,
+      wanted,
+      (hitMax, totalMax),
+      kept.map { KeptObjects($0, entityCount: layout.entityCount) }
+    )
   }
 
   /// Runs a body with a search that borrows the rules of the ranking.
@@ -404,9 +378,9 @@ package struct IndexSnapshot {
     _ excluded: [Int64],
     _ wanted: [Bool],
     _ most: (hits: Int, total: Int64),
-    _ kept: UnsafePointer<UnsafePointer<Int64>?>?,
-    _ keptCounts: UnsafePointer<Int64>?
+    _ kept: KeptObjects?
   ) throws -> Ranked {
+    defer { withExtendedLifetime(kept) {} }
     var buffer = Array(repeating: spotlight_hit(), count: max(most.hits, 1))
     let phrases = query.phrases
     let counted = counted(query, explains: explains)
@@ -421,8 +395,7 @@ package struct IndexSnapshot {
               unsafe search.wanted = wanted.baseAddress
               unsafe search.excluded = excluded.baseAddress
               unsafe search.excludedCount = Int64(excluded.count)
-              unsafe search.kept = kept
-              unsafe search.keptCounts = keptCounts
+              unsafe kept?.lend(to: &search)
               unsafe search.hits = hits.baseAddress
               unsafe search.hitMax = Int32(most.hits)
               unsafe search.totalMax = most.total
@@ -434,6 +407,10 @@ package struct IndexSnapshot {
                   try unsafe run(statement, match, &search)
                 }
                 unsafe keepCounts(search, of: counted)
+              }
+              // The caller does not use the hits of a pass that ended early.
+              guard unsafe search.total <= most.total else {
+                return unsafe (search.total, [], search.readCount)
               }
               unsafe spotlight_sort(&search)
               let factor = unsafe Self.mistakenFactor(search.exactMin, search.mistakenMax)

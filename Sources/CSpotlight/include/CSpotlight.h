@@ -172,6 +172,9 @@ struct spotlight_search {
   /// for a search without a predicate.
   const int64_t *const *kept;
   const int64_t *keptCounts;
+  /// The same objects as a bit for each number up to the greatest one, by entity; NULL for an entity
+  /// whose numbers are too far apart, which is looked up in `kept`.
+  const uint64_t *const *keptBits;
   /// The phrases in the order of the expression; those behind them are excluded ones.
   const struct spotlight_phrase *phrases;
   int32_t describedCount;
