@@ -51,8 +51,20 @@ package struct SearchResult: Sendable {
   /// Without a hit: for words of `missing`, the words of the index that are nearest to them.
   package var instead: [(word: String, nearest: [String])] = []
   package let highlighter: Highlighter
-  /// The number of postings that were read.
-  package var readCount: Int64 = 0
+  package var postings = Postings(read: 0, skipped: 0)
+}
+
+/// The entries of the index, one for each word of each document.
+package struct Postings: Sendable, Equatable {
+  /// The number of those that a search has read.
+  package var read: Int64
+  /// The number of those that it has not read, because an earlier search had counted them.
+  package var skipped: Int64
+
+  package init(read: Int64, skipped: Int64) {
+    self.read = read
+    self.skipped = skipped
+  }
 }
 
 /// One connection to the index, used by one thread at a time.
@@ -151,8 +163,8 @@ package final class IndexSearcher {
   }
 }
 
-/// The number of matches of a query, the best ones, and the number of postings that were read.
-typealias Ranked = (total: Int64, hits: [SearchResult.Hit], read: Int64)
+/// The number of matches of a query, the best ones, and the postings of the search.
+typealias Ranked = (total: Int64, hits: [SearchResult.Hit], postings: Postings)
 
 /// The index as one read transaction sees it.
 package struct IndexSnapshot {
@@ -233,7 +245,7 @@ package struct IndexSnapshot {
         omit: isEmpty && filter == nil ? try totalsWithoutOne(query, request, excluded) : [],
         instead: isEmpty ? try nearest(to: missing, request, excluded) : [],
         highlighter: Highlighter(query),
-        readCount: found.read
+        postings: found.postings
       )
     }
   }
@@ -326,7 +338,7 @@ package struct IndexSnapshot {
     totalMax: Int64 = .max,
     kept: [Int: [Int64]]? = nil
   ) throws -> Ranked {
-    guard let match = query.match else { return (0, [], 0) }
+    guard let match = query.match else { return (0, [], Postings(read: 0, skipped: 0)) }
     // A query of one word, or of any of several, needs no row for each of its documents.
     let isWord = tables.count == 1 && query.isWord
     let statements = try tables.map { table in
@@ -342,7 +354,6 @@ package struct IndexSnapshot {
       statements,
       query,
       match,
-      request.explains,
       excluded,
       wanted,
       (hitMax, totalMax),
@@ -374,7 +385,6 @@ package struct IndexSnapshot {
     _ statements: [PreparedStatement],
     _ query: SearchQuery,
     _ match: String,
-    _ explains: Bool,
     _ excluded: [Int64],
     _ wanted: [Bool],
     _ most: (hits: Int, total: Int64),
@@ -383,7 +393,7 @@ package struct IndexSnapshot {
     defer { withExtendedLifetime(kept) {} }
     var buffer = Array(repeating: spotlight_hit(), count: max(most.hits, 1))
     let phrases = query.phrases
-    let counted = counted(query, explains: explains)
+    let counted = counted(query)
     return try unsafe view.withSearch { search in
       unsafe search.describedCount = Int32(phrases.count)
       unsafe search.exactMin = .infinity
@@ -410,7 +420,7 @@ package struct IndexSnapshot {
               }
               // The caller does not use the hits of a pass that ended early.
               guard unsafe search.total <= most.total else {
-                return unsafe (search.total, [], search.readCount)
+                return unsafe (search.total, [], Self.postings(search))
               }
               unsafe spotlight_sort(&search)
               let factor = unsafe Self.mistakenFactor(search.exactMin, search.mistakenMax)
@@ -423,12 +433,16 @@ package struct IndexSnapshot {
                   )
                 }
               }
-              return unsafe (search.total, found, search.readCount)
+              return unsafe (search.total, found, Self.postings(search))
             }
           }
         }
       }
     }
+  }
+
+  private static func postings(_ search: borrowing spotlight_search) -> Postings {
+    unsafe Postings(read: search.readCount, skipped: search.skippedCount)
   }
 
   /// Returns the factor for the scores of documents with typing mistakes, which are below those of

@@ -57,7 +57,7 @@ extension IndexSnapshot {
         try unsafe layout.weights.withUnsafeBufferPointer { weights in
           unsafe search.phrases = phrases.baseAddress
           unsafe search.weights = weights.baseAddress
-          try unsafe count(query, nil, &search)
+          try unsafe count(query, counted(query), &search)
           return try hits.map { hit in
             guard let statement = statements[table(of: hit.document)] else { return hit }
             try unsafe shares.withUnsafeMutableBufferPointer { shares in
@@ -137,7 +137,7 @@ extension IndexSnapshot {
   ///   - request: The search; its window is ignored.
   ///   - excluded: The objects that no search finds.
   ///   - filter: The objects to which the search is limited; nil for no limit.
-  /// - Returns: The verdict, and the number of postings that were read.
+  /// - Returns: The verdict, and the postings of the search.
   /// - Throws: `SQLiteError`, and the errors of the filter.
   package func verdict(
     on key: ObjectKey,
@@ -145,8 +145,9 @@ extension IndexSnapshot {
     _ request: SearchRequest,
     without excluded: Set<ObjectKey>,
     filter: ObjectFilter?
-  ) throws -> (verdict: SearchVerdict, read: Int64) {
+  ) throws -> (verdict: SearchVerdict, postings: Postings) {
     try stop?.check()
+    let none = Postings(read: 0, skipped: 0)
     var query = SearchQuery(
       request.query,
       columns: Set(layout.columns),
@@ -156,22 +157,22 @@ extension IndexSnapshot {
     let tokens = texts.flatMap { Tokens.split($0).map(\.text) }
     guard !tokens.isEmpty,
       let number = try SpotlightError.reading({ try number(of: key) })
-    else { return (.notIndexed, 0) }
-    guard !query.isEmpty else { return (.missingWord("", nearest: []), 0) }
+    else { return (.notIndexed, none) }
+    guard !query.isEmpty else { return (.missingWord("", nearest: []), none) }
     if request.isFuzzy {
       _ = try SpotlightError.reading { try addMistakes(to: &query, wordsMax: request.wordsMax) }
     }
     if request.hasReadings { query.addReadings() }
     if let verdict = try SpotlightError.reading({ try wordVerdict(query, number, tokens) }) {
-      return (verdict, 0)
+      return (verdict, none)
     }
-    guard request.entities?.contains(key.entity) ?? true else { return (.filtered, 0) }
+    guard request.entities?.contains(key.entity) ?? true else { return (.filtered, none) }
     let found = try hits(query, request, try numbers(of: excluded), filter)
     guard let index = found.hits.firstIndex(where: { $0.key == key }) else {
-      return (.filtered, found.read)
+      return (.filtered, found.postings)
     }
     let hit = try SpotlightError.reading { try explained([found.hits[index]], query)[0] }
-    return (.found(rank: index + 1, score: hit.score, hit.explanation), found.read)
+    return (.found(rank: index + 1, score: hit.score, hit.explanation), found.postings)
   }
 
   /// Returns the first word of a query because of which it does not find a document.

@@ -86,6 +86,7 @@ extension IndexSnapshot {
     _ search: inout spotlight_search
   ) throws {
     if let counted, let known = phraseCounts.counts(of: counted.phrases, at: counted.position) {
+      unsafe search.skippedCount = known.reduce(0, +)
       return try unsafe set(known, &search)
     }
     guard firstAdded != nil else { return }

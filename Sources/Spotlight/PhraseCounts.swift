@@ -44,13 +44,9 @@ extension IndexSnapshot {
   /// The phrases of a query whose counts may be known, and the position of the counts; nil for a
   /// search that counts them itself.
   ///
-  /// A search of a past commit has other documents. An explained search reports what it reads,
-  /// which must not depend on earlier searches.
-  func counted(
-    _ query: SearchQuery,
-    explains: Bool
-  ) -> (phrases: [String], position: IndexPosition)? {
-    guard !isPast, !explains, !query.isWord, let position = view.position else { return nil }
+  /// A search of a past commit has other documents.
+  func counted(_ query: SearchQuery) -> (phrases: [String], position: IndexPosition)? {
+    guard !isPast, !query.isWord, let position = view.position else { return nil }
     let phrases = query.phraseExpressions
     // The characters of a reading are too many to be kept.
     guard phrases.allSatisfy({ $0.utf8.count <= Self.keptBytesMax }) else { return nil }

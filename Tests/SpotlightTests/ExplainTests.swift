@@ -30,7 +30,7 @@ import Testing
     let mistaken = try index.result("milk", fuzzy: true, explains: true).hits
     #expect(mistaken.map(\.key.object) == [2, 1, 3])
     #expect(mistaken.last?.explanation.map(\.term) == ["mild"])
-    #expect(try index.result("milk", explains: true).readCount >= 2)
+    #expect(try index.result("milk", explains: true).postings.read >= 2)
   }
 
   private func verdict(

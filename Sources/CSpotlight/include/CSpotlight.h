@@ -184,6 +184,8 @@ struct spotlight_search {
   double mistakenMax;
   /// The number of postings that were read: of each phrase, and of the matching documents.
   int64_t readCount;
+  /// The number of postings that were not read, because the numbers of documents were known.
+  int64_t skippedCount;
   /// A flag of `spotlight_stop`, which ends the search with SQLITE_INTERRUPT; NULL for none.
   const int32_t *stopped;
   /// What the phrases add to the score of the row for which `cordial_explain` was called.

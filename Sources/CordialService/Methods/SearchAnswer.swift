@@ -281,7 +281,7 @@ struct SearchAnswer {
     }
     if call.explains {
       writer.raw(",\"postings\":")
-      writer.value(Self.postings(read: result.readCount))
+      writer.value(Self.value(of: result.postings))
     }
     writer.raw(",\"tookMicroseconds\":")
     writer.integer(microseconds())
@@ -369,8 +369,9 @@ struct SearchAnswer {
     )
   }
 
-  /// The entries of the index that a search has read; it passes over none.
-  static func postings(read: Int64) -> JSONValue { ["read": .integer(read), "skipped": 0] }
+  static func value(of postings: Postings) -> JSONValue {
+    ["read": .integer(postings.read), "skipped": .integer(postings.skipped)]
+  }
 
   private func highlights(_ values: [String: String?], _ highlighter: Highlighter) -> JSONValue {
     .object(

@@ -44,9 +44,13 @@ extension SearchAnswer {
     _ index: IndexSnapshot
   ) throws -> [JSONMember] {
     var members = [JSONMember("token", .string(token.description))]
-    func end(_ found: Bool, _ others: [JSONMember], read: Int64 = 0) -> [JSONMember] {
+    func end(
+      _ found: Bool,
+      _ others: [JSONMember],
+      _ postings: Postings = Postings(read: 0, skipped: 0)
+    ) -> [JSONMember] {
       members.append(JSONMember("found", .bool(found)))
-      return members + others + [JSONMember("postings", Self.postings(read: read))]
+      return members + others + [JSONMember("postings", Self.value(of: postings))]
     }
     guard let key = try snapshot.resolve(id), try snapshot.exists(key) else {
       return end(false, [JSONMember("reason", "unknown")])
@@ -65,7 +69,7 @@ extension SearchAnswer {
     }
     let texts = content?.texts ?? []
     let deleted = try deletedObjects()
-    let (verdict, read) = try index.verdict(
+    let (verdict, postings) = try index.verdict(
       on: key,
       texts: texts.compactMap(\.self),
       wanted,
@@ -81,7 +85,7 @@ extension SearchAnswer {
           JSONMember("score", .number(Self.rounded(score))),
           JSONMember("explanation", Self.explanation(terms)),
         ],
-        read: read
+        postings
       )
     case .notIndexed:
       return end(false, [JSONMember("reason", "notIndexed"), JSONMember("rule", "empty")])
@@ -92,13 +96,13 @@ extension SearchAnswer {
           JSONMember("reason", "missingWord"), JSONMember("word", .string(word)),
           JSONMember("nearest", .array(nearest.map { .string($0) })),
         ],
-        read: read
+        postings
       )
     case .excludedWord(let word):
       return end(
         false,
         [JSONMember("reason", "excludedWord"), JSONMember("word", .string(word))],
-        read: read
+        postings
       )
     case .filtered:
       let isOther = wanted.entities.map { !$0.contains(key.entity) } ?? false
@@ -108,7 +112,7 @@ extension SearchAnswer {
           JSONMember("reason", "filtered"),
           JSONMember("filter", isOther ? "entities" : "predicate"),
         ],
-        read: read
+        postings
       )
     }
   }
