@@ -232,8 +232,9 @@ package struct IndexSnapshot {
     if request.hasReadings { query.addReadings() }
     let excluded = try SpotlightError.reading { try numbers(of: excluded) }
     let found = try hits(query, request, excluded, filter)
+    let isEmpty = found.total == 0
+    let omit = isEmpty ? try totalsWithoutOne(query, request, excluded, filter) : []
     return try SpotlightError.reading {
-      let isEmpty = found.total == 0
       let missing = try wordsInNoDocument(query, isEmpty: isEmpty)
       let window = Array(found.hits.dropFirst(request.offset).prefix(request.limit))
       return SearchResult(
@@ -242,7 +243,7 @@ package struct IndexSnapshot {
         hits: request.explains ? try explained(window, query) : window,
         all: request.wantsAll ? found.hits.map(\.key) : [],
         missing: missing.map(\.text),
-        omit: isEmpty && filter == nil ? try totalsWithoutOne(query, request, excluded) : [],
+        omit: omit,
         instead: isEmpty ? try nearest(to: missing, request, excluded) : [],
         highlighter: Highlighter(query),
         postings: found.postings
@@ -297,12 +298,15 @@ package struct IndexSnapshot {
   private func totalsWithoutOne(
     _ query: SearchQuery,
     _ request: SearchRequest,
-    _ excluded: [Int64]
+    _ excluded: [Int64],
+    _ filter: ObjectFilter?
   ) throws -> [(word: String, total: Int64)] {
     guard query.required.count > 1 else { return [] }
+    var request = request
+    (request.offset, request.limit, request.wantsAll) = (0, 0, false)
     var totals: [(word: String, total: Int64)] = []
     for index in query.required.indices.prefix(Self.omittedMax) {
-      let total = try rank(query.without(index), request, excluded, hitMax: 0).total
+      let total = try hits(query.without(index), request, excluded, filter).total
       let words = query.required[index].map(\.text).joined(separator: " OR ")
       if total > 0, !totals.contains(where: { $0.word == words }) { totals.append((words, total)) }
     }

@@ -8,12 +8,12 @@ package struct SearchRequest: Sendable {
   package let isFuzzy: Bool
   /// Whether words match that are read as those of the query.
   package let hasReadings: Bool
-  package let offset: Int
-  package let limit: Int
+  package var offset: Int
+  package var limit: Int
   /// The maximum number of words to look up.
   package let wordsMax: Int
   /// Whether the result has all matching objects beside the window.
-  package let wantsAll: Bool
+  package var wantsAll: Bool
   /// Whether each hit says how its score was made.
   package let explains: Bool
   package init(

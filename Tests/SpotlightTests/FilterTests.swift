@@ -62,6 +62,7 @@ import Testing
       let (offset, limit) = (random.below(8), random.below(8))
       let whole = try index.result(query).hits.map(\.key)
       let expected = whole.filter { $0.entity == 1 && kept.contains($0.object) }
+      let omit = try expected.isEmpty ? totalsWithoutOne(query, of: index, kept) : []
       for matchesMax: Int64 in [0, 10_000] {
         let filter = ObjectFilter(
           matchesMax: matchesMax,
@@ -83,9 +84,39 @@ import Testing
             note
           )
           #expect(result.all == (wantsAll ? expected : []), note)
+          #expect(result.omit.map(\.word) == omit.map(\.word), note)
+          #expect(result.omit.map(\.total) == omit.map(\.total), note)
         }
       }
     }
+  }
+
+  /// The numbers of objects that a query of two words has without each of them.
+  private func totalsWithoutOne(
+    _ query: String,
+    of index: TestIndex,
+    _ kept: Set<Int64>
+  ) throws -> [(word: String, total: Int64)] {
+    let words = query.split(separator: " ").map(String.init)
+    guard words.count == 2 else { return [] }
+    let without = try [(words[0], words[1]), (words[1], words[0])].map { word, other in
+      let keys = try index.result(other).hits.map(\.key)
+      return (word: word, total: keys.filter { $0.entity == 1 && kept.contains($0.object) }.count)
+    }
+    var named: Set<String> = []
+    return without.filter { $0.total > 0 && named.insert($0.word).inserted }
+      .map { ($0.word, Int64($0.total)) }
+  }
+
+  // Evidence: P-090g
+  @Test func `names the word without which there are hits`() async throws {
+    let index = try TestIndex()
+    index.commit([1: (body: "milk", title: nil), 2: (body: "oat milk", title: nil)])
+    #expect(await index.catchUp())
+    let filter = ObjectFilter(matching: { Set($0.filter { $0.object == 1 }) }, all: { [1: [1]] })
+    let result = try index.result("oat milk", filter: filter)
+    #expect(result.total == 0 && result.omit.map(\.word) == ["oat"])
+    #expect(result.omit.map(\.total) == [1] && result.missing.isEmpty)
   }
 
   @Test func `passes on an error of the store`() async throws {
