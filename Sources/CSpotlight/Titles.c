@@ -1,13 +1,6 @@
 #include "Titles.h"
 #include "Hits.h"
 
-struct title title_make(const struct spotlight_search *search, int64_t document) {
-  struct title title = {.column = -1, .begins = true, .isFinished = true};
-  const int32_t *columns = search->titleColumns;
-  if (columns) title.column = columns[documentAt(search, document)->entity];
-  return title;
-}
-
 void title_add(struct title *title, int size, int offset) {
   for (int place = offset; place < offset + size && place < 64; place++) {
     title->covered |= (uint64_t)1 << place;
@@ -15,14 +8,6 @@ void title_add(struct title *title, int size, int offset) {
   if (offset != title->expected) return;
   if (size > title->there) title->there = size;
   if (!title->isPrefix && size > title->finished) title->finished = size;
-}
-
-void title_end_word(struct title *title) {
-  title->expected += title->there;
-  if (title->there == 0) title->begins = false;
-  if (title->finished == 0) title->isFinished = false;
-  title->there = 0;
-  title->finished = 0;
 }
 
 double title_factor(

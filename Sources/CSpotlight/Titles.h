@@ -1,7 +1,7 @@
 #ifndef TITLES_H
 #define TITLES_H
 
-#include "CSpotlight.h"
+#include "Hits.h"
 
 /// What the words of a query are in the display name of a document.
 struct title {
@@ -21,12 +21,23 @@ struct title {
   bool isPrefix;
 };
 
-struct title title_make(const struct spotlight_search *search, int64_t document);
+static inline struct title title_make(const struct spotlight_search *search, int64_t document) {
+  struct title title = {.column = -1, .begins = true, .isFinished = true};
+  const int32_t *columns = search->titleColumns;
+  if (columns) title.column = columns[documentAt(search, document)->entity];
+  return title;
+}
 
 /// Adds a place of a phrase of the present word.
 void title_add(struct title *title, int size, int offset);
 
-void title_end_word(struct title *title);
+static inline void title_end_word(struct title *title) {
+  title->expected += title->there;
+  if (title->there == 0) title->begins = false;
+  if (title->finished == 0) title->isFinished = false;
+  title->there = 0;
+  title->finished = 0;
+}
 
 /// Returns the factor for the score of a document whose display name has words of the query.
 double title_factor(
