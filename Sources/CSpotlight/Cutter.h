@@ -12,8 +12,8 @@ enum {
   // The maximum lengths of text in which ICU looks for words at once, and of its folded form.
   RUN_BYTES_MAX = 1024,
   RUN_FOLDED_MAX = 4 * RUN_BYTES_MAX,
-  // A flag beside SPOTLIGHT_QUERY: only the places of tokens count, and no word starts are looked
-  // for.
+  // A flag of `spotlight_tokenize` that callers outside do not pass: only the places of tokens
+  // count, and no word starts are looked for.
   PLACES_ONLY = 8,
 };
 

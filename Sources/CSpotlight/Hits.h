@@ -20,8 +20,8 @@ static inline const struct spotlight_document *documentAt(
 bool hits_is_worse(
   const struct spotlight_search *search, struct spotlight_hit a, struct spotlight_hit b);
 
-/// Returns whether a document without mistakes is not among the best ones, by its score alone.
-static inline bool hits_refuse(const struct spotlight_search *search, double score) {
+/// Returns whether a document without mistakes cannot become one of the best, by its score alone.
+static inline bool hits_refuses(const struct spotlight_search *search, double score) {
   return search->hitCount == search->hitMax
     && (search->hitMax == 0 || (!search->hits[0].isMistaken && score < search->hits[0].score));
 }

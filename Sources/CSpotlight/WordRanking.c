@@ -13,7 +13,7 @@ struct found {
 };
 
 // Documents with the scores of a word, by their numbers.
-struct founds {
+struct foundList {
   struct found *documents;
   int64_t count, max;
 };
@@ -27,24 +27,24 @@ struct pass {
   // Whether the pass ranks the documents itself; otherwise it adds them to `found`, with scores
   // that are multiplied by the frequency at its end.
   bool ranks;
-  struct founds found;
+  struct foundList found;
 };
 
-static int reserve(struct founds *founds, int64_t max) {
-  if (max <= founds->max) return SQLITE_OK;
-  struct found *grown = realloc(founds->documents, (size_t)max * sizeof *grown);
+static int reserve(struct foundList *list, int64_t max) {
+  if (max <= list->max) return SQLITE_OK;
+  struct found *grown = realloc(list->documents, (size_t)max * sizeof *grown);
   if (!grown) return SQLITE_NOMEM;
-  founds->documents = grown;
-  founds->max = max;
+  list->documents = grown;
+  list->max = max;
   return SQLITE_OK;
 }
 
-static int addFound(struct founds *founds, struct found found) {
-  if (founds->count == founds->max) {
-    int result = reserve(founds, founds->max == 0 ? 1024 : 2 * founds->max);
+static int addFound(struct foundList *list, struct found found) {
+  if (list->count == list->max) {
+    int result = reserve(list, list->max == 0 ? 1024 : 2 * list->max);
     if (result != SQLITE_OK) return result;
   }
-  founds->documents[founds->count++] = found;
+  list->documents[list->count++] = found;
   return SQLITE_OK;
 }
 
@@ -73,7 +73,7 @@ static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) 
       search, document, title.covered, title.begins, title.isFinished);
     double score = plain * factor;
     search->total++;
-    if (!hits_refuse(search, score)) {
+    if (!hits_refuses(search, score)) {
       hits_offer(search, (struct spotlight_hit){score, document, false});
     }
     return SQLITE_OK;
@@ -82,12 +82,16 @@ static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) 
     plain, document, title.covered, title.begins, title.isFinished});
 }
 
-// Adds the documents of another phrase to those of the phrases before it.
-static int addPhrase(struct founds *all, const struct founds *phrase, double frequency) {
-  struct founds sum = {.documents = NULL};
-  int result = reserve(&sum, all->count + phrase->count);
+// Adds the documents of another phrase to those of the phrases before it. `spare` keeps the memory
+// of the former list for the next phrase.
+static int addPhrase(
+  struct foundList *all, struct foundList *spare, const struct foundList *phrase, double frequency
+) {
+  int result = reserve(spare, all->count + phrase->count);
+  if (result != SQLITE_OK) return result;
+  spare->count = 0;
   int64_t at = 0, next = 0;
-  while (result == SQLITE_OK && (at < all->count || next < phrase->count)) {
+  while (at < all->count || next < phrase->count) {
     bool isKnown = at < all->count
       && (next == phrase->count
         || all->documents[at].document <= phrase->documents[next].document);
@@ -102,11 +106,12 @@ static int addPhrase(struct founds *all, const struct founds *phrase, double fre
       if (added.begins) found.begins = true;
       if (added.begins && added.isFinished) found.isFinished = true;
     }
-    sum.documents[sum.count++] = found;
+    spare->documents[spare->count++] = found;
   }
-  free(all->documents);
-  *all = sum;
-  return result;
+  struct foundList former = *all;
+  *all = *spare;
+  *spare = former;
+  return SQLITE_OK;
 }
 
 // Ranks the documents of several phrases of one word, or with factors for their scores.
@@ -115,7 +120,7 @@ static int rankPhrases(
 ) {
   int phrases = search->phraseCount;
   struct pass pass = {.search = search};
-  struct founds all = {.documents = NULL};
+  struct foundList all = {.documents = NULL}, spare = {.documents = NULL};
   double *frequencies = calloc((size_t)phrases, sizeof(double));
   int64_t *counts = calloc((size_t)phrases, sizeof(int64_t));
   int result = frequencies && counts ? SQLITE_OK : SQLITE_NOMEM;
@@ -130,7 +135,10 @@ static int rankPhrases(
     scoring_set_count(search, phrase, pass.count);
     frequencies[phrase] = search->frequencies[phrase];
     search->frequencies[0] = 1;
-    result = addPhrase(&all, &pass.found, frequencies[phrase]);
+    if (search->stopped && spotlight_is_stopped(search->stopped)) result = SQLITE_INTERRUPT;
+    if (result == SQLITE_OK) {
+      result = addPhrase(&all, &spare, &pass.found, frequencies[phrase]);
+    }
   }
   for (int64_t at = 0; result == SQLITE_OK && at < all.count; at++) {
     struct found found = all.documents[at];
@@ -139,7 +147,7 @@ static int rankPhrases(
     if (search->boostCount > 0) factor *= scoring_boost(search, found.document);
     double score = found.score * factor;
     search->total++;
-    if (!hits_refuse(search, score)) {
+    if (!hits_refuses(search, score)) {
       hits_offer(search, (struct spotlight_hit){score, found.document, false});
     }
   }
@@ -147,6 +155,7 @@ static int rankPhrases(
     scoring_set_count(search, phrase, counts[phrase]);
   }
   free(all.documents);
+  free(spare.documents);
   free(pass.found.documents);
   free(frequencies);
   free(counts);

@@ -27,8 +27,8 @@ import GRDBSQLite
 
   /// Returns the statement that its connection keeps compiled for this SQL.
   ///
-  /// All owners of such a statement share its arguments and its row. Each binds its arguments, steps
-  /// and resets it before another one does.
+  /// All users of the SQL share its arguments and its row. Each user binds all arguments, steps and
+  /// resets the statement before another one does.
   ///
   /// - Parameters:
   ///   - sql: One SQL statement, of few different ones: the connection keeps all of them.
@@ -40,6 +40,7 @@ import GRDBSQLite
     }
     unsafe handle = statement.sqliteStatement
     self.sql = sql
+    assert(unsafe sqlite3_stmt_busy(handle) == 0, "Another user has not reset the statement")
   }
 
   // MARK: Arguments; parameters are numbered from 1.

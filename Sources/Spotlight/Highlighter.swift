@@ -5,7 +5,7 @@ package struct Highlighter: Sendable {
   /// What may stand at one place of a phrase.
   private struct Place: Sendable {
     let token: String
-    /// The others that may stand there; nil for none.
+    /// All tokens that may stand there; nil where there is one.
     let alternatives: Set<String>?
 
     init(_ text: String) {

@@ -7,7 +7,7 @@ extension IndexFile {
   /// FTS5 merges up to 16 parts of one level into one of the next level. A whole index on a low
   /// level would be written again among the next few hundred small parts, in the commit of one
   /// document, whose searches would wait for it.
-  static func mergeParts(_ db: SQLiteConnection) throws {
+  static func mergeAllParts(_ db: SQLiteConnection) throws {
     try db.execute("INSERT INTO text(text) VALUES ('optimize')")
     try raiseParts(db)
   }
@@ -24,30 +24,53 @@ extension IndexFile {
     try db.execute("SAVEPOINT raised; ROLLBACK TO raised; RELEASE raised")
   }
 
-  /// Merges some of the parts that large batches have written.
+  /// What is left of the work on parts and on pages without content.
+  enum Remainder {
+    case none, some
+    /// The work failed, and is done another time.
+    case unknown
+  }
+
+  /// Merges some of the parts that large batches have written, or gives back some of the pages that
+  /// merges have left.
   ///
-  /// FTS5 merges four parts of one level into one of the next level. At the end, all are raised.
+  /// FTS5 merges four parts of one level into one of the next level. At the end, the parts of an
+  /// index with few levels are raised.
   ///
-  /// - Returns: Whether some may be left.
+  /// - Returns: What may be left.
   /// - Throws: `SQLiteError` for a damaged file.
-  func mergeSomeParts() throws -> Bool {
-    var isMore = false
+  func mergeSomeParts() throws -> Remainder {
+    var remainder = Remainder.unknown
     try queue.use { db in
       try Self.housekeeping {
-        isMore = try db.transaction(.immediate) {
+        let isMerged = try db.transaction(.immediate) {
           let before = db.totalChanges
           try db.execute("INSERT INTO text(text, rank) VALUES ('merge', \(Self.mergedPages))")
           // FTS5 changes one row where it merges nothing.
-          let isMore = db.totalChanges - before >= 2
-          if !isMore { try Self.raiseParts(db) }
-          return isMore
+          if db.totalChanges - before >= 2 { return false }
+          try Self.raiseParts(db)
+          return true
         }
+        guard isMerged else { return remainder = .some }
+        let before = try db.integer("PRAGMA freelist_count") ?? 0
+        try db.execute("PRAGMA incremental_vacuum(\(Self.mergedPages))")
+        // A file of a former format may not give back pages.
+        let after = try db.integer("PRAGMA freelist_count") ?? 0
+        remainder = after > 0 && after < before ? .some : .none
       }
     }
-    return isMore
+    return remainder
   }
 
-  /// The number of pages that are merged at once, for about 20 ms.
+  /// Whether a search would look for each word in many parts.
+  static func hasManyParts(_ db: SQLiteConnection) throws -> Bool {
+    let parts = "SELECT count(*) FROM (SELECT DISTINCT segid FROM text_idx)"
+    return try db.integer(parts) ?? 0 >= manyParts
+  }
+
+  private static let manyParts = 8
+
+  /// The number of pages that are merged or given back at once, for about 20 ms.
   private static let mergedPages = 500
 
   /// The number of the record with the levels and their parts.

@@ -44,11 +44,16 @@ final class IndexFile {
   ///   - path: The path of the file.
   ///   - layout: The columns of the index.
   ///   - isPrepared: Whether other tables are an error instead.
+  ///   - words: Where the words of documents are collected.
   /// - Throws: `SQLiteError`; `IndexMoved` for other tables.
-  init(path: String, layout: IndexLayout, isPrepared: Bool = false) throws {
+  init(
+    path: String,
+    layout: IndexLayout,
+    isPrepared: Bool = false,
+    words: WordCollection = WordCollection()
+  ) throws {
     self.layout = layout
     self.path = path
-    let words = WordCollection()
     self.words = words
     let queue = try Self.open(path, readonly: false, words)
     opened = FileIdentity(path)
@@ -93,6 +98,13 @@ final class IndexFile {
         )
       }
     openedLog = FileIdentity(path + "-wal")
+  }
+
+  /// Returns another connection to the file, in place of this one.
+  ///
+  /// - Throws: As `init`.
+  func reopened() throws -> IndexFile {
+    try IndexFile(path: path, layout: layout, isPrepared: true, words: words)
   }
 
   static func open(
@@ -437,13 +449,6 @@ final class IndexFile {
 
   /// The number of words that are written at once.
   private static let newWordsMax = 100_000
-
-  /// Gives back the pages without content that the merges of FTS5 leave.
-  func giveBackPages() throws {
-    try queue.use { db in
-      try Self.housekeeping { try db.execute("PRAGMA incremental_vacuum") }
-    }
-  }
 
   /// Runs work without which the index is right, and which is done another time where it fails.
   static func housekeeping(_ work: () throws -> Void) throws {

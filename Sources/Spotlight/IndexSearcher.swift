@@ -460,7 +460,11 @@ package struct IndexSnapshot {
     _ match: String,
     _ search: inout spotlight_search
   ) throws {
-    defer { statement.reset() }
+    defer {
+      statement.reset()
+      // The search does not outlive this call.
+      statement.clearArguments()
+    }
     statement.bind(match, at: 1)
     _ = unsafe withUnsafeMutablePointer(to: &search) { pointer in
       unsafe statement.withHandle { unsafe spotlight_bind($0, 2, pointer) }

@@ -16,7 +16,8 @@ struct IndexState {
   /// process has advanced, in milliseconds.
   var leasePause = 1
   var leaseWait = 0
-  var lastBatchCount = 0
+  /// The number of documents of the last batch that had commits; nil before the first.
+  var lastBatchCount: Int?
   /// Whether large batches have written parts of the index that may be merged.
   var mergesParts = false
   var isScheduled = false

@@ -48,8 +48,8 @@ import CSpotlight
     return unsafe UnsafePointer(copy)
   }
 
-  /// The number of bits for each object up to which the numbers are kept as bits.
-  private static let bitsMax: Int64 = 1024
+  /// The maximum number of bits for each object, which take as much memory as its number.
+  private static let bitsMax: Int64 = 64
 
   /// Returns a bit for each number up to the greatest one; nil for numbers that are far apart.
   private static func bits(_ numbers: [Int64]) -> UnsafePointer<UInt64>? {

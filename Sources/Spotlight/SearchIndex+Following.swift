@@ -85,25 +85,25 @@ extension SearchIndex {
     }
   }
 
-  /// Merges some parts of the index that large batches have written: a search looks for each word in
-  /// each part.
+  /// Merges some parts of the index that large batches have written: a search looks for each word
+  /// in each part.
   ///
   /// The next attempt, which indexes later commits first, goes on with it.
-  func mergeParts() throws {
-    guard shared.withLock({ $0.mergesParts && $0.status.state == .ready }) else { return }
-    let isMore = try confined.withLock { follower in
-      guard var current = follower.take() else { return false }
-      // If this throws, the next attempt opens the file again.
-      let isMore = try current.file.mergeSomeParts()
-      if !isMore {
-        try current.file.giveBackPages()
-        try reopen(&current)
-      }
-      follower = consume current
-      return isMore
+  func mergePartsWhileReady() throws {
+    let isWanted = shared.withLock { shared in
+      shared.mergesParts && !shared.isStopped && shared.status.state == .ready
     }
-    shared.withLock { $0.mergesParts = isMore }
-    if isMore { follow() }
+    guard isWanted else { return }
+    let remainder = try confined.withLock { follower -> IndexFile.Remainder in
+      guard var current = follower.take() else { return .unknown }
+      // If this throws, the next attempt opens the file again.
+      let remainder = try current.file.mergeSomeParts()
+      if remainder == .none { try reopen(&current) }
+      follower = consume current
+      return remainder
+    }
+    if remainder == .none { shared.withLock { $0.mergesParts = false } }
+    if remainder == .some { follow() }
   }
 
   /// Returns whether an error is that of a file that cannot grow.

@@ -37,7 +37,7 @@ extension SearchIndex {
         next: view.aliveCount + 1
       )
       _ = try file.writeWords()
-      try IndexFile.mergeParts(db)
+      try IndexFile.mergeAllParts(db)
       try file.set(position)
       try IndexFile.setBuilt(token, db)
       try IndexFile.setOldest(token, db)
@@ -60,9 +60,18 @@ extension SearchIndex {
   /// Opens the file again after many documents at once, and empties its log.
   ///
   /// FTS5's table of the words of a transaction stays as large as the largest transaction made it,
-  /// and each later commit goes through all of it.
+  /// and each later commit goes through all of it. Where the file cannot be opened now, the present
+  /// connection goes on.
   func reopen(_ follower: inout Follower) throws {
-    follower.file = try IndexFile(path: path, layout: layout, isPrepared: true)
+    // The next step builds the index anew.
+    guard follower.file.isCurrent, !follower.file.hasLostLog else { return }
+    do {
+      follower.file = try follower.file.reopened()
+    } catch is IndexMoved {
+      return
+    } catch let error as SQLiteError where ![.corrupt, .notADatabase].contains(error.code) {
+      return
+    }
     // GRDB writes to an empty log when it opens a file.
     try follower.file.emptyLog()
   }

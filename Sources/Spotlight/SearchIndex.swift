@@ -118,7 +118,7 @@ package final class SearchIndex: LogFollower {
   /// objects at a time, fewer and larger transactions cost far less. Where the last commits have
   /// indexed nothing, the next ones probably do not either. A search does not wait for the pause.
   package var pauseMilliseconds: Int {
-    let count = shared.withLock { $0.lastBatchCount }
+    let count = shared.withLock { $0.lastBatchCount } ?? 1
     return count > 0 && count < Self.largeBatch ? 20 : 250
   }
 
@@ -245,7 +245,7 @@ package final class SearchIndex: LogFollower {
     do {
       if shared.withLock({ $0.isDamaged }) { try removeFile() }
       try read()
-      try mergeParts()
+      try mergePartsWhileReady()
     } catch let error as SQLiteError
       where [.corrupt, .notADatabase].contains(error.code)
     {
@@ -318,7 +318,7 @@ package final class SearchIndex: LogFollower {
     }
     let count = batch.documents.count
     shared.withLock { shared in
-      shared.lastBatchCount = count
+      if batch.through != token { shared.lastBatchCount = count }
       if count >= Self.largeBatch { shared.mergesParts = true }
     }
     reached(batch.through)
@@ -336,7 +336,10 @@ package final class SearchIndex: LogFollower {
     let file = try IndexFile(path: path, layout: layout, isPrepared: isPrepared)
     let loaded = try load(file)
     documents.replace(loaded)
-    let isOutdated = try file.queue.use { db in try IndexFile.isOutdated(db) }
+    let (isOutdated, hasManyParts) = try file.queue.use { db in
+      (try IndexFile.isOutdated(db), try IndexFile.hasManyParts(db))
+    }
+    if hasManyParts { shared.withLock { $0.mergesParts = true } }
     if isOutdated, let token = loaded.position?.token {
       shared.withLock { shared in
         guard !shared.isDamaged else { return }
@@ -411,7 +414,6 @@ package final class SearchIndex: LogFollower {
     }
     follower.position = reached
     follower.followed = nil
-    if batch.documents.count >= Self.largeBatch { try file.giveBackPages() }
     let isChanged = { (document: IndexedDocument) in
       document.commits.count > 1 || document.content == nil && batch.remainingCommits > 0
     }

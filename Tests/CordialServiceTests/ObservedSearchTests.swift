@@ -73,7 +73,6 @@ private enum SearchedTasks {
     }
   }
 
-  /// Equal searches are run once for all of them.
   @Test func `of several clients has the same updates for each`() async throws {
     try await withHost(model: SearchedTasks.model) { host in
       let (peer, other, writer) = (HostPeer(host), HostPeer(host), HostPeer(host))

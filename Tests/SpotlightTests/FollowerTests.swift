@@ -2,6 +2,7 @@ import CordialService
 import CordialValues
 import Foundation
 import GRDB
+import Glibc
 import JSON
 import ObjectModel
 import PersistentHistory
@@ -107,19 +108,8 @@ import Testing
     }
   }
 
-  /// A search looks for each word in each part.
-  // Evidence: P-095b
-  @Test func `the parts of large batches are merged afterwards`() async throws {
-    let index = try TestIndex()
-    let (batches, size) = (8 as Int64, 1000 as Int64)
-    for batch in 0..<batches {
-      let notes = (1...size).map { number in
-        (batch * size + number, (body: "word\(batch)x\(number)", title: "milk"))
-      }
-      index.commit(Dictionary(uniqueKeysWithValues: notes).mapValues { .some($0) })
-      #expect(await index.catchUp())
-    }
-    // Each attempt merges some.
+  /// Has the index attempt to read the log, until an attempt has nothing more to merge.
+  private func awaitMerge(of index: TestIndex) async throws {
     var attempts = 0
     while try parts(index).levels < 4, attempts < 1000 {
       attempts += 1
@@ -128,6 +118,98 @@ import Testing
       }
       _ = try outcome.get()
     }
+  }
+
+  /// Commits batches of a thousand notes, each with a word of its own.
+  private func commitLargeBatches(_ count: Int64, _ index: TestIndex) async {
+    for batch in 0..<count {
+      let notes = (1...1000 as ClosedRange<Int64>).map { number in
+        (batch * 1000 + number, (body: "word\(batch)x\(number)", title: "milk"))
+      }
+      index.commit(Dictionary(uniqueKeysWithValues: notes).mapValues { .some($0) })
+      #expect(await index.catchUp())
+    }
+  }
+
+  /// A process that ends before it has merged leaves the work to the next one.
+  @Test func `many parts are merged after a start`() async throws {
+    let first = try TestIndex()
+    #expect(await first.catchUp())
+    for number in 1...12 as ClosedRange<Int64> {
+      let words = (0..<800).map { "word\(number)x\($0)" }.joined(separator: " ")
+      first.commit([number: (body: words, title: nil)])
+      #expect(await first.catchUp())
+    }
+    let before = try parts(first).parts
+    #expect(before >= 8)
+    first.index.stop()
+    let second = try TestIndex(first.library, in: first.folder)
+    #expect(await second.catchUp())
+    try await awaitMerge(of: second)
+    #expect(try parts(second).parts < before)
+    #expect(try second.found("word7x5") == [7])
+  }
+
+  /// The connection that an index opens after a rebuild is that of a file which is there.
+  // Evidence: P-095a
+  @Test(arguments: [[""], ["-wal"], ["", "-wal", "-shm"]])
+  func `files that are removed during a rebuild are built again`(suffixes: [String]) async throws {
+    let index = try TestIndex()
+    for number in 1...6 as ClosedRange<Int64> { commit(index, number, "milk") }
+    #expect(await index.catchUp())
+    let path = index.folder.path + "/index.sqlite"
+    let isRemoved = Mutex(false)
+    index.library.state.withLock { state in
+      state.whileReading = { _ in
+        let isFirst = isRemoved.withLock { isRemoved in
+          defer { isRemoved = true }
+          return !isRemoved
+        }
+        guard isFirst else { return }
+        for suffix in suffixes { _ = unsafe unlink(path + suffix) }
+      }
+    }
+    // The order may fail; the index does not.
+    _ = await withCheckedContinuation { continuation in
+      index.index.execute(.rebuild) { continuation.resume(returning: $0) }
+    }
+    #expect(isRemoved.withLock { $0 })
+    commit(index, 7, "milk bread")
+    #expect(await index.catchUp())
+    #expect(index.index.status.state == .ready)
+    #expect(try index.found("milk") == [1, 2, 3, 4, 5, 6, 7])
+    #expect(try index.found("bread") == [7])
+    let again = try TestIndex(index.library, in: index.folder)
+    #expect(await again.catchUp())
+    #expect(try again.found("milk") == [1, 2, 3, 4, 5, 6, 7])
+  }
+
+  // Evidence: P-095f
+  @Test func `the next commits are awaited longer after commits that index nothing`() async throws {
+    let index = try TestIndex()
+    #expect(index.index.pauseMilliseconds == 20)
+    commit(index, 1, "milk")
+    #expect(await index.catchUp())
+    #expect(index.index.pauseMilliseconds == 20)
+    // An attempt that reads no commit tells nothing about the next ones.
+    index.index.follow()
+    #expect(await index.catchUp())
+    #expect(index.index.pauseMilliseconds == 20)
+    index.library.commit([])
+    #expect(await index.catchUp())
+    #expect(index.index.pauseMilliseconds == 250)
+    commit(index, 1, "oat")
+    #expect(await index.catchUp())
+    #expect(index.index.pauseMilliseconds == 20)
+  }
+
+  /// A search looks for each word in each part.
+  // Evidence: P-095b
+  @Test func `the parts of large batches are merged afterwards`() async throws {
+    let index = try TestIndex()
+    let (batches, size) = (8 as Int64, 1000 as Int64)
+    await commitLargeBatches(batches, index)
+    try await awaitMerge(of: index)
     let (levels, parts) = try parts(index)
     #expect(levels >= 4 && parts < 4)
     #expect(try index.result("milk").total == batches * size)

@@ -20,6 +20,45 @@ import Testing
     result.hits.map { Hit(key: $0.key, score: $0.score) }
   }
 
+  @Test func `are as many as the entries that are not read again`() async throws {
+    let index = try TestIndex()
+    for number in 1...30 as ClosedRange<Int64> {
+      let words = Self.words.enumerated().filter { number % Int64($0.offset + 1) == 0 }
+      index.commit([number: (body: words.map(\.element).joined(separator: " "), title: nil)])
+    }
+    #expect(await index.catchUp())
+    for query in ["milk oat", "oat rye tea", "oa* milk", "京都 tea", "\"milk oat\" tea"] {
+      let first = try index.result(query, explains: true).postings
+      let second = try index.result(query, explains: true).postings
+      #expect(first.skipped == 0 && second.skipped > 0, "\(query)")
+      #expect(first.read == second.read + second.skipped, "\(query)")
+    }
+  }
+
+  /// Any of several words are ranked word by word, or document by document where something is
+  /// excluded.
+  @Test(arguments: Seeds.first(6))
+  func `do not change the scores of either way of ranking`(seed: UInt64) async throws {
+    var random = SplitMix64(seed: seed)
+    let index = try TestIndex()
+    func text() -> String {
+      (0...random.below(6)).map { _ in random.pick(Self.words) }.joined(separator: " ")
+    }
+    for number in 1...60 as ClosedRange<Int64> {
+      index.commit([number: (body: text(), title: text())])
+    }
+    #expect(await index.catchUp())
+    let queries = [
+      "milk", "oa*", "milk OR oat", "oa* OR milk", "oat OR oatmeal OR rye", "title:oat OR tea",
+      "京都 OR milk", "\"milk oat\" OR tea*", "milk OR milk",
+    ]
+    for query in queries {
+      let byWord = hits(try index.result(query))
+      #expect(byWord == hits(try index.result(query + " -nonexistent")), "\(query)")
+      #expect(!byWord.isEmpty || query.contains("\""), "\(query), \(Seeds.repeating(seed))")
+    }
+  }
+
   /// The second of two equal searches does not count again.
   private func expectPostings(
     _ index: TestIndex,

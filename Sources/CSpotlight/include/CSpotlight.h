@@ -184,7 +184,7 @@ struct spotlight_search {
   double mistakenMax;
   /// The number of postings that were read: of each phrase, and of the matching documents.
   int64_t readCount;
-  /// The number of postings that were not read, because the numbers of documents were known.
+  /// The number of postings of live documents that were not read, because they had been counted.
   int64_t skippedCount;
   /// A flag of `spotlight_stop`, which ends the search with SQLITE_INTERRUPT; NULL for none.
   const int32_t *stopped;
