@@ -113,11 +113,24 @@ static int emitFolded(struct cutter *cutter, int32_t start, int32_t end) {
   return emitWithStart(cutter, word, size, start, end);
 }
 
+// Returns whether the Thai or Lao vowel AM stands at an offset as its two parts, of three bytes
+// each. The folded vowel is these parts, as one token.
+static bool isDividedVowel(const struct cutter *cutter, int32_t at) {
+  if (cutter->length - at < 6) return false;
+  const char *text = cutter->text + at;
+  return memcmp(text, "\xE0\xB9\x8D\xE0\xB8\xB2", 6) == 0
+    || memcmp(text, "\xE0\xBB\x8D\xE0\xBA\xB2", 6) == 0;
+}
+
 // Emits a single as a word, with the voicing marks or the letters of its syllable after it.
 static int emitSingle(
   struct cutter *cutter, const struct unicode_folded *folded, int32_t start, int32_t *at
 ) {
   int32_t end = *at;
+  if (isDividedVowel(cutter, start)) {
+    *at = start + 6;
+    return emitWithStart(cutter, cutter->text + start, 6, start, *at);
+  }
   while (*at < cutter->length && *at - start < WORD_BYTES_MAX / 4) {
     int32_t next = *at;
     int class = classAt(cutter, &next);

@@ -343,6 +343,16 @@ static enum unicode_case caseOf(UChar32 c) {
   return u_isULowercase(c) ? UNICODE_LOWER : UNICODE_UNCASED;
 }
 
+// Returns whether a folded text has a sign that separates words, as those of U+2474 and of U+00BD.
+static bool hasSeparator(const char *text, int32_t length) {
+  for (int32_t at = 0; at < length;) {
+    UChar32 c;
+    U8_NEXT(text, at, length, c);
+    if (classOf(c) == UNICODE_SEPARATOR) return true;
+  }
+  return false;
+}
+
 static void describe(UChar32 c, struct unicode_folded *entry) {
   memset(entry, 0, sizeof *entry);
   enum unicode_class class = classOf(c);
@@ -353,10 +363,16 @@ static void describe(UChar32 c, struct unicode_folded *entry) {
     int32_t folded = unicode_fold(
       text, length, UNICODE_FOLD_CASE, entry->bytes, sizeof entry->bytes);
     if (folded > 0 && folded <= (int32_t)sizeof entry->bytes) {
-      UChar32 first;
+      // A sign like U+3231 is folded to a word in parentheses.
+      UChar32 first, other;
       int32_t at = 0;
       U8_NEXT(entry->bytes, at, folded, first);
-      if (first != c && u_isalnum(first)) {
+      bool hasWord = u_isalnum(first);
+      while (at < folded) {
+        U8_NEXT(entry->bytes, at, folded, other);
+        if (u_isalnum(other)) hasWord = true;
+      }
+      if (first != c && hasWord) {
         entry->length = (uint8_t)folded;
         class = UNICODE_EXPANDED;
       }
@@ -375,6 +391,7 @@ static void describe(UChar32 c, struct unicode_folded *entry) {
     } else {
       entry->length = (uint8_t)folded;
       if (folded == 0) class = UNICODE_SILENT;
+      if (hasSeparator(entry->bytes, folded)) class = UNICODE_EXPANDED;
     }
   }
   if (class == UNICODE_SINGLE) {

@@ -155,7 +155,15 @@ package final class IndexSearcher {
   }
 
   private func readPosition(_ db: SQLiteConnection) throws -> IndexPosition? {
-    guard let text = try IndexFile.positionText(db) else { return nil }
+    let text: String?
+    do {
+      text = try IndexFile.positionText(db)
+    } catch let error as SQLiteError where error.code == .error {
+      // A removed index is first created without tables.
+      guard try db.hasTable("state") else { return nil }
+      throw error
+    }
+    guard let text else { return nil }
     if let lastRead, lastRead.text == text { return lastRead.position }
     let position = IndexPosition(text)
     lastRead = (text, position)

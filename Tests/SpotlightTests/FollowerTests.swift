@@ -97,7 +97,12 @@ import Testing
 
   /// The numbers of the levels of the index and of its parts.
   private func parts(_ index: TestIndex) throws -> (levels: Int, parts: Int) {
-    let queue = try DatabaseQueue(path: index.folder.path + "/index.sqlite")
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(10)
+    let queue = try DatabaseQueue(
+      path: index.folder.path + "/index.sqlite",
+      configuration: configuration
+    )
     return try queue.read { db in
       let levels = try String.fetchOne(
         db,

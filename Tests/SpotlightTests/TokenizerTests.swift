@@ -262,6 +262,21 @@ import Testing
     }
   }
 
+  // Evidence: P-092a
+  @Test(arguments: [
+    "ทำงาน", "น้ำใจและกำลัง", "ຄຳສຳຄັນ", "㈱会社", "会社㈱", "㈠番", "⑴", "⒜ b", "½ cup", "㍿", "①号", "ﾊﾟﾝ",
+  ])
+  func `compatibility forms are split alike`(text: String) throws {
+    let words = tokenize(text).map(\.text)
+    #expect(!words.isEmpty)
+    for form in [
+      text.precomposedStringWithCompatibilityMapping,
+      text.decomposedStringWithCompatibilityMapping,
+    ] {
+      #expect(tokenize(form).map(\.text) == words, "\(form.debugDescription)")
+    }
+  }
+
   @Test(arguments: Seeds.first(20))
   func `a text after a space is split as without the space`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
