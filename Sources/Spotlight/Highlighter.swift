@@ -1,4 +1,5 @@
 import CSpotlight
+package import CordialValues
 
 /// A highlighter, which finds the words of a query in texts.
 package struct Highlighter: Sendable {
@@ -30,6 +31,8 @@ package struct Highlighter: Sendable {
   }
 
   private let phrases: [Phrase]
+  /// The unit of the ranges.
+  package var encoding = PositionEncoding.utf16
 
   init(_ query: SearchQuery) {
     phrases = query.terms.enumerated().flatMap { number, term in
@@ -49,10 +52,10 @@ package struct Highlighter: Sendable {
   /// - Parameters:
   ///   - text: The value of a property.
   ///   - column: The name of the property.
-  /// - Returns: Ranges in UTF-16 code units, ascending, neither overlapping nor adjacent.
+  /// - Returns: Ranges in units of the encoding, ascending, neither overlapping nor adjacent.
   package func ranges(in text: String, column: String) -> [Range<Int>] {
     let found = occurrences(Tokens.split(text), column: column)
-    return Self.utf16(Self.merged(found.map(\.range)), in: text)
+    return units(Self.merged(found.map(\.range)), in: text)
   }
 
   /// A place in a text where a word of the query matches.
@@ -124,14 +127,15 @@ package struct Highlighter: Sendable {
     return merged
   }
 
-  static func utf16(_ ranges: [Range<Int>], in text: String) -> [Range<Int>] {
+  /// Returns ranges of bytes in units of the encoding.
+  func units(_ ranges: [Range<Int>], in text: String) -> [Range<Int>] {
     let bytes = Array(text.utf8)
     var offset = 0
     var units = 0
     func advance(to byte: Int) -> Int {
       while offset < byte, offset < bytes.count {
-        // A lead byte counts one code unit, or two in a sequence of four; other bytes count none.
-        if bytes[offset] & 0xC0 != 0x80 { units += bytes[offset] >= 0xF0 ? 2 : 1 }
+        // The first byte of a code point counts for all of it.
+        if bytes[offset] & 0xC0 != 0x80 { units += encoding.width(ofLead: bytes[offset]) }
         offset += 1
       }
       return units

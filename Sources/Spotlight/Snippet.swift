@@ -1,10 +1,12 @@
+import CordialValues
+
 /// A part of a text that shows why it matches.
 package struct Snippet: Sendable, Equatable {
   /// The name of the property.
   package let property: String
   /// The part, with `…` where the text goes on.
   package let text: String
-  /// The ranges of the query's words in the part, in UTF-16 code units.
+  /// The ranges of the query's words in the part, in units of the highlighter's encoding.
   package let highlights: [Range<Int>]
 
   /// The maximum length of a part in bytes, without its dots.
@@ -46,7 +48,7 @@ extension Highlighter {
       if let known = best, !window.isBetter(than: known) { continue }
       best = window
     }
-    return best.map { Self.snippet(of: $0) }
+    return best.map { snippet(of: $0) }
   }
 
   private func window(in text: String, _ property: String) -> Window? {
@@ -83,7 +85,7 @@ extension Highlighter {
     return best
   }
 
-  private static func snippet(of window: Window) -> Snippet {
+  private func snippet(of window: Window) -> Snippet {
     let bytes = Array(window.text.utf8)
     let room = max(0, Snippet.bytesMax - window.core.count)
     // More of what follows is shown than of what precedes.
@@ -103,11 +105,11 @@ extension Highlighter {
     let inside = window.occurrences.map(\.range)
       .filter { $0.lowerBound >= start && $0.upperBound <= end }
       .map { $0.lowerBound - start..<$0.upperBound - start }
-    let shift = before.utf16.count
+    let shift = encoding.count(before)
     return Snippet(
       property: window.property,
       text: before + part + (end < bytes.count ? "…" : ""),
-      highlights: utf16(merged(inside), in: part).map { range in
+      highlights: units(Self.merged(inside), in: part).map { range in
         range.lowerBound + shift..<range.upperBound + shift
       }
     )

@@ -1,3 +1,4 @@
+package import CordialValues
 import JSON
 package import JSONRPC
 
@@ -9,6 +10,8 @@ package struct InitializeCall: Call {
   package let mergePolicy: String?
   /// The time for which changes are coalesced, in milliseconds.
   package let coalesce: Int
+  /// The unit of positions in highlights and snippets.
+  package let positionEncoding: PositionEncoding
 
   private static let cordial = Field.optional(
     "cordial",
@@ -18,6 +21,11 @@ package struct InitializeCall: Call {
       .optional("mergePolicy", .string, "the merge policy of saves that name none"),
       .optional("integers", .choice(["number"]), "how int64 values are sent"),
       .optional("coalesce", .integer(0...60_000), "how long to coalesce changes, in ms"),
+      .optional(
+        "positionEncoding",
+        .choice(PositionEncoding.allCases.map(\.rawValue)),
+        "the unit of positions in highlights and snippets; utf-16 when absent"
+      ),
     ]),
     "the settings of the connection"
   )
@@ -40,7 +48,7 @@ package struct InitializeCall: Call {
     ],
     result: .object([
       .required("serverInfo", .map(.string), "the name and the version"),
-      .required("capabilities", .map(.any), "in cordial: protocolVersion, limits, features"),
+      .required("capabilities", .map(.any), "in cordial: protocolVersion, limits, features, positionEncoding"),
       .required("store", .map(.any), "the ID, the token and the model"),
     ]),
     example: ["processId": nil, "capabilities": [:], "cordial": ["author": "editor"]]
@@ -55,6 +63,19 @@ package struct InitializeCall: Call {
     context = options["context"]?.string
     mergePolicy = options["mergePolicy"]?.string
     coalesce = options["coalesce"]?.integer.map(Int.init) ?? 0
+    positionEncoding = Self.positionEncoding(options, params["capabilities"])
+  }
+}
+
+extension InitializeCall {
+  /// Returns the encoding that a client names, or the first known one of an LSP client's list.
+  private static func positionEncoding(
+    _ options: JSONValue,
+    _ capabilities: JSONValue?
+  ) -> PositionEncoding {
+    let named = options["positionEncoding"]?.string.map { [$0] }
+    let listed = capabilities?["general"]?["positionEncodings"]?.array?.compactMap(\.string)
+    return (named ?? listed ?? []).lazy.compactMap(PositionEncoding.init).first ?? .utf16
   }
 }
 

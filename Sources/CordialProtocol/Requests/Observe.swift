@@ -1,3 +1,4 @@
+package import CordialValues
 import JSON
 package import JSONRPC
 
@@ -16,7 +17,7 @@ package struct ObserveCall: Call {
     case values, ids, signal
   }
 
-  package let target: Target
+  package private(set) var target: Target
   package let mode: Mode
   package let since: String?
   /// The subscription's name within its connection; a second `observe` with it replaces the first.
@@ -30,6 +31,13 @@ package struct ObserveCall: Call {
   /// The mode and the text of the params that name the observed request; equal texts give equal
   /// results and updates.
   package let identity: String
+
+  /// Sets the unit of positions in the hits of a search.
+  package mutating func set(_ encoding: PositionEncoding) {
+    guard case .search(var search) = target else { return }
+    search.positionEncoding = encoding
+    target = .search(search)
+  }
 
   /// Whether a search is observed.
   package var isSearch: Bool { if case .search = target { true } else { false } }

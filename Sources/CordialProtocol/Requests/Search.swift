@@ -1,3 +1,4 @@
+package import CordialValues
 package import JSON
 package import JSONRPC
 
@@ -16,6 +17,8 @@ package struct SearchCall: Call {
   package var asOf: String?
   /// Whether the search is that of an `observe`.
   package var isObserved = false
+  /// The unit of positions, which the connection has chosen.
+  package var positionEncoding = PositionEncoding.utf16
   package let predicate: String?
   package let arguments: JSONValue?
   package let select: [FetchCall.Selection]?
@@ -38,7 +41,7 @@ package struct SearchCall: Call {
       .boolean,
       "find Chinese by pinyin, kana by romaji and Korean by initials too, after the others"
     ),
-    .optional("highlight", .boolean, "return the ranges of the words, in UTF-16 code units"),
+    .optional("highlight", .boolean, "return the ranges of the words"),
     .optional("objects", .boolean, "return the complete objects too"),
     .optional("predicate", .string, "return only objects that match this condition"),
     .optional(

@@ -10,6 +10,7 @@ extension Service {
     session.author = call.author
     session.context = call.context
     session.coalesce = call.coalesce
+    session.positionEncoding = call.positionEncoding
     session.mergePolicy = try mergePolicy(call.mergePolicy) ?? .error
     let limits = limits.json
     let facts = facts
@@ -23,6 +24,7 @@ extension Service {
           "cordial": [
             "protocolVersion": .integer(Int64(OpenRPC.protocolVersion)), "limits": limits,
             "features": .array(features),
+            "positionEncoding": .string(call.positionEncoding.rawValue),
           ]
         ],
         "store": [

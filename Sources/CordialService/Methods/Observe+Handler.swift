@@ -10,6 +10,12 @@ import Subscriptions
 
 extension Service {
   func observe(_ call: ObserveCall, _ session: Session, _ request: Request) throws {
+    var call = call
+    call.set(session.positionEncoding)
+    try register(call, session, request)
+  }
+
+  private func register(_ call: ObserveCall, _ session: Session, _ request: Request) throws {
     let since = try call.since.map { text throws(RPCError) in
       guard let token = StoreToken(text) else {
         throw RPCError(.invalidParams, "observe: \"\(text.prefix(100))\" is not a token")

@@ -85,9 +85,11 @@ extension Service {
 
   func search(_ call: SearchCall, _ request: Request) throws {
     let wanted = try searchRequest(call)
+    var call = call
+    call.positionEncoding = sessions[request.session]?.positionEncoding ?? .utf16
     let start = facts.clock()
     let stop = stop(for: request)
-    try whenIndexed(call, request) { service in
+    try whenIndexed(call, request) { [call] service in
       service.run(wanted, call, stop, start: start, request)
     }
   }

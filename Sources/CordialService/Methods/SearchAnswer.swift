@@ -313,6 +313,8 @@ struct SearchAnswer {
     _ writer: inout JSONWriter
   ) throws {
     let entity = snapshot.model.entity(hit.key.entity)
+    var highlighter = highlighter
+    highlighter.encoding = call.positionEncoding
     writer.raw("{\"id\":")
     writer.string(try snapshot.wrappedID(hit.key).description)
     writer.raw(",\"score\":")

@@ -170,7 +170,7 @@ extension Service {
   ) throws -> Refreshed {
     do {
       let (call, wanted) = try run.get()
-      let text = affected.observation.request.text
+      let text = "\(call.positionEncoding) \(affected.observation.request.text)"
       let search: ObservedSearch
       if let known = found[text] {
         search = known

@@ -18,6 +18,8 @@ final class Session {
   var context: String?
   /// The time for which changes are coalesced, in milliseconds.
   var coalesce = 0
+  /// The unit of positions in highlights and snippets.
+  var positionEncoding = PositionEncoding.utf16
   /// The merge policy of saves that name none.
   var mergePolicy = SaveRequest.MergePolicy.error
   var observed = ObservedState()
