@@ -172,8 +172,8 @@ struct spotlight_search {
   /// for a search without a predicate.
   const int64_t *const *kept;
   const int64_t *keptCounts;
-  /// The same objects as a bit for each number up to the greatest one, by entity; NULL for an entity
-  /// whose numbers are too far apart, which is looked up in `kept`.
+  /// The same objects as a bit for each number up to the greatest one, by entity; NULL for an
+  /// entity whose numbers are too far apart, which is looked up in `kept`.
   const uint64_t *const *keptBits;
   /// The phrases in the order of the expression; those behind them are excluded ones.
   const struct spotlight_phrase *phrases;
@@ -202,8 +202,8 @@ struct spotlight_search {
   double *frequencies;
   int64_t *documentCounts;
   int32_t phraseCount;
-  /// The part of BM25 that depends on the length of a document: `lengthBase`, and `lengthFactor` for
-  /// each token.
+  /// The part of BM25 that depends on the length of a document: `lengthBase`, and `lengthFactor`
+  /// for each token.
   double lengthBase, lengthFactor;
 };
 

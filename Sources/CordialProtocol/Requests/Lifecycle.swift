@@ -48,7 +48,11 @@ package struct InitializeCall: Call {
     ],
     result: .object([
       .required("serverInfo", .map(.string), "the name and the version"),
-      .required("capabilities", .map(.any), "in cordial: protocolVersion, limits, features, positionEncoding"),
+      .required(
+        "capabilities",
+        .map(.any),
+        "in cordial: protocolVersion, limits, features, positionEncoding"
+      ),
       .required("store", .map(.any), "the ID, the token and the model"),
     ]),
     example: ["processId": nil, "capabilities": [:], "cordial": ["author": "editor"]]

@@ -174,12 +174,7 @@ struct FetchCompiler {
   /// Returns the condition of a request; without a predicate, every object fulfils it.
   mutating func condition(_ request: FetchRequest) throws(StoreError) -> SQLFragment {
     let matching = try predicateCondition(request)
-    guard let objects = request.objects else { return matching }
-    return SQLFragment(
-      "(\(matching.sql)) AND t.\"_id\" IN (SELECT value FROM json_each(?))",
-      matching.values + [.string(objects.text)],
-      depth: matching.depth + 2
-    )
+    return request.objects.map { matching.among($0) } ?? matching
   }
 
   private mutating func predicateCondition(

@@ -18,6 +18,15 @@ struct SQLFragment: Sendable {
     self.depth = depth
   }
 
+  /// Returns the condition that some objects also fulfil this one.
+  func among(_ objects: ObjectNumbers) -> SQLFragment {
+    SQLFragment(
+      "(\(sql)) AND t.\"_id\" IN (SELECT value FROM json_each(?))",
+      values + [.string(objects.text)],
+      depth: depth + 2
+    )
+  }
+
   static func joined(_ fragments: [SQLFragment], separator: String) -> SQLFragment {
     SQLFragment(
       fragments.map(\.sql).joined(separator: separator),
