@@ -18,8 +18,10 @@ struct IndexState {
   var leaseWait = 0
   /// The number of documents of the last batch that had commits; nil before the first.
   var lastBatchCount: Int?
-  /// Whether large batches have written parts of the index that may be merged.
+  /// Whether many documents have been indexed since parts of the index were merged.
   var mergesParts = false
+  /// The number of documents since then.
+  var unmergedCount = 0
   var isScheduled = false
   /// The number of attempts to read the log that have begun.
   var attempts = 0

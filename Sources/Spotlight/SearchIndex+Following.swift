@@ -85,8 +85,8 @@ extension SearchIndex {
     }
   }
 
-  /// Merges some parts of the index that large batches have written: a search looks for each word
-  /// in each part.
+  /// Merges some parts of the index after many documents: a search looks for each word in each
+  /// part.
   ///
   /// The next attempt, which indexes later commits first, goes on with it.
   func mergePartsWhileReady() throws {

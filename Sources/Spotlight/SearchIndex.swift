@@ -319,7 +319,10 @@ package final class SearchIndex: LogFollower {
     let count = batch.documents.count
     shared.withLock { shared in
       if batch.through != token { shared.lastBatchCount = count }
-      if count >= Self.largeBatch { shared.mergesParts = true }
+      shared.unmergedCount += count
+      if shared.unmergedCount >= Self.largeBatch {
+        (shared.mergesParts, shared.unmergedCount) = (true, 0)
+      }
     }
     reached(batch.through)
     let dead = documents.deadCount + follower.unknownCount
