@@ -151,12 +151,8 @@ static void hit(
   const Fts5ExtensionApi *api, Fts5Context *context, sqlite3_context *result, int count,
   sqlite3_value **values
 ) {
-  struct spotlight_search *search =
-    count == 1 ? sqlite3_value_pointer(values[0], SCORING_POINTER) : NULL;
-  if (!search) {
-    sqlite3_result_error(result, "cordial_hit requires a search", -1);
-    return;
-  }
+  struct spotlight_search *search = scoring_search(result, count, values);
+  if (!search) return;
   sqlite3_result_int(result, 0);
   int code = scoring_read(search);
   if (code != SQLITE_OK) return sqlite3_result_error_code(result, code);
@@ -179,10 +175,10 @@ static void explain(
   const Fts5ExtensionApi *api, Fts5Context *context, sqlite3_context *result, int count,
   sqlite3_value **values
 ) {
-  struct spotlight_search *search =
-    count == 1 ? sqlite3_value_pointer(values[0], SCORING_POINTER) : NULL;
-  if (!search || !search->shares) {
-    sqlite3_result_error(result, "cordial_explain requires a search", -1);
+  struct spotlight_search *search = scoring_search(result, count, values);
+  if (!search) return;
+  if (!search->shares) {
+    sqlite3_result_error(result, "cordial_explain requires shares to fill in", -1);
     return;
   }
   int64_t document = api->xRowid(context);

@@ -6,6 +6,15 @@
 // The other constant of BM25, with its usual value.
 static const double b = 0.75;
 
+struct spotlight_search *scoring_search(
+  sqlite3_context *result, int count, sqlite3_value **values
+) {
+  struct spotlight_search *search =
+    count == 1 ? sqlite3_value_pointer(values[0], SCORING_POINTER) : NULL;
+  if (!search) sqlite3_result_error(result, "A function of the ranking requires a search", -1);
+  return search;
+}
+
 int scoring_prepare(struct spotlight_search *search, int phrases) {
   double average = search->aliveCount > 0
     ? (double)search->aliveTokens / (double)search->aliveCount : 1;

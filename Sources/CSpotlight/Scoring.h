@@ -10,6 +10,11 @@
 /// The constant `k1` of BM25, with its usual value.
 #define SCORING_K1 1.2
 
+/// Returns the search that a function of SQL has as its argument, or NULL after it has set the
+/// error of the function.
+struct spotlight_search *scoring_search(
+  sqlite3_context *result, int count, sqlite3_value **values);
+
 /// Counts a posting that is read. Returns SQLITE_INTERRUPT where the search is to end.
 static inline int scoring_read(struct spotlight_search *search) {
   search->readCount++;

@@ -166,12 +166,8 @@ void word_rank(
   const Fts5ExtensionApi *api, Fts5Context *context, sqlite3_context *result, int count,
   sqlite3_value **values
 ) {
-  struct spotlight_search *search =
-    count == 1 ? sqlite3_value_pointer(values[0], SCORING_POINTER) : NULL;
-  if (!search) {
-    sqlite3_result_error(result, "cordial_word requires a search", -1);
-    return;
-  }
+  struct spotlight_search *search = scoring_search(result, count, values);
+  if (!search) return;
   int phrases = api->xPhraseCount(context);
   if (phrases > search->describedCount) phrases = search->describedCount;
   int code = scoring_prepare(search, phrases);

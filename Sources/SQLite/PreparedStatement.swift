@@ -25,7 +25,7 @@ import GRDBSQLite
     self.sql = sql
   }
 
-  /// Returns the statement that its connection keeps compiled for this SQL.
+  /// Creates a user of the statement that a connection keeps compiled for some SQL.
   ///
   /// All users of the SQL share its arguments and its row. Each user binds all arguments, steps and
   /// resets the statement before another one does.

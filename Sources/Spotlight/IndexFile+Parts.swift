@@ -31,7 +31,7 @@ extension IndexFile {
     case unknown
   }
 
-  /// Merges some of the parts that large batches have written, or gives back some of the pages that
+  /// Merges some of the parts that batches have written, or gives back some of the pages that
   /// merges have left.
   ///
   /// FTS5 merges four parts of one level into one of the next level. At the end, the parts of an

@@ -20,7 +20,7 @@ struct IndexState {
   var lastBatchCount: Int?
   /// Whether many documents have been indexed since parts of the index were merged.
   var mergesParts = false
-  /// The number of documents since then.
+  /// The number of documents that were indexed since a merge was last wanted.
   var unmergedCount = 0
   var isScheduled = false
   /// The number of attempts to read the log that have begun.

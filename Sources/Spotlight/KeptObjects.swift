@@ -35,7 +35,7 @@ import CSpotlight
     unsafe bits.deallocate()
   }
 
-  /// Has a search use the objects, as long as they exist.
+  /// Has a search use the lists, which end with this instance.
   func lend(to search: inout spotlight_search) {
     unsafe search.kept = UnsafePointer(lists)
     unsafe search.keptCounts = UnsafePointer(counts)

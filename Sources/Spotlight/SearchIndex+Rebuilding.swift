@@ -57,7 +57,7 @@ extension SearchIndex {
     try reopen(&follower)
   }
 
-  /// Opens the file again after many documents at once, and empties its log.
+  /// Opens the file again after many documents, and empties its log.
   ///
   /// FTS5's table of the words of a transaction stays as large as the largest transaction made it,
   /// and each later commit goes through all of it. Where the file cannot be opened now, the present
