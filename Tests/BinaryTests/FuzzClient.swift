@@ -118,10 +118,19 @@ final class FuzzClient {
     send(corpus.message("\(id)", template, responseValues, &random))
   }
 
+  /// The values of a message that is changed.
+  ///
+  /// A change may move the ID that a message cancels to where the ID of a request is.
+  private var valuesOfChanged: FuzzCorpus.ResponseValues {
+    var values = responseValues
+    values.lastID -= Self.firstID
+    return values
+  }
+
   private func changed() -> [UInt8] {
     let template = FuzzCorpus.pick(&random)
-    let message = corpus.message("\"x\"", template, responseValues, &random)
-    let other = corpus.message("\"y\"", FuzzCorpus.pick(&random), responseValues, &random)
+    let message = corpus.message("\"x\"", template, valuesOfChanged, &random)
+    let other = corpus.message("\"y\"", FuzzCorpus.pick(&random), valuesOfChanged, &random)
     return mutator.mutate(message, with: other)
   }
 
@@ -129,7 +138,7 @@ final class FuzzClient {
     var bytes = [UInt8(ascii: "[")]
     for index in 0...random.below(random.oneIn(20) ? 1100 : 6) {
       if index > 0 { bytes.append(UInt8(ascii: ",")) }
-      bytes += corpus.message("\"z\(index)\"", FuzzCorpus.pick(&random), responseValues, &random)
+      bytes += corpus.message("\"z\(index)\"", FuzzCorpus.pick(&random), valuesOfChanged, &random)
     }
     bytes.append(UInt8(ascii: "]"))
     return random.oneIn(3) ? mutator.mutate(bytes, with: bytes) : bytes

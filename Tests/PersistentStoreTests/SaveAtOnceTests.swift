@@ -32,7 +32,21 @@ private func makeStore() async throws -> TestStore {
   _ = try await store.outcome(
     request(#"{"insert":[{"id":"Group/t1","values":{"title":"g"}}],"durability":"normal"}"#)
   )
+  try await becomesIdle(store)
   return store
+}
+
+/// Waits until the queue is idle: it reports the outcome of its last save just before.
+private func becomesIdle(_ store: TestStore, source: Int = 1) async throws {
+  let nothing = try request(#"{"durability":"normal"}"#, of: source)
+  for _ in 0..<6000 {
+    if let outcome = store.store.saveAtOnce(nothing) {
+      _ = try outcome.get()
+      return
+    }
+    try await Task.sleep(for: .milliseconds(5))
+  }
+  Issue.record("the queue is never idle")
 }
 
 @Suite struct `A small save on the caller's thread` {
@@ -87,6 +101,7 @@ private func makeStore() async throws -> TestStore {
     let store = try await makeStore()
     #expect(try store.store.saveAtOnce(request(Self.small, of: 2)) == nil)
     _ = try await store.outcome(request(Self.small, of: 2))
+    try await becomesIdle(store, source: 2)
     #expect(try store.store.saveAtOnce(request(Self.small, of: 1)) == nil)
     #expect(try store.store.saveAtOnce(request(Self.small, of: 2)) != nil)
   }
@@ -106,6 +121,7 @@ private func makeStore() async throws -> TestStore {
     let again = #"{"insert":[{"id":"Task/t1","values":{"title":"b"}}],"durability":"normal"}"#
     var next = try request(again)
     next.source = 0
+    try await becomesIdle(store, source: 0)
     #expect(try store.store.saveAtOnce(next)?.get().token.number == 2)
     #expect(try store.lines("Task title") == ["Task/p1 v1 title=b"])
   }
@@ -150,6 +166,7 @@ private func makeStore() async throws -> TestStore {
     _ = try await store.outcome(request(#"{"insert":[\#(tasks.joined(separator: ","))]}"#))
     // The log may have to be written from its beginning, which the queue does.
     _ = try await store.outcome(request(Self.small))
+    try await becomesIdle(store)
     let delete = #"{"delete":["Group/p1"],"durability":"normal"}"#
     #expect(try store.store.saveAtOnce(request(delete)) == nil)
     #expect(try store.rows("SELECT count(*) FROM Task") == ["20001"])
@@ -193,6 +210,7 @@ private func makeStore() async throws -> TestStore {
     // The next commit writes the log from its beginning, after an fsync.
     #expect(try store.store.saveAtOnce(request(Self.small)) == nil)
     _ = try await store.outcome(request(Self.small))
+    try await becomesIdle(store)
     #expect(try store.store.saveAtOnce(request(Self.small)) != nil)
   }
 
