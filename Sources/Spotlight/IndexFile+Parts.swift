@@ -2,24 +2,42 @@ import SQLite
 
 /// The parts in which FTS5 keeps the words of documents.
 extension IndexFile {
-  /// Merges the parts of a new index into one, on a high level.
+  /// Merges some of the parts of a new index, until it has one.
+  ///
+  /// - Parameters:
+  ///   - isFirst: Whether no call has begun to merge all of them.
+  ///   - db: The connection, in a transaction.
+  /// - Returns: Whether more is to be merged.
+  /// - Throws: `SQLiteError`.
+  func mergeTowardsOne(isFirst: Bool, _ db: SQLiteConnection) throws -> Bool {
+    try mergeSome(isFirst ? -Self.mergedPages : Self.mergedPages, db)
+  }
+
+  /// Merges parts until some pages are written; a negative number begins to merge all of them.
+  ///
+  /// - Returns: Whether something was merged.
+  private func mergeSome(_ pages: Int, _ db: SQLiteConnection) throws -> Bool {
+    let text = tables.name("text")
+    let before = db.totalChanges
+    try db.execute("INSERT INTO \(text)(\(text), rank) VALUES ('merge', \(pages))")
+    // FTS5 changes one row where it merges nothing.
+    return db.totalChanges - before >= 2
+  }
+
+  /// Raises all parts until the greatest is on a high level.
   ///
   /// FTS5 merges up to 16 parts of one level into one of the next level. A whole index on a low
   /// level would be written again among the next few hundred small parts, in the commit of one
   /// document, whose searches would wait for it.
-  static func mergeAllParts(_ db: SQLiteConnection) throws {
-    try db.execute("INSERT INTO text(text) VALUES ('optimize')")
-    try raiseParts(db)
-  }
-
-  /// Raises all parts until the greatest is on a high level.
-  private static func raiseParts(_ db: SQLiteConnection) throws {
-    let record = "SELECT hex(block) FROM text_data WHERE id = \(structureRecord)"
-    guard let text = try db.text(record), let raised = raised(bytes(text)) else { return }
+  func raiseParts(_ db: SQLiteConnection) throws {
+    let data = tables.name("text") + "_data"
+    let record = "SELECT hex(block) FROM \(data) WHERE id = \(Self.structureRecord)"
+    guard let text = try db.text(record), let raised = Self.raised(Self.bytes(text))
+    else { return }
     let hex = raised.map { byte in
       (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }.joined()
-    try db.execute("UPDATE text_data SET block = X'\(hex)' WHERE id = \(structureRecord)")
+    try db.execute("UPDATE \(data) SET block = X'\(hex)' WHERE id = \(Self.structureRecord)")
     // FTS5 reads the record again after a rollback alone.
     try db.execute("SAVEPOINT raised; ROLLBACK TO raised; RELEASE raised")
   }
@@ -44,22 +62,26 @@ extension IndexFile {
     try queue.use { db in
       try Self.housekeeping {
         let isMerged = try db.transaction(.immediate) {
-          let before = db.totalChanges
-          try db.execute("INSERT INTO text(text, rank) VALUES ('merge', \(Self.mergedPages))")
-          // FTS5 changes one row where it merges nothing.
-          if db.totalChanges - before >= 2 { return false }
-          try Self.raiseParts(db)
+          if try mergeSome(Self.mergedPages, db) { return false }
+          try raiseParts(db)
           return true
         }
         guard isMerged else { return remainder = .some }
-        let before = try db.integer("PRAGMA freelist_count") ?? 0
-        try db.execute("PRAGMA incremental_vacuum(\(Self.mergedPages))")
-        // A file of a former format may not give back pages.
-        let after = try db.integer("PRAGMA freelist_count") ?? 0
-        remainder = after > 0 && after < before ? .some : .none
+        remainder = try Self.giveBackSomePages(db) ? .some : .none
       }
     }
     return remainder
+  }
+
+  /// Gives back some pages without content.
+  ///
+  /// - Returns: Whether more are left that can be given back.
+  static func giveBackSomePages(_ db: SQLiteConnection) throws -> Bool {
+    let before = try db.integer("PRAGMA freelist_count") ?? 0
+    try db.execute("PRAGMA incremental_vacuum(\(mergedPages))")
+    // A file of a former format may not give back pages.
+    let after = try db.integer("PRAGMA freelist_count") ?? 0
+    return after > 0 && after < before
   }
 
   /// Whether a search would look for each word in many parts.

@@ -3,6 +3,14 @@ import SQLite
 
 /// The documents of past commits.
 extension IndexFile {
+  /// Records the commit of which a new index is built, until it answers.
+  static func setNextBuilt(_ token: StoreToken, _ db: SQLiteConnection) throws {
+    try db.execute(
+      "INSERT OR REPLACE INTO state VALUES ('\(IndexTables.next.name("built"))', ?)",
+      ["\(token.number)"]
+    )
+  }
+
   /// Records the commit of which the index was built, with the words of this tokenizer and ICU.
   static func setBuilt(_ token: StoreToken, _ db: SQLiteConnection) throws {
     let statement = try PreparedStatement(

@@ -4,18 +4,12 @@ import ObjectModel
 import PersistentHistory
 import SQLite
 
-/// The index's own SQLite file: its tables and the statements of its writer.
+/// The index's own SQLite file: its tables and the statements of their writer.
 final class IndexFile {
-  /// The version of the tables' layout; an index with another version is rebuilt.
-  private static let formatVersion = 10
-  /// The number of bytes of words that FTS5 collects before it writes a segment.
-  ///
-  /// The option is undocumented. Its default of 1 MiB produces many small segments when many
-  /// documents are indexed at once.
-  private static let hashBytes = 32 << 20
-
   let queue: SQLiteQueue
   private let layout: IndexLayout
+  /// The tables that are written to.
+  let tables: IndexTables
   private let insertText: PreparedStatement
   private let insertDocument: PreparedStatement
   private let findDocument: PreparedStatement
@@ -44,21 +38,23 @@ final class IndexFile {
   ///   - path: The path of the file.
   ///   - layout: The columns of the index.
   ///   - isPrepared: Whether other tables are an error instead.
+  ///   - tables: The tables to write to; those of a new index are created.
   ///   - words: Where the words of documents are collected.
   /// - Throws: `SQLiteError`; `IndexMoved` for other tables.
   init(
     path: String,
     layout: IndexLayout,
     isPrepared: Bool = false,
+    tables: IndexTables = .current,
     words: WordCollection = WordCollection()
   ) throws {
     self.layout = layout
     self.path = path
+    self.tables = tables
     self.words = words
     let queue = try Self.open(path, readonly: false, words)
     opened = FileIdentity(path)
     self.queue = queue
-    let identity = "\(Self.formatVersion) \(layout.mark)"
     (
       insertText, insertDocument, findDocument, deleteDocument, deleteDetails, insertLater,
       insertDetail,
@@ -66,39 +62,47 @@ final class IndexFile {
     ) =
       try queue.use { db in
         // An index that another process writes to is read without waiting for it.
-        if try Self.identity(db) != identity {
-          guard !isPrepared else { throw IndexMoved() }
-          try db.transaction(.immediate) { try Self.prepare(db, layout, identity) }
-          try Self.allowShrinking(db)
-        }
+        try tables.prepare(layout, isPrepared: isPrepared, db)
+        let (text, document) = (tables.name("text"), tables.name("document"))
         let marks = Array(repeating: ", ?", count: layout.columns.count).joined()
         let names = layout.columns.map { ", " + IndexLayout.quotedColumn($0) }.joined()
         return (
-          try PreparedStatement(db, "INSERT INTO text(rowid\(names)) VALUES (?\(marks))"),
-          try PreparedStatement(db, "INSERT INTO document VALUES (?, ?, ?, ?)"),
+          try PreparedStatement(db, "INSERT INTO \(text)(rowid\(names)) VALUES (?\(marks))"),
+          try PreparedStatement(db, "INSERT INTO \(document) VALUES (?, ?, ?, ?)"),
           try PreparedStatement(
             db,
             """
             SELECT number, lengths, coalesce(inserted, built), coalesce(read, built), boosts
-            FROM document LEFT JOIN later USING (number) LEFT JOIN detail USING (number),
-              (SELECT CAST(value AS INTEGER) AS built FROM state WHERE name = 'built')
+            FROM \(document) LEFT JOIN \(tables.name("later")) USING (number)
+              LEFT JOIN \(tables.name("detail")) USING (number),
+              (SELECT CAST(value AS INTEGER) AS built FROM state
+                WHERE name = '\(tables.name("built"))')
             WHERE entity = ? AND object = ?
             """
           ),
-          try PreparedStatement(db, "DELETE FROM document WHERE entity = ? AND object = ?"),
+          try PreparedStatement(db, "DELETE FROM \(document) WHERE entity = ? AND object = ?"),
           try ["later", "detail"].map {
-            try PreparedStatement(db, "DELETE FROM \($0) WHERE number = ?")
+            try PreparedStatement(db, "DELETE FROM \(tables.name($0)) WHERE number = ?")
           },
-          try PreparedStatement(db, "INSERT INTO later VALUES (?, ?, ?)"),
-          try PreparedStatement(db, "INSERT INTO detail VALUES (?, ?, ?)"),
+          try PreparedStatement(db, "INSERT INTO \(tables.name("later")) VALUES (?, ?, ?)"),
+          try PreparedStatement(db, "INSERT INTO \(tables.name("detail")) VALUES (?, ?, ?)"),
           try PreparedStatement(db, "INSERT OR REPLACE INTO state VALUES ('position', ?)"),
-          try PreparedStatement(db, "INSERT OR IGNORE INTO word VALUES (?)"),
-          try PreparedStatement(db, "INSERT INTO former VALUES (?, ?, ?, ?, ?, ?, ?)"),
-          try PreparedStatement(db, "INSERT OR IGNORE INTO unknown VALUES (?, ?, ?, ?)")
+          try PreparedStatement(db, "INSERT OR IGNORE INTO \(tables.name("word")) VALUES (?)"),
+          try PreparedStatement(
+            db,
+            "INSERT INTO \(tables.name("former")) VALUES (?, ?, ?, ?, ?, ?, ?)"
+          ),
+          try PreparedStatement(
+            db,
+            "INSERT OR IGNORE INTO \(tables.name("unknown")) VALUES (?, ?, ?, ?)"
+          )
         )
       }
     openedLog = FileIdentity(path + "-wal")
   }
+
+  /// Has every word of later documents written again, after the tables have changed.
+  func forgetWords() { words.forget() }
 
   /// Returns another connection to the file, in place of this one.
   ///
@@ -123,63 +127,6 @@ final class IndexFile {
       try unsafe db.withHandle { unsafe spotlight_register($0, words?.pointer) }
     }
     return try SQLiteQueue(path: path, options)
-  }
-
-  /// Returns the layout and model of the tables, or nil without tables.
-  private static func identity(_ db: SQLiteConnection) throws -> String? {
-    try db.hasTable("state")
-      ? try db.text("SELECT value FROM state WHERE name = 'identity'") : nil
-  }
-
-  private static func prepare(
-    _ db: SQLiteConnection,
-    _ layout: IndexLayout,
-    _ identity: String
-  ) throws {
-    let known = try Self.identity(db)
-    guard known != identity else { return }
-    let isPaused = try known != nil && Self.isPaused(db)
-    let columns = layout.columns.isEmpty ? ["none"] : layout.columns
-    try db.execute(
-      """
-      DROP TABLE IF EXISTS text; DROP TABLE IF EXISTS document; DROP TABLE IF EXISTS state;
-      DROP TABLE IF EXISTS later; DROP TABLE IF EXISTS detail;
-      DROP TABLE IF EXISTS word; DROP TABLE IF EXISTS former; DROP TABLE IF EXISTS unknown;
-      CREATE VIRTUAL TABLE text USING fts5(
-        \(columns.map(IndexLayout.quotedColumn).joined(separator: ", ")),
-        content='', columnsize=0, tokenize='cordial');
-      INSERT INTO text(text, rank) VALUES ('hashsize', \(hashBytes));
-      CREATE TABLE document(
-        entity INTEGER, object INTEGER, number INTEGER NOT NULL, lengths INTEGER NOT NULL,
-        PRIMARY KEY (entity, object)) STRICT, WITHOUT ROWID;
-      CREATE TABLE later(
-        number INTEGER PRIMARY KEY, inserted INTEGER NOT NULL, read INTEGER NOT NULL) STRICT;
-      CREATE TABLE detail(number INTEGER PRIMARY KEY, boosts TEXT, domain TEXT) STRICT;
-      CREATE TABLE former(
-        deleted INTEGER, number INTEGER, entity INTEGER NOT NULL, object INTEGER NOT NULL,
-        lengths INTEGER NOT NULL, inserted INTEGER NOT NULL, boosts TEXT,
-        PRIMARY KEY (deleted, number)) STRICT, WITHOUT ROWID;
-      CREATE TABLE unknown(
-        until INTEGER, entity INTEGER, object INTEGER, first INTEGER,
-        PRIMARY KEY (until, entity, object, first)) STRICT, WITHOUT ROWID;
-      CREATE TABLE IF NOT EXISTS deleted_domain(domain TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-      CREATE TABLE word(text TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-      CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-      INSERT INTO state VALUES ('identity', \(SQLNames.literal(identity))),
-        ('mark', lower(hex(randomblob(8))));
-      """
-    )
-    if isPaused { try setPaused(true, db) }
-  }
-
-  /// Has a file of a former format give back pages that it does not need.
-  private static func allowShrinking(_ db: SQLiteConnection) throws {
-    guard try db.text("PRAGMA auto_vacuum") != "2" else { return }
-    do {
-      try db.execute("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
-    } catch let error as SQLiteError where error.code == .busy {
-      // Another process reads the file, which then keeps its size.
-    }
   }
 
   /// Whether the path still refers to the file that was opened.
@@ -471,17 +418,6 @@ final class IndexFile {
       }
       try db.execute("PRAGMA busy_timeout = \(Int(SQLiteQueue.Options().busySecondsMax * 1000))")
     }
-  }
-
-  func removeEverything(_ db: SQLiteConnection) throws {
-    words.forget()
-    try db.execute(
-      """
-      INSERT INTO text(text) VALUES ('delete-all');
-      DELETE FROM document; DELETE FROM later; DELETE FROM detail; DELETE FROM word;
-      DELETE FROM former; DELETE FROM unknown;
-      """
-    )
   }
 }
 

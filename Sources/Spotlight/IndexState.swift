@@ -22,6 +22,10 @@ struct IndexState {
   var mergesParts = false
   /// The number of documents that were indexed since a merge was last wanted.
   var unmergedCount = 0
+  /// The position from which the log is needed while a new index is built; nil without a build.
+  var buildsFrom: StoreToken?
+  /// Whether the index was asked to advance since it last read the log.
+  var wantsAdvance = false
   var isScheduled = false
   /// The number of attempts to read the log that have begun.
   var attempts = 0

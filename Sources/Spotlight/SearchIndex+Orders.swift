@@ -51,10 +51,8 @@ extension SearchIndex {
         case .write: try writeFollowed(&follower)
         case .deleteDomains(let domains): try deleteDomains(domains, &follower)
         case .restoreDomains(let domains):
-          try rebuild(&follower, order.progress, restoring: domains)
-        case .rebuild:
-          shared.withLock { $0.status.state = .rebuilding }
-          try rebuild(&follower, order.progress)
+          try rebuild(&follower, advances: true, order.progress, restoring: domains)
+        case .rebuild: try rebuild(&follower, advances: true, order.progress)
         }
       }
       try updatePause(follower)

@@ -33,10 +33,11 @@ package final class SearchIndex: LogFollower {
   package let layout: IndexLayout
   package let path: String
   private let processorTime: @Sendable () -> Int64
-  private let makeSource: @Sendable () throws -> any DocumentSource
+  let makeSource: @Sendable () throws -> any DocumentSource
   let queue = DispatchQueue(label: "cordial.index", qos: .utility)
   let lease: IndexLease
   let leaseWaitMax: Int
+  let buildMilliseconds: Int
   let documents: DocumentTable
   let vocabulary = Vocabulary()
   private let phraseCounts = PhraseCounts()
@@ -73,6 +74,8 @@ package final class SearchIndex: LogFollower {
   ///     indexed; nil where the model decides alone.
   ///   - leaseWaitMax: The time without an advance after which the lease is that of a process that
   ///     has stopped, in milliseconds.
+  ///   - buildMilliseconds: The time that the build of a new index works before the old index
+  ///     advances again.
   ///   - processorTime: Returns the processor time of the calling thread, in microseconds.
   ///   - makeSource: Creates the source of documents, on the index's thread.
   package init(
@@ -80,12 +83,14 @@ package final class SearchIndex: LogFollower {
     model: Model,
     delegateVersion: String? = nil,
     leaseWaitMax: Int = 10_000,
+    buildMilliseconds: Int = 50,
     processorTime: @escaping @Sendable () -> Int64 = { ThreadTime.microseconds },
     makeSource: @escaping @Sendable () throws -> any DocumentSource
   ) {
     self.path = path
     lease = IndexLease(of: path)
     self.leaseWaitMax = leaseWaitMax
+    self.buildMilliseconds = buildMilliseconds
     self.processorTime = processorTime
     self.makeSource = makeSource
     layout = IndexLayout(model, delegateVersion: delegateVersion)
@@ -104,11 +109,11 @@ package final class SearchIndex: LogFollower {
   package var position: StoreToken? { status.token }
 
   package var retention: HistoryRetention? {
-    let status = status
+    let (status, buildsFrom) = shared.withLock { ($0.status, $0.buildsFrom) }
     // A paused index is rebuilt where the log no longer has what it needs.
-    guard status.state != .failed, status.state != .paused, let token = status.token else {
-      return nil
-    }
+    guard status.state != .failed, status.state != .paused,
+      let token = buildsFrom ?? status.token
+    else { return nil }
     return HistoryRetention(number: token.number, reason: "the index, which is catching up")
   }
 
@@ -122,7 +127,7 @@ package final class SearchIndex: LogFollower {
     return count > 0 && count < Self.largeBatch ? 20 : 250
   }
 
-  private static let largeBatch = 1000
+  static let largeBatch = 1000
 
   package func wake(through commit: Int64) { follow() }
 
@@ -130,6 +135,7 @@ package final class SearchIndex: LogFollower {
   /// waits for disk space.
   package func follow() {
     let starts = shared.withLock { shared in
+      shared.wantsAdvance = true
       guard !shared.isScheduled, !shared.isStopped else { return false }
       guard shared.fullPause == nil || !shared.orders.isEmpty else { return false }
       shared.isScheduled = true
@@ -292,48 +298,6 @@ package final class SearchIndex: LogFollower {
     }
   }
 
-  private func step(_ follower: inout Follower) throws -> Bool {
-    shared.withLock { [token = follower.token] shared in
-      shared.activity.step = token.map { .reading(after: $0.number) }
-    }
-    guard let token = follower.token, !follower.isOutdated,
-      let batch = try follower.source.batch(after: token)
-    else {
-      try rebuild(&follower)
-      return true
-    }
-    do {
-      if !batch.documents.isEmpty || !batch.unknown.isEmpty {
-        try apply(batch, &follower)
-      } else if batch.through != token {
-        try follow(batch.through, &follower)
-      }
-    } catch is IndexMoved {
-      try reload(&follower)
-      return true
-    } catch let error as SQLiteError where error.code == .constraint {
-      // The index already has a document that the log reports as new; only the store is right.
-      try rebuild(&follower)
-      return true
-    }
-    let count = batch.documents.count
-    shared.withLock { shared in
-      if batch.through != token { shared.lastBatchCount = count }
-      shared.unmergedCount += count
-      if shared.unmergedCount >= Self.largeBatch {
-        (shared.mergesParts, shared.unmergedCount) = (true, 0)
-      }
-    }
-    reached(batch.through)
-    let dead = documents.deadCount + follower.unknownCount
-    if dead > Self.deadMax, dead > documents.aliveCount / 4 { try rebuild(&follower) }
-    return batch.remainingCommits > 0
-  }
-
-  /// The number of dead documents up to which the index is not rebuilt, however few live ones it
-  /// has; otherwise, at most a fifth of all documents is dead.
-  private static let deadMax: Int64 = 10_000
-
   func open(isPrepared: Bool = false) throws -> Follower {
     let source = try makeSource()
     let file = try IndexFile(path: path, layout: layout, isPrepared: isPrepared)
@@ -372,57 +336,6 @@ package final class SearchIndex: LogFollower {
     return loaded
   }
 
-  /// Follows commits that index nothing, of which only some are written to the file.
-  private func follow(_ token: StoreToken, _ follower: inout Follower) throws {
-    follower.followed = token
-    documents.follow(token)
-    guard let written = follower.position?.token.number,
-      token.number - written >= Self.unwrittenMax
-    else { return }
-    try writePosition(&follower)
-  }
-
-  /// The number of commits without documents after which the position is written: a later start
-  /// reads so many again at most.
-  private static let unwrittenMax: Int64 = 1000
-
-  private func apply(_ batch: IndexBatch, _ follower: inout Follower) throws {
-    let file = follower.file
-    guard let known = follower.position else { throw IndexMoved() }
-    let (_, _, _, reached) = try file.transaction(documents) {
-      db -> ([DocumentTable.AddedDocument], [Int64], [String], IndexPosition) in
-      guard try IndexFile.position(db) == known, try !IndexFile.isOutdated(db) else {
-        throw IndexMoved()
-      }
-      var position = known
-      position.token = batch.through
-      var added: [DocumentTable.AddedDocument] = []
-      var removed: [Int64] = []
-      for (entity, commits) in batch.unknown {
-        try file.insertUnknown(entity: entity, commits)
-      }
-      let deleted = try IndexFile.deletedDomains(db)
-      for document in batch.documents {
-        if let number = try file.remove(document, read: batch.read) { removed.append(number) }
-        guard document.isIndexed(without: deleted) else { continue }
-        added.append(try file.insert(position.next, document, read: batch.read))
-        position.next += 1
-      }
-      try file.set(position)
-      let words = try file.writeWords()
-      return (added, removed, words, position)
-    } known: { added, removed, words, position in
-      documents.apply(position, added: added, removed: removed)
-      vocabulary.add(words, from: known, to: position)
-    }
-    follower.position = reached
-    follower.followed = nil
-    let isChanged = { (document: IndexedDocument) in
-      document.commits.count > 1 || document.content == nil && batch.remainingCommits > 0
-    }
-    follower.unknownCount += Int64(batch.unknown.count + batch.documents.count(where: isChanged))
-  }
-
   /// Loads the changes that another process has made to the same file.
   func reload(_ follower: inout Follower) throws {
     let loaded = try load(follower.file)
@@ -458,7 +371,8 @@ package final class SearchIndex: LogFollower {
       // A search found damage meanwhile; the next attempt rebuilds the index.
       guard !shared.isDamaged else { return ([], []) }
       let isAdvance = isRebuilt || shared.status.token != token
-      shared.status = IndexStatus(token: token, documents: count, state: .ready)
+      let state = shared.buildsFrom == nil ? IndexStatus.State.ready : .rebuilding
+      shared.status = IndexStatus(token: token, documents: count, state: state)
       let done = shared.takeWaiters { $0.number <= token.number }
       return (done, isAdvance ? Array(shared.advances.values) : [])
     }

@@ -175,7 +175,8 @@ final class TestIndex {
   init(
     _ library: Library = Library(),
     in folder: TestFolder? = nil,
-    leaseWaitMax: Int = 60_000
+    leaseWaitMax: Int = 60_000,
+    makeSource: (@Sendable () throws -> any DocumentSource)? = nil
   ) throws {
     let folder = try folder ?? TestFolder()
     self.folder = folder
@@ -184,7 +185,8 @@ final class TestIndex {
       path: folder.path + "/index.sqlite",
       model: try ModelDocument.parse(Array(Self.model.utf8).span),
       leaseWaitMax: leaseWaitMax,
-      makeSource: { LibraryReader(library) }
+      buildMilliseconds: 0,
+      makeSource: makeSource ?? { LibraryReader(library) }
     )
   }
 

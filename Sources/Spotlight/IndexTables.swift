@@ -1,0 +1,159 @@
+import SQLite
+
+/// The tables of an index in its file: those that answer, or those of a new index beside them.
+///
+/// The table `state` belongs to the file, as do the domains that the index leaves out.
+enum IndexTables {
+  case current, next
+
+  /// The version of the tables' layout; an index with another version is rebuilt.
+  private static let formatVersion = 10
+  /// The number of bytes of words that FTS5 collects before it writes a segment.
+  ///
+  /// The option is undocumented. Its default of 1 MiB produces many small segments when many
+  /// documents are indexed at once.
+  private static let hashBytes = 32 << 20
+
+  private static let names = ["text", "document", "later", "detail", "former", "unknown", "word"]
+
+  /// Returns the name in the file of a table, or of a row of `state`.
+  func name(_ name: String) -> String {
+    switch self {
+    case .current: name
+    case .next: name + "_next"
+    }
+  }
+
+  /// Prepares the tables for a writer.
+  ///
+  /// An index that another process writes to is read without waiting for it.
+  ///
+  /// - Parameters:
+  ///   - layout: The columns of the index.
+  ///   - isPrepared: Whether tables of another layout or model are an error, instead of recreated.
+  ///   - db: The connection of the writer, without a transaction.
+  /// - Throws: `SQLiteError`; `IndexMoved` for other tables.
+  func prepare(_ layout: IndexLayout, isPrepared: Bool, _ db: SQLiteConnection) throws {
+    let identity = "\(Self.formatVersion) \(layout.mark)"
+    let isKnown = try Self.identity(db) == identity
+    switch self {
+    case .next:
+      guard isKnown else { throw IndexMoved() }
+      try db.transaction(.immediate) {
+        try drop(db)
+        try create(layout, db)
+        try db.execute("INSERT INTO state VALUES ('next', lower(hex(randomblob(8))))")
+      }
+    case .current where isKnown:
+      // A process that was building a new index has ended.
+      if !isPrepared { try Self.dropNext(db) }
+    case .current:
+      guard !isPrepared else { throw IndexMoved() }
+      try db.transaction(.immediate) { try recreate(layout, identity, db) }
+      try Self.allowShrinking(db)
+    }
+  }
+
+  /// Removes the tables of a new index that nobody builds, if there are any.
+  static func dropNext(_ db: SQLiteConnection) throws {
+    guard try mark(db) != nil else { return }
+    try db.transaction(.immediate) { try IndexTables.next.drop(db) }
+  }
+
+  /// Returns the text that tells the tables of the present build from those of another one; nil
+  /// without a build.
+  static func mark(_ db: SQLiteConnection) throws -> String? {
+    try db.text("SELECT value FROM state WHERE name = 'next'")
+  }
+
+  /// Puts the tables of a new index in the place of those that answered, in the transaction of the
+  /// caller.
+  static func swap(_ db: SQLiteConnection) throws {
+    for name in names {
+      try db.execute(
+        """
+        DROP TABLE \(IndexTables.current.name(name));
+        ALTER TABLE \(IndexTables.next.name(name)) RENAME TO \(IndexTables.current.name(name));
+        """
+      )
+    }
+    try forgetNext(db)
+  }
+
+  private static func forgetNext(_ db: SQLiteConnection) throws {
+    try db.execute(
+      "DELETE FROM state WHERE name IN ('next', '\(IndexTables.next.name("built"))')"
+    )
+  }
+
+  private func drop(_ db: SQLiteConnection) throws {
+    for name in Self.names { try db.execute("DROP TABLE IF EXISTS \(self.name(name))") }
+    if self == .next { try Self.forgetNext(db) }
+  }
+
+  /// Returns the layout and model of the tables, or nil without tables.
+  private static func identity(_ db: SQLiteConnection) throws -> String? {
+    try db.hasTable("state")
+      ? try db.text("SELECT value FROM state WHERE name = 'identity'") : nil
+  }
+
+  private func recreate(
+    _ layout: IndexLayout,
+    _ identity: String,
+    _ db: SQLiteConnection
+  ) throws {
+    let known = try Self.identity(db)
+    guard known != identity else { return }
+    let isPaused = try known != nil && IndexFile.isPaused(db)
+    if known != nil { try IndexTables.next.drop(db) }
+    try drop(db)
+    try create(layout, db)
+    try db.execute(
+      """
+      DROP TABLE IF EXISTS state;
+      CREATE TABLE IF NOT EXISTS deleted_domain(domain TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+      CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+      INSERT INTO state VALUES ('identity', \(SQLNames.literal(identity))),
+        ('mark', lower(hex(randomblob(8))));
+      """
+    )
+    if isPaused { try IndexFile.setPaused(true, db) }
+  }
+
+  private func create(_ layout: IndexLayout, _ db: SQLiteConnection) throws {
+    let columns = layout.columns.isEmpty ? ["none"] : layout.columns
+    let text = name("text")
+    try db.execute(
+      """
+      CREATE VIRTUAL TABLE \(text) USING fts5(
+        \(columns.map(IndexLayout.quotedColumn).joined(separator: ", ")),
+        content='', columnsize=0, tokenize='cordial');
+      INSERT INTO \(text)(\(text), rank) VALUES ('hashsize', \(Self.hashBytes));
+      CREATE TABLE \(name("document"))(
+        entity INTEGER, object INTEGER, number INTEGER NOT NULL, lengths INTEGER NOT NULL,
+        PRIMARY KEY (entity, object)) STRICT, WITHOUT ROWID;
+      CREATE TABLE \(name("later"))(
+        number INTEGER PRIMARY KEY, inserted INTEGER NOT NULL, read INTEGER NOT NULL) STRICT;
+      CREATE TABLE \(name("detail"))(number INTEGER PRIMARY KEY, boosts TEXT, domain TEXT) STRICT;
+      CREATE TABLE \(name("former"))(
+        deleted INTEGER, number INTEGER, entity INTEGER NOT NULL, object INTEGER NOT NULL,
+        lengths INTEGER NOT NULL, inserted INTEGER NOT NULL, boosts TEXT,
+        PRIMARY KEY (deleted, number)) STRICT, WITHOUT ROWID;
+      CREATE TABLE \(name("unknown"))(
+        until INTEGER, entity INTEGER, object INTEGER, first INTEGER,
+        PRIMARY KEY (until, entity, object, first)) STRICT, WITHOUT ROWID;
+      CREATE TABLE \(name("word"))(text TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+      """
+    )
+  }
+
+  /// Has a file of a former format give back pages that it does not need.
+  private static func allowShrinking(_ db: SQLiteConnection) throws {
+    guard try db.text("PRAGMA auto_vacuum") != "2" else { return }
+    do {
+      try db.execute("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
+    } catch let error as SQLiteError where error.code == .busy {
+      // Another process reads the file, which then keeps its size.
+    }
+  }
+}
