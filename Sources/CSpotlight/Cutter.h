@@ -12,9 +12,6 @@ enum {
   // The maximum lengths of text in which ICU looks for words at once, and of its folded form.
   RUN_BYTES_MAX = 1024,
   RUN_FOLDED_MAX = 4 * RUN_BYTES_MAX,
-  // A flag of `spotlight_tokenize` that callers outside do not pass: only the places of tokens
-  // count, and no word starts are looked for.
-  PLACES_ONLY = 8,
 };
 
 /// One run of the tokenizer over a text.

@@ -84,21 +84,24 @@ static int32_t codePointCount(const char *text, int32_t size) {
   return count;
 }
 
-// Emits the single at an offset, and its form at the beginning of a word if it is at one.
-static int emitWithStart(
+// Emits the single at an offset, in its marked form where a word begins.
+static int emitMarked(
   struct cutter *cutter, const char *token, int32_t size, int32_t start, int32_t end
 ) {
-  int result = cutter_emit(cutter, token, size, start, end);
-  if (result != 0 || cutter->flags & (SPOTLIGHT_QUERY | PLACES_ONLY)) return result;
-  if (start >= cutter->runEnd) result = findWords(cutter, start);
+  if (cutter->flags & (SPOTLIGHT_QUERY | SPOTLIGHT_UNMARKED)) {
+    return cutter_emit(cutter, token, size, start, end);
+  }
+  int result = start >= cutter->runEnd ? findWords(cutter, start) : SQLITE_OK;
   if (result != 0) return result;
   int32_t place = cutter->runPlace;
   cutter->runPlace += codePointCount(token, size);
-  if (place >= RUN_FOLDED_MAX || !(cutter->starts[place >> 3] >> (place & 7) & 1)) return 0;
+  if (place >= RUN_FOLDED_MAX || !(cutter->starts[place >> 3] >> (place & 7) & 1)) {
+    return cutter_emit(cutter, token, size, start, end);
+  }
   char marked[WORD_BYTES_MAX + 1];
   marked[0] = SPOTLIGHT_START_MARK;
   memcpy(marked + 1, token, (size_t)size);
-  return cutter_colocate(cutter, marked, size + 1, start, end);
+  return cutter_emit(cutter, marked, size + 1, start, end);
 }
 
 // Folds a range of the text as a whole, for code points that fold only with adjacent ones.
@@ -110,7 +113,7 @@ static int emitFolded(struct cutter *cutter, int32_t start, int32_t end) {
   if (size == 0) return 0;
   if (size > WORD_BYTES_MAX) size = WORD_BYTES_MAX;
   unicode_fold_kana(word, size);
-  return emitWithStart(cutter, word, size, start, end);
+  return emitMarked(cutter, word, size, start, end);
 }
 
 // Returns whether the Thai or Lao vowel AM stands at an offset as its two parts, of three bytes
@@ -129,7 +132,7 @@ static int emitSingle(
   int32_t end = *at;
   if (isDividedVowel(cutter, start)) {
     *at = start + 6;
-    return emitWithStart(cutter, cutter->text + start, 6, start, *at);
+    return emitMarked(cutter, cutter->text + start, 6, start, *at);
   }
   while (*at < cutter->length && *at - start < WORD_BYTES_MAX / 4) {
     int32_t next = *at;
@@ -138,7 +141,7 @@ static int emitSingle(
     *at = next;
   }
   if (*at > end) return emitFolded(cutter, start, *at);
-  return emitWithStart(cutter, folded->bytes, folded->length, start, end);
+  return emitMarked(cutter, folded->bytes, folded->length, start, end);
 }
 
 // Emits a sequence of pictographs as one word, without its variation selectors and skin tones.
@@ -326,7 +329,7 @@ static int countToken(
 
 int64_t spotlight_token_count(const char *text, int32_t length) {
   int64_t count = 0;
-  spotlight_tokenize(text, length, PLACES_ONLY, &count, countToken);
+  spotlight_tokenize(text, length, SPOTLIGHT_UNMARKED, &count, countToken);
   return count;
 }
 

@@ -54,7 +54,7 @@ package struct Highlighter: Sendable {
   ///   - column: The name of the property.
   /// - Returns: Ranges in units of the encoding, ascending, neither overlapping nor adjacent.
   package func ranges(in text: String, column: String) -> [Range<Int>] {
-    let found = occurrences(Tokens.split(text), column: column)
+    let found = occurrences(Tokens.unmarked(text), column: column)
     return units(Self.merged(found.map(\.range)), in: text)
   }
 

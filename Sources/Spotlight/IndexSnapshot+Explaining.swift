@@ -154,7 +154,7 @@ extension IndexSnapshot {
       isPrefix: request.isPrefix,
       wordsMax: request.wordsMax
     )
-    let tokens = texts.flatMap { Tokens.split($0).map(\.text) }
+    let tokens = texts.flatMap { Tokens.unmarked($0).map(\.text) }
     guard !tokens.isEmpty,
       let number = try SpotlightError.reading({ try number(of: key) })
     else { return (.notIndexed, none) }

@@ -78,7 +78,7 @@ private struct Pinyin: Sendable {
     let all = (0x4E00...0x9FFF as ClosedRange<UInt32>).compactMap(UnicodeScalar.init).map(
       String.init
     )
-    .filter { Tokens.split($0).first?.text == $0 }
+    .filter { Tokens.unmarked($0).first?.text == $0 }
     let readings = latin.transliterate(all.joined(separator: "\n")).split(
       separator: "\n",
       omittingEmptySubsequences: false

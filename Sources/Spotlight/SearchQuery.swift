@@ -287,7 +287,17 @@ package struct SearchQuery: Sendable, Equatable {
 
   private static func expression(_ phrase: Term.Phrase) -> String {
     // A token has no quote: it has letters, digits, signs and pictographs alone.
-    "\"" + phrase.tokens.joined(separator: tokenEnd) + "\"" + (phrase.isPrefix ? " *" : "")
+    "\"" + phrase.tokens.map { alternatives($0) }.joined(separator: tokenEnd) + "\""
+      + (phrase.isPrefix ? " *" : "")
+  }
+
+  /// Returns the tokens of the index that a place of a phrase may have, also where a word begins.
+  private static func alternatives(_ place: String) -> String {
+    guard Tokens.start(of: place) != nil else { return place }
+    return place.split(separator: Readings.alternative).map { token in
+      let token = String(token)
+      return Tokens.start(of: token).map { token + Readings.alternative + $0 } ?? token
+    }.joined(separator: Readings.alternative)
   }
 
   private static func column(of term: Term) -> String {

@@ -52,7 +52,7 @@ extension Highlighter {
   }
 
   private func window(in text: String, _ property: String) -> Window? {
-    let tokens = Tokens.split(text)
+    let tokens = Tokens.unmarked(text)
     let found = occurrences(tokens, column: property)
       .sorted {
         ($0.range.lowerBound, $0.range.upperBound) < ($1.range.lowerBound, $1.range.upperBound)

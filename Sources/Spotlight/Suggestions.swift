@@ -61,7 +61,16 @@ extension IndexSnapshot {
   }
 
   /// Returns the most frequent words of the index that begin with some letters.
+  ///
+  /// A letter that is a word of its own has another form where a word begins.
   private func words(beginning start: String, max: Int) throws -> [String] {
+    let words = try indexedWords(beginning: start, max: max)
+    guard let marked = Tokens.start(of: start) else { return words }
+    let others = try indexedWords(beginning: marked, max: max).map { String($0.dropFirst()) }
+    return words + others.filter { !words.contains($0) }
+  }
+
+  private func indexedWords(beginning start: String, max: Int) throws -> [String] {
     try db.execute(
       "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, text, row)"
     )

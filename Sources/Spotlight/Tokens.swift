@@ -61,6 +61,11 @@ enum Tokens {
     }
   }
 
+  /// Splits a text into the tokens that a query has for it, without marks of word starts.
+  static func unmarked(_ text: String) -> [Token] {
+    split(text, flags: Int32(SPOTLIGHT_UNMARKED))
+  }
+
   /// Splits a text into tokens as the index does, or as `flags` say for a search query.
   static func split(_ text: String, flags: Int32 = 0) -> [Token] {
     var text = text

@@ -55,7 +55,7 @@ struct `The texts of real catalogues` {
   /// A text as a search compares it: its words in their folded form, without what separates them,
   /// as in a phrase.
   private static func folded(_ text: String) -> String {
-    tokenize(text).filter { !$0.isColocated }.map(\.text).joined()
+    tokenize(text).filter { !$0.isColocated }.map(\.unmarked.text).joined()
   }
 
   /// A folded text without the signs of Thai vowels and tones.

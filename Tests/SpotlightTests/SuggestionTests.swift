@@ -38,6 +38,8 @@ import Testing
     #expect(try suggested("mi", limit: 0) == [])
     #expect(try suggested("httpse") == ["httpserver 1", "httpserver2 1"])
     #expect(try suggested("#mi") == ["#milky 1"])
+    // It begins each word that has it.
+    #expect(try suggested("東") == ["东 1"])
     #expect(try suggested("東京") == ["東京 1"])
   }
 

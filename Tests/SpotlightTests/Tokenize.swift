@@ -8,10 +8,21 @@ struct TokenizedWord: Equatable {
   /// Whether it stands at the place of the token before it.
   let isColocated: Bool
 
-  /// Whether it is the letter of the token before it, at the beginning of a word.
-  var isStart: Bool { isColocated && bytes.first == UInt8(SPOTLIGHT_START_MARK) && bytes.count > 1 }
+  /// Whether it is a letter of a script without spaces at the beginning of a word.
+  var isStart: Bool { bytes.first == UInt8(SPOTLIGHT_START_MARK) && bytes.count > 1 }
 
   var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// The token as a query has it.
+  var unmarked: TokenizedWord {
+    isStart
+      ? TokenizedWord(
+        bytes: Array(bytes.dropFirst()),
+        start: start,
+        end: end,
+        isColocated: isColocated
+      ) : self
+  }
 }
 
 /// Cuts bytes as the index does, or as it does with a query.

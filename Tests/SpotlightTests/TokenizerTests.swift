@@ -46,7 +46,7 @@ import Testing
   // Evidence: P-092a
   @Test(arguments: rows)
   func `text of every script is split into words`(row: (String, [String])) {
-    let tokens = tokenize(row.0).filter { !$0.isStart }
+    let tokens = tokenize(row.0).map(\.unmarked)
     #expect(tokens.map { ($0.isColocated ? "=" : "") + $0.text } == row.1, "\(row.0)")
   }
 
@@ -62,17 +62,11 @@ import Testing
     row: (text: String, words: [String])
   ) {
     var words: [String] = []
-    for token in tokenize(row.text) {
-      if token.isStart {
-        #expect(token.text.dropFirst() == words.last?.suffix(1) ?? "")
-        let letter = words[words.count - 1].removeLast()
-        words.append(String(letter))
-      } else if spotlightIsSingle(token) {
-        if words.isEmpty { words.append("") }
-        words[words.count - 1] += token.text
-      }
+    for token in tokenize(row.text) where spotlightIsSingle(token.unmarked) {
+      if token.isStart || words.isEmpty { words.append("") }
+      words[words.count - 1] += token.unmarked.text
     }
-    #expect(words.filter { !$0.isEmpty } == row.words)
+    #expect(words == row.words)
   }
 
   private func spotlightIsSingle(_ token: TokenizedWord) -> Bool {
@@ -121,8 +115,8 @@ import Testing
 
   @Test func `traditional characters, hiragana and katakana are as their counterparts`() {
     for (first, second) in [("漢語資料庫", "汉语资料库"), ("ひらがな", "ヒラガナ"), ("ｶﾞｯｺｳ", "がっこう")] {
-      let tokens = tokenize(first).filter { !$0.isStart }.map(\.text)
-      #expect(tokens == tokenize(second).filter { !$0.isStart }.map(\.text))
+      let tokens = tokenize(first).map(\.unmarked).map(\.text)
+      #expect(tokens == tokenize(second).map(\.unmarked).map(\.text))
     }
   }
 
@@ -146,14 +140,14 @@ import Testing
   @Test(arguments: ["a", "é", "ß", "한", "я", "\u{1112}\u{1161}\u{11AB}", "०"])
   func `very long words`(letter: String) {
     let text = String(repeating: letter, count: 3000)
-    let tokens = tokenize(text).filter { !$0.isStart }
+    let tokens = tokenize(text).map(\.unmarked)
     #expect(tokens == tokenize(text, isQuery: true))
     #expect(tokens.first?.start == 0)
     #expect(tokens.last?.end == text.utf8.count)
     for token in tokens { #expect(String(validating: token.bytes, as: UTF8.self) != nil) }
     // Nothing of it is lost.
-    let folded = tokenize(letter).first?.bytes.count ?? 0
-    let one = letter == "\u{1112}\u{1161}\u{11AB}" ? tokenize("한")[0].bytes.count : folded
+    let folded = tokenize(letter).first?.unmarked.bytes.count ?? 0
+    let one = letter == "\u{1112}\u{1161}\u{11AB}" ? tokenize("한")[0].unmarked.bytes.count : folded
     #expect(tokens.reduce(0) { $0 + $1.bytes.count } == 3000 * one)
   }
 }
@@ -236,7 +230,7 @@ import Testing
     var random = SplitMix64(seed: seed)
     for _ in 0..<100 {
       let text = text(&random)
-      let document = positions(tokenize(text))
+      let document = positions(tokenize(text).map(\.unmarked))
       let query = positions(tokenize(text, isQuery: true))
       let note: Comment = "\(text.debugDescription); \(Seeds.repeating(seed))"
       try #require(document.count == query.count, note)

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 /// The version of the rules in `spotlight_tokenize`. An index with another version is rebuilt.
-#define SPOTLIGHT_TOKENIZER_VERSION 4
+#define SPOTLIGHT_TOKENIZER_VERSION 5
 
 /// The different words of documents, as a writer of the index collects them.
 struct spotlight_words;
@@ -61,11 +61,13 @@ enum {
   SPOTLIGHT_QUERY_WORDS = 3,
   /// `foo-bar` is one word, `foobar`.
   SPOTLIGHT_QUERY_WHOLES = 4,
+  /// The text is a document, in which no token is marked as the start of a word.
+  SPOTLIGHT_UNMARKED = 8,
 };
 
 /// The byte, a caret, before a token of one letter of a script without spaces, where a word begins.
 ///
-/// The letter is a token without it too, so that any part of a word is found.
+/// A query for the letter asks for both tokens, so that it finds any part of a word.
 #define SPOTLIGHT_START_MARK 0x5E
 
 /// Returns whether a token begins with a letter that is a token of its own.
