@@ -5,6 +5,7 @@ import JSON
 /// `cordial call`: calls any method of the protocol.
 struct Call: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "call",
     abstract: "Call any method of the protocol and print its result.",
     discussion: """
       For example: cordial call Todo.cordial fetch '{"entity": "Task", "limit": 3}'

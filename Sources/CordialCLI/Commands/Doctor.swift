@@ -5,6 +5,7 @@ import JSON
 /// `cordial doctor`: checks the health of a store.
 struct Doctor: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "doctor",
     abstract: "Check the health of a store, its history and its index.",
     discussion: """
       The exit code is 1 when the check finds a problem. With the socket of a running service, the \

@@ -6,6 +6,7 @@ import Porting
 /// `cordial export`: prints every object as a JSON line that import reads.
 struct Export: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "export",
     abstract: "Export objects as JSON lines, one entity as CSV, or a whole store as an archive."
   )
 

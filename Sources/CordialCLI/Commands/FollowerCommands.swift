@@ -5,6 +5,7 @@ import JSON
 /// `cordial followers`: lists, registers and removes named followers of the log.
 struct Followers: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "followers",
     abstract: "List the named followers of the history; register, advance and remove them.",
     discussion: "A store that is named like a subcommand is written as ./list.",
     subcommands: [

@@ -5,6 +5,7 @@ import JSON
 /// `cordial history`: prints commits, or removes old ones.
 struct History: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "history",
     abstract: "Print the commits of a store with their changes, oldest first; or remove old ones.",
     discussion: """
       For example the last ten: cordial history Todo.cordial --last 10. A store that is named like \

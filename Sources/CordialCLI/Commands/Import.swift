@@ -9,6 +9,7 @@ import Porting
 /// `cordial import`: creates objects and their relationships from JSON lines.
 struct Import: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "import",
     abstract: "Import objects from JSON lines or an archive, as export writes them.",
     discussion: """
       Each line is {"id": "Package/hello", "values": {…}}. An ID is the entity's name, a slash and \

@@ -20,6 +20,7 @@ struct Index: AsyncParsableCommand {
   }
 
   static let configuration = CommandConfiguration(
+    commandName: "index",
     abstract: "Show, verify, pause, resume or rebuild the full-text index of a store."
   )
 

@@ -9,6 +9,7 @@ import Transport
 /// `cordial backup`: copies a store while it is in use.
 struct Backup: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "backup",
     abstract: "Copy a store to a new folder while it is in use.",
     discussion: "The copy is an independent store. Use cordial restore to restore it."
   )
@@ -30,6 +31,7 @@ struct Backup: AsyncParsableCommand {
 /// `cordial restore`: creates a store from a backup.
 struct Restore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "restore",
     abstract: "Create a store from a backup.",
     discussion: """
       The restored store has another history. Clients that hold positions in the history of a \
@@ -63,6 +65,7 @@ struct Restore: AsyncParsableCommand {
 /// `cordial compact`: reclaims unused disk space.
 struct Compact: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "compact",
     abstract: "Reclaim unused disk space."
   )
 

@@ -9,6 +9,7 @@ import PersistentStore
 /// `cordial fetch`: prints the objects that match, as a table or as JSON lines.
 struct Fetch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "fetch",
     abstract: "Fetch the objects of an entity that match a predicate.",
     discussion: """
       For example: cordial fetch Packages.cordial Package --where 'section.name == "web"' \
@@ -129,7 +130,10 @@ enum Output {
 
 /// `cordial get`: prints objects by their IDs.
 struct Get: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Get objects by their IDs.")
+  static let configuration = CommandConfiguration(
+    commandName: "get",
+    abstract: "Get objects by their IDs."
+  )
 
   @OptionGroup var storeArgument: StoreArgument
 

@@ -6,6 +6,7 @@ import LiveTable
 /// `cordial search`: finds objects by a query that a person types.
 struct Search: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "search",
     abstract: "Search for words, \"phrases\", -not, OR, name:word and word*."
   )
 

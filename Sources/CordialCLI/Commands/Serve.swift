@@ -14,6 +14,7 @@ import UnixSignals
 /// `cordial serve`: runs the service.
 struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "serve",
     abstract: "Serve a store over standard input and output, or over a Unix socket.",
     discussion: """
       The first bytes of a connection choose the framing: one JSON text per line, or \

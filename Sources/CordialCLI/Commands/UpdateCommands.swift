@@ -5,6 +5,7 @@ import JSON
 /// `cordial update`: sets values of all objects that match a predicate.
 struct Update: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "update",
     abstract: "Set properties of all objects of an entity that match a predicate.",
     discussion: """
       For example: cordial update Todo.cordial Task --where 'priority < 3' \
@@ -114,6 +115,7 @@ struct RevertOptions: ParsableArguments {
 /// `cordial undo`: reverts an author's newest commits.
 struct Undo: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "undo",
     abstract: "Undo the newest commits of an author, from the history."
   )
 
@@ -124,7 +126,10 @@ struct Undo: AsyncParsableCommand {
 
 /// `cordial redo`: applies again what was undone last.
 struct Redo: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Apply again what was undone last.")
+  static let configuration = CommandConfiguration(
+    commandName: "redo",
+    abstract: "Apply again what was undone last."
+  )
 
   @OptionGroup var options: RevertOptions
 

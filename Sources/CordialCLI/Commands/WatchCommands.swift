@@ -6,6 +6,7 @@ import JSON
 /// `cordial watch`: prints a result, then its changes.
 struct Watch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "watch",
     abstract: "Show the objects that match as a live table, or print every change as JSON lines.",
     discussion: """
       On a terminal, + marks an inserted row, ~ a changed one and - a removed one, and the table \
@@ -135,6 +136,7 @@ struct Watch: AsyncParsableCommand {
 /// `cordial subscriptions`: prints the subscriptions of all connections.
 struct Subscriptions: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "subscriptions",
     abstract: "Print the subscriptions of a running service and what they cost, as JSON lines."
   )
 

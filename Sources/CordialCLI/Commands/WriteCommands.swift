@@ -8,7 +8,10 @@ import PersistentStore
 
 /// `cordial init`: creates a store.
 struct Init: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Create a store from a model's file.")
+  static let configuration = CommandConfiguration(
+    commandName: "init",
+    abstract: "Create a store from a model's file."
+  )
 
   @Argument(help: "The folder to create.")
   var store: String
@@ -42,6 +45,7 @@ struct Init: AsyncParsableCommand {
 /// `cordial save`: sends one transaction in the form of the protocol's `save`.
 struct Save: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "save",
     abstract: "Save inserts, updates and deletes as one transaction.",
     discussion: """
       Reads the params of the protocol's save as JSON, for example:
@@ -100,6 +104,7 @@ enum Input {
 /// `cordial delete`: deletes objects by ID or by predicate.
 struct Delete: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "delete",
     abstract: "Delete objects by their IDs, or those of an entity that match a predicate."
   )
 
