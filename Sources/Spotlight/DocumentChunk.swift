@@ -60,6 +60,15 @@ struct DocumentLengths {
     return unsafe documents[place]
   }
 
+  /// Returns the values that change the score of the document at a place; nil for missing ones.
+  func boostValues(at place: Int) -> [Double?] {
+    precondition(place >= 0 && place < Self.size)
+    return (0..<boostCount).map { index in
+      let value = unsafe boosts[place * boostCount + index]
+      return value.isNaN ? nil : value
+    }
+  }
+
   /// Sets the document at a place from 0 to `size - 1`.
   func set(_ document: spotlight_document, boosts values: [Double?], at place: Int) {
     precondition(place >= 0 && place < Self.size)

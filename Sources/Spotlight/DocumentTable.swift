@@ -102,11 +102,11 @@ package final class DocumentTable: Sendable {
 
 extension DocumentTable.View {
   /// Creates a view without documents.
-  init(boostCount: Int) {
+  package init(boostCount: Int) {
     self.boostCount = boostCount
   }
 
-  mutating func add(_ document: DocumentTable.AddedDocument) {
+  package mutating func add(_ document: DocumentTable.AddedDocument) {
     let number = Int(document.number)
     let (index, place) = (number / DocumentChunk.size, number % DocumentChunk.size)
     while chunks.count <= index { chunks.append(DocumentChunk(boostCount: boostCount)) }
@@ -123,6 +123,23 @@ extension DocumentTable.View {
     alive[number / 64] |= 1 << UInt64(number % 64)
     aliveCount += 1
     aliveTokens += document.length
+  }
+
+  /// Calls a body with each live document, by number.
+  package func eachDocument(_ body: (DocumentTable.AddedDocument) throws -> Void) rethrows {
+    for number in 0..<Int64(numbersEnd) {
+      guard let document = document(number) else { continue }
+      let (chunk, place) = (Int(number) / DocumentChunk.size, Int(number) % DocumentChunk.size)
+      try body(
+        DocumentTable.AddedDocument(
+          number: number,
+          key: ObjectKey(entity: Int(document.entity), object: document.object),
+          length: Int64(document.length),
+          titleLength: Int64(document.titleLength),
+          boosts: chunks[chunk].boostValues(at: place)
+        )
+      )
+    }
   }
 
   mutating func remove(_ number: Int64) {

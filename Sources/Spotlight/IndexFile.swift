@@ -191,6 +191,7 @@ final class IndexFile {
     _ layout: IndexLayout
   ) throws -> DocumentTable.View {
     var view = DocumentTable.View(boostCount: layout.boostCount)
+    if let position, let archived = try archived(position, db, layout) { return archived }
     view.position = position
     let hasBoosts = layout.boostCount > 0
     let statement = try PreparedStatement(
@@ -412,9 +413,15 @@ final class IndexFile {
   ///
   /// A reader is not waited for; the log then stays until the next time.
   func emptyLog() throws {
+    try withoutWaiting { db in try db.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+  }
+
+  /// Runs housekeeping that waits for no other connection.
+  func withoutWaiting(_ work: (SQLiteConnection) throws -> Void) throws {
     try queue.use { db in
       try Self.housekeeping {
-        try db.execute("PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)")
+        try db.execute("PRAGMA busy_timeout = 0")
+        try work(db)
       }
       try db.execute("PRAGMA busy_timeout = \(Int(SQLiteQueue.Options().busySecondsMax * 1000))")
     }

@@ -7,7 +7,7 @@ enum IndexTables {
   case current, next
 
   /// The version of the tables' layout; an index with another version is rebuilt.
-  private static let formatVersion = 10
+  private static let formatVersion = 11
   /// The number of bytes of words that FTS5 collects before it writes a segment.
   ///
   /// The option is undocumented. Its default of 1 MiB produces many small segments when many
@@ -77,6 +77,8 @@ enum IndexTables {
         """
       )
     }
+    // They are those of the old index.
+    try db.execute("DELETE FROM archive")
     try forgetNext(db)
   }
 
@@ -111,6 +113,8 @@ enum IndexTables {
     try db.execute(
       """
       DROP TABLE IF EXISTS state;
+      DROP TABLE IF EXISTS archive;
+      CREATE TABLE archive(part INTEGER PRIMARY KEY, documents BLOB NOT NULL) STRICT;
       CREATE TABLE IF NOT EXISTS deleted_domain(domain TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
       CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
       INSERT INTO state VALUES ('identity', \(SQLNames.literal(identity))),

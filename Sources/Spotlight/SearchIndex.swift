@@ -174,6 +174,9 @@ package final class SearchIndex: LogFollower {
     queue.sync {
       confined.withLock { follower in
         do {
+          if let file = follower?.file, file.isCurrent, !file.hasLostLog {
+            try file.archive(documents.view)
+          }
           try follower?.file.emptyLog()
         } catch {
           // The next start reads the log.

@@ -91,6 +91,7 @@ private final class ForgetfulReader: DocumentSource {
     let index = try await makeIndex()
     let sights = try await rebuildWhileCommitting(index).map { try $0.get() }
     #expect(sights == [Sight(state: .rebuilding, commit: 10, milk: Self.milk)])
+    #expect(await index.catchUp())
     #expect(try sight(index.index) == Sight(state: .ready, commit: 10, milk: Self.milk))
     #expect(try index.found("bread") == [1])
     #expect(index.library.state.withLock { $0.wholeReadings } == 2)
@@ -157,6 +158,7 @@ private final class ForgetfulReader: DocumentSource {
     let whole = index.library.state.withLock { $0.wholeReadings }
     _ = try await rebuildWhileCommitting(index)
     #expect(index.library.state.withLock { $0.wholeReadings } == whole + 2)
+    #expect(await index.catchUp())
     #expect(try sight(index.index) == Sight(state: .ready, commit: 11, milk: Self.milk))
     #expect(index.index.status.documents == 10)
   }

@@ -1,0 +1,71 @@
+import SQLite
+
+/// The documents of a position as a few values, for the next start.
+extension IndexFile {
+  /// The number of documents from which reading their rows takes long.
+  private static let archivedMin: Int64 = 1000
+
+  /// Writes documents for the next start, unless the file has them, or those of another position.
+  ///
+  /// Another process is not waited for; the next start then reads the rows.
+  ///
+  /// - Parameter view: The documents of a position.
+  /// - Throws: `SQLiteError` for a damaged file.
+  func archive(_ view: DocumentTable.View) throws {
+    guard view.aliveCount >= Self.archivedMin, let position = view.position else { return }
+    try withoutWaiting { db in
+      guard try Self.archiveName(db) != Self.archiveName(position, view) else { return }
+      try db.transaction(.immediate) {
+        guard try Self.position(db) == position else { return }
+        try db.execute("DELETE FROM archive")
+        let insert = try PreparedStatement(db, "INSERT INTO archive(documents) VALUES (?)")
+        try DocumentArchive.eachPart(of: view) { part in
+          insert.bind(part, at: 1)
+          try insert.run()
+        }
+        try db.execute(
+          "INSERT OR REPLACE INTO state VALUES ('archive', ?)",
+          [Self.archiveName(position, view)]
+        )
+      }
+    }
+  }
+
+  /// Returns the documents of a position that an earlier stop has written.
+  ///
+  /// - Returns: The documents; nil where the file has none of the position, or damaged ones.
+  /// - Throws: `SQLiteError`.
+  static func archived(
+    _ position: IndexPosition,
+    _ db: SQLiteConnection,
+    _ layout: IndexLayout
+  ) throws -> DocumentTable.View? {
+    guard let name = try archiveName(db), name.hasPrefix(position.text + " ") else { return nil }
+    var view = DocumentTable.View(boostCount: layout.boostCount)
+    let parts = try PreparedStatement(db, "SELECT documents FROM archive ORDER BY part")
+    defer { parts.reset() }
+    while try parts.step() {
+      let isWhole = DocumentArchive.add(
+        parts.blob(0),
+        to: &view,
+        numbersEnd: position.next,
+        boostCount: layout.boostCount
+      )
+      guard isWhole else { return nil }
+    }
+    view.position = position
+    return name == archiveName(position, view) ? view : nil
+  }
+
+  /// Returns the position and the numbers of documents and of their tokens.
+  private static func archiveName(
+    _ position: IndexPosition,
+    _ view: DocumentTable.View
+  ) -> String {
+    "\(position.text) \(view.aliveCount) \(view.aliveTokens)"
+  }
+
+  private static func archiveName(_ db: SQLiteConnection) throws -> String? {
+    try db.text("SELECT value FROM state WHERE name = 'archive'")
+  }
+}
