@@ -81,11 +81,7 @@ static bool isExact(const char *word, int32_t size) {
 }
 
 int words_collect(struct spotlight_words *words, const char *word, int32_t size) {
-  if (size > 0 && word[0] == SPOTLIGHT_START_MARK) {
-    word++;
-    size--;
-  }
-  if (size > 4 * SPOTLIGHT_WORD_LETTERS_MAX) return SQLITE_OK;
+  if (size > 4 * SPOTLIGHT_WORD_LETTERS_MAX || word[0] == SPOTLIGHT_START_MARK) return SQLITE_OK;
   uint64_t mark = hash(word, size);
   uint64_t *slot = &words->known[(mark >> 1) % SLOT_COUNT];
   if (*slot == mark) return SQLITE_OK;

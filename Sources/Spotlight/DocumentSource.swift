@@ -62,6 +62,9 @@ package struct IndexBatch: Sendable {
   /// The entities of which any object may have had other texts at some commits.
   package let unknown: [Int: Range<Int64>]
 
+  /// Whether the commits of the batch change nothing in the index.
+  var indexesNothing: Bool { documents.isEmpty && unknown.isEmpty }
+
   /// The commit of which the texts are; a later one than `through` where commits remain.
   var read: Int64 { through.number + remainingCommits }
 

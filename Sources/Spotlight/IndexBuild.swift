@@ -51,7 +51,7 @@ struct IndexBuild {
     guard let mark, try IndexTables.mark(db) == mark else { throw IndexMoved() }
   }
 
-  /// Commits the transaction, runs a body, and begins another one.
+  /// Writes the words and commits the transaction, runs a body, and begins another one.
   ///
   /// - Throws: As `begin`; the errors of the body.
   func interrupt(_ db: SQLiteConnection, _ body: () throws -> Void) throws {
@@ -107,16 +107,12 @@ struct IndexBuild {
   /// Puts the new index in the place of the old one, in the present transaction.
   ///
   /// - Returns: The documents of the new index.
-  /// - Throws: `IndexMoved` where another process has advanced the old index further;
-  ///   `SQLiteError`.
+  /// - Throws: `IndexMoved` where another process has deleted domains; `SQLiteError`.
   func swap(_ db: SQLiteConnection) throws -> (view: DocumentTable.View, position: IndexPosition) {
-    guard var position, let built else { throw IndexMoved() }
+    guard var position, let built,
+      try IndexFile.deletedDomains(db).subtracting(restoredDomains) == deletedDomains
+    else { throw IndexMoved() }
     let old = try IndexFile.position(db)
-    if let old, old.token.generation == position.token.generation,
-      old.token.number > position.token.number
-    {
-      throw IndexMoved()
-    }
     position.build = try (old?.build ?? IndexFile.firstBuild(db)) + 1
     _ = try file.writeWords()
     try IndexTables.swap(db)
@@ -124,9 +120,22 @@ struct IndexBuild {
     try file.set(position)
     try IndexFile.setBuilt(built, db)
     try IndexFile.setOldest(built, db)
+    try IndexFile.setAnswersAfter(position.token, db)
     var view = view
     view.position = position
     return (view, position)
+  }
+}
+
+extension IndexBuild {
+  /// Removes the tables, unless they are those of another build by now, and gives back their pages.
+  ///
+  /// - Parameter db: The connection of the file, without a transaction.
+  /// - Throws: `SQLiteError`.
+  func discard(_ db: SQLiteConnection) throws {
+    guard let mark else { return }
+    try IndexTables.dropNext(db, of: mark)
+    while try IndexFile.giveBackSomePages(db) {}
   }
 }
 

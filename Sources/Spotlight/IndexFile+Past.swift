@@ -35,6 +35,16 @@ extension IndexFile {
     try statement.run()
   }
 
+  /// Records the commit up to which an earlier build has answered.
+  static func setAnswersAfter(_ token: StoreToken, _ db: SQLiteConnection) throws {
+    try db.execute("INSERT OR REPLACE INTO state VALUES ('after', ?)", ["\(token.number)"])
+  }
+
+  /// Returns the commit up to which an earlier build has answered; 0 before the first build.
+  static func answersAfter(_ db: SQLiteConnection) throws -> Int64 {
+    try db.integer("SELECT CAST(value AS INTEGER) FROM state WHERE name = 'after'") ?? 0
+  }
+
   /// Forgets the documents of the commits before one.
   static func forgetPast(until token: StoreToken, _ db: SQLiteConnection) throws {
     try db.execute("DELETE FROM former; DELETE FROM unknown")

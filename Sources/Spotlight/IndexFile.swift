@@ -418,13 +418,16 @@ final class IndexFile {
 
   /// Runs housekeeping that waits for no other connection.
   func withoutWaiting(_ work: (SQLiteConnection) throws -> Void) throws {
-    try queue.use { db in
-      try Self.housekeeping {
-        try db.execute("PRAGMA busy_timeout = 0")
-        try work(db)
-      }
-      try db.execute("PRAGMA busy_timeout = \(Int(SQLiteQueue.Options().busySecondsMax * 1000))")
+    try queue.use { db in try Self.withoutWaiting(db) { try work(db) } }
+  }
+
+  /// Runs housekeeping on a connection, which waits for no other connection.
+  static func withoutWaiting(_ db: SQLiteConnection, _ work: () throws -> Void) throws {
+    try housekeeping {
+      try db.execute("PRAGMA busy_timeout = 0")
+      try work()
     }
+    try db.execute("PRAGMA busy_timeout = \(Int(SQLiteQueue.Options().busySecondsMax * 1000))")
   }
 }
 

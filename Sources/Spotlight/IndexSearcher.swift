@@ -200,7 +200,8 @@ package struct IndexSnapshot {
   /// Makes the snapshot one of a past commit.
   fileprivate mutating func goBack(to past: StoreToken, _ isResuming: Bool) throws {
     guard let oldest = try IndexFile.oldest(db), past.generation == token.generation,
-      past.number >= oldest.number, !isResuming || past.number > oldest.number
+      past.number >= oldest.number,
+      try !isResuming || past.number > max(oldest.number, IndexFile.answersAfter(db))
     else {
       throw SpotlightError(.expired, "The index has no documents as of \(past)")
     }

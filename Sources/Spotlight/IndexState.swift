@@ -22,7 +22,8 @@ struct IndexState {
   var mergesParts = false
   /// The number of documents that were indexed since a merge was last wanted.
   var unmergedCount = 0
-  /// The position from which the log is needed while a new index is built; nil without a build.
+  /// The position from which the log is needed while a new index is built; nil without a build, and
+  /// without an index that answers meanwhile.
   var buildsFrom: StoreToken?
   /// Whether the index was asked to advance since it last read the log.
   var wantsAdvance = false

@@ -3,7 +3,9 @@ package import CordialValues
 /// The progress of the index.
 package struct IndexStatus: Sendable {
   /// The state of the index: `ready` for the commit of `token`, which may not be the newest one;
-  /// `catchingUp` before the first commit is known; `paused` while the index follows no commit.
+  /// `catchingUp` before the first commit is known; `rebuilding` while a new index is built beside
+  /// one that answers, then `ready`; `paused` while the index follows no commit; `failed` until the
+  /// next attempt.
   package enum State: String, Sendable {
     case ready, catchingUp, rebuilding, paused, failed
   }

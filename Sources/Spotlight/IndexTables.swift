@@ -30,7 +30,8 @@ enum IndexTables {
   ///
   /// - Parameters:
   ///   - layout: The columns of the index.
-  ///   - isPrepared: Whether tables of another layout or model are an error, instead of recreated.
+  ///   - isPrepared: Whether tables of another layout or model are an error instead of recreated,
+  ///     and those of a new index are left to the process that builds it.
   ///   - db: The connection of the writer, without a transaction.
   /// - Throws: `SQLiteError`; `IndexMoved` for other tables.
   func prepare(_ layout: IndexLayout, isPrepared: Bool, _ db: SQLiteConnection) throws {
@@ -45,8 +46,12 @@ enum IndexTables {
         try db.execute("INSERT INTO state VALUES ('next', lower(hex(randomblob(8))))")
       }
     case .current where isKnown:
-      // A process that was building a new index has ended.
-      if !isPrepared { try Self.dropNext(db) }
+      // A process that was building a new index has ended, and this one may advance the index.
+      if !isPrepared {
+        try IndexFile.withoutWaiting(db) {
+          if let mark = try Self.mark(db) { try Self.dropNext(db, of: mark) }
+        }
+      }
     case .current:
       guard !isPrepared else { throw IndexMoved() }
       try db.transaction(.immediate) { try recreate(layout, identity, db) }
@@ -54,10 +59,11 @@ enum IndexTables {
     }
   }
 
-  /// Removes the tables of a new index that nobody builds, if there are any.
-  static func dropNext(_ db: SQLiteConnection) throws {
-    guard try mark(db) != nil else { return }
-    try db.transaction(.immediate) { try IndexTables.next.drop(db) }
+  /// Removes the tables of a build, unless they are those of another one.
+  static func dropNext(_ db: SQLiteConnection, of build: String) throws {
+    try db.transaction(.immediate) {
+      if try mark(db) == build { try IndexTables.next.drop(db) }
+    }
   }
 
   /// Returns the text that tells the tables of the present build from those of another one; nil

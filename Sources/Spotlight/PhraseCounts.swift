@@ -53,7 +53,7 @@ extension IndexSnapshot {
     return (phrases, position)
   }
 
-  private static let keptBytesMax = 512
+  private static let keptBytesMax = 1024
 
   /// Keeps the counts that a search has read.
   func keepCounts(

@@ -46,7 +46,7 @@ extension SearchIndex {
   ///   code `constraint` where the index has a document that the batch reports as new.
   func advance(_ follower: inout Follower, by batch: IndexBatch) throws {
     let token = follower.token
-    if !batch.documents.isEmpty || !batch.unknown.isEmpty {
+    if !batch.indexesNothing {
       try apply(batch, &follower)
     } else if batch.through != token {
       try follow(batch.through, &follower)
@@ -64,12 +64,17 @@ extension SearchIndex {
 
   /// Follows commits that index nothing, of which only some are written to the file.
   private func follow(_ token: StoreToken, _ follower: inout Follower) throws {
-    follower.followed = token
-    documents.follow(token)
+    followInMemory(token, &follower)
     guard let written = follower.position?.token.number,
       token.number - written >= Self.unwrittenMax
     else { return }
     try writePosition(&follower)
+  }
+
+  /// Follows commits that index nothing.
+  func followInMemory(_ token: StoreToken, _ follower: inout Follower) {
+    follower.followed = token
+    documents.follow(token)
   }
 
   /// The number of commits without documents after which the position is written: a later start

@@ -81,7 +81,7 @@ extension IndexFile {
     try run("INSERT OR IGNORE INTO deleted_domain VALUES (?)", for: domains, db)
   }
 
-  /// Has the next rebuild index the objects of some domains again.
+  /// Ends that the index leaves out the objects of some domains.
   static func removeDeletedDomains(_ domains: [String], _ db: SQLiteConnection) throws {
     try run("DELETE FROM deleted_domain WHERE domain = ?", for: domains, db)
   }

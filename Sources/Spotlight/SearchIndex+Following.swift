@@ -6,12 +6,13 @@ import Synchronization
 
 /// When an attempt to read the log is needed, and why one fails.
 extension SearchIndex {
-  /// Starts an attempt to read the log, unless the index is at a commit in the file that it opened.
+  /// Starts an attempt to read the log, unless the index is at a commit in the file that it opened,
+  /// be it while a new one is built.
   ///
   /// - Parameter commit: The number of the newest known commit.
   package func follow(to commit: Int64) {
     let opened = shared.withLock { shared -> FileIdentity? in
-      guard shared.status.state == .ready, let token = shared.status.token,
+      guard [.ready, .rebuilding].contains(shared.status.state), let token = shared.status.token,
         token.number >= commit
       else { return nil }
       return shared.opened

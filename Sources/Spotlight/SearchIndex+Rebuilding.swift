@@ -9,25 +9,28 @@ extension SearchIndex {
   ///
   /// - Parameters:
   ///   - follower: The old index.
-  ///   - advances: Whether the old index follows the log meanwhile; otherwise it stays at its
-  ///     position.
+  ///   - advances: Whether the old index follows the log meanwhile, unless it is paused or the log
+  ///     does not have its position; otherwise it stays where it is.
   ///   - progress: Called with the number of objects that were read.
   ///   - domains: The domains whose objects the new index has again.
-  /// - Throws: `IndexStopped`; `SpotlightError` where other processes change the index again and
-  ///   again; `SQLiteError`; the errors of the source.
+  /// - Throws: `IndexStopped`; `SpotlightError` where other processes, or a log that loses commits,
+  ///   prevent each build; `SQLiteError`; the errors of the source.
   func rebuild(
     _ follower: inout Follower,
     advances: Bool = false,
     _ progress: ((Int) -> Void)? = nil,
     restoring domains: [String] = []
   ) throws {
-    shared.withLock { [token = follower.token] shared in
-      shared.buildsFrom = token
-      if token != nil { shared.status.state = .rebuilding }
+    let isPaused = try follower.file.queue.use { db in try IndexFile.isPaused(db) }
+    if !isPaused, let token = follower.token {
+      shared.withLock { shared in
+        shared.buildsFrom = token
+        shared.status.state = .rebuilding
+      }
     }
     defer { shared.withLock { $0.buildsFrom = nil } }
     var pace = BuildPace(
-      advances: advances && follower.token != nil && !follower.isOutdated,
+      advances: try advances && !isPaused && canAdvance(follower),
       milliseconds: buildMilliseconds
     )
     for _ in 0..<Self.buildsMax {
@@ -36,14 +39,20 @@ extension SearchIndex {
         return
       } catch is IndexMoved {
         // In one transaction, nothing comes between.
-        pace.advances = false
+        pace = BuildPace(advances: false, milliseconds: buildMilliseconds)
         if follower.file.isCurrent { try reload(&follower) } else { follower = try open() }
       }
     }
     throw SpotlightError.beingBuilt
   }
 
-  /// The maximum number of builds, of which other processes prevent all but the last.
+  /// Whether the words of the old index are of this version, and the log has its position.
+  private func canAdvance(_ follower: borrowing Follower) throws -> Bool {
+    guard let token = follower.token, !follower.isOutdated else { return false }
+    return try follower.source.batch(after: token) != nil
+  }
+
+  /// The maximum number of builds, of which others prevent all but the last.
   private static let buildsMax = 4
 
   private func build(
@@ -68,35 +77,38 @@ extension SearchIndex {
           }
           try letAdvance(&follower, &pace, build, db)
         }
-        try follow(&build, &follower, &pace, db)
+        try catchUp(&build, &follower, &pace, db)
         try merge(build, &follower, &pace, db)
         // From here on the old index stays where it is.
         pace.advances = false
-        try follow(&build, &follower, &pace, db)
-        try swap(build, &follower, db)
+        try catchUp(&build, &follower, &pace, db)
+        try swap(build, &follower, pace, db)
       } catch {
         if db.isInTransaction { try db.rollback() }
-        try IndexFile.housekeeping { try IndexTables.dropNext(db) }
+        // The next start removes what a stop leaves.
+        if !(error is IndexStopped) { try IndexFile.housekeeping { try build.discard(db) } }
         throw error
       }
     }
     reached(follower)
-    try giveBackPages(&follower)
+    try giveBackPages(follower)
   }
 
   /// The number of objects between two reports of the progress.
   private static let reportedObjects = 256
 
-  /// Has a new index reach the position of the old one.
-  private func follow(
+  /// Has a new index reach the position of the old one, where that has advanced.
+  private func catchUp(
     _ build: inout IndexBuild,
     _ follower: inout Follower,
     _ pace: inout BuildPace,
     _ db: SQLiteConnection
   ) throws {
     var batches = 0
-    while let token = follower.token, let position = build.position,
-      token.generation == position.token.generation, token.number > position.token.number
+    // Otherwise the new index is at the newest commit, and an old one beyond it is of commits that
+    // the store has lost.
+    while pace.hasPaused, let token = follower.token, let position = build.position,
+      token.number > position.token.number
     {
       batches += 1
       // A new index that the old one outruns would never be done.
@@ -128,8 +140,10 @@ extension SearchIndex {
   private func swap(
     _ build: IndexBuild,
     _ follower: inout Follower,
+    _ pace: BuildPace,
     _ db: SQLiteConnection
   ) throws {
+    if pace.hasPaused, try IndexFile.position(db) != follower.position { throw IndexMoved() }
     let (view, position) = try build.swap(db)
     try documents.locked {
       try db.commit()
@@ -162,18 +176,26 @@ extension SearchIndex {
     // The next start builds the index from the beginning.
     guard !isStopped else { throw IndexStopped() }
     guard isWanted, pace.allowsPause() else { return }
-    try build.interrupt(db) { pace.advances = try advanceBeside(&follower) }
+    shared.withLock { $0.wantsAdvance = false }
+    guard let token = follower.token, let batch = try follower.source.batch(after: token) else {
+      return pace.advances = false
+    }
+    if batch.indexesNothing {
+      // It needs no transaction, for which the build would have to end its own.
+      followInMemory(batch.through, &follower)
+      reached(batch.through)
+    } else {
+      try build.interrupt(db) { pace.advances = try advanceBeside(&follower, by: batch) }
+    }
     pace.resume()
+    if batch.remainingCommits > 0 { shared.withLock { $0.wantsAdvance = true } }
   }
 
   /// Has the old index advance by a batch.
   ///
   /// - Returns: Whether it can advance further.
-  private func advanceBeside(_ follower: inout Follower) throws -> Bool {
-    shared.withLock { $0.wantsAdvance = false }
+  private func advanceBeside(_ follower: inout Follower, by batch: IndexBatch) throws -> Bool {
     guard try !follower.file.queue.use({ db in try IndexFile.isPaused(db) }) else { return false }
-    guard let token = follower.token, let batch = try follower.source.batch(after: token)
-    else { return false }
     do {
       try advance(&follower, by: batch)
     } catch is IndexMoved {
@@ -181,19 +203,22 @@ extension SearchIndex {
     } catch let error as SQLiteError where error.code == .constraint {
       return false
     }
-    if batch.remainingCommits > 0 { shared.withLock { $0.wantsAdvance = true } }
     return true
   }
 
   /// Gives back the pages of the former index, some at a time, and empties SQLite's log.
-  private func giveBackPages(_ follower: inout Follower) throws {
+  ///
+  /// A commit or an order comes first; the rest is then given back as after a merge of parts.
+  private func giveBackPages(_ follower: borrowing Follower) throws {
     // The next step builds the index anew.
     guard follower.file.isCurrent, !follower.file.hasLostLog else { return }
     try IndexFile.housekeeping {
       while try follower.file.queue.use({ db in try IndexFile.giveBackSomePages(db) }) {
-        let (isStopped, isWanted) = shared.withLock { ($0.isStopped, $0.wantsAdvance) }
-        if isStopped { return }
-        if isWanted { _ = try advanceBeside(&follower) }
+        let isWanted = shared.withLock { shared in
+          if shared.wantsAdvance { shared.mergesParts = true }
+          return shared.wantsAdvance || shared.isStopped
+        }
+        if isWanted { return }
       }
     }
     try follower.file.emptyLog()
@@ -225,6 +250,9 @@ private struct BuildPace {
   var advances: Bool
   private let pauseMin: Duration
   private var last: ContinuousClock.Instant?
+
+  /// Whether the old index has read the log since the build began.
+  var hasPaused: Bool { last != nil }
 
   init(advances: Bool, milliseconds: Int) {
     self.advances = advances

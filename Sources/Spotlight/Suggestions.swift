@@ -65,26 +65,35 @@ extension IndexSnapshot {
   /// A letter that is a word of its own has another form where a word begins.
   private func words(beginning start: String, max: Int) throws -> [String] {
     let words = try indexedWords(beginning: start, max: max)
-    guard let marked = Tokens.start(of: start) else { return words }
-    let others = try indexedWords(beginning: marked, max: max).map { String($0.dropFirst()) }
-    return words + others.filter { !words.contains($0) }
+    guard let marked = Tokens.start(of: start) else { return words.map(\.word) }
+    let starts = try indexedWords(beginning: marked, max: max).map { word, count in
+      (String(decoding: word.utf8.dropFirst(), as: UTF8.self), count)
+    }
+    let counts = Dictionary(words + starts, uniquingKeysWith: +)
+    return counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(max).map(\.key)
   }
 
-  private func indexedWords(beginning start: String, max: Int) throws -> [String] {
+  private func indexedWords(
+    beginning start: String,
+    max: Int
+  ) throws -> [(word: String, count: Int64)] {
     try db.execute(
       "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, text, row)"
     )
     let statement = try PreparedStatement(
       db,
-      "SELECT term FROM vocabulary WHERE term >= ?1 AND term < ?2 ORDER BY doc DESC, term LIMIT ?3"
+      """
+      SELECT term, doc FROM vocabulary WHERE term >= ?1 AND term < ?2
+      ORDER BY doc DESC, term LIMIT ?3
+      """
     )
     defer { statement.reset() }
     statement.bind(start, at: 1)
     // No word has this code point.
     statement.bind(start + "\u{10FFFF}", at: 2)
     statement.bind(Int64(max), at: 3)
-    var words: [String] = []
-    while try statement.step() { words.append(statement.text(0)) }
+    var words: [(word: String, count: Int64)] = []
+    while try statement.step() { words.append((statement.text(0), statement.integer(1))) }
     return words
   }
 }

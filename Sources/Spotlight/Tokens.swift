@@ -61,7 +61,7 @@ enum Tokens {
     }
   }
 
-  /// Splits a text into the tokens that a query has for it, without marks of word starts.
+  /// Splits a text into tokens as the index does, but without marks where words begin.
   static func unmarked(_ text: String) -> [Token] {
     split(text, flags: Int32(SPOTLIGHT_UNMARKED))
   }

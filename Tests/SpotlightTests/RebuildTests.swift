@@ -1,6 +1,7 @@
 import CordialValues
 import Foundation
 import GRDB
+import Glibc
 import PersistentHistory
 import Spotlight
 import Synchronization
@@ -150,7 +151,114 @@ private final class ForgetfulReader: DocumentSource {
     }
     let sights = try await rebuildWhileCommitting(index).map { try $0.get() }
     #expect(sights.map(\.commit) == [9])
+    #expect(sights.map(\.state) == [.paused])
     #expect(index.index.status.state == .paused)
+  }
+
+  @Test func `commits that index nothing are followed too`() async throws {
+    let index = try await makeIndex()
+    let (library, opened) = (index.library, index.index)
+    let tokens = Mutex<[Int64?]>([])
+    whileReading(library) { start in
+      if start == 3 {
+        library.commit([])
+        opened.follow()
+      }
+      tokens.withLock { $0.append(opened.status.token?.number) }
+    }
+    try await index.rebuild()
+    #expect(tokens.withLock { $0 } == [9, 9, 10])
+    #expect(opened.status.token?.number == 10)
+    #expect(try index.found("milk").count == 9)
+  }
+
+  /// After a power failure a store may lack its newest commits, and the index has them.
+  @Test(arguments: [false, true])
+  func `an index of commits that the store has lost is replaced`(isAsked: Bool) async throws {
+    let index = try await makeIndex()
+    index.library.state.withLock { state in
+      state.commits.removeLast(3)
+      state.pasts.removeLast(3)
+      state.objects = state.pasts[6]
+    }
+    if isAsked { try await index.rebuild() }
+    index.index.follow()
+    // The first order is done before the attempt reads the log, and the second one after it.
+    for _ in 0..<2 {
+      let outcome = await withCheckedContinuation { continuation in
+        index.index.execute(.write) { continuation.resume(returning: $0) }
+      }
+      _ = try outcome.get()
+    }
+    #expect(index.index.status.token?.number == 6)
+    #expect(index.index.status.state == .ready)
+    #expect(try index.found("milk") == [1, 2, 3, 4, 5, 6])
+  }
+
+  /// The documents of the old index may have been of other objects.
+  // Evidence: P-090b
+  @Test func `no client resumes from a commit of the old index`() async throws {
+    let index = try await makeIndex()
+    _ = try await rebuildWhileCommitting(index)
+    index.commit([30: (body: "milk", title: nil)])
+    #expect(await index.catchUp())
+    let searcher = try index.index.makeSearcher()
+    let tokens = index.library.state.withLock { state in
+      (9...11).map { Library.token($0, state) }
+    }
+    for token in tokens {
+      try searcher.snapshot(asOf: token) { #expect($0.token == token) }
+    }
+    for token in tokens.dropLast() {
+      #expect(throws: SpotlightError.self) {
+        try searcher.snapshot(asOf: token, isResuming: true) { _ in }
+      }
+    }
+    try searcher.snapshot(asOf: tokens[2], isResuming: true) { #expect($0.token == tokens[2]) }
+  }
+
+  @Test func `a stop between its transactions leaves the old index`() async throws {
+    let index = try await makeIndex()
+    let (library, opened) = (index.library, index.index)
+    whileReading(library) { start in
+      library.commit([(TestIndex.note(20), ["milk", nil])])
+      opened.follow()
+      guard start == 6 else { return }
+      Thread.detachNewThread { opened.stop() }
+      // An index that is stopped accepts no wait.
+      for _ in 0..<60_000 where opened.whenReached(1000, { _ in }) != nil { usleep(1000) }
+    }
+    await #expect(throws: (any Error).self) { try await index.rebuild() }
+    library.state.withLock { $0.whileReading = nil }
+    let again = try TestIndex(library, in: index.folder)
+    #expect(await again.catchUp())
+    #expect(library.state.withLock { $0.wholeReadings } == 2)
+    #expect(try again.found("milk") == [1, 2, 3, 4, 5, 6, 7, 8, 9, 20])
+  }
+
+  @Test func `domains that are restored are those of later commits too`() async throws {
+    let index = try await makeIndex()
+    let (library, opened) = (index.library, index.index)
+    func execute(_ kind: IndexOrder.Kind) async throws {
+      let outcome = await withCheckedContinuation { continuation in
+        opened.execute(kind) { continuation.resume(returning: $0) }
+      }
+      _ = try outcome.get()
+    }
+    library.state.withLock { state in
+      for number in [1, 2, 20] as [Int64] { state.domains[TestIndex.note(number)] = "work" }
+    }
+    library.commit([1, 2].map { (TestIndex.note($0), ["milk", nil]) })
+    try await execute(.deleteDomains(["work"]))
+    #expect(try index.found("milk") == [3, 4, 5, 6, 7, 8, 9])
+    whileReading(library) { start in
+      guard start == 3 else { return }
+      library.commit([(TestIndex.note(20), ["milk", nil]), (TestIndex.note(21), ["milk", nil])])
+      opened.follow()
+    }
+    try await execute(.restoreDomains(["work"]))
+    #expect(await index.catchUp())
+    #expect(try index.found("milk") == [1, 2, 3, 4, 5, 6, 7, 8, 9, 20, 21])
   }
 
   @Test func `a log that lacks later commits makes the build begin again`() async throws {
