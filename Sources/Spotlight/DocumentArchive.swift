@@ -45,19 +45,95 @@ package enum DocumentArchive {
     numbersEnd: Int64,
     boostCount: Int
   ) -> Bool {
-    var reader = Reader(bytes: bytes)
-    guard let hash = reader.word(), hash == Part.hash(bytes[8...]),
-      let count = reader.number(), count <= UInt64(partMax)
+    let bytes = bytes.span
+    var at = 0
+    guard let hash = word(bytes, &at), hash == Self.hash(bytes, from: 8),
+      let count = number(bytes, &at), count <= UInt64(partMax)
     else { return false }
-    var (number, object) = (0 as Int64, 0 as Int64)
+    var (last, object) = (0 as Int64, 0 as Int64)
+    var boosts: [Double?] = []
     for _ in 0..<count {
-      guard let document = reader.document(after: &number, &object, boostCount: boostCount),
-        document.number > 0, document.number < numbersEnd
+      guard let step = number(bytes, &at), let entity = number(bytes, &at),
+        let difference = number(bytes, &at), let length = number(bytes, &at),
+        let titleLength = number(bytes, &at)
       else { return false }
-      view.add(document)
+      last &+= Int64(bitPattern: step)
+      object &+= Int64(bitPattern: difference >> 1) ^ -Int64(bitPattern: difference & 1)
+      guard last > 0, last < numbersEnd, readBoosts(bytes, &at, boostCount, &boosts)
+      else { return false }
+      view.add(
+        DocumentTable.AddedDocument(
+          number: last,
+          key: ObjectKey(entity: Int(truncatingIfNeeded: entity), object: object),
+          length: Int64(bitPattern: length),
+          titleLength: Int64(bitPattern: titleLength),
+          boosts: boosts
+        )
+      )
     }
-    return reader.isAtEnd
+    return at == bytes.count
   }
+
+  // MARK: Reading; nil stands for the end of the bytes
+
+  private static func readBoosts(
+    _ bytes: Span<UInt8>,
+    _ at: inout Int,
+    _ count: Int,
+    _ boosts: inout [Double?]
+  ) -> Bool {
+    boosts.removeAll(keepingCapacity: true)
+    for _ in 0..<count {
+      guard at < bytes.count else { return false }
+      at += 1
+      guard bytes[at - 1] == 1 else {
+        boosts.append(nil)
+        continue
+      }
+      guard let word = word(bytes, &at) else { return false }
+      boosts.append(Double(bitPattern: word))
+    }
+    return true
+  }
+
+  private static func number(_ bytes: Span<UInt8>, _ at: inout Int) -> UInt64? {
+    var (result, shift) = (0 as UInt64, 0 as UInt64)
+    while shift < 64, at < bytes.count {
+      let next = bytes[at]
+      at += 1
+      result |= UInt64(next & 0x7F) << shift
+      if next < 0x80 { return result }
+      shift += 7
+    }
+    return nil
+  }
+
+  private static func word(_ bytes: Span<UInt8>, _ at: inout Int) -> UInt64? {
+    guard bytes.count - at >= 8 else { return nil }
+    defer { at += 8 }
+    var word: UInt64 = 0
+    for index in 0..<8 { word |= UInt64(bytes[at + index]) << UInt64(8 * index) }
+    return word
+  }
+
+  /// Returns a hash of the bytes from a place on, which another byte changes.
+  private static func hash(_ bytes: Span<UInt8>, from start: Int) -> UInt64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    var at = start
+    while let word = word(bytes, &at) { hash = mixed(hash, word) }
+    while at < bytes.count {
+      hash = mixed(hash, UInt64(bytes[at]))
+      at += 1
+    }
+    return hash
+  }
+
+  private static func mixed(_ hash: UInt64, _ word: UInt64) -> UInt64 {
+    let product = (hash ^ word) &* 0x9E37_79B9_7F4A_7C15
+    return product ^ product >> 29
+  }
+
+  // MARK: Writing
 
   /// A part that is written.
   private struct Part {
@@ -86,12 +162,8 @@ package enum DocumentArchive {
       head.append(UInt64(count))
       let rest = head.content + content
       var whole = Part()
-      whole.append(word: Self.hash(rest[...]))
+      whole.append(word: DocumentArchive.hash(rest.span, from: 0))
       return whole.content + rest
-    }
-
-    static func hash(_ bytes: ArraySlice<UInt8>) -> UInt64 {
-      bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 
     private mutating func append(_ number: UInt64) {
@@ -105,62 +177,6 @@ package enum DocumentArchive {
 
     private mutating func append(word: UInt64) {
       for shift in 0..<8 { content.append(UInt8(truncatingIfNeeded: word >> UInt64(8 * shift))) }
-    }
-  }
-
-  /// A reader of a part; nil stands for the end of the bytes.
-  private struct Reader {
-    let bytes: [UInt8]
-    private var at = 0
-
-    init(bytes: [UInt8]) { self.bytes = bytes }
-
-    var isAtEnd: Bool { at == bytes.count }
-
-    mutating func document(
-      after number: inout Int64,
-      _ object: inout Int64,
-      boostCount: Int
-    ) -> DocumentTable.AddedDocument? {
-      guard let step = self.number(), let entity = self.number(), let difference = self.number(),
-        let length = self.number(), let titleLength = self.number()
-      else { return nil }
-      number &+= Int64(bitPattern: step)
-      object &+= Int64(bitPattern: difference >> 1) ^ -Int64(bitPattern: difference & 1)
-      var boosts: [Double?] = []
-      for _ in 0..<boostCount {
-        guard let isThere = byte() else { return nil }
-        boosts.append(isThere == 1 ? word().map { Double(bitPattern: $0) } : nil)
-      }
-      return DocumentTable.AddedDocument(
-        number: number,
-        key: ObjectKey(entity: Int(truncatingIfNeeded: entity), object: object),
-        length: Int64(bitPattern: length),
-        titleLength: Int64(bitPattern: titleLength),
-        boosts: boosts
-      )
-    }
-
-    mutating func number() -> UInt64? {
-      var (result, shift) = (0 as UInt64, 0 as UInt64)
-      while shift < 64, let next = byte() {
-        result |= UInt64(next & 0x7F) << shift
-        if next < 0x80 { return result }
-        shift += 7
-      }
-      return nil
-    }
-
-    mutating func word() -> UInt64? {
-      guard bytes.count - at >= 8 else { return nil }
-      defer { at += 8 }
-      return (0..<8).reduce(0) { $0 | UInt64(bytes[at + $1]) << UInt64(8 * $1) }
-    }
-
-    private mutating func byte() -> UInt8? {
-      guard at < bytes.count else { return nil }
-      defer { at += 1 }
-      return bytes[at]
     }
   }
 }
