@@ -67,11 +67,12 @@ struct IndexBuild {
   ///   - db: The connection of the file.
   ///   - after: Called after each object, with the build and the number of objects so far; it may
   ///     interrupt the build.
+  /// - Returns: The number of objects.
   /// - Throws: `SQLiteError`; the errors of the source and of the body.
   mutating func addObjects(
     _ db: SQLiteConnection,
     after: (IndexBuild, Int) throws -> Void
-  ) throws {
+  ) throws -> Int {
     // Without documents, of which the next one would copy a chunk.
     let build = self
     var count = 0
@@ -87,6 +88,7 @@ struct IndexBuild {
     built = token
     position = IndexPosition(token: token, build: 0, next: view.aliveCount + 1)
     try IndexFile.setNextBuilt(token, db)
+    return count
   }
 
   /// Applies a batch of the log.

@@ -70,13 +70,15 @@ extension SearchIndex {
     try build.file.queue.use { db in
       do {
         try build.begin(db)
-        try build.addObjects(db) { build, count in
-          if count == 1 || count.isMultiple(of: Self.reportedObjects) {
-            shared.withLock { $0.activity.step = .building(objects: count) }
-            progress?(count)
-          }
+        func report(_ count: Int) {
+          shared.withLock { $0.activity.step = .building(objects: count) }
+          progress?(count)
+        }
+        let count = try build.addObjects(db) { build, count in
+          if count.isMultiple(of: Self.reportedObjects) { report(count) }
           try letAdvance(&follower, &pace, build, db)
         }
+        report(count)
         try catchUp(&build, &follower, &pace, db)
         try merge(build, &follower, &pace, db)
         // From here on the old index stays where it is.
@@ -95,7 +97,7 @@ extension SearchIndex {
   }
 
   /// The number of objects between two reports of the progress.
-  private static let reportedObjects = 256
+  private static let reportedObjects = 1000
 
   /// Has a new index reach the position of the old one, where that has advanced.
   private func catchUp(
@@ -145,18 +147,19 @@ extension SearchIndex {
   ) throws {
     if pace.hasPaused, try IndexFile.position(db) != follower.position { throw IndexMoved() }
     let (view, position) = try build.swap(db)
+    let oldest = try IndexFile.oldest(db)
     try documents.locked {
       try db.commit()
       documents.replace(view)
       vocabulary.forget()
+      // A search of an earlier commit fails from here on.
+      shared.withLock { $0.activity.oldest = oldest }
     }
     follower.file.forgetWords()
     follower.position = position
     follower.followed = nil
     follower.isOutdated = false
     follower.unknownCount = try IndexFile.unknownCount(db)
-    let oldest = try IndexFile.oldest(db)
-    shared.withLock { $0.activity.oldest = oldest }
   }
 
   private func reached(_ follower: borrowing Follower) {
