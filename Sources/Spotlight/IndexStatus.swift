@@ -59,6 +59,14 @@ package struct IndexOrder: Sendable {
     case deleteDomains([String])
     /// Index the objects of some domains again.
     case restoreDomains([String])
+
+    /// Whether a new index is built.
+    var buildsIndex: Bool {
+      switch self {
+      case .rebuild, .restoreDomains: true
+      case .pause, .resume, .write, .deleteDomains: false
+      }
+    }
   }
 
   let kind: Kind

@@ -41,7 +41,7 @@ extension SearchIndex {
 
   /// Does what clients have asked for since the last attempt.
   func executeOrders(_ follower: inout Follower) throws {
-    let orders = takeOrders()
+    let orders = refuseBuilds(takeOrders(), follower)
     guard !orders.isEmpty else { return }
     do {
       for order in orders {
@@ -62,6 +62,23 @@ extension SearchIndex {
     }
     let status = status
     for order in orders { order.completion(.success(status)) }
+  }
+
+  /// Refuses the orders for a new index that has no room beside the old one, which goes on.
+  ///
+  /// - Returns: The other orders.
+  private func refuseBuilds(
+    _ orders: [IndexOrder],
+    _ follower: borrowing Follower
+  ) -> [IndexOrder] {
+    guard follower.token != nil else { return orders }
+    do {
+      try IndexSpace.requireRoom(besides: path)
+      return orders
+    } catch {
+      for order in orders where order.kind.buildsIndex { order.completion(.failure(error)) }
+      return orders.filter { !$0.kind.buildsIndex }
+    }
   }
 
   /// Takes over whether the index is paused, and returns it.

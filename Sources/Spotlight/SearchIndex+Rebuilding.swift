@@ -13,14 +13,16 @@ extension SearchIndex {
   ///     does not have its position; otherwise it stays where it is.
   ///   - progress: Called with the number of objects that were read.
   ///   - domains: The domains whose objects the new index has again.
-  /// - Throws: `IndexStopped`; `SpotlightError` where other processes, or a log that loses commits,
-  ///   prevent each build; `SQLiteError`; the errors of the source.
+  /// - Throws: `IndexStopped`; `SQLiteError` with the code `full` where the disk has no room for an
+  ///   index beside the old one; `SpotlightError` where other processes, or a log that loses commits,
+  ///   prevent each build; other errors of SQLite and of the source.
   func rebuild(
     _ follower: inout Follower,
     advances: Bool = false,
     _ progress: ((Int) -> Void)? = nil,
     restoring domains: [String] = []
   ) throws {
+    if follower.token != nil { try IndexSpace.requireRoom(besides: path) }
     let isPaused = try follower.file.queue.use { db in try IndexFile.isPaused(db) }
     if !isPaused, let token = follower.token {
       shared.withLock { shared in

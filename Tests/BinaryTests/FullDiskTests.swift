@@ -52,14 +52,39 @@ private struct FullDiskScenario {
 }
 
 @Suite struct `A limit of file sizes` {
+  private func limit(_ child: Child, _ bytes: String) throws {
+    let words = ["--pid", "\(child.process)", "--fsize=\(bytes):unlimited"]
+    let tool = try Child(words, program: "prlimit", input: .nothing)
+    guard try tool.exitCode() == 0 else { throw Failure("prlimit: \(try tool.errorText())") }
+  }
+
+  /// It would take the space that the store needs.
+  // Evidence: P-095g
+  @Test func `prevents a new index beside the old one, and neither saves nor searches`() throws {
+    let fixture = try Fixture()
+    let child = try Child(["serve", try fixture.store()])
+    let peer = Peer(child)
+    let words = (0..<60_000).map { "w\($0)" }.joined(separator: " ")
+    let first = try peer.call("save", ["insert": [task(words)]])["token"] ?? .null
+    #expect(try peer.call("search", ["query": "w7", "at": first])["total"] == 1)
+    let bytes = try #require(try peer.call("index/rebuild")["bytes"]?.integer)
+    #expect(bytes > 300_000)
+    try limit(child, "\(2 * bytes + 1_000_000)")
+    let error = try peer.answer(try peer.request("index/rebuild", [:]))["error"]
+    #expect(error?["code"] == 1402, "\(error ?? .null)")
+    #expect(try peer.call("index/status")["state"] == "ready")
+    let second = try peer.call("save", ["insert": [task("late")]])["token"] ?? .null
+    #expect(try peer.call("search", ["query": "late", "at": second])["total"] == 1)
+    try limit(child, "unlimited")
+    #expect(try peer.call("index/rebuild")["documents"] == 2)
+    #expect(try peer.call("index/verify")["differences"] == [])
+    child.stream.endInput()
+    #expect(try child.exitCode() == 0)
+  }
+
   // Evidence: P-060a, P-101
   @Test func `refuses a save as a whole until the limit is lifted`() throws {
     let fixture = try Fixture()
-    func limit(_ child: Child, _ bytes: String) throws {
-      let words = ["--pid", "\(child.process)", "--fsize=\(bytes):unlimited"]
-      let tool = try Child(words, program: "prlimit", input: .nothing)
-      guard try tool.exitCode() == 0 else { throw Failure("prlimit: \(try tool.errorText())") }
-    }
     let scenario = FullDiskScenario(fixture: fixture, store: try fixture.store()) {
       try limit($0, "200000")
     } end: {
