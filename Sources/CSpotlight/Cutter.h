@@ -12,6 +12,8 @@ enum {
   // The maximum lengths of text in which ICU looks for words at once, and of its folded form.
   RUN_BYTES_MAX = 1024,
   RUN_FOLDED_MAX = 4 * RUN_BYTES_MAX,
+  // The maximum number of marks that are brought into canonical order at once.
+  MARKS_MAX = 32,
 };
 
 /// One run of the tokenizer over a text.

@@ -247,6 +247,48 @@ static void readSign(struct cutter *cutter, int32_t at) {
 
 // MARK: Texts
 
+// Returns the canonical combining class of a mark of Thai or Lao, or 0 for another code point.
+static int markClass(UChar32 c) {
+  switch (c) {
+  case 0xE38: case 0xE39: return 103;
+  case 0xE48: case 0xE49: case 0xE4A: case 0xE4B: return 107;
+  case 0xEB8: case 0xEB9: return 118;
+  case 0xEC8: case 0xEC9: case 0xECA: case 0xECB: return 122;
+  default: return 0;
+  }
+}
+
+// Emits marks of Thai or Lao that are not in canonical order, which look as if they were. All have
+// the range of all. Otherwise leaves `*at` at the offset of the first one.
+static int emitMarks(struct cutter *cutter, int32_t *at) {
+  UChar32 marks[MARKS_MAX];
+  int32_t count = 0, end = *at;
+  bool isOrdered = true;
+  while (end < cutter->length && count < MARKS_MAX) {
+    int32_t next = end;
+    UChar32 c;
+    U8_NEXT(cutter->text, next, cutter->length, c);
+    if (c < 0 || markClass(c) == 0) break;
+    // Marks of one class keep their order.
+    int32_t place = count++;
+    for (; place > 0 && markClass(marks[place - 1]) > markClass(c); place--) {
+      marks[place] = marks[place - 1];
+      isOrdered = false;
+    }
+    marks[place] = c;
+    end = next;
+  }
+  if (isOrdered) return 0;
+  int32_t start = *at;
+  *at = end;
+  for (int32_t place = 0; place < count; place++) {
+    const struct unicode_folded *folded = unicode_look_up(marks[place]);
+    int result = emitMarked(cutter, folded->bytes, folded->length, start, end);
+    if (result != 0) return result;
+  }
+  return 0;
+}
+
 // Emits the word at an offset, and moves the offset behind it.
 static int cut(struct cutter *cutter, int32_t *at) {
   if ((unsigned char)cutter->text[*at] < 0x80) return cutter_compound(cutter, at);
@@ -262,6 +304,10 @@ static int cut(struct cutter *cutter, int32_t *at) {
     *at = next;
     return emitExpanded(cutter, folded, start, next);
   case UNICODE_SINGLE: case UNICODE_JAMO: case UNICODE_JAMO_BEHIND:
+    if (markClass(c) > 0) {
+      int result = emitMarks(cutter, at);
+      if (result != 0 || *at > start) return result;
+    }
     *at = next;
     return emitSingle(cutter, folded, start, at);
   case UNICODE_PICTOGRAPH: case UNICODE_REGIONAL:

@@ -86,6 +86,19 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("น\u{E38}\u{E48}ก", "น\u{E48}\u{E38}ก"), ("ກ\u{EB8}\u{EC8}ນ", "ກ\u{EC8}\u{EB8}ນ"),
+    ("น\u{E38}\u{E48}\u{E49}", "น\u{E48}\u{E49}\u{E38}"),
+  ])
+  func `marks of Thai and Lao are in canonical order`(texts: (String, String)) {
+    #expect(texts.0.unicodeScalars.elementsEqual(texts.1.unicodeScalars) == false)
+    for isQuery in [false, true] {
+      let first = tokenize(texts.0, isQuery: isQuery).map(\.text)
+      #expect(first == tokenize(texts.1, isQuery: isQuery).map(\.text))
+      #expect(first.count == texts.0.unicodeScalars.count)
+    }
+  }
+
   /// The iota below is a mark when it is written behind, and a letter when it is written within.
   @Test func `polytonic Greek is one word, composed or not`() {
     for text in ["τῷ", "ᾧ", "ᾳ", "ῌ"] {
@@ -165,7 +178,8 @@ import Testing
   /// Text of whole letters: a mark that follows none has no place of its own.
   private static let letters: [[String]] = [
     ["a", "B", "7", " ", ".", "é", "e\u{301}", "Ǻ", "ﬁ"], ["日", "ー", "か", "が", "ﾃﾞ", "ﾊﾟ", " "],
-    ["ท", "ไ", "ย", "ที่", " "], ["한", "국", "값", " "], ["Ж", "й", "σ", "ά", "مُ", "שָ", " "],
+    ["ท", "ไ", "ย", "ที่", "\u{E38}", "\u{E48}", " "], ["한", "국", "값", " "],
+    ["Ж", "й", "σ", "ά", "مُ", "שָ", " "],
     ["क़", "लि", "ড়", " "],
   ]
 
