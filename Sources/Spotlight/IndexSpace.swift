@@ -5,9 +5,9 @@ import SQLite
 enum IndexSpace {
   /// Throws an error where the file of an index could not grow by a new index.
   ///
-  /// SQLite's log grows to about three times the size of the index, as words are written, merged and
-  /// moved, and the file to twice its size. Without this check, a build would take the last space of
-  /// the disk, which the store needs.
+  /// SQLite's log grows to about three times the size of the index, as words are written, merged
+  /// and moved, and the file to twice its size. Without this check, a build would take the last
+  /// space of the disk, which the store needs.
   ///
   /// - Parameter path: The path of the index's file.
   /// - Throws: `SQLiteError` with the code `full`.

@@ -14,8 +14,8 @@ extension SearchIndex {
   ///   - progress: Called with the number of objects that were read.
   ///   - domains: The domains whose objects the new index has again.
   /// - Throws: `IndexStopped`; `SQLiteError` with the code `full` where the disk has no room for an
-  ///   index beside the old one; `SpotlightError` where other processes, or a log that loses commits,
-  ///   prevent each build; other errors of SQLite and of the source.
+  ///   index beside the old one; `SpotlightError` where other processes, or a log that loses
+  ///   commits, prevent each build; other errors of SQLite and of the source.
   func rebuild(
     _ follower: inout Follower,
     advances: Bool = false,
