@@ -328,7 +328,7 @@ private final class ForgetfulReader: DocumentSource {
   /// Every commit between the build and its end can be searched afterwards, as in an index that was
   /// built from the objects of that commit.
   // Evidence: P-090b
-  @Test(arguments: Seeds.first(20))
+  @Test(arguments: Seeds.first(6))
   func `answers as an index of each commit`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
     let index = try TestIndex()
