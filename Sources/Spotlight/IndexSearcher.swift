@@ -146,7 +146,8 @@ package final class IndexSearcher {
         }
         result = try body(snapshot)
       } catch {
-        try db.rollback()
+        // SQLite ends the transaction itself after some errors.
+        if db.isInTransaction { try db.rollback() }
         throw error
       }
       try db.commit()

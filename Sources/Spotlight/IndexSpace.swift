@@ -3,18 +3,18 @@ import SQLite
 
 /// The space that a new index needs beside the one that answers.
 enum IndexSpace {
-  /// Throws an error where the file of an index could not grow by a new index.
+  /// Returns the error of a disk or a limit that leaves a new index no room.
   ///
   /// SQLite's log grows to about three times the size of the index, as words are written, merged
   /// and moved, and the file to twice its size. Without this check, a build would take the last
   /// space of the disk, which the store needs.
   ///
   /// - Parameter path: The path of the index's file.
-  /// - Throws: `SQLiteError` with the code `full`.
-  static func requireRoom(besides path: String) throws {
+  /// - Returns: An error with the code `full`; nil where there is room, or nobody knows.
+  static func shortage(besides path: String) -> SQLiteError? {
     let size = size(path) + size(path + "-wal")
-    try require(5 * size, free: freeBytes(path), "are free on the disk")
-    try require(3 * size, free: sizeMax, "is the limit of a file's size")
+    return shortage(of: 5 * size, freeBytes(path), "are free on the disk")
+      ?? shortage(of: 3 * size, sizeMax, "is the limit of a file's size")
   }
 
   private static func size(_ path: String) -> Int64 {
@@ -22,10 +22,11 @@ enum IndexSpace {
     return unsafe stat(path, &file) == 0 ? Int64(file.st_size) : 0
   }
 
-  private static func require(_ needed: Int64, free: Int64?, _ what: String) throws {
-    guard let free, free < needed + spareBytes else { return }
-    let words = "A new index beside the old one needs \(needed + spareBytes) bytes"
-    throw SQLiteError(.full, "\(words), and \(free) \(what)")
+  private static func shortage(of bytes: Int64, _ free: Int64?, _ what: String) -> SQLiteError? {
+    let needed = bytes + spareBytes
+    guard let free, free < needed else { return nil }
+    let words = "A new index beside the old one needs \(needed) bytes, and \(free) \(what)"
+    return SQLiteError(.full, words)
   }
 
   /// What is left for others at least.

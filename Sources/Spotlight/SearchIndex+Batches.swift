@@ -30,20 +30,13 @@ extension SearchIndex {
       return true
     }
     let dead = documents.deadCount + follower.unknownCount
-    if dead > Self.deadMax, dead > documents.aliveCount / 4, hasRoom {
+    if dead > Self.deadMax, dead > documents.aliveCount / 4,
+      // Without room, the old index goes on.
+      IndexSpace.shortage(besides: path) == nil
+    {
       try rebuild(&follower, advances: true)
     }
     return batch.remainingCommits > 0
-  }
-
-  /// Whether a new index has room beside the old one, which otherwise goes on.
-  private var hasRoom: Bool {
-    do {
-      try IndexSpace.requireRoom(besides: path)
-      return true
-    } catch {
-      return false
-    }
   }
 
   /// The number of dead documents up to which the index is not rebuilt, however few live ones it

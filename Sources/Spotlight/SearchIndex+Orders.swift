@@ -71,14 +71,11 @@ extension SearchIndex {
     _ orders: [IndexOrder],
     _ follower: borrowing Follower
   ) -> [IndexOrder] {
-    guard follower.token != nil else { return orders }
-    do {
-      try IndexSpace.requireRoom(besides: path)
-      return orders
-    } catch {
-      for order in orders where order.kind.buildsIndex { order.completion(.failure(error)) }
-      return orders.filter { !$0.kind.buildsIndex }
-    }
+    guard follower.token != nil, orders.contains(where: \.kind.buildsIndex),
+      let error = IndexSpace.shortage(besides: path)
+    else { return orders }
+    for order in orders where order.kind.buildsIndex { order.completion(.failure(error)) }
+    return orders.filter { !$0.kind.buildsIndex }
   }
 
   /// Takes over whether the index is paused, and returns it.

@@ -22,7 +22,7 @@ extension SearchIndex {
     _ progress: ((Int) -> Void)? = nil,
     restoring domains: [String] = []
   ) throws {
-    if follower.token != nil { try IndexSpace.requireRoom(besides: path) }
+    if follower.token != nil, let error = IndexSpace.shortage(besides: path) { throw error }
     let isPaused = try follower.file.queue.use { db in try IndexFile.isPaused(db) }
     if !isPaused, let token = follower.token {
       shared.withLock { shared in
