@@ -62,7 +62,7 @@ extension Service {
   ) {
     guard let session = sessions[request.session] else { return }
     session.observed.beginUpdate()
-    observing.registry.beginReading()
+    let moment = observing.registry.beginReading()
     let observed = session.observed
     let registration = Registration(
       call: call,
@@ -77,6 +77,7 @@ extension Service {
             session: session.number,
             known: known.number,
             position: position,
+            moment: moment,
             results: observed.pending.reduce(into: [:]) { results, number in
               guard let index = observed.index(of: number) else { return }
               results[number] = observed.subscriptions[index].behind

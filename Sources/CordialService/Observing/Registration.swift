@@ -17,6 +17,8 @@ struct Registration: Sendable {
     let known: Int64
     /// The position of the client's results.
     let position: LogPosition
+    /// The moment of the registry whose results the client has, except for `results`.
+    let moment: SubscriptionRegistry.Moment
     /// The results that differ from those of the registry, by the subscription's number.
     let results: [Int: ObservedResult]
     /// The searches whose clients have other results than the registry.
@@ -271,7 +273,7 @@ struct Registration: Sendable {
         let candidate = registry.former(
           concern.number,
           of: older.session,
-          at: older.position.commit
+          at: older.moment
         ),
         case let verdict = comparison.verdict(on: concern, candidate.observation.verdictLimits),
         verdict != .unaffected

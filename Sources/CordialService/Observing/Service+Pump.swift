@@ -165,7 +165,7 @@ extension Service {
           observing.waiting.insert(session.number)
         }
       }
-      registry.update(change.observation, change.number, from: step.from, at: outcome.position)
+      registry.update(change.observation, change.number, at: outcome.position)
       registry.add(change.costs, to: change.number)
     }
     registry.advance(to: outcome.position)

@@ -18,13 +18,19 @@ final class SubscriptionRegistry: Sendable {
     let subscribers: SmallSet<Subscriber>
   }
 
+  /// How many results were replaced before, which tells what result a registration has seen.
+  ///
+  /// A commit does not tell it: a connection may be at a later commit than the registry, which the
+  /// registry's result is valid at too.
+  typealias Moment = Int
+
   /// A class, because each commit looks up many entries, and an observation has many parts to copy.
   private final class Entry {
     var observation: Observation
     var subscribers: SmallSet<Subscriber>
-    /// Earlier results while registrations are under way, each with the last commit of which it is
-    /// known to be the result, ascending.
-    var former: [(through: Int64, result: ObservedResult)] = []
+    /// Earlier results while registrations are under way, each with the moment until which it was
+    /// the result, ascending.
+    var former: [(until: Moment, result: ObservedResult)] = []
     var costs = ObservationCosts()
 
     init(_ observation: Observation, _ subscriber: Subscriber) {
@@ -47,6 +53,7 @@ final class SubscriptionRegistry: Sendable {
     var searches: Set<Int> = []
     /// The number of registrations that are under way.
     var readers = 0
+    var moment: Moment = 0
     /// The observations with earlier results.
     var withFormer: Set<Int> = []
     /// The observations whose last subscription has ended.
@@ -166,19 +173,14 @@ final class SubscriptionRegistry: Sendable {
   /// - Parameters:
   ///   - observation: The observation with its new result.
   ///   - number: Its number; an observation that was removed meanwhile stays removed.
-  ///   - former: The position of the former result.
   ///   - position: The position of the other observations' results.
-  func update(
-    _ observation: Observation,
-    _ number: Int,
-    from former: LogPosition,
-    at position: LogPosition
-  ) {
+  func update(_ observation: Observation, _ number: Int, at position: LogPosition) {
     state.withLock { state in
       guard let old = state.entries[number]?.observation else { return }
       if state.readers > 0 {
-        state.entries[number]?.former.append((former.commit, old.result))
+        state.entries[number]?.former.append((state.moment, old.result))
         state.withFormer.insert(number)
+        state.moment += 1
       }
       state.entries[number]?.observation = observation
       if old.result.named != observation.result.named || old.mayDangle != observation.mayDangle {
@@ -251,8 +253,13 @@ final class SubscriptionRegistry: Sendable {
 
   /// Begins to keep earlier results, for a registration that brings a connection from its position
   /// to another one than the observations'.
-  func beginReading() {
-    state.withLock { $0.readers += 1 }
+  ///
+  /// - Returns: The moment whose results the connection has.
+  func beginReading() -> Moment {
+    state.withLock { state in
+      state.readers += 1
+      return state.moment
+    }
   }
 
   /// Ends what `beginReading` began.
@@ -265,22 +272,22 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Returns an observation of a connection with the result that it had at a commit.
+  /// Returns an observation of a connection with the result that it had at a moment.
   ///
   /// - Parameters:
   ///   - number: The number of the observation.
   ///   - session: The number of the connection.
-  ///   - commit: The commit of a position that observations had after `beginReading`.
+  ///   - moment: What `beginReading` returned.
   /// - Returns: The observation, with the subscriptions of the connection only; nil where it has
   ///   none.
-  func former(_ number: Int, of session: Int, at commit: Int64) -> Affected? {
+  func former(_ number: Int, of session: Int, at moment: Moment) -> Affected? {
     state.withLock { state in
       guard let entry = state.entries[number],
         case let own = SmallSet(entry.subscribers.lazy.filter { $0.session == session }),
         !own.isEmpty
       else { return nil }
       var observation = entry.observation
-      if let former = entry.former.first(where: { $0.through >= commit }) {
+      if let former = entry.former.first(where: { $0.until >= moment }) {
         observation.result = former.result
       }
       return Affected(number: number, observation: observation, subscribers: own)

@@ -81,14 +81,16 @@ struct SubscriptionStep: Sendable {
     let rows =
       try limits.matchesInMemory ? snapshot.rows(of: changes, from: from, for: table) : [:]
     let comparison = ChangeComparison(changes, rows, with: table)
-    let stragglers = registry.stragglers()
+    let late = registry.stragglers()
+    // One that a registration added meanwhile may have a result of a later commit than the step's.
+    let stragglers = late.filter { $0.observation.position.commit <= head.number }
     let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
     // These are read again, whatever has changed.
-    let others = Set((stragglers + recompiled).map(\.number))
+    let others = Set((late + recompiled).map(\.number))
     let concerned = comparison.concerned.filter { !others.contains($0.number) }
     var verdicts: [(SubscriptionRegistry.Affected, Verdict)]?
     if isSmall {
-      guard stragglers.isEmpty, recompiled.isEmpty, comparison.pairCount <= Self.pairsMax,
+      guard late.isEmpty, recompiled.isEmpty, comparison.pairCount <= Self.pairsMax,
         laggards.allSatisfy({ isShort($0, head) })
       else { return nil }
       var small: [(SubscriptionRegistry.Affected, Verdict)] = []
@@ -123,8 +125,8 @@ struct SubscriptionStep: Sendable {
         guard let (candidate, verdict) = self.verdict(on: concern, comparison) else { continue }
         try run(candidate, verdict)
       }
-      let late = Set(stragglers.map(\.number))
-      for candidate in recompiled where !late.contains(candidate.number) {
+      let own = Set(late.map(\.number))
+      for candidate in recompiled where !own.contains(candidate.number) {
         try run(candidate, .undecided)
       }
     }

@@ -64,6 +64,33 @@ extension ServiceHost {
     try body()
   }
 
+  /// Lets a reader of the store wait, after the reads that were requested before.
+  ///
+  /// - Returns: The wait, which the test must end.
+  func blockReader() -> BlockedReader {
+    let blocked = BlockedReader()
+    store.read { _ in blocked.enter() }
+    return blocked
+  }
+
+  /// Lets all readers of the store wait, after the reads that were requested before.
+  ///
+  /// - Returns: The waits, each of which the test must end.
+  /// - Throws: `WaitTimeout`.
+  func blockReaders() throws -> [BlockedReader] {
+    let blocked = (0..<PersistentStore.readersMax).map { _ in blockReader() }
+    for reader in blocked { try waitFor(reader.entered, "a reader is blocked") }
+    return blocked
+  }
+
+  /// Waits until a reader waits.
+  ///
+  /// - Parameter reader: The wait.
+  /// - Throws: `WaitTimeout`.
+  func waitUntilBlocked(_ reader: BlockedReader) throws {
+    try waitFor(reader.entered, "a reader is blocked")
+  }
+
   /// Waits until the writer has executed its saves, without answering them: no job of the loop
   /// runs.
   ///
@@ -134,5 +161,21 @@ extension ServiceHost {
     guard semaphore.wait(timeout: .now() + timeoutSeconds) == .success else {
       throw WaitTimeout(description: "Waited \(timeoutSeconds) s in vain until \(what)")
     }
+  }
+}
+
+/// A reader of a store that waits until the test releases it.
+final class BlockedReader: Sendable {
+  let entered = DispatchSemaphore(value: 0)
+  private let leave = DispatchSemaphore(value: 0)
+
+  fileprivate func enter() {
+    entered.signal()
+    leave.wait()
+  }
+
+  /// Ends the wait, also where it has not begun.
+  func release() {
+    leave.signal()
   }
 }
