@@ -1,5 +1,6 @@
 import CordialService
 import JSON
+import PersistentStore
 import Testing
 
 /// Commits and steps of all connections while one connection adds a subscription.
@@ -46,6 +47,25 @@ import Testing
       #expect(peer.answer(to: third)?["result"] != nil)
       try host.advance(milliseconds: 2000)
       #expect(inserted(peer) == ["s1 first", "s1 second", "s2 second"])
+    }
+  }
+
+  // Evidence: P-081a, P-082c
+  @Test func `an external deletion reaches its older subscriptions`() async throws {
+    try await withHost(model: ObserveOracle.model) { host in
+      let (peer, writer) = (HostPeer(host), HostPeer(host))
+      let group = #"{"id":"Group/tg","values":{"title":"group"}}"#
+      let task = #"{"entity":"Task","values":{"title":"task","group":"Group/tg"}}"#
+      _ = try writer.call("save", #"{"insert":[\#(group),\#(task)]}"#)
+      _ = try peer.call("observe", #"{"fetch":{"entity":"Task","select":["group"]}}"#)
+      // The second subscription is of the commit that seals the deletion.
+      let path = host.store.container.storePath
+      try ForeignWriter.write(path, #"DELETE FROM "Group" WHERE title = 'group'"#)
+      _ = try peer.call("observe", #"{"fetch":{"entity":"Tag"}}"#)
+      let updates = peer.changes.flatMap { $0["updates"]?.array ?? [] }
+      #expect(updates.count == 1)
+      let updated = updates.first?["update"]?.array ?? []
+      #expect(updated.first?["object"]?["values"]?["group"]?.isNull == true)
     }
   }
 }

@@ -268,16 +268,13 @@ struct Registration: Sendable {
       ? snapshot.rows(of: changes, from: older.position, for: table) : [:]
     let comparison = ChangeComparison(changes, rows, with: table)
     var updates: [OlderUpdate] = []
-    for concern in comparison.concerned {
-      guard
-        let candidate = registry.former(
-          concern.number,
-          of: older.session,
-          at: older.moment
-        ),
-        case let verdict = comparison.verdict(on: concern, candidate.observation.verdictLimits),
-        verdict != .unaffected
-      else { continue }
+    func add(
+      _ number: Int,
+      _ verdict: (SubscriptionRegistry.Affected) -> Verdict
+    ) throws {
+      guard let candidate = registry.former(number, of: older.session, at: older.moment),
+        case let verdict = verdict(candidate), verdict != .unaffected
+      else { return }
       for subscriber in candidate.subscribers.sorted() {
         updates.append(
           try update(
@@ -289,6 +286,16 @@ struct Registration: Sendable {
             snapshot
           )
         )
+      }
+    }
+    // Until they are compiled for dangling references, changes do not tell whether they concern
+    // these.
+    let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling().map(\.number) : []
+    for number in recompiled { try add(number) { _ in .undecided } }
+    let others = Set(recompiled)
+    for concern in comparison.concerned where !others.contains(concern.number) {
+      try add(concern.number) { candidate in
+        comparison.verdict(on: concern, candidate.observation.verdictLimits)
       }
     }
     return updates
