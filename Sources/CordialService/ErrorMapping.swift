@@ -50,6 +50,7 @@ extension RPCError {
     case .failed:
       self.init(.internalError, error.message, data: ["code": "indexFailed"])
     case .stopped: self.init(.requestCancelled, error.message)
+    case .stopping: self.init(StoreError(.closed, error.message))
     case .expired:
       self.init(
         code: ErrorName.historyExpired.code,

@@ -34,6 +34,8 @@ package actor Service {
   /// The loop's own read connection, for requests that are answered on the loop.
   let loopReader: StoreReader
   package nonisolated let searches: SearchThreads
+  /// What ends the comparisons of the index when the service stops.
+  nonisolated let comparing = SearchStop()
   /// The saves that the writer has executed and the loop has not answered, in order.
   nonisolated let executedSaves = Mutex<[ExecutedSave]>([])
   var sessions: [Int: Session] = [:]
@@ -65,9 +67,10 @@ package actor Service {
   private(set) lazy var followers: [any LogFollower] =
     [SubscriptionFollower(self), index] + otherFollowers
   private let otherFollowers: [any LogFollower]
-  private var stopping: (@Sendable () -> Void)?
+  /// What `stop` calls at its end; nil unless the service is stopping.
+  var stopping: (@Sendable () -> Void)?
   /// Whether `stop` has completed; no connection is accepted any more.
-  private var hasStopped = false
+  var hasStopped = false
   var turn = Turn()
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -455,36 +458,5 @@ package actor Service {
     }
     let isAbrupt = session.connection.framing == .header && !session.lifecycle.isShutDown
     session.phase.drained(exitCode: isAbrupt ? 1 : 0)
-  }
-
-  // MARK: Stopping
-
-  /// Stops the service.
-  ///
-  /// The service refuses new connections, answers all received requests, closes the connections,
-  /// and then stops the followers.
-  ///
-  /// - Parameter completion: Called after the last step.
-  package func stop(_ completion: @escaping @Sendable () -> Void) {
-    perform { service in
-      service.stopping = completion
-      // A peer that does not read must not keep the process alive: its pending bytes are dropped.
-      service.onLoop(afterMilliseconds: 1000 * service.limits.stopSecondsMax) { service in
-        for session in service.sessions.values { session.sink.abort() }
-      }
-      for session in service.sessions.values {
-        session.phase.endInput(exitCode: 0)
-        service.markChanged(session)
-      }
-      service.finishStopping()
-    }
-  }
-
-  private func finishStopping() {
-    guard sessions.isEmpty, let completion = stopping else { return }
-    stopping = nil
-    hasStopped = true
-    for follower in followers { follower.stop() }
-    completion()
   }
 }

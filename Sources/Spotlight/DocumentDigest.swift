@@ -85,9 +85,12 @@ extension IndexLayout {
 extension IndexSnapshot {
   /// Reads every word of every document.
   ///
+  /// - Parameter check: Called from time to time; an error of it ends the reading.
   /// - Returns: The digests of the documents, by object.
-  /// - Throws: `SQLiteError`; `SpotlightError` for a damaged index.
-  package func digests() throws -> [ObjectKey: DocumentDigest] {
+  /// - Throws: `SQLiteError`; `SpotlightError` for a damaged index; the errors of `check`.
+  package func digests(
+    _ check: () throws -> Void = {}
+  ) throws -> [ObjectKey: DocumentDigest] {
     try SpotlightError.reading {
       var digests: [Int64: (key: ObjectKey, digest: DocumentDigest)] = [:]
       let documents = try PreparedStatement(
@@ -108,7 +111,7 @@ extension IndexSnapshot {
         digests[documents.integer(0)] = (key, digest)
       }
       guard !layout.isEmpty else { return [:] }
-      try readWords { document, word, column, offset in
+      try readWords(check) { document, word, column, offset in
         digests[document]?.digest.add(word, column: column, offset: offset)
       } misread: { document in
         digests[document]?.digest.spoil()
@@ -124,11 +127,13 @@ extension IndexSnapshot {
   /// search does.
   ///
   /// - Parameters:
+  ///   - check: Called before each word.
   ///   - body: Called for each word at each place.
   ///   - misread: Called with each document with a word by which no search finds it, and with each
   ///     one that a search finds by a word that it does not have.
   /// - Throws: `SQLiteError`.
   private func readWords(
+    _ check: () throws -> Void,
     _ body: (_ document: Int64, _ word: UInt64, _ column: Int, _ offset: Int64) -> Void,
     misread: (_ document: Int64) -> Void
   ) throws {
@@ -147,6 +152,7 @@ extension IndexSnapshot {
     var hash = DocumentDigest.hash("")
     var documents: Set<Int64> = []
     func endWord() throws {
+      try check()
       guard let word = known else { return }
       for document in try documents.symmetricDifference(found(word, search)) { misread(document) }
       documents.removeAll(keepingCapacity: true)

@@ -31,6 +31,8 @@ struct IndexState {
   /// The number of attempts to read the log that have begun.
   var attempts = 0
   var isStopped = false
+  /// Whether no new index is built any more, because the service is stopping.
+  var endsBuilds = false
   /// Whether a search found damage in the file, which the next attempt then removes.
   var isDamaged = false
   /// The damaged file; another process may have replaced it.

@@ -83,7 +83,7 @@ struct IndexWaiter: Sendable {
   let completion: @Sendable (Bool) -> Void
 }
 
-/// The end of a rebuild that `stop()` interrupted.
+/// The end of a rebuild that `endBuilds()` or `stop()` interrupted.
 struct IndexStopped: Error {}
 
 /// The error of an index that another process has changed since this process read its position.

@@ -24,7 +24,7 @@ extension SearchIndex {
       }
       return shared.isStopped
     }
-    guard !isStopped else { return completion(.failure(IndexStopped())) }
+    guard !isStopped else { return completion(.failure(SpotlightError.stopping)) }
     follow()
   }
 
@@ -57,7 +57,8 @@ extension SearchIndex {
       }
       try updatePause(follower)
     } catch {
-      for order in orders { order.completion(.failure(error)) }
+      let failure = error is IndexStopped ? SpotlightError.stopping : error
+      for order in orders { order.completion(.failure(failure)) }
       throw error
     }
     let status = status

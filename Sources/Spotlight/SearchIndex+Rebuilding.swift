@@ -22,6 +22,7 @@ extension SearchIndex {
     _ progress: ((Int) -> Void)? = nil,
     restoring domains: [String] = []
   ) throws {
+    guard !shared.withLock({ $0.endsBuilds }) else { throw IndexStopped() }
     if follower.token != nil, let error = IndexSpace.shortage(besides: path) { throw error }
     let isPaused = try follower.file.queue.use { db in try IndexFile.isPaused(db) }
     if !isPaused, let token = follower.token {
@@ -177,7 +178,9 @@ extension SearchIndex {
     _ build: IndexBuild,
     _ db: SQLiteConnection
   ) throws {
-    let (isStopped, isWanted) = shared.withLock { ($0.isStopped, $0.wantsAdvance) }
+    let (isStopped, isWanted) = shared.withLock { shared in
+      (shared.isStopped || shared.endsBuilds, shared.wantsAdvance)
+    }
     // The next start builds the index from the beginning.
     guard !isStopped else { throw IndexStopped() }
     guard isWanted, pace.allowsPause() else { return }
@@ -221,7 +224,7 @@ extension SearchIndex {
       while try follower.file.queue.use({ db in try IndexFile.giveBackSomePages(db) }) {
         let isWanted = shared.withLock { shared in
           if shared.wantsAdvance { shared.mergesParts = true }
-          return shared.wantsAdvance || shared.isStopped
+          return shared.wantsAdvance || shared.isStopped || shared.endsBuilds
         }
         if isWanted { return }
       }

@@ -168,6 +168,18 @@ package final class SearchIndex: LogFollower {
     return { self.cancelWait(waiter) }
   }
 
+  /// Ends the building of a new index, and has none begun any more.
+  ///
+  /// Those who wait for it get an error. An index that exists goes on following the log.
+  package func endBuilds() {
+    let refused = shared.withLock { shared in
+      shared.endsBuilds = true
+      defer { shared.orders.removeAll(where: \.kind.buildsIndex) }
+      return shared.orders.filter(\.kind.buildsIndex)
+    }
+    for order in refused { order.completion(.failure(SpotlightError.stopping)) }
+  }
+
   /// Stops following the log after the current batch, or the current portion of a rebuild.
   package func stop() {
     shared.withLock { $0.isStopped = true }
@@ -185,7 +197,7 @@ package final class SearchIndex: LogFollower {
       }
     }
     failWaiters()
-    failOrders(IndexStopped())
+    failOrders(SpotlightError.stopping)
   }
 
   func readLog() {
@@ -204,7 +216,9 @@ package final class SearchIndex: LogFollower {
     do {
       try readToEnd()
     } catch is IndexStopped {
-      // `stop()` ends the waits.
+      // The next start builds the index from the beginning.
+      failWaiters()
+      failOrders(SpotlightError.stopping)
     } catch {
       failOrders(error)
       let isFull = Self.isFull(error)

@@ -1,6 +1,6 @@
 import CSpotlight
 
-/// The means to stop a search that is running, from any thread.
+/// The means to stop a search, or a comparison of the whole index, from any thread.
 @safe package final class SearchStop: @unchecked Sendable {
   // The ranking reads the flag by atomic operations, and `stop()` sets it by one.
   private let flag: UnsafeMutablePointer<Int32>
@@ -20,13 +20,16 @@ import CSpotlight
   /// What the ranking reads.
   var pointer: UnsafePointer<Int32> { unsafe UnsafePointer(flag) }
 
+  /// Whether the search is to end.
+  package var isStopped: Bool { unsafe spotlight_is_stopped(flag) }
+
   /// Throws where the search is to end.
-  func check() throws(SpotlightError) {
-    if unsafe spotlight_is_stopped(flag) { throw .stopped }
+  package func check() throws(SpotlightError) {
+    if isStopped { throw .stopped }
   }
 }
 
 extension SpotlightError {
   /// The error of a search that its client does not want any more.
-  static let stopped = SpotlightError(.stopped, "The search was cancelled")
+  static let stopped = SpotlightError(.stopped, "The request was cancelled")
 }

@@ -14,6 +14,8 @@ package struct SpotlightError: Error, Sendable, Equatable {
     case expired
     /// The client does not want the result any more.
     case stopped
+    /// The service is stopping.
+    case stopping
   }
 
   package let code: Code
@@ -42,6 +44,9 @@ package struct SpotlightError: Error, Sendable, Equatable {
 extension SpotlightError {
   /// The error of a search before the index has a file.
   static let beingBuilt = SpotlightError(.busy, "The index is being built", advice: .readStatus)
+
+  /// The error of work that would delay the end of the service.
+  package static let stopping = SpotlightError(.stopping, "The service is stopping")
 
   private static let damaged = SpotlightError(
     .damaged,

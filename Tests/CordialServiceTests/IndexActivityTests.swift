@@ -1,3 +1,4 @@
+import CordialService
 import JSON
 import JSONRPC
 import Testing
@@ -48,6 +49,25 @@ import Testing
       #expect(second["oldest"] == first["oldest"] && second["oldest"] != token)
       _ = try peer.call("index/rebuild")
       #expect(try peer.call("index/status")["oldest"] == token)
+    }
+  }
+
+  // Evidence: P-007a
+  @Test func `a comparison ends where its client cancels it, or the service stops`() async throws {
+    try await withHost(model: Self.model) { host in
+      let peer = HostPeer(host)
+      _ = try peer.call("save", #"{"insert":[{"entity":"Note","values":{"title":"milk"}}]}"#)
+      let blocked = host.blockComparisons()
+      let (verified, cancelled) = (peer.send("index/verify"), peer.send("index/verify"))
+      try host.settle()
+      peer.cancel(cancelled)
+      host.enter { $0.stop {} }
+      blocked.release()
+      try host.run(until: "both are answered") { peer.answeredIDs.count == 3 }
+      #expect(peer.answer(to: verified)?["error"]?["data"]?["code"] == "closed")
+      #expect(peer.answer(to: cancelled)?["error"]?["code"] == -32800)
+      try host.settle()
+      #expect(peer.isClosed)
     }
   }
 }

@@ -262,4 +262,21 @@ private func limits(_ change: (inout Limits) -> Void) -> Limits {
       #expect(peer.arrivals == [.event(.abort)])
     }
   }
+
+  // Evidence: P-007a
+  @Test func `does not cut a peer whose answer is still being made`() async throws {
+    try await withHost(limits: Self.seconds) { host in
+      let (slow, other) = (HostPeer(host), HostPeer(host))
+      let readers = try host.blockReaders()
+      let request = slow.send("status")
+      other.stopReading()
+      host.enter { $0.stop {} }
+      for _ in 0..<10 { host.fireTimers(milliseconds: 1000) }
+      #expect(slow.arrivals.isEmpty)
+      for reader in readers { reader.release() }
+      try host.settle()
+      #expect(slow.answer(to: request)?["result"] != nil)
+      #expect(slow.isClosed)
+    }
+  }
 }

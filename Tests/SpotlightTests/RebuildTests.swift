@@ -106,6 +106,32 @@ private final class ForgetfulReader: DocumentSource {
     #expect(try again.found("milk") == [1, 2, 4, 5, 6, 7, 8, 9, 20])
   }
 
+  // Evidence: P-007a
+  @Test func `a build ends with an error where the service is stopping`() async throws {
+    let index = try await makeIndex()
+    let (library, opened) = (index.library, index.index)
+    let starts = Mutex<[Int]>([])
+    whileReading(library) { start in
+      starts.withLock { $0.append(start) }
+      if start == 3 { opened.endBuilds() }
+    }
+    for _ in 1...2 {
+      await #expect(throws: SpotlightError.stopping) { try await index.rebuild() }
+    }
+    #expect(starts.withLock { $0 } == [0, 3])
+    // The old index goes on, also in the next process, which removes what the build has left.
+    library.state.withLock { $0.whileReading = nil }
+    library.commit([(TestIndex.note(1), ["bread", nil]), (TestIndex.note(20), ["milk", nil])])
+    #expect(await index.catchUp())
+    #expect(try sight(opened) == Sight(state: .ready, commit: 10, milk: Self.milk))
+    opened.stop()
+    let again = try TestIndex(index.library, in: index.folder)
+    #expect(await again.catchUp())
+    #expect(try again.found("milk") == Self.milk)
+    try await again.rebuild()
+    #expect(try again.found("milk") == Self.milk)
+  }
+
   @Test func `a wait for a commit ends before the build`() async throws {
     let index = try await makeIndex()
     let (library, opened) = (index.library, index.index)

@@ -130,13 +130,23 @@ extension Service {
 
   private func compare(_ request: Request) {
     let layout = index.layout
+    let (cancelled, stopping) = (stop(for: request), comparing)
+    @Sendable func check() throws(SpotlightError) {
+      try cancelled.check()
+      guard !stopping.isStopped else { throw .stopping }
+    }
     searches.compare(
       { searcher, reader in
         try searcher.snapshot { index in
           try reader.snapshot(hidingUnsealed: true) { snapshot in
             var writer = JSONWriter()
             MessageWriter.beginResult(request.id, &writer)
-            let verification = IndexVerification(layout: layout, snapshot: snapshot, index: index)
+            let verification = IndexVerification(
+              layout: layout,
+              snapshot: snapshot,
+              index: index,
+              check: check
+            )
             writer.value(try verification.run())
             writer.raw("}")
             return MessageBytes(writer)
@@ -214,10 +224,12 @@ private struct IndexVerification {
   let layout: IndexLayout
   let snapshot: StoreSnapshot
   let index: IndexSnapshot
+  /// Throws where nobody waits for the result any more.
+  let check: () throws -> Void
   private static let differencesMax = 100
 
   func run() throws -> JSONValue {
-    var documents = try index.digests()
+    var documents = try index.digests(check)
     let indexed = try IndexedTexts(snapshot)
     let deleted = try index.deletedDomains()
     guard let position = try snapshot.logPosition(of: index.token),
@@ -242,6 +254,7 @@ private struct IndexVerification {
       while case let objects = try snapshot.objects(of: entity, after: last, limit: 1000),
         let end = objects.last
       {
+        try check()
         let content = try indexed.content(objects, of: number)
         for object in objects {
           let key = ObjectKey(entity: number, object: object)

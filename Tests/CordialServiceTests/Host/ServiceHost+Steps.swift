@@ -1,5 +1,6 @@
 import CordialService
 import Dispatch
+import JSONRPC
 import Logging
 import PersistentStore
 import TestStores
@@ -80,6 +81,21 @@ extension ServiceHost {
   func blockReaders() throws -> [BlockedReader] {
     let blocked = (0..<PersistentStore.readersMax).map { _ in blockReader() }
     for reader in blocked { try waitFor(reader.entered, "a reader is blocked") }
+    return blocked
+  }
+
+  /// Lets the thread that compares the whole index wait.
+  ///
+  /// - Returns: The wait, which the test must end.
+  func blockComparisons() -> BlockedReader {
+    let blocked = BlockedReader()
+    service.searches.compare(
+      { _, _ in
+        blocked.enter()
+        return MessageBytes([])
+      },
+      completion: { _ in }
+    )
     return blocked
   }
 
