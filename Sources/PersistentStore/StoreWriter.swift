@@ -455,9 +455,12 @@ final class StoreWriter {
     isDurable = full
   }
 
-  /// Moves the pages of the write-ahead log that no reader needs into the store's file.
+  /// Moves the pages of the write-ahead log into the store's file, unless another connection is in
+  /// the way.
+  ///
+  /// A checkpoint that waits for a reader keeps other processes from writing meanwhile.
   func close() throws {
-    try queue.use { db in try db.checkpoint() }
+    try queue.use { db in try db.withoutWaiting { try db.checkpoint() } }
   }
 
   /// Returns the value of `PRAGMA synchronous`: 2 is FULL, 1 is NORMAL.

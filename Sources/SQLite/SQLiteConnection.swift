@@ -174,6 +174,20 @@ package struct SQLiteConnection {
   /// Moves the pages of the write-ahead log that no reader needs into the database file.
   package func checkpoint() throws { try execute("PRAGMA wal_checkpoint(TRUNCATE)") }
 
+  /// Runs a body in which no statement waits for another connection: where one has to, it fails at
+  /// once.
+  ///
+  /// - Parameter body: The work, which must not change how long statements wait.
+  /// - Returns: The result of the body.
+  /// - Throws: `SQLiteError`; the errors of the body.
+  package func withoutWaiting<Result>(_ body: () throws -> Result) throws -> Result {
+    let milliseconds = try integer("PRAGMA busy_timeout") ?? 0
+    try execute("PRAGMA busy_timeout = 0")
+    let result = Swift.Result(catching: body)
+    try execute("PRAGMA busy_timeout = \(milliseconds)")
+    return try result.get()
+  }
+
   /// Locks the file exclusively for as long as the connection is open.
   ///
   /// Every connection holds a shared lock while it is open. The exclusive lock therefore succeeds

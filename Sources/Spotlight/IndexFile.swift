@@ -413,7 +413,7 @@ final class IndexFile {
   ///
   /// A reader is not waited for; the log then stays until the next time.
   func emptyLog() throws {
-    try withoutWaiting { db in try db.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+    try withoutWaiting { db in try db.checkpoint() }
   }
 
   /// Runs housekeeping that waits for no other connection.
@@ -423,11 +423,7 @@ final class IndexFile {
 
   /// Runs housekeeping on a connection, which waits for no other connection.
   static func withoutWaiting(_ db: SQLiteConnection, _ work: () throws -> Void) throws {
-    try housekeeping {
-      try db.execute("PRAGMA busy_timeout = 0")
-      try work()
-    }
-    try db.execute("PRAGMA busy_timeout = \(Int(SQLiteQueue.Options().busySecondsMax * 1000))")
+    try housekeeping { try db.withoutWaiting(work) }
   }
 }
 

@@ -216,4 +216,25 @@ import Testing
     #expect(try copy.use { try $0.integer("SELECT count(*) FROM item") } == 2)
     try copy.close()
   }
+
+  @Test func `work that does not wait fails at once, and later work waits again`() throws {
+    var options = SQLiteQueue.Options()
+    // Longer than any test.
+    options.busySecondsMax = 3600
+    let (other, holder) = (
+      try SQLiteQueue(path: folder.path + "/test.sqlite", options),
+      try SQLiteQueue(path: folder.path + "/test.sqlite", SQLiteQueue.Options())
+    )
+    try holder.use { try $0.execute("BEGIN IMMEDIATE") }
+    try other.use { db in
+      let error = try #require(throws: SQLiteError.self) {
+        try db.withoutWaiting { try db.execute("BEGIN IMMEDIATE") }
+      }
+      #expect(error.code == .busy)
+      #expect(try db.integer("PRAGMA busy_timeout") == 3_600_000)
+    }
+    try holder.use { try $0.execute("COMMIT") }
+    try other.close()
+    try holder.close()
+  }
 }
