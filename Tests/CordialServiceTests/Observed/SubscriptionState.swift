@@ -155,7 +155,8 @@ struct SubscriptionState {
   /// Whether the difference to a later state may have more elements than that state has rows.
   ///
   /// A removed, an inserted and an updated row are one element each. Where the order of the common
-  /// rows differs, each of them may be removed and inserted.
+  /// rows differs, each of them may be removed and inserted. So may each row whose ID is that of an
+  /// identity value, which may name another object by now.
   func mayExceed(_ later: SubscriptionState, of request: ObservedRequest) -> Bool {
     switch request.form {
     case .count, .values, .history: return false
@@ -174,7 +175,11 @@ struct SubscriptionState {
           continue
         }
         common.append(id)
-        if !object.hasSameContent(as: old) { elements += 1 }
+        if id.contains("/s") {
+          elements += 2
+        } else if !object.hasSameContent(as: old) {
+          elements += 1
+        }
       }
       elements += objects.count - common.count
       let isCommon = Set(common)
