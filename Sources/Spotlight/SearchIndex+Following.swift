@@ -18,7 +18,20 @@ extension SearchIndex {
       return shared.opened
     }
     if let opened, opened == FileIdentity(path) { return }
+    forgetRemovedFile()
     follow()
+  }
+
+  /// Forgets the position in a file that was removed or replaced, so that those who wait for a
+  /// commit wait for the file that is made in its place.
+  func forgetRemovedFile() {
+    let present = FileIdentity(path)
+    shared.withLock { shared in
+      guard let opened = shared.opened, opened != present, shared.status.token != nil,
+        shared.status.state != .paused
+      else { return }
+      shared.setDamaged(opened)
+    }
   }
 
   /// Reads what another process writes while it advances the index, and tries again soon.

@@ -158,6 +158,7 @@ package final class SearchIndex: LogFollower {
     for connection: Int,
     _ completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> (@Sendable () -> Void)? {
+    forgetRemovedFile()
     follow()
     let waiter = whenReached(commit.number) { reached in
       // A caller that waits for all followers does not wait for a paused index.

@@ -189,6 +189,46 @@ import Testing
     #expect(try again.found("milk") == [1, 2, 3, 4, 5, 6, 7])
   }
 
+  // Evidence: P-086c
+  @Test(arguments: [["", "-wal", "-shm"], [""]])
+  func `a wait for all followers ends when removed files are built again`(
+    suffixes: [String]
+  ) async throws {
+    let index = try TestIndex()
+    for number in 1...6 as ClosedRange<Int64> { commit(index, number, "milk") }
+    #expect(await index.catchUp())
+    let path = index.folder.path + "/index.sqlite"
+    for suffix in suffixes { _ = unsafe unlink(path + suffix) }
+    let token = try #require(index.index.position)
+    let error = await withCheckedContinuation { continuation in
+      _ = index.index.reach(token, for: 1) { continuation.resume(returning: $0) }
+    }
+    #expect(error == nil)
+    #expect(try index.found("milk") == [1, 2, 3, 4, 5, 6])
+  }
+
+  // Evidence: P-095a
+  @Test func `a comparison of an index whose log was removed leaves its transaction`() async throws {
+    let index = try TestIndex()
+    for number in 1...6 as ClosedRange<Int64> { commit(index, number, "milk") }
+    #expect(await index.catchUp())
+    let searcher = try index.index.makeSearcher()
+    #expect(try searcher.snapshot { try $0.digests().count } == 6)
+    _ = unsafe unlink(index.folder.path + "/index.sqlite-wal")
+    commit(index, 7, "milk")
+    #expect(await index.catchUp())
+    for _ in 1...2 {
+      // Whatever the connection reads, it is of one commit, or an error of the index.
+      do {
+        let count = try searcher.snapshot { try $0.digests().count }
+        #expect([6, 7].contains(count))
+      } catch let error as SpotlightError {
+        #expect([.damaged, .busy].contains(error.code))
+      }
+    }
+    #expect(try index.found("milk").count == 7)
+  }
+
   // Evidence: P-095f
   @Test func `the next commits are awaited longer after commits that index nothing`() async throws {
     let index = try TestIndex()
