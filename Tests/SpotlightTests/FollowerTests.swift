@@ -208,7 +208,8 @@ import Testing
   }
 
   // Evidence: P-095a
-  @Test func `a comparison of an index whose log was removed leaves its transaction`() async throws {
+  @Test func `a comparison of an index whose log was removed leaves its transaction`() async throws
+  {
     let index = try TestIndex()
     for number in 1...6 as ClosedRange<Int64> { commit(index, number, "milk") }
     #expect(await index.catchUp())
