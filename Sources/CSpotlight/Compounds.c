@@ -161,15 +161,29 @@ static int readWord(struct cutter *cutter, struct compound *compound, int32_t *a
   return SQLITE_OK;
 }
 
+// Returns whether what is at an offset continues the word before a symbol. A letter of a script
+// without spaces begins another word, as in C++入門, and so does a pictograph.
+static bool continuesWord(const struct cutter *cutter, int32_t at) {
+  if (at >= cutter->length) return false;
+  unsigned char byte = (unsigned char)cutter->text[at];
+  if (byte < 0x80) return cutter_ascii[byte] != 0;
+  UChar32 c;
+  U8_NEXT(cutter->text, at, cutter->length, c);
+  // A syllable of Hangul may be written as its letters.
+  if (c < 0 || (c >= 0x1100 && c <= 0x115F)) return false;
+  uint8_t class = unicode_look_up(c)->class;
+  return class != UNICODE_SEPARATOR && class != UNICODE_SINGLE && class != UNICODE_PICTOGRAPH;
+}
+
 // Returns the length of `++` or `#` directly after a word, as in C++ and C#. Returns 0 if a word
 // continues after the symbol.
 static int32_t symbolSuffix(const struct cutter *cutter, int32_t at) {
   const char *text = cutter->text;
   int32_t left = cutter->length - at;
-  if (left >= 2 && text[at] == '+' && text[at + 1] == '+' && !cutter_is_word(cutter, at + 2)) {
+  if (left >= 2 && text[at] == '+' && text[at + 1] == '+' && !continuesWord(cutter, at + 2)) {
     return 2;
   }
-  if (left >= 1 && text[at] == '#' && !cutter_is_word(cutter, at + 1)) return 1;
+  if (left >= 1 && text[at] == '#' && !continuesWord(cutter, at + 1)) return 1;
   return 0;
 }
 

@@ -132,8 +132,8 @@ enum IndexTables {
 
   /// FTS5's pages keep their default size of 1,000 bytes.
   ///
-  /// Four or eight times that saves a search about one instruction in a hundred, and makes the index
-  /// 2 % smaller.
+  /// Four or eight times that saves a search about one instruction in a hundred, and makes the
+  /// index 2 % smaller.
   private func create(_ layout: IndexLayout, _ db: SQLiteConnection) throws {
     let columns = layout.columns.isEmpty ? ["none"] : layout.columns
     let text = name("text")

@@ -15,7 +15,7 @@ import Testing
       4: (body: "templates", title: "C++ and C#"), 5: (body: "", title: "Die Straße nach Köln"),
       6: (body: "see http://example.org/a?b=c now", title: "Link"),
       7: (body: "東京都に住む", title: "ภาษาไทยง่าย"), 8: (body: nil, title: "Данные, ДАННЫЕ"),
-      9: (body: nil, title: nil),
+      9: (body: nil, title: nil), 10: (body: "C++入門、F#基礎", title: nil),
     ])
     #expect(await index.catchUp())
   }
@@ -24,7 +24,8 @@ import Testing
     // Words, all of which must match.
     ("milk", [1, 2]), ("MILK", [1, 2]), ("milk buy", [1]), ("buy", [1, 3]), ("milk book", []),
     ("straße", [5]), ("strasse", [5]), ("koln", [5]), ("KÖLN die", [5]), ("данные", [8]),
-    ("ｍｉｌｋ", [1, 2]), ("mil", []), ("c++", [4]), ("C#", [4]), ("c", [4, 6]),
+    ("ｍｉｌｋ", [1, 2]), ("mil", []), ("c++", [4, 10]), ("C#", [4]), ("c", [4, 6, 10]),
+    ("C++入門", [10]), ("入門 f#", [10]), ("f", [10]),
     // Phrases.
     (#""milk chocolate""#, [2]), (#""chocolate milk""#, []), (#""buy milk" oat"#, [1]),
     (#""oat milk"#, [1]), (#""""#, []), (#"" ""#, []), (#"milk"chocolate"#, [2]),

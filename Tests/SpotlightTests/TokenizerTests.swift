@@ -27,7 +27,7 @@ import Testing
     ("a👍b", ["a", "👍", "b"]), ("👩‍👩‍👧", ["👩‍👩‍👧"]), ("👍🏽", ["👍"]),
     ("👩👧", ["👩", "👧"]), ("❤️‍🔥❤️", ["❤‍🔥", "❤"]), ("🇩🇪🇫🇷", ["🇩🇪", "🇫🇷"]),
     ("C++ and C#", ["c", "=c++", "and", "c", "=c#"]), ("c++11", ["c", "11"]),
-    ("foo-c++", ["foo", "c", "=c++"]),
+    ("foo-c++", ["foo", "c", "=c++"]), ("C++👍", ["c", "=c++", "👍"]),
     ("#tag +1", ["tag", "=#tag", "1"]), ("a+b", ["a", "b"]), ("a#b", ["a", "b"]),
     ("@Ann, #東京!", ["ann", "=@ann", "东", "=#东京", "京"]),
     ("#BuyMilk #to_do", ["buy", "=#buymilk", "=buymilk", "milk", "to", "=#todo", "=todo", "do"]),
@@ -133,6 +133,7 @@ import Testing
     }
   }
 
+  // Evidence: P-092h
   @Test func `a query for C++ is not one for C`() {
     #expect(tokenize("C++", isQuery: true).map(\.text) == ["c++"])
     #expect(tokenize("c#", isQuery: true).map(\.text) == ["c#"])

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 /// The version of the rules in `spotlight_tokenize`. An index with another version is rebuilt.
-#define SPOTLIGHT_TOKENIZER_VERSION 5
+#define SPOTLIGHT_TOKENIZER_VERSION 6
 
 /// The different words of documents, as a writer of the index collects them.
 struct spotlight_words;
