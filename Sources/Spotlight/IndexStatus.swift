@@ -1,4 +1,5 @@
 package import CordialValues
+import Synchronization
 
 /// The progress of the index.
 package struct IndexStatus: Sendable {
@@ -100,9 +101,11 @@ extension SearchIndex {
   /// Returns why the index has not reached the commit that a client waits for.
   ///
   /// - Parameter commit: The commit, as part of a sentence.
-  /// - Returns: The error with which the index failed, or a timeout.
+  /// - Returns: The error with which the index failed, that of a service that is stopping, or a
+  ///   timeout.
   package func lateness(_ commit: String) -> any Error {
-    let status = status
+    let (status, endsBuilds) = shared.withLock { ($0.status, $0.endsBuilds) }
+    guard !endsBuilds else { return SpotlightError.stopping }
     guard status.state != .paused else {
       return SpotlightError(
         .busy,

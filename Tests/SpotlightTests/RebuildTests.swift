@@ -119,6 +119,7 @@ private final class ForgetfulReader: DocumentSource {
       await #expect(throws: SpotlightError.stopping) { try await index.rebuild() }
     }
     #expect(starts.withLock { $0 } == [0, 3])
+    #expect(opened.lateness("it") as? SpotlightError == .stopping)
     // The old index goes on, also in the next process, which removes what the build has left.
     library.state.withLock { $0.whileReading = nil }
     library.commit([(TestIndex.note(1), ["bread", nil]), (TestIndex.note(20), ["milk", nil])])
