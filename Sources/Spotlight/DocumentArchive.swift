@@ -40,61 +40,26 @@ package enum DocumentArchive {
   ///   - boostCount: The number of values of each document that change scores.
   /// - Returns: Whether the part is whole; otherwise some of its documents may be missing.
   package static func add(
-    _ bytes: [UInt8],
+    _ bytes: Span<UInt8>,
     to view: inout DocumentTable.View,
     numbersEnd: Int64,
     boostCount: Int
   ) -> Bool {
-    let bytes = bytes.span
     var at = 0
     guard let hash = word(bytes, &at), hash == Self.hash(bytes, from: 8),
       let count = number(bytes, &at), count <= UInt64(partMax)
     else { return false }
-    var (last, object) = (0 as Int64, 0 as Int64)
-    var boosts: [Double?] = []
-    for _ in 0..<count {
-      guard let step = number(bytes, &at), let entity = number(bytes, &at),
-        let difference = number(bytes, &at), let length = number(bytes, &at),
-        let titleLength = number(bytes, &at)
-      else { return false }
-      last &+= Int64(bitPattern: step)
-      object &+= Int64(bitPattern: difference >> 1) ^ -Int64(bitPattern: difference & 1)
-      guard last > 0, last < numbersEnd, readBoosts(bytes, &at, boostCount, &boosts)
-      else { return false }
-      view.add(
-        DocumentTable.AddedDocument(
-          number: last,
-          key: ObjectKey(entity: Int(truncatingIfNeeded: entity), object: object),
-          length: Int64(bitPattern: length),
-          titleLength: Int64(bitPattern: titleLength),
-          boosts: boosts
-        )
-      )
+    return unsafe bytes.withUnsafeBufferPointer { bytes in
+      var archive = unsafe spotlight_archive()
+      unsafe archive.bytes = bytes.baseAddress
+      unsafe (archive.size, archive.at) = (Int64(bytes.count), Int64(at))
+      unsafe (archive.left, archive.numbersEnd) = (Int64(count), numbersEnd)
+      unsafe archive.boostCount = Int32(boostCount)
+      return unsafe view.add(&archive) && archive.at == archive.size
     }
-    return at == bytes.count
   }
 
   // MARK: Reading; nil stands for the end of the bytes
-
-  private static func readBoosts(
-    _ bytes: Span<UInt8>,
-    _ at: inout Int,
-    _ count: Int,
-    _ boosts: inout [Double?]
-  ) -> Bool {
-    boosts.removeAll(keepingCapacity: true)
-    for _ in 0..<count {
-      guard at < bytes.count else { return false }
-      at += 1
-      guard bytes[at - 1] == 1 else {
-        boosts.append(nil)
-        continue
-      }
-      guard let word = word(bytes, &at) else { return false }
-      boosts.append(Double(bitPattern: word))
-    }
-    return true
-  }
 
   private static func number(_ bytes: Span<UInt8>, _ at: inout Int) -> UInt64? {
     var (result, shift) = (0 as UInt64, 0 as UInt64)
@@ -111,9 +76,8 @@ package enum DocumentArchive {
   private static func word(_ bytes: Span<UInt8>, _ at: inout Int) -> UInt64? {
     guard bytes.count - at >= 8 else { return nil }
     defer { at += 8 }
-    var word: UInt64 = 0
-    for index in 0..<8 { word |= UInt64(bytes[at + index]) << UInt64(8 * index) }
-    return word
+    let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: at, as: UInt64.self)
+    return UInt64(littleEndian: word)
   }
 
   /// Returns a hash of the bytes from a place on, which another byte changes.

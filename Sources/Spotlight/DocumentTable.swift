@@ -125,6 +125,38 @@ extension DocumentTable.View {
     aliveTokens += document.length
   }
 
+  /// Adds the documents of an archive, whose numbers are greater than those of all others.
+  ///
+  /// - Parameter archive: The archive, at its first document.
+  /// - Returns: Whether all were read; otherwise some may be missing.
+  mutating func add(_ archive: inout spotlight_archive) -> Bool {
+    let (count, tokens) = unsafe (archive.left, archive.tokens)
+    guard unsafe count > 0 && spotlight_archive_next(&archive) else { return count == 0 }
+    var isWhole = true
+    while isWhole, unsafe archive.left > 0 {
+      let index = unsafe Int(archive.number) / DocumentChunk.size
+      while chunks.count <= index { chunks.append(DocumentChunk(boostCount: boostCount)) }
+      if !isKnownUniquelyReferenced(&chunks[index]) { chunks[index] = DocumentChunk(chunks[index]) }
+      let words = DocumentChunk.size / 64
+      let missing = (index + 1) * words - alive.count
+      if missing > 0 { alive.append(contentsOf: repeatElement(0, count: missing)) }
+      let chunk = chunks[index]
+      isWhole = unsafe alive.withUnsafeMutableBufferPointer { alive in
+        guard let bits = alive.baseAddress else { return false }
+        return unsafe spotlight_archive_read(
+          &archive,
+          chunk.documents,
+          chunk.boosts,
+          bits + index * words
+        )
+      }
+    }
+    numbersEnd = unsafe max(numbersEnd, Int(archive.number) + 1)
+    aliveCount += unsafe count - archive.left
+    aliveTokens += unsafe archive.tokens - tokens
+    return isWhole
+  }
+
   /// Calls a body with each live document, by number.
   package func eachDocument(_ body: (DocumentTable.AddedDocument) throws -> Void) rethrows {
     for number in 0..<Int64(numbersEnd) {

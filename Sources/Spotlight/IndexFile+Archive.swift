@@ -45,12 +45,14 @@ extension IndexFile {
     let parts = try PreparedStatement(db, "SELECT documents FROM archive ORDER BY part")
     defer { parts.reset() }
     while try parts.step() {
-      let isWhole = DocumentArchive.add(
-        parts.blob(0),
-        to: &view,
-        numbersEnd: position.next,
-        boostCount: layout.boostCount
-      )
+      let isWhole = parts.withBytes(0) { part in
+        DocumentArchive.add(
+          part,
+          to: &view,
+          numbersEnd: position.next,
+          boostCount: layout.boostCount
+        )
+      }
       guard isWhole else { return nil }
     }
     view.position = position

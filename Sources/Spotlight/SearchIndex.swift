@@ -218,8 +218,12 @@ package final class SearchIndex: LogFollower {
       try readToEnd()
     } catch is IndexStopped {
       // The next start builds the index from the beginning.
-      failWaiters()
-      failOrders(SpotlightError.stopping)
+      let (failed, isAwaited) = shared.withLock { shared in
+        let failed = shared.takeWaiters { $0.attempts < number }
+        return (failed, !shared.waiters.isEmpty || !shared.orders.isEmpty)
+      }
+      for waiter in failed { waiter.completion(false) }
+      if isAwaited { follow() }
     } catch {
       failOrders(error)
       let isFull = Self.isFull(error)
@@ -326,14 +330,17 @@ package final class SearchIndex: LogFollower {
     }
     if hasManyParts { shared.withLock { $0.mergesParts = true } }
     if isOutdated, let token = loaded.position?.token {
-      shared.withLock { shared in
-        guard !shared.isDamaged else { return }
+      let done = shared.withLock { shared -> [IndexWaiter] in
+        guard !shared.isDamaged else { return [] }
         shared.status = IndexStatus(
           token: token,
           documents: loaded.aliveCount,
           state: .rebuilding
         )
+        return shared.takeWaiters { $0.number <= token.number }
       }
+      // The index answers while a new one is built.
+      for waiter in done { waiter.completion(true) }
     }
     return Follower(
       file: file,

@@ -49,7 +49,7 @@ import Testing
     var view = DocumentTable.View(boostCount: boostCount)
     for part in parts {
       let isWhole = DocumentArchive.add(
-        part,
+        part.span,
         to: &view,
         numbersEnd: numbersEnd,
         boostCount: boostCount

@@ -104,6 +104,34 @@ struct spotlight_document {
   uint16_t titleLength;
 };
 
+/// A part of an archive of documents that is being read.
+struct spotlight_archive {
+  const uint8_t *bytes;
+  int64_t size;
+  /// The offset of what is read next.
+  int64_t at;
+  /// The number of documents that are not read yet.
+  int64_t left;
+  /// The number of the document that is read next, and the object of the one before it.
+  int64_t number;
+  uint64_t object;
+  /// The number that is greater than that of every document.
+  int64_t numbersEnd;
+  int32_t boostCount;
+  /// The number of tokens of the documents that were read.
+  int64_t tokens;
+};
+
+/// Reads the number of the next document. Returns false for a damaged archive.
+bool spotlight_archive_next(struct spotlight_archive *archive);
+
+/// Reads the documents of the chunk of the next document, whose number was read, into the chunk's
+/// data. `alive` has a bit for each document of the chunk. Then reads the number of the next
+/// document, if there is one. Returns false for a damaged archive.
+bool spotlight_archive_read(
+  struct spotlight_archive *archive, struct spotlight_document *documents, double *boosts,
+  uint64_t *alive);
+
 /// A phrase of a MATCH expression.
 struct spotlight_phrase {
   /// The number of the query's word that the phrase stands for, below 64.

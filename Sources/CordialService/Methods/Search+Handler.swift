@@ -101,6 +101,7 @@ extension Service {
     _ next: @escaping @Sendable (isolated Service) -> Void
   ) throws {
     index.follow(to: newestCommit)
+    if index.status.token == nil { searches.prepare() }
     guard let at = call.at ?? call.asOf else {
       return whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
         next(service)
