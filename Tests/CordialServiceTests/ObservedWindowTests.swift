@@ -56,6 +56,33 @@ import Testing
     }
   }
 
+  // Evidence: P-082i
+  @Test(arguments: [
+    (#"{"insert":[{"entity":"Item","values":{"n":0,"on":true}}]}"#, "SELF", "TRUEPREDICATE"),
+    (#"{"delete":["Item/p1"]}"#, "SELF", "TRUEPREDICATE"),
+    (#"{"update":[{"id":"Item/p1","values":{"n":9}}]}"#, "n", nil),
+  ])
+  func `are explained by the objects outside that shift them`(
+    save: String,
+    path: String,
+    term: String?
+  ) async throws {
+    try await withHost(model: Self.model) { host in
+      let peer = HostPeer(host)
+      let rows = (1...4).map { #"{"entity":"Item","values":{"n":\#($0),"on":true}}"# }
+      _ = try peer.call("save", #"{"insert":[\#(rows.joined(separator: ","))]}"#)
+      let fetch = #"{"entity":"Item","sort":["n"],"offset":1,"limit":1}"#
+      _ = try peer.call("observe", #"{"fetch":\#(fetch),"explain":true}"#)
+      _ = try peer.call("save", save)
+      let update = try #require(peer.changes.last?["updates"]?.array?.first)
+      #expect(update["insert"]?.array?.count == 1)
+      let explanation = try #require(update["explanation"]?.array)
+      #expect(explanation.map { $0["path"]?.string } == [path])
+      #expect(explanation.first?["term"]?.string == term)
+      #expect(explanation.first?["reads"]?.string == (term == nil ? "sort" : nil))
+    }
+  }
+
   private static func window(_ random: inout SplitMix64) -> JSONValue {
     var fetch: [JSONMember] = [
       JSONMember("entity", "Item"),

@@ -93,7 +93,8 @@ final class ObservedState {
     }
     let explains = request["explain"] == true
     check((update["index"] != nil) == (request["search"] != nil && mode != "signal"), "index")
-    check((update["explanation"]?.array?.isEmpty == false) == explains, "explanation")
+    let isExplained = update["explanation"]?.array?.isEmpty == false
+    check(isExplained == explains, "explanation of \(update.text)")
     guard update["signal"] == nil, update["transactions"] == nil else { return }
     if let objects = update["objects"]?.array { for object in objects { apply(object: object) } }
     for removal in update["remove"]?.array ?? [] { remove(removal) }

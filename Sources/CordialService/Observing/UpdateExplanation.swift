@@ -46,7 +46,25 @@ struct UpdateExplanation {
         elements += try self.related(change, read, terms, difference)
       }
     }
+    if elements.isEmpty { elements = try shifts(sorted, terms, difference) }
     return .array(Array(elements.prefix(Self.elementsMax)))
+  }
+
+  /// Explains rows that a window shows because objects outside it were inserted, deleted or moved.
+  private func shifts(
+    _ sorted: [ObjectChange],
+    _ terms: [FetchTerm],
+    _ difference: ResultDifference
+  ) throws -> [JSONValue] {
+    guard case .rows(let plan) = observation.plan, plan.isWindow else { return [] }
+    let outside = sorted.lazy.filter { change in
+      isCandidate(change, plan.resultEntities) && !isOwn(change, difference)
+    }
+    let relevant = Array(outside.prefix(Self.elementsMax))
+    let values = try values(of: terms, relevant)
+    return try relevant.flatMap { change in
+      try own(change, terms, values[change.key] ?? [:]) { self.reading("sort", $0) }
+    }
   }
 
   private var store: FetchRequest? {
@@ -117,9 +135,12 @@ struct UpdateExplanation {
   }
 
   /// Names the written property by whose values the rows are divided into sections.
-  private func section(_ change: ObjectChange) -> [JSONMember]? {
-    change.properties.first { part($0) == "section" }.map { property in
-      [JSONMember("path", .string(property)), JSONMember("reads", "section")]
+  private func section(_ change: ObjectChange) -> [JSONMember]? { reading("section", change) }
+
+  /// Names the first written property that a part of the fetch reads.
+  private func reading(_ name: String, _ change: ObjectChange) -> [JSONMember]? {
+    change.properties.filter { part($0) == name }.min().map { property in
+      [JSONMember("path", .string(property)), JSONMember("reads", .string(name))]
     }
   }
 
