@@ -69,3 +69,62 @@ import Testing
     }
   }
 }
+
+/// History that another process removed before a connection was notified of it.
+@Suite struct `Where the history of a subscription was removed` {
+  private static let purge = #"{"keep":{"transactions":0}}"#
+
+  private func withPurged(
+    _ body: @escaping @Sendable (ServiceHost, HostPeer, _ last: String) throws -> Void
+  ) async throws {
+    try await withHost { host in
+      let other = HostPeer(host, of: try host.makeClockedService())
+      let peer = HostPeer(host)
+      _ = try peer.call("observe", #"{"fetch":{"entity":"Task","select":["title"]}}"#)
+      _ = try peer.call("observe", #"{"fetch":\#(HostPeer.countTasks)}"#)
+      peer.stopReading()
+      let missed = try other.saveTask("missed")
+      host.advance(days: 40)
+      // The other process does not know of the subscriptions.
+      try ForeignWriter.write(host.store.container.storePath, "DELETE FROM cordial_lease")
+      let last = try other.saveTask("kept")
+      try host.settlePurge()
+      let purged = try other.call("history/purge", Self.purge)
+      #expect(purged["token"]?.string == missed)
+      host.service.lookForCommits()
+      try host.settle()
+      try body(host, peer, last)
+    }
+  }
+
+  private func check(_ updates: [JSONValue]) {
+    #expect(updates.map { $0["subscription"]?.string } == ["s1", "s2"])
+    #expect(updates.allSatisfy { $0["fresh"] == true && $0["why"] == "log" })
+    let titles = updates.first?["result"]?["objects"]?.array?.map { $0["values"]?["title"] }
+    #expect(titles == ["missed", "kept"])
+    #expect(updates.last?["result"]?["count"] == 2)
+  }
+
+  // Evidence: P-084b
+  @Test func `each subscription starts over`() async throws {
+    try await withPurged { host, peer, last in
+      peer.resumeReading()
+      try host.settle()
+      #expect(peer.changes.count == 1)
+      #expect(peer.changes.last?["token"]?.string == last)
+      check(peer.changes.last?["updates"]?.array ?? [])
+    }
+  }
+
+  // Evidence: P-084b
+  @Test func `each one starts over before the response to another`() async throws {
+    try await withPurged { host, peer, last in
+      let third = peer.send("observe", #"{"fetch":{"entity":"Label"}}"#)
+      peer.resumeReading()
+      try host.settle()
+      #expect(peer.answer(to: third)?["result"]?["token"]?.string == last)
+      #expect(peer.changes.count == 1)
+      check(peer.changes.last?["updates"]?.array ?? [])
+    }
+  }
+}

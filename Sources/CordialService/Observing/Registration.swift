@@ -262,6 +262,8 @@ struct Registration: Sendable {
     let known = try snapshot.changes(since: older.position)
     let changes =
       known ?? ChangeSet(from: older.position.commit, through: snapshot.head.number)
+    // An observation that a step compiles anew after this is in the table with its new interest.
+    let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
     let table = registry.table()
     let rows =
       try limits.matchesInMemory
@@ -288,11 +290,11 @@ struct Registration: Sendable {
         )
       }
     }
-    // Until they are compiled for dangling references, changes do not tell whether they concern
-    // these.
-    let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling().map(\.number) : []
-    for number in recompiled { try add(number) { _ in .undecided } }
-    let others = Set(recompiled)
+    // Changes do not tell whether they concern requests that are not compiled for dangling
+    // references, and without the changes, each result may be another one.
+    let undecided = (known == nil ? registry.fetches() : recompiled).map(\.number)
+    for number in undecided { try add(number) { _ in .undecided } }
+    let others = Set(undecided)
     for concern in comparison.concerned where !others.contains(concern.number) {
       try add(concern.number) { candidate in
         comparison.verdict(on: concern, candidate.observation.verdictLimits)

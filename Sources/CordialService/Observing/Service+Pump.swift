@@ -141,7 +141,8 @@ extension Service {
   /// Records the new results and sends the updates.
   private func apply(_ outcome: SubscriptionStep.Outcome, _ step: SubscriptionStep) {
     let registry = observing.registry
-    observing.position = outcome.position
+    // The last subscription may have ended meanwhile.
+    observing.position = subscriptionCount > 0 ? outcome.position : nil
     observing.add(outcome.authors)
     // A connection whose own save is not answered yet stays at its position.
     let laggards = Set(
@@ -151,8 +152,9 @@ extension Service {
     )
     var updates: [Int: [(number: Int, body: UpdateBody)]] = [:]
     for change in outcome.changes {
-      for subscriber in registry.subscribers(of: change.number)
-      where !laggards.contains(subscriber.session) {
+      // A step changes no result of a search.
+      let subscribers = change.isOfSearch ? [] : registry.subscribers(of: change.number)
+      for subscriber in subscribers where !laggards.contains(subscriber.session) {
         guard let session = sessions[subscriber.session] else { continue }
         if change.isAligned, session.observed.lag == nil,
           isReady(session, through: outcome.position.commit)

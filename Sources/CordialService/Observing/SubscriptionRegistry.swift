@@ -241,6 +241,14 @@ final class SubscriptionRegistry: Sendable {
     state.withLock { $0.affected(number) }
   }
 
+  /// Returns all observations but those of searches, ordered by number.
+  func fetches() -> [Affected] {
+    state.withLock { state in
+      let numbers = state.entries.keys.filter { !state.searches.contains($0) }
+      return numbers.sorted().compactMap { state.affected($0) }
+    }
+  }
+
   /// Returns the observations whose results are of another position, ordered by number.
   func stragglers() -> [Affected] {
     state.withLock { state in state.stragglers.sorted().compactMap { state.affected($0) } }

@@ -42,6 +42,11 @@ struct SubscriptionStep: Sendable {
     /// Whether `body` is for a client at the step's beginning.
     let isAligned: Bool
     let costs: ObservationCosts
+
+    /// Whether the observation is that of a search.
+    var isOfSearch: Bool {
+      if case .search = observation.plan { true } else { false }
+    }
   }
 
   struct Outcome: Sendable {
@@ -120,10 +125,17 @@ struct SubscriptionStep: Sendable {
     if let verdicts {
       for (candidate, verdict) in verdicts { try run(candidate, verdict) }
     } else {
-      // One verdict at a time: those of a large commit are large.
-      for concern in concerned {
-        guard let (candidate, verdict) = self.verdict(on: concern, comparison) else { continue }
-        try run(candidate, verdict)
+      if known == nil {
+        // Without the changes, each result may be a different one.
+        for candidate in registry.fetches() where !others.contains(candidate.number) {
+          try run(candidate, .undecided)
+        }
+      } else {
+        // One verdict at a time: those of a large commit are large.
+        for concern in concerned {
+          guard let (candidate, verdict) = self.verdict(on: concern, comparison) else { continue }
+          try run(candidate, verdict)
+        }
       }
       let own = Set(late.map(\.number))
       for candidate in recompiled where !own.contains(candidate.number) {
