@@ -15,7 +15,7 @@ extension Service {
       service.stopping = completion
       service.index.endBuilds()
       service.comparing.stop()
-      service.abortUnread()
+      service.abortUnread(service.doneSessions)
       for session in service.sessions.values {
         session.phase.endInput(exitCode: 0)
         service.markChanged(session)
@@ -26,18 +26,22 @@ extension Service {
 
   /// Drops the connections whose peers do not read, as often as the limit says: they must not keep
   /// the process alive.
-  private func abortUnread() {
+  ///
+  /// - Parameter done: The connections whose peers have had nothing but to read since then.
+  private func abortUnread(_ done: Set<Int>) {
     onLoop(afterMilliseconds: 1000 * limits.stopSecondsMax) { service in
-      for session in service.sessions.values where !service.isWorking(for: session) {
-        session.sink.abort()
-      }
-      if !service.sessions.isEmpty { service.abortUnread() }
+      let stillDone = service.doneSessions
+      for number in done.intersection(stillDone) { service.sessions[number]?.sink.abort() }
+      if !service.sessions.isEmpty { service.abortUnread(stillDone) }
     }
   }
 
-  /// Whether the answers that a connection waits for are still being made.
-  private func isWorking(for session: Session) -> Bool {
-    session.isWritable && (!session.queue.isEmpty || session.observed.isUpdating)
+  /// The connections for which no answer is being made.
+  private var doneSessions: Set<Int> {
+    let done = sessions.values.filter { session in
+      !session.isWritable || session.queue.isEmpty && !session.observed.isUpdating
+    }
+    return Set(done.map(\.number))
   }
 
   func finishStopping() {

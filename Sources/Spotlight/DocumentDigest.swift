@@ -102,6 +102,7 @@ extension IndexSnapshot {
       )
       defer { documents.reset() }
       while try documents.step() {
+        try check()
         let key = ObjectKey(entity: Int(documents.integer(1)), object: documents.integer(2))
         var digest = DocumentDigest(
           length: DocumentLengths(packed: documents.integer(3)).document

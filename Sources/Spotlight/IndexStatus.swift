@@ -105,7 +105,6 @@ extension SearchIndex {
   ///   timeout.
   package func lateness(_ commit: String) -> any Error {
     let (status, endsBuilds) = shared.withLock { ($0.status, $0.endsBuilds) }
-    guard !endsBuilds else { return SpotlightError.stopping }
     guard status.state != .paused else {
       return SpotlightError(
         .busy,
@@ -113,6 +112,8 @@ extension SearchIndex {
         advice: status.reason == .diskFull ? .freeSpace : .resume
       )
     }
-    return status.failure ?? SpotlightError(.busy, "The index did not reach \(commit) in time")
+    if let failure = status.failure { return failure }
+    guard !endsBuilds else { return SpotlightError.stopping }
+    return SpotlightError(.busy, "The index did not reach \(commit) in time")
   }
 }

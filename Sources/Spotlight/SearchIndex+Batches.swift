@@ -31,6 +31,7 @@ extension SearchIndex {
     }
     let dead = documents.deadCount + follower.unknownCount
     if dead > Self.deadMax, dead > documents.aliveCount / 4,
+      !shared.withLock({ $0.endsBuilds }),
       // Without room, the old index goes on.
       IndexSpace.shortage(besides: path) == nil
     {

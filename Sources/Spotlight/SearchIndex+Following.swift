@@ -25,10 +25,10 @@ extension SearchIndex {
   /// Forgets the position in a file that was removed or replaced, so that those who wait for a
   /// commit wait for the file that is made in its place.
   func forgetRemovedFile() {
-    let present = FileIdentity(path)
+    guard let opened = shared.withLock({ $0.opened }), opened != FileIdentity(path) else { return }
     shared.withLock { shared in
-      guard let opened = shared.opened, opened != present, shared.status.token != nil,
-        shared.status.state != .paused
+      // Another thread may have opened the new file meanwhile.
+      guard shared.opened == opened, shared.status.token != nil, shared.status.state != .paused
       else { return }
       shared.setDamaged(opened)
     }

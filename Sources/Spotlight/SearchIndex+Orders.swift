@@ -19,10 +19,11 @@ extension SearchIndex {
     _ completion: @escaping @Sendable (Result<IndexStatus, any Error>) -> Void
   ) {
     let isStopped = shared.withLock { shared in
-      if !shared.isStopped {
+      let isStopped = shared.isStopped || shared.endsBuilds && kind.buildsIndex
+      if !isStopped {
         shared.orders.append(IndexOrder(kind: kind, progress: progress, completion: completion))
       }
-      return shared.isStopped
+      return isStopped
     }
     guard !isStopped else { return completion(.failure(SpotlightError.stopping)) }
     follow()
@@ -41,28 +42,37 @@ extension SearchIndex {
 
   /// Does what clients have asked for since the last attempt.
   func executeOrders(_ follower: inout Follower) throws {
-    let orders = refuseBuilds(takeOrders(), follower)
-    guard !orders.isEmpty else { return }
+    var orders = refuseBuilds(takeOrders(), follower)[...]
     do {
-      for order in orders {
-        switch order.kind {
-        case .pause, .resume:
-          try pause(order.kind == .pause, &follower)
-        case .write: try writeFollowed(&follower)
-        case .deleteDomains(let domains): try deleteDomains(domains, &follower)
-        case .restoreDomains(let domains):
-          try rebuild(&follower, advances: true, order.progress, restoring: domains)
-        case .rebuild: try rebuild(&follower, advances: true, order.progress)
-        }
+      while let order = orders.first {
+        try execute(order, &follower)
+        try updatePause(follower)
+        order.completion(.success(status))
+        orders.removeFirst()
       }
-      try updatePause(follower)
+    } catch is IndexStopped {
+      let refused = orders.filter(\.kind.buildsIndex)
+      // The next attempt does the others.
+      shared.withLock { [orders] shared in
+        shared.orders = orders.filter { !$0.kind.buildsIndex } + shared.orders
+      }
+      for order in refused { order.completion(.failure(SpotlightError.stopping)) }
+      throw IndexStopped()
     } catch {
-      let failure = error is IndexStopped ? SpotlightError.stopping : error
-      for order in orders { order.completion(.failure(failure)) }
+      for order in orders { order.completion(.failure(error)) }
       throw error
     }
-    let status = status
-    for order in orders { order.completion(.success(status)) }
+  }
+
+  private func execute(_ order: IndexOrder, _ follower: inout Follower) throws {
+    switch order.kind {
+    case .pause, .resume: try pause(order.kind == .pause, &follower)
+    case .write: try writeFollowed(&follower)
+    case .deleteDomains(let domains): try deleteDomains(domains, &follower)
+    case .restoreDomains(let domains):
+      try rebuild(&follower, advances: true, order.progress, restoring: domains)
+    case .rebuild: try rebuild(&follower, advances: true, order.progress)
+    }
   }
 
   /// Refuses the orders for a new index that has no room beside the old one, which goes on.

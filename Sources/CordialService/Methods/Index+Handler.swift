@@ -137,7 +137,8 @@ extension Service {
     }
     searches.compare(
       { searcher, reader in
-        try searcher.snapshot { index in
+        try check()
+        return try searcher.snapshot { index in
           try reader.snapshot(hidingUnsealed: true) { snapshot in
             var writer = JSONWriter()
             MessageWriter.beginResult(request.id, &writer)
