@@ -171,7 +171,7 @@ package final class SearchIndex: LogFollower {
 
   /// Ends the building of a new index, and has none begun any more.
   ///
-  /// Those who wait for it get an error. An index that needs no other one goes on following the log.
+  /// Those who wait for it get an error. An index that needs no other one still follows the log.
   package func endBuilds() {
     let refused = shared.withLock { shared in
       shared.endsBuilds = true
