@@ -38,18 +38,6 @@ package final class SearchThreads: Sendable {
     comparing = SearchThread(store: store, index: index)
   }
 
-  /// Opens the connections of the first thread, while the first search waits for the index.
-  package func prepare() {
-    let thread = state.withLock { state -> SearchThread? in
-      guard state.count == 0 else { return nil }
-      state.count = 1
-      let thread = SearchThread(store: store, index: index)
-      state.idle.append(thread)
-      return thread
-    }
-    thread?.prepare()
-  }
-
   /// Runs a search.
   ///
   /// - Parameters:
@@ -115,17 +103,6 @@ private final class SearchThread: Sendable {
   init(store: PersistentStore, index: SearchIndex) {
     self.store = store
     self.index = index
-  }
-
-  /// Opens the connections for the searches to come.
-  func prepare() {
-    queue.async {
-      do {
-        _ = try self.open()
-      } catch {
-        // The index has no file yet, or the search meets the same error and reports it.
-      }
-    }
   }
 
   func search<Output: Sendable>(

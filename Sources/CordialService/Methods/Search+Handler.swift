@@ -101,9 +101,11 @@ extension Service {
     _ next: @escaping @Sendable (isolated Service) -> Void
   ) throws {
     index.follow(to: newestCommit)
-    if index.status.token == nil { searches.prepare() }
     guard let at = call.at ?? call.asOf else {
-      return whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
+      // Without an index yet, there is nothing to answer from.
+      let isNew = index.status.token == nil
+      let milliseconds = isNew ? limits.waitMax : Self.freshnessMilliseconds
+      return whenIndexed(newestCommit, milliseconds: milliseconds) { service, _ in
         next(service)
       }
     }
