@@ -10,7 +10,8 @@ enum IndexSpace {
   /// space of the disk, which the store needs.
   ///
   /// - Parameter path: The path of the index's file.
-  /// - Returns: An error with the code `full`; nil where there is room, or nobody knows.
+  /// - Returns: An error with the code `full`; nil where there is room, or the free
+  ///   space is unknown.
   static func shortage(besides path: String) -> SQLiteError? {
     let size = size(path) + size(path + "-wal")
     return shortage(of: 5 * size, freeBytes(path), "are free on the disk")

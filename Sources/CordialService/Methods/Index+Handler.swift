@@ -225,7 +225,7 @@ private struct IndexVerification {
   let layout: IndexLayout
   let snapshot: StoreSnapshot
   let index: IndexSnapshot
-  /// Throws where nobody waits for the result any more.
+  /// Throws after the client cancelled the request, and when the service is stopping.
   let check: () throws -> Void
   private static let differencesMax = 100
 

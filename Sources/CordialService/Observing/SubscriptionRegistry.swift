@@ -18,10 +18,11 @@ final class SubscriptionRegistry: Sendable {
     let subscribers: SmallSet<Subscriber>
   }
 
-  /// How many results were replaced before, which tells what result a registration has seen.
+  /// The number of results that were replaced before a registration began, which identifies the
+  /// results that its connection has.
   ///
-  /// A commit does not tell it: a connection may be at a later commit than the registry, which the
-  /// registry's result is valid at too.
+  /// A commit does not identify them: a connection may be at a later commit than the registry, with
+  /// the same result.
   typealias Moment = Int
 
   /// A class, because each commit looks up many entries, and an observation has many parts to copy.
