@@ -56,6 +56,7 @@ static int visit(const Fts5ExtensionApi *api, Fts5Context *context, void *data) 
   if (search->total > search->totalMax) return SQLITE_DONE;
   int64_t document = api->xRowid(context);
   if (!scoring_is_alive(search, document)) return SQLITE_OK;
+  scoring_expect(search, document);
   pass->count++;
   if (!scoring_is_wanted(search, document)) return SQLITE_OK;
   const struct spotlight_document *found = documentAt(search, document);

@@ -419,7 +419,8 @@ struct SearchAnswer {
       let entity = snapshot.model.entity(number)
       let wanted = properties.filter { facets[$0]?.contains(number) == true }
       guard !wanted.isEmpty else { continue }
-      let objects = ObjectNumbers(keys.map(\.object))
+      // SQLite appends ascending numbers to its list, in place of a look-up for each.
+      let objects = ObjectNumbers(keys.map(\.object).sorted())
       for property in wanted {
         writer.raw(",")
         writer.string("\(entity.name).\(property)")
