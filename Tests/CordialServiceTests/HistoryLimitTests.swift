@@ -247,6 +247,30 @@ import Testing
   }
 
   // Evidence: P-129b
+  @Test func `passes a subscription that ended while its update was made`() async throws {
+    try await Self.withoutDaysMin { host in
+      let (writer, reader) = (HostPeer(host), HostPeer(host))
+      try reader.observeTasks()
+      let readers = try host.blockReaders()
+      // An update of so many changes is made by a reader.
+      let tasks = Array(repeating: #"{"entity":"Task"}"#, count: 100).joined(separator: ",")
+      let saved = writer.send("save", #"{"insert":[\#(tasks)]}"#)
+      try host.run(until: "the save is answered") { writer.answer(to: saved) != nil }
+      let last = host.blockReader()
+      readers[0].release()
+      try host.waitUntilBlocked(last)
+      reader.disconnect()
+      for blocked in readers.dropFirst() + [last] { blocked.release() }
+      try host.settle()
+      #expect(reader.changes.isEmpty)
+      let newest = try writer.saveTask("newest")
+      let free = try writer.call("history/purge", Self.all)
+      #expect(free["token"]?.string == newest)
+      #expect(free["heldBy"] == nil)
+    }
+  }
+
+  // Evidence: P-129b
   @Test func `stops at a live subscription of another service of the store`() async throws {
     try await Self.withoutDaysMin { host in
       let writer = HostPeer(host)

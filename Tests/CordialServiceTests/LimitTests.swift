@@ -1,5 +1,6 @@
 import CordialService
 import JSON
+import JSONRPC
 import Testing
 
 /// Expects that an answer is the error of a limit.
@@ -277,6 +278,31 @@ private func limits(_ change: (inout Limits) -> Void) -> Limits {
       try host.settle()
       #expect(slow.answer(to: request)?["result"] != nil)
       #expect(slow.isClosed)
+    }
+  }
+
+  // Evidence: P-007b
+  @Test func `begins again for an answer that was still being made`() async throws {
+    try await withHost(limits: Self.seconds) { host in
+      // A transport ends a connection after the peer has read all of it, and this one never does.
+      let sink = RecordingSink()
+      let session = try #require(host.connect(sink, framing: .line))
+      func events() -> [RecordingSink.Event] {
+        sink.takeEvents().filter { if case .wrote = $0 { false } else { true } }
+      }
+      let readers = try host.blockReaders()
+      host.send(Array("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"status\"}\n".utf8), to: session)
+      host.enter { $0.stop {} }
+      host.fireTimers(milliseconds: 2999)
+      #expect(events() == [])
+      for reader in readers { reader.release() }
+      try host.settle()
+      #expect(events() == [.closed(exitCode: 0)])
+      try host.advance(milliseconds: 3000)
+      #expect(events() == [])
+      try host.advance(milliseconds: 1)
+      #expect(events() == [.abort])
+      host.enter { $0.disconnected(session: session) }
     }
   }
 }

@@ -28,6 +28,18 @@ private final class ForgetfulReader: DocumentSource {
 
 // Evidence: P-095b
 @Suite struct `A new index beside the old one` {
+  /// Waits until the index has ended an attempt to read the log.
+  private func waitForAttempt(_ index: SearchIndex) async throws {
+    index.follow()
+    // The first order is done before the attempt reads the log, and the second one after it.
+    for _ in 0..<2 {
+      let outcome = await withCheckedContinuation { continuation in
+        index.execute(.write) { continuation.resume(returning: $0) }
+      }
+      _ = try outcome.get()
+    }
+  }
+
   /// What a client sees while a new index is built.
   private struct Sight: Equatable {
     var state: IndexStatus.State
@@ -133,6 +145,71 @@ private final class ForgetfulReader: DocumentSource {
     #expect(try again.found("milk") == Self.milk)
   }
 
+  // Evidence: P-007a
+  @Test func `a refused build ends no other order`() async throws {
+    let index = try await makeIndex()
+    let (library, opened) = (index.library, index.index)
+    let builds = Mutex(0)
+    let outcomes = Mutex<[String]>([])
+    let (ended, end) = AsyncStream<Void>.makeStream()
+    whileReading(library) { start in
+      guard start == 0 else { return }
+      guard
+        builds.withLock({
+          $0 += 1; return $0
+        }) == 1
+      else { return opened.endBuilds() }
+      // The next attempt takes these together.
+      for (name, kind) in [
+        ("pause", IndexOrder.Kind.pause), ("rebuild", .rebuild), ("write", .write),
+      ] {
+        opened.execute(kind) { outcome in
+          let text =
+            switch outcome {
+            case .success(let status): "\(status.state)"
+            case .failure(let error as SpotlightError): error.code.rawValue
+            case .failure(let error): "\(error)"
+            }
+          let count = outcomes.withLock { outcomes in
+            outcomes.append("\(name): \(text)")
+            return outcomes.count
+          }
+          if count == 3 { end.finish() }
+        }
+      }
+    }
+    try await index.rebuild()
+    for await _ in ended {}
+    #expect(builds.withLock { $0 } == 2)
+    let expected = ["pause: paused", "rebuild: stopping", "write: paused"]
+    #expect(outcomes.withLock { $0 } == expected)
+    #expect(try index.found("milk").count == 9)
+  }
+
+  // Evidence: P-095c, P-007a
+  @Test func `many dead documents build no index where the service is stopping`() async throws {
+    let index = try await makeIndex()
+    let (library, opened) = (index.library, index.index)
+    let numbers = Int64(1)...10_001
+    library.commit(numbers.map { (TestIndex.note($0), ["oat", nil]) })
+    #expect(await index.catchUp())
+    opened.endBuilds()
+    library.commit(numbers.map { (TestIndex.note($0), ["rye", nil]) })
+    #expect(await index.catchUp())
+    try await waitForAttempt(opened)
+    #expect(opened.deadFraction > 0.5)
+    #expect(library.state.withLock { $0.wholeReadings } == 1)
+    #expect(opened.status.state == .ready)
+    opened.stop()
+    let again = try TestIndex(library, in: index.folder)
+    again.commit([1: (body: "milk", title: nil)])
+    #expect(await again.catchUp())
+    try await waitForAttempt(again.index)
+    #expect(library.state.withLock { $0.wholeReadings } == 2)
+    #expect(again.index.deadFraction == 0)
+    #expect(try again.found("milk") == [1])
+  }
+
   @Test func `a wait for a commit ends before the build`() async throws {
     let index = try await makeIndex()
     let (library, opened) = (index.library, index.index)
@@ -209,14 +286,7 @@ private final class ForgetfulReader: DocumentSource {
       state.objects = state.pasts[6]
     }
     if isAsked { try await index.rebuild() }
-    index.index.follow()
-    // The first order is done before the attempt reads the log, and the second one after it.
-    for _ in 0..<2 {
-      let outcome = await withCheckedContinuation { continuation in
-        index.index.execute(.write) { continuation.resume(returning: $0) }
-      }
-      _ = try outcome.get()
-    }
+    try await waitForAttempt(index.index)
     #expect(index.index.status.token?.number == 6)
     #expect(index.index.status.state == .ready)
     #expect(try index.found("milk") == [1, 2, 3, 4, 5, 6])
