@@ -56,8 +56,8 @@ static inline bool scoring_is_alive(const struct spotlight_search *search, int64
   return search->alive[document >> 6] >> (document & 63) & 1;
 }
 
-/// Asks the processor for the data of a document that probably follows a live one in a list, so that
-/// the pass over the list does not wait for them.
+/// Asks the processor for the data of a document that probably follows a live one in a list.
+/// The pass over the list would otherwise wait for them.
 static inline void scoring_expect(const struct spotlight_search *search, int64_t document) {
   int64_t ahead = document + SCORING_AHEAD;
   if (ahead < search->documentCount) __builtin_prefetch(documentAt(search, ahead));

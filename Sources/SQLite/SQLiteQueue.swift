@@ -1,4 +1,6 @@
 import GRDB
+import GRDBSQLite
+import Glibc
 
 /// The owner of one connection, which it lends to one caller at a time.
 package final class SQLiteQueue: Sendable {
@@ -23,6 +25,8 @@ package final class SQLiteQueue: Sendable {
   /// Opens a file.
   ///
   /// A connection that writes creates a missing file, and sets the file to use a write-ahead log.
+  /// It opens a file that cannot be written only where the log has commits, which a connection that
+  /// only reads could not see.
   ///
   /// - Parameters:
   ///   - path: The file's path, or a `file:` URI.
@@ -33,7 +37,6 @@ package final class SQLiteQueue: Sendable {
     var configuration = Configuration()
     configuration.readonly = options.isReadOnly
     configuration.busyMode = .timeout(options.busySecondsMax)
-    configuration.journalMode = options.isReadOnly ? .default : .wal
     configuration.foreignKeysEnabled = false
     // A reader compiles statements in the middle of its own read transaction.
     configuration.allowsUnsafeTransactions = true
@@ -45,9 +48,23 @@ package final class SQLiteQueue: Sendable {
     queue = try SQLiteError.translating {
       try DatabaseQueue(path: path, configuration: configuration)
     }
-    // GRDB lowers a writer with a write-ahead log to NORMAL after `prepareDatabase` ran; an
-    // acknowledged save is durable only under FULL.
-    if !options.isReadOnly { try use { try $0.set(options.durability) } }
+    guard !options.isReadOnly else { return }
+    try use { connection in
+      // GRDB's own setting also writes to an empty log, and each start would wait for the disk.
+      guard try connection.text("PRAGMA journal_mode=WAL") == "wal" else {
+        throw SQLiteError(.error, "The file cannot have a write-ahead log")
+      }
+      let handle = unsafe connection.database.sqliteConnection
+      guard unsafe sqlite3_db_readonly(handle, "main") == 0 || Self.logHasCommits(path) else {
+        throw SQLiteError(.readOnly, "The file cannot be written")
+      }
+      try connection.set(options.durability)
+    }
+  }
+
+  private static func logHasCommits(_ path: String) -> Bool {
+    var log = stat()
+    return unsafe stat(path + "-wal", &log) == 0 && log.st_size > 0
   }
 
   /// Lends the connection, without a transaction.

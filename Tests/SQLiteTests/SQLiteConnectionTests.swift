@@ -1,3 +1,4 @@
+import Foundation
 import SQLite
 import TestStores
 import Testing
@@ -124,6 +125,27 @@ import Testing
       try db.set(.full)
       #expect(try db.integer("PRAGMA synchronous") == 2)
     }
+    try writer.close()
+  }
+
+  @Test func `opening a file writes nothing to it`() throws {
+    func files() throws -> [Data] {
+      try ["", "-wal"].map { suffix in
+        try Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/test.sqlite\(suffix)"))
+      }
+    }
+    try queue.use { db in
+      try db.execute("INSERT INTO item VALUES (1, 'a')")
+      try db.checkpoint()
+    }
+    let before = try files()
+    #expect(before[0].count > 4096 && before[1].isEmpty)
+    let writer = try open()
+    #expect(try files() == before)
+    // The connections still read and write the same log.
+    try writer.use { db in try db.execute("INSERT INTO item VALUES (2, 'b')") }
+    #expect(try names == ["a", "b"])
+    #expect(try files()[0] == before[0] && !files()[1].isEmpty)
     try writer.close()
   }
 

@@ -11,7 +11,7 @@ enum Walls {
     "CordialValues": ["Algorithms"],
     "JSON": [],
     "ObjectModel": ["BigInt", "CordialValues", "JSON", "CUnicode", "Crypto", "Synchronization"],
-    "SQLite": ["CSQLite", "GRDB", "GRDBSQLite", "FoundationEssentials"],
+    "SQLite": ["CSQLite", "GRDB", "GRDBSQLite", "FoundationEssentials", "Glibc"],
     "StoreLayout": ["ObjectModel", "CordialValues", "SQLite"],
     "PersistentHistory": [
       "StoreLayout", "CordialValues", "ObjectModel", "JSON", "SQLite", "Algorithms", "Glibc",
