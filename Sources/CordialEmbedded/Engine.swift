@@ -92,8 +92,6 @@ package final class Engine: Sendable {
     let index = SearchIndex(path: path, model: store.model, delegateVersion: delegateVersion) {
       try StoreDocuments(store: store, layout: IndexLayout(store.model))
     }
-    // The index reads its documents while the service starts.
-    index.follow()
     let loop = loop ?? TransportLoop()
     do {
       service = try Service(
@@ -110,7 +108,6 @@ package final class Engine: Sendable {
         log: log
       )
     } catch {
-      index.stop()
       throw StoreError(any: error)
     }
     self.store = store
