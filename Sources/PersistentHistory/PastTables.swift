@@ -125,9 +125,15 @@ package final class PastTables {
     let quoted = SQLNames.quoted(table)
     let list = columns.map(SQLNames.quoted).joined(separator: ", ")
     let keys = key.map(SQLNames.quoted).joined(separator: ", ")
-    try db.execute("CREATE TEMP TABLE \(changed)(\(keys), PRIMARY KEY (\(keys))) WITHOUT ROWID")
+    // SQLite finds a row by a column of numbers only where its key has that type too. The other
+    // columns have none, so that they keep each value as it is.
+    let typedKeys = key.map { "\(SQLNames.quoted($0)) INTEGER" }.joined(separator: ", ")
+    let rest = columns.dropFirst(key.count).map { ", \(SQLNames.quoted($0))" }.joined()
+    try db.execute(
+      "CREATE TEMP TABLE \(changed)(\(typedKeys), PRIMARY KEY (\(keys))) WITHOUT ROWID"
+    )
     names.append("DROP TABLE temp.\(changed)")
-    try db.execute("CREATE TEMP TABLE \(former)(\(list), PRIMARY KEY (\(keys)))")
+    try db.execute("CREATE TEMP TABLE \(former)(\(typedKeys)\(rest), PRIMARY KEY (\(keys)))")
     names.append("DROP TABLE temp.\(former)")
     func insertion(into name: String, _ count: Int) throws -> PreparedStatement {
       let marks = Array(repeating: "?", count: count).joined(separator: ", ")

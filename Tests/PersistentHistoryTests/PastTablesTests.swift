@@ -1,0 +1,44 @@
+import PersistentHistory
+import PersistentStore
+import SQLite
+import TestStores
+import Testing
+
+@Suite struct `The tables of an earlier commit` {
+  /// A scan of all changed rows for each row takes minutes where 100,000 rows have changed.
+  //
+  // Evidence: P-057c
+  @Test func `find the changed rows by their keys`() async throws {
+    let store = try TestStore(TestModels.todo)
+    let former = try store.snapshot { $0.head }
+    try await store.save(
+      #"{"insert":[{"id":"Task/t1","values":{"labels":["Label/t1"]}},{"id":"Label/t1"}]}"#
+    )
+    let newest = try store.snapshot { $0.head }
+    var options = SQLiteQueue.Options()
+    options.isReadOnly = true
+    let queue = try SQLiteQueue(path: store.store.container.storePath, options)
+    try queue.use { db in
+      let past = PastTables(db, model: store.store.model)
+      try past.hide(after: former.lastChange, of: newest)
+      func plan(_ sql: String) throws -> [String] {
+        try db.rows("EXPLAIN QUERY PLAN " + sql) { $0.text(3) }
+      }
+      let views = try db.rows(
+        "SELECT name FROM temp.sqlite_master WHERE type = 'view' AND name <> 'cordial_change'"
+      ) { $0.text(0) }
+      // Two entities, and the links between them.
+      #expect(views.count == 3)
+      for view in views {
+        let all = try plan("SELECT * FROM \"\(view)\"")
+        #expect(all.contains { $0.hasPrefix("SEARCH c USING PRIMARY KEY") }, "\(all)")
+        let key = view == "Task" || view == "Label" ? "_id" : "source"
+        let one = try plan("SELECT * FROM \"\(view)\" WHERE \"\(key)\" = 1")
+        let former = one.filter { $0.contains(" temp.cordial_former ") }
+        #expect(former.count == 1 && former[0].hasPrefix("SEARCH"), "\(one)")
+      }
+      try past.showAll()
+    }
+    try queue.close()
+  }
+}
