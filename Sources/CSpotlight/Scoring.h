@@ -10,7 +10,7 @@
 /// The constant `k1` of BM25, with its usual value.
 #define SCORING_K1 1.2
 
-/// How far ahead of a document in a list its successors are asked for.
+/// How much greater than the number of the current document is the one whose data is fetched early.
 ///
 /// The documents of a frequent word are close together: 16 of them fill four lines of the cache.
 #define SCORING_AHEAD 16
@@ -56,8 +56,8 @@ static inline bool scoring_is_alive(const struct spotlight_search *search, int64
   return search->alive[document >> 6] >> (document & 63) & 1;
 }
 
-/// Asks the processor for the data of a document that probably follows a live one in a list.
-/// The pass over the list would otherwise wait for them.
+/// Fetches into the cache the data of a document that probably follows a live one in a list, so
+/// that the pass over the list does not wait for the memory.
 static inline void scoring_expect(const struct spotlight_search *search, int64_t document) {
   int64_t ahead = document + SCORING_AHEAD;
   if (ahead < search->documentCount) __builtin_prefetch(documentAt(search, ahead));

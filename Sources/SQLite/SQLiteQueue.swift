@@ -50,7 +50,7 @@ package final class SQLiteQueue: Sendable {
     }
     guard !options.isReadOnly else { return }
     try use { connection in
-      // GRDB's own setting also writes to an empty log, and each start would wait for the disk.
+      // GRDB's `journalMode` also writes to an empty log, so that each start waits for the disk.
       guard try connection.text("PRAGMA journal_mode=WAL") == "wal" else {
         throw SQLiteError(.error, "The file cannot have a write-ahead log")
       }
@@ -62,6 +62,7 @@ package final class SQLiteQueue: Sendable {
     }
   }
 
+  /// Returns whether the write-ahead log of the file at a path has commits.
   private static func logHasCommits(_ path: String) -> Bool {
     var log = stat()
     return unsafe stat(path + "-wal", &log) == 0 && log.st_size > 0

@@ -5,7 +5,7 @@ import TestStores
 import Testing
 
 @Suite struct `The tables of an earlier commit` {
-  /// A scan of all changed rows for each row takes minutes where 100,000 rows have changed.
+  /// A scan of all changed rows for each row of a large table takes minutes.
   //
   // Evidence: P-057c
   @Test func `find the changed rows by their keys`() async throws {
