@@ -5,6 +5,7 @@
 // What always holds:
 // 1. Standard output carries results only; all other text goes to standard error.
 // 2. Exit codes: 0 success, 1 an error or a store that cannot be opened, 64 wrong usage.
+// 3. No text controls a terminal: `Terminal` shows its control characters, and sends none.
 
 import ArgumentParser
 import Cordial
@@ -70,8 +71,22 @@ struct CordialProgram: AsyncParsableCommand {
       Terminal.complain(error.message, hint: nil)
       Glibc.exit(1)
     } catch {
-      exit(withError: error)
+      end(with: error)
     }
+  }
+
+  /// Ends the process with the help or the error of ArgumentParser, which may quote an argument.
+  ///
+  /// `exit(withError:)` would send the control characters of the argument to a terminal.
+  private static func end(with error: any Error) -> Never {
+    let code = exitCode(for: error)
+    let message = fullMessage(for: error)
+    if code == .success {
+      Terminal.line(message)
+    } else {
+      Terminal.note(message + "\n")
+    }
+    Glibc.exit(code.rawValue)
   }
 }
 

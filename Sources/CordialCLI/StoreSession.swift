@@ -91,13 +91,18 @@ enum Paths {
 enum Logging {
   /// Returns a logger to standard error, for a service.
   static func service(_ level: Logger.Level) -> Logger {
-    var logger = Logger(label: "cordial") { StreamLogHandler.standardError(label: $0) }
+    var logger = Logger(label: "cordial") { StreamLogHandler(label: $0, stream: LogStream()) }
     logger.logLevel = level
     return logger
   }
 
   /// The logger of errors only, for a command that opens the store itself.
   static var quiet: Logger { service(.error) }
+}
+
+/// The log on standard error, which shows control characters on a terminal.
+private struct LogStream: TextOutputStream, Sendable {
+  mutating func write(_ text: String) { Terminal.note(text) }
 }
 
 extension ClientConnection {
@@ -117,7 +122,7 @@ extension ClientConnection {
         let isBusy = ["catchingUp", "rebuilding"].contains(status["state"]?.string)
         guard isBusy, attempt < Self.catchUpMax else { throw error }
         if let activity = status["activity"]?.string {
-          Terminal.note("Waiting for the index, \(activity)")
+          Terminal.note("Waiting for the index, \(activity)\n")
         }
       }
     }

@@ -1,10 +1,14 @@
 import Glibc
 import JSON
+import LiveTable
 
 /// The output for a person.
+///
+/// No text of a store, a file or another process controls a terminal: all functions but `raw` show
+/// its control characters there. Elsewhere they write every text unchanged.
 enum Terminal {
   /// Whether standard output is a terminal.
-  static var isOutput: Bool { isatty(1) == 1 }
+  static let isOutput = isatty(1) == 1
 
   /// Whether a person wants colours on standard output.
   static var hasColors: Bool {
@@ -15,16 +19,26 @@ enum Terminal {
   }
 
   /// Whether standard error is a terminal.
-  static var isError: Bool { isatty(2) == 1 }
+  static let isError = isatty(2) == 1
 
   /// Writes one line to standard output.
   static func line(_ text: String) {
-    write(text + "\n", to: 1)
+    self.text(text + "\n")
   }
 
-  /// Writes text to standard error, unchanged.
+  /// Writes text with the ends of its lines to standard output.
+  static func text(_ text: String) {
+    write(isOutput ? VisibleText.lines(text) : text, to: 1)
+  }
+
+  /// Writes text with the ends of its lines to standard error.
   static func note(_ text: String) {
-    write(text, to: 2)
+    write(isError ? VisibleText.lines(text) : text, to: 2)
+  }
+
+  /// Writes a line over the last one on standard error; nothing where that is no terminal.
+  static func progress(_ text: String) {
+    if isError { write("\r" + VisibleText.line(text), to: 2) }
   }
 
   /// Writes a sentence about an error to standard error, and a hint.
@@ -33,7 +47,9 @@ enum Terminal {
     if let hint { note("  \(hint)\n") }
   }
 
-  /// Writes text to standard output, unchanged.
+  /// Writes text with the program's own control sequences to standard output, unchanged.
+  ///
+  /// The caller passes the other parts of the text through `CellText` or `VisibleText`.
   static func raw(_ text: String) {
     write(text, to: 1)
   }
@@ -83,30 +99,21 @@ enum Terminal {
       return [JSONMember("id", id)] + values
     }
     for member in lines.joined() where !names.contains(member.name) { names.append(member.name) }
-    var rows = [names]
+    var rows = [names.map { CellText.text(.string($0)) }]
     for line in lines {
-      rows.append(names.map { name in cell(JSONValue.object(line)[name] ?? .null) })
+      let values = JSONValue.object(line)
+      rows.append(names.map { CellText.text(values[$0] ?? .null) })
     }
     let widths = names.indices.map { column in
-      min(cellMax, rows.map { $0[column].count }.max() ?? 0)
+      min(cellMax, rows.map { CellText.width($0[column]) }.max() ?? 0)
     }
     return rows.map { row in
-      row.indices.map { column in
-        let text =
-          row[column].count > cellMax ? row[column].prefix(cellMax - 1) + "…" : row[column][...]
-        return column == row.count - 1
-          ? String(text) : text + String(repeating: " ", count: widths[column] - text.count)
-      }.joined(separator: "  ")
+      var line = zip(row, widths).map { CellText.fitted($0, to: $1) }.joined(separator: "  ")
+      while line.last == " " { line.removeLast() }
+      return line
     }.joined(separator: "\n")
   }
 
+  /// The number of columns of the widest cell.
   private static let cellMax = 48
-
-  private static func cell(_ value: JSONValue) -> String {
-    switch value {
-    case .null: ""
-    case .string(let text): text.split(whereSeparator: \.isNewline).joined(separator: " ")
-    default: value.text
-    }
-  }
 }

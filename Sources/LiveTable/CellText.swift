@@ -2,31 +2,16 @@ package import JSON
 
 /// The text of a table's cell, measured in columns of a terminal.
 package enum CellText {
-  /// Returns a value as one line without control characters.
+  /// Returns a value as one line whose control characters are shown as escapes of JSON.
   package static func text(_ value: JSONValue) -> String {
     switch value {
     case .null: ""
-    case .string(let text): printable(text)
-    default: printable(value.text)
+    case .string(let text): VisibleText.line(text)
+    default: VisibleText.line(value.text)
     }
   }
 
-  /// Replaces what a terminal would not show as a character: no text of a store may control it.
-  ///
-  /// Characters that direct the text, as from right to left, are left out.
-  private static func printable(_ text: String) -> String {
-    var scalars = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
-      switch scalar.properties.generalCategory {
-      case .control, .lineSeparator, .paragraphSeparator: scalars.append(" ")
-      case .format where scalar.value != 0x200D: continue
-      default: scalars.append(scalar)
-      }
-    }
-    return String(scalars)
-  }
-
-  /// Returns a text on one line without control characters, with some ranges between marks.
+  /// Returns a text as one line whose control characters are shown, with marks around ranges.
   ///
   /// - Parameters:
   ///   - text: The text.
@@ -40,9 +25,10 @@ package enum CellText {
   ) -> String {
     let units = Array(text.utf16)
     func part(_ range: Range<Int>) -> String {
-      printable(String(decoding: units[range.clamped(to: 0..<units.count)], as: UTF16.self))
+      let found = units[range.clamped(to: 0..<units.count)]
+      return VisibleText.line(String(decoding: found, as: UTF16.self))
     }
-    guard let marks else { return printable(text) }
+    guard let marks else { return VisibleText.line(text) }
     var line = ""
     var end = 0
     for range in ranges where range.lowerBound >= end {
@@ -77,7 +63,9 @@ package enum CellText {
   private static func width(_ character: Character) -> Int {
     guard let first = character.unicodeScalars.first else { return 0 }
     switch first.properties.generalCategory {
-    case .nonspacingMark, .enclosingMark, .format: return 0
+    case .nonspacingMark, .enclosingMark: return 0
+    // Other format characters have a form, as the Arabic signs before numbers.
+    case .format where first.properties.isDefaultIgnorableCodePoint: return 0
     default: break
     }
     let isEmoji =

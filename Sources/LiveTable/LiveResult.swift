@@ -6,6 +6,7 @@
 // What always holds:
 // 1. After a whole update, the rows are those of the service's result.
 // 2. No line of a table is wider than the terminal.
+// 3. No line has a control character of a text: `CellText` shows it.
 
 package import JSON
 

@@ -104,11 +104,14 @@ package struct SearchBox: Sendable {
     if let opened {
       let title = Line(text: CellText.text(.string(opened.id)), isSelected: false)
       let values = opened.values.map { member in
-        Line(text: "  \(member.name): \(CellText.text(member.value))", isSelected: false)
+        Line(
+          text: "  \(VisibleText.line(member.name)): \(CellText.text(member.value))",
+          isSelected: false
+        )
       }
       return (head + ([title] + values).prefix(rows)).prefix(height).map(\.self)
     }
-    let width = hits.map { CellText.width($0["id"]?.string ?? "") }.max() ?? 0
+    let width = hits.map { CellText.width(CellText.text($0["id"] ?? .null)) }.max() ?? 0
     var lines: [Line] = []
     var first = 0
     for (index, hit) in hits.enumerated() {
@@ -128,7 +131,7 @@ package struct SearchBox: Sendable {
     let atLeast = answer["totalIsAtLeast"]?.bool == true ? "at least " : ""
     guard total == 0 else {
       let entities = (answer["facets"]?["entities"]?.members ?? []).map { member in
-        "\(member.name) \(member.value.integer ?? 0)"
+        "\(VisibleText.line(member.name)) \(member.value.integer ?? 0)"
       }
       return "\(atLeast)\(total) found: \(entities.joined(separator: ", "))"
     }

@@ -1,3 +1,5 @@
+import JSON
+
 /// A picture of a model: a box for each entity, a line for each relationship.
 package struct ModelDrawing {
   private let model: Model
@@ -59,21 +61,43 @@ package struct ModelDrawing {
 
   /// The picture in Graphviz's language.
   package var dot: String {
-    var text = "digraph \"\(model.name)\" {\n"
+    var text = "digraph \(Self.quoted(model.name)) {\n"
     text += "  rankdir=LR; node [shape=record, fontname=\"Helvetica\"];\n"
     for entity in model.entities {
-      let attributes = attributes(of: entity).map { $0 + "\\l" }.joined()
-      text += "  \(entity.name) [label=\"{\(entity.name)|\(attributes)}\"];\n"
+      let name = Self.recordText(entity.name)
+      let attributes = attributes(of: entity).map { Self.recordText($0) + "\\l" }.joined()
+      text += "  \(Self.quoted(entity.name)) [label=\"{\(name)|\(attributes)}\"];\n"
     }
     for line in lines {
+      let edge = "\(Self.quoted(line.from.name)) -> \(Self.quoted(line.to.name))"
       guard let name = line.name else {
-        text += "  \(line.from.name) -> \(line.to.name) [arrowhead=empty];\n"
+        text += "  \(edge) [arrowhead=empty];\n"
         continue
       }
-      let ends = line.inverse.map { ", taillabel=\"\($0)\", dir=both" } ?? ""
-      text += "  \(line.from.name) -> \(line.to.name) [headlabel=\"\(name)\"\(ends)];\n"
+      let ends = line.inverse.map { ", taillabel=\(Self.quoted($0)), dir=both" } ?? ""
+      text += "  \(edge) [headlabel=\(Self.quoted(name))\(ends)];\n"
     }
     return text + "}"
+  }
+
+  /// Returns a text in quotes, as a name or as a label.
+  ///
+  /// Without quotes, `node`, `Edge` and `graph` would be keywords
+  /// (https://graphviz.org/doc/info/lang.html). A backslash begins an escape in a label and before
+  /// a quote, so that each one is doubled.
+  private static func quoted(_ text: String) -> String {
+    "\"\(escaped(text, ["\\": "\\\\", "\"": "\\\""]))\""
+  }
+
+  /// Returns a text for a field of a record, within the quotes of its label
+  /// (https://graphviz.org/doc/info/shapes.html#record).
+  private static func recordText(_ text: String) -> String {
+    escaped(
+      text,
+      [
+        "\\": "\\\\", "\"": "\\\"", "{": "\\{", "}": "\\}", "|": "\\|", "<": "\\<", ">": "\\>",
+      ]
+    )
   }
 
   // MARK: SVG
@@ -201,7 +225,18 @@ package struct ModelDrawing {
     return text
   }
 
+  /// Returns a text in XML.
   private static func escaped(_ text: String) -> String {
-    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+    escaped(text, ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"])
+  }
+
+  /// Returns a text as one line without control characters, with replacements of its characters.
+  ///
+  /// A replaced character may be a part of a longer `Character`, as a `<` before a combining mark.
+  private static func escaped(
+    _ text: String,
+    _ replacements: [Unicode.Scalar: String]
+  ) -> String {
+    VisibleText.line(text).unicodeScalars.map { replacements[$0] ?? String($0) }.joined()
   }
 }

@@ -24,8 +24,9 @@ package struct SwiftSource {
     self.prefix = prefix
     var blocks = model.entities.map { structure(of: $0) }
     blocks += model.values.compactMap { structure(of: $0) }
+    let (name, version) = (SwiftText.comment(model.name), SwiftText.comment(model.version))
     text = """
-      // The values of the model \(model.name), version \(model.version).
+      // The values of the model \(name), version \(version).
       //
       // Written by `cordial model generate --swift`, which writes the same text again for the same
       // model.
@@ -54,7 +55,9 @@ package struct SwiftSource {
     if !prefix.isEmpty { return prefix + name }
     let isTaken = Self.takenTypes.contains(name) || Self.keywords.contains(name)
     guard isTaken else { return name }
-    var unique = Self.capitalized(model.name) + Self.capitalized(name)
+    // A name begins with no digit.
+    let head = Self.capitalized(model.name).drop(while: \.isNumber)
+    var unique = "\(head)\(Self.capitalized(name))"
     while model.entity(named: unique) != nil { unique += "Object" }
     return unique
   }
@@ -158,8 +161,7 @@ package struct SwiftSource {
       if !attribute.optional { standard = value.map { ".\($0.name)" } }
       let lines = cases.map { found in
         let isSame = found.name.filter { $0 != "`" } == found.text
-        let words = found.text.split { $0.isNewline || $0 == "`" }.joined(separator: " ")
-        return "    /// The value `\(words)`.\n"
+        return "    /// The value `\(SwiftText.comment(found.text))`.\n"
           + "    case \(found.name)\(isSame ? "" : " = \(found.literal)")"
       }
       enumerations.append(
@@ -242,7 +244,7 @@ package struct SwiftSource {
       summary: summary,
       statics: [
         "  /// The name of the entity in the model.",
-        "  public static let entity = \"\(entity.name)\"",
+        "  public static let entity = \(SwiftText.literal(entity.name))",
       ],
       properties: properties,
       nested: nested + [paths(of: entity)]
@@ -289,7 +291,7 @@ package struct SwiftSource {
     func add(_ name: String, _ path: String) {
       lines.append("    /// The path of `\(path)`.")
       let member = Self.memberName(name, besides: [])
-      lines.append("    public static let \(Self.escaped(member)) = \"\(path)\"")
+      lines.append("    public static let \(Self.escaped(member)) = \(SwiftText.literal(path))")
     }
     for attribute in entity.attributes where !attribute.name.contains(".") {
       add(attribute.name, attribute.name)
@@ -313,13 +315,15 @@ package struct SwiftSource {
   private mutating func structure(of values: ModelValues) -> String? {
     guard let entity = model.entity(named: values.entity) else { return nil }
     var properties: [Property] = []
-    for member in values.select.members ?? [] {
+    for member in values.select.deduplicated.members ?? [] {
+      let owner = "\(values.name).\(SwiftText.comment(member.name))"
       guard let path = member.value.string, let type = type(of: path, from: entity) else {
-        notes.append("\(values.name).\(member.name) has no fixed type; add a property for it")
+        notes.append("\(owner) has no fixed type; add a property for it")
         continue
       }
-      guard Self.memberName(member.name, besides: []) == member.name else {
-        notes.append("\(values.name).\(member.name) has a name that no property of Swift can have")
+      guard SwiftText.isName(member.name), Self.memberName(member.name, besides: []) == member.name
+      else {
+        notes.append("\(owner) has a name that no property of Swift can have")
         continue
       }
       properties.append(
@@ -327,20 +331,22 @@ package struct SwiftSource {
           name: member.name,
           type: type,
           standard: type.hasSuffix("?") ? "nil" : nil,
-          comment: "The value of `\(path)`."
+          comment: "The value of `\(SwiftText.comment(path))`."
         )
       )
     }
     let name = prefix.isEmpty || values.name.hasPrefix(prefix) ? values.name : prefix + values.name
-    let isTaken = model.entities.contains { typeName($0.name) == name }
+    let isTaken =
+      Self.takenTypes.contains(name) || Self.keywords.contains(name)
+      || model.entities.contains { typeName($0.name) == name }
     return declaration(
       isTaken ? name + "Values" : name,
       summary: "The values `\(values.name)` of an object of the entity \(entity.name).",
       statics: [
         "  /// The name of the entity in the model.",
-        "  public static let entity = \"\(entity.name)\"",
+        "  public static let entity = \(SwiftText.literal(entity.name))",
         "  /// The name of the model's values that a fetch selects.",
-        "  public static let projection: String? = \"\(values.name)\"",
+        "  public static let projection: String? = \(SwiftText.literal(values.name))",
       ],
       properties: properties,
       nested: []
@@ -353,7 +359,8 @@ package struct SwiftSource {
     var isOptional = false
     let names = path.split(separator: ".").map(String.init)
     for (place, name) in names.enumerated() {
-      if name == "@count" { return "Int" }
+      // A path after @count has no meaning.
+      if name == "@count" { return place == names.count - 1 ? "Int" : nil }
       switch owner.property(named: names[place...].joined(separator: ".")) {
       case .attribute(let attribute):
         return attribute.type.codec.swiftType.map(\.name).map {
@@ -390,7 +397,8 @@ package struct SwiftSource {
     let renamed = zip(properties, names).filter { $0.name != $1 }
     var statics = statics
     if !renamed.isEmpty {
-      let pairs = renamed.map { "\"\($0.name)\": \"\($1)\"" }.joined(separator: ", ")
+      let pairs = renamed.map { "\(SwiftText.literal($0.name)): \(SwiftText.literal($1))" }
+        .joined(separator: ", ")
       statics.append("  /// The properties whose names are others in the model.")
       statics.append("  public static let properties = [\(pairs)]")
     }
@@ -445,9 +453,10 @@ extension AttributeValue {
     switch self {
     case .integer(let number): "\(number)"
     case .double(let number): "\(number)"
-    case .decimal(let text), .string(let text), .uuid(let text), .uri(let text): text
+    case .decimal(let text), .string(let text), .uuid(let text), .uri(let text):
+      SwiftText.comment(text)
     case .date(let milliseconds): DateText.text(milliseconds) ?? "\(milliseconds)"
-    default: "\(self)"
+    default: SwiftText.comment("\(self)")
     }
   }
 
@@ -457,17 +466,7 @@ extension AttributeValue {
     case .integer(let number): return "\(number)"
     case .double(let number): return "\(number)"
     case .boolean(let flag): return "\(flag)"
-    case .string(let text):
-      let escaped = text.unicodeScalars.map { scalar in
-        switch scalar {
-        case "\"", "\\": "\\\(scalar)"
-        case "\n": "\\n"
-        case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-          "\\u{\(String(scalar.value, radix: 16))}"
-        default: "\(scalar)"
-        }
-      }
-      return "\"\(escaped.joined())\""
+    case .string(let text): return SwiftText.literal(text)
     default: return nil
     }
   }

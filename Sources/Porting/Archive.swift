@@ -163,16 +163,20 @@ package enum Archive {
     var values: [JSONMember] = []
     var found: Int64 = 0
     var start = 0
+    var number = 0
     while start < end {
       let lineEnd = JSONBytes.firstIndex(of: 0x0A, in: bytes.span, from: start)
       let text = bytes.span.extracting(start..<lineEnd)
       let lineStart = start
       start = lineEnd + 1
+      number += 1
       let line: JSONValue
       do {
         line = try JSONParser.parse(text)
       } catch {
-        throw PortingError("The archive has a line that is not JSON: \(error.message)")
+        throw PortingError(
+          "Line \(number) of the archive: \(error.message); nothing is imported"
+        )
       }
       if model == nil {
         let form = line["archive"]?.integer

@@ -14,49 +14,100 @@ enum CommaSeparated {
     var isQuoted = false
   }
 
+  private static let quote = UInt8(ascii: "\"")
+  private static let comma = UInt8(ascii: ",")
+  private static let carriageReturn = UInt8(ascii: "\r")
+  private static let lineFeed = UInt8(ascii: "\n")
+
   // MARK: Writing
 
-  /// Returns a record without the end of its line.
+  /// Returns a record with the end of its line.
   ///
   /// - Parameters:
   ///   - values: The values of the fields.
   ///   - json: The indices of values of json attributes, whose texts are written as JSON too.
+  ///   - formulas: What is done with texts that a spreadsheet would compute.
   /// - Returns: The record.
-  static func record(_ values: [JSONValue], json: Set<Int> = []) -> String {
-    values.enumerated().map { field($1, isJSON: json.contains($0)) }.joined(separator: ",")
-  }
-
-  private static func field(_ value: JSONValue, isJSON: Bool) -> String {
-    switch value {
-    case .null: return ""
-    case .string(let text) where !isJSON: return quoted(text)
-    default: return quoted(value.text)
+  static func record(
+    _ values: [JSONValue],
+    json: Set<Int> = [],
+    formulas: Exporter.Formulas = .unchanged
+  ) -> String {
+    var bytes: [UInt8] = []
+    for (index, value) in values.enumerated() {
+      if index > 0 { bytes.append(comma) }
+      switch value {
+      case .null: break
+      case .string(let text) where !json.contains(index): append(text, formulas, to: &bytes)
+      default: append(value.text, formulas, to: &bytes)
+      }
     }
+    return String(decoding: bytes + [carriageReturn, lineFeed], as: UTF8.self)
   }
 
-  private static func quoted(_ text: String) -> String {
-    let needsQuotes =
-      text.isEmpty || text.utf8.contains { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }
-    return needsQuotes ? "\"\(text.replacing("\"", with: "\"\""))\"" : text
+  /// Appends a text as a field.
+  ///
+  /// A reader looks for bytes. A quote before a combining mark or a joiner ends a field too,
+  /// although it is only a part of a `Character`.
+  private static func append(
+    _ text: String,
+    _ formulas: Exporter.Formulas,
+    to bytes: inout [UInt8]
+  ) {
+    let text = formulas == .quoted && isFormula(text) ? "'" + text : text
+    let special = [quote, comma, carriageReturn, lineFeed]
+    guard text.isEmpty || text.utf8.contains(where: special.contains) else {
+      bytes += text.utf8
+      return
+    }
+    bytes.append(quote)
+    for byte in text.utf8 {
+      if byte == quote { bytes.append(quote) }
+      bytes.append(byte)
+    }
+    bytes.append(quote)
+  }
+
+  /// Returns whether a spreadsheet takes a text for a formula, and not for a number.
+  ///
+  /// A formula begins with one of the characters that
+  /// https://owasp.org/www-community/attacks/CSV_Injection lists.
+  private static func isFormula(_ text: String) -> Bool {
+    guard let first = text.utf8.first, "=+-@\t\r\n".utf8.contains(first) else { return false }
+    return Double(text) == nil || !text.utf8.allSatisfy("0123456789.eE+-".utf8.contains)
   }
 
   // MARK: Reading
 
+  /// The position of the reader in a field.
+  ///
+  /// A quote at the beginning of a field opens it; the next single quote closes it.
+  private enum Position {
+    /// In a field without quotes, or at its beginning.
+    case unquoted
+    /// Between the quotes.
+    case quoted
+    /// After the closing quote.
+    case closed
+  }
+
   /// Returns the records of a file, each with the number of its first line.
   ///
-  /// - Throws: `PortingError` for a quote that is not closed.
+  /// - Throws: `PortingError` with the line, for bytes that are not UTF-8, a quote that is not
+  ///   closed, a text after a closing quote, and a carriage return that ends no line.
   static func records(_ bytes: [UInt8]) throws -> [(line: Int, fields: [Field])] {
+    try checkEncoding(bytes)
     var records: [(line: Int, fields: [Field])] = []
     var fields: [Field] = []
     var field: [UInt8] = []
-    var isQuoted = false
-    var isInside = false
+    var position = Position.unquoted
     var line = 1
     var first = 1
     func endField() {
-      fields.append(Field(text: String(decoding: field, as: UTF8.self), isQuoted: isQuoted))
+      let text = String(decoding: field, as: UTF8.self)
+      fields.append(Field(text: text, isQuoted: position == .closed))
       field = []
-      isQuoted = false
+      position = .unquoted
     }
     func endRecord() {
       endField()
@@ -68,28 +119,47 @@ enum CommaSeparated {
     while index < bytes.count {
       let byte = bytes[index]
       index += 1
-      switch byte {
-      case UInt8(ascii: "\"") where isInside && index < bytes.count && bytes[index] == byte:
-        field.append(byte)
+      let next = index < bytes.count ? bytes[index] : nil
+      switch (position, byte) {
+      case (.quoted, quote) where next == quote:
+        field.append(quote)
         index += 1
-      case UInt8(ascii: "\"") where isInside: isInside = false
-      case UInt8(ascii: "\"") where field.isEmpty && !isQuoted:
-        isInside = true
-        isQuoted = true
-      case UInt8(ascii: ",") where !isInside: endField()
-      case UInt8(ascii: "\n") where !isInside:
-        if field.last == 0x0D { field.removeLast() }
+      case (.quoted, quote): position = .closed
+      case (.quoted, _):
+        if byte == lineFeed { line += 1 }
+        field.append(byte)
+      case (.unquoted, quote) where field.isEmpty: position = .quoted
+      case (_, comma): endField()
+      case (_, carriageReturn):
+        guard next == nil || next == lineFeed else {
+          throw PortingError(
+            "Line \(line): a carriage return ends no line; a text that has one needs quotes"
+          )
+        }
+      case (_, lineFeed):
         endRecord()
         line += 1
         first = line
-      default:
-        if byte == UInt8(ascii: "\n") { line += 1 }
-        field.append(byte)
+      case (.closed, _):
+        throw PortingError("Line \(line): a text follows a closing quote; double a quote in a text")
+      case (.unquoted, _): field.append(byte)
       }
     }
-    guard !isInside else { throw PortingError("Line \(first): a quote is not closed") }
-    if !field.isEmpty || isQuoted || !fields.isEmpty { endRecord() }
+    guard position != .quoted else { throw PortingError("Line \(first): a quote is not closed") }
+    if !field.isEmpty || position == .closed || !fields.isEmpty { endRecord() }
     return records
+  }
+
+  /// Checks that a file is UTF-8, so that no byte of it becomes another character.
+  private static func checkEncoding(_ bytes: [UInt8]) throws {
+    do {
+      _ = try UTF8Span(validating: bytes.span)
+    } catch {
+      let offset = error.byteOffsets.lowerBound
+      let line = 1 + bytes[..<offset].count { $0 == lineFeed }
+      let digits = String(bytes[offset], radix: 16, uppercase: true)
+      throw PortingError("Line \(line): the byte 0x\(digits) is not UTF-8; save the file as UTF-8")
+    }
   }
 
   // MARK: Values
@@ -112,6 +182,14 @@ enum CommaSeparated {
 }
 
 extension Exporter {
+  /// What an export does with texts that a spreadsheet would compute, as `=1+1`.
+  package enum Formulas: Sendable {
+    /// Nothing: an import reads the same texts.
+    case unchanged
+    /// It puts an apostrophe before them, so that a spreadsheet shows the texts.
+    case quoted
+  }
+
   /// Exports the objects of one entity as comma-separated values.
   ///
   /// A line of names comes first, then a record for each object: its ID, attributes and to-ones.
@@ -119,12 +197,14 @@ extension Exporter {
   /// - Parameters:
   ///   - name: The name of the entity, whose descendants' objects are not exported.
   ///   - client: A client of the service.
-  ///   - write: Called with each record.
+  ///   - formulas: What is done with texts that a spreadsheet would compute.
+  ///   - write: Called with each record, which has the end of its line.
   /// - Returns: The names of the to-manys, which the format has no place for.
   /// - Throws: `PortingError` for an unknown entity; `ClientError`.
   package static func runCommaSeparated(
     _ name: String,
     from client: ClientConnection,
+    formulas: Formulas = .unchanged,
     _ write: (String) -> Void
   ) async throws -> [String] {
     let model = try ModelDocument.model(from: try await client.call("model", [:]))
@@ -144,7 +224,9 @@ extension Exporter {
     )
     try await export(entity, names, client) { object in
       let values = names.map { object["values"]?[$0] ?? .null }
-      write(CommaSeparated.record([object["id"] ?? .null] + values, json: json))
+      write(
+        CommaSeparated.record([object["id"] ?? .null] + values, json: json, formulas: formulas)
+      )
     }
     return entity.relationships.filter(\.toMany).map(\.name)
   }

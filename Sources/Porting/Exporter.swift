@@ -59,8 +59,15 @@ package enum Exporter {
 
   /// Returns the entity that a line names, by itself or in its ID.
   static func entity(_ line: JSONValue) -> String? {
-    line["entity"]?.string
-      ?? line["id"]?.string?.split(separator: "/", maxSplits: 1).first.map(String.init)
+    line["entity"]?.string ?? line["id"]?.string.flatMap { entity(ofID: $0) }
+  }
+
+  /// Returns the entity of an ID, the text before the first slash; nil if that is empty.
+  ///
+  /// The text after the slash may be any, so that the slash may be a part of a `Character`.
+  static func entity(ofID id: String) -> String? {
+    let end = id.utf8.firstIndex(of: UInt8(ascii: "/")) ?? id.endIndex
+    return end == id.startIndex ? nil : String(id[..<end])
   }
 
   /// Exports some properties of the objects of one entity, and returns the positions of the reads.

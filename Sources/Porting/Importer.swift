@@ -281,7 +281,8 @@ package struct Importer {
   ///   - only: The only entity of the file, nil if the file may have objects of all.
   /// - Returns: Whether the object is outside the file.
   private static func isStored(_ target: String, only: String?) -> Bool {
-    only.map { !target.hasPrefix($0 + "/") } ?? false
+    // The text after the slash may be any, so that the slash may be a part of a `Character`.
+    only.map { !target.utf8.starts(with: "\($0)/".utf8) } ?? false
   }
 
   /// Returns the known part of a reference; the rest is deferred to the end.

@@ -2,12 +2,26 @@
 package enum SQLNames {
   /// Returns a name in double quotes.
   package static func quoted(_ name: String) -> String {
-    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
-      + "\""
+    enclosed(name, in: UInt8(ascii: "\""))
   }
 
   /// Returns a string constant.
   package static func literal(_ text: String) -> String {
-    "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+    enclosed(text, in: UInt8(ascii: "'"))
+  }
+
+  /// Returns a text between two quotes, with each quote in it doubled.
+  ///
+  /// SQLite reads bytes. A quote before a combining mark or a joiner ends a name too, although it
+  /// is only a part of a `Character`.
+  private static func enclosed(_ text: String, in quote: UInt8) -> String {
+    var bytes = [quote]
+    bytes.reserveCapacity(text.utf8.count + 2)
+    for byte in text.utf8 {
+      if byte == quote { bytes.append(quote) }
+      bytes.append(byte)
+    }
+    bytes.append(quote)
+    return String(decoding: bytes, as: UTF8.self)
   }
 }

@@ -53,7 +53,8 @@ import Testing
     let coloured = try shown("milk", ["TERM": "xterm", "NO_COLOR": ""])
     #expect(
       coloured == [
-        "Task/p1  Buy \(mark)milk\(end) [31m now", "Memo/p1  the \(mark)milk\(end) of the cow",
+        "Task/p1  Buy \(mark)milk\(end)\\u001b[31m now",
+        "Memo/p1  the \(mark)milk\(end) of the cow",
         "2 found", "",
       ]
     )
@@ -125,8 +126,8 @@ import Testing
     let graph = try fixture.run(["model", "graph", model, "--format", "dot"])
     #expect(graph.code == 0)
     #expect(graph.output.hasPrefix("digraph \"M\" {"))
-    #expect(graph.output.contains("A [label=\"{A|x: int16?"))
-    #expect(graph.output.contains("A -> B [headlabel=\"bs*\", taillabel=\"a\", dir=both]"))
+    #expect(graph.output.contains(#""A" [label="{A|x: int16?"#))
+    #expect(graph.output.contains(#""A" -> "B" [headlabel="bs*", taillabel="a", dir=both]"#))
   }
 
   // Evidence: P-006a

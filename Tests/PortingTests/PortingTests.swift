@@ -280,7 +280,7 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
       let left = try await Exporter.runCommaSeparated("Item", from: client) { records.append($0) }
       #expect(left == ["groups"])
     }
-    #expect(records.first == "id,text,count,ratio,price,flag,when,data,facts,next,main")
+    #expect(records.first == "id,text,count,ratio,price,flag,when,data,facts,next,main\r\n")
     #expect(records.count == 8)
     #expect(
       records.suffix(4).map { $0.split(separator: ",")[1] } == [
@@ -290,7 +290,7 @@ private func bytes(_ lines: [String]) -> [UInt8] { Array(lines.joined(separator:
     var again: [String] = []
     try await withClient(Self.model) { client in
       let lines = try await Importer.lines(
-        commaSeparated: Array(records.joined(separator: "\r\n").utf8),
+        commaSeparated: Array(records.joined().utf8),
         of: "Item",
         for: client
       )

@@ -45,7 +45,7 @@ struct Doctor: AsyncParsableCommand {
       )
     }
     if Terminal.isOutput, !json {
-      for line in report.page { Terminal.line(line) }
+      for line in report.page { Terminal.line(VisibleText.line(line)) }
     } else {
       Terminal.line(report.json.text)
     }

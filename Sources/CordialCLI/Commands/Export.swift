@@ -18,6 +18,9 @@ struct Export: AsyncParsableCommand {
   @Flag(help: "Print comma-separated values of one entity: IDs, attributes and to-ones.")
   var csv = false
 
+  @Flag(help: "With --csv, put an apostrophe before texts that a spreadsheet would compute.")
+  var quoteFormulas = false
+
   @Flag(help: "Print an archive: the model, all objects, and a digest. import reads it.")
   var archive = false
 
@@ -34,12 +37,17 @@ struct Export: AsyncParsableCommand {
     guard !csv || entities.count == 1 else {
       throw ValidationError("--csv takes one entity")
     }
+    guard csv || !quoteFormulas else { throw ValidationError("--quote-formulas is for --csv") }
   }
 
   func run() async throws {
     if csv {
       let left = try await storeArgument.with { client in
-        try await Exporter.runCommaSeparated(entities[0], from: client) { Terminal.line($0) }
+        try await Exporter.runCommaSeparated(
+          entities[0],
+          from: client,
+          formulas: quoteFormulas ? .quoted : .unchanged
+        ) { Terminal.text($0) }
       }
       if !left.isEmpty { Terminal.note("Left out: \(left.joined(separator: ", "))\n") }
       return

@@ -94,15 +94,15 @@ struct ListHistory: AsyncParsableCommand {
     guard Terminal.isOutput else { return Terminal.line(commit.text) }
     let author = commit["author"]?.string ?? "no author"
     let what = commit["context"]?.string.map { " (\($0))" } ?? ""
-    Terminal.line(
+    let line =
       "\(commit["time"]?.string ?? "")  \(author)\(what)  \(commit["token"]?.string ?? "")"
-    )
+    Terminal.line(VisibleText.line(line))
     for change in commit["changes"]?.array ?? [] {
       let properties = (change["properties"]?.array ?? []).compactMap(\.string)
-      Terminal.line(
+      let line =
         "  \(change["change"]?.string ?? "") \(change["id"]?.string ?? "")"
-          + (properties.isEmpty ? "" : ": " + properties.joined(separator: ", "))
-      )
+        + (properties.isEmpty ? "" : ": " + properties.joined(separator: ", "))
+      Terminal.line(VisibleText.line(line))
     }
   }
 }
@@ -151,6 +151,8 @@ struct PurgeHistory: AsyncParsableCommand {
     let answer = try await storeArgument.with { try await $0.call("history/purge", params) }
     guard Terminal.isOutput else { return Terminal.line(answer.text) }
     Terminal.line("Removed \(answer["transactions"]?.integer ?? 0) commits")
-    if let holder = answer["heldBy"]?.string { Terminal.line("\(holder) needs the others") }
+    if let holder = answer["heldBy"]?.string {
+      Terminal.line("\(VisibleText.line(holder)) needs the others")
+    }
   }
 }

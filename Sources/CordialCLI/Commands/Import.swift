@@ -82,9 +82,8 @@ struct Import: AsyncParsableCommand {
         batch: batch
       ) {
         imported in
-        guard Terminal.isError else { return }
         let rate = Self.rate(imported, began.duration(to: .now))
-        Terminal.note("\r\(imported) objects, \(rate)/s   ")
+        Terminal.progress("\(imported) objects, \(rate)/s   ")
       }
       if !noIndex { try await waitForIndex(client) }
       report(summary, began.duration(to: .now))
@@ -116,17 +115,18 @@ struct Import: AsyncParsableCommand {
   }
 
   private func report(_ summary: ImportSummary, _ duration: Duration) {
-    let start = Terminal.isError ? "\r" : ""
+    // The report is written over the progress.
+    Terminal.progress("")
     if let first = summary.unknown.min() {
       Terminal.note(
-        "\(start)\(summary.unknown.count) referenced objects are not in the file, "
+        "\(summary.unknown.count) referenced objects are not in the file, "
           + "\(first) among them; the references to them were left out\n"
       )
     }
     let milliseconds =
       duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000
     Terminal.note(
-      "\(start)\(summary.imported) objects in \(milliseconds) ms, "
+      "\(summary.imported) objects in \(milliseconds) ms, "
         + "\(Self.rate(summary.imported, duration)) a second\n"
     )
   }

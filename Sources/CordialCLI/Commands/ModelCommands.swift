@@ -113,6 +113,6 @@ struct GenerateCode: AsyncParsableCommand {
   func run() async throws {
     let source = SwiftSource(try ModelFile.read(model), prefix: prefix)
     for note in source.notes { Terminal.note("Note: \(note).\n") }
-    Terminal.raw(source.text)
+    Terminal.text(source.text)
   }
 }

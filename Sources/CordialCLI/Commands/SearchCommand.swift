@@ -97,10 +97,11 @@ struct Search: AsyncParsableCommand {
       for hit in hits { Terminal.line(hit.text) }
       return
     }
-    let width = hits.map { CellText.width($0["id"]?.string ?? "") }.max() ?? 0
+    let width = hits.map { CellText.width(CellText.text($0["id"] ?? .null)) }.max() ?? 0
     let marks = Terminal.hasColors ? ("\u{1B}[1;33m", "\u{1B}[0m") : nil
     for hit in hits {
-      for line in HitLines(hit, idWidth: width, marks: marks).lines { Terminal.line(line) }
+      // The marks are sequences of the program; `HitLines` shows those of the texts.
+      for line in HitLines(hit, idWidth: width, marks: marks).lines { Terminal.raw(line + "\n") }
       for term in hit["explanation"]?.array ?? [] {
         let indent = String(repeating: " ", count: width + 2)
         let documents = term["frequency"]?.integer ?? 0
@@ -153,7 +154,8 @@ struct Search: AsyncParsableCommand {
       let text = suggestion["text"]?.string ?? ""
       Terminal.line(
         Terminal.isOutput
-          ? "\(text) (\(suggestion["documents"]?.integer ?? 0))" : suggestion.text
+          ? "\(VisibleText.line(text)) (\(suggestion["documents"]?.integer ?? 0))"
+          : suggestion.text
       )
     }
   }

@@ -145,7 +145,9 @@ enum DryRunOutput {
       throw InputError(message: "It would fail: \(error["message"]?.string ?? "")")
     }
     for (name, words) in [("delete", "would be deleted"), ("update", "would be changed")] {
-      for id in dryRun[name]?.array ?? [] { Terminal.line("\(id.string ?? "")  \(words)") }
+      for id in dryRun[name]?.array ?? [] {
+        Terminal.line("\(VisibleText.line(id.string ?? ""))  \(words)")
+      }
     }
   }
 }

@@ -112,8 +112,8 @@ struct ProgramImport {
 
   private mutating func read(_ value: JSONValue, _ number: Int) throws {
     let id = value["id"]?.string
-    let name =
-      value["entity"]?.string ?? id?.split(separator: "/", maxSplits: 1).first.map(String.init)
+    // The text after the slash may be any, so that the slash may be a part of a `Character`.
+    let name = value["entity"]?.string ?? id.map { String($0.unicodeScalars.prefix { $0 != "/" }) }
     guard let name else { return note("it has neither an id nor an entity", "", number) }
     guard let entity = plan.to.entity(named: name), !entity.isAbstract else {
       let problem = plan.to.entity(named: name) == nil ? "does not exist" : "is abstract"
@@ -215,7 +215,7 @@ struct ProgramImport {
   ) -> AttributeValue {
     switch attribute.decode(value) {
     case .value(let typed):
-      if let violation = attribute.violation(by: typed) { note(violation.message, path, line) }
+      if let violation = attribute.timedViolation(by: typed) { note(violation.message, path, line) }
       return typed
     case .expected(let expected):
       note("expected \(expected)", path, line)
