@@ -31,24 +31,28 @@ let package = Package(
       uses: [.product(name: "Algorithms", package: "swift-algorithms")]
     ),
     .module("JSON"),
+    .module("Interruptions", uses: ["CInterruption"]),
     .module(
       "ObjectModel",
       uses: [
-        "CordialValues", "JSON", "CUnicode", .product(name: "BigInt", package: "BigInt"),
+        "CordialValues", "JSON", "CUnicode", "Interruptions",
+        .product(name: "BigInt", package: "BigInt"),
         .product(name: "Crypto", package: "swift-crypto"),
       ]
     ),
 
     // MARK: C: what Swift cannot see.
 
+    .target(name: "CInterruption"),
     .target(name: "CPosix"),
     .target(
       name: "CUnicode",
+      dependencies: ["CInterruption"],
       linkerSettings: [.linkedLibrary("icui18n"), .linkedLibrary("icuuc")]
     ),
     .target(
       name: "CSpotlight",
-      dependencies: ["CUnicode"],
+      dependencies: ["CInterruption", "CUnicode"],
       linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("icuuc")]
     ),
 
@@ -59,7 +63,7 @@ let package = Package(
     .module(
       "SQLite",
       uses: [
-        "CSQLite",
+        "CSQLite", "Interruptions",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ]
@@ -76,7 +80,7 @@ let package = Package(
       "PersistentStore",
       uses: [
         "StoreLayout", "PersistentHistory", "ObjectModel", "CordialValues", "JSON", "CUnicode",
-        "SQLite",
+        "Interruptions", "SQLite",
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "OrderedCollections", package: "swift-collections"),
       ]
@@ -87,7 +91,8 @@ let package = Package(
     .module(
       "Spotlight",
       uses: [
-        "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "CUnicode", "SQLite",
+        "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "CUnicode",
+        "Interruptions", "SQLite",
       ]
     ),
     .module(
@@ -119,8 +124,8 @@ let package = Package(
     .module(
       "CordialService",
       uses: [
-        "CordialValues", "JSON", "ObjectModel", "PersistentHistory", "PersistentStore", "Spotlight",
-        "Subscriptions", "JSONRPC", "CordialProtocol",
+        "CordialValues", "Interruptions", "JSON", "ObjectModel", "PersistentHistory",
+        "PersistentStore", "Spotlight", "Subscriptions", "JSONRPC", "CordialProtocol",
         .product(name: "Algorithms", package: "swift-algorithms"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "DequeModule", package: "swift-collections"),
@@ -180,7 +185,7 @@ let package = Package(
     .tests("CordialValuesTests", uses: ["CordialValues", "TestSeeds"]),
     .tests(
       "ObjectModelTests",
-      uses: ["ObjectModel", "CUnicode", "CordialValues", "JSON", "TestSeeds"]
+      uses: ["ObjectModel", "CUnicode", "CordialValues", "Interruptions", "JSON", "TestSeeds"]
     ),
     .tests(
       "XcodeModelTests",
@@ -212,14 +217,15 @@ let package = Package(
       "PersistentStoreTests",
       uses: [
         "PersistentStore", "PersistentHistory", "StoreLayout", "ObjectModel", "CordialValues",
-        "JSON", "Porting", "Cordial", "CordialEmbedded",
+        "Interruptions", "JSON", "Porting", "Cordial", "CordialEmbedded",
         "TestSeeds", "TestStores", .product(name: "Logging", package: "swift-log"),
       ] + .sqlite
     ),
     .tests(
       "SpotlightTests",
       uses: [
-        "Spotlight", "CSpotlight", "CordialService", "PersistentStore", "PersistentHistory",
+        "Spotlight", "CSpotlight", "Interruptions", "CordialService", "PersistentStore",
+        "PersistentHistory",
         "ObjectModel", "CordialValues", "JSON", "TestSeeds", "TestStores",
       ] + .sqlite
     ),

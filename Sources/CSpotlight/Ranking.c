@@ -18,10 +18,6 @@ void spotlight_finish(struct spotlight_search *search) {
   search->documentCounts = NULL;
 }
 
-void spotlight_stop(int32_t *flag) { __atomic_store_n(flag, 1, __ATOMIC_RELAXED); }
-
-bool spotlight_is_stopped(const int32_t *flag) { return __atomic_load_n(flag, __ATOMIC_RELAXED); }
-
 struct counting {
   struct spotlight_search *search;
   int64_t count;

@@ -23,8 +23,8 @@ struct spotlight_search *scoring_search(
 /// Counts a posting that is read. Returns SQLITE_INTERRUPT where the search is to end.
 static inline int scoring_read(struct spotlight_search *search) {
   search->readCount++;
-  bool looks = search->stopped && search->readCount % 1024 == 0;
-  return looks && spotlight_is_stopped(search->stopped) ? SQLITE_INTERRUPT : SQLITE_OK;
+  bool looks = search->interruption && search->readCount % 1024 == 0;
+  return looks && interruption_reason(search->interruption) ? SQLITE_INTERRUPT : SQLITE_OK;
 }
 
 /// Returns whether an ascending list has a number.

@@ -136,7 +136,9 @@ static int rankPhrases(
     scoring_set_count(search, phrase, pass.count);
     frequencies[phrase] = search->frequencies[phrase];
     search->frequencies[0] = 1;
-    if (search->stopped && spotlight_is_stopped(search->stopped)) result = SQLITE_INTERRUPT;
+    if (search->interruption && interruption_reason(search->interruption)) {
+      result = SQLITE_INTERRUPT;
+    }
     if (result == SQLITE_OK) {
       result = addPhrase(&all, &spare, &pass.found, frequencies[phrase]);
     }

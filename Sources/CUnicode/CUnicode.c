@@ -166,6 +166,19 @@ int32_t unicode_fold(
   return U_SUCCESS(status) || status == U_BUFFER_OVERFLOW_ERROR ? bytes : -1;
 }
 
+int32_t unicode_fold_cut(const char *text, int32_t length, int32_t from) {
+  pthread_once(&once, start);
+  for (int32_t at = from; at < length;) {
+    int32_t next = at;
+    UChar32 c;
+    U8_NEXT(text, next, length, c);
+    // The first bytes after `from` may be the end of a code point, which reads as none.
+    if (c >= 0 && unorm2_hasBoundaryBefore(casefold, c)) return at;
+    at = next;
+  }
+  return length;
+}
+
 int unicode_collate(const char *a, int32_t aLength, const char *b, int32_t bLength) {
   pthread_once(&once, start);
   UErrorCode status = U_ZERO_ERROR;
@@ -194,7 +207,16 @@ struct unicode_regex {
   URegularExpression *expression;
   UChar *text;
   int32_t capacity;
+  // What ends a match that takes long; NULL for nothing.
+  struct interruption *interruption;
 };
+
+// ICU calls this after some thousand steps of its engine.
+static UBool continues(const void *context, int32_t steps) {
+  (void)steps;
+  const struct unicode_regex *regex = context;
+  return !regex->interruption || interruption_reason(regex->interruption) == 0;
+}
 
 // Converts UTF-8 to UTF-16 in a growing buffer. Returns the length, or -1 if memory is short.
 static int32_t toUTF16(const char *text, int32_t length, UChar **buffer, int32_t *capacity) {
@@ -230,9 +252,7 @@ struct unicode_regex *unicode_regex_open(
   UParseError where = {0};
   regex->expression = uregex_open(
     regex->text, count, ignoresCase ? UREGEX_CASE_INSENSITIVE : 0, &where, &status);
-  // The limit counts units of some thousand engine steps: one second at most, for any pattern and
-  // text.
-  if (U_SUCCESS(status)) uregex_setTimeLimit(regex->expression, 1000, &status);
+  if (U_SUCCESS(status)) uregex_setMatchCallback(regex->expression, continues, regex, &status);
   if (U_FAILURE(status)) {
     *errorOffset = where.offset < 0 ? 0 : where.offset;
     unicode_regex_close(regex);
@@ -241,13 +261,18 @@ struct unicode_regex *unicode_regex_open(
   return regex;
 }
 
-int unicode_regex_matches(struct unicode_regex *regex, const char *text, int32_t length) {
+int unicode_regex_matches(
+  struct unicode_regex *regex, const char *text, int32_t length,
+  struct interruption *interruption) {
   int32_t count = toUTF16(text, length, &regex->text, &regex->capacity);
-  if (count < 0) return -1;
+  if (count < 0) return UNICODE_REGEX_FAILED;
   UErrorCode status = U_ZERO_ERROR;
   uregex_setText(regex->expression, regex->text, count, &status);
+  regex->interruption = interruption;
   UBool found = uregex_matches(regex->expression, -1, &status);
-  return U_FAILURE(status) ? -1 : found ? 1 : 0;
+  regex->interruption = NULL;
+  if (status == U_REGEX_STOPPED_BY_CALLER) return UNICODE_REGEX_STOPPED;
+  return U_FAILURE(status) ? UNICODE_REGEX_FAILED : found ? 1 : 0;
 }
 
 void unicode_regex_close(struct unicode_regex *regex) {

@@ -28,6 +28,8 @@ package final class Method: Sendable {
   /// Whether the method has a response.
   package let isRequest: Bool
   package let order: Order
+  /// Whether the service limits the time of a request; otherwise only the client does.
+  package let hasTimeLimit: Bool
   package let params: [Field]
   /// The schema of the result; nil for a notification.
   package let result: Schema?
@@ -42,6 +44,7 @@ package final class Method: Sendable {
     direction: Direction,
     isRequest: Bool,
     order: Order,
+    hasTimeLimit: Bool,
     params: [Field],
     result: Schema?,
     example: JSONValue,
@@ -52,6 +55,7 @@ package final class Method: Sendable {
     self.direction = direction
     self.isRequest = isRequest
     self.order = order
+    self.hasTimeLimit = hasTimeLimit
     self.params = params
     self.result = result
     self.example = example
@@ -63,6 +67,7 @@ package final class Method: Sendable {
     _ name: String,
     _ summary: String,
     order: Order,
+    hasTimeLimit: Bool = true,
     params: [Field] = [],
     result: Schema,
     example: JSONValue = [:],
@@ -74,6 +79,7 @@ package final class Method: Sendable {
       direction: .clientToServer,
       isRequest: true,
       order: order,
+      hasTimeLimit: hasTimeLimit,
       params: params,
       result: result,
       example: example,
@@ -95,6 +101,7 @@ package final class Method: Sendable {
       direction: direction,
       isRequest: false,
       order: .any,
+      hasTimeLimit: false,
       params: params,
       result: nil,
       example: example,
@@ -131,7 +138,7 @@ package struct Params: Sendable {
 
   /// Checks params against a method's fields.
   ///
-  /// Every method accepts `workDoneToken`, `partialResultToken` and `_meta`.
+  /// Every method accepts `timeoutSeconds`, `workDoneToken`, `partialResultToken` and `_meta`.
   package init(_ params: JSONValue, of method: Method) throws(RPCError) {
     var members: [JSONMember]
     switch params {
@@ -150,7 +157,33 @@ package struct Params: Sendable {
     json = .object(members)
   }
 
-  private static let taken: [String] = ["workDoneToken", "partialResultToken", "_meta"]
+  private static let taken: [String] = [
+    "timeoutSeconds", "workDoneToken", "partialResultToken", "_meta",
+  ]
+
+  /// Returns the time limit that a client sends with a request.
+  ///
+  /// - Parameters:
+  ///   - params: The params, or another object with `timeoutSeconds`.
+  ///   - method: The name of the method.
+  /// - Returns: The time in seconds; nil for none.
+  /// - Throws: `RPCError` for a value that is not a number above 0.
+  package static func timeoutSeconds(
+    of params: JSONValue,
+    _ method: String
+  ) throws(RPCError) -> Double? {
+    let seconds: Double
+    switch params["timeoutSeconds"] {
+    case nil, .null?: return nil
+    case .integer(let whole)?: seconds = Double(whole)
+    case .number(let number)?: seconds = number
+    default: seconds = 0
+    }
+    guard seconds > 0 else {
+      throw RPCError(.invalidParams, "\(method): timeoutSeconds wants a number above 0")
+    }
+    return seconds
+  }
 
   /// The number of params.
   package var count: Int { json.members?.count ?? 0 }

@@ -63,7 +63,7 @@ package enum ErrorName: String, Sendable, CaseIterable {
   case objectNotFound, validationFailed, saveConflict, invalidIdentifier, uniquenessViolation
   case deleteDenied
   case historyExpired
-  case unknownSubscription, limitExceeded
+  case unknownSubscription, limitExceeded, timedOut
   case storeBusy, storeFull, storeCorrupt, storeReadOnly
 
   /// The code on the wire.
@@ -83,6 +83,7 @@ package enum ErrorName: String, Sendable, CaseIterable {
     case .historyExpired: 1201
     case .unknownSubscription: 1301
     case .limitExceeded: 1302
+    case .timedOut: 1303
     case .storeBusy: 1401
     case .storeFull: 1402
     case .storeCorrupt: 1403

@@ -49,7 +49,6 @@ extension RPCError {
       )
     case .failed:
       self.init(.internalError, error.message, data: ["code": "indexFailed"])
-    case .stopped: self.init(.requestCancelled, error.message)
     case .stopping: self.init(StoreError(.closed, error.message))
     case .expired:
       self.init(
@@ -115,6 +114,8 @@ extension StoreError.Code {
     case .deleteDenied: ErrorName.deleteDenied.code
     case .historyExpired: ErrorName.historyExpired.code
     case .limitExceeded: ErrorName.limitExceeded.code
+    case .timedOut: ErrorName.timedOut.code
+    case .cancelled: RPCError.Code.requestCancelled.rawValue
     case .storeBusy: ErrorName.storeBusy.code
     case .storeFull: ErrorName.storeFull.code
     case .storeCorrupt: ErrorName.storeCorrupt.code

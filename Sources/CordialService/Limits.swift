@@ -41,6 +41,18 @@ package struct Limits: Sendable {
   package var historyChangesMax = 200_000
   /// The maximum time for which a request waits for a commit or for the index, in milliseconds.
   package var waitMax = 5000
+  /// The maximum time of a request, except of those that maintain the store, in seconds.
+  package var requestSecondsMax = 60
+  /// The time for which one observed request delays the changes of the others, in milliseconds;
+  /// where it takes longer, it is read alone.
+  package var stepMilliseconds = 50
+  /// The maximum time of one observed search when the index has advanced, in seconds: the others
+  /// wait for it.
+  package var liveSearchSecondsMax = 5
+  /// The maximum time for which the predicate of one write delays other saves, in seconds.
+  package var writerSecondsMax = 2
+  /// The maximum number of concurrent reads of one connection.
+  package var readsMax = 2
   /// The maximum length of a search query, in bytes.
   package var queryBytesMax = 4096
   /// The maximum number of words that a search looks up.
@@ -86,7 +98,10 @@ package struct Limits: Sendable {
       "connectionsMax": number(connectionsMax),
       "subscriptionsMax": number(subscriptionsMax), "saveChangesMax": number(saveChangesMax),
       "partBytesMax": number(partBytesMax), "historyChangesMax": number(historyChangesMax),
-      "waitMax": number(waitMax),
+      "waitMax": number(waitMax), "readsMax": number(readsMax),
+      "requestSecondsMax": number(requestSecondsMax),
+      "liveSearchSecondsMax": number(liveSearchSecondsMax),
+      "writerSecondsMax": number(writerSecondsMax),
       "queryBytesMax": number(queryBytesMax), "queryWordsMax": number(queryWordsMax),
       "followerDaysMax": number(followerDaysMax), "historyDaysMin": number(historyDaysMin),
       "historyDaysMax": number(historyDaysMax), "historyBytesMax": number(historyBytesMax),

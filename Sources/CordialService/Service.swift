@@ -14,6 +14,7 @@
 //    during a turn gets a turn of its own.
 
 import CordialProtocol
+import Interruptions
 import JSON
 package import JSONRPC
 package import Logging
@@ -34,8 +35,6 @@ package actor Service {
   /// The loop's own read connection, for requests that are answered on the loop.
   let loopReader: StoreReader
   package nonisolated let searches: SearchThreads
-  /// What ends the comparisons of the index when the service stops.
-  nonisolated let comparing = SearchStop()
   /// The saves that the writer has executed and the loop has not answered, in order.
   nonisolated let executedSaves = Mutex<[ExecutedSave]>([])
   var sessions: [Int: Session] = [:]
@@ -174,7 +173,8 @@ package actor Service {
         framing: framing,
         limits: limits.connection,
         closesOnUnknownFraming: closesOnUnknownFraming
-      )
+      ),
+      readsMax: limits.readsMax
     )
     return number
   }
@@ -233,12 +233,14 @@ package actor Service {
 
   /// Removes a connection that has ended.
   ///
-  /// The running requests of the connection continue and are not answered.
+  /// The running requests of the connection are stopped where that is possible, and are not
+  /// answered.
   package func disconnected(session number: Int) {
     perform { service in
       guard let session = service.sessions.removeValue(forKey: number) else { return }
       session.disconnect()
-      session.searches.stopAll()
+      session.running.stopAll(.disconnected)
+      service.store.endStoppedSaves()
       service.removeSubscriptions(of: session)
       service.finishStopping()
     }
@@ -316,7 +318,10 @@ package actor Service {
   private func notified(_ method: String, _ params: JSONValue, _ session: Session) {
     guard method == CancelNotification.method.name, let id = params["id"].flatMap(RequestID.init)
     else { return }
-    guard let request = session.queue.cancel(id) else { return session.searches.stop(id) }
+    guard let request = session.queue.cancel(id) else {
+      session.running.cancel(id)
+      return store.endStoppedSaves()
+    }
     let error = RPCError(.requestCancelled, "The request was cancelled before it began")
     answer(MessageWriter.error(id, error), at: request.slot, session)
   }
@@ -347,6 +352,12 @@ package actor Service {
       )
       return answer(MessageWriter.error(id, error), at: slot, session)
     }
+    let timeoutSeconds: Double?
+    do {
+      timeoutSeconds = try Params.timeoutSeconds(of: params, method.name)
+    } catch {
+      return answer(MessageWriter.error(id, error), at: slot, session)
+    }
     if method === ObserveCall.method, params["search"] != nil, let key = params["key"]?.string {
       endSearches(for: key, session)
     }
@@ -358,7 +369,9 @@ package actor Service {
         slot: slot,
         id: id,
         method: method,
-        params: params
+        params: params,
+        timeoutSeconds: timeoutSeconds,
+        isCheap: method === FetchCall.method && Self.namesFewObjects(params)
       )
     )
     startRequests(session)
@@ -366,7 +379,7 @@ package actor Service {
 
   /// Ends the searches of a search box that goes on to another one.
   private func endSearches(for key: String, _ session: Session) {
-    session.searches.stop(key: key)
+    session.running.cancel(key: key)
     let waiting = session.queue.cancel { request in
       request.method === ObserveCall.method && request.params["search"] != nil
         && request.params["key"]?.string == key
@@ -403,7 +416,7 @@ package actor Service {
   func finish(_ request: Request, _ outcome: Result<MessageBytes, RPCError>) {
     guard let session = sessions[request.session] else { return }
     session.queue.finish(request.serial)
-    session.searches.remove(request.serial)
+    session.running.remove(request.serial)
     if request.method === InitializeCall.method {
       if case .success = outcome {
         initializeEnded(session, succeeded: true)

@@ -39,6 +39,50 @@ package enum Folding {
     }
   }
 
+  /// The number of bytes that are folded between two checks.
+  private static let pieceBytes = 1 << 16
+
+  /// Returns a folded text, as `fold(_:flags:)`.
+  ///
+  /// - Parameters:
+  ///   - text: The text.
+  ///   - flags: `UNICODE_FOLD_CASE`, `UNICODE_FOLD_DIACRITICS`, or both.
+  ///   - check: Called between the parts of a long text; it throws where the work has to end.
+  /// - Returns: The folded text.
+  /// - Throws: The error of the check.
+  package static func fold(
+    _ text: String,
+    flags: Int32,
+    _ check: () throws -> Void
+  ) throws -> String {
+    guard text.utf8.count > pieceBytes else { return fold(text, flags: flags) }
+    var folded = ""
+    var rest = Substring(text)
+    while !rest.isEmpty {
+      try check()
+      let end = rest.utf8.index(rest.startIndex, offsetBy: cut(rest))
+      folded += fold(String(rest[..<end]), flags: flags)
+      rest = rest[end...]
+    }
+    return folded
+  }
+
+  /// Returns the number of bytes of the first part of a text.
+  private static func cut(_ text: Substring) -> Int {
+    var text = text
+    return text.withUTF8 { bytes in
+      unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
+        unsafe Int(
+          unicode_fold_cut(
+            characters.baseAddress,
+            Int32(clamping: characters.count),
+            Int32(pieceBytes)
+          )
+        )
+      }
+    }
+  }
+
   /// Computes the sort key of a text, whose bytes have the order of `collate`.
   ///
   /// - Parameters:

@@ -1,4 +1,5 @@
 import CUnicode
+package import Interruptions
 import Synchronization
 
 /// A compiled ICU regular expression.
@@ -29,17 +30,33 @@ import Synchronization
     unsafe unicode_regex_close(handle)
   }
 
-  /// Returns whether a whole text matches, or nil if matching takes too long.
-  package func matches(_ text: String) -> Bool? {
+  /// Returns whether a whole text matches.
+  ///
+  /// - Parameters:
+  ///   - text: The text.
+  ///   - interruption: What ends a match that takes long.
+  /// - Returns: Whether the text matches.
+  /// - Throws: `Interrupted`; `PatternTooDemanding`.
+  package func matches(_ text: String, _ interruption: Interruption) throws -> Bool {
     var text = text
     let outcome = text.withUTF8 { bytes in
       unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
-        unsafe unicode_regex_matches(handle, characters.baseAddress, Int32(characters.count))
+        unsafe unicode_regex_matches(
+          handle,
+          characters.baseAddress,
+          Int32(clamping: characters.count),
+          interruption.pointer
+        )
       }
     }
-    return outcome < 0 ? nil : outcome == 1
+    if outcome == UNICODE_REGEX_STOPPED { try interruption.check() }
+    guard outcome >= 0 else { throw PatternTooDemanding() }
+    return outcome == 1
   }
 }
+
+/// The error of a match that needs more memory than ICU allows.
+package struct PatternTooDemanding: Error {}
 
 /// The error of a pattern that ICU rejects.
 package struct InvalidPattern: Error {
@@ -62,11 +79,18 @@ package final class TextPattern: Sendable, Equatable {
   }
 
   /// Returns why a text may not be stored, as the rest of a sentence, or nil if it matches.
-  package func objection(to value: String) -> String? {
-    switch expression.withLock({ $0.matches(value) }) {
-    case true?: nil
-    case false?: "does not match \(text)"
-    case nil: "takes too long to match with \(text)"
+  ///
+  /// - Parameters:
+  ///   - value: The text.
+  ///   - interruption: What ends a match that takes long.
+  /// - Returns: The rest of the sentence, or nil.
+  /// - Throws: `Interrupted`.
+  package func objection(to value: String, _ interruption: Interruption) throws -> String? {
+    do {
+      let matches = try expression.withLock { try $0.matches(value, interruption) }
+      return matches ? nil : "does not match \(text)"
+    } catch is PatternTooDemanding {
+      return "needs too much memory to match with \(text)"
     }
   }
 

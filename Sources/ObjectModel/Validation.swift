@@ -1,4 +1,5 @@
 package import CordialValues
+package import Interruptions
 
 extension AttributeDescription {
   /// The contradiction that excludes every value except null, or excludes the default; nil if there
@@ -11,14 +12,20 @@ extension AttributeDescription {
       return "The minimumLength is above the maximumLength: no value is allowed"
     }
     guard defaultValue != .null, derived == nil else { return nil }
-    return violation(by: defaultValue).map { "The default is not allowed: \($0.message)" }
+    return timedViolation(by: defaultValue).map { "The default is not allowed: \($0.message)" }
   }
 
   /// Checks a value of this attribute's type against the attribute's rules.
   ///
-  /// - Parameter value: A value of this attribute's type, or null.
+  /// - Parameters:
+  ///   - value: A value of this attribute's type, or null.
+  ///   - interruption: What ends a match with the pattern that takes long.
   /// - Returns: The violated rule and a sentence, or nil if the value is valid.
-  package func violation(by value: AttributeValue) -> (rule: String, message: String)? {
+  /// - Throws: `Interrupted`.
+  package func violation(
+    by value: AttributeValue,
+    _ interruption: Interruption
+  ) throws -> (rule: String, message: String)? {
     if value == .null {
       return optional ? nil : ("required", "\(name) must have a value")
     }
@@ -31,7 +38,9 @@ extension AttributeDescription {
     if let allowed, !allowed.contains(value) {
       return ("enum", "\(name) is not one of the values that the model allows")
     }
-    if let pattern, let message = Self.text(of: value).flatMap(pattern.objection) {
+    if let pattern, let text = Self.text(of: value),
+      let message = try pattern.objection(to: text, interruption)
+    {
       return ("pattern", "\(name) \(message)")
     }
     guard minimumLength != nil || maximumLength != nil else { return nil }
@@ -43,6 +52,20 @@ extension AttributeDescription {
       return ("maximumLength", "\(name) is longer than \(maximumLength)")
     }
     return nil
+  }
+
+  /// The time for which one value is matched with a pattern outside of requests, in seconds.
+  private static let matchSecondsMax = 1.0
+
+  /// Checks a value as `violation(by:_:)`; a value that takes long to match violates the pattern.
+  package func timedViolation(by value: AttributeValue) -> (rule: String, message: String)? {
+    let interruption = Interruption(secondsMax: Self.matchSecondsMax)
+    interruption.begin()
+    do {
+      return try violation(by: value, interruption)
+    } catch {
+      return ("pattern", "\(name) takes too long to match with its pattern")
+    }
   }
 
   private static func text(of value: AttributeValue) -> String? {

@@ -27,20 +27,28 @@ package final class PastTables {
     self.model = model
   }
 
-  /// Whether changes are hidden.
-  package var isHiding: Bool { hidden != nil }
+  /// Whether changes are hidden, or were being hidden when an error occurred.
+  package var isHiding: Bool { !names.isEmpty }
 
   /// Hides changes, inside a read transaction.
   ///
   /// - Parameters:
   ///   - change: The number of the last change that stays visible.
   ///   - newest: The newest commit; changes after it are not sealed.
-  /// - Throws: `SQLiteError`.
+  /// - Throws: `Interrupted` by the connection's interruption; `SQLiteError`. Some tables may then
+  ///   be hidden, until the next call or `showAll()`.
   /// - Complexity: Linear in the hidden changes, for the first call with these numbers.
   package func hide(after change: Int64, of newest: HistoryHead) throws {
     let wanted = (change, newest.number, newest.lastLogged)
     if let hidden, hidden == wanted { return }
-    try showAll()
+    try db.progress.withoutStopping {
+      try showAll()
+      try hideChanges(after: change, of: newest)
+    }
+    hidden = wanted
+  }
+
+  private func hideChanges(after change: Int64, of newest: HistoryHead) throws {
     var former = FormerRows(model, sealedThrough: newest.lastChange)
     let rows = try PreparedStatement(
       db,
@@ -49,6 +57,7 @@ package final class PastTables {
     defer { rows.reset() }
     rows.bind(change, at: 1)
     while try rows.step() {
+      try db.progress.check()
       guard let row = HistoryRow(rows) else { continue }
       try former.rewind(row, present)
     }
@@ -79,7 +88,6 @@ package final class PastTables {
       """
     )
     names.append("DROP VIEW temp.cordial_change")
-    hidden = wanted
   }
 
   /// Shows the current tables again.
@@ -87,9 +95,11 @@ package final class PastTables {
   /// - Throws: `SQLiteError`.
   package func showAll() throws {
     hidden = nil
-    while let name = names.last {
-      try db.execute(name)
-      names.removeLast()
+    try db.progress.withoutStopping {
+      while let name = names.last {
+        try db.execute(name)
+        names.removeLast()
+      }
     }
   }
 
@@ -142,6 +152,7 @@ package final class PastTables {
     let mark = try insertion(into: changed, key.count)
     let keep = try insertion(into: former, columns.count)
     for (number, row) in rows {
+      try db.progress.check()
       for (index, value) in number.enumerated() { mark.bind(value, at: Int32(index + 1)) }
       try mark.run()
       guard let row else { continue }

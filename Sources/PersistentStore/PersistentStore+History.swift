@@ -1,5 +1,6 @@
 package import CordialValues
 import Dispatch
+package import Interruptions
 package import PersistentHistory
 import SQLite
 
@@ -76,15 +77,17 @@ extension PersistentStore {
   ///
   /// - Parameters:
   ///   - source: The client's connection.
+  ///   - work: What stops it.
   ///   - completion: Called on the writer's thread with the sizes before and after, in bytes.
   package func compact(
     source: Int = 0,
+    work: LongWork = LongWork(),
     _ completion: @escaping @Sendable (Result<(before: Int, after: Int), StoreError>) -> Void
   ) {
     let files = [container.storePath, container.storePath + "-wal"]
     write(source, completion) { writer in
       let before = FileSize.of(files)
-      try writer.compact()
+      try writer.compact(work)
       return (before, FileSize.of(files))
     }
   }
@@ -93,15 +96,22 @@ extension PersistentStore {
   ///
   /// - Parameters:
   ///   - path: The folder to create.
+  ///   - work: What stops the copy, and receives its progress.
   ///   - completion: Called on that thread with the outcome.
   package func backup(
     to path: String,
+    work: LongWork = LongWork(),
     _ completion: @escaping @Sendable (Result<StoreBackup.Outcome, StoreError>) -> Void
   ) {
     let (source, environment) = (container, environment)
     backups.async {
       let outcome = Result { () throws(StoreError) in
-        try StoreBackup.copy(source, to: StoreContainer(path: path), environment: environment)
+        try StoreBackup.copy(
+          source,
+          to: StoreContainer(path: path),
+          environment: environment,
+          work: work
+        )
       }
       completion(outcome)
     }
@@ -114,14 +124,16 @@ extension PersistentStore {
   ///   - silence: The time for which a follower may be silent, in milliseconds; a purge does not
   ///     pass a follower that is not expired.
   ///   - ownLease: The name of this service's lease, whose position the caller knows better.
+  ///   - work: What stops the purge between two steps, and receives its progress.
   ///   - completion: Called on the writer's thread with the number of commits removed.
   package func purge(
     to number: Int64,
     silence: Int64,
     ownLease: String,
+    work: LongWork = LongWork(),
     _ completion: @escaping @Sendable (Result<Int, StoreError>) -> Void
   ) {
-    purge(to: number, silence: silence, ownLease, removed: 0, completion)
+    purge(to: number, silence: silence, ownLease, removed: 0, work, completion)
   }
 
   private func purge(
@@ -129,6 +141,7 @@ extension PersistentStore {
     silence: Int64,
     _ ownLease: String,
     removed: Int,
+    _ work: LongWork,
     _ completion: @escaping @Sendable (Result<Int, StoreError>) -> Void
   ) {
     write(0) { (outcome: Result<Int?, StoreError>) in
@@ -139,13 +152,15 @@ extension PersistentStore {
           silence: silence,
           ownLease,
           removed: removed + count,
+          work,
           completion
         )
       case .success(nil): completion(.success(removed))
       case .failure(let error): completion(.failure(error))
       }
     } _: {
-      try $0.purgeStep(to: number, silence: silence, ownLease: ownLease)
+      try work.report(removed, of: removed)
+      return try $0.purgeStep(to: number, silence: silence, ownLease: ownLease)
     }
   }
 }

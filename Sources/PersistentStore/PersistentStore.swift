@@ -39,8 +39,11 @@ package final class PersistentStore: Sendable {
   /// The queue of the copies, so that clients cannot start any number of them together.
   let backups = DispatchQueue(label: "cordial.backup")
 
-  /// The maximum number of connections for fetches, besides the event loop's own.
-  package static let readersMax = 2
+  /// The number of connections for reads that stay open.
+  private static let readersKept = 3
+  /// The maximum number of connections for reads of past commits, of which each one keeps the rows
+  /// that changed since.
+  private static let pastReadersMax = 4
 
   /// Opens a store.
   ///
@@ -104,18 +107,25 @@ package final class PersistentStore: Sendable {
       self.facts = facts
       self.mismatch = mismatch
       let (sorts, indexes, role) = (unindexedSorts, usedIndexes, role)
-      let pool = { [facts] readersMax in
-        ReaderPool(
+      let open = { @Sendable [facts] in
+        try StoreReader(
           path: container.storePath,
           role: role,
           facts: facts,
           unindexed: sorts,
-          used: indexes,
-          readersMax: readersMax
+          used: indexes
         )
       }
-      readers = pool(Self.readersMax)
-      pastReaders = pool(1)
+      readers = ReaderPool(
+        readersMax: environment.readersMax,
+        readersKept: Self.readersKept,
+        open: open
+      )
+      pastReaders = ReaderPool(
+        readersMax: min(Self.pastReadersMax, environment.readersMax),
+        readersKept: 1,
+        open: open
+      )
       if isReadOnly {
         writer = nil
       } else {
@@ -161,6 +171,8 @@ package final class PersistentStore: Sendable {
   /// A restored copy has the same identity.
   package var identifier: String { facts.identifier }
   package var generation: UInt32 { facts.generation }
+  /// The maximum number of connections for reads, besides the event loop's own.
+  package var readersMax: Int { environment.readersMax }
   /// Returns the current time, in milliseconds since 1970.
   package func now() -> Int64 { environment.now() }
   /// What the program decides about the search index; nil where the model decides alone.
@@ -217,16 +229,26 @@ package final class PersistentStore: Sendable {
 
   /// Reads on a worker thread.
   ///
-  /// - Parameter body: Called with a read connection on one of the store's threads.
-  package func read(_ body: @escaping @Sendable (Result<StoreReader, StoreError>) -> Void) {
-    readers.read(body)
+  /// - Parameters:
+  ///   - turn: The connection for which the body reads, and what stops it.
+  ///   - body: Called with a read connection on one of the store's threads.
+  package func read(
+    _ turn: ReadTurn,
+    _ body: @escaping @Sendable (Result<StoreReader, StoreError>) -> Void
+  ) {
+    readers.read(turn, body)
   }
 
   /// Reads past commits on a worker thread, which reads one after the other.
   ///
-  /// - Parameter body: Called with a read connection on one of the store's threads.
-  package func readPast(_ body: @escaping @Sendable (Result<StoreReader, StoreError>) -> Void) {
-    pastReaders.read(body)
+  /// - Parameters:
+  ///   - turn: The connection for which the body reads, and what stops it.
+  ///   - body: Called with a read connection on one of the store's threads.
+  package func readPast(
+    _ turn: ReadTurn,
+    _ body: @escaping @Sendable (Result<StoreReader, StoreError>) -> Void
+  ) {
+    pastReaders.read(turn, body)
   }
 
   /// Performs a save; waiting saves are committed as a group.
@@ -247,6 +269,11 @@ package final class PersistentStore: Sendable {
     }
     writer.save(request, completion, groupEnded: groupEnded)
   }
+
+  /// Ends the saves that wait for the writer and were stopped by their interruption.
+  ///
+  /// Their completions are called on the calling thread.
+  package func endStoppedSaves() { writer?.endStoppedSaves() }
 
   /// Performs a small save on the calling thread, if no other save is performed or waits.
   ///

@@ -1,93 +1,224 @@
+import DequeModule
 package import Dispatch
+package import Interruptions
 import Synchronization
 
-/// A pool of read connections, each lent to one worker at a time.
-final class ReaderPool: Sendable {
-  private struct State {
-    var idle: [Confined<StoreReader>] = []
-    var createdCount = 0
-    var waiting: [@Sendable (Result<StoreReader, StoreError>) -> Void] = []
+/// The connection for which a read is, and what stops it.
+package struct ReadTurn: Sendable {
+  /// The connection of the client; connections take turns.
+  let source: Int
+  /// What stops the read; nil for nothing.
+  package let interruption: Interruption?
+  /// Whether the read pauses for others when it takes long.
+  let pauses: Bool
+
+  /// Creates the turn of a client's read.
+  package init(source: Int, interruption: Interruption) {
+    self.source = source
+    self.interruption = interruption
+    pauses = true
   }
 
-  private let queue = DispatchQueue(label: "cordial.readers", attributes: .concurrent)
+  private init() {
+    source = -1
+    interruption = nil
+    pauses = false
+  }
+
+  /// A read of the service itself, on which all clients depend.
+  package static let ofService = ReadTurn()
+}
+
+/// A pool of read connections, each lent to one read at a time.
+///
+/// A read that takes long holds a connection, and other reads get connections of their own, up to a
+/// limit: no client waits for the reads of another one. `ReadSchedule` decides which of them run.
+final class ReaderPool: Sendable {
+  typealias Body = @Sendable (Result<StoreReader, StoreError>) -> Void
+
+  /// A connection with its thread; the first read opens the connection.
+  private final class Reader: Sendable {
+    let queue = DispatchQueue(label: "cordial.reader")
+    /// Used on the queue only.
+    let connection = Mutex<Confined<StoreReader>?>(nil)
+  }
+
+  /// A read that has begun; only the thread of its reader uses the times.
+  private final class Run: @unchecked Sendable {
+    let number: Int
+    let turn: ReadTurn
+    /// Signalled when the read continues.
+    let continues = DispatchSemaphore(value: 0)
+    var sliceStart: UInt64
+    var nextCheck: UInt64
+
+    init(_ number: Int, _ turn: ReadTurn, at now: UInt64) {
+      self.number = number
+      self.turn = turn
+      sliceStart = now
+      nextCheck = now
+    }
+  }
+
+  private struct State {
+    var idle: [Reader] = []
+    var count = 0
+    /// The reads that wait for a connection, by source, and the sources in the order of their
+    /// turns.
+    var waiting: [Int: Deque<(turn: ReadTurn, body: Body)>] = [:]
+    var turns: Deque<Int> = []
+    var schedule = ReadSchedule()
+    var runs: [Int: Run] = [:]
+    var nextRun = 1
+
+    mutating func add(_ turn: ReadTurn, _ body: @escaping Body) {
+      if waiting[turn.source] == nil { turns.append(turn.source) }
+      waiting[turn.source, default: []].append((turn, body))
+    }
+
+    mutating func next() -> (turn: ReadTurn, body: Body)? {
+      guard let source = turns.popFirst(), let next = waiting[source]?.popFirst() else {
+        return nil
+      }
+      if waiting[source]?.isEmpty ?? true { waiting[source] = nil } else { turns.append(source) }
+      return next
+    }
+
+    /// Returns the paused reads that continue.
+    mutating func resume(at now: UInt64) -> [Run] {
+      var resumed: [Run] = []
+      while let number = schedule.resume(at: now) {
+        if let run = runs[number] { resumed.append(run) }
+      }
+      return resumed
+    }
+  }
+
   private let state = Mutex(State())
-  private let path: String
-  private let role: StoreConnection.Role
-  private let facts: StoreFile.Facts
-  private let unindexed: UnindexedSorts
-  private let used: UsedIndexes
+  private let open: @Sendable () throws -> StoreReader
   /// The maximum number of connections.
   private let readersMax: Int
+  /// The number of connections that stay open.
+  private let readersKept: Int
 
+  /// The times after which a read is slow, and after which it looks at the others again, in
+  /// nanoseconds.
+  private static let slice: UInt64 = 20_000_000
+  private static let checkPause: UInt64 = 1_000_000
+  /// The time after which a paused read looks whether it was stopped, in milliseconds.
+  private static let pauseMilliseconds = 20
+
+  /// Creates a pool without connections.
+  ///
+  /// - Parameters:
+  ///   - readersMax: The maximum number of connections.
+  ///   - readersKept: The number of connections that stay open.
+  ///   - open: Opens a connection.
   init(
-    path: String,
-    role: StoreConnection.Role,
-    facts: StoreFile.Facts,
-    unindexed: UnindexedSorts,
-    used: UsedIndexes,
-    readersMax: Int
+    readersMax: Int,
+    readersKept: Int,
+    open: @escaping @Sendable () throws -> StoreReader
   ) {
     self.readersMax = readersMax
-    self.unindexed = unindexed
-    self.used = used
-    self.path = path
-    self.role = role
-    self.facts = facts
+    self.readersKept = readersKept
+    self.open = open
   }
 
-  func read(_ body: @escaping @Sendable (Result<StoreReader, StoreError>) -> Void) {
-    let starts = state.withLock { state in
-      state.waiting.append(body)
-      return state.createdCount - state.idle.count < readersMax
+  /// Runs a body with a connection, on the thread of the connection.
+  func read(_ turn: ReadTurn, _ body: @escaping Body) {
+    let reader = state.withLock { state -> Reader? in
+      state.add(turn, body)
+      if let idle = state.idle.popLast() { return idle }
+      guard state.count < readersMax else { return nil }
+      state.count += 1
+      return Reader()
     }
-    if starts { queue.async { self.work() } }
+    if let reader { reader.queue.async { self.work(reader) } }
   }
 
-  /// Takes a reader, or creates one up to the limit, and works until nothing is waiting.
-  private func work() {
-    guard let reader = take() else { return }
-    while let body = nextBody(returning: reader) { body(.success(reader.value)) }
-  }
-
-  private func take() -> Confined<StoreReader>? {
-    let (idle, mayCreate) = state.withLock { state in
-      guard !state.waiting.isEmpty else { return (nil as Confined<StoreReader>?, false) }
-      if let reader = state.idle.popLast() { return (reader, false) }
-      guard state.createdCount < readersMax else { return (nil, false) }
-      state.createdCount += 1
-      return (nil, true)
+  /// Works until nothing is waiting.
+  private func work(_ reader: Reader) {
+    guard let connection = connection(of: reader) else { return }
+    while let (run, body) = next(for: reader) {
+      // A read that was stopped while it waited begins, and ends at once.
+      connection.whenChecked(run.turn.pauses ? { self.check(run) } : nil)
+      body(.success(connection))
+      connection.whenChecked(nil)
+      end(run)
     }
-    if let idle { return idle }
-    guard mayCreate else { return nil }
+  }
+
+  /// Returns the connection of a reader; nil where it cannot be opened.
+  private func connection(of reader: Reader) -> StoreReader? {
+    if let known = reader.connection.withLock({ $0 }) { return known.value }
     do {
-      return Confined(
-        try StoreReader(path: path, role: role, facts: facts, unindexed: unindexed, used: used)
-      )
+      let opened = Confined(try open(), to: reader.queue)
+      reader.connection.withLock { $0 = opened }
+      return opened.value
     } catch {
       let failure = StoreError(any: error)
-      let (failed, hasIdle) = state.withLock { state in
-        state.createdCount -= 1
+      let (failed, idle) = state.withLock { state -> ([Body], Reader?) in
+        state.count -= 1
         // The readers that exist serve what waits: the file may have been removed since.
-        if state.createdCount > 0 { return (state.waiting[..<0], !state.idle.isEmpty) }
-        defer { state.waiting.removeAll() }
-        return (state.waiting[...], false)
+        guard state.count == 0 else {
+          return ([], state.turns.isEmpty ? nil : state.idle.popLast())
+        }
+        var failed: [Body] = []
+        while let next = state.next() { failed.append(next.body) }
+        return (failed, nil)
       }
       failed.forEach { $0(.failure(failure)) }
-      if hasIdle { queue.async { self.work() } }
+      if let idle { idle.queue.async { self.work(idle) } }
       return nil
     }
   }
 
-  private func nextBody(
-    returning reader: Confined<StoreReader>
-  ) -> (@Sendable (Result<StoreReader, StoreError>) -> Void)? {
-    state.withLock { state in
-      guard !state.waiting.isEmpty else {
-        state.idle.append(reader)
+  /// Returns the next read, or nil after it has given the reader back.
+  private func next(for reader: Reader) -> (Run, Body)? {
+    let now = DispatchTime.now().uptimeNanoseconds
+    return state.withLock { state in
+      guard let (turn, body) = state.next() else {
+        if state.count > readersKept { state.count -= 1 } else { state.idle.append(reader) }
         return nil
       }
-      return state.waiting.removeFirst()
+      let run = Run(state.nextRun, turn, at: now)
+      state.nextRun += 1
+      state.schedule.begin(run.number)
+      state.runs[run.number] = run
+      return (run, body)
     }
+  }
+
+  private func end(_ run: Run) {
+    let now = DispatchTime.now().uptimeNanoseconds
+    let resumed = state.withLock { state in
+      state.schedule.end(run.number, at: now)
+      state.runs[run.number] = nil
+      return state.resume(at: now)
+    }
+    for other in resumed { other.continues.signal() }
+  }
+
+  /// Pauses a read while it is the turn of others; the read calls this between instructions.
+  private func check(_ run: Run) {
+    let now = DispatchTime.now().uptimeNanoseconds
+    guard now >= run.nextCheck else { return }
+    run.nextCheck = now + Self.checkPause
+    let hasUsedSlice = now >= run.sliceStart + Self.slice
+    let (pauses, resumed) = state.withLock { state in
+      (
+        state.schedule.check(run.number, hasUsedSlice: hasUsedSlice, at: now),
+        state.resume(at: now)
+      )
+    }
+    for other in resumed { other.continues.signal() }
+    guard pauses else { return }
+    while run.continues.wait(timeout: .now() + .milliseconds(Self.pauseMilliseconds)) == .timedOut {
+      guard run.turn.interruption?.reason != nil else { continue }
+      state.withLock { $0.schedule.leave(run.number) }
+      break
+    }
+    run.sliceStart = DispatchTime.now().uptimeNanoseconds
   }
 }
 

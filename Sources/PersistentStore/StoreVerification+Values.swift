@@ -27,7 +27,7 @@ extension StoreVerification {
         )
         continue
       }
-      if let violation = attribute.violation(by: value) {
+      if let violation = try attribute.violation(by: value, interruption) {
         wrong.append((rows.integer(0), violation.rule, violation.message))
       }
     }

@@ -1,4 +1,5 @@
 import CordialValues
+package import Interruptions
 package import JSON
 import ObjectModel
 import PersistentHistory
@@ -14,11 +15,19 @@ package struct StoreVerification {
   static let problemsMax = 1000
 
   /// Prepares the verification of a snapshot.
-  package init(_ snapshot: StoreSnapshot) {
+  ///
+  /// - Parameters:
+  ///   - snapshot: The snapshot.
+  ///   - work: What stops the verification, and receives its progress.
+  package init(_ snapshot: StoreSnapshot, _ work: LongWork = LongWork()) {
     self.snapshot = snapshot
+    self.work = work
   }
 
   var model: Model { snapshot.model }
+  /// What stops the verification, and receives its progress.
+  private let work: LongWork
+  var interruption: Interruption { work.interruption }
 
   /// Runs all checks.
   ///
@@ -27,10 +36,14 @@ package struct StoreVerification {
   /// - Throws: `SQLiteError` where the file cannot be read.
   /// - Complexity: Linear in the store and its log.
   package mutating func run() throws -> JSONValue {
+    // The file, the log, each entity, and what concerns several.
+    let stepCount = model.concreteEntities.count + 3
     try checkFile()
+    try work.report(1, of: stepCount)
     let audit = try LogAudit(snapshot)
+    try work.report(2, of: stepCount)
     var checked: Int64 = 0
-    for entity in model.concreteEntities {
+    for (index, entity) in model.concreteEntities.enumerated() {
       checked += try integer("SELECT count(*) FROM \(table(entity))")
       for relationship in entity.relationships where !relationship.toMany {
         try checkToOne(relationship, of: entity)
@@ -43,6 +56,7 @@ package struct StoreVerification {
       try checkPositions(entity)
       try checkHistory(entity, audit)
       try checkNumbers(entity)
+      try work.report(3 + index, of: stepCount)
     }
     for entity in model.entities {
       for relationship in entity.linkRelationships { try checkLinkTable(relationship, of: entity) }
@@ -109,7 +123,8 @@ package struct StoreVerification {
   private mutating func checkFile() throws {
     let rows = try snapshot.statement("PRAGMA integrity_check(100)")
     defer { rows.reset() }
-    while try rows.step() {
+    // SQLite checks whole tables in one call.
+    while try snapshot.interruptingCalls({ try rows.step() }) {
       let text = rows.text(0)
       if text != "ok" { add("file", text) }
     }

@@ -23,7 +23,10 @@ extension StoreWriter {
     _ request: SaveRequest,
     instructionsMax: Int
   ) -> Result<SaveOutcome, StoreError>? {
-    guard !writeAheadLog.isSlowNext else { return nil }
+    // A match with a pattern may take long.
+    guard !writeAheadLog.isSlowNext,
+      patterned.isEmpty || !request.entities.contains(where: patterned.contains)
+    else { return nil }
     do {
       return try queue.use { db in
         try setDurability(false, db)
@@ -51,6 +54,12 @@ extension StoreWriter {
 }
 
 extension SaveRequest {
+  /// The names of the entities of the objects that the save inserts and updates.
+  fileprivate var entities: [String] {
+    (inserts.map { $0.entity ?? $0.id ?? "" } + updates.map(\.id))
+      .map { name in String(name.prefix { $0 != "/" }) }
+  }
+
   /// Whether the save consists of a few small changes of objects that it names, needs no fsync, and
   /// calls no function of the program.
   var isSmall: Bool {

@@ -1,4 +1,5 @@
 import CordialValues
+import Interruptions
 import JSON
 import PersistentHistory
 import SQLite
@@ -110,12 +111,16 @@ extension StoreWriter {
 
   /// Reclaims unused disk space.
   ///
-  /// - Throws: `storeFull` when the disk has less free space than the store takes; `storeBusy`.
-  func compact() throws {
+  /// - Parameter work: What stops it, until the new pages are written.
+  /// - Throws: `storeFull` when the disk has less free space than the store takes; `storeBusy`;
+  ///   `Interrupted`.
+  func compact(_ work: LongWork) throws {
     guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
     try queue.use { db in
       try db.transaction(.immediate) { try history.dangling.clearIfPossible() }
-      try db.execute("VACUUM")
+      try db.progress.stopping(by: work.interruption) {
+        try db.interruptingCalls { try db.execute("VACUUM") }
+      }
       try db.checkpoint()
       writeAheadLog.wasEmptied()
     }

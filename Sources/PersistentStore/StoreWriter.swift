@@ -1,4 +1,5 @@
 import CordialValues
+import Interruptions
 import JSON
 import ObjectModel
 import PersistentHistory
@@ -23,6 +24,8 @@ final class StoreWriter {
   private let undoLog: UndoLog
   private let tables: StoreTables
   private let statements: Statements
+  /// The names of the entities that have attributes with patterns, or descendants with some.
+  let patterned: Set<String>
   /// The head after this writer's last commit; another head means that another process wrote.
   private var known: HistoryHead?
   private var isDurable = true
@@ -58,6 +61,13 @@ final class StoreWriter {
     self.facts = facts
     self.path = path
     let model = facts.model
+    patterned = Set(
+      model.entities.filter { entity in
+        entity.familyPosition.concreteEntities.contains { number in
+          model.entity(number).attributes.contains { $0.pattern != nil }
+        } || entity.attributes.contains { $0.pattern != nil }
+      }.map(\.name)
+    )
     self.environment = environment
     let queue = try StoreConnection.open(path, .writer)
     opened = FileIdentity(path)
@@ -200,8 +210,8 @@ final class StoreWriter {
     guard FileIdentity(path) == opened else { throw StoreError.storeGone(path) }
     try statements.begin.run()
     // SQLite may interrupt a statement that begins or ends a transaction after it has done so.
-    let limit = instructionsMax.map { InstructionLimit(db, max: $0) }
-    defer { limit?.lift() }
+    if let instructionsMax { db.progress.limit(instructionsMax: instructionsMax) }
+    defer { db.progress.liftLimit() }
     do {
       var (head, sealed) = try sealedHead(seals: instructionsMax == nil)
       // Sealed changes are committed even if the save after them fails.
@@ -212,14 +222,14 @@ final class StoreWriter {
           try performOne(request, &head, db, failsWholeTransaction: failsWholeTransaction)
         )
       }
-      limit?.lift()
+      db.progress.liftLimit()
       try statements.commit.run()
       known = head
       return outcomes
     } catch {
       known = nil
       tables.invalidate()
-      limit?.lift()
+      db.progress.liftLimit()
       if db.isInTransaction { try statements.rollback.run() }
       throw error
     }
@@ -236,8 +246,11 @@ final class StoreWriter {
   ) throws -> Result<SaveOutcome, StoreError> {
     do {
       if let repeated = try repeatedOutcome(request) { return .success(repeated) }
+      try request.interruption?.check()
     } catch let error as StoreError {
       return .failure(error)
+    } catch let error as Interrupted {
+      return .failure(StoreError(error))
     }
     if request.isDryRun { return .success(try performDryRun(request, head, db)) }
     if !failsWholeTransaction { try statements.savepoint.run() }
@@ -453,6 +466,15 @@ final class StoreWriter {
     guard full != isDurable else { return }
     try db.set(full ? .full : .normal)
     isDurable = full
+  }
+
+  /// Sets the time for which the next transaction waits for the lock of another process.
+  func waitForLock(seconds: Double) {
+    do {
+      try queue.use { db in db.setBusyMax(seconds: seconds) }
+    } catch {
+      // The body throws nothing.
+    }
   }
 
   /// Moves the pages of the write-ahead log into the store's file, unless another connection is in

@@ -1,6 +1,23 @@
 import DequeModule
 import Dispatch
+import Interruptions
 import Synchronization
+
+/// The time for which a write waits for the lock of another process, from its arrival on.
+private struct LockWait: Sendable {
+  private let arrival = ContinuousClock.now
+
+  /// A busy connection looks for the lock ten times a second.
+  private static let tolerance = 0.1
+
+  /// The seconds that are left, at least 0.
+  var secondsLeft: Double {
+    max(0, StoreConnection.busySecondsMax - arrival.duration(to: .now) / .seconds(1))
+  }
+
+  /// Whether the time is over.
+  var isOver: Bool { secondsLeft <= Self.tolerance }
+}
 
 /// The queue of the writer, which processes requests in groups.
 ///
@@ -17,6 +34,7 @@ final class WriterQueue: Sendable {
     let request: SaveRequest
     let completion: @Sendable (Result<SaveOutcome, StoreError>) -> Void
     let groupEnded: @Sendable () -> Void
+    let wait = LockWait()
 
     init(
       _ request: SaveRequest,
@@ -31,9 +49,9 @@ final class WriterQueue: Sendable {
 
   private enum Work: Sendable {
     case save(WaitingSave)
-    case seal(@Sendable (Result<Int64, StoreError>) -> Void)
+    case seal(LockWait, @Sendable (Result<Int64, StoreError>) -> Void)
     /// Any other work; it is called with nil when the writer is closed.
-    case task(@Sendable (StoreWriter?) -> Void)
+    case task(LockWait, @Sendable (StoreWriter?) -> Void)
   }
 
   private struct State {
@@ -50,6 +68,23 @@ final class WriterQueue: Sendable {
     var lastSource: Int?
 
     var isWaiting: Bool { !first.isEmpty || !turns.isEmpty }
+
+    /// Removes and returns the waiting saves for which a condition holds.
+    mutating func removeSaves(where condition: (WaitingSave) -> Bool) -> [WaitingSave] {
+      var removed: [WaitingSave] = []
+      func isRemoved(_ work: Work) -> Bool {
+        guard case .save(let save) = work, condition(save) else { return false }
+        removed.append(save)
+        return true
+      }
+      first.removeAll { isRemoved($0.work) }
+      for source in turns {
+        lines[source]?.removeAll(where: isRemoved)
+        if lines[source]?.isEmpty ?? true { lines[source] = nil }
+      }
+      turns.removeAll { lines[$0] == nil }
+      return removed
+    }
 
     mutating func add(_ work: Work, of source: Int) {
       if turns.isEmpty, first.count < WriterQueue.groupMax,
@@ -126,8 +161,20 @@ final class WriterQueue: Sendable {
     return outcome
   }
 
+  /// Ends the waiting saves that were stopped.
+  func endStoppedSaves() {
+    let stopped = state.withLock { state in
+      state.removeSaves { $0.request.interruption?.reason != nil }
+    }
+    for save in stopped {
+      let reason = save.request.interruption?.reason ?? .cancelled
+      save.completion(.failure(StoreError(Interrupted(reason))))
+      save.groupEnded()
+    }
+  }
+
   func seal(_ completion: @escaping @Sendable (Result<Int64, StoreError>) -> Void) {
-    add(.seal(completion), of: Self.internalSource)
+    add(.seal(LockWait(), completion), of: Self.internalSource)
   }
 
   /// Runs a body with the writer, after the earlier requests of the same source.
@@ -141,7 +188,7 @@ final class WriterQueue: Sendable {
     _ body: @escaping @Sendable (StoreWriter) throws -> Answer,
     _ completion: @escaping @Sendable (Result<Answer, StoreError>) -> Void
   ) {
-    let task = Work.task { writer in
+    let task = Work.task(LockWait()) { writer in
       guard let writer else { return completion(.failure(Self.stopping)) }
       let result: Result<Answer, StoreError>
       do {
@@ -173,8 +220,8 @@ final class WriterQueue: Sendable {
     case .save(let save):
       save.completion(.failure(stopping))
       save.groupEnded()
-    case .seal(let completion): completion(.failure(stopping))
-    case .task(let body): body(nil)
+    case .seal(_, let completion): completion(.failure(stopping))
+    case .task(_, let body): body(nil)
     }
   }
 
@@ -195,33 +242,51 @@ final class WriterQueue: Sendable {
   /// Processes a group; adjacent saves are one commit.
   private func perform(_ group: [Work]) {
     var saves: [WaitingSave] = []
-    var seals: [@Sendable (Result<Int64, StoreError>) -> Void] = []
+    var seals: [(wait: LockWait, completion: @Sendable (Result<Int64, StoreError>) -> Void)] = []
     for work in group {
       switch work {
       case .save(let save): saves.append(save)
-      case .seal(let completion): seals.append(completion)
-      case .task(let body):
+      case .seal(let wait, let completion): seals.append((wait, completion))
+      case .task(let wait, let body):
         commit(&saves)
+        writer.value.waitForLock(seconds: wait.secondsLeft)
         body(writer.value)
       }
     }
     commit(&saves)
-    guard !seals.isEmpty else { return }
+    guard let first = seals.first else { return }
     let result: Result<Int64, StoreError>
     do {
+      writer.value.waitForLock(seconds: first.wait.secondsLeft)
       result = .success(try writer.value.seal())
     } catch {
       result = .failure(StoreError(any: error))
     }
-    seals.forEach { $0(result) }
+    for seal in seals { seal.completion(result) }
   }
 
+  /// Commits saves together.
+  ///
+  /// Where another process holds the lock for too long, only the saves fail whose time is over; the
+  /// others continue to wait.
   private func commit(_ saves: inout [WaitingSave]) {
-    guard !saves.isEmpty else { return }
-    let outcomes = writer.value.save(saves.map(\.request))
-    for (save, outcome) in zip(saves, outcomes) { save.completion(outcome) }
-    saves.last?.groupEnded()
-    saves = []
+    while let first = saves.first {
+      let secondsLeft = saves.reduce(first.wait.secondsLeft) { min($0, $1.wait.secondsLeft) }
+      writer.value.waitForLock(seconds: secondsLeft)
+      let outcomes = writer.value.save(saves.map(\.request))
+      var rest: [WaitingSave] = []
+      var last: WaitingSave?
+      for (save, outcome) in zip(saves, outcomes) {
+        if case .failure(let error) = outcome, error.code == .storeBusy, !save.wait.isOver {
+          rest.append(save)
+        } else {
+          save.completion(outcome)
+          last = save
+        }
+      }
+      last?.groupEnded()
+      saves = rest
+    }
   }
 
   func close() {

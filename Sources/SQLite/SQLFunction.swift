@@ -29,12 +29,15 @@ import GRDBSQLite
     /// Lends the bytes of an argument's text to a body; returns nil when the argument is null.
     ///
     /// A number is converted to text first.
-    package func withText<Result>(_ index: Int, _ body: (Span<UInt8>) -> Result) -> Result? {
+    package func withText<Result>(
+      _ index: Int,
+      _ body: (Span<UInt8>) throws -> Result
+    ) rethrows -> Result? {
       // `sqlite3_value_text` comes first: it may convert the value to UTF-8, which changes the
       // count.
       guard let start = unsafe sqlite3_value_text(arguments[index]) else { return nil }
       let count = unsafe Int(sqlite3_value_bytes(arguments[index]))
-      return unsafe body(UnsafeBufferPointer(start: start, count: count).span)
+      return try unsafe body(UnsafeBufferPointer(start: start, count: count).span)
     }
 
     /// Returns the bytes of an argument; nil for a value that is not a blob.
@@ -119,8 +122,10 @@ import GRDBSQLite
   }
 
   private let body: (Call) throws -> Void
+  private let progress: ProgressHandler
 
-  private init(_ body: @escaping (Call) throws -> Void) {
+  private init(_ progress: ProgressHandler, _ body: @escaping (Call) throws -> Void) {
+    self.progress = progress
     self.body = body
   }
 
@@ -161,7 +166,7 @@ import GRDBSQLite
     _ connection: SQLiteConnection,
     _ body: @escaping (Call) throws -> Void
   ) throws {
-    let kept = unsafe Unmanaged.passRetained(SQLFunction(body))
+    let kept = unsafe Unmanaged.passRetained(SQLFunction(connection.progress, body))
     // SQLite releases the function, even if it rejects it.
     let code = unsafe sqlite3_create_function_v2(
       connection.database.sqliteConnection,
@@ -174,6 +179,9 @@ import GRDBSQLite
           let kept = unsafe sqlite3_user_data(context)
         else { return }
         let function = unsafe Unmanaged<SQLFunction>.fromOpaque(kept).takeUnretainedValue()
+        guard !function.progress.isStopped else {
+          return unsafe sqlite3_result_error_code(context, SQLITE_INTERRUPT)
+        }
         do {
           try function.body(unsafe Call(context, arguments))
         } catch {

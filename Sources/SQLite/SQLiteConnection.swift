@@ -16,6 +16,8 @@ import GRDB
 /// `SQLiteQueue` opens and lends it.
 package struct SQLiteConnection {
   let database: Database
+  /// What stops the statements of the connection.
+  package let progress: ProgressHandler
 
   // MARK: Statements
 
@@ -218,8 +220,11 @@ package struct SQLiteConnection {
     _ name: String,
     _ compare: @escaping @Sendable (String, String) -> Int32
   ) {
+    let progress = progress
     database.add(
       collation: DatabaseCollation(name) { first, second in
+        // SQLite asks no progress handler while it sorts; a sort that has to end ends sooner.
+        guard !progress.isStopped else { return .orderedSame }
         let order = compare(first, second)
         return order < 0 ? .orderedAscending : order > 0 ? .orderedDescending : .orderedSame
       }

@@ -21,6 +21,8 @@ package final class SQLiteQueue: Sendable {
   }
 
   private let queue: DatabaseQueue
+  /// What stops the statements of the connection.
+  package let progress: ProgressHandler
 
   /// Opens a file.
   ///
@@ -40,8 +42,11 @@ package final class SQLiteQueue: Sendable {
     configuration.foreignKeysEnabled = false
     // A reader compiles statements in the middle of its own read transaction.
     configuration.allowsUnsafeTransactions = true
+    let progress = ProgressHandler()
+    self.progress = progress
     configuration.prepareDatabase { database in
-      let connection = SQLiteConnection(database: database)
+      let connection = SQLiteConnection(database: database, progress: progress)
+      progress.install(on: connection)
       try options.prepare(connection)
       try connection.execute("PRAGMA cache_size=-\(options.cacheKiB)")
     }
@@ -75,7 +80,9 @@ package final class SQLiteQueue: Sendable {
   /// - Throws: `SQLiteError`, and the errors of the body.
   package func use<Value>(_ body: (SQLiteConnection) throws -> Value) throws -> Value {
     try SQLiteError.translating {
-      try queue.unsafeReentrantWrite { try body(SQLiteConnection(database: $0)) }
+      try queue.unsafeReentrantWrite { database in
+        try body(SQLiteConnection(database: database, progress: progress))
+      }
     }
   }
 
@@ -88,14 +95,64 @@ package final class SQLiteQueue: Sendable {
     try use { connection in try connection.transaction(.immediate) { try body(connection) } }
   }
 
-  /// Copies the whole file into another file in one step.
+  /// Copies the whole file into another file, as one snapshot.
   ///
-  /// The copy is one snapshot, and no writer of the source waits for the copy.
+  /// No writer of the source waits for the copy.
   ///
-  /// - Parameter target: The connection to the other file, whose content is replaced.
-  /// - Throws: `SQLiteError`.
-  package func backup(to target: SQLiteQueue) throws {
-    try SQLiteError.translating { try queue.backup(to: target.queue) }
+  /// - Parameters:
+  ///   - target: The connection to the other file, whose content is replaced.
+  ///   - step: Called between some pages, with the number of copied pages and that of all; an error
+  ///     that it throws ends the copy.
+  /// - Throws: `SQLiteError`; the errors of `step`.
+  package func backup(
+    to target: SQLiteQueue,
+    _ step: (_ done: Int, _ count: Int) throws -> Void = { _, _ in }
+  ) throws {
+    try use { source in
+      // All steps copy the snapshot of this transaction, whatever is written meanwhile.
+      try source.transaction(.deferred) {
+        _ = try source.integer("SELECT count(*) FROM sqlite_schema")
+        try target.use { destination in try Self.copy(source, destination, step) }
+      }
+    }
+  }
+
+  /// The number of pages that are copied between two calls of `step`, which takes about a
+  /// millisecond.
+  private static let pagesPerStep: Int32 = 256
+
+  private static func copy(
+    _ source: SQLiteConnection,
+    _ destination: SQLiteConnection,
+    _ step: (_ done: Int, _ count: Int) throws -> Void
+  ) throws {
+    let target = unsafe destination.database.sqliteConnection
+    guard
+      let backup = unsafe sqlite3_backup_init(
+        target,
+        "main",
+        source.database.sqliteConnection,
+        "main"
+      )
+    else {
+      let message = unsafe String(cString: sqlite3_errmsg(target))
+      throw SQLiteError(unsafe sqlite3_errcode(target), message)
+    }
+    var code = SQLITE_OK
+    do {
+      while code == SQLITE_OK {
+        code = unsafe sqlite3_backup_step(backup, pagesPerStep)
+        let count = unsafe Int(sqlite3_backup_pagecount(backup))
+        try step(count - (unsafe Int(sqlite3_backup_remaining(backup))), count)
+      }
+    } catch {
+      unsafe sqlite3_backup_finish(backup)
+      throw error
+    }
+    let ended = unsafe sqlite3_backup_finish(backup)
+    guard code == SQLITE_DONE, ended == SQLITE_OK else {
+      throw SQLiteError(code == SQLITE_DONE ? ended : code, "The pages cannot be copied")
+    }
   }
 
   /// Closes the connection.

@@ -138,9 +138,11 @@ extension IndexSnapshot {
     _ body: (_ document: Int64, _ word: UInt64, _ column: Int, _ offset: Int64) -> Void,
     misread: (_ document: Int64) -> Void
   ) throws {
-    try db.execute(
-      "CREATE VIRTUAL TABLE IF NOT EXISTS temp.occurrence USING fts5vocab(main, text, instance)"
-    )
+    try db.progress.withoutStopping {
+      try db.execute(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.occurrence USING fts5vocab(main, text, instance)"
+      )
+    }
     var columns: [String: Int] = [:]
     for (number, name) in layout.columns.enumerated() {
       columns[IndexLayout.columnName(name)] = number

@@ -1,5 +1,6 @@
 import CSpotlight
 package import CordialValues
+package import Interruptions
 import PersistentHistory
 import SQLite
 
@@ -54,19 +55,6 @@ package struct SearchResult: Sendable {
   package var postings = Postings(read: 0, skipped: 0)
 }
 
-/// The entries of the index, one for each word of each document.
-package struct Postings: Sendable, Equatable {
-  /// The number of those that a search has read.
-  package var read: Int64
-  /// The number of those that it has not read, because an earlier search had counted them.
-  package var skipped: Int64
-
-  package init(read: Int64, skipped: Int64) {
-    self.read = read
-    self.skipped = skipped
-  }
-}
-
 /// One connection to the index, used by one thread at a time.
 package final class IndexSearcher {
   private let queue: SQLiteQueue
@@ -110,41 +98,24 @@ package final class IndexSearcher {
   ///   - past: A commit that the index has reached, to search its documents; nil for the newest.
   ///   - isResuming: Whether a client has a result of that commit. The index must have been built
   ///     before it, because another build may index objects differently.
+  ///   - interruption: What stops the body's statements and searches; nil for nothing.
   ///   - body: Receives the snapshot of the transaction.
   /// - Returns: The result of the body.
   /// - Throws: `SpotlightError`: `expired` for a commit that the index does not reach back to;
-  ///   `SQLiteError`, and the errors of the body.
+  ///   `Interrupted`; `SQLiteError`, and the errors of the body.
   package func snapshot<Result>(
     asOf past: StoreToken? = nil,
     isResuming: Bool = false,
+    interruption: Interruption? = nil,
     _ body: (IndexSnapshot) throws -> Result
   ) throws -> Result {
     try queue.use { db in
       try db.begin(.deferred)
       let result: Result
       do {
-        let (position, view) = try SpotlightError.reading {
-          try documents.locked { (try readPosition(db), documents.view) }
+        result = try db.progress.stopping(by: interruption) {
+          try body(try snapshot(asOf: past, isResuming: isResuming, db))
         }
-        guard let position else { throw SpotlightError(.busy, "The index is being built") }
-        if view.position != position { whenStale() }
-        // If another process has written to the file, this transaction reads the documents itself.
-        let seen =
-          view.position == position
-          ? view
-          : try SpotlightError.reading { try IndexFile.documents(position, db, layout) }
-        var snapshot = IndexSnapshot(
-          token: seen.followed ?? position.token,
-          db: db,
-          layout: layout,
-          view: seen,
-          vocabulary: vocabulary,
-          phraseCounts: phraseCounts
-        )
-        if let past {
-          try SpotlightError.reading { try snapshot.goBack(to: past, isResuming) }
-        }
-        result = try body(snapshot)
       } catch {
         // SQLite ends the transaction itself after some errors.
         if db.isInTransaction { try db.rollback() }
@@ -153,6 +124,37 @@ package final class IndexSearcher {
       try db.commit()
       return result
     }
+  }
+
+  /// Returns the snapshot of the transaction that is open.
+  private func snapshot(
+    asOf past: StoreToken?,
+    isResuming: Bool,
+    _ db: SQLiteConnection
+  ) throws -> IndexSnapshot {
+    let (position, view) = try SpotlightError.reading {
+      try documents.locked { (try readPosition(db), documents.view) }
+    }
+    guard let position else { throw SpotlightError(.busy, "The index is being built") }
+    if view.position != position { whenStale() }
+    // If another process has written to the file, this transaction reads the documents itself.
+    let seen =
+      view.position == position
+      ? view
+      : try SpotlightError.reading { try IndexFile.documents(position, db, layout) }
+    var snapshot = IndexSnapshot(
+      token: seen.followed ?? position.token,
+      db: db,
+      layout: layout,
+      view: seen,
+      vocabulary: vocabulary,
+      phraseCounts: phraseCounts,
+      interruption: db.progress.interruption
+    )
+    if let past {
+      try SpotlightError.reading { try snapshot.goBack(to: past, isResuming) }
+    }
+    return snapshot
   }
 
   private func readPosition(_ db: SQLiteConnection) throws -> IndexPosition? {
@@ -172,9 +174,6 @@ package final class IndexSearcher {
   }
 }
 
-/// The number of matches of a query, the best ones, and the postings of the search.
-typealias Ranked = (total: Int64, hits: [SearchResult.Hit], postings: Postings)
-
 /// The index as one read transaction sees it.
 package struct IndexSnapshot {
   /// The position of the snapshot.
@@ -192,7 +191,7 @@ package struct IndexSnapshot {
   /// The time from which the age of dates counts, in milliseconds since 1970; that of the commit.
   package var now: Int64 = 0
   /// What stops the searches of the snapshot; nil for nothing.
-  package var stop: SearchStop?
+  var interruption: Interruption?
   /// Whether the snapshot is of a past commit.
   private(set) var isPast = false
   /// The first document that a snapshot of a past commit has beside those of the index.
@@ -232,7 +231,7 @@ package struct IndexSnapshot {
       isPrefix: request.isPrefix,
       wordsMax: request.wordsMax
     )
-    try stop?.check()
+    try interruption?.check()
     guard !query.isEmpty, !layout.isEmpty else {
       return SearchResult(total: 0, hits: [], missing: [], highlighter: Highlighter(query))
     }
@@ -411,7 +410,7 @@ package struct IndexSnapshot {
     return try unsafe view.withSearch { search in
       unsafe search.describedCount = Int32(phrases.count)
       unsafe search.exactMin = .infinity
-      unsafe search.stopped = stop?.pointer
+      unsafe search.interruption = interruption?.pointer
       return try unsafe buffer.withUnsafeMutableBufferPointer { hits in
         try unsafe withRules(&search) { search in
           try unsafe wanted.withUnsafeBufferPointer { wanted in

@@ -1,5 +1,6 @@
 import CSpotlight
 package import CordialValues
+import Interruptions
 import SQLite
 
 /// What a term of a query adds to the score of an object.
@@ -146,7 +147,7 @@ extension IndexSnapshot {
     without excluded: Set<ObjectKey>,
     filter: ObjectFilter?
   ) throws -> (verdict: SearchVerdict, postings: Postings) {
-    try stop?.check()
+    try interruption?.check()
     let none = Postings(read: 0, skipped: 0)
     var query = SearchQuery(
       request.query,

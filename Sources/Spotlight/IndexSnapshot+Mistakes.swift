@@ -1,3 +1,4 @@
+import Interruptions
 import SQLite
 
 /// Words of the index that a person may have meant.
@@ -29,7 +30,7 @@ extension IndexSnapshot {
       guard let word = term.mistakable else { return ([], true) }
       let key = word + (term.isPrefix ? "*" : "")
       if let near = known[key] { return near }
-      try stop?.check()
+      try interruption?.check()
       let search = MistakeSearch(
         word,
         mistakesMax: MistakeSearch.mistakesMax(of: word),

@@ -17,9 +17,13 @@ extension IndexSnapshot {
   ) throws -> Result {
     guard !documents.isEmpty, !layout.isEmpty else { return try body(self) }
     var snapshot = self
-    try SpotlightError.reading { try snapshot.add(documents) }
+    try SpotlightError.reading {
+      try db.progress.withoutStopping { try snapshot.add(documents) }
+    }
     let result = Swift.Result { try body(snapshot) }
-    try SpotlightError.reading { try db.execute("DROP TABLE temp.past") }
+    try SpotlightError.reading {
+      try db.progress.withoutStopping { try db.execute("DROP TABLE temp.past") }
+    }
     return try result.get()
   }
 
@@ -40,6 +44,7 @@ extension IndexSnapshot {
     // The index has the words of dead documents up to its next number.
     let first = max(view.position?.next ?? 1, Int64(view.numbersEnd), 1)
     for (index, document) in documents.sorted(by: { $0.key < $1.key }).enumerated() {
+      try db.progress.check()
       let number = first + Int64(index)
       insert.bind(number, at: 1)
       for column in layout.columns.indices { insert.bind(nil as String?, at: Int32(column + 2)) }

@@ -1,4 +1,5 @@
 package import CordialValues
+import Interruptions
 import Synchronization
 
 /// The progress of the index.
@@ -73,6 +74,8 @@ package struct IndexOrder: Sendable {
   let kind: Kind
   /// Called on the index's thread with the number of objects that a rebuild has read.
   var progress: (@Sendable (Int) -> Void)?
+  /// What ends the order; nil for nothing.
+  var interruption: Interruption?
   let completion: @Sendable (Result<IndexStatus, any Error>) -> Void
 }
 

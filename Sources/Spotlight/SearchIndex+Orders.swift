@@ -1,4 +1,5 @@
 import CordialValues
+package import Interruptions
 import PersistentHistory
 import SQLite
 import Synchronization
@@ -11,17 +12,27 @@ extension SearchIndex {
   ///   - kind: What to do, after the orders before.
   ///   - progress: Called on the index's thread while it builds a new index, with the number of
   ///     objects that it has read.
+  ///   - interruption: What ends the order before it is carried out, and a build at any time; nil
+  ///     for nothing.
   ///   - completion: Called on any thread, with the status afterwards, or the error that prevented
   ///     the order.
   package func execute(
     _ kind: IndexOrder.Kind,
     progress: (@Sendable (Int) -> Void)? = nil,
+    interruption: Interruption? = nil,
     _ completion: @escaping @Sendable (Result<IndexStatus, any Error>) -> Void
   ) {
     let isStopped = shared.withLock { shared in
       let isStopped = shared.isStopped || shared.endsBuilds && kind.buildsIndex
       if !isStopped {
-        shared.orders.append(IndexOrder(kind: kind, progress: progress, completion: completion))
+        shared.orders.append(
+          IndexOrder(
+            kind: kind,
+            progress: progress,
+            interruption: interruption,
+            completion: completion
+          )
+        )
       }
       return isStopped
     }
@@ -45,9 +56,16 @@ extension SearchIndex {
     var orders = refuseBuilds(takeOrders(), follower)[...]
     do {
       while let order = orders.first {
-        try execute(order, &follower)
-        try updatePause(follower)
-        order.completion(.success(status))
+        do {
+          try order.interruption?.check()
+          try execute(order, &follower)
+          try updatePause(follower)
+          order.completion(.success(status))
+        } catch let error as Interrupted {
+          if let token = follower.token { reached(token) }
+          try updatePause(follower)
+          order.completion(.failure(error))
+        }
         orders.removeFirst()
       }
     } catch is IndexStopped {
@@ -70,8 +88,14 @@ extension SearchIndex {
     case .write: try writeFollowed(&follower)
     case .deleteDomains(let domains): try deleteDomains(domains, &follower)
     case .restoreDomains(let domains):
-      try rebuild(&follower, advances: true, order.progress, restoring: domains)
-    case .rebuild: try rebuild(&follower, advances: true, order.progress)
+      try rebuild(
+        &follower,
+        advances: true,
+        order.progress,
+        order.interruption,
+        restoring: domains
+      )
+    case .rebuild: try rebuild(&follower, advances: true, order.progress, order.interruption)
     }
   }
 

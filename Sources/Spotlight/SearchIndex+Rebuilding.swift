@@ -1,4 +1,5 @@
 import CordialValues
+import Interruptions
 import PersistentHistory
 import SQLite
 import Synchronization
@@ -12,14 +13,16 @@ extension SearchIndex {
   ///   - advances: Whether the old index follows the log meanwhile, unless it is paused or the log
   ///     does not have its position; otherwise it stays where it is.
   ///   - progress: Called with the number of objects that were read.
+  ///   - interruption: What stops the build, whose tables are removed; nil for nothing.
   ///   - domains: The domains whose objects the new index has again.
-  /// - Throws: `IndexStopped`; `SQLiteError` with the code `full` where the disk has no room for an
-  ///   index beside the old one; `SpotlightError` where other processes, or a log that loses
-  ///   commits, prevent each build; other errors of SQLite and of the source.
+  /// - Throws: `IndexStopped`; `Interrupted`; `SQLiteError` with the code `full` where the disk has
+  ///   no room for an index beside the old one; `SpotlightError` where other processes, or a log
+  ///   that loses commits, prevent each build; other errors of SQLite and of the source.
   func rebuild(
     _ follower: inout Follower,
     advances: Bool = false,
     _ progress: ((Int) -> Void)? = nil,
+    _ interruption: Interruption? = nil,
     restoring domains: [String] = []
   ) throws {
     guard !shared.withLock({ $0.endsBuilds }) else { throw IndexStopped() }
@@ -34,7 +37,8 @@ extension SearchIndex {
     defer { shared.withLock { $0.buildsFrom = nil } }
     var pace = BuildPace(
       advances: try advances && !isPaused && canAdvance(follower),
-      milliseconds: buildMilliseconds
+      milliseconds: buildMilliseconds,
+      interruption
     )
     for _ in 0..<Self.buildsMax {
       do {
@@ -42,7 +46,7 @@ extension SearchIndex {
         return
       } catch is IndexMoved {
         // In one transaction, nothing comes between.
-        pace = BuildPace(advances: false, milliseconds: buildMilliseconds)
+        pace = BuildPace(advances: false, milliseconds: buildMilliseconds, interruption)
         if follower.file.isCurrent { try reload(&follower) } else { follower = try open() }
       }
     }
@@ -183,6 +187,7 @@ extension SearchIndex {
     }
     // The next start builds the index from the beginning.
     guard !isStopped else { throw IndexStopped() }
+    try pace.interruption?.check()
     guard isWanted, pace.allowsPause() else { return }
     shared.withLock { $0.wantsAdvance = false }
     guard let token = follower.token, let batch = try follower.source.batch(after: token) else {
@@ -256,13 +261,16 @@ extension SearchIndex {
 private struct BuildPace {
   /// Whether the old index can advance.
   var advances: Bool
+  /// What stops the build; nil for nothing.
+  let interruption: Interruption?
   private let pauseMin: Duration
   private var last: ContinuousClock.Instant?
 
   /// Whether the old index has read the log since the build began.
   var hasPaused: Bool { last != nil }
 
-  init(advances: Bool, milliseconds: Int) {
+  init(advances: Bool, milliseconds: Int, _ interruption: Interruption?) {
+    self.interruption = interruption
     self.advances = advances
     pauseMin = .milliseconds(milliseconds)
   }

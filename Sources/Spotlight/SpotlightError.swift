@@ -12,8 +12,6 @@ package struct SpotlightError: Error, Sendable, Equatable {
     case damaged
     /// The index does not reach back to the requested position.
     case expired
-    /// The client does not want the result any more.
-    case stopped
     /// The service is stopping.
     case stopping
   }
@@ -61,8 +59,6 @@ extension SpotlightError {
       where [.corrupt, .notADatabase].contains(error.code)
     {
       throw damaged
-    } catch let error as SQLiteError where error.code == .interrupted {
-      throw SpotlightError.stopped
     }
   }
 

@@ -77,9 +77,11 @@ extension IndexSnapshot {
     beginning start: String,
     max: Int
   ) throws -> [(word: String, count: Int64)] {
-    try db.execute(
-      "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, text, row)"
-    )
+    try db.progress.withoutStopping {
+      try db.execute(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, text, row)"
+      )
+    }
     let statement = try PreparedStatement(
       db,
       """

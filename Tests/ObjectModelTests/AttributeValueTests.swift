@@ -214,14 +214,14 @@ import Testing
   ) {
     for value in passes {
       #expect(
-        attribute.violation(by: value)?.rule == nil,
+        attribute.timedViolation(by: value)?.rule == nil,
         "\(value)",
         sourceLocation: sourceLocation
       )
     }
     for value in breaks {
       #expect(
-        attribute.violation(by: value)?.rule != nil,
+        attribute.timedViolation(by: value)?.rule != nil,
         "\(value)",
         sourceLocation: sourceLocation
       )

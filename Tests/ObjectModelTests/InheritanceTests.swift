@@ -134,14 +134,14 @@ import Testing
     }
     let made = try model(attribute(#""type":"string","optional":true,"pattern":"[a-c]+é""#))
     let x = try #require(made.entities.first?.attributes.first)
-    #expect(x.violation(by: .string("abé")) == nil)
-    #expect(x.violation(by: .null) == nil)
-    #expect(x.violation(by: .string("abéd"))?.rule == "pattern")
-    #expect(x.violation(by: .string(""))?.rule == "pattern")
+    #expect(x.timedViolation(by: .string("abé")) == nil)
+    #expect(x.timedViolation(by: .null) == nil)
+    #expect(x.timedViolation(by: .string("abéd"))?.rule == "pattern")
+    #expect(x.timedViolation(by: .string(""))?.rule == "pattern")
     let hostile = try model(attribute(#""type":"string","pattern":"(a+)+b""#))
     #expect(
       hostile.entities.first?.attributes.first?
-        .violation(by: .string(String(repeating: "a", count: 64)))?.rule == "pattern"
+        .timedViolation(by: .string(String(repeating: "a", count: 64)))?.rule == "pattern"
     )
     #expect(
       try faults(attribute(#""type":"string","pattern":"(""#))

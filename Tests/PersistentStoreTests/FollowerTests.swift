@@ -81,7 +81,9 @@ private func value<Answer: Sendable>(
 
   private func purge(to number: Int64) async throws -> Int {
     let persistent = store.store
-    return try await value { persistent.purge(to: number, silence: Self.day, ownLease: "", $0) }
+    return try await value { completion in
+      persistent.purge(to: number, silence: Self.day, ownLease: "", completion)
+    }
   }
 
   private func code(_ body: () async throws -> Void) async -> StoreError.Code? {

@@ -1,4 +1,5 @@
 import CordialValues
+import Interruptions
 import Spotlight
 import Synchronization
 import TestSeeds
@@ -19,24 +20,25 @@ import Testing
       index.commit(Dictionary(uniqueKeysWithValues: notes).mapValues { .some($0) })
     }
     #expect(await index.catchUp())
-    let stop = SearchStop()
+    let interruption = Interruption()
     let evaluations = Mutex(0)
     let filter = ObjectFilter(
       matchesMax: 10,
       matching: { _ in [] },
       all: {
         evaluations.withLock { $0 += 1 }
-        stop.stop()
+        interruption.stop(.cancelled)
         return [1: numbers]
       }
     )
-    let error = #expect(throws: SpotlightError.self) {
-      try index.result(query, filter: filter, stop: stop)
+    #expect(throws: Interrupted(.cancelled)) {
+      try index.result(query, filter: filter, interruption: interruption)
     }
-    #expect(error?.code == .stopped)
     #expect(evaluations.withLock { $0 } == 1)
-    #expect(throws: SpotlightError.self) { try index.result(query, stop: stop) }
-    #expect(try index.result(query, limit: 1, stop: SearchStop()).total == 3000)
+    #expect(throws: Interrupted(.cancelled)) {
+      try index.result(query, interruption: interruption)
+    }
+    #expect(try index.result(query, limit: 1, interruption: Interruption()).total == 3000)
   }
 }
 

@@ -1,6 +1,7 @@
 import CordialValues
 import Foundation
 import GRDB
+import Interruptions
 import ObjectModel
 import Spotlight
 import Synchronization
@@ -232,16 +233,14 @@ final class TestIndex {
     wantsAll: Bool = false,
     explains: Bool = false,
     asOf commit: Int? = nil,
-    stop: SearchStop? = nil
+    interruption: Interruption? = nil
   ) throws -> SearchResult {
     let searcher = try self.searcher ?? index.makeSearcher()
     self.searcher = searcher
     let (past, texts) = library.state.withLock { state in
       (commit.map { Library.token($0, state) }, state.pasts[commit ?? 0])
     }
-    return try searcher.snapshot(asOf: past) { snapshot in
-      var snapshot = snapshot
-      snapshot.stop = stop
+    return try searcher.snapshot(asOf: past, interruption: interruption) { snapshot in
       let unknown = snapshot.unknown.compactMap { key in
         texts[key].map { (key: key, content: DocumentContent(texts: $0)) }
       }

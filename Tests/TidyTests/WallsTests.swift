@@ -10,8 +10,11 @@ enum Walls {
   static let allowed: [String: Set<String>] = [
     "CordialValues": ["Algorithms"],
     "JSON": [],
-    "ObjectModel": ["BigInt", "CordialValues", "JSON", "CUnicode", "Crypto", "Synchronization"],
-    "SQLite": ["CSQLite", "GRDB", "GRDBSQLite", "FoundationEssentials", "Glibc"],
+    "Interruptions": ["CInterruption", "Synchronization"],
+    "ObjectModel": [
+      "BigInt", "CordialValues", "JSON", "CUnicode", "Crypto", "Interruptions", "Synchronization",
+    ],
+    "SQLite": ["CSQLite", "Interruptions", "GRDB", "GRDBSQLite", "FoundationEssentials", "Glibc"],
     "StoreLayout": ["ObjectModel", "CordialValues", "SQLite"],
     "PersistentHistory": [
       "StoreLayout", "CordialValues", "ObjectModel", "JSON", "SQLite", "Algorithms", "Glibc",
@@ -19,12 +22,12 @@ enum Walls {
     "PersistentStore": [
       "ObjectModel", "CordialValues", "DequeModule", "OrderedCollections", "PersistentHistory",
       "StoreLayout",
-      "JSON", "CUnicode",
+      "JSON", "CUnicode", "Interruptions",
       "SQLite", "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
     ],
     "Spotlight": [
-      "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "CUnicode", "SQLite",
-      "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
+      "ObjectModel", "CordialValues", "PersistentHistory", "CSpotlight", "CUnicode",
+      "Interruptions", "SQLite", "FoundationEssentials", "Glibc", "Synchronization", "Dispatch",
     ],
     "Subscriptions": ["CordialValues", "ObjectModel", "Algorithms"],
     "JSONRPC": ["JSON"],
@@ -32,8 +35,9 @@ enum Walls {
     "XcodeModel": ["JSON", "Foundation", "FoundationXML"],
     "Transport": ["CPosix", "NIOCore", "NIOPosix", "DequeModule", "Glibc", "Synchronization"],
     "CordialService": [
-      "CordialValues", "JSON", "ObjectModel", "PersistentHistory", "PersistentStore", "Spotlight",
-      "Subscriptions", "JSONRPC", "CordialProtocol", "Algorithms", "Logging", "DequeModule",
+      "CordialValues", "Interruptions", "JSON", "ObjectModel", "PersistentHistory",
+      "PersistentStore", "Spotlight", "Subscriptions", "JSONRPC", "CordialProtocol", "Algorithms",
+      "Logging", "DequeModule",
       "Synchronization", "Dispatch",
     ],
     "Cordial": [
@@ -61,9 +65,10 @@ enum Walls {
 
   /// The headers that a C module may include in addition to its own and the C library's.
   static let allowedHeaders: [String: Set<String>] = [
+    "CInterruption": [],
     "CPosix": [],
-    "CUnicode": ["unicode/"],
-    "CSpotlight": ["CUnicode.h", "sqlite3.h", "unicode/"],
+    "CUnicode": ["CInterruption.h", "unicode/"],
+    "CSpotlight": ["CInterruption.h", "CUnicode.h", "sqlite3.h", "unicode/"],
     "CSQLite": ["sqlite3.h"],
   ]
 }

@@ -10,6 +10,7 @@
 #ifndef CSPOTLIGHT_H
 #define CSPOTLIGHT_H
 
+#include <CInterruption.h>
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -216,8 +217,8 @@ struct spotlight_search {
   int64_t readCount;
   /// The number of postings of live documents that were not read, because they had been counted.
   int64_t skippedCount;
-  /// A flag of `spotlight_stop`, which ends the search with SQLITE_INTERRUPT; NULL for none.
-  const int32_t *stopped;
+  /// What ends the search with SQLITE_INTERRUPT; NULL for nothing.
+  struct interruption *interruption;
   /// What the phrases add to the score of the row for which `cordial_explain` was called.
   struct spotlight_share *shares;
   /// The best hits: a heap with the worst hit on top, until `spotlight_sort` sorts them.
@@ -236,12 +237,6 @@ struct spotlight_search {
   /// for each token.
   double lengthBase, lengthFactor;
 };
-
-/// Sets the flag of a search, from any thread.
-void spotlight_stop(int32_t *flag);
-
-/// Returns whether the flag of a search is set.
-bool spotlight_is_stopped(const int32_t *flag);
 
 /// Binds a search to a parameter of a statement, for `cordial_hit(table, ?)`,
 /// `cordial_word(table, ?)` and `cordial_explain(table, ?)`.

@@ -10,6 +10,9 @@
 #ifndef CUNICODE_H
 #define CUNICODE_H
 
+#include <CInterruption.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -23,6 +26,13 @@ enum {
 /// short. If the length is greater than `capacity`, the content of `out` is undefined.
 int32_t unicode_fold(
   const char *text, int32_t length, int flags, char *out, int32_t capacity);
+
+/// Returns the first offset at or after `from` where UTF-8 can be cut so that its two parts fold to
+/// the parts of its folded form; `length` if there is none.
+int32_t unicode_fold_cut(const char *text, int32_t length, int32_t from);
+
+/// Returns whether a text contains another one, byte by byte, in linear time.
+bool unicode_contains(const void *text, size_t length, const void *part, size_t partLength);
 
 /// Compares two strings by ICU's root collation, with digits as numbers.
 /// Returns a negative number, zero or a positive number; zero only if the collation finds no
@@ -43,8 +53,18 @@ struct unicode_regex;
 struct unicode_regex *unicode_regex_open(
   const char *pattern, int32_t length, int ignoresCase, int32_t *errorOffset);
 
-/// Returns 1 if a whole text matches, 0 if it does not, and -1 if matching exceeds the step limit.
-int unicode_regex_matches(struct unicode_regex *regex, const char *text, int32_t length);
+enum {
+  /// The interruption ended the match.
+  UNICODE_REGEX_STOPPED = -1,
+  /// The match needs more memory than ICU allows.
+  UNICODE_REGEX_FAILED = -2,
+};
+
+/// Returns 1 if a whole text matches, 0 if it does not, or one of the negative results above.
+/// `interruption` may be NULL.
+int unicode_regex_matches(
+  struct unicode_regex *regex, const char *text, int32_t length,
+  struct interruption *interruption);
 
 void unicode_regex_close(struct unicode_regex *regex);
 

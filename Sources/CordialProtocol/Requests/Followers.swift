@@ -13,6 +13,7 @@ package struct PurgeCall: Call {
     "history/purge",
     "Removes the beginning of the log that no retention holder needs.",
     order: .write,
+    hasTimeLimit: false,
     params: [
       .optional("before", .string, "a token or a date; older commits are removed"),
       .optional(

@@ -7,6 +7,7 @@ package struct IndexStatusCall: Call {
     "index/status",
     "Reports the position and the state of the search index.",
     order: .read,
+    hasTimeLimit: false,
     result: .object([
       .required("token", .token, "the position of the index"),
       .required("behind", .count, "the number of commits after that position"),
@@ -34,6 +35,7 @@ package struct IndexVerifyCall: Call {
     "index/verify",
     "Lets the index catch up, then compares it with the store.",
     order: .read,
+    hasTimeLimit: false,
     result: .object([
       .required("token", .token, "the compared position"),
       .required("checked", .count, "the number of compared objects"),
@@ -59,6 +61,7 @@ package struct IndexRebuildCall: Call {
     "index/rebuild",
     "Builds a new index beside the old one, which answers until the new one is complete.",
     order: .read,
+    hasTimeLimit: false,
     result: .object([
       .required("token", .token, "the position of the new index"),
       .required("documents", .count, "the number of indexed objects"),
@@ -75,6 +78,7 @@ package struct IndexPauseCall: Call {
     "index/pause",
     "Stops the index at its position, also after a restart, until index/resume.",
     order: .read,
+    hasTimeLimit: false,
     result: .object([
       .required("token", .token, "the position of the index"),
       .required("state", .choice(["paused"]), "the state"),
@@ -90,6 +94,7 @@ package struct IndexResumeCall: Call {
     "index/resume",
     "Lets a paused index follow the history again.",
     order: .read,
+    hasTimeLimit: false,
     result: .object([
       .required("token", .token, "the position of the index"),
       .required("state", .choice(["ready", "catchingUp"]), "the state"),

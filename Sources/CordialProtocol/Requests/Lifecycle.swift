@@ -12,6 +12,8 @@ package struct InitializeCall: Call {
   package let coalesce: Int
   /// The unit of positions in highlights and snippets.
   package let positionEncoding: PositionEncoding
+  /// The time limit of requests that name none, in seconds; nil for none.
+  package let timeoutSeconds: Double?
 
   private static let cordial = Field.optional(
     "cordial",
@@ -26,6 +28,7 @@ package struct InitializeCall: Call {
         .choice(PositionEncoding.allCases.map(\.rawValue)),
         "the unit of positions in highlights and snippets; utf-16 when absent"
       ),
+      .optional("timeoutSeconds", .number, "the time limit of requests that name none"),
     ]),
     "the settings of the connection"
   )
@@ -68,6 +71,7 @@ package struct InitializeCall: Call {
     mergePolicy = options["mergePolicy"]?.string
     coalesce = options["coalesce"]?.integer.map(Int.init) ?? 0
     positionEncoding = Self.positionEncoding(options, params["capabilities"])
+    timeoutSeconds = try Params.timeoutSeconds(of: options, "initialize")
   }
 }
 

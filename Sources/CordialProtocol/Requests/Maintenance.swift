@@ -9,6 +9,7 @@ package struct BackupCall: Call {
     "store/backup",
     "Copies the store at one position to a new folder, while clients use it.",
     order: .any,
+    hasTimeLimit: false,
     params: [.required("path", .string, "the absolute path of a folder that does not exist")],
     result: .object([
       .required("path", .string, "the path of the copy, which is a complete store"),
@@ -35,6 +36,7 @@ package struct VerifyCall: Call {
     "store/verify",
     "Checks the file, relationships, counts, derived values, and the history against objects.",
     order: .read,
+    hasTimeLimit: false,
     result: .object([
       .required("token", .token, "the checked position"),
       .required("checked", .count, "the number of checked objects"),
@@ -63,6 +65,7 @@ package struct CompactCall: Call {
     "store/compact",
     "Reclaims unused disk space; saves wait meanwhile.",
     order: .write,
+    hasTimeLimit: false,
     result: .object([
       .required("before", .count, "the size before, in bytes"),
       .required("after", .count, "the size after, in bytes"),

@@ -1,5 +1,6 @@
 import CordialProtocol
 import CordialValues
+import Interruptions
 import JSON
 import JSONRPC
 import PersistentHistory
@@ -8,6 +9,13 @@ import PersistentStore
 extension Service {
   /// The maximum number of objects that are looked up by key on the loop.
   private static let loopObjectsMax = 16
+
+  /// Returns whether params of a fetch name so few objects that they are looked up on the loop.
+  static func namesFewObjects(_ params: JSONValue) -> Bool {
+    guard let ids = params["ids"]?.array else { return false }
+    return ids.count <= loopObjectsMax
+      && ["select", "at", "asOf", "include"].allSatisfy { params[$0] == nil }
+  }
 
   func fetch(_ call: FetchCall, _ request: Request) throws {
     if let ids = call.ids, ids.count <= Self.loopObjectsMax, call.select == nil, call.at == nil,
@@ -34,10 +42,11 @@ extension Service {
   private func fetch(_ call: FetchCall, asOf text: String, _ request: Request) throws {
     let token = try token(text, request)
     let bytesMax = limits.answerBytesMax
-    store.readPast { reader in
+    let interruption = interruption(of: request)
+    store.readPast(ReadTurn(source: request.session, interruption: interruption)) { reader in
       let outcome = Result { () throws(RPCError) in
         do {
-          return try reader.get().snapshot(asOf: token) { snapshot in
+          return try reader.get().snapshot(asOf: token, interruption: interruption) { snapshot in
             try call.checkDeterminism(in: snapshot, of: "fetch: asOf")
             var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
             MessageWriter.beginResult(request.id, &writer)
@@ -97,6 +106,8 @@ extension Service {
     _ next: @escaping @Sendable (isolated Service) -> Void
   ) throws {
     let token = try token(text, request)
+    // The time of the request does not count while it waits for the commit.
+    try interruption(of: request).check()
     snapshot { snapshot in
       guard token.generation != snapshot.token.generation || token.number <= snapshot.head.number
       else { return false }

@@ -1,5 +1,6 @@
 import CordialProtocol
 import CordialValues
+import Interruptions
 import JSON
 import JSONRPC
 import Logging
@@ -83,7 +84,9 @@ extension Service {
 
   func purge(_ call: PurgeCall, _ request: Request) throws {
     let goals = try goals(of: call)
-    purge(goals, followers.compactMap(\.retention)) { outcome in
+    let progress = try beginProgress(of: request, "Removing history")
+    purge(goals, followers.compactMap(\.retention), work(of: request, progress)) { outcome in
+      progress?.end()
       self.answer(request, outcome.map(\.json))
     }
   }
@@ -128,6 +131,7 @@ extension Service {
   private nonisolated func purge(
     _ goals: [HistoryPurgeGoal],
     _ retained: [HistoryRetention],
+    _ work: LongWork = LongWork(),
     _ completion: @escaping @Sendable (Result<PurgeOutcome, RPCError>) -> Void
   ) {
     let now = store.now()
@@ -167,7 +171,7 @@ extension Service {
       case .failure(let error):
         completion(.failure(error))
       case .success((let number, let heldBy)):
-        self.store.purge(to: number, silence: silence, ownLease: lease) {
+        self.store.purge(to: number, silence: silence, ownLease: lease, work: work) {
           self.completePurge($0, heldBy, completion)
         }
       }

@@ -1,4 +1,5 @@
 package import CordialProtocol
+import Interruptions
 import JSON
 import JSONRPC
 import ObjectModel
@@ -59,7 +60,7 @@ extension Service {
     },
     ObjectIdentifier(IndexVerifyCall.method): { service, _, request in
       _ = try IndexVerifyCall.read(request.params)
-      service.indexVerify(request)
+      try service.indexVerify(request)
     },
     ObjectIdentifier(SuggestCall.method): {
       try $0.suggest(try SuggestCall.read($2.params), $2)
@@ -99,14 +100,14 @@ extension Service {
       _ = try StatusCall.read(request.params)
       service.status(request)
     },
-    ObjectIdentifier(BackupCall.method): { $0.backup(try BackupCall.read($2.params), $2) },
+    ObjectIdentifier(BackupCall.method): { try $0.backup(try BackupCall.read($2.params), $2) },
     ObjectIdentifier(VerifyCall.method): {
       _ = try VerifyCall.read($2.params)
-      $0.verify($2)
+      try $0.verify($2)
     },
     ObjectIdentifier(CompactCall.method): {
       _ = try CompactCall.read($2.params)
-      $0.compact($2)
+      try $0.compact($2)
     },
     ObjectIdentifier(DiscoverCall.method): {
       _ = try DiscoverCall.read($2.params)
@@ -142,18 +143,21 @@ extension Service {
   ///
   /// - Parameters:
   ///   - request: The request to answer.
+  ///   - progress: The progress of the request, which ends before the response; nil for none.
   ///   - body: Writes the result. It runs on another thread, possibly more than once.
-  nonisolated func read(
+  func read(
     _ request: Request,
+    _ progress: WorkProgress? = nil,
     _ body: @escaping @Sendable (StoreSnapshot, inout JSONWriter) throws -> Void
   ) {
-    snapshot { snapshot in
+    snapshot(for: request) { snapshot in
       var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
       MessageWriter.beginResult(request.id, &writer)
       try body(snapshot, &writer)
       writer.raw("}")
       return MessageBytes(writer)
     } completion: { outcome in
+      progress?.end()
       self.onLoop { service in
         service.finish(request, outcome)
       }
@@ -161,28 +165,48 @@ extension Service {
   }
 
   /// Reads on a thread of the store, after the changes of external SQLite clients are sealed.
+  ///
+  /// - Parameters:
+  ///   - request: The request for which the body reads, which can be stopped.
+  ///   - readers: The readers that the body may use.
+  ///   - body: Reads. It runs on another thread, possibly more than once.
+  ///   - completion: Called on any thread with the result of the body.
+  func snapshot<Answer: Sendable>(
+    for request: Request,
+    of readers: Readers = .present,
+    _ body: @escaping @Sendable (StoreSnapshot) throws -> Answer,
+    completion: @escaping @Sendable (Result<Answer, RPCError>) -> Void
+  ) {
+    let interruption = interruption(of: request)
+    let turn = ReadTurn(source: request.session, interruption: interruption)
+    snapshot(of: readers, turn, attempt: 0, body, completion: completion)
+  }
+
+  /// Reads in a turn of its own, as `snapshot(for:of:_:completion:)`.
+  nonisolated func snapshot<Answer: Sendable>(
+    for turn: ReadTurn,
+    _ body: @escaping @Sendable (StoreSnapshot) throws -> Answer,
+    completion: @escaping @Sendable (Result<Answer, RPCError>) -> Void
+  ) {
+    snapshot(of: .present, turn, attempt: 0, body, completion: completion)
+  }
+
+  /// Reads for the service itself, as `snapshot(for:of:_:completion:)`.
   nonisolated func snapshot<Answer: Sendable>(
     _ body: @escaping @Sendable (StoreSnapshot) throws -> Answer,
     completion: @escaping @Sendable (Result<Answer, RPCError>) -> Void
   ) {
-    snapshot(of: .present, attempt: 0, body, completion: completion)
-  }
-
-  /// Reads on the store's thread for past commits, as `snapshot`.
-  nonisolated func pastSnapshot<Answer: Sendable>(
-    _ body: @escaping @Sendable (StoreSnapshot) throws -> Answer,
-    completion: @escaping @Sendable (Result<Answer, RPCError>) -> Void
-  ) {
-    snapshot(of: .past, attempt: 0, body, completion: completion)
+    snapshot(of: .present, .ofService, attempt: 0, body, completion: completion)
   }
 
   /// The readers of the store that a body may use.
-  private enum Readers {
+  enum Readers {
     case present, past
   }
 
   private nonisolated func snapshot<Answer: Sendable>(
     of readers: Readers,
+    _ turn: ReadTurn,
     attempt: Int,
     _ body: @escaping @Sendable (StoreSnapshot) throws -> Answer,
     completion: @escaping @Sendable (Result<Answer, RPCError>) -> Void
@@ -191,19 +215,24 @@ extension Service {
       do {
         // An external client that writes without pause would make every attempt hit new changes.
         let hides = self.store.isReadOnly || attempt >= Self.sealingAttemptsMax
-        completion(.success(try reader.get().snapshot(hidingUnsealed: hides, body)))
+        let answer = try reader.get().snapshot(
+          hidingUnsealed: hides,
+          interruption: turn.interruption,
+          body
+        )
+        completion(.success(answer))
       } catch is UnsealedChanges {
         self.seal { succeeded in
           let next = succeeded ? attempt + 1 : Self.sealingAttemptsMax
-          self.snapshot(of: readers, attempt: next, body, completion: completion)
+          self.snapshot(of: readers, turn, attempt: next, body, completion: completion)
         }
       } catch {
         completion(.failure(RPCError(any: error)))
       }
     }
     switch readers {
-    case .present: store.read(work)
-    case .past: store.readPast(work)
+    case .present: store.read(turn, work)
+    case .past: store.readPast(turn, work)
     }
   }
 

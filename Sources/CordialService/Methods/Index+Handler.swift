@@ -1,5 +1,6 @@
 import CordialProtocol
 import CordialValues
+import Interruptions
 import JSON
 import JSONRPC
 import ObjectModel
@@ -14,9 +15,11 @@ extension Service {
     }
     // The index has not opened its file yet.
     index.follow()
-    whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
-      service.answerStatus(request)
-    }
+    whenIndexed(
+      newestCommit,
+      milliseconds: Self.freshnessMilliseconds,
+      interruption(of: request)
+    ) { service, _ in service.answerStatus(request) }
   }
 
   private func answerStatus(_ request: Request) {
@@ -60,30 +63,20 @@ extension Service {
   ///
   /// - Throws: `RPCError` for a `workDoneToken` that is neither a string nor an integer.
   func order(_ order: IndexOrder.Kind, _ request: Request) throws(RPCError) {
-    let token = request.params["workDoneToken"].flatMap { $0.isNull ? nil : $0 }
-    guard token == nil || token?.string != nil || token?.integer != nil else {
-      throw RPCError(
-        .invalidParams,
-        "\(request.method.name): workDoneToken wants a string or an integer"
-      )
-    }
-    guard order == .rebuild, let token else {
-      return index.execute(order) { outcome in
+    let interruption = interruption(of: request)
+    guard order == .rebuild,
+      let progress = try beginProgress(of: request, "Building a new index")
+    else {
+      return index.execute(order, interruption: interruption) { outcome in
         self.onLoop { service in service.finish(order, outcome, request) }
       }
     }
-    let progress = RebuildProgress(
-      token: token,
-      expected: Int(index.status.documents),
-      clock: facts.clock
-    ) { message in
-      self.onLoop { service in
-        guard let session = service.sessions[request.session] else { return }
-        service.send(MessageBytes(message), to: session)
-      }
-    }
-    progress.begin()
-    index.execute(order, progress: { progress.report($0) }) { outcome in
+    let expected = Int(index.status.documents)
+    index.execute(
+      order,
+      progress: { progress.report($0, of: expected, "objects") },
+      interruption: interruption
+    ) { outcome in
       progress.end()
       self.onLoop { service in service.finish(order, outcome, request) }
     }
@@ -117,36 +110,39 @@ extension Service {
   }
 
   /// Lets the index catch up, then compares it with the store, object by object.
-  func indexVerify(_ request: Request) {
+  func indexVerify(_ request: Request) throws {
+    let progress = try beginProgress(of: request, "Comparing the index with the store")
     index.follow()
-    whenIndexed(newestCommit, milliseconds: limits.waitMax) { service, reached in
-      guard reached else {
+    let interruption = interruption(of: request)
+    whenIndexed(newestCommit, milliseconds: limits.waitMax, interruption) { service, reached in
+      guard reached || interruption.reason != nil else {
+        progress?.end()
         let error = RPCError(late: service.index.lateness("the newest commit"))
         return service.finish(request, .failure(error))
       }
-      service.compare(request)
+      service.compare(request, progress)
     }
   }
 
-  private func compare(_ request: Request) {
+  private func compare(_ request: Request, _ progress: WorkProgress?) {
     let layout = index.layout
-    let (cancelled, stopping) = (stop(for: request), comparing)
-    @Sendable func check() throws(SpotlightError) {
-      try cancelled.check()
-      guard !stopping.isStopped else { throw .stopping }
-    }
+    let interruption = interruption(of: request)
+    let work = work(of: request, progress)
+    let expected = Int(index.status.documents)
     searches.compare(
       { searcher, reader in
-        try check()
-        return try searcher.snapshot { index in
-          try reader.snapshot(hidingUnsealed: true) { snapshot in
+        try searcher.snapshot(interruption: interruption) { index in
+          try reader.snapshot(
+            hidingUnsealed: true,
+            interruption: interruption
+          ) { snapshot in
             var writer = JSONWriter()
             MessageWriter.beginResult(request.id, &writer)
             let verification = IndexVerification(
               layout: layout,
               snapshot: snapshot,
               index: index,
-              check: check
+              check: { try work.report($0, of: expected) }
             )
             writer.value(try verification.run())
             writer.raw("}")
@@ -155,6 +151,7 @@ extension Service {
         }
       },
       completion: { outcome in
+        progress?.end()
         self.onLoop { service in service.finish(request, outcome) }
       }
     )
@@ -225,12 +222,12 @@ private struct IndexVerification {
   let layout: IndexLayout
   let snapshot: StoreSnapshot
   let index: IndexSnapshot
-  /// Throws after the client cancelled the request, and when the service is stopping.
-  let check: () throws -> Void
+  /// Called with the number of objects that were compared; throws where the comparison has to end.
+  let check: (Int) throws -> Void
   private static let differencesMax = 100
 
   func run() throws -> JSONValue {
-    var documents = try index.digests(check)
+    var documents = try index.digests { try check(0) }
     let indexed = try IndexedTexts(snapshot)
     let deleted = try index.deletedDomains()
     guard let position = try snapshot.logPosition(of: index.token),
@@ -255,7 +252,7 @@ private struct IndexVerification {
       while case let objects = try snapshot.objects(of: entity, after: last, limit: 1000),
         let end = objects.last
       {
-        try check()
+        try check(Int(checked))
         let content = try indexed.content(objects, of: number)
         for object in objects {
           let key = ObjectKey(entity: number, object: object)

@@ -10,6 +10,7 @@ extension Service {
     session.author = call.author
     session.context = call.context
     session.coalesce = call.coalesce
+    session.timeoutSeconds = call.timeoutSeconds
     session.positionEncoding = call.positionEncoding
     session.mergePolicy = try mergePolicy(call.mergePolicy) ?? .error
     let limits = limits.json

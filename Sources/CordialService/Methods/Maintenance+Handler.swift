@@ -1,12 +1,16 @@
 import CordialProtocol
 import CordialValues
+import Interruptions
 import JSON
+import JSONRPC
 import PersistentStore
 
 extension Service {
-  func backup(_ call: BackupCall, _ request: Request) {
+  func backup(_ call: BackupCall, _ request: Request) throws {
     let path = call.path
-    store.backup(to: path) { outcome in
+    let progress = try beginProgress(of: request, "Copying the store")
+    store.backup(to: path, work: work(of: request, progress)) { outcome in
+      progress?.end()
       self.answer(
         request,
         outcome.map { copy in
@@ -19,15 +23,19 @@ extension Service {
     }
   }
 
-  func verify(_ request: Request) {
-    read(request) { snapshot, writer in
-      var verification = StoreVerification(snapshot)
+  func verify(_ request: Request) throws {
+    let progress = try beginProgress(of: request, "Checking the store")
+    let work = work(of: request, progress)
+    read(request, progress) { snapshot, writer in
+      var verification = StoreVerification(snapshot, work)
       writer.value(try verification.run())
     }
   }
 
-  func compact(_ request: Request) {
-    store.compact(source: request.session) { outcome in
+  func compact(_ request: Request) throws {
+    let progress = try beginProgress(of: request, "Compacting the store")
+    store.compact(source: request.session, work: work(of: request, progress)) { outcome in
+      progress?.end()
       self.answer(
         request,
         outcome.map { ["before": .integer(Int64($0.before)), "after": .integer(Int64($0.after))] }

@@ -97,10 +97,12 @@ extension Service {
     let completion = { @Sendable (outcome: Result<Registration.Outcome, RPCError>) in
       self.onLoop { service in service.registered(outcome, call, number, request) }
     }
-    guard since != nil, search == nil else {
-      return snapshot({ try registration.perform($0) }, completion: completion)
-    }
-    pastSnapshot({ try registration.perform($0) }, completion: completion)
+    snapshot(
+      for: request,
+      of: since != nil && search == nil ? .past : .present,
+      { try registration.perform($0) },
+      completion: completion
+    )
   }
 
   private func registered(
@@ -155,7 +157,7 @@ extension Service {
     guard session.observed.position != nil || !session.observed.subscriptions.isEmpty else {
       return
     }
-    if observing.isAt(registration.position) {
+    if observing.isAt(registration.position), session.observed.postponed.isEmpty {
       session.observed.catchUp()
     } else {
       session.observed.lag = registration.position
@@ -178,6 +180,7 @@ extension Service {
       isAligned: isAligned
     )
     var subscription = LiveSubscription(number: number, key: call.key, observation: observation)
+    if observing.alone[observation] != nil { session.observed.postponed.insert(number) }
     if !isAligned || isStraggler {
       if !isNew {
         subscription.behind = registration.observation.result

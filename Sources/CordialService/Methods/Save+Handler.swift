@@ -1,5 +1,6 @@
 import CordialProtocol
 import CordialValues
+import Interruptions
 import JSON
 import JSONRPC
 import ObjectModel
@@ -136,6 +137,16 @@ extension Service {
   ) {
     var changes = changes
     changes.source = request.session
+    changes.readingSecondsMax = Double(limits.writerSecondsMax)
+    if changes.isByPredicate {
+      // Its predicate is a read, which its client can stop.
+      let interruption = interruption(of: request)
+      changes.interruption = interruption
+      changes.readingSecondsMax = min(
+        changes.readingSecondsMax,
+        interruption.secondsMax ?? .infinity
+      )
+    }
     let encoder = SaveAnswer(model: store.model)
     let executed = { @Sendable (outcome: Result<SaveOutcome, StoreError>) in
       ExecutedSave(outcome, of: request) { saved, writer in

@@ -1,5 +1,6 @@
 import CordialProtocol
 import CordialValues
+import Interruptions
 import JSON
 import JSONRPC
 import ObjectModel
@@ -34,10 +35,15 @@ extension Service {
       wordsMax: limits.queryWordsMax
     )
     index.follow(to: newestCommit)
-    whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
+    let interruption = interruption(of: request)
+    whenIndexed(
+      newestCommit,
+      milliseconds: Self.freshnessMilliseconds,
+      interruption
+    ) { service, _ in
       service.searches.search(
         { searcher, _ in
-          try searcher.snapshot { index in
+          try searcher.snapshot(interruption: interruption) { index in
             let suggestions = try index.suggestions(wanted, without: [])
             var writer = JSONWriter()
             MessageWriter.beginResult(request.id, &writer)
@@ -88,9 +94,8 @@ extension Service {
     var call = call
     call.positionEncoding = sessions[request.session]?.positionEncoding ?? .utf16
     let start = facts.clock()
-    let stop = stop(for: request)
     try whenIndexed(call, request) { [call] service in
-      service.run(wanted, call, stop, start: start, request)
+      service.run(wanted, call, start: start, request)
     }
   }
 
@@ -105,16 +110,23 @@ extension Service {
       // Without an index yet, there is nothing to answer from.
       let isNew = index.status.token == nil
       let milliseconds = isNew ? limits.waitMax : Self.freshnessMilliseconds
-      return whenIndexed(newestCommit, milliseconds: milliseconds) { service, _ in
-        next(service)
-      }
+      return whenIndexed(
+        newestCommit,
+        milliseconds: milliseconds,
+        interruption(of: request)
+      ) { service, _ in next(service) }
     }
     guard let token = StoreToken(at) else {
       throw RPCError(.invalidParams, "\(request.method.name): \"\(at)\" is not a token")
     }
+    let interruption = interruption(of: request)
     try whenVisible(at, request) { service in
-      service.whenIndexed(token.number, milliseconds: service.limits.waitMax) { service, reached in
-        guard reached else {
+      service.whenIndexed(
+        token.number,
+        milliseconds: service.limits.waitMax,
+        interruption
+      ) { service, reached in
+        guard reached || interruption.reason != nil else {
           return service.finish(request, .failure(RPCError(late: service.index.lateness(at))))
         }
         next(service)
@@ -122,17 +134,23 @@ extension Service {
     }
   }
 
-  /// Calls `next` with true once the index has reached a commit, or with false after a time limit.
+  /// Calls `next` with true once the index has reached a commit, or with false after a time limit
+  /// and where the request is stopped.
   func whenIndexed(
     _ number: Int64,
     milliseconds: Int,
+    _ interruption: Interruption,
     _ next: @escaping @Sendable (isolated Service, Bool) -> Void
   ) {
     let waiter = index.whenReached(number) { reached in
-      self.onLoop { service in next(service, reached) }
+      self.onLoop { service in
+        interruption.whenStopped(nil)
+        next(service, reached)
+      }
     }
     guard let waiter else { return }
     let index = index
+    interruption.whenStopped { index.cancelWait(waiter) }
     loop.schedule(milliseconds: milliseconds) { index.cancelWait(waiter) }
   }
 
@@ -141,13 +159,13 @@ extension Service {
   /// - Parameters:
   ///   - call: The search.
   ///   - wanted: Its parameters.
-  ///   - stop: What stops the search.
+  ///   - interruption: What stops the search.
   ///   - body: Receives the search on a thread of its own, and the snapshot of the index.
   ///   - completion: Called on the loop, with the result of the body.
   nonisolated func withSearch<Output: Sendable>(
     _ call: SearchCall,
     _ wanted: SearchRequest,
-    _ stop: SearchStop,
+    _ interruption: Interruption,
     _ body: @escaping @Sendable (SearchAnswer, IndexSnapshot) throws -> Output,
     completion: @escaping @Sendable (isolated Service, Result<Output, RPCError>) -> Void
   ) {
@@ -157,16 +175,23 @@ extension Service {
     searches.search(
       // The index's snapshot comes first, so that the store's is never older.
       { searcher, reader in
-        try searcher.snapshot(asOf: past, isResuming: isExact) { index in
-          var index = index
-          index.stop = stop
+        try searcher.snapshot(
+          asOf: past,
+          isResuming: isExact,
+          interruption: interruption
+        ) { index in
           func answer(_ snapshot: StoreSnapshot) throws -> Output {
             let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
             return try answer.completing(index) { try body(answer, $0) }
           }
-          if let past { return try reader.snapshot(asOf: past, answer) }
-          if isExact { return try self.snapshot(reader, at: index.token, answer) }
-          return try reader.snapshot(hidingUnsealed: true) { snapshot in
+          if let past {
+            return try reader.snapshot(asOf: past, interruption: interruption, answer)
+          }
+          if isExact { return try self.snapshot(reader, at: index.token, interruption, answer) }
+          return try reader.snapshot(
+            hidingUnsealed: true,
+            interruption: interruption
+          ) { snapshot in
             if snapshot.hidesUnsealedChanges { self.lookForCommits() }
             return try answer(snapshot)
           }
@@ -187,40 +212,33 @@ extension Service {
   nonisolated func snapshot<Output>(
     _ reader: StoreReader,
     at token: StoreToken,
+    _ interruption: Interruption?,
     _ body: (StoreSnapshot) throws -> Output
   ) throws -> Output {
-    let newest = try reader.snapshot(hidingUnsealed: true) { snapshot -> Output? in
+    let newest = try reader.snapshot(
+      hidingUnsealed: true,
+      interruption: interruption
+    ) { snapshot -> Output? in
       if snapshot.hidesUnsealedChanges { self.lookForCommits() }
       return snapshot.token == token ? try body(snapshot) : nil
     }
     if let newest { return newest }
     do {
-      return try reader.snapshot(asOf: token, body)
+      return try reader.snapshot(asOf: token, interruption: interruption, body)
     } catch let error as StoreError where error.code == .historyExpired {
-      return try reader.snapshot(hidingUnsealed: true, body)
+      return try reader.snapshot(hidingUnsealed: true, interruption: interruption, body)
     }
-  }
-
-  /// Returns what stops the search of a request, which the client cancels or replaces.
-  ///
-  /// - Parameters:
-  ///   - request: The request.
-  ///   - key: The key of the subscription that the search is for; nil for none.
-  /// - Returns: What stops the search; nothing does where the connection has ended.
-  func stop(for request: Request, key: String? = nil) -> SearchStop {
-    sessions[request.session]?.searches.add(request, key: key) ?? SearchStop()
   }
 
   private func run(
     _ wanted: SearchRequest,
     _ call: SearchCall,
-    _ stop: SearchStop,
     start: Int64,
     _ request: Request
   ) {
     let facts = facts
     let bytesMax = limits.answerBytesMax
-    withSearch(call, wanted, stop) { answer, index in
+    withSearch(call, wanted, interruption(of: request)) { answer, index in
       var writer = JSONWriter(reserving: 4096, pieceBytes: Self.pieceBytes)
       MessageWriter.beginResult(request.id, &writer)
       try answer.write(

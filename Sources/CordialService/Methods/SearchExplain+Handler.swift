@@ -13,9 +13,9 @@ extension Service {
   /// - Throws: `RPCError` for a query that is too long, and for an unknown entity.
   func explainSearch(_ call: SearchExplainCall, _ request: Request) throws {
     let wanted = try searchRequest(call.search, wantsAll: true)
-    let stop = stop(for: request)
+    let interruption = interruption(of: request)
     try whenIndexed(call.search, request) { service in
-      service.withSearch(call.search, wanted, stop) { answer, index in
+      service.withSearch(call.search, wanted, interruption) { answer, index in
         var writer = JSONWriter()
         MessageWriter.beginResult(request.id, &writer)
         writer.value(.object(try answer.reason(call.id, wanted, index)))

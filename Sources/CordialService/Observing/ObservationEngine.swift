@@ -1,4 +1,5 @@
 import CordialValues
+import Interruptions
 import PersistentHistory
 
 /// The state of the observations of all connections, which move from one position to the next
@@ -25,6 +26,10 @@ struct ObservationEngine {
   var waiting: Set<Int> = []
   /// The last commit of each author.
   private var lastCommits: [String?: Int64] = [:]
+  /// What stops the observations that are read alone, by number.
+  var alone: [Int: Interruption] = [:]
+  /// The work that waits for the end of an observation that is read alone.
+  var afterAlone: [@Sendable (isolated Service) -> Void] = []
   /// The work that waits for the end of the step that a worker performs.
   var afterStep: [@Sendable (isolated Service) -> Void] = []
 

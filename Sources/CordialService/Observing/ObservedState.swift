@@ -52,6 +52,8 @@ struct ObservedState {
   var pending: Set<Int> = []
   /// The subscriptions that ended since the last message, with their last updates.
   var ended: [(number: Int, body: UpdateBody)] = []
+  /// The subscriptions whose observations are read alone; the connection waits for them.
+  var postponed: Set<Int> = []
   /// Whether the peer did not accept bytes when a result changed.
   var isBlocked = false
   /// The parts of a message that the peer has not accepted yet.

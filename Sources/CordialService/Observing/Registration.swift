@@ -1,5 +1,6 @@
 import CordialProtocol
 import CordialValues
+import Interruptions
 import JSON
 import JSONRPC
 import ObjectModel
@@ -353,6 +354,7 @@ struct Registration: Sendable {
       return OlderUpdate(number: number, result: observation.result, body: body)
     } catch {
       if error is UnsealedChanges { throw error }
+      try snapshot.interruption?.check()
       let failure = StoreError(any: error)
       guard failure.code == .limitExceeded || failure.code == .internalError else { throw error }
       return OlderUpdate(

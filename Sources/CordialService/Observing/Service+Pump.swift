@@ -1,5 +1,6 @@
 import CordialValues
 import DequeModule
+import Interruptions
 import JSON
 import JSONRPC
 import Logging
@@ -144,10 +145,14 @@ extension Service {
     // The last subscription may have ended meanwhile.
     observing.position = subscriptionCount > 0 ? outcome.position : nil
     observing.add(outcome.authors)
+    for number in outcome.postponed { readAlone(number, from: step.from) }
     // A connection whose own save is not answered yet stays at its position.
     let laggards = Set(
       step.laggards.map(\.session).filter { number in
-        sessions[number].map { mayNotify($0, through: outcome.position.commit) } ?? false
+        sessions[number].map { session in
+          session.observed.postponed.isEmpty
+            && mayNotify(session, through: outcome.position.commit)
+        } ?? false
       }
     )
     var updates: [Int: [(number: Int, body: UpdateBody)]] = [:]
@@ -240,6 +245,7 @@ extension Service {
   private func isOpen(_ session: Session) -> Bool {
     session.phase.sends && session.isWritable && !session.observed.isUpdating
       && session.observed.parts.isEmpty && session.observed.coalescing == .idle
+      && session.observed.postponed.isEmpty
   }
 
   /// Returns whether a connection may be notified of all commits up to a commit now.
@@ -326,6 +332,9 @@ extension Service {
     guard let session = sessions[number], session.observed.position != nil,
       let position = observing.position
     else { return completion(nil) }
+    guard session.observed.postponed.isEmpty else {
+      return observing.afterAlone.append { service in service.update(number, completion) }
+    }
     // A step of all connections is under way; the flush continues after it.
     guard !observing.isStepping else {
       return observing.afterStep.append { service in service.update(number, completion) }
@@ -372,6 +381,7 @@ extension Service {
     let subscription = session.observed.subscriptions.remove(at: index)
     if let key = subscription.key { session.observed.numbersByKey[key] = nil }
     session.observed.pending.remove(number)
+    session.observed.postponed.remove(number)
     if session.observed.subscriptions.isEmpty { session.observed.catchUp() }
     end(subscription, of: session.number)
     subscriptionCount -= 1
@@ -386,6 +396,9 @@ extension Service {
       from: subscription.observation,
       at: observing.isStepping ? nil : observing.position
     )
+    if observing.registry.observation(subscription.observation) == nil {
+      observing.alone[subscription.observation]?.stop(.disconnected)
+    }
     forgetRecentLater()
   }
 

@@ -1,5 +1,6 @@
 import CordialProtocol
 import CordialValues
+import Interruptions
 import JSONRPC
 import Logging
 import PersistentStore
@@ -37,20 +38,24 @@ extension Service {
     var call = call
     call.isObserved = true
     index.follow()
-    let stop = stop(for: request, key: key)
+    let interruption = interruption(of: request, key: key)
     let observed = call
-    whenIndexed(newestCommit, milliseconds: Self.freshnessMilliseconds) { service, _ in
+    whenIndexed(
+      newestCommit,
+      milliseconds: Self.freshnessMilliseconds,
+      interruption
+    ) { service, _ in
       let call = observed
-      service.find(call, wanted, stop) { service, outcome in
+      service.find(call, wanted, interruption) { service, outcome in
         switch outcome {
         case .success(let search):
           guard let since else { return next(service, search, nil) }
           var former = call
           former.asOf = since.description
-          service.find(former, wanted, stop) { service, outcome in
+          service.find(former, wanted, interruption) { service, outcome in
             switch outcome {
             case .success(let former): next(service, search, former)
-            case .failure(let error) where error.code == RPCError.Code.requestCancelled.rawValue:
+            case .failure(let error) where interruption.reason != nil:
               service.finish(request, .failure(error))
             // Whatever else prevents a search of the past, the client starts over.
             case .failure: next(service, search, nil)
@@ -65,11 +70,11 @@ extension Service {
   private func find(
     _ call: SearchCall,
     _ wanted: SearchRequest,
-    _ stop: SearchStop,
+    _ interruption: Interruption,
     completion: @escaping @Sendable (isolated Service, Result<ObservedSearch, RPCError>) -> Void
   ) {
     let bytesMax = limits.answerBytesMax
-    withSearch(call, wanted, stop) { answer, index in
+    withSearch(call, wanted, interruption) { answer, index in
       guard !answer.isVolatile else { throw Self.volatile }
       return try answer.observed(try answer.search(wanted, index), bytesMax: bytesMax)
     } completion: { service, outcome in
@@ -121,14 +126,14 @@ extension Service {
     }
     observing.isSearching = true
     let runs = known.map { affected in (affected, Result { try self.run(of: affected) }) }
-    let bytesMax = limits.answerBytesMax
+    let limits = limits
     searches.search(
       { searcher, reader in
         try searcher.snapshot { index in
-          try self.snapshot(reader, at: index.token) { snapshot in
+          try self.snapshot(reader, at: index.token, nil) { snapshot in
             var found: [String: ObservedSearch] = [:]
             return try runs.map { affected, run in
-              try Self.refreshed(affected, run, &found, index, snapshot, bytesMax)
+              try Self.refreshed(affected, run, &found, index, snapshot, limits)
             }
           }
         }
@@ -157,7 +162,7 @@ extension Service {
   ///     client observes too is found once.
   ///   - index: A snapshot of the index.
   ///   - snapshot: That of the store.
-  ///   - bytesMax: The maximum length of all hits.
+  ///   - limits: The limits of the service.
   /// - Returns: The result.
   /// - Throws: The errors of the store and of the index.
   private static func refreshed(
@@ -166,8 +171,9 @@ extension Service {
     _ found: inout [String: ObservedSearch],
     _ index: IndexSnapshot,
     _ snapshot: StoreSnapshot,
-    _ bytesMax: Int
+    _ limits: Limits
   ) throws -> Refreshed {
+    let interruption = Interruption(secondsMax: Double(limits.liveSearchSecondsMax))
     do {
       let (call, wanted) = try run.get()
       let text = "\(call.positionEncoding) \(affected.observation.request.text)"
@@ -175,9 +181,16 @@ extension Service {
       if let known = found[text] {
         search = known
       } else {
-        let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
-        search = try answer.completing(index) { index in
-          try answer.observed(try answer.search(wanted, index), bytesMax: bytesMax)
+        search = try index.stopping(by: interruption) { index in
+          try snapshot.stopping(by: interruption) {
+            let answer = try SearchAnswer(call, wanted, snapshot, token: index.token)
+            return try answer.completing(index) { index in
+              try answer.observed(
+                try answer.search(wanted, index),
+                bytesMax: limits.answerBytesMax
+              )
+            }
+          }
         }
         found[text] = search
       }
@@ -191,7 +204,7 @@ extension Service {
       let failure = StoreError(any: error)
       // Of other errors the store or the index is the cause, not the search.
       let isOwn =
-        [.limitExceeded, .internalError].contains(failure.code) || error is RPCError
+        [.limitExceeded, .internalError, .timedOut].contains(failure.code) || error is RPCError
       guard isOwn else { throw error }
       let end = error as? RPCError ?? RPCError(failure)
       return Refreshed(number: affected.number, outcome: .failure(end))

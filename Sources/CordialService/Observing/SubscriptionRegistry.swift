@@ -16,6 +16,8 @@ final class SubscriptionRegistry: Sendable {
     let number: Int
     let observation: Observation
     let subscribers: SmallSet<Subscriber>
+    /// How often it was postponed lately.
+    var postponements = 0
   }
 
   /// The number of results that were replaced before a registration began, which identifies the
@@ -33,6 +35,7 @@ final class SubscriptionRegistry: Sendable {
     /// the result, ascending.
     var former: [(until: Moment, result: ObservedResult)] = []
     var costs = ObservationCosts()
+    var postponements = 0
 
     init(_ observation: Observation, _ subscriber: Subscriber) {
       self.observation = observation
@@ -48,6 +51,8 @@ final class SubscriptionRegistry: Sendable {
     var nextNumber = 1
     /// The observations whose results are of another position than the others'.
     var stragglers: Set<Int> = []
+    /// Those of them that are read alone, because they take long.
+    var postponed: Set<Int> = []
     /// The observations that are not compiled for dangling references.
     var undangling: Set<Int> = []
     /// The observed searches.
@@ -72,7 +77,8 @@ final class SubscriptionRegistry: Sendable {
       return Affected(
         number: number,
         observation: entry.observation,
-        subscribers: entry.subscribers
+        subscribers: entry.subscribers,
+        postponements: entry.postponements
       )
     }
   }
@@ -165,9 +171,34 @@ final class SubscriptionRegistry: Sendable {
       state.numbers[entry.observation.request.identity] = nil
       state.table.remove(number)
       state.stragglers.remove(number)
+      state.postponed.remove(number)
       state.undangling.remove(number)
     }
   }
+
+  /// Records that an observation is read alone, from the position of its result.
+  ///
+  /// - Parameters:
+  ///   - number: The number of the observation.
+  ///   - position: The position of the observations' results.
+  /// - Returns: The observation; nil where it was removed meanwhile.
+  func postpone(_ number: Int, at position: LogPosition) -> Affected? {
+    state.withLock { state in
+      guard let entry = state.entries[number] else { return nil }
+      if state.stragglers.insert(number).inserted { entry.observation.position = position }
+      state.postponed.insert(number)
+      entry.postponements += 1
+      return state.affected(number)
+    }
+  }
+
+  /// Records that an observation is not read alone any more; returns whether it was.
+  func endPostponement(_ number: Int) -> Bool {
+    state.withLock { $0.postponed.remove(number) != nil }
+  }
+
+  /// The observations that are read alone.
+  func postponed() -> Set<Int> { state.withLock { $0.postponed } }
 
   /// Records the result of an observation at a later position.
   ///
@@ -184,6 +215,9 @@ final class SubscriptionRegistry: Sendable {
         state.moment += 1
       }
       state.entries[number]?.observation = observation
+      if observation.position == position, let entry = state.entries[number] {
+        entry.postponements = max(0, entry.postponements - 1)
+      }
       if old.result.named != observation.result.named || old.mayDangle != observation.mayDangle {
         state.table.set(observation.interest, for: number)
       }
@@ -250,9 +284,12 @@ final class SubscriptionRegistry: Sendable {
     }
   }
 
-  /// Returns the observations whose results are of another position, ordered by number.
+  /// Returns the observations whose results are of another position, without those that are read
+  /// alone, ordered by number.
   func stragglers() -> [Affected] {
-    state.withLock { state in state.stragglers.sorted().compactMap { state.affected($0) } }
+    state.withLock { state in
+      state.stragglers.subtracting(state.postponed).sorted().compactMap { state.affected($0) }
+    }
   }
 
   /// Returns the observations that are not compiled for dangling references, ordered by number.
@@ -331,8 +368,11 @@ final class SubscriptionRegistry: Sendable {
     state.withLock { state in state.entries.mapValues { ($0.observation, $0.costs) } }
   }
 
-  /// Whether the result of an observation is of another position than the others'.
-  var hasStragglers: Bool { state.withLock { !$0.stragglers.isEmpty } }
+  /// Whether the result of an observation is of another position than the others', and it is not
+  /// read alone.
+  var hasStragglers: Bool {
+    state.withLock { !$0.stragglers.isSubset(of: $0.postponed) }
+  }
 
   /// The least commit of all results of stragglers; nil without any.
   var leastStraggler: Int64? {

@@ -1,5 +1,6 @@
 import CordialProtocol
 import CordialValues
+import Interruptions
 import JSONRPC
 import PersistentHistory
 import PersistentStore
@@ -57,6 +58,8 @@ struct SubscriptionStep: Sendable {
     var changes: [Change] = []
     /// The observations that ended, with the reasons.
     var ended: [(number: Int, body: UpdateBody)] = []
+    /// The observations that take so long that they are read alone.
+    var postponed: [Int] = []
     /// The updates of the connections that had missed some, ordered by subscription.
     var laggards: [(session: Int, updates: [(number: Int, body: UpdateBody)])] = []
   }
@@ -91,7 +94,8 @@ struct SubscriptionStep: Sendable {
     let stragglers = late.filter { $0.observation.position.commit <= head.number }
     let recompiled = snapshot.mayDangle ? registry.compiledWithoutDangling() : []
     // These are read again, whatever has changed.
-    let others = Set((late + recompiled).map(\.number))
+    let postponed = registry.postponed()
+    let others = Set((late + recompiled).map(\.number)).union(postponed)
     let concerned = comparison.concerned.filter { !others.contains($0.number) }
     var verdicts: [(SubscriptionRegistry.Affected, Verdict)]?
     if isSmall {
@@ -114,6 +118,7 @@ struct SubscriptionStep: Sendable {
       authors: try snapshot.lastCommits(after: from.commit)
     )
     var update = ObservationUpdate(snapshot: snapshot, limits: limits)
+    update.isLimited = !isSmall
     update.rows = rows
     if verdicts.map({ $0.count > 1 }) ?? (concerned.count > 1) { update.shared = EncodedRows() }
     var affected: [SubscriptionRegistry.Affected] = []
@@ -138,20 +143,37 @@ struct SubscriptionStep: Sendable {
         }
       }
       let own = Set(late.map(\.number))
-      for candidate in recompiled where !own.contains(candidate.number) {
+      for candidate in recompiled
+      where !own.contains(candidate.number) && !postponed.contains(candidate.number) {
         try run(candidate, .undecided)
       }
     }
     update.rows = [:]
     update.shared = nil
-    for candidate in stragglers {
-      let position = candidate.observation.position
-      let own = try snapshot.changes(since: position)
-      let set = try own ?? snapshot.log.authors(from: position.commit, through: head.number)
-      let verdict = own.map { candidate.observation.interest.verdict(on: $0) } ?? .undecided
-      try update.run(candidate, verdict, from: nil, set, isComplete: own != nil, &outcome)
-    }
+    for candidate in stragglers { try update.run(candidate, &outcome) }
     try catchUp(affected + stragglers, changes, snapshot, &outcome)
+    return outcome
+  }
+
+  /// Brings one observation from its own position to a snapshot, however long that takes.
+  ///
+  /// - Parameters:
+  ///   - number: The observation.
+  ///   - registry: The observations.
+  ///   - snapshot: A snapshot at or after its position.
+  ///   - limits: The limits of the service.
+  /// - Returns: The outcome, without what concerns connections.
+  /// - Throws: `Interrupted`; `SQLiteError`.
+  static func runAlone(
+    _ number: Int,
+    _ registry: SubscriptionRegistry,
+    _ snapshot: StoreSnapshot,
+    _ limits: Limits
+  ) throws -> Outcome {
+    var outcome = Outcome(token: snapshot.token, position: snapshot.head.position, authors: [])
+    guard let candidate = registry.affected(number) else { return outcome }
+    var update = ObservationUpdate(snapshot: snapshot, limits: limits)
+    try update.run(candidate, &outcome)
     return outcome
   }
 
@@ -238,6 +260,17 @@ struct SubscriptionStep: Sendable {
 }
 
 extension SubscriptionRegistry.Affected {
+  /// The time for which the observation may delay others in a step, in seconds.
+  ///
+  /// It doubles each time the observation was postponed, so that one that changes often is brought
+  /// to the position of the others at last.
+  fileprivate func stepSeconds(_ limits: Limits) -> Double {
+    let milliseconds =
+      postponements == 0
+      ? limits.stepMilliseconds : max(limits.stepMilliseconds, 50) << min(postponements, 5)
+    return Double(milliseconds) / 1000
+  }
+
   /// Returns whether the update needs only a few look-ups by key.
   fileprivate func isSmall(_ verdict: Verdict) -> Bool {
     guard !observation.plan.readsRelated, !observation.request.includesBefore,
@@ -272,12 +305,56 @@ private struct ObservationUpdate {
   /// The rows of the changed objects, as far as they were read.
   var rows: [ObjectKey: ChangedRow] = [:]
   var shared: EncodedRows?
+  /// Whether an observation that takes long is left out.
+  var isLimited = false
   /// The objects that were found of changed objects at the ends of paths, for all fetches.
   private var origins = RelatedOrigins()
 
   init(snapshot: StoreSnapshot, limits: Limits) {
     self.snapshot = snapshot
     self.limits = limits
+  }
+
+  /// Updates an observation that has a position of its own.
+  ///
+  /// - Parameters:
+  ///   - candidate: The observation.
+  ///   - outcome: The outcome of the step.
+  /// - Throws: As `run(_:_:from:_:isComplete:_:)`.
+  mutating func run(
+    _ candidate: SubscriptionRegistry.Affected,
+    _ outcome: inout SubscriptionStep.Outcome
+  ) throws {
+    let position = candidate.observation.position
+    let own = try snapshot.changes(since: position)
+    let set =
+      try own ?? snapshot.log.authors(from: position.commit, through: snapshot.head.number)
+    let verdict = own.map { candidate.observation.interest.verdict(on: $0) } ?? .undecided
+    try run(candidate, verdict, from: nil, set, isComplete: own != nil, &outcome)
+  }
+
+  /// Updates an observation and adds the change to the outcome, or leaves out one that takes long.
+  mutating func run(
+    _ candidate: SubscriptionRegistry.Affected,
+    _ verdict: Verdict,
+    from: LogPosition?,
+    _ changes: ChangeSet,
+    isComplete: Bool,
+    _ outcome: inout SubscriptionStep.Outcome
+  ) throws {
+    guard isLimited else {
+      return try update(candidate, verdict, from: from, changes, isComplete: isComplete, &outcome)
+    }
+    let interruption = Interruption(secondsMax: candidate.stepSeconds(limits))
+    do {
+      try snapshot.stopping(by: interruption) {
+        try update(candidate, verdict, from: from, changes, isComplete: isComplete, &outcome)
+      }
+    } catch is Interrupted {
+      // Only a part of the objects may have been found.
+      origins = RelatedOrigins()
+      outcome.postponed.append(candidate.number)
+    }
   }
 
   /// Updates an observation and adds the change to the outcome.
@@ -291,8 +368,9 @@ private struct ObservationUpdate {
   ///   - changes: The changes since the position of its result.
   ///   - isComplete: Whether the log still has all changes since then.
   ///   - outcome: The outcome of the step.
-  /// - Throws: `UnsealedChanges`; the errors that concern the store, not the request.
-  mutating func run(
+  /// - Throws: `Interrupted`; `UnsealedChanges`; the errors that concern the store, not the
+  ///   request.
+  private mutating func update(
     _ candidate: SubscriptionRegistry.Affected,
     _ verdict: Verdict,
     from: LogPosition?,
@@ -360,6 +438,7 @@ private struct ObservationUpdate {
       )
     } catch {
       if error is UnsealedChanges { throw error }
+      try snapshot.interruption?.check()
       let failure = StoreError(any: error)
       guard failure.code == .limitExceeded || failure.code == .internalError else { throw error }
       outcome.ended.append((candidate.number, .end(RPCError(failure))))

@@ -13,13 +13,18 @@ struct Request: Sendable {
   let id: RequestID
   let method: Method
   let params: JSONValue
+  /// The time limit that the client sends, in seconds; nil for none.
+  let timeoutSeconds: Double?
+  /// Whether the request is a read of a few objects by key.
+  let isCheap: Bool
 }
 
 /// The queue of a connection's requests, which decides which of them may start.
 ///
 /// Requests start in the order in which they arrive, by these rules:
 ///
-/// - A read runs concurrently with other reads, and waits for the writes before it.
+/// - A read runs concurrently with other reads, up to a number, and waits for the writes before it.
+///   A read of a few objects by key overtakes the reads that wait for that number.
 /// - A write goes to the writer after the writes before it, and waits for the reads before it.
 /// - A request of order `alone` waits for all requests before it, and the others wait for it; those
 ///   of order `any` do not.
@@ -30,10 +35,17 @@ struct RequestQueue {
   private var running: [(serial: Int, order: Method.Order)] = []
 
   /// The maximum number of concurrent reads of one connection, which leaves readers to the others.
-  private static let readsMax = 4
+  private let readsMax: Int
 
   /// Whether a write is running.
   var isWriting: Bool { running.contains { $0.order == .write } }
+
+  /// Creates the queue of a connection.
+  ///
+  /// - Parameter readsMax: The maximum number of concurrent reads.
+  init(readsMax: Int) {
+    self.readsMax = readsMax
+  }
 
   var count: Int { waiting.count + running.count }
   var isEmpty: Bool { count == 0 }
@@ -44,10 +56,24 @@ struct RequestQueue {
 
   /// Removes and returns the next request that may start, and counts it as running.
   mutating func next() -> Request? {
-    guard let first = waiting.first, mayStart(first.method.order) else { return nil }
-    waiting.removeFirst()
-    running.append((first.serial, first.method.order))
-    return first
+    guard let index = startable else { return nil }
+    let next = waiting.remove(at: index)
+    running.append((next.serial, next.method.order))
+    return next
+  }
+
+  /// The index of the next request that may start; nil while none may.
+  private var startable: Int? {
+    guard let first = waiting.first else { return nil }
+    if mayStart(first.method.order) { return 0 }
+    guard first.method.order == .read, isReading else { return nil }
+    // The reads before the first other request wait for running reads only.
+    return waiting.prefix { $0.method.order == .read }.firstIndex(where: \.isCheap)
+  }
+
+  /// Whether only reads run.
+  private var isReading: Bool {
+    running.allSatisfy { $0.order == .read || $0.order == .any }
   }
 
   mutating func finish(_ serial: Int) {
@@ -80,8 +106,8 @@ struct RequestQueue {
     switch order {
     case .any: true
     case .read:
-      running.allSatisfy { $0.order == .read || $0.order == .any }
-        && running.count { $0.order == .read } < Self.readsMax
+      isReading
+        && running.count { $0.order == .read } < readsMax
     case .write: running.allSatisfy { $0.order == .write || $0.order == .any }
     case .alone: running.isEmpty
     }

@@ -10,7 +10,7 @@ final class Session {
   let sink: any ByteSink
   var connection: Connection
   var lifecycle = Lifecycle()
-  var queue = RequestQueue()
+  var queue: RequestQueue
   var answers = AnswerOrder()
   var nextSerial = 0
   /// The author of saves that name none.
@@ -18,12 +18,14 @@ final class Session {
   var context: String?
   /// The time for which changes are coalesced, in milliseconds.
   var coalesce = 0
+  /// The time limit of requests that name none, in seconds; nil for the service's.
+  var timeoutSeconds: Double?
   /// The unit of positions in highlights and snippets.
   var positionEncoding = PositionEncoding.utf16
   /// The merge policy of saves that name none.
   var mergePolicy = SaveRequest.MergePolicy.error
   var observed = ObservedState()
-  var searches = RunningSearches()
+  var running = RunningRequests()
   /// The number of bytes received since the queue was last empty.
   var bytesInFlight = 0
   /// Whether the service has stopped reading the peer, because too many requests are pending.
@@ -41,8 +43,9 @@ final class Session {
   /// The number of bytes waiting for the end of the turn at which no further request starts.
   private static let outgoingBytesMax = 1 << 20
 
-  init(number: Int, sink: any ByteSink, connection: Connection) {
+  init(number: Int, sink: any ByteSink, connection: Connection, readsMax: Int) {
     self.number = number
+    queue = RequestQueue(readsMax: readsMax)
     self.sink = sink
     self.connection = connection
   }

@@ -1,4 +1,5 @@
 import CordialValues
+package import Interruptions
 package import JSON
 package import ObjectModel
 package import SQLite
@@ -10,6 +11,10 @@ package struct StoreError: Error, Sendable {
     case modelInvalid, unknownEntity, unknownProperty, predicateInvalid, modelMismatch
     case objectNotFound, validationFailed, saveConflict, invalidIdentifier, uniquenessViolation
     case deleteDenied, historyExpired, limitExceeded
+    /// The time limit of the request has passed.
+    case timedOut
+    /// The client does not want the result any more.
+    case cancelled
     case storeBusy, storeFull, storeCorrupt, storeReadOnly
     /// A request that is well-formed and has no meaning, such as a sort key that is not a property.
     case invalidRequest
@@ -103,9 +108,27 @@ extension StoreError {
     switch error {
     case let error as StoreError: self = error
     case let error as SQLiteError: self.init(error)
+    case let error as Interrupted: self.init(error)
     case let error as PredicateError: self.init(error)
     case let error as ModelError: self.init(.modelInvalid, "A model is invalid: \(error.message)")
     default: self.init(.internalError, "\(error)")
+    }
+  }
+
+  /// Creates the error of work that was stopped.
+  package init(_ error: Interrupted) {
+    switch error.reason {
+    case .cancelled, .disconnected: self.init(.cancelled, "The request was cancelled")
+    case .closing: self.init(.closed, "The service is stopping")
+    case .timedOut:
+      let seconds = error.secondsMax ?? 0
+      let whole = Int64(exactly: seconds)
+      self.init(
+        .timedOut,
+        "The request took longer than \(whole.map(String.init) ?? "\(seconds)") s",
+        hint: "Ask for less at once, or send a greater timeoutSeconds where the limits allow it",
+        data: [JSONMember("seconds", whole.map(JSONValue.integer) ?? .number(seconds))]
+      )
     }
   }
 

@@ -53,7 +53,7 @@ extension FetchCompiler {
       : ("cordial_fold(\(left.sql), \(flags))", "cordial_fold(\(right.sql), \(flags))")
     let values = left.values + right.values
     switch comparison.comparison {
-    case .contains: return SQLFragment("instr(\(a), \(b)) > 0", values)
+    case .contains: return SQLFragment("cordial_contains(\(a), \(b))", values)
     case .beginsWith: return beginsWith(comparison, a, b, (first, second), flags)
     case .endsWith: return SQLFragment("cordial_ends(\(a), \(b))", values)
     case .like: return try like(comparison, a, first, flags)

@@ -1,4 +1,5 @@
 package import CordialValues
+package import Interruptions
 package import JSON
 package import ObjectModel
 import PersistentHistory
@@ -75,6 +76,9 @@ package final class StoreReader {
     }
   }
 
+  /// Sets what is called between SQLite's instructions, and may wait; nil for nothing.
+  func whenChecked(_ body: (() -> Void)?) { queue.progress.whenChecked = body }
+
   package var model: Model { facts.model }
   package var generation: UInt32 { facts.generation }
 
@@ -83,15 +87,17 @@ package final class StoreReader {
   /// - Parameters:
   ///   - hidesUnsealed: Whether the snapshot shows the newest sealed commit while an external
   ///     client's changes are not sealed.
+  ///   - interruption: What stops the body's statements; nil for nothing.
   ///   - body: Reads the snapshot.
   /// - Returns: The result of the body.
-  /// - Throws: `UnsealedChanges` when the writer must seal first; `SQLiteError`; the errors of the
-  ///   body.
+  /// - Throws: `UnsealedChanges` when the writer must seal first; `Interrupted`; `SQLiteError`; the
+  ///   errors of the body.
   package func snapshot<Result>(
     hidingUnsealed hidesUnsealed: Bool = false,
+    interruption: Interruption? = nil,
     _ body: (StoreSnapshot) throws -> Result
   ) throws -> Result {
-    try transaction { head in
+    try transaction(interruption) { head in
       guard head.isSealed || hidesUnsealed else { throw UnsealedChanges() }
       try Self.reading { try hideUnsealed(head) }
       return try body(
@@ -109,16 +115,18 @@ package final class StoreReader {
   ///
   /// - Parameters:
   ///   - token: The commit.
+  ///   - interruption: What stops the body's statements; nil for nothing.
   ///   - body: Reads the snapshot.
   /// - Returns: The result of the body.
   /// - Throws: `historyExpired` when the log does not have the commit, or when the store was
-  ///   migrated after it; `SQLiteError`; the errors of the body.
+  ///   migrated after it; `Interrupted`; `SQLiteError`; the errors of the body.
   /// - Complexity: Linear in the changes after the commit, unless the reader shows it already.
   package func snapshot<Result>(
     asOf token: StoreToken,
+    interruption: Interruption? = nil,
     _ body: (StoreSnapshot) throws -> Result
   ) throws -> Result {
-    try transaction { newest in
+    try transaction(interruption) { newest in
       let oldest = try oldestPast()
       guard let entry = try commits.entry(of: token), token.number >= oldest.number else {
         throw StoreError.noCommit(token, oldest: oldest)
@@ -162,6 +170,21 @@ package final class StoreReader {
     return try result.get()
   }
 
+  /// What stops the statements of the reader at the moment; nil for nothing.
+  fileprivate var interruption: Interruption? { queue.progress.interruption }
+
+  fileprivate func stopping<Result>(
+    by interruption: Interruption,
+    _ body: () throws -> Result
+  ) throws -> Result {
+    try queue.progress.stopping(by: interruption, body)
+  }
+
+  /// Runs a statement of which SQLite executes long parts without looking at the interruption.
+  fileprivate func interruptingCalls<Result>(_ body: () throws -> Result) throws -> Result {
+    try queue.use { try $0.interruptingCalls(body) }
+  }
+
   private func mayDangle(at commit: Int64, before head: HistoryHead) throws -> Bool {
     try Self.reading {
       try queue.use { try DanglingReferences.mayDangle(at: commit, before: head, $0) }
@@ -179,15 +202,21 @@ package final class StoreReader {
   }
 
   /// Runs a body in a read transaction, with the newest commit.
-  private func transaction<Result>(_ body: (HistoryHead) throws -> Result) throws -> Result {
+  private func transaction<Result>(
+    _ interruption: Interruption?,
+    _ body: (HistoryHead) throws -> Result
+  ) throws -> Result {
     // GRDB only compiles the statements. The owner of this reader steps them without GRDB's queue,
     // which would add a tenth to the time of a look-up by key.
     try Self.reading { try begin.run() }
     let result: Result
     do {
-      result = try body(try Self.reading { try readHead() })
+      result = try queue.progress.stopping(by: interruption) {
+        try body(try Self.reading { try readHead() })
+      }
     } catch {
-      try commit.run()
+      // SQLite ends the transaction itself after some errors.
+      if try queue.use({ $0.isInTransaction }) { try commit.run() }
       throw error
     }
     try commit.run()
@@ -394,6 +423,28 @@ extension StoreSnapshot {
   /// - Returns: Its token.
   /// - Throws: `SQLiteError`.
   package func oldestPast() throws -> StoreToken { try reader.oldestPast() }
+
+  /// What stops the statements of the snapshot; nil for nothing.
+  package var interruption: Interruption? { reader.interruption }
+
+  /// Runs a body whose statements another interruption stops than those of the whole snapshot.
+  ///
+  /// - Parameters:
+  ///   - interruption: The interruption.
+  ///   - body: Reads the snapshot, which stays valid where the body is stopped.
+  /// - Returns: The result of the body.
+  /// - Throws: `Interrupted`; the errors of the body.
+  package func stopping<Result>(
+    by interruption: Interruption,
+    _ body: () throws -> Result
+  ) throws -> Result {
+    try reader.stopping(by: interruption, body)
+  }
+
+  /// Runs a statement of which SQLite executes long parts without looking at the interruption.
+  func interruptingCalls<Result>(_ body: () throws -> Result) throws -> Result {
+    try reader.interruptingCalls(body)
+  }
 
   /// Returns the time of a commit; of the next one that the log has, or of the newest one, where it
   /// does not have the commit.

@@ -1,6 +1,7 @@
 package import CordialValues
 import FoundationEssentials
 import Glibc
+package import Interruptions
 import ObjectModel
 import PersistentHistory
 import SQLite
@@ -24,12 +25,14 @@ package enum StoreBackup {
   ///   - source: The store.
   ///   - target: The folder to create, which must not exist.
   ///   - environment: The source of the new generation.
+  ///   - work: What stops the copy, and receives its progress.
   /// - Returns: The outcome.
   /// - Throws: `StoreError`; the target then does not exist.
   package static func copy(
     _ source: StoreContainer,
     to target: StoreContainer,
-    environment: StoreEnvironment
+    environment: StoreEnvironment,
+    work: LongWork = LongWork()
   ) throws(StoreError) -> Outcome {
     guard !FileManager.default.fileExists(atPath: target.path) else {
       throw StoreError(
@@ -53,7 +56,7 @@ package enum StoreBackup {
     )
     do {
       try partial.prepare()
-      let outcome = try write(source.storePath, partial, environment)
+      let outcome = try write(source.storePath, partial, environment, work)
       guard unsafe rename(partial.path, target.path) == 0 else {
         throw StoreError(.cannotOpen, "\(target.path) cannot be created: \(reason())")
       }
@@ -78,12 +81,12 @@ package enum StoreBackup {
   private static func write(
     _ source: String,
     _ copy: StoreContainer,
-    _ environment: StoreEnvironment
+    _ environment: StoreEnvironment,
+    _ work: LongWork
   ) throws -> Outcome {
     let reader = try StoreConnection.open(source, .reader)
     let writer = try StoreConnection.open(copy.storePath, .writer)
-    // All pages in one step are one snapshot, and no writer waits for the copy.
-    try reader.backup(to: writer)
+    try reader.backup(to: writer) { done, count in try work.report(done, of: count) }
     try reader.close()
     let token = try writer.write { db -> StoreToken in
       let generation = try StoreMetadata.generation.value(db)

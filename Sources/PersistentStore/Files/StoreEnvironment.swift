@@ -23,6 +23,10 @@ package struct StoreEnvironment: Sendable {
   /// The limits for saves that write many rows.
   package var bulk = BulkLimits()
 
+  /// The maximum number of connections for reads, besides the event loop's own: reads that take
+  /// long pause for others on connections of their own.
+  package var readersMax = 32
+
   package init(now: @escaping @Sendable () -> Int64, random: @escaping @Sendable () -> UInt32) {
     self.now = now
     self.random = random

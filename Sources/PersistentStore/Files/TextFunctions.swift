@@ -1,5 +1,6 @@
 import CUnicode
 import Glibc
+import Interruptions
 import ObjectModel
 import SQLite
 
@@ -7,9 +8,11 @@ import SQLite
 /// them.
 enum TextFunctions {
   static func add(to db: SQLiteConnection) throws {
+    let progress = db.progress
+    let stop = { @Sendable in try progress.stopStatement() }
     try SQLFunction.add("cordial_fold", argumentCount: 2, to: db) { call in
       let flags = Int32(truncatingIfNeeded: call.integer(1) ?? 0)
-      call.answer(call.text(0).map { Folding.fold($0, flags: flags) })
+      call.answer(try call.text(0).map { try Folding.fold($0, flags: flags, stop) })
     }
     try SQLFunction.add("cordial_lower", argumentCount: 1, to: db) { call in
       call.answer(call.text(0)?.lowercased())
@@ -33,7 +36,8 @@ enum TextFunctions {
       if let length { call.answer(length) } else { call.answer(nil as Bool?) }
     }
     // SQLite's own functions read a text only up to its first NUL.
-    try addComparison("cordial_like", to: db, WildcardPattern.matches)
+    try addComparison("cordial_like", to: db) { try WildcardPattern.matches($0, $1, stop) }
+    try addComparison("cordial_contains", to: db) { try TextSearch.contains($0, $1, stop) }
     try addComparison("cordial_begins", to: db) { text, prefix in
       guard text.count >= prefix.count else { return false }
       return areEqual(text.extracting(first: prefix.count), prefix)
@@ -61,10 +65,12 @@ enum TextFunctions {
   private static func addComparison(
     _ name: String,
     to db: SQLiteConnection,
-    _ holds: @escaping (Span<UInt8>, Span<UInt8>) -> Bool
+    _ holds: @escaping (Span<UInt8>, Span<UInt8>) throws -> Bool
   ) throws {
     try SQLFunction.add(name, argumentCount: 2, to: db) { call in
-      let answer = call.withText(0) { first in call.withText(1) { holds(first, $0) } }
+      let answer = try call.withText(0) { first in
+        try call.withText(1) { try holds(first, $0) }
+      }
       call.answer(answer ?? nil)
     }
   }
@@ -73,16 +79,32 @@ enum TextFunctions {
     first.indices.allSatisfy { first[$0] == second[$0] }
   }
 
+  /// The time for one text outside of requests, in seconds.
+  private static let matchSecondsMax = 1.0
+
   /// Adds `cordial_matches(text, pattern, flags)`, which keeps the last pattern of its connection.
   private static func addMatches(to db: SQLiteConnection) throws {
     let last = LastPattern()
+    let progress = db.progress
     try SQLFunction.add("cordial_matches", argumentCount: 3, to: db) { call in
       guard let text = call.text(0), let pattern = call.text(1), let flags = call.integer(2) else {
         return call.answer(nil as Bool?)
       }
       let folds = flags & Int64(UNICODE_FOLD_DIACRITICS)
-      let subject = folds == 0 ? text : Folding.fold(text, flags: Int32(folds))
-      call.answer(try last.matches(subject, pattern, ignoresCase: flags & 1 != 0))
+      let subject =
+        folds == 0
+        ? text : try Folding.fold(text, flags: Int32(folds)) { try progress.stopStatement() }
+      // A statement outside of requests has no limit of its own.
+      let ofOneMatch = Interruption(secondsMax: matchSecondsMax)
+      ofOneMatch.begin()
+      call.answer(
+        try last.matches(
+          subject,
+          pattern,
+          ignoresCase: flags & 1 != 0,
+          progress.interruption ?? ofOneMatch
+        )
+      )
     }
   }
 }
@@ -93,7 +115,12 @@ private final class LastPattern {
   private var ignoresCase = false
   private var expression: RegularExpression?
 
-  func matches(_ text: String, _ pattern: String, ignoresCase: Bool) throws -> Bool? {
+  func matches(
+    _ text: String,
+    _ pattern: String,
+    ignoresCase: Bool,
+    _ interruption: Interruption
+  ) throws -> Bool? {
     if expression == nil || pattern != self.pattern || ignoresCase != self.ignoresCase {
       do {
         expression = try RegularExpression(pattern, ignoresCase: ignoresCase)
@@ -105,12 +132,15 @@ private final class LastPattern {
       self.pattern = pattern
       self.ignoresCase = ignoresCase
     }
-    guard let found = expression?.matches(text) else {
+    do {
+      return try expression?.matches(text, interruption)
+    } catch is Interrupted {
+      throw SQLiteError(.interrupted)
+    } catch is PatternTooDemanding {
       throw SQLiteError(
-        .interrupted,
-        "a regular expression took too long: avoid repetitions inside repetitions"
+        .tooBig,
+        "a regular expression needs too much memory: avoid repetitions inside repetitions"
       )
     }
-    return found
   }
 }

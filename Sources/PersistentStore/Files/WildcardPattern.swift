@@ -47,9 +47,20 @@ struct WildcardPattern {
 
   /// Returns whether a pattern matches a whole text; both are UTF-8.
   ///
+  /// - Parameters:
+  ///   - text: The text.
+  ///   - pattern: The `text` of a pattern.
+  ///   - check: Called between steps; it throws where the work has to end.
+  /// - Returns: Whether the pattern matches.
+  /// - Throws: The error of the check.
   /// - Complexity: The product of both lengths, in the worst case.
-  static func matches(_ text: Span<UInt8>, _ pattern: Span<UInt8>) -> Bool {
+  static func matches(
+    _ text: Span<UInt8>,
+    _ pattern: Span<UInt8>,
+    _ check: () throws -> Void
+  ) throws -> Bool {
     var (at, index) = (0, 0)
+    var attempts = 0
     /// The pattern index after the last `*`, and the text index up to which that `*` matches so
     /// far.
     var star: (index: Int, at: Int)?
@@ -76,6 +87,8 @@ struct WildcardPattern {
         }
       }
       guard let last = star else { return false }
+      attempts += 1
+      if attempts.isMultiple(of: 4096) { try check() }
       at = next(after: last.at, text)
       star = (last.index, at)
       index = last.index

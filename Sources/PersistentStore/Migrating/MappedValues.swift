@@ -146,7 +146,7 @@ final class MappedValues {
       )
       return .null
     }
-    if let violation = target.attribute.violation(by: converted) {
+    if let violation = target.attribute.timedViolation(by: converted) {
       record(violation.message, Self.json(value), target.path, target.source, object)
     }
     return converted

@@ -1,4 +1,5 @@
 import CordialValues
+import Interruptions
 import JSON
 import ObjectModel
 import PersistentHistory
@@ -15,6 +16,8 @@ struct MatchingChanges {
   let bulk: BulkLimits
   /// The program's functions for transient attributes.
   private let functions: Set<String>
+  /// What ends the reading of the predicate.
+  private let interruption: Interruption
   private let stored: any StoredObjects
   private var problems = ProblemList()
 
@@ -24,8 +27,10 @@ struct MatchingChanges {
     _ db: SQLiteConnection,
     _ triggers: TriggerControl,
     _ bulk: BulkLimits,
-    _ functions: Set<String>
+    _ functions: Set<String>,
+    _ interruption: Interruption
   ) {
+    self.interruption = interruption
     self.functions = functions
     self.stored = stored
     self.tables = tables
@@ -111,7 +116,7 @@ struct MatchingChanges {
     )
     let matches = try matches(update.fetch, expressions)
     var matched = MatchedUpdate()
-    if links.isEmpty, isOneStatement(assignments, matches, request) {
+    if links.isEmpty, try isOneStatement(assignments, matches, request) {
       try checkComputed(assignments, matches)
       if request.wantsIDs {
         try eachMatch(matches) { key, _ in matched.keys.append(key) }
@@ -333,19 +338,19 @@ struct MatchingChanges {
     _ assignments: [Assignment],
     _ matches: FetchCompiler.Matches,
     _ request: SaveRequest
-  ) -> Bool {
+  ) throws -> Bool {
     let entity = matches.entity
     guard matches.isPlain, !assignments.isEmpty, !entity.hasDescendants, !entity.isAbstract,
       request.inserts.isEmpty, request.updates.isEmpty, problems.isEmpty
     else { return false }
     let names = Set(assignments.map(\.attribute.name))
     let kept = entity.unique.joined() + (entity.identity.map { [$0.name] } ?? [])
-    return names.count == assignments.count && names.isDisjoint(with: kept)
+    return try names.count == assignments.count && names.isDisjoint(with: kept)
       && !tables.layout.entities[entity.number - 1].derivedTexts.contains {
         names.contains(entity.columns[$0.source])
       }
       && assignments.allSatisfy { assignment in
-        assignment.value.map { assignment.attribute.violation(by: $0) == nil }
+        try assignment.value.map { try assignment.attribute.violation(by: $0, interruption) == nil }
           ?? (Self.sqlCheck(assignment.attribute) != nil)
       }
   }
@@ -403,7 +408,7 @@ struct MatchingChanges {
         let key = model.key(matches.entity.number, rows.integer(0))
         let id = try tables[key].name(of: key.object)
         guard let value = storable(rows.value(1), attribute, id),
-          let violation = attribute.violation(by: value)
+          let violation = try attribute.violation(by: value, interruption)
         else { continue }
         problems.add(.invalid(id, attribute.name, violation.rule, violation.message))
       }

@@ -1,4 +1,5 @@
 import CordialValues
+import Interruptions
 import JSON
 import ObjectModel
 import OrderedCollections
@@ -177,12 +178,15 @@ extension SavePipeline {
   }
 
   private func validate(_ plan: SavePlan, withUnique: Bool = false) throws {
+    let interruption = Interruption(secondsMax: SaveRequest.defaultReadingSecondsMax)
+    interruption.begin()
     var validator = SaveValidator(
       plan,
       tables.layout,
       labels: SaveLabels(),
       problems: ProblemList(),
       skippedParts: SkippedParts(),
+      interruption: interruption,
       checksAll: true
     )
     try validator.validate(withUnique: withUnique)

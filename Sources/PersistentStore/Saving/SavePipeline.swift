@@ -1,4 +1,5 @@
 import CordialValues
+import Interruptions
 import JSON
 import ObjectModel
 import PersistentHistory
@@ -40,15 +41,31 @@ struct SavePipeline {
     let stored = DatabaseObjects(tables, identifier: facts.identifier)
     var resolver = Resolver(request, layout, stored)
     try resolver.resolve()
-    var matching = MatchingChanges(tables, stored, db, triggers, environment.bulk, facts.functions)
-    let update = try request.updateMatching.map { try matching.read($0, request) }
+    let interruption = request.interruption ?? Interruption()
+    interruption.limit(seconds: request.readingSecondsMax)
+    var matching = MatchingChanges(
+      tables,
+      stored,
+      db,
+      triggers,
+      environment.bulk,
+      facts.functions,
+      interruption
+    )
+    let (update, matchedDeletes) = try db.progress.stopping(by: interruption) {
+      (
+        try request.updateMatching.map { try matching.read($0, request) },
+        try request.deleteMatching.map { try matching.keys($0) } ?? []
+      )
+    }
+    // What follows takes as long as the save has changes.
+    interruption.limit(seconds: nil)
     var save = resolver.resolved
     var problems = resolver.problems
     if let update {
       save.updates += update.updates
       for problem in update.problems.problems { problems.add(problem) }
     }
-    let matchedDeletes = try request.deleteMatching.map { try matching.keys($0) } ?? []
 
     var merger = SaveMerger(
       save,
@@ -74,9 +91,14 @@ struct SavePipeline {
       layout,
       labels: labels,
       problems: problems,
-      skippedParts: resolver.skippedParts.adding(update?.skippedParts ?? SkippedParts())
+      skippedParts: resolver.skippedParts.adding(update?.skippedParts ?? SkippedParts()),
+      interruption: interruption
     )
+    interruption.limit(seconds: request.readingSecondsMax)
     try validator.validate()
+    interruption.limit(seconds: nil)
+    // From here on nothing stops the save.
+    try interruption.check()
     if let error = validator.problems.error { throw error }
 
     let plan = planner.plan

@@ -1,4 +1,5 @@
 package import CordialValues
+package import Interruptions
 package import JSON
 import ObjectModel
 package import PersistentHistory
@@ -132,6 +133,12 @@ package struct SaveRequest: Sendable {
   package var mergePolicy: MergePolicy
   /// The client's UUID of this transaction; a repeat changes nothing.
   package var transaction: String?
+  /// What stops a save that has not begun to write; nil for nothing.
+  package var interruption: Interruption?
+  /// The time for which the predicate of a save, or its matches with patterns of the model, may
+  /// delay other saves, in seconds.
+  package var readingSecondsMax = Self.defaultReadingSecondsMax
+  static let defaultReadingSecondsMax = 2.0
 
   package init(
     inserts: [Insert] = [],
@@ -178,6 +185,9 @@ package struct DryRun: Sendable {
 }
 
 extension SaveRequest {
+  /// Whether a predicate names objects of the save.
+  package var isByPredicate: Bool { updateMatching != nil || deleteMatching != nil }
+
   /// Returns the request whose inserts have values for the members of composites instead of objects
   /// for the composites.
   ///

@@ -1,4 +1,5 @@
 import CordialValues
+package import Interruptions
 import JSON
 import ObjectModel
 
@@ -13,6 +14,8 @@ package struct SaveValidator {
   private let skippedParts: SkippedParts
   /// Whether values that were invalid before the save are problems too.
   private let checksAll: Bool
+  /// What ends matches with patterns that take long.
+  private let interruption: Interruption
   /// The problems of the earlier stages, and the problems that validation finds.
   package private(set) var problems: ProblemList
 
@@ -23,8 +26,10 @@ package struct SaveValidator {
     labels: SaveLabels,
     problems: ProblemList,
     skippedParts: SkippedParts,
+    interruption: Interruption,
     checksAll: Bool = false
   ) {
+    self.interruption = interruption
     self.layout = layout
     graph = plan.graph
     touched = plan.touched
@@ -38,9 +43,11 @@ package struct SaveValidator {
   ///
   /// - Parameter withUnique: Whether to check unique values that an index covers even if the save
   ///   has no other problem; otherwise SQLite reports these.
-  /// - Throws: `SQLiteError`.
+  /// - Throws: `Interrupted`; `SQLiteError`.
   package mutating func validate(withUnique: Bool = false) throws {
-    for insert in graph.inserts where !graph.deletes.contains(insert.key) { validate(insert) }
+    for insert in graph.inserts where !graph.deletes.contains(insert.key) {
+      try validate(insert)
+    }
     for update in graph.updates
     where try !graph.deletes.contains(update.key) && graph.exists(update.key) {
       try validate(update)
@@ -58,10 +65,10 @@ package struct SaveValidator {
     return try check.violations(includesIndexed: includesIndexed)
   }
 
-  private mutating func validate(_ insert: PlannedInsert) {
+  private mutating func validate(_ insert: PlannedInsert) throws {
     let entity = layout.entity(insert.key)
     for (column, attribute) in entity.checked where insert.row[column] != .refused {
-      if let violation = attribute.violation(by: insert.row[column]) {
+      if let violation = try attribute.violation(by: insert.row[column], interruption) {
         problems.add(
           .invalid(insert.label, attribute.name, violation.rule, violation.message)
         )
@@ -79,7 +86,8 @@ package struct SaveValidator {
     for change in update.columns where change.value != .refused {
       if change.column < attributes.count {
         let attribute = attributes[change.column]
-        guard attribute.derived == nil, let violation = attribute.violation(by: change.value)
+        guard attribute.derived == nil,
+          let violation = try attribute.violation(by: change.value, interruption)
         else { continue }
         problems.add(
           .invalid(

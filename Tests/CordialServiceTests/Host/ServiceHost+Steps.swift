@@ -10,16 +10,19 @@ import TestStores
 /// - Parameters:
 ///   - model: The store's model.
 ///   - limits: The limits of the service.
+///   - stepMilliseconds: The time for which one observed request delays the others.
 ///   - body: What to do with the service.
 /// - Throws: What the body throws, `StoreError`, or `WaitTimeout`.
 func withHost(
   model: String = TestModels.todo,
   limits: Limits = Limits(),
+  stepMilliseconds: Int = 10_000,
   _ body: @escaping @Sendable (ServiceHost) throws -> Void
 ) async throws {
   try await onOwnThread {
     var options = ServiceHost.Options()
     options.limits = limits
+    options.stepMilliseconds = stepMilliseconds
     let host = try ServiceHost(model: model, options)
     try body(host)
     try host.close()
@@ -70,7 +73,7 @@ extension ServiceHost {
   /// - Returns: The wait, which the test must end.
   func blockReader() -> BlockedReader {
     let blocked = BlockedReader()
-    store.read { _ in blocked.enter() }
+    store.read(.ofService) { _ in blocked.enter() }
     return blocked
   }
 
@@ -79,7 +82,7 @@ extension ServiceHost {
   /// - Returns: The waits, each of which the test must end.
   /// - Throws: `WaitTimeout`.
   func blockReaders() throws -> [BlockedReader] {
-    let blocked = (0..<PersistentStore.readersMax).map { _ in blockReader() }
+    let blocked = (0..<store.readersMax).map { _ in blockReader() }
     for reader in blocked { try waitFor(reader.entered, "a reader is blocked") }
     return blocked
   }

@@ -40,6 +40,12 @@ final class ServiceHost {
     var mergePolicies: [String: MergeDecision] = [:]
     /// The functions of the program for transient attributes, by name.
     var computedValues: [String: ComputedValue] = [:]
+    /// The time for which one observed request delays the others, in milliseconds: so long that the
+    /// messages do not depend on the speed of the machine.
+    var stepMilliseconds = 10_000
+    /// The maximum number of connections for reads; steps that wait until the readers are idle pass
+    /// all of them.
+    var readersMax = 2
     /// The folder that contains the folder of the store; nil for a new one.
     var folder: TestFolder?
     /// The time, which successive hosts of one folder share.
@@ -78,6 +84,7 @@ final class ServiceHost {
     var environment = clock.environment
     environment.mergePolicies = options.mergePolicies
     environment.computedValues = options.computedValues
+    environment.readersMax = options.readersMax
     let store = try PersistentStore(
       container: container,
       model: try model.map { try ModelDocument.parse(Array($0.utf8).span) },
@@ -91,11 +98,13 @@ final class ServiceHost {
     index = SearchIndex(path: path, model: store.model, processorTime: { 0 }) {
       try StoreDocuments(store: store, layout: IndexLayout(store.model))
     }
+    var limits = options.limits
+    limits.stepMilliseconds = options.stepMilliseconds
     service = try Service(
       store: store,
       index: index,
       loop: loop,
-      limits: options.limits,
+      limits: limits,
       facts: .init(name: "cordial", version: "0", process: "cordial 1", clock: { 0 }),
       followers: options.followers,
       log: Logger(label: "host") { _ in SwiftLogNoOpLogHandler() }
@@ -260,8 +269,8 @@ final class ServiceHost {
     let entered = DispatchSemaphore(value: 0)
     let leave = DispatchSemaphore(value: 0)
     let head = Shared<Int64>()
-    for _ in 0..<PersistentStore.readersMax {
-      store.read { reader in
+    for _ in 0..<store.readersMax {
+      store.read(.ofService) { reader in
         do {
           head.value = try reader.get().snapshot { $0.head.number }
         } catch {
@@ -271,14 +280,14 @@ final class ServiceHost {
         if case .success = reader { leave.wait() }
       }
     }
-    defer { for _ in 0..<PersistentStore.readersMax { leave.signal() } }
-    for _ in 0..<PersistentStore.readersMax { try wait(for: entered, "the readers are idle") }
+    defer { for _ in 0..<store.readersMax { leave.signal() } }
+    for _ in 0..<store.readersMax { try wait(for: entered, "the readers are idle") }
     return head.value
   }
 
   private func passPastReader() throws {
     let passed = DispatchSemaphore(value: 0)
-    store.readPast { _ in passed.signal() }
+    store.readPast(.ofService) { _ in passed.signal() }
     try wait(for: passed, "the reader of earlier states is idle")
   }
 

@@ -39,6 +39,7 @@ final class TranscriptPlayer {
     var options = ServiceHost.Options()
     options.folder = folder
     options.limits = try transcript.limits()
+    options.stepMilliseconds = 2000
     options.mergePolicies = ["highest": Self.highest]
     options.computedValues = ["fullName": Self.fullName, "wrong": { _ in ["not", "a", "number"] }]
     if transcript.header["mode"] == "readOnly" {

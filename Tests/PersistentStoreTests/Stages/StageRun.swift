@@ -1,4 +1,5 @@
 import CordialValues
+import Interruptions
 import JSON
 import ObjectModel
 import PersistentHistory
@@ -65,7 +66,8 @@ struct StageRun {
       layout,
       labels: SaveLabels { resolver.labels },
       problems: problems,
-      skippedParts: resolver.skippedParts
+      skippedParts: resolver.skippedParts,
+      interruption: Interruption()
     )
     try validator.validate()
     return validator.problems

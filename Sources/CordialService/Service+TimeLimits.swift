@@ -1,0 +1,32 @@
+import CordialProtocol
+import Interruptions
+
+/// The time limits of requests, and what stops them.
+extension Service {
+  /// Returns what stops a request that has begun: its client, the end of its connection, its time
+  /// limit, or the end of the service.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - key: The key of the subscription for which the request searches; nil for none.
+  /// - Returns: What stops the request.
+  func interruption(of request: Request, key: String? = nil) -> Interruption {
+    guard let session = sessions[request.session] else {
+      let interruption = Interruption()
+      interruption.stop(.disconnected)
+      return interruption
+    }
+    return session.running.interruption(
+      of: request,
+      key: key,
+      secondsMax: secondsMax(of: request, session)
+    )
+  }
+
+  /// Returns the time limit of a request, in seconds; nil for none.
+  private func secondsMax(of request: Request, _ session: Session) -> Double? {
+    let wanted = request.timeoutSeconds ?? session.timeoutSeconds
+    guard request.method.hasTimeLimit else { return wanted }
+    return min(wanted ?? .infinity, Double(limits.requestSecondsMax))
+  }
+}

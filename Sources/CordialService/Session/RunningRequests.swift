@@ -1,0 +1,70 @@
+import CordialProtocol
+import Interruptions
+import JSONRPC
+
+/// The requests of a connection that have begun, and that can be stopped.
+struct RunningRequests {
+  private struct Running {
+    let serial: Int
+    let id: RequestID
+    let method: Method
+    /// The key of the subscription for which the request searches; nil for none.
+    let key: String?
+    let interruption: Interruption
+  }
+
+  private var requests: [Running] = []
+
+  /// Returns what stops a request, which is added at the first call, until `remove`.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - key: The key of the subscription for which the request searches; nil for none.
+  ///   - secondsMax: The time limit of the request, in seconds; nil for none.
+  /// - Returns: What stops the request.
+  mutating func interruption(
+    of request: Request,
+    key: String?,
+    secondsMax: Double?
+  ) -> Interruption {
+    if let known = requests.first(where: { $0.serial == request.serial }) {
+      return known.interruption
+    }
+    let interruption = Interruption(secondsMax: secondsMax)
+    requests.append(
+      Running(
+        serial: request.serial,
+        id: request.id,
+        method: request.method,
+        key: key,
+        interruption: interruption
+      )
+    )
+    return interruption
+  }
+
+  /// Removes a request, if it can be stopped.
+  mutating func remove(_ serial: Int) {
+    requests.removeAll { $0.serial == serial }
+  }
+
+  /// Stops a request that its client cancels.
+  func cancel(_ id: RequestID) {
+    for request in requests where request.id == id { request.interruption.stop(.cancelled) }
+  }
+
+  /// Stops the search for a subscription that another one replaces.
+  func cancel(key: String) {
+    for request in requests where request.key == key { request.interruption.stop(.cancelled) }
+  }
+
+  /// Stops the requests of a method.
+  func stop(_ method: Method, _ reason: Interruption.Reason) {
+    for request in requests where request.method === method { request.interruption.stop(reason) }
+  }
+
+  /// Stops all requests.
+  func stopAll(_ reason: Interruption.Reason) {
+    for request in requests { request.interruption.stop(reason) }
+  }
+}
