@@ -353,6 +353,7 @@ int spotlight_tokenize(
 }
 
 bool spotlight_is_single(const char *token, int32_t length) {
+  if (length <= 0) return false;
   UChar32 c;
   int32_t at = 0;
   U8_NEXT(token, at, length, c);
@@ -461,8 +462,9 @@ static fts5_api *api(sqlite3 *connection) {
   fts5_api *found = NULL;
   sqlite3_stmt *statement = NULL;
   if (sqlite3_prepare_v2(connection, "SELECT fts5(?1)", -1, &statement, NULL) == SQLITE_OK) {
-    sqlite3_bind_pointer(statement, 1, &found, "fts5_api_ptr", NULL);
-    sqlite3_step(statement);
+    if (sqlite3_bind_pointer(statement, 1, &found, "fts5_api_ptr", NULL) == SQLITE_OK) {
+      sqlite3_step(statement);
+    }
   }
   sqlite3_finalize(statement);
   return found;

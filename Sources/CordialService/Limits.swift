@@ -9,6 +9,8 @@ package struct Limits: Sendable {
   package var answerBytesMax = 256 << 20
   /// The maximum nesting depth of JSON.
   package var depthMax = 128
+  /// The maximum number of values of a message, arrays and objects included.
+  package var valuesMax = Connection.Limits.valuesMaxDefault
   /// The maximum number of elements in a batch.
   package var batchMax = 1000
   /// The maximum number of waiting and running requests of one connection.
@@ -85,7 +87,12 @@ package struct Limits: Sendable {
 
   /// The limits of a connection's messages.
   package var connection: Connection.Limits {
-    Connection.Limits(messageBytesMax: messageBytesMax, depthMax: depthMax, batchMax: batchMax)
+    Connection.Limits(
+      messageBytesMax: messageBytesMax,
+      depthMax: depthMax,
+      batchMax: batchMax,
+      valuesMax: valuesMax
+    )
   }
 
   /// The limits in the form in which `initialize` announces them.
@@ -93,7 +100,7 @@ package struct Limits: Sendable {
     func number(_ value: Int) -> JSONValue { .integer(Int64(value)) }
     return [
       "messageBytesMax": number(messageBytesMax), "answerBytesMax": number(answerBytesMax),
-      "depthMax": number(depthMax), "batchMax": number(batchMax),
+      "depthMax": number(depthMax), "valuesMax": number(valuesMax), "batchMax": number(batchMax),
       "inFlightMax": number(inFlightMax), "inFlightBytesMax": number(inFlightBytesMax),
       "connectionsMax": number(connectionsMax),
       "subscriptionsMax": number(subscriptionsMax), "saveChangesMax": number(saveChangesMax),

@@ -191,9 +191,9 @@ package actor Service {
 
   private func process(_ bytes: Span<UInt8>, session number: Int) {
     guard let session = sessions[number], session.phase.reads else { return }
-    session.bytesInFlight += bytes.count
     var events: [ConnectionEvent] = []
     session.connection.receive(bytes) { events.append($0) }
+    session.bytesInFlight += session.connection.takeHeldBytes()
     for event in events { handle(event, session) }
     markChanged(session)
   }

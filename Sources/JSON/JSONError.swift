@@ -10,6 +10,8 @@ package struct JSONError: Error, Equatable, Sendable {
     case loneSurrogate
     case tooDeep
     case trailingBytes
+    case tooManyValues
+    case tooLarge
   }
 
   package let code: Code
@@ -33,6 +35,8 @@ package struct JSONError: Error, Equatable, Sendable {
       case .loneSurrogate: "half of a surrogate pair"
       case .tooDeep: "more levels of nesting than the limit"
       case .trailingBytes: "bytes after the end of the value"
+      case .tooManyValues: "more values than the limit"
+      case .tooLarge: "more memory than the limit"
       }
     return "Not JSON at byte \(offset): \(what)"
   }

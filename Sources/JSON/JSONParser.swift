@@ -6,12 +6,29 @@ package struct JSONParser {
   /// The maximum depth of a text if the caller sets none.
   package static let depthMaxDefault = 128
 
+  /// The value of a text, with the memory that it takes.
+  package struct Measured: Sendable {
+    package let value: JSONValue
+    /// The memory of the value's arrays and long strings, in bytes, as `malloc` counts it.
+    package let bytes: Int
+  }
+
   private var offset: Int
   private var depthLeft: Int
+  private var valuesLeft: Int
+  private var bytesLeft: Int
+  /// The number of elements of the containers that ended last, by their depth.
+  ///
+  /// Containers of one depth are mostly of one length. An array that grows from one element would
+  /// copy them several times, and capacity for more of them is never used: `[{"":0},…]` would take
+  /// 54 times the memory of its text.
+  private var lengths = InlineArray<16, UInt8>(repeating: 0)
 
-  private init(depthMax: Int) {
+  private init(depthMax: Int, valuesMax: Int, bytesMax: Int) {
     offset = 0
     depthLeft = depthMax
+    valuesLeft = valuesMax
+    bytesLeft = bytesMax
   }
 
   /// Parses a text that has exactly one value, with optional white space around it.
@@ -25,13 +42,32 @@ package struct JSONParser {
     _ bytes: Span<UInt8>,
     depthMax: Int = depthMaxDefault
   ) throws(JSONError) -> JSONValue {
-    var parser = JSONParser(depthMax: depthMax)
+    try measure(bytes, depthMax: depthMax).value
+  }
+
+  /// Parses a text that has exactly one value, under limits of the memory that the value takes.
+  ///
+  /// - Parameters:
+  ///   - bytes: The text, in UTF-8 without a byte order mark.
+  ///   - depthMax: The maximum nesting depth of arrays and objects.
+  ///   - valuesMax: The maximum number of values, arrays and objects included.
+  ///   - bytesMax: The maximum memory of the value, in bytes; more is never allocated.
+  /// - Returns: The value and its memory.
+  /// - Throws: `JSONError` with the offset of the first wrong byte; `tooManyValues` and `tooLarge`
+  ///   with the offset at which the limit is exceeded.
+  package static func measure(
+    _ bytes: Span<UInt8>,
+    depthMax: Int = depthMaxDefault,
+    valuesMax: Int = .max,
+    bytesMax: Int = .max
+  ) throws(JSONError) -> Measured {
+    var parser = JSONParser(depthMax: depthMax, valuesMax: valuesMax, bytesMax: bytesMax)
     let value = try parser.value(bytes)
     parser.skipSpace(bytes)
     guard parser.offset == bytes.count else {
       throw JSONError(.trailingBytes, at: parser.offset)
     }
-    return value
+    return Measured(value: value, bytes: bytesMax - parser.bytesLeft)
   }
 
   /// Parses a text in a string.
@@ -54,6 +90,8 @@ package struct JSONParser {
   private mutating func value(_ bytes: Span<UInt8>) throws(JSONError) -> JSONValue {
     skipSpace(bytes)
     guard offset < bytes.count else { throw JSONError(.unexpectedEnd, at: offset) }
+    guard valuesLeft > 0 else { throw JSONError(.tooManyValues, at: offset) }
+    valuesLeft -= 1
     switch bytes[offset] {
     case UInt8(ascii: "\""): return .string(try string(bytes))
     case UInt8(ascii: "{"): return try object(bytes)
@@ -94,6 +132,52 @@ package struct JSONParser {
     offset += 1
   }
 
+  // MARK: Memory
+
+  /// Takes memory for the value.
+  private mutating func take(_ count: Int) throws(JSONError) {
+    guard count <= bytesLeft else { throw JSONError(.tooLarge, at: offset) }
+    bytesLeft -= count
+  }
+
+  /// Makes room for another element of a container; the room doubles.
+  @inline(__always)
+  private mutating func makeRoom<Element>(in elements: inout [Element]) throws(JSONError) {
+    if elements.count == elements.capacity { try grow(&elements) }
+  }
+
+  private mutating func grow<Element>(_ elements: inout [Element]) throws(JSONError) {
+    let stride = MemoryLayout<Element>.stride
+    let wished = elements.isEmpty ? max(1, Int(lengths[depthLeft & 15])) : 2 * elements.count
+    // No more elements can follow than the limit of values allows.
+    let count = valuesLeft < wished ? min(wished, elements.count + valuesLeft + 1) : wished
+    let former = elements.isEmpty ? 0 : Self.arrayBytes(elements.capacity, stride)
+    // Both are allocated while the elements are moved.
+    let wanted = Self.arrayBytes(count, stride)
+    try take(wanted)
+    elements.reserveCapacity(count)
+    // The capacity is what `malloc` gave, which is more than was asked for.
+    bytesLeft -= Self.arrayBytes(elements.capacity, stride) - wanted
+    bytesLeft += former
+  }
+
+  /// Records the number of elements of a container that ends, for the next one of its depth.
+  private mutating func leave(_ count: Int) {
+    lengths[depthLeft & 15] = UInt8(truncatingIfNeeded: min(count, 64))
+    depthLeft += 1
+  }
+
+  /// The memory of an array: its head of 32 bytes and its elements, in units of 16 bytes, of which
+  /// `malloc` takes 8.
+  private static func arrayBytes(_ capacity: Int, _ stride: Int) -> Int {
+    (32 + 8 + capacity * stride + 15) & ~15
+  }
+
+  /// The memory of a string of some UTF-8 bytes; the string itself holds up to 15.
+  private static func textBytes(_ count: Int) -> Int {
+    count > 15 ? (32 + 8 + count + 15) & ~15 : 0
+  }
+
   /// Skips white space and returns the next byte without consuming it.
   private mutating func next(_ bytes: Span<UInt8>) throws(JSONError) -> UInt8 {
     skipSpace(bytes)
@@ -110,12 +194,14 @@ package struct JSONParser {
       return .array(elements)
     }
     while true {
-      elements.append(try value(bytes))
+      let element = try value(bytes)
+      try makeRoom(in: &elements)
+      elements.append(element)
       switch try next(bytes) {
       case UInt8(ascii: ","): offset += 1
       case UInt8(ascii: "]"):
         offset += 1
-        depthLeft += 1
+        leave(elements.count)
         return .array(elements)
       default: throw JSONError(.unexpectedByte, at: offset)
       }
@@ -130,8 +216,6 @@ package struct JSONParser {
       depthLeft += 1
       return .object(members)
     }
-    // Most objects have a few members; an array that grows from one would copy them several times.
-    members.reserveCapacity(8)
     while true {
       guard try next(bytes) == UInt8(ascii: "\"") else {
         throw JSONError(.unexpectedByte, at: offset)
@@ -141,12 +225,14 @@ package struct JSONParser {
         throw JSONError(.unexpectedByte, at: offset)
       }
       offset += 1
-      members.append(JSONMember(name, try value(bytes)))
+      let value = try value(bytes)
+      try makeRoom(in: &members)
+      members.append(JSONMember(name, value))
       switch try next(bytes) {
       case UInt8(ascii: ","): offset += 1
       case UInt8(ascii: "}"):
         offset += 1
-        depthLeft += 1
+        leave(members.count)
         return .object(members)
       default: throw JSONError(.unexpectedByte, at: offset)
       }
@@ -248,6 +334,7 @@ package struct JSONParser {
     let start = offset
     offset = JSONBytes.endOfPlainRun(bytes, from: offset)
     if offset < bytes.count, bytes[offset] == UInt8(ascii: "\"") {
+      try take(Self.textBytes(offset - start))
       let run = try text(bytes.extracting(start..<offset), at: start)
       offset += 1
       return run
@@ -258,9 +345,14 @@ package struct JSONParser {
 
   private mutating func escapedString(_ bytes: Span<UInt8>) throws(JSONError) -> String {
     var unescaped = ""
+    var known = 0
     while true {
       let start = offset
       offset = JSONBytes.endOfPlainRun(bytes, from: offset)
+      // A string that grows may have room for twice its bytes.
+      let wanted = Self.textBytes(2 * (unescaped.utf8.count + offset - start))
+      if wanted > known { try take(wanted - known) }
+      known = max(known, wanted)
       if offset > start {
         unescaped += try text(bytes.extracting(start..<offset), at: start)
       }

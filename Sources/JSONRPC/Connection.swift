@@ -24,18 +24,31 @@ package struct Connection {
     package let messageBytesMax: Int
     package let depthMax: Int
     package let batchMax: Int
+    /// The maximum number of values of a message, arrays and objects included.
+    package let valuesMax: Int
 
-    package init(messageBytesMax: Int, depthMax: Int, batchMax: Int) {
+    package init(
+      messageBytesMax: Int,
+      depthMax: Int,
+      batchMax: Int,
+      valuesMax: Int = valuesMaxDefault
+    ) {
       self.messageBytesMax = messageBytesMax
       self.depthMax = depthMax
       self.batchMax = batchMax
+      self.valuesMax = valuesMax
     }
+
+    /// A save of 200,000 objects with 20 properties has fewer values.
+    package static let valuesMaxDefault = 5_000_000
   }
 
   private let reader: FrameReader
   private var frames: FrameDecoder
   /// Whether `close` was reported; no event follows it.
   private var isClosed = false
+  /// The memory of the messages that were reported since the last `takeHeldBytes()`.
+  private var heldBytes = 0
 
   /// Creates a connection that has received no bytes.
   ///
@@ -60,7 +73,9 @@ package struct Connection {
     guard !isClosed else { return }
     var found: [ConnectionEvent] = []
     let reader = reader
-    frames.receive(bytes) { event, frame in found += reader.events(for: event, frame) }
+    var held = 0
+    frames.receive(bytes) { event, frame in found += reader.events(for: event, frame, &held) }
+    heldBytes += held
     self.report(found, emit)
   }
 
@@ -69,8 +84,17 @@ package struct Connection {
     guard !isClosed else { return }
     var found: [ConnectionEvent] = []
     let reader = reader
-    frames.end { event, frame in found += reader.events(for: event, frame) }
+    var held = 0
+    frames.end { event, frame in found += reader.events(for: event, frame, &held) }
+    heldBytes += held
     self.report(found, emit)
+  }
+
+  /// Returns the memory of the messages that were reported since the last call, in bytes: that of
+  /// their texts or of their values, whichever is greater.
+  package mutating func takeHeldBytes() -> Int {
+    defer { heldBytes = 0 }
+    return heldBytes
   }
 
   private mutating func report(_ events: [ConnectionEvent], _ emit: (ConnectionEvent) -> Void) {
@@ -86,9 +110,14 @@ private struct FrameReader: Sendable {
   let limits: Connection.Limits
   let closesOnUnknownFraming: Bool
 
-  func events(for event: FrameDecoder.Event, _ frame: Span<UInt8>) -> [ConnectionEvent] {
+  /// Returns the events of a frame, and adds the memory of its message.
+  func events(
+    for event: FrameDecoder.Event,
+    _ frame: Span<UInt8>,
+    _ heldBytes: inout Int
+  ) -> [ConnectionEvent] {
     switch event {
-    case .frame(let framing): return [message(in: frame, framing)]
+    case .frame(let framing): return [message(in: frame, framing, &heldBytes)]
     case .oversized:
       let error = RPCError(
         code: 1302,
@@ -109,10 +138,29 @@ private struct FrameReader: Sendable {
     }
   }
 
-  private func message(in frame: Span<UInt8>, _ framing: Framing) -> ConnectionEvent {
+  private func message(
+    in frame: Span<UInt8>,
+    _ framing: Framing,
+    _ heldBytes: inout Int
+  ) -> ConnectionEvent {
     let value: JSONValue
     do {
-      value = try JSONParser.parse(frame, depthMax: limits.depthMax)
+      let measured = try JSONParser.measure(
+        frame,
+        depthMax: limits.depthMax,
+        valuesMax: limits.valuesMax
+      )
+      value = measured.value
+      heldBytes += max(frame.count, measured.bytes)
+    } catch where error.code == .tooManyValues {
+      let error = RPCError(
+        code: 1302,
+        message: "A message has at most \(limits.valuesMax) values",
+        data: [
+          "code": "limitExceeded", "limit": "values", "max": .integer(Int64(limits.valuesMax)),
+        ]
+      )
+      return .reject(error)
     } catch {
       return .reject(RPCError(.parseError, error.message))
     }

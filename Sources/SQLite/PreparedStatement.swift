@@ -10,6 +10,12 @@ import GRDBSQLite
   private let statement: Statement
   @usableFromInline let handle: OpaquePointer
   private let sql: String
+  /// SQLite's codes of the parameters whose values could not be bound, and which are null instead.
+  ///
+  /// A step fails while there are any, so that no null is stored in place of a value.
+  private var bindFailures: [Int32: Int32] = [:]
+  /// Whether `bindFailures` has codes.
+  @usableFromInline private(set) var hasBindFailure = false
 
   /// Compiles a statement.
   ///
@@ -47,49 +53,61 @@ import GRDBSQLite
 
   package func bind(_ value: Int64?, at index: Int32) {
     if let value {
-      unsafe sqlite3_bind_int64(handle, index, value)
+      record(unsafe sqlite3_bind_int64(handle, index, value), at: index)
     } else {
-      unsafe sqlite3_bind_null(handle, index)
+      record(unsafe sqlite3_bind_null(handle, index), at: index)
     }
   }
 
   package func bind(_ value: Double, at index: Int32) {
-    unsafe sqlite3_bind_double(handle, index, value)
+    record(unsafe sqlite3_bind_double(handle, index, value), at: index)
   }
 
   package func bind(_ value: String?, at index: Int32) {
     guard var value else {
-      unsafe sqlite3_bind_null(handle, index)
-      return
+      return record(unsafe sqlite3_bind_null(handle, index), at: index)
     }
     guard !value.isEmpty else {
       // The buffer of an empty string may have no address, and a null pointer would bind null.
-      unsafe sqlite3_bind_text(handle, index, "", 0, nil)
-      return
+      return record(unsafe sqlite3_bind_text(handle, index, "", 0, nil), at: index)
     }
     // SQLITE_TRANSIENT: SQLite copies the text before it returns.
     let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-    value.withUTF8 { bytes in
+    let code = value.withUTF8 { bytes in
       unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
-        _ = unsafe sqlite3_bind_text(
+        // The other form of the function takes a 32-bit count.
+        unsafe sqlite3_bind_text64(
           handle,
           index,
           characters.baseAddress,
-          Int32(characters.count),
-          copied
+          UInt64(characters.count),
+          copied,
+          UInt8(SQLITE_UTF8)
         )
       }
     }
+    record(code, at: index)
   }
 
   package func bind(_ value: [UInt8], at index: Int32) {
     let copied = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-    unsafe value.withUnsafeBytes { bytes in
-      _ =
-        unsafe bytes.isEmpty
+    let code = unsafe value.withUnsafeBytes { bytes in
+      unsafe bytes.isEmpty
         ? sqlite3_bind_zeroblob(handle, index, 0)
-        : sqlite3_bind_blob(handle, index, bytes.baseAddress, Int32(bytes.count), copied)
+        : sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), copied)
     }
+    record(code, at: index)
+  }
+
+  /// Records the result of binding a parameter.
+  ///
+  /// - Parameters:
+  ///   - code: SQLite's code.
+  ///   - index: The parameter.
+  package func record(_ code: Int32, at index: Int32) {
+    guard code != SQLITE_OK || hasBindFailure else { return }
+    bindFailures[index] = code == SQLITE_OK ? nil : code
+    hasBindFailure = !bindFailures.isEmpty
   }
 
   /// Returns how often the statement sorted rows since the last call.
@@ -102,9 +120,11 @@ import GRDBSQLite
   /// Steps to the next row.
   ///
   /// - Returns: Whether there is a row; false after the last row.
-  /// - Throws: `SQLiteError` with SQLite's code.
+  /// - Throws: `SQLiteError` with SQLite's code, also that of an argument that was not bound: the
+  ///   statement does not run then.
   @inlinable
   package func step() throws -> Bool {
+    guard !hasBindFailure else { throw bindFailure() }
     let code = unsafe sqlite3_step(handle)
     switch code {
     case SQLITE_ROW: return true
@@ -148,6 +168,8 @@ import GRDBSQLite
   /// Unbinds the arguments, of which SQLite keeps copies until other values are bound.
   package func clearArguments() {
     unsafe sqlite3_clear_bindings(handle)
+    bindFailures = [:]
+    hasBindFailure = false
   }
 
   @inlinable
@@ -215,6 +237,14 @@ import GRDBSQLite
   /// Lends the statement's handle to C code for the duration of a call.
   package func withHandle<Result>(_ body: (OpaquePointer) -> Result) -> Result {
     unsafe body(handle)
+  }
+
+  @usableFromInline
+  func bindFailure() -> SQLiteError {
+    let parameter = bindFailures.keys.min() ?? 0
+    let code = bindFailures[parameter] ?? SQLITE_ERROR
+    let message = unsafe String(cString: sqlite3_errstr(code))
+    return SQLiteError(code, "The argument \(parameter) cannot be bound: \(message)", sql: sql)
   }
 
   @usableFromInline

@@ -26,7 +26,7 @@ final class Session {
   var mergePolicy = SaveRequest.MergePolicy.error
   var observed = ObservedState()
   var running = RunningRequests()
-  /// The number of bytes received since the queue was last empty.
+  /// The memory of the messages that were received since the queue was last empty, in bytes.
   var bytesInFlight = 0
   /// Whether the service has stopped reading the peer, because too many requests are pending.
   var isReadingPaused = false

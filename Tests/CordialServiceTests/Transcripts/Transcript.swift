@@ -125,7 +125,7 @@ struct Transcript: Sendable {
     "partBytesMax": \.partBytesMax, "historyChangesMax": \.historyChangesMax, "waitMax": \.waitMax,
     "queryBytesMax": \.queryBytesMax, "queryWordsMax": \.queryWordsMax,
     "historyDaysMin": \.historyDaysMin, "stopSecondsMax": \.stopSecondsMax,
-    "requestSecondsMax": \.requestSecondsMax,
+    "requestSecondsMax": \.requestSecondsMax, "valuesMax": \.valuesMax,
   ]
 
   // MARK: Lines
